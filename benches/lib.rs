@@ -1,0 +1,14 @@
+//! What the benches share: a run of known make, the floor, and a table of medians.
+//!
+//! A figure is a ratio measured in one run: every query is timed in turn with the floor, round after
+//! round, and its median is given as a share of the floor's. Each answer is asserted.
+
+mod floor;
+mod run;
+mod timing;
+mod watched;
+
+pub use floor::sum_of_columns;
+pub use run::{Made, made_run};
+pub use timing::{Case, Suite};
+pub use watched::{Watched, watch};

@@ -1,0 +1,67 @@
+//! The run that is scanned: eight channels, a tag each 640 ticks, one tag in ten from a true pair.
+
+use std::{error::Error, path::PathBuf};
+
+use tagq::store::{Access, Creation, SourceFacts, Store, Tick, Writer};
+use tagq_simulate::{Detector, Light, Simulation};
+
+/// Mean ticks between tags, of all channels together.
+const SPACING: f64 = 640.0;
+const CHANNELS: u64 = 8;
+/// The share of tags that come from pairs.
+const PAIRED: f64 = 0.1;
+
+/// A simulated run in a store.
+pub struct Made {
+    /// The folder of its store.
+    pub folder: PathBuf,
+    /// Its rows, mapped.
+    pub store: Store,
+}
+
+/// A store of about `rows` rows below the target folder, made when it is not there yet.
+pub fn made_run(rows: u64) -> Result<Made, Box<dyn Error>> {
+    let folder =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../target/bench-runs/{rows}.tagq"));
+    if !Store::is_at(&folder) {
+        eprintln!("making {}", folder.display());
+        make(&folder, rows)?;
+    }
+    let store = Store::open(&folder, Access::Mapped)?;
+    Ok(Made { folder, store })
+}
+
+fn make(folder: &std::path::Path, rows: u64) -> Result<(), Box<dyn Error>> {
+    let per_channel = 1.0 / SPACING / CHANNELS as f64;
+    let pair_rate = per_channel * PAIRED;
+    let detector = |channel| Detector {
+        channel,
+        efficiency: 1.0,
+        dark_rate: per_channel - pair_rate,
+        jitter: 2.0,
+        delay: 0.0,
+        dead_time: 0,
+    };
+    #[expect(clippy::cast_possible_truncation, reason = "some 1e12 ticks")]
+    let duration = (rows as f64 * SPACING) as i64;
+    let simulation = Simulation {
+        light: Light::Pairs { rate: pair_rate, pulse_period: None, beam_splitter: false },
+        detectors: (1..=CHANNELS).map(detector).collect(),
+        drift: None,
+        start: 0,
+        duration,
+        seed: 1,
+    };
+    let creation = Creation { tick: Tick::DEFAULT, tick_assumed: false, run_id: None };
+    let mut writer = Writer::open(folder, &creation)?;
+    writer.begin_source();
+    let mut tags = simulation.tags()?;
+    while let Some(slab) = tags.next_slab() {
+        let time: Vec<i64> = slab.iter().map(|tag| tag.time).collect();
+        let channel: Vec<u16> =
+            slab.iter().map(|tag| u16::try_from(tag.channel)).collect::<Result<_, _>>()?;
+        writer.append(&time, &channel)?;
+    }
+    writer.finish_source(SourceFacts::named("simulated"));
+    Ok(writer.commit()?)
+}

@@ -1,0 +1,63 @@
+//! Cases timed in turn, and what came out.
+
+use std::time::Instant;
+
+/// One thing to time. It returns its answer, which must be the same every time.
+pub struct Case<'a> {
+    /// What is printed.
+    pub name: String,
+    /// Does it once.
+    pub run: Box<dyn FnMut() -> Vec<u64> + 'a>,
+    /// The answer that it must give.
+    pub answer: Option<Vec<u64>>,
+}
+
+/// Cases over one run; the first is the floor.
+pub struct Suite<'a> {
+    /// Rows that each case goes over.
+    pub rows: u64,
+    /// Bytes of a row.
+    pub row_bytes: u64,
+    /// The cases.
+    pub cases: Vec<Case<'a>>,
+}
+
+impl Suite<'_> {
+    /// Times every case `rounds` times, one after the other in each round, and prints the medians.
+    ///
+    /// # Panics
+    /// When an answer is not the one expected.
+    pub fn run(&mut self, rounds: usize) {
+        let mut seconds = vec![Vec::new(); self.cases.len()];
+        for round in 0..=rounds {
+            for (case, seconds) in self.cases.iter_mut().zip(&mut seconds) {
+                let start = Instant::now();
+                let answer = (case.run)();
+                let taken = start.elapsed().as_secs_f64();
+                let expected = case.answer.get_or_insert_with(|| answer.clone());
+                assert_eq!(&answer, expected, "{}", case.name);
+                // The first round warms pages and caches.
+                if round > 0 {
+                    seconds.push(taken);
+                }
+            }
+        }
+        let median = |seconds: &mut Vec<f64>| {
+            seconds.sort_by(f64::total_cmp);
+            seconds[seconds.len() / 2]
+        };
+        let medians: Vec<f64> = seconds.iter_mut().map(median).collect();
+        println!("{:<44} {:>9} {:>9} {:>8} {:>8}", "", "ms", "Mrows/s", "GB/s", "floor");
+        for (case, &taken) in self.cases.iter().zip(&medians) {
+            let rows = self.rows as f64 / taken;
+            println!(
+                "{:<44} {:>9.1} {:>9.0} {:>8.2} {:>7.1}%",
+                case.name,
+                taken * 1e3,
+                rows / 1e6,
+                rows * self.row_bytes as f64 / 1e9,
+                medians[0] / taken * 100.0
+            );
+        }
+    }
+}

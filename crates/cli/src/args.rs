@@ -1,0 +1,295 @@
+//! The command line, word for word: the only file that names clap.
+
+use std::{path::PathBuf, str::FromStr};
+
+use clap::{ArgAction, Parser, Subcommand, ValueEnum};
+use tagq::store::{Duration, Tick, units::Frequency};
+
+/// Exact questions to photon time tags.
+#[derive(Debug, Parser)]
+#[command(name = "tagq", version, max_term_width = 100)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Coincidences(CoincidencesArgs),
+    Ingest(IngestArgs),
+    Info(InfoArgs),
+    Cat(CatArgs),
+    Set(SetArgs),
+    Simulate(Box<SimulateArgs>),
+}
+
+/// Count coincidences within a window, between every pair of channels or the groups named
+///
+/// A pair counts when its times differ by at most the window W: |Δt| ≤ W, half the full width.
+/// Every way to take one tag of each channel counts (rule `all`).
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tagq coincidences --window 2ns run/
+  tagq coincidences --window 2ns --group 3,15 --delay 15=-4.0625ns run.tags.zst")]
+pub(crate) struct CoincidencesArgs {
+    /// Largest time difference allowed: a duration (2ns, 156.25ps) or whole ticks (13t)
+    #[arg(long, value_name = "W", allow_hyphen_values = true)]
+    pub window: Duration,
+    /// Two channels, for example 3,15; may be repeated [default: every pair]
+    #[arg(long = "group", value_name = "A,B", action = ArgAction::Append)]
+    pub groups: Vec<Group>,
+    /// Which combinations of tags count
+    #[arg(long, value_enum, default_value_t = RuleName::All)]
+    pub rule: RuleName,
+    /// Add D to the times of channel CH, rounded to whole ticks; may be repeated
+    #[arg(long = "delay", value_name = "CH=D", allow_hyphen_values = true)]
+    pub delays: Vec<ChannelDelay>,
+    #[command(flatten)]
+    pub query: QueryArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// What every query takes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct QueryArgs {
+    /// A folder of .tags.zst or .tags files, one such file, or a store
+    #[arg(value_name = "RUN", required = true)]
+    pub runs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub store: StoreArgs,
+    /// Answer from what is in the store, without taking in new files
+    #[arg(long)]
+    pub no_ingest: bool,
+    /// Threads to scan with [default: one a core]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+}
+
+/// Where the store is and what its times mean.
+#[derive(Debug, clap::Args)]
+pub(crate) struct StoreArgs {
+    /// The unit of the recorded times: 156.25ps, 1/3ps, 1/12.288GHz [default: 156.25ps, assumed]
+    #[arg(long, value_name = "TICK")]
+    pub tick: Option<Tick>,
+    /// Where the store is, instead of in or beside the source
+    #[arg(long, value_name = "DIR")]
+    pub store: Option<PathBuf>,
+    /// No progress and no notes, only errors
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// How an answer is given.
+#[derive(Debug, clap::Args)]
+pub(crate) struct OutputArgs {
+    /// How to print the answer [default: table on a terminal, else json]
+    #[arg(long, value_enum)]
+    pub format: Option<Format>,
+}
+
+/// Take new files into the store
+///
+/// A query does this by itself. The store of a folder is .tagq/ inside it, the store of one file x is
+/// x.tagq/ beside it; with --store all sources become one run there.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tagq ingest run/
+  tagq ingest --tick 4ps --store night.tagq a.tags.zst b.tags.zst")]
+pub(crate) struct IngestArgs {
+    /// Files, or folders of files
+    #[arg(value_name = "SOURCE", required = true)]
+    pub sources: Vec<PathBuf>,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+/// Say what a run holds: tick, live time, channels, sources
+#[derive(Debug, clap::Args)]
+pub(crate) struct InfoArgs {
+    #[command(flatten)]
+    pub query: QueryArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Print the tags as text: channel TAB time, one line a tag, times in ticks
+///
+/// A file is printed as it stands, without a store; a folder or a store in order of time.
+#[derive(Debug, clap::Args)]
+pub(crate) struct CatArgs {
+    /// A file, a folder of files, or a store
+    #[arg(value_name = "RUN|FILE")]
+    pub run: PathBuf,
+    #[command(flatten)]
+    pub store: StoreArgs,
+    /// Print what is in the store, without taking in new files
+    #[arg(long)]
+    pub no_ingest: bool,
+}
+
+/// Correct what a store says of its run
+#[derive(Debug, clap::Args)]
+pub(crate) struct SetArgs {
+    /// The run
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// The unit of the recorded times, whatever was said before
+    #[arg(long, value_name = "TICK")]
+    pub tick: Tick,
+    /// Where the store is, instead of in or beside the source
+    #[arg(long, value_name = "DIR")]
+    pub store: Option<PathBuf>,
+}
+
+/// Make a .tags.zst file of simulated photon detections
+///
+/// Photon pairs fall on the channels two by two (1 and 2, 3 and 4, …). The same options and seed
+/// give the same file.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tagq simulate --duration 1s --channels 1,2 --rate 100kHz --delay 2=5ns pairs.tags.zst
+  tagq simulate --coherent --rate 1MHz --files 3 --gap 1s light/")]
+pub(crate) struct SimulateArgs {
+    /// The file to write; with --files, a folder
+    #[arg(value_name = "OUT")]
+    pub out: PathBuf,
+    /// How long each file records
+    #[arg(long, value_name = "D", default_value = "1s")]
+    pub duration: Duration,
+    /// The tick of the file
+    #[arg(long, value_name = "TICK", default_value = "156.25ps")]
+    pub tick: Tick,
+    /// The time of the first tick recorded
+    #[arg(long, value_name = "T", default_value = "0t", allow_hyphen_values = true)]
+    pub start: Duration,
+    /// Equal seeds give equal files
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// The channels of the detectors
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',', default_values_t = [1, 2])]
+    pub channels: Vec<u64>,
+    /// Pairs a second of each pair source, or photons a second on each detector with --coherent
+    #[arg(long, value_name = "RATE", default_value = "100kHz")]
+    pub rate: Frequency,
+    /// Laser light instead of photon pairs
+    #[arg(long)]
+    pub coherent: bool,
+    /// Emit light only in pulses, one each PERIOD
+    #[arg(long, value_name = "PERIOD")]
+    pub pulsed: Option<Duration>,
+    /// One source: a herald on the first channel, its partner on the second or third; with --coherent
+    /// one beam shared by all channels
+    #[arg(long)]
+    pub beam_splitter: bool,
+    /// The chance that a photon is detected: for all channels, or CH=E for one; may be repeated
+    #[arg(long, value_name = "[CH=]E", default_value = "1", action = ArgAction::Append)]
+    pub efficiency: Vec<ForChannel<f64>>,
+    /// Dark counts a second: for all channels, or CH=RATE for one; may be repeated
+    #[arg(long, value_name = "[CH=]RATE", default_value = "0Hz", action = ArgAction::Append)]
+    pub dark: Vec<ForChannel<Frequency>>,
+    /// Standard deviation of the detection time: for all channels, or CH=D for one; may be repeated
+    #[arg(long, value_name = "[CH=]D", default_value = "0t", action = ArgAction::Append)]
+    pub jitter: Vec<ForChannel<Duration>>,
+    /// Add D to the photons of channel CH; may be repeated
+    #[arg(long = "delay", value_name = "CH=D", allow_hyphen_values = true)]
+    pub delays: Vec<ChannelDelay>,
+    /// Time after a detection in which there is no other: for all channels, or CH=D for one
+    #[arg(long, value_name = "[CH=]D", default_value = "0t", action = ArgAction::Append)]
+    pub dead_time: Vec<ForChannel<Duration>>,
+    /// Frames of each file; a recorder appends one every 250 ms
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub frames: u64,
+    /// Write N files into the folder OUT, recorded one after the other
+    #[arg(long, value_name = "N")]
+    pub files: Option<u64>,
+    /// Time between the files
+    #[arg(long, value_name = "T", default_value = "1s", requires = "files")]
+    pub gap: Duration,
+    /// Give frames a checksum, which a recorder does not
+    #[arg(long)]
+    pub checksum: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RuleName {
+    /// Every way to take one tag of each channel within the window
+    All,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Aligned for reading
+    Table,
+    /// One object, keys as in docs/queries.md
+    Json,
+    /// One line a row, a comment line before
+    Csv,
+}
+
+/// Two different channels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Group(pub [u16; 2]);
+
+impl FromStr for Group {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let channels: Vec<u16> = text.split(',').map(channel).collect::<Result<_, _>>()?;
+        match channels[..] {
+            [a, b] if a == b => Err(format!(
+                "channel {a} stands twice; a coincidence takes one tag of each of two different \
+                 channels, for example {a},{}",
+                if a == u16::MAX { 0 } else { a + 1 }
+            )),
+            [a, b] => Ok(Self([a, b])),
+            _ => Err(format!("{} channels; a group is a pair, for example 3,15", channels.len())),
+        }
+    }
+}
+
+/// `CH=D`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ChannelDelay {
+    pub channel: u16,
+    pub delay: Duration,
+}
+
+impl FromStr for ChannelDelay {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, delay) = text
+            .split_once('=')
+            .ok_or_else(|| format!("`{text}` is no CH=D; write it as 15=-4.0625ns"))?;
+        let delay = delay.parse::<Duration>().map_err(|e| e.to_string())?;
+        Ok(Self { channel: channel(name)?, delay })
+    }
+}
+
+/// A value for all channels, or `CH=VALUE` for one.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ForChannel<T> {
+    pub channel: Option<u64>,
+    pub value: T,
+}
+
+impl<T: FromStr<Err: std::fmt::Display>> FromStr for ForChannel<T> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parse = |value: &str| value.parse().map_err(|e: T::Err| e.to_string());
+        match text.split_once('=') {
+            Some((name, value)) => {
+                Ok(Self { channel: Some(u64::from(channel(name)?)), value: parse(value)? })
+            }
+            None => Ok(Self { channel: None, value: parse(text)? }),
+        }
+    }
+}
+
+fn channel(text: &str) -> Result<u16, String> {
+    text.trim()
+        .parse()
+        .map_err(|_| format!("`{text}` is no channel; channels are numbers from 0 to 65535"))
+}

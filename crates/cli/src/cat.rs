@@ -1,0 +1,50 @@
+//! `tagq cat`: tags as text.
+
+use std::io::{self, Write as _};
+
+use tagq::{
+    Options,
+    files::{self, Settings, read_tags, text::TextWriter},
+    store::Tag,
+};
+
+use crate::{args::CatArgs, progress::Reporter};
+
+pub(crate) fn run(args: &CatArgs) -> anyhow::Result<()> {
+    let reporter = Reporter::new(args.store.quiet);
+    if args.run.is_file() {
+        return file(args, &reporter);
+    }
+    let options = Options {
+        store: args.store.store.clone(),
+        tick: args.store.tick,
+        ingest: !args.no_ingest,
+        ..Options::default()
+    };
+    let run = tagq::open(&args.run, &options, &reporter)?;
+    let tags = run.store().tags();
+    let mut out = TextWriter::new(io::stdout().lock());
+    for (row, &time) in tags.time.iter().enumerate() {
+        out.tag(Tag { time, channel: tags.channels.label(row).into() })?;
+    }
+    out.finish()?.flush()?;
+    Ok(())
+}
+
+/// A file as it stands.
+fn file(args: &CatArgs, reporter: &dyn tagq::Progress) -> anyhow::Result<()> {
+    let mut out = TextWriter::new(io::stdout().lock());
+    let read = read_tags(&args.run, &Settings::default(), |tags| {
+        tags.iter().try_for_each(|&tag| out.tag(tag)).map_err(files::Error::Sink)
+    });
+    out.finish()?.flush()?;
+    let summary = read.map_err(tagq::Error::from)?;
+    if let Some(torn) = summary.torn {
+        reporter.note(&format!(
+            "{}: {torn}; the {} tags before it are printed",
+            args.run.display(),
+            summary.tags
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,18 @@
+//! `tagq info`: what a run holds.
+
+use crate::{
+    args::InfoArgs,
+    coincidences::options,
+    progress::Reporter,
+    report::{self, RunUsed},
+};
+
+pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<()> {
+    let reporter = Reporter::new(args.query.store.quiet);
+    let mut runs = Vec::new();
+    for path in &args.query.runs {
+        runs.push(tagq::open(path, &options(&args.query), &reporter)?);
+    }
+    let used: Vec<RunUsed> = runs.iter().map(RunUsed::new).collect();
+    report::print_info(&runs, &used, args.output.format)
+}

@@ -1,0 +1,65 @@
+//! The command `tagq`: argv becomes typed arguments, these a query, its answer a report.
+
+mod args;
+mod cat;
+mod coincidences;
+mod info;
+mod ingest;
+mod progress;
+mod report;
+mod simulate;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use args::{Args, Command};
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let result = match &args.command {
+        Command::Coincidences(args) => coincidences::run(args),
+        Command::Ingest(args) => ingest::run(args),
+        Command::Info(args) => info::run(args),
+        Command::Cat(args) => cat::run(args),
+        Command::Set(args) => ingest::set(args),
+        Command::Simulate(args) => simulate::run(args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever reads the output has seen enough.
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            let style = anstyle::AnsiColor::Red.on_default().bold();
+            anstream::eprintln!("{style}error:{style:#} {error:#}");
+            ExitCode::from(exit_code(&error))
+        }
+    }
+}
+
+/// What the command line got wrong, when only the run could tell.
+#[derive(Debug)]
+struct Usage(String);
+
+impl std::fmt::Display for Usage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+fn exit_code(error: &anyhow::Error) -> u8 {
+    if error.is::<Usage>() {
+        return 2;
+    }
+    error.downcast_ref::<tagq::Error>().map_or(1, tagq::Error::exit_code)
+}
+
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+    })
+}

@@ -1,0 +1,105 @@
+//! JSON: one object, whatever was asked.
+
+use serde::Serialize;
+use tagq::Run;
+
+use super::{Answer, PairRow, QueryUsed, RunUsed};
+
+/// Grows only by new keys while the version stays.
+const SCHEMA_VERSION: u32 = 1;
+
+#[derive(Serialize)]
+struct One<'a> {
+    schema_version: u32,
+    query: &'a QueryUsed,
+    run: &'a RunUsed,
+    rows: &'a [PairRow],
+}
+
+#[derive(Serialize)]
+struct Several<'a> {
+    schema_version: u32,
+    query: &'a QueryUsed,
+    runs: Vec<RunOfSeveral<'a>>,
+    rows: Vec<RowOfSeveral<'a>>,
+}
+
+/// A run with the query as it was counted there: its tick may be another.
+#[derive(Serialize)]
+struct RunOfSeveral<'a> {
+    #[serde(flatten)]
+    run: &'a RunUsed,
+    query: &'a QueryUsed,
+}
+
+#[derive(Serialize)]
+struct RowOfSeveral<'a> {
+    run: &'a str,
+    #[serde(flatten)]
+    row: &'a PairRow,
+}
+
+#[derive(Serialize)]
+struct Info<'a> {
+    schema_version: u32,
+    #[serde(flatten)]
+    run: &'a RunUsed,
+    sources: Vec<SourceInfo<'a>>,
+}
+
+#[derive(Serialize)]
+struct SourceInfo<'a> {
+    name: &'a str,
+    tags: u64,
+    time_first: Option<i64>,
+    time_last: Option<i64>,
+    reordered: u64,
+    checksummed: bool,
+    torn: Option<&'a str>,
+}
+
+pub(super) fn answers(answers: &[Answer]) -> anyhow::Result<String> {
+    let text = match answers {
+        [Answer { query, run, rows, .. }] => {
+            serde_json::to_string_pretty(&One { schema_version: SCHEMA_VERSION, query, run, rows })?
+        }
+        several => serde_json::to_string_pretty(&Several {
+            schema_version: SCHEMA_VERSION,
+            query: &several[0].query,
+            runs: several
+                .iter()
+                .map(|Answer { run, query, .. }| RunOfSeveral { run, query })
+                .collect(),
+            rows: several
+                .iter()
+                .flat_map(|Answer { run, rows, .. }| {
+                    rows.iter().map(|row| RowOfSeveral { run: &run.path, row })
+                })
+                .collect(),
+        })?,
+    };
+    Ok(text + "\n")
+}
+
+pub(super) fn info(runs: &[Run], used: &[RunUsed]) -> anyhow::Result<String> {
+    let infos: Vec<Info<'_>> =
+        runs.iter().zip(used).map(|(run, used)| one_info(run, used)).collect();
+    let text = match &infos[..] {
+        [info] => serde_json::to_string_pretty(info)?,
+        infos => serde_json::to_string_pretty(infos)?,
+    };
+    Ok(text + "\n")
+}
+
+fn one_info<'a>(run: &'a Run, used: &'a RunUsed) -> Info<'a> {
+    let sources = run.store().manifest().sources.iter().map(|source| SourceInfo {
+        name: &source.facts.name,
+        tags: source.rows,
+        time_first: source.time_first,
+        time_last: source.time_last,
+        reordered: source.facts.reordered,
+        checksummed: source.facts.checksummed,
+        torn: source.facts.torn.as_deref(),
+    });
+    Info { schema_version: SCHEMA_VERSION, run: used, sources: sources.collect() }
+}

@@ -1,0 +1,93 @@
+//! `tagq simulate`: arguments into a simulation, in ticks.
+
+use std::{
+    fs::{self, File},
+    io::BufWriter,
+    path::Path,
+};
+
+use anyhow::Context as _;
+use tagq_simulate::{Detector, Light, Simulation, write};
+
+use crate::{
+    Usage,
+    args::{ForChannel, SimulateArgs},
+    report::thousands,
+};
+
+pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<()> {
+    let first = simulation(args)?;
+    let Some(files) = args.files else {
+        return one(&first, args, &args.out);
+    };
+    let gap = args.gap.nearest(args.tick).map_err(tagq::Error::from)?;
+    fs::create_dir_all(&args.out)
+        .with_context(|| format!("{}: cannot make this folder", args.out.display()))?;
+    let digits = files.to_string().len();
+    for number in 0..files {
+        let simulation = following(&first, number, gap)
+            .ok_or_else(|| Usage(format!("{files} files of that length leave 64-bit ticks")))?;
+        let path = args.out.join(format!("{:0digits$}.tags.zst", number + 1));
+        one(&simulation, args, &path)?;
+    }
+    Ok(())
+}
+
+/// The recording `number` places after the first, with photons of its own.
+fn following(first: &Simulation, number: u64, gap: i64) -> Option<Simulation> {
+    let step = first.duration.checked_add(gap)?.checked_mul(i64::try_from(number).ok()?)?;
+    Some(Simulation {
+        start: first.start.checked_add(step)?,
+        seed: first.seed.wrapping_add(number),
+        ..first.clone()
+    })
+}
+
+fn one(simulation: &Simulation, args: &SimulateArgs, path: &Path) -> anyhow::Result<()> {
+    simulation.tags().map_err(|e| Usage(e.to_string()))?;
+    let file =
+        File::create(path).with_context(|| format!("{}: cannot make this file", path.display()))?;
+    let tags = write(simulation, args.frames, args.checksum, BufWriter::new(file))
+        .with_context(|| format!("{}: not complete", path.display()))?;
+    eprintln!("{}: {} tags", path.display(), thousands(tags));
+    Ok(())
+}
+
+fn simulation(args: &SimulateArgs) -> Result<Simulation, tagq::Error> {
+    let tick = args.tick;
+    let rate = args.rate.per_tick(tick);
+    // A jitter or a pulse period is a property of light and detector, not of the recorder's clock.
+    let pulse_period = args.pulsed.as_ref().map(|period| period.ticks(tick)).transpose()?;
+    let beam_splitter = args.beam_splitter;
+    let light = if args.coherent {
+        Light::Coherent { rate, pulse_period, beam_splitter }
+    } else {
+        Light::Pairs { rate, pulse_period, beam_splitter }
+    };
+    let detector = |&channel: &u64| -> Result<Detector, tagq::Error> {
+        let delay = args.delays.iter().rev().find(|delay| u64::from(delay.channel) == channel);
+        Ok(Detector {
+            channel,
+            efficiency: *of(&args.efficiency, channel),
+            dark_rate: of(&args.dark, channel).per_tick(tick),
+            jitter: of(&args.jitter, channel).ticks(tick)?,
+            delay: delay.map_or(Ok(0.0), |delay| delay.delay.ticks(tick))?,
+            dead_time: of(&args.dead_time, channel).nearest(tick)?,
+        })
+    };
+    Ok(Simulation {
+        light,
+        detectors: args.channels.iter().map(detector).collect::<Result<_, _>>()?,
+        drift: None,
+        start: args.start.nearest(tick)?,
+        duration: args.duration.nearest(tick)?,
+        seed: args.seed,
+    })
+}
+
+/// The value for a channel: the last one for it alone, else the last one for all.
+fn of<T>(values: &[ForChannel<T>], channel: u64) -> &T {
+    let own = values.iter().rev().find(|value| value.channel == Some(channel));
+    let shared = || values.iter().rev().find(|value| value.channel.is_none());
+    &own.or_else(shared).unwrap_or(&values[0]).value
+}

@@ -1,0 +1,151 @@
+//! What can be wrong with a source: which file, where in it, and what would work.
+
+use std::{io, path::PathBuf};
+
+/// An error of reading or writing tag files.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused something.
+    #[error("{path}: cannot {action}: {source}", path = path.display())]
+    Io {
+        /// The file in question.
+        path: PathBuf,
+        /// What was tried.
+        action: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file is neither Cap'n Proto tags nor those in Zstandard frames.
+    #[error(
+        "{path}: no tag file: {found}; a `.tags.zst` begins with a Zstandard frame (bytes 28 b5 2f \
+         fd), a `.tags` with the segment table of a Cap'n Proto message",
+        path = path.display()
+    )]
+    NotTags {
+        /// The file.
+        path: PathBuf,
+        /// What it begins with.
+        found: String,
+    },
+    /// What follows a complete frame is no frame.
+    #[error(
+        "{path}: byte {byte}: after {frames} complete frames comes something that is no Zstandard \
+         frame ({found}); cut the file there (`head -c {byte}`) to use what comes before",
+        path = path.display()
+    )]
+    Garbage {
+        /// The file.
+        path: PathBuf,
+        /// Where it begins.
+        byte: u64,
+        /// Complete frames before it.
+        frames: usize,
+        /// Its first bytes.
+        found: String,
+    },
+    /// A frame cannot be decompressed.
+    #[error(
+        "{path}: damaged: frame {frame} (bytes {start} to {end}) cannot be decompressed: {source}; \
+         fetch the file again from where it was recorded, or `head -c {start}` to use what comes \
+         before",
+        path = path.display()
+    )]
+    Frame {
+        /// The file.
+        path: PathBuf,
+        /// Which frame, from 1.
+        frame: usize,
+        /// Its first byte.
+        start: u64,
+        /// The byte behind it.
+        end: u64,
+        /// What the decompressor said.
+        source: io::Error,
+    },
+    /// A message is not what the schema says.
+    #[error(
+        "{path}: damaged: message {message}, word {word}: {reason}; is it a tag file of another \
+         schema, or damaged? (`capnp decode tags.capnp Tags` shows what another program makes of it)",
+        path = path.display()
+    )]
+    Message {
+        /// The file.
+        path: PathBuf,
+        /// Which message of the stream, from 1.
+        message: u64,
+        /// The word of the message at which the fault was seen.
+        word: u64,
+        /// What is wrong.
+        reason: &'static str,
+    },
+    /// The data end inside a message whose frames are complete.
+    #[error("{path}: the file ends inside message {message}", path = path.display())]
+    TornMessage {
+        /// The file.
+        path: PathBuf,
+        /// Which message, from 1.
+        message: u64,
+    },
+    /// A channel label is larger than a store holds.
+    #[error(
+        "{path}: tag {number}: channel {channel} is above 65535, the largest that a store holds; \
+         is the file damaged?",
+        path = path.display()
+    )]
+    Channel {
+        /// The file.
+        path: PathBuf,
+        /// Which tag of the file, from 1.
+        number: u64,
+        /// Its label.
+        channel: u64,
+    },
+    /// A tag comes much later in the file than its time says.
+    #[error(
+        "{path}: tag {number} ({time} ticks) comes more than {horizon} tags too late to be put in \
+         order (tags up to {after} ticks are written); are these several recordings in one file, \
+         or did a counter restart? Split the file there",
+        path = path.display()
+    )]
+    Late {
+        /// The file.
+        path: PathBuf,
+        /// Which tag of the file, from 1.
+        number: u64,
+        /// Its time in ticks.
+        time: i64,
+        /// The last time that stands before it in ticks.
+        after: i64,
+        /// Tags within which order is repaired.
+        horizon: usize,
+    },
+    /// The store refused.
+    #[error(transparent)]
+    Store(#[from] tagq_store::Error),
+    /// Whoever takes the tags refused them.
+    #[error("cannot write: {0}")]
+    Sink(#[source] io::Error),
+}
+
+impl Error {
+    /// Whether the bytes of a source or store are damaged (as against absent or out of reach).
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Self::Frame { .. }
+            | Self::Message { .. }
+            | Self::Garbage { .. }
+            | Self::TornMessage { .. } => true,
+            Self::Store(error) => error.is_damage(),
+            _ => false,
+        }
+    }
+}
+
+/// The error for a refused `action` on `path`.
+pub(crate) fn io_error(
+    path: &std::path::Path,
+    action: &'static str,
+) -> impl FnOnce(io::Error) -> Error {
+    move |source| Error::Io { path: path.into(), action, source }
+}

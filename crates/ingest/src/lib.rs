@@ -1,0 +1,47 @@
+//! From the files that a recorder writes to the rows of a store, and back.
+//!
+//! A `.tags` file is a stream of Cap'n Proto messages, each a `List(List(Tag))`; `.tags.zst` is that
+//! stream in Zstandard frames. [`ingest`] reads one into a store, [`read_tags`] hands its tags to
+//! anyone, [`encode::Encoder`] writes one. All of them run in bounded memory whatever the size of
+//! the file, and trust no length that a file claims.
+//!
+//! ```
+//! use tagq_ingest::{Settings, encode::Encoder, read_tags};
+//! use tagq_store::Tag;
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("two.tags.zst");
+//! let mut encoder = Encoder::new(std::fs::File::create(&path)?);
+//! encoder.frame(2, [&[Tag { time: 5, channel: 3 }, Tag { time: 17, channel: 15 }][..]])?;
+//!
+//! let mut times = Vec::new();
+//! read_tags(&path, &Settings::default(), |tags| {
+//!     times.extend(tags.iter().map(|tag| tag.time));
+//!     Ok(())
+//! })?;
+//! assert_eq!(times, [5, 17]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod error;
+
+mod frames;
+mod message;
+mod order;
+mod read;
+
+pub mod encode;
+pub mod text;
+
+mod source;
+
+/// What the reference implementation makes of the schema: the independent reader in tests.
+#[cfg(test)]
+#[rustfmt::skip]
+#[allow(warnings, clippy::all, clippy::pedantic, reason = "generated")]
+#[path = "../tests/schema/tags_capnp.rs"]
+mod tags_capnp;
+
+pub use error::Error;
+pub use read::{Settings, Summary, first_time, read_tags};
+pub use source::{ingest, is_unchanged};

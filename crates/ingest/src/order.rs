@@ -1,0 +1,224 @@
+//! Puts the tags of one source in order of time.
+//!
+//! Recorders hand over tags nearly in order: some come late by a few. A tag may be late by up to
+//! [`HORIZON`] tags; equal times keep the order they arrived in. Tags in order cost one copy into
+//! columns, which the store wants anyway.
+
+use tagq_store::Tag;
+
+/// Tags within which order is repaired.
+pub(crate) const HORIZON: usize = 1 << 20;
+
+/// Why a tag cannot be taken. `number` counts the tags of the source from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refused {
+    Channel { number: u64, channel: u64 },
+    Late { number: u64, time: i64, after: i64 },
+}
+
+/// Two columns of tags.
+#[derive(Debug, Default)]
+pub(crate) struct Columns {
+    pub time: Vec<i64>,
+    pub channel: Vec<u16>,
+}
+
+/// Tags on their way into order.
+pub(crate) struct Order {
+    horizon: usize,
+    /// Full, in order, and released when the newer one is full too.
+    older: Columns,
+    newer: Columns,
+    /// A tag of the two is out of order.
+    disorder: bool,
+    time_max: i64,
+    released: Option<i64>,
+    /// Tags seen.
+    pub number: u64,
+    /// Tags that came after a later one.
+    pub reordered: u64,
+}
+
+impl Order {
+    pub(crate) fn new(horizon: usize) -> Self {
+        Self {
+            horizon,
+            older: Columns::default(),
+            newer: Columns::default(),
+            disorder: false,
+            time_max: i64::MIN,
+            released: None,
+            number: 0,
+            reordered: 0,
+        }
+    }
+
+    /// Takes tags as they arrive; hands columns that nothing can come before any more to `release`.
+    pub(crate) fn push<E: From<Refused>>(
+        &mut self,
+        tags: &[Tag],
+        mut release: impl FnMut(&Columns) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut rest = tags;
+        while !rest.is_empty() {
+            let room = self.horizon - self.newer.time.len();
+            let (now, later) = rest.split_at(room.min(rest.len()));
+            self.take(now)?;
+            if self.newer.time.len() == self.horizon {
+                self.turn(&mut release)?;
+            }
+            rest = later;
+        }
+        Ok(())
+    }
+
+    /// Releases all that is left.
+    pub(crate) fn finish<E>(
+        &mut self,
+        mut release: impl FnMut(&Columns) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.turn(&mut release)?;
+        self.turn(&mut release)
+    }
+
+    fn take(&mut self, tags: &[Tag]) -> Result<(), Refused> {
+        let in_order = tags.first().is_none_or(|first| first.time >= self.time_max)
+            && tags.is_sorted_by_key(|tag| tag.time);
+        if in_order {
+            self.time_max = tags.last().map_or(self.time_max, |last| last.time);
+        } else {
+            self.take_unordered(tags)?;
+        }
+        let channel_max = tags.iter().map(|tag| tag.channel).fold(0, u64::max);
+        if channel_max > tagq_store::CHANNEL_MAX {
+            let mut numbered = (self.number + 1..).zip(tags.iter().map(|tag| tag.channel));
+            let wrong = numbered.find(|&(_, channel)| channel > tagq_store::CHANNEL_MAX);
+            if let Some((number, channel)) = wrong {
+                return Err(Refused::Channel { number, channel });
+            }
+        }
+        self.newer.time.extend(tags.iter().map(|tag| tag.time));
+        #[expect(clippy::cast_possible_truncation, reason = "checked just above")]
+        self.newer.channel.extend(tags.iter().map(|tag| tag.channel as u16));
+        self.number += tags.len() as u64;
+        Ok(())
+    }
+
+    fn take_unordered(&mut self, tags: &[Tag]) -> Result<(), Refused> {
+        for (tag, number) in tags.iter().zip(self.number + 1..) {
+            if let Some(after) = self.released.filter(|&after| tag.time < after) {
+                return Err(Refused::Late { number, time: tag.time, after });
+            }
+            if tag.time < self.time_max {
+                self.disorder = true;
+                self.reordered += 1;
+            }
+            self.time_max = self.time_max.max(tag.time);
+        }
+        Ok(())
+    }
+
+    /// Releases the older columns and puts the newer ones in their place.
+    fn turn<E>(&mut self, release: &mut impl FnMut(&Columns) -> Result<(), E>) -> Result<(), E> {
+        if self.disorder {
+            self.sort();
+            self.disorder = false;
+        }
+        if let Some(&last) = self.older.time.last() {
+            release(&self.older)?;
+            self.released = Some(last);
+        }
+        std::mem::swap(&mut self.older, &mut self.newer);
+        self.newer.time.clear();
+        self.newer.channel.clear();
+        Ok(())
+    }
+
+    /// Sorts the older and the newer columns as one, equal times in the order of arrival.
+    fn sort(&mut self) {
+        let (older, newer) = (&mut self.older, &mut self.newer);
+        let mut tags: Vec<(i64, u16)> = older
+            .time
+            .iter()
+            .chain(&newer.time)
+            .copied()
+            .zip(older.channel.iter().chain(&newer.channel).copied())
+            .collect();
+        tags.sort_by_key(|&(time, _)| time);
+        let times = older.time.iter_mut().chain(&mut newer.time);
+        let channels = older.channel.iter_mut().chain(&mut newer.channel);
+        for ((time, channel), tag) in times.zip(channels).zip(tags) {
+            (*time, *channel) = tag;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ordered(
+        tags: &[Tag],
+        horizon: usize,
+        piece: usize,
+    ) -> Result<(Vec<(i64, u16)>, u64), Refused> {
+        let mut order = Order::new(horizon);
+        let mut out = Vec::new();
+        let mut take = |columns: &Columns| {
+            out.extend(columns.time.iter().copied().zip(columns.channel.iter().copied()));
+            Ok(())
+        };
+        for tags in tags.chunks(piece) {
+            order.push(tags, &mut take)?;
+        }
+        order.finish(&mut take)?;
+        Ok((out, order.reordered))
+    }
+
+    fn tags(times: &[i64]) -> Vec<Tag> {
+        (0..).zip(times).map(|(channel, &time)| Tag { time, channel }).collect()
+    }
+
+    #[test]
+    fn equal_times_keep_the_order_they_arrived_in() {
+        let (out, reordered) = ordered(&tags(&[5, 5, 3, 5, 3]), 8, 2).unwrap();
+        assert_eq!(out, [(3, 2), (3, 4), (5, 0), (5, 1), (5, 3)]);
+        assert_eq!(reordered, 2);
+    }
+
+    #[test]
+    fn what_cannot_be_taken_is_named() {
+        let late = ordered(&tags(&[1, 2, 3, 4, 5, 6, 7, 8, 1]), 2, 3).unwrap_err();
+        // Tags 1 to 6 are released when tag 8 fills the second pair of columns.
+        assert_eq!(late, Refused::Late { number: 9, time: 1, after: 6 });
+        let late = ordered(&tags(&[1, 2, 3, 4, 5, 6, 7, 8, 5]), 2, 3).unwrap_err();
+        assert_eq!(late, Refused::Late { number: 9, time: 5, after: 6 });
+        let just = ordered(&tags(&[1, 2, 3, 4, 5, 6, 7, 8, 6]), 2, 3).unwrap().0;
+        assert_eq!(just[5..], [(6, 5), (6, 8), (7, 6), (8, 7)]);
+        let wide = [Tag { time: 0, channel: 65_535 }, Tag { time: 1, channel: 65_536 }];
+        assert_eq!(
+            ordered(&wide, 4, 2).unwrap_err(),
+            Refused::Channel { number: 2, channel: 65_536 }
+        );
+        assert_eq!(ordered(&tags(&[i64::MAX, i64::MIN]), 4, 1).unwrap().0.len(), 2);
+    }
+
+    proptest! {
+        #[test]
+        fn tags_late_within_the_horizon_are_sorted_stably(
+            late in prop::collection::vec(0_i64..8, 0..200),
+            horizon in 8_usize..20,
+            piece in 1_usize..30,
+        ) {
+            // Tag i carries a time of at most 7 tags before its place.
+            let tags: Vec<Tag> = (0..).zip(&late)
+                .map(|(i, &late)| Tag { time: i - late, channel: i.unsigned_abs() })
+                .collect();
+            let mut expected: Vec<(i64, u16)> =
+                tags.iter().map(|tag| (tag.time, u16::try_from(tag.channel).unwrap())).collect();
+            expected.sort_by_key(|&(time, _)| time);
+            prop_assert_eq!(ordered(&tags, horizon, piece).unwrap().0, expected);
+        }
+    }
+}

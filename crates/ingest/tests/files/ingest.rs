@@ -1,0 +1,211 @@
+//! From a file into a store.
+
+use std::{fs, io::Write, path::Path};
+
+use tagq_ingest::{Error, Settings, encode::Encoder, ingest, is_unchanged};
+use tagq_store::{Access, Channels, Creation, Source, Store, Tag, Tick, Writer};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::support::{built, file, frame, some_tags, tag};
+
+type Rows = Vec<(i64, u16)>;
+
+/// The rows and sources of a store made of these files.
+fn stored(files: &[(&Path, Settings)]) -> Result<(Rows, Vec<Source>), Error> {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("run.tagq");
+    let creation = Creation { tick: Tick::DEFAULT, tick_assumed: true, run_id: None };
+    let mut writer = Writer::open(&store, &creation)?;
+    for (path, settings) in files {
+        ingest(path, &path.to_string_lossy(), settings, &mut writer)?;
+    }
+    writer.commit()?;
+    drop(writer);
+    let store = Store::open(&store, Access::Copied)?;
+    let tags = store.tags();
+    let channels: Vec<u16> = match tags.channels {
+        Channels::U8(labels) => labels.iter().map(|&label| label.into()).collect(),
+        Channels::U16(labels) => labels.to_vec(),
+    };
+    let rows = tags.time.iter().copied().zip(channels).collect();
+    Ok((rows, store.manifest().sources.clone()))
+}
+
+fn of(path: &Path) -> (&Path, Settings) {
+    (path, Settings::default())
+}
+
+/// Those of one file with these bytes.
+fn stored_from(bytes: &[u8]) -> Result<(Rows, Source), Error> {
+    let (_folder, path) = file(bytes);
+    let (rows, mut sources) = stored(&[of(&path)])?;
+    Ok((rows, sources.remove(0)))
+}
+
+fn encoded(tags: &[Tag]) -> Vec<u8> {
+    let mut encoder = Encoder::new(Vec::new());
+    encoder.frame(tags.len() as u64, [tags]).unwrap();
+    encoder.into_inner()
+}
+
+/// The rows that a store must have: a stable sort.
+fn sorted(tags: &[Tag]) -> Rows {
+    let mut rows: Rows =
+        tags.iter().map(|tag| (tag.time, u16::try_from(tag.channel).unwrap())).collect();
+    rows.sort_by_key(|&(time, _)| time);
+    rows
+}
+
+#[test]
+fn plain_and_compressed_files_give_the_same_rows() {
+    let tags: Vec<Tag> = (0..100_000).map(|i| tag(i / 3, i.cast_unsigned() % 17)).collect();
+    let lists: Vec<Vec<Tag>> = tags.chunks(30_000).map(<[Tag]>::to_vec).collect();
+    let message = built(&lists, 64, false);
+    let frames: Vec<u8> = tags.chunks(1234).flat_map(encoded).collect();
+    for bytes in [message.clone(), frame(&message, true), frames] {
+        let (rows, source) = stored_from(&bytes).unwrap();
+        assert!(rows == sorted(&tags));
+        assert_eq!((source.rows, source.facts.reordered), (100_000, 0));
+        assert_eq!((source.time_first, source.time_last), (Some(0), Some(33_333)));
+    }
+}
+
+#[test]
+fn tags_late_by_less_than_the_horizon_are_put_in_order() {
+    // 2.5 M tags, so that columns are released while others come. Equal times carry their place
+    // as channels, which shows their order.
+    let mut tags: Vec<Tag> =
+        (0..2_500_000).map(|i: i64| tag(i / 4, (i % 4).cast_unsigned())).collect();
+    let late = [(900_000, 10), (1_048_575, 1), (1_048_576, 40_000), (2_200_000, 1_048_000)];
+    for (at, by) in late {
+        let late = tags.remove(at - by);
+        tags.insert(at, late);
+    }
+    let (rows, source) = stored_from(&encoded(&tags)).unwrap();
+    assert!(rows == sorted(&tags));
+    // The second of the four came after a tag of its own time only.
+    assert_eq!((source.rows, source.facts.reordered), (2_500_000, 3));
+}
+
+#[test]
+fn a_tag_that_is_too_late_is_named() {
+    let mut tags: Vec<Tag> = (0..2_200_000).map(|i| tag(i, 1)).collect();
+    tags[2_150_000].time = 5;
+    match stored_from(&encoded(&tags)).unwrap_err() {
+        Error::Late { number, time, after, horizon, .. } => {
+            assert_eq!((number, time, horizon), (2_150_001, 5, 1 << 20));
+            // All but the last horizon of full columns.
+            assert_eq!(after, (1 << 20) - 1);
+        }
+        error => panic!("{error}"),
+    }
+}
+
+#[test]
+fn a_channel_that_no_store_holds_is_named() {
+    for channel in [65_536, u64::MAX, 1 << 63] {
+        let mut tags = some_tags(1, 20_000);
+        tags.sort_by_key(|tag| tag.time);
+        tags[17_000].channel = channel;
+        match stored_from(&encoded(&tags)).unwrap_err() {
+            Error::Channel { number, channel: found, .. } => {
+                assert_eq!((number, found), (17_001, channel));
+            }
+            error => panic!("{error}"),
+        }
+    }
+    let (rows, _) = stored_from(&encoded(&[tag(1, 65_535), tag(2, 0), tag(3, 256)])).unwrap();
+    assert_eq!(rows, [(1, 65_535), (2, 0), (3, 256)]);
+}
+
+#[test]
+fn times_at_the_ends_are_kept() {
+    let end = i64::MAX;
+    let (rows, source) =
+        stored_from(&encoded(&[tag(end, 2), tag(end - 1, 1), tag(end, 1)])).unwrap();
+    assert_eq!(rows, [(end - 1, 1), (end, 2), (end, 1)]);
+    assert_eq!(source.facts.reordered, 1);
+    let (rows, _) = stored_from(&encoded(&[tag(i64::MIN, 1), tag(-1, 2)])).unwrap();
+    assert_eq!(rows, [(i64::MIN, 1), (-1, 2)]);
+    // A run of 2^63 ticks and more is for the store to refuse.
+    let refused = stored_from(&encoded(&[tag(i64::MIN, 1), tag(0, 2)])).unwrap_err();
+    assert!(matches!(refused, Error::Store(tagq_store::Error::Span { .. })), "{refused}");
+}
+
+#[test]
+fn what_is_known_of_a_file_is_recorded() {
+    let tags: Vec<Tag> = some_tags(3, 20_000).iter().map(|t| tag(t.time >> 20, 1)).collect();
+    let frames: Vec<Vec<u8>> = tags.chunks(9_000).map(encoded).collect();
+    let whole = frames.concat();
+    let message = built(std::slice::from_ref(&tags), 64, false);
+    let hash = |bytes: &[u8]| format!("{:016x}", xxh3_64(bytes));
+    let small = encoded(&[tag(1, 1)]);
+    for bytes in [&whole, &message, &small, &Vec::new()] {
+        let (folder, path) = file(bytes);
+        let (_, sources) = stored(&[of(&path)]).unwrap();
+        let facts = &sources[0].facts;
+        assert_eq!(facts.name, path.to_string_lossy());
+        assert_eq!((facts.size, facts.resume_byte), (bytes.len() as u64, bytes.len() as u64));
+        assert_eq!(facts.head_xxh3, hash(&bytes[..bytes.len().min(65_536)]));
+        assert_eq!(facts.tail_xxh3, hash(&bytes[bytes.len().saturating_sub(65_536)..]));
+        assert_eq!(facts.whole_xxh3, Some(hash(bytes)));
+        assert_eq!((facts.checksummed, &facts.torn), (false, &None));
+        assert!(is_unchanged(facts, &fs::metadata(&path).unwrap()));
+        // Another file of the same length and time, the same file at another time, a longer one.
+        let copy = folder.path().join("copy");
+        fs::copy(&path, &copy).unwrap();
+        let file = fs::OpenOptions::new().append(true).open(&path).unwrap();
+        let time = file.metadata().unwrap().modified().unwrap();
+        fs::File::options().write(true).open(&copy).unwrap().set_modified(time).unwrap();
+        assert!(!is_unchanged(facts, &fs::metadata(&copy).unwrap()));
+        file.set_modified(time + std::time::Duration::from_nanos(1)).unwrap();
+        assert!(!is_unchanged(facts, &file.metadata().unwrap()));
+        (&file).write_all(b"x").unwrap();
+        file.set_modified(time).unwrap();
+        assert!(!is_unchanged(facts, &file.metadata().unwrap()));
+    }
+    assert!(whole.len() > 65_536);
+    // A torn frame is left out, and so is the hash of the whole.
+    let end = whole.len() - frames[2].len();
+    let (rows, source) = stored_from(&whole[..whole.len() - 1]).unwrap();
+    assert_eq!((rows.len(), source.facts.resume_byte), (18_000, end as u64));
+    assert_eq!(source.facts.whole_xxh3, None);
+    assert_eq!(source.facts.head_xxh3, hash(&whole[..65_536]));
+    assert_eq!(source.facts.tail_xxh3, hash(&whole[end - 65_536..end]));
+    assert!(source.facts.torn.is_some());
+    // So it is with a plain file, of which the complete messages are asked for.
+    let two = [&message[..], &message[..message.len() - 8]].concat();
+    let (_folder, path) = file(&two);
+    let first = Settings { messages_max: Some(1), ..Settings::default() };
+    let (rows, sources) = stored(&[(&path, first)]).unwrap();
+    let facts = &sources[0].facts;
+    assert_eq!((rows.len(), facts.resume_byte), (20_000, message.len() as u64));
+    assert_eq!((facts.size, &facts.whole_xxh3), (two.len() as u64, &None));
+    assert_eq!(facts.tail_xxh3, hash(&message[message.len() - 65_536..]));
+}
+
+#[test]
+fn sources_come_one_after_the_other() {
+    let (_a, first) = file(&encoded(&[tag(1, 1), tag(3, 2), tag(2, 3)]));
+    let (_b, second) = file(&encoded(&[tag(3, 4), tag(9, 5)]));
+    let (_c, empty) = file(b"");
+    let (rows, sources) = stored(&[of(&first), of(&empty), of(&second)]).unwrap();
+    assert_eq!(rows, [(1, 1), (2, 3), (3, 2), (3, 4), (9, 5)]);
+    let counts: Vec<(u64, u64)> = sources.iter().map(|s| (s.rows, s.facts.reordered)).collect();
+    assert_eq!(counts, [(3, 1), (0, 0), (2, 0)]);
+    let refused = stored(&[of(&second), of(&first)]).unwrap_err();
+    assert!(matches!(refused, Error::Store(tagq_store::Error::Unsorted { .. })), "{refused}");
+}
+
+#[test]
+fn the_bytes_read_are_counted() {
+    let bytes: Vec<u8> = (0..3).flat_map(|i| encoded(&[tag(i, 1)])).collect();
+    for bytes in [bytes, built(&[vec![tag(1, 1)]], 8, false)] {
+        let (_folder, path) = file(&bytes);
+        let counted = std::sync::Arc::new(0.into());
+        let settings =
+            Settings { bytes_read: Some(std::sync::Arc::clone(&counted)), ..Settings::default() };
+        stored(&[(&path, settings)]).unwrap();
+        assert_eq!(counted.load(std::sync::atomic::Ordering::Relaxed), bytes.len() as u64);
+    }
+}

@@ -1,0 +1,31 @@
+//! Files of every legal and illegal kind, against the reference implementation of Cap'n Proto.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    reason = "a test says so by failing"
+)]
+
+mod support;
+
+mod cut;
+mod encode;
+mod hostile;
+mod ingest;
+mod messages;
+mod schema;
+
+#[rustfmt::skip]
+#[allow(warnings, clippy::all, clippy::pedantic, reason = "generated")]
+#[path = "../schema/newer_capnp.rs"]
+mod newer_capnp;
+
+#[rustfmt::skip]
+#[allow(warnings, clippy::all, clippy::pedantic, reason = "generated")]
+#[path = "../schema/old_capnp.rs"]
+mod old_capnp;
+
+#[rustfmt::skip]
+#[allow(warnings, clippy::all, clippy::pedantic, reason = "generated")]
+#[path = "../schema/tags_capnp.rs"]
+mod tags_capnp;

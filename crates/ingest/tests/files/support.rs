@@ -1,0 +1,303 @@
+//! Files to read, messages laid out in every legal way, and the reference implementation.
+
+use std::{fs, io::Write, path::PathBuf, process::Command};
+
+use capnp::{
+    message::{self, ReaderOptions},
+    serialize,
+};
+use tagq_ingest::{Error, Settings, Summary, read_tags};
+use tagq_store::Tag;
+use tempfile::TempDir;
+
+use crate::tags_capnp::tags;
+
+/// The tags of a message, list by list.
+pub type Lists = Vec<Vec<Tag>>;
+
+pub fn tag(time: i64, channel: u64) -> Tag {
+    Tag { time, channel }
+}
+
+/// `count` tags that differ from those of another `seed`.
+pub fn some_tags(seed: u64, count: usize) -> Vec<Tag> {
+    let mut x = seed;
+    (0..count)
+        .map(|_| {
+            x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            tag((x >> 8).cast_signed() - (1 << 55), x >> 60)
+        })
+        .collect()
+}
+
+/// A file in a folder of its own.
+pub fn file(bytes: &[u8]) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a file");
+    fs::write(&path, bytes).unwrap();
+    (folder, path)
+}
+
+/// All tags of a file with these bytes.
+pub fn read(bytes: &[u8]) -> Result<(Vec<Tag>, Summary), Error> {
+    read_with(bytes, &Settings::default())
+}
+
+/// Those of its first `messages`.
+pub fn read_first(bytes: &[u8], messages: u64) -> Result<(Vec<Tag>, Summary), Error> {
+    read_with(bytes, &Settings { messages_max: Some(messages), ..Settings::default() })
+}
+
+fn read_with(bytes: &[u8], settings: &Settings) -> Result<(Vec<Tag>, Summary), Error> {
+    let (_folder, path) = file(bytes);
+    let mut all = Vec::new();
+    let summary = read_tags(&path, settings, |tags| {
+        assert!(!tags.is_empty() && tags.len() <= 16_384);
+        all.extend_from_slice(tags);
+        Ok(())
+    })?;
+    assert_eq!(summary.tags, all.len() as u64);
+    assert_eq!(summary.size, bytes.len() as u64);
+    Ok((all, summary))
+}
+
+/// One Zstandard frame.
+pub fn frame(bytes: &[u8], checksum: bool) -> Vec<u8> {
+    let mut encoder = zstd::stream::Encoder::new(Vec::new(), 1).unwrap();
+    encoder.include_checksum(checksum).unwrap();
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// A frame that holds `bytes` but no data.
+pub fn skippable(bytes: &[u8]) -> Vec<u8> {
+    let len = u32::try_from(bytes.len()).unwrap();
+    [&[0x53, 0x2a, 0x4d, 0x18], &len.to_le_bytes()[..], bytes].concat()
+}
+
+/// A message with these segments.
+pub fn framed(segments: &[Vec<u64>]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut add = |n: usize| bytes.extend_from_slice(&u32::try_from(n).unwrap().to_le_bytes());
+    add(segments.len() - 1);
+    for segment in segments {
+        add(segment.len());
+    }
+    if segments.len().is_multiple_of(2) {
+        add(0);
+    }
+    bytes.extend(segments.iter().flatten().flat_map(|word| word.to_le_bytes()));
+    bytes
+}
+
+/// What the reference implementation reads in the one message of `bytes`.
+pub fn reference(bytes: &[u8]) -> capnp::Result<Vec<Tag>> {
+    let mut options = ReaderOptions::new();
+    // Twice what a message of this length can hold without saying anything twice.
+    options.traversal_limit_in_words(Some(bytes.len() / 4 + 1000));
+    let message = serialize::read_message(bytes, options)?;
+    let root = message.get_root::<tags::Reader<'_>>()?;
+    let mut all = Vec::new();
+    let lists = root.get_tags()?;
+    for i in 0..lists.len() {
+        all.extend(lists.get(i)?.iter().map(|t| tag(t.get_time(), t.get_channel())));
+    }
+    Ok(all)
+}
+
+/// A message written by the reference implementation, whose first segment has `first_words`.
+pub fn built(lists: &[Vec<Tag>], first_words: u32, is_fixed: bool) -> Vec<u8> {
+    built_in_order(lists, (0..lists.len()).collect(), first_words, is_fixed)
+}
+
+/// As [`built`], with the lists made in this order.
+pub fn built_in_order(
+    lists: &[Vec<Tag>],
+    order: Vec<usize>,
+    first_words: u32,
+    is_fixed: bool,
+) -> Vec<u8> {
+    let strategy = if is_fixed {
+        message::AllocationStrategy::FixedSize
+    } else {
+        message::AllocationStrategy::GrowHeuristically
+    };
+    let allocator = message::HeapAllocator::new()
+        .first_segment_words(first_words)
+        .allocation_strategy(strategy);
+    let mut message = message::Builder::new(allocator);
+    let root = message.init_root::<tags::Builder<'_>>();
+    let mut outer = root.init_tags(u32::try_from(lists.len()).unwrap());
+    for i in order {
+        let len = u32::try_from(lists[i].len()).unwrap();
+        let mut list = outer.reborrow().init(u32::try_from(i).unwrap(), len);
+        for (j, tag) in (0..).zip(&lists[i]) {
+            let mut element = list.reborrow().get(j);
+            element.set_time(tag.time);
+            element.set_channel(tag.channel);
+        }
+    }
+    serialize::write_message_to_words(&message)
+}
+
+/// Runs one test of this program again in a process of its own, with at most 300,000 KiB of
+/// address space.
+pub fn again_in_little_memory(test: &str, variable: (&str, &str)) -> std::process::Output {
+    Command::new("sh")
+        .args(["-c", "ulimit -v 300000 && exec \"$0\" \"$@\""])
+        .arg(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture", "--test-threads=1"])
+        // One heap, or the address space goes into reserves of the allocator.
+        .env("MALLOC_ARENA_MAX", "1")
+        .env(variable.0, variable.1)
+        .output()
+        .unwrap()
+}
+
+/// Decisions about a layout: taken one after the other, all zero behind the end, so that a shorter
+/// list of them is a simpler layout.
+pub struct Choices(Vec<u32>);
+
+impl Choices {
+    pub fn new(mut choices: Vec<u32>) -> Self {
+        choices.reverse();
+        Self(choices)
+    }
+
+    /// A number below `n`.
+    pub fn below(&mut self, n: usize) -> usize {
+        self.0.pop().unwrap_or(0) as usize % n
+    }
+}
+
+/// How the parts of a message may look.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    pub segments: usize,
+    /// Data words and pointers of the root, of which the first leads to the lists.
+    pub root: (u64, u64),
+    /// Data words and pointers of an element, of which the first two words are the tag.
+    pub element: (u64, u64),
+}
+
+/// A piece of a message: so many words that stay together.
+struct Part {
+    segment: usize,
+    words: u64,
+    /// Where it begins in its segment.
+    at: u64,
+}
+
+/// How a pointer leads to its target.
+enum Way {
+    Near,
+    /// Through a landing pad.
+    Far(usize),
+    DoubleFar(usize),
+}
+
+const ROOT_POINTER: usize = 0;
+const ROOT: usize = 1;
+const OUTER: usize = 2;
+const FIRST_LIST: usize = 3;
+
+/// The words of a message with these lists, its parts thrown about as `choices` say: any part in
+/// any segment and order, gaps of garbage between them, and any legal kind of pointer.
+pub fn laid_out(lists: &[Vec<Tag>], shape: Shape, choices: &mut Choices) -> Vec<Vec<u64>> {
+    let stride = shape.element.0 + shape.element.1;
+    let part = |segment: usize, words: u64| Part { segment, words, at: 0 };
+    let mut parts = vec![
+        part(0, 1),
+        part(choices.below(shape.segments), shape.root.0 + shape.root.1),
+        part(choices.below(shape.segments), lists.len() as u64),
+    ];
+    for list in lists {
+        parts.push(part(choices.below(shape.segments), 1 + stride * list.len() as u64));
+    }
+    // Every part but the root pointer has one pointer to it, which stands in another part.
+    let mut ways = vec![Way::Near];
+    for to in ROOT..FIRST_LIST + lists.len() {
+        let from = holder(to);
+        let is_near = parts[from].segment == parts[to].segment;
+        let way = match choices.below(3) {
+            0 if is_near => Way::Near,
+            2 => {
+                parts.push(part(choices.below(shape.segments), 2));
+                Way::DoubleFar(parts.len() - 1)
+            }
+            _ => {
+                parts.push(part(parts[to].segment, 1));
+                Way::Far(parts.len() - 1)
+            }
+        };
+        ways.push(way);
+    }
+    let mut segments = vec![Vec::new(); shape.segments];
+    let mut order: Vec<usize> = (1..parts.len()).collect();
+    segments[0].push(0);
+    while !order.is_empty() {
+        let part = &mut parts[order.remove(choices.below(order.len()))];
+        let segment = &mut segments[part.segment];
+        for _ in 0..[0, 0, 0, 1, 3][choices.below(5)] {
+            segment.push(0xdead_beef_0000_0003);
+        }
+        part.at = segment.len() as u64;
+        segment.resize(segment.len() + usize::try_from(part.words).unwrap(), 0);
+    }
+    for (list, part) in lists.iter().zip(&parts[FIRST_LIST..]) {
+        let words = &mut segments[part.segment][usize::try_from(part.at).unwrap()..];
+        words[0] = (list.len() as u64) << 2 | shape.element.0 << 32 | shape.element.1 << 48;
+        for (element, tag) in words[1..].chunks_mut(usize::try_from(stride).unwrap()).zip(list) {
+            element.fill(0x5555_5555_5555_5555);
+            (element[0], element[1]) = (tag.time.cast_unsigned(), tag.channel);
+        }
+    }
+    for to in ROOT..FIRST_LIST + lists.len() {
+        let description = match to {
+            ROOT => shape.root.0 << 32 | shape.root.1 << 48,
+            OUTER => 1 | 6 << 32 | (lists.len() as u64) << 35,
+            _ => 1 | 7 << 32 | (parts[to].words - 1) << 35,
+        };
+        let from = (parts[holder(to)].segment, place(&parts, to, shape));
+        let target = (parts[to].segment, parts[to].at);
+        let near = |at: u64| {
+            let offset = target.1.wrapping_sub(at + 1);
+            description | u64::from((offset << 2) as u32)
+        };
+        let far = |kind: u64, to: &Part| kind | to.at << 3 | (to.segment as u64) << 32;
+        let mut set = |(segment, at): (usize, u64), word| {
+            segments[segment][usize::try_from(at).unwrap()] = word;
+        };
+        match &ways[to] {
+            Way::Near => set(from, near(from.1)),
+            Way::Far(pad) => {
+                set(from, far(2, &parts[*pad]));
+                set((parts[*pad].segment, parts[*pad].at), near(parts[*pad].at));
+            }
+            Way::DoubleFar(pad) => {
+                set(from, far(6, &parts[*pad]));
+                set((parts[*pad].segment, parts[*pad].at), far(2, &parts[to]));
+                set((parts[*pad].segment, parts[*pad].at + 1), description);
+            }
+        }
+    }
+    segments
+}
+
+/// The part in which the pointer to part `to` stands.
+fn holder(to: usize) -> usize {
+    match to {
+        ROOT => ROOT_POINTER,
+        OUTER => ROOT,
+        _ => OUTER,
+    }
+}
+
+/// The word of its segment at which the pointer to part `to` stands.
+fn place(parts: &[Part], to: usize, shape: Shape) -> u64 {
+    match to {
+        ROOT => 0,
+        OUTER => parts[ROOT].at + shape.root.0,
+        _ => parts[OUTER].at + (to - FIRST_LIST) as u64,
+    }
+}

@@ -1,0 +1,43 @@
+//! Counts coincidences in tags, exactly, at the speed of memory.
+//!
+//! A query is a struct of plain numbers ([`Coincidences`]); `run` counts it over the sources of a
+//! [`Recording`] with the threads of the rayon pool it is called in. What each query means is stated
+//! in docs/queries.md and, as code, in [`oracle`]; every fast path equals the oracle bit for bit.
+//!
+//! ```
+//! use tagq_query::{Coincidences, Execution, Groups, Recording, Rule};
+//! use tagq_store::{Channels, Tags};
+//!
+//! let tags = Tags { time: &[0, 5, 17, 19], channels: Channels::U8(&[3, 15, 3, 15]) };
+//! let query = Coincidences {
+//!     groups: Groups::Listed(vec![[3, 15]]),
+//!     rule: Rule::All,
+//!     window: 5,
+//!     delays: vec![],
+//! };
+//! let counted = query.run(&Recording::from_tags(tags), &Execution::best())?;
+//! assert_eq!(counted.rows[0].count, 2);
+//! # Ok::<(), tagq_query::Error>(())
+//! ```
+
+mod coincidences;
+mod estimate;
+mod recording;
+
+pub mod oracle;
+
+mod scan;
+mod select;
+mod simd;
+mod sliding;
+
+mod level;
+
+mod error;
+
+pub use coincidences::{Coincidences, Counted, Delay, GroupCount, Groups, Rule};
+pub use error::Error;
+pub use estimate::{Estimate, Measured, SourceSingles};
+pub use recording::{Acquisition, Recording};
+pub use scan::Execution;
+pub use simd::Simd;

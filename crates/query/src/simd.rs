@@ -1,0 +1,68 @@
+//! The level of vector instructions: a token that only detection makes.
+
+use std::fmt;
+
+/// A level of vector instructions that this machine has. Holding one is the proof that code of that
+/// level may be called.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Simd(Level);
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Level {
+    Scalar,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Simd {
+    /// All levels of this machine, the plainest first. Never empty.
+    pub fn available() -> Vec<Self> {
+        let mut levels = vec![Self(Level::Scalar)];
+        #[cfg(target_arch = "x86_64")]
+        {
+            let avx2 = is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("bmi1")
+                && is_x86_feature_detected!("popcnt");
+            if avx2 {
+                levels.push(Self(Level::Avx2));
+            }
+            if avx2
+                && is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl")
+            {
+                levels.push(Self(Level::Avx512));
+            }
+        }
+        levels
+    }
+
+    /// The best level of this machine.
+    pub fn best() -> Self {
+        Self::available().into_iter().max().unwrap_or(Self(Level::Scalar))
+    }
+
+    pub(crate) fn level(self) -> Level {
+        self.0
+    }
+
+    /// The name of the level: `scalar`, `avx2` or `avx512`.
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            Level::Scalar => "scalar",
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => "avx512",
+        }
+    }
+}
+
+impl fmt::Debug for Simd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,105 @@
+//! The checks of single fields, before anything is planned.
+
+use std::collections::HashMap;
+use std::ops::RangeInclusive;
+
+use crate::error::Error;
+use crate::simulation::{Light, Simulation};
+
+/// Start, end, delay and jitter keep this far from the ends of `i64`, so that their sums need no checks.
+const TICK_MAX: i64 = 1 << 62;
+const DELAY_MAX: f64 = (1_i64 << 60) as f64;
+/// 12 of them fit into the time field of a key with room for a batch.
+const JITTER_MAX: f64 = (1_i64 << 40) as f64;
+/// A detector is named by 16 bits of a key.
+const DETECTORS_MAX: usize = 1 << 16;
+
+/// Checks every field on its own, and the number of detectors. Gives the end of the recording.
+pub(crate) fn check(simulation: &Simulation) -> Result<i64, Error> {
+    check_light(simulation)?;
+    check_detectors(simulation)?;
+    check_channels(simulation)?;
+    let &Simulation { start, duration, .. } = simulation;
+    if duration < 1 {
+        return Err(Error::Field {
+            field: "duration",
+            found: duration as f64,
+            expected: "at least 1 tick",
+        });
+    }
+    start
+        .checked_add(duration)
+        .filter(|&end| start >= -TICK_MAX && end <= TICK_MAX)
+        .ok_or(Error::Span { start, duration })
+}
+
+fn check_light(simulation: &Simulation) -> Result<(), Error> {
+    const PERIOD: &str = "from 1 to 2^60 ticks";
+    let light = &simulation.light;
+    let field = |field, found, range: RangeInclusive<f64>, expected| {
+        if range.contains(&found) { Ok(()) } else { Err(Error::Field { field, found, expected }) }
+    };
+    field("light.rate", light.rate(), 0.0..=f64::MAX, "finite and at least 0 per tick")?;
+    if let Some(period) = light.pulse_period() {
+        field("light.pulse_period", period, 1.0..=DELAY_MAX, PERIOD)?;
+    }
+    if let Some(drift) = simulation.drift {
+        field("drift.relative_amplitude", drift.relative_amplitude, 0.0..=1.0, "from 0 to 1")?;
+        field("drift.period", drift.period, 1.0..=DELAY_MAX, PERIOD)?;
+    }
+    Ok(())
+}
+
+fn check_detectors(simulation: &Simulation) -> Result<(), Error> {
+    let found = simulation.detectors.len();
+    let (works, light, expected) = match simulation.light {
+        _ if found > DETECTORS_MAX => (false, "a simulation", "at most 65,536"),
+        Light::Pairs { beam_splitter: false, .. } => (
+            found > 0 && found.is_multiple_of(2),
+            "a pair source without beam splitter",
+            "an even number, 2 or more",
+        ),
+        Light::Pairs { beam_splitter: true, .. } => (
+            found == 3,
+            "a pair source with beam splitter",
+            "exactly 3 (the herald and the two outputs)",
+        ),
+        Light::Coherent { beam_splitter: false, .. } => (found > 0, "coherent light", "1 or more"),
+        Light::Coherent { beam_splitter: true, .. } => {
+            (found > 1, "coherent light with beam splitter", "2 or more")
+        }
+    };
+    if !works {
+        return Err(Error::Detectors { light, found, expected });
+    }
+    for (index, detector) in simulation.detectors.iter().enumerate() {
+        let field = |field, found, range: RangeInclusive<f64>, expected| {
+            if range.contains(&found) {
+                return Ok(());
+            }
+            Err(Error::DetectorField {
+                detector: index,
+                channel: detector.channel,
+                field,
+                found,
+                expected,
+            })
+        };
+        field("efficiency", detector.efficiency, 0.0..=1.0, "from 0 to 1")?;
+        field("dark_rate", detector.dark_rate, 0.0..=f64::MAX, "finite and at least 0 per tick")?;
+        field("jitter", detector.jitter, 0.0..=JITTER_MAX, "from 0 to 2^40 ticks")?;
+        field("delay", detector.delay, -DELAY_MAX..=DELAY_MAX, "from -2^60 to 2^60 ticks")?;
+        field("dead_time", detector.dead_time as f64, 0.0..=f64::MAX, "at least 0 ticks")?;
+    }
+    Ok(())
+}
+
+fn check_channels(simulation: &Simulation) -> Result<(), Error> {
+    let mut seen = HashMap::new();
+    for (second, detector) in simulation.detectors.iter().enumerate() {
+        if let Some(first) = seen.insert(detector.channel, second) {
+            return Err(Error::DuplicateChannel { channel: detector.channel, first, second });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,76 @@
+//! Simulated single-photon time tags: seeded, in time order, in bounded memory whatever the duration.
+//!
+//! A [`Simulation`] says which [`Light`] falls on which [`Detector`]s and for how long.
+//! [`Simulation::tags`] checks it and gives [`Tags`], which makes the tags slab by slab. All times are
+//! integers in ticks, all rates are in events per tick; what a tick is worth is the caller's business.
+//!
+//! Photon pairs on channels 1 and 2, at a tick of 156.25 ps: 100,000 pairs a second, 40 % efficiency,
+//! 1,000 dark counts a second, 2 ticks of jitter, 30 ns of dead time, for 10 ms:
+//!
+//! ```
+//! use tagq_simulate::{Detector, Light, Simulation};
+//!
+//! let second = 6.4e9; // ticks
+//! let detector = |channel, delay| Detector {
+//!     channel,
+//!     efficiency: 0.4,
+//!     dark_rate: 1_000.0 / second,
+//!     jitter: 2.0,
+//!     delay,
+//!     dead_time: 192,
+//! };
+//! let simulation = Simulation {
+//!     light: Light::Pairs { rate: 1e5 / second, pulse_period: None, beam_splitter: false },
+//!     detectors: vec![detector(1, 0.0), detector(2, 12.0)],
+//!     drift: None,
+//!     start: 0,
+//!     duration: 64_000_000,
+//!     seed: 7,
+//! };
+//! let mut tags = simulation.tags()?;
+//! let mut singles = 0;
+//! while let Some(slab) = tags.next_slab() {
+//!     assert!(slab.is_sorted_by_key(|tag| tag.time));
+//!     singles += slab.len();
+//! }
+//! // 2 detectors x (100,000 x 0.4 + 1,000) / s x 10 ms = 820, give or take its square root.
+//! assert!((700..940).contains(&singles));
+//! # Ok::<(), tagq_simulate::Error>(())
+//! ```
+//!
+//! # What the tags are
+//!
+//! Light is emitted; a photon survives with the detector's efficiency; the detector's delay and a jitter are
+//! added; dark counts are mixed in; the time is rounded down to a tick; what lies in
+//! `start..start + duration` is kept; a detection within the dead time of the last recorded one is lost.
+//! The source has always been on: tags whose light was emitted before `start` are there.
+//!
+//! # How they are made
+//!
+//! Every light here is a Poisson process, and choosing at random among its events gives independent Poisson
+//! processes. So survival and beam splitters are not played photon by photon: pairs on two
+//! detectors are three processes (both photons detected, only the first, only the second) at the product of
+//! the rates, and the cost is that of the tags, not of the lost photons. The law is exactly the same.
+//!
+//! Pulsed light with a Poisson number of photons in each pulse is the same process with each event moved to
+//! the start of its pulse period; empty pulses cost nothing.
+
+mod error;
+mod simulation;
+
+mod write;
+
+mod check;
+mod comb;
+mod lane;
+mod moment;
+mod plan;
+mod process;
+mod seeds;
+mod tags;
+
+pub use error::Error;
+pub use simulation::{Detector, Drift, Light, Simulation};
+pub use tagq_store::Tag;
+pub use tags::{SLAB_TAGS, Tags};
+pub use write::{WriteError, write};

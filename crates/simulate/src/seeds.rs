@@ -1,0 +1,50 @@
+//! Where each random process takes its random numbers.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
+
+/// What a random sequence of a detector is for.
+///
+/// The numbers are part of what a seed means: changing them changes every simulation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Purpose {
+    Dark = 0,
+    /// Light that only this detector detects.
+    Alone = 1,
+    AloneJitter = 2,
+    /// Light that this detector and an earlier one detect together.
+    Together = 3,
+    EarlierJitter = 4,
+    LaterJitter = 5,
+    /// In place of `Together` where the two detectors' delays are too far apart to show common light.
+    EarlierApart = 6,
+    LaterApart = 7,
+}
+
+/// The random sequences of one detector; no two detectors and no two purposes share any stretch of less than
+/// 2^128 numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct Seeds(Xoshiro256PlusPlus);
+
+impl Seeds {
+    /// The seeds of `count` detectors.
+    pub(crate) fn of_detectors(seed: u64, count: usize) -> Vec<Seeds> {
+        let mut next = Xoshiro256PlusPlus::seed_from_u64(seed);
+        (0..count)
+            .map(|_| {
+                let seeds = Seeds(next.clone());
+                next.long_jump();
+                seeds
+            })
+            .collect()
+    }
+
+    /// The random sequence for a purpose.
+    pub(crate) fn rng(&self, purpose: Purpose) -> Xoshiro256PlusPlus {
+        let mut rng = self.0.clone();
+        for _ in 0..purpose as u8 {
+            rng.jump();
+        }
+        rng
+    }
+}

@@ -1,0 +1,132 @@
+//! What can go wrong with a store: what, where, and what would work.
+
+use std::{io, path::PathBuf};
+
+/// An error of the store.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused something.
+    #[error("{path}: cannot {action}: {source}", path = path.display())]
+    Io {
+        /// The file or folder in question.
+        path: PathBuf,
+        /// What was tried.
+        action: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The folder has no manifest.
+    #[error("{path}: no tagq store (no manifest.json in it)", path = path.display())]
+    NotAStore {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The manifest belongs to something else, or to another version of tagq.
+    #[error("{path}: {reason}", path = path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What it is instead, and what to do.
+        reason: String,
+    },
+    /// A file does not say what it must say.
+    #[error(
+        "{path}: damaged: {what} should be {expected} and is {found}; restore the file from a \
+         copy, or build the store anew from its sources",
+        path = path.display()
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The field or block.
+        what: String,
+        /// What should stand there.
+        expected: String,
+        /// What stands there.
+        found: String,
+    },
+    /// A file is shorter than the manifest promises.
+    #[error(
+        "{path}: damaged: the manifest promises {expected} bytes, the file holds {found}; restore \
+         the file from a copy, or build the store anew from its sources",
+        path = path.display()
+    )]
+    Length {
+        /// The file.
+        path: PathBuf,
+        /// Bytes promised.
+        expected: u64,
+        /// Bytes there.
+        found: u64,
+    },
+    /// Another process writes this store.
+    #[error("{path}: another tagq is writing this store; wait until it is done", path = path.display())]
+    Busy {
+        /// The lock file.
+        path: PathBuf,
+    },
+    /// The folder for a new store holds other things.
+    #[error(
+        "{path}: not empty and no tagq store (it holds `{name}`); name a new or an empty folder",
+        path = path.display()
+    )]
+    NotEmpty {
+        /// The folder.
+        path: PathBuf,
+        /// One of the strangers.
+        name: String,
+    },
+    /// Rows came out of order.
+    #[error(
+        "row {row}: time {time} ticks comes after {after} ticks; a store holds rows in order of time"
+    )]
+    Unsorted {
+        /// The row that would have been written.
+        row: u64,
+        /// Its time in ticks.
+        time: i64,
+        /// The time before it in ticks.
+        after: i64,
+    },
+    /// First and last time are further apart than a difference can hold.
+    #[error(
+        "a run from {first} to {last} ticks spans 2^63 ticks or more, and no time difference could \
+         be counted; is one of its sources not a tag file, or its clock restarted?"
+    )]
+    Span {
+        /// First time in ticks.
+        first: i64,
+        /// Last time in ticks.
+        last: i64,
+    },
+    /// The tick of a run was given once, and is now another.
+    #[error(
+        "{path}: the tick of this run was set to {set}, and {asked} was asked for; leave --tick \
+         out, or correct it for good with `tagq set {path} --tick {paste}`",
+        path = path.display()
+    )]
+    TickGiven {
+        /// The store.
+        path: PathBuf,
+        /// The tick that it has.
+        set: String,
+        /// The other one.
+        asked: String,
+        /// The other one as it can be pasted.
+        paste: String,
+    },
+    /// An earlier write failed, and what is on disk is not known any more.
+    #[error("{path}: not written, because an earlier write to this store failed", path = path.display())]
+    Poisoned {
+        /// The store.
+        path: PathBuf,
+    },
+}
+
+impl Error {
+    /// Whether the bytes of the store are damaged (as against absent or out of reach).
+    pub fn is_damage(&self) -> bool {
+        matches!(self, Self::Damaged { .. } | Self::Length { .. })
+    }
+}

@@ -1,0 +1,348 @@
+//! A disk that fails: every call of a writer in turn, in every way, and the store it leaves behind.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fs::{self, File},
+    io,
+    os::{fd::AsRawFd, unix::fs::FileExt},
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use crate::{
+    Access, Channels, Creation, Error, RunId, SourceFacts, Store, Tick, Writer, disk::Disk,
+};
+
+/// How call number `at` fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// It and all calls after it are not made: the process is gone.
+    Kill,
+    /// It and all calls after it are not made, and what was not synced is lost.
+    PowerLoss,
+    /// It fails with this error number, once.
+    Once(i32),
+    /// It and all calls after it fail with this error number.
+    Forever(i32),
+    /// It writes one byte less than asked for, or half of it: no fault at all.
+    Short,
+    /// It is interrupted, once: no fault at all when it writes.
+    Interrupted,
+}
+
+#[derive(Debug)]
+struct FaultyDisk {
+    fault: Fault,
+    at: usize,
+    calls: AtomicUsize,
+    cache: Mutex<Cache>,
+}
+
+/// What a power loss would take.
+#[derive(Debug, Default)]
+struct Cache {
+    /// Length that survives, by path, of files written here.
+    synced: HashMap<PathBuf, u64>,
+    /// Files whose names are not durable yet.
+    unnamed: HashSet<PathBuf>,
+    /// The bytes that stood under a name before a rename that is not durable yet.
+    renamed: HashMap<PathBuf, Option<Vec<u8>>>,
+}
+
+impl FaultyDisk {
+    fn new(fault: Fault, at: usize) -> Arc<Self> {
+        Arc::new(Self { fault, at, calls: AtomicUsize::new(0), cache: Mutex::default() })
+    }
+
+    fn call(&self) -> io::Result<()> {
+        let call = self.calls.fetch_add(1, Ordering::Relaxed);
+        match self.fault {
+            Fault::Kill | Fault::PowerLoss if call >= self.at => {
+                Err(io::Error::other("the process is gone"))
+            }
+            Fault::Forever(errno) if call >= self.at => Err(io::Error::from_raw_os_error(errno)),
+            Fault::Once(errno) if call == self.at => Err(io::Error::from_raw_os_error(errno)),
+            Fault::Interrupted if call == self.at => Err(io::ErrorKind::Interrupted.into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn calls(&self) -> usize {
+        self.calls.load(Ordering::Relaxed)
+    }
+
+    /// What the disk looks like after the power came back.
+    fn lose_power(&self) {
+        let cache = self.cache.lock().unwrap();
+        for (path, bytes) in &cache.renamed {
+            match bytes {
+                Some(bytes) => fs::write(path, bytes).unwrap(),
+                None => drop(fs::remove_file(path)),
+            }
+        }
+        for (path, &len) in &cache.synced {
+            if cache.unnamed.contains(path) {
+                drop(fs::remove_file(path));
+            } else if let Ok(file) = File::options().write(true).open(path) {
+                let found = file.metadata().unwrap().len();
+                file.set_len(len.min(found)).unwrap();
+            }
+        }
+    }
+}
+
+fn path_of(file: &File) -> PathBuf {
+    fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap()
+}
+
+impl Disk for FaultyDisk {
+    fn create(&self, path: &Path) -> io::Result<File> {
+        self.call()?;
+        let mut cache = self.cache.lock().unwrap();
+        if !path.exists() {
+            cache.unnamed.insert(path.into());
+        }
+        cache.synced.insert(path.into(), 0);
+        File::options().read(true).write(true).create(true).truncate(true).open(path)
+    }
+
+    fn open(&self, path: &Path) -> io::Result<File> {
+        self.call()?;
+        let file = File::options().read(true).write(true).open(path)?;
+        let len = file.metadata()?.len();
+        self.cache.lock().unwrap().synced.entry(path.into()).or_insert(len);
+        Ok(file)
+    }
+
+    fn write_at(&self, file: &File, bytes: &[u8], at: u64) -> io::Result<usize> {
+        let call = self.calls();
+        if let Err(error) = self.call() {
+            if self.fault == Fault::Kill && call == self.at {
+                // The process may be gone in the middle of a write.
+                file.write_all_at(&bytes[..bytes.len() / 2], at)?;
+            }
+            return Err(error);
+        }
+        if self.fault == Fault::Short && call == self.at {
+            let len = if bytes.len() > 9 { bytes.len() / 2 } else { bytes.len() - 1 };
+            return file.write_at(&bytes[..len.max(1)], at);
+        }
+        file.write_at(bytes, at)
+    }
+
+    fn set_len(&self, file: &File, len: u64) -> io::Result<()> {
+        self.call()?;
+        file.set_len(len)
+    }
+
+    fn sync(&self, file: &File) -> io::Result<()> {
+        self.call()?;
+        let metadata = file.metadata()?;
+        let path = path_of(file);
+        let mut cache = self.cache.lock().unwrap();
+        if metadata.is_dir() {
+            cache.unnamed.retain(|file| file.parent() != Some(&path));
+            cache.renamed.retain(|file, _| file.parent() != Some(&path));
+        } else {
+            cache.synced.insert(path, metadata.len());
+        }
+        Ok(())
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.call()?;
+        let mut cache = self.cache.lock().unwrap();
+        let before = fs::read(to).ok();
+        cache.renamed.entry(to.into()).or_insert(before);
+        let synced = cache.synced.remove(from).unwrap_or(0);
+        cache.unnamed.remove(from);
+        cache.synced.insert(to.into(), synced);
+        fs::rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.call()?;
+        fs::remove_file(path)
+    }
+
+    fn create_folders(&self, path: &Path) -> io::Result<()> {
+        self.call()?;
+        fs::create_dir_all(path)
+    }
+}
+
+/// Rows of each step of the story; the second makes the labels wide, the third fills a block.
+const STEPS: [(usize, u16); 3] = [(40, 3), (25, 300), (65_536, 7)];
+
+fn rows_until(step: usize) -> (Vec<i64>, Vec<u16>) {
+    let labels = STEPS[..step].iter().flat_map(|&(rows, label)| vec![label; rows]);
+    let labels: Vec<u16> = labels.collect();
+    ((0..).take(labels.len()).collect(), labels)
+}
+
+/// Writes what is missing of the story, a writer and a commit for each step.
+fn write(disk: &Arc<FaultyDisk>, folder: &Path) -> Result<(), Error> {
+    let creation =
+        Creation { tick: Tick::DEFAULT, tick_assumed: true, run_id: Some(RunId([1; 16])) };
+    for step in 0..STEPS.len() {
+        let disk: Arc<dyn Disk> = Arc::clone(disk) as _;
+        let mut writer = Writer::open_on(disk, folder, &creation)?;
+        if writer.manifest().sources.len() > step {
+            continue;
+        }
+        let start = rows_until(step).0.len();
+        let (time, label) = rows_until(step + 1);
+        writer.begin_source();
+        writer.append(&time[start..], &label[start..])?;
+        writer.finish_source(SourceFacts::named(&step.to_string()));
+        writer.commit()?;
+        // After a failed call the writer refuses everything, whatever the disk says by then.
+    }
+    Ok(())
+}
+
+/// The store holds exactly the rows of some commit; returns which.
+fn check(folder: &Path, context: &str) -> usize {
+    let store = match Store::open(folder, Access::Mapped) {
+        Err(Error::NotAStore { .. }) => return 0,
+        store => store.unwrap_or_else(|e| panic!("{context}: {e}")),
+    };
+    let steps = store.manifest().sources.len();
+    let (time, label) = rows_until(steps);
+    assert_eq!(store.tags().time, time, "{context}");
+    let found: Vec<u16> = match store.tags().channels {
+        Channels::U8(labels) => labels.iter().map(|&label| label.into()).collect(),
+        Channels::U16(labels) => labels.to_vec(),
+    };
+    assert!(found == label, "{context}: labels");
+    for block in store.blocks().unwrap() {
+        store.check_block(&block).unwrap();
+    }
+    steps
+}
+
+/// How many calls the whole story makes.
+fn calls_of_the_story() -> usize {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = FaultyDisk::new(Fault::Kill, usize::MAX);
+    write(&disk, &folder.path().join("s")).unwrap();
+    assert_eq!(check(&folder.path().join("s"), "no fault"), STEPS.len());
+    disk.calls()
+}
+
+#[test]
+fn every_call_may_fail_in_every_way() {
+    let calls = calls_of_the_story();
+    assert!(calls > 60, "{calls}");
+    let (enospc, eio, edquot, emfile, erofs, eacces) = (28, 5, 122, 24, 30, 13);
+    let mut tried = 0;
+    for at in 0..calls {
+        for fault in [
+            Fault::Kill,
+            Fault::PowerLoss,
+            Fault::Once(enospc),
+            Fault::Once(eio),
+            Fault::Forever(enospc),
+            Fault::Forever(eio),
+            Fault::Once(edquot),
+            Fault::Once(emfile),
+            Fault::Forever(erofs),
+            Fault::Forever(eacces),
+        ] {
+            let context = format!("{fault:?} at call {at}");
+            let folder = tempfile::tempdir().unwrap();
+            let folder = folder.path().join("s");
+            let disk = FaultyDisk::new(fault, at);
+            let failed = write(&disk, &folder);
+            assert!(failed.is_err(), "{context}: reported as done");
+            if fault == Fault::PowerLoss {
+                disk.lose_power();
+            }
+            let left = check(&folder, &context);
+            // The next writer takes it from there.
+            write(&FaultyDisk::new(Fault::Kill, usize::MAX), &folder)
+                .unwrap_or_else(|e| panic!("{context}: recovery: {e}"));
+            assert_eq!(check(&folder, &context), STEPS.len());
+            assert!(left <= STEPS.len());
+            tried += 1;
+        }
+    }
+    eprintln!("{tried} faults at {calls} calls");
+}
+
+#[test]
+fn a_fault_in_the_recovery_of_a_fault() {
+    let calls = calls_of_the_story();
+    let mut tried = 0;
+    for first in (0..calls).step_by(3) {
+        for second in (0..calls - first).step_by(4) {
+            for fault in [Fault::Kill, Fault::PowerLoss] {
+                let context = format!("{fault:?} at call {first}, then at {second}");
+                let folder = tempfile::tempdir().unwrap();
+                let folder = folder.path().join("s");
+                let mut steps = 0;
+                for at in [first, second, usize::MAX] {
+                    let disk = FaultyDisk::new(fault, at);
+                    let done = write(&disk, &folder).is_ok();
+                    if fault == Fault::PowerLoss && !done {
+                        disk.lose_power();
+                    }
+                    let left = check(&folder, &context);
+                    assert!(left >= steps, "{context}: a commit is gone");
+                    assert!(!done || left == STEPS.len(), "{context}");
+                    steps = left;
+                }
+                assert_eq!(steps, STEPS.len());
+                tried += 1;
+            }
+        }
+    }
+    eprintln!("{tried} pairs of faults");
+}
+
+#[test]
+fn short_and_interrupted_writes_are_no_faults() {
+    for at in 0..calls_of_the_story() {
+        for fault in [Fault::Short, Fault::Interrupted] {
+            let folder = tempfile::tempdir().unwrap();
+            let folder = folder.path().join("s");
+            let written = write(&FaultyDisk::new(fault, at), &folder);
+            let context = format!("{fault:?} at call {at}");
+            match written {
+                Ok(()) => assert_eq!(check(&folder, &context), STEPS.len()),
+                // Calls that do not write say so, and the store is as it was.
+                Err(Error::Io { .. }) if fault == Fault::Interrupted => {
+                    check(&folder, &context);
+                }
+                Err(error) => panic!("{context}: {error}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn after_a_failed_sync_nothing_is_tried_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let creation =
+        Creation { tick: Tick::DEFAULT, tick_assumed: true, run_id: Some(RunId([1; 16])) };
+    for at in 0..calls_of_the_story() {
+        let folder = folder.path().join(at.to_string());
+        let disk = FaultyDisk::new(Fault::Once(5), at);
+        let Ok(mut writer) = Writer::open_on(disk, &folder, &creation) else { continue };
+        writer.begin_source();
+        let appended = writer.append(&[1], &[300]);
+        let committed = writer.commit();
+        if appended.is_err() {
+            assert!(matches!(committed, Err(Error::Poisoned { .. })), "{committed:?}");
+        }
+        if committed.is_err() {
+            let again = writer.commit();
+            assert!(matches!(again, Err(Error::Poisoned { .. })), "{again:?}");
+            let more = writer.append(&[2], &[1]);
+            assert!(matches!(more, Err(Error::Poisoned { .. })), "{more:?}");
+        }
+    }
+}

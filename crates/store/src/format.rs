@@ -1,0 +1,291 @@
+//! The bytes of a store: the mirror of docs/format.md, version 1.
+//!
+//! Everything is little-endian. Each file begins with a header page of [`HEADER_BYTES`]; values
+//! start behind it, so that pages, cache lines and vector loads are aligned.
+
+use std::path::Path;
+
+use crate::{Error, RunId};
+
+/// The version of the format that this library writes.
+pub const VERSION: u32 = 1;
+/// The first bytes of every column and index file.
+pub const MAGIC: [u8; 8] = *b"TAGQCOL\n";
+/// Length of the header page; the first value stands here.
+pub const HEADER_BYTES: usize = 4096;
+/// Rows of a block, the unit of the index. Only the last block of a run may hold fewer.
+pub const BLOCK_ROWS: usize = 65_536;
+/// Length of an entry of `blocks.idx`.
+pub const BLOCK_ENTRY_BYTES: usize = 64;
+/// Length of an entry of `counts.idx`: channel u16, rows u32.
+pub const COUNT_ENTRY_BYTES: usize = 6;
+
+const CRC_AT: usize = HEADER_BYTES - 4;
+/// The bytes of a block entry that its chain covers.
+const CHAIN_AT: usize = 36;
+
+/// What a file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// Times: i64 ticks.
+    Time,
+    /// Channels: u8, or u16 once a label above 255 appeared.
+    Channel,
+    /// Block entries.
+    Blocks,
+    /// Rows of each channel in each block.
+    Counts,
+}
+
+impl FileKind {
+    const fn code(self) -> u8 {
+        match self {
+            Self::Time => 1,
+            Self::Channel => 2,
+            Self::Blocks => 3,
+            Self::Counts => 4,
+        }
+    }
+
+    /// 1: signed integer, 2: unsigned integer, 3: record.
+    const fn class(self) -> u8 {
+        match self {
+            Self::Time => 1,
+            Self::Channel => 2,
+            Self::Blocks | Self::Counts => 3,
+        }
+    }
+}
+
+/// The header page of a file that holds values of `width` bytes.
+pub fn encode_header(kind: FileKind, width: u16, run_id: RunId) -> [u8; HEADER_BYTES] {
+    let mut page = [0; HEADER_BYTES];
+    page[0..8].copy_from_slice(&MAGIC);
+    page[8..12].copy_from_slice(&VERSION.to_le_bytes());
+    page[12] = kind.code();
+    page[13] = kind.class();
+    page[14..16].copy_from_slice(&width.to_le_bytes());
+    page[16..32].copy_from_slice(&run_id.0);
+    let crc = crc32c::crc32c(&page[..CRC_AT]);
+    page[CRC_AT..].copy_from_slice(&crc.to_le_bytes());
+    page
+}
+
+/// Checks every byte of a header page.
+///
+/// # Errors
+/// [`Error::Foreign`] for another magic or version, [`Error::Damaged`] naming the field otherwise.
+pub fn check_header(
+    page: &[u8; HEADER_BYTES],
+    path: &Path,
+    kind: FileKind,
+    width: u16,
+    run_id: RunId,
+) -> Result<(), Error> {
+    if page[0..8] != MAGIC {
+        return Err(Error::Foreign {
+            path: path.into(),
+            reason: "no column file of tagq (its first bytes are not TAGQCOL)".into(),
+        });
+    }
+    let version = u32::from_le_bytes([page[8], page[9], page[10], page[11]]);
+    let damaged = |what: &str, expected: String, found: String| Error::Damaged {
+        path: path.into(),
+        what: what.into(),
+        expected,
+        found,
+    };
+    let crc = u32::from_le_bytes([page[4092], page[4093], page[4094], page[4095]]);
+    let computed = crc32c::crc32c(&page[..CRC_AT]);
+    if crc != computed {
+        return Err(damaged(
+            "the checksum of its header",
+            format!("{computed:08x}"),
+            format!("{crc:08x}"),
+        ));
+    }
+    if version != VERSION {
+        return Err(foreign_version(path, version.into()));
+    }
+    let expected = encode_header(kind, width, run_id);
+    for (what, field) in
+        [("the kind of file", 12..13), ("the class of its values", 13..14), ("their width", 14..16)]
+    {
+        if page[field.clone()] != expected[field.clone()] {
+            let show = |page: &[u8; HEADER_BYTES]| format!("{:?}", &page[field.clone()]);
+            return Err(damaged(what, show(&expected), show(page)));
+        }
+    }
+    if page[16..32] != run_id.0 {
+        let mut found = [0; 16];
+        found.copy_from_slice(&page[16..32]);
+        return Err(damaged(
+            "the run that it belongs to",
+            run_id.to_string(),
+            RunId(found).to_string(),
+        ));
+    }
+    if page[32..CRC_AT].iter().any(|&byte| byte != 0) {
+        return Err(damaged("its reserved bytes", "zero".into(), "something else".into()));
+    }
+    Ok(())
+}
+
+/// The error for a store of another version.
+pub(crate) fn foreign_version(path: &Path, version: u64) -> Error {
+    Error::Foreign {
+        path: path.into(),
+        reason: format!(
+            "store format version {version}, and this tagq knows version {VERSION}; use a tagq \
+             that writes it, or build the store anew from its sources"
+        ),
+    }
+}
+
+/// What the index says of one block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockEntry {
+    /// Its first time in ticks.
+    pub time_min: i64,
+    /// Its last time in ticks.
+    pub time_max: i64,
+    /// Where its channel counts begin in `counts.idx`, in entries.
+    pub counts_start: u64,
+    /// How many channels it holds.
+    pub counts_len: u32,
+    /// crc32c of its bytes in the time column.
+    pub crc_time: u32,
+    /// crc32c of its bytes in the channel column.
+    pub crc_channel: u32,
+    /// crc32c over the chain before it, this entry and its counts.
+    pub chain: u32,
+}
+
+impl BlockEntry {
+    /// The entry's bytes.
+    pub fn encode(&self) -> [u8; BLOCK_ENTRY_BYTES] {
+        let mut bytes = [0; BLOCK_ENTRY_BYTES];
+        bytes[0..8].copy_from_slice(&self.time_min.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.time_max.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.counts_start.to_le_bytes());
+        bytes[24..28].copy_from_slice(&self.counts_len.to_le_bytes());
+        bytes[28..32].copy_from_slice(&self.crc_time.to_le_bytes());
+        bytes[32..36].copy_from_slice(&self.crc_channel.to_le_bytes());
+        bytes[36..40].copy_from_slice(&self.chain.to_le_bytes());
+        bytes
+    }
+
+    /// The entry in `bytes`, or nothing when reserved bytes are not zero.
+    pub fn decode(bytes: &[u8; BLOCK_ENTRY_BYTES]) -> Option<Self> {
+        let u32_at = |at: usize| u32::from_le_bytes(array_at(bytes, at));
+        let u64_at = |at: usize| u64::from_le_bytes(array_at(bytes, at));
+        let i64_at = |at: usize| i64::from_le_bytes(array_at(bytes, at));
+        bytes[40..].iter().all(|&byte| byte == 0).then(|| Self {
+            time_min: i64_at(0),
+            time_max: i64_at(8),
+            counts_start: u64_at(16),
+            counts_len: u32_at(24),
+            crc_time: u32_at(28),
+            crc_channel: u32_at(32),
+            chain: u32_at(36),
+        })
+    }
+
+    /// The chain at this entry: crc32c over the previous chain, the entry's bytes before its own
+    /// chain, and the bytes of its counts.
+    pub fn chained(&self, previous: u32, counts: &[u8]) -> u32 {
+        let crc = crc32c::crc32c(&previous.to_le_bytes());
+        let crc = crc32c::crc32c_append(crc, &self.encode()[..CHAIN_AT]);
+        crc32c::crc32c_append(crc, counts)
+    }
+}
+
+fn array_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    std::array::from_fn(|i| bytes[at + i])
+}
+
+/// One pair of `counts.idx`.
+pub fn encode_count(channel: u16, rows: u32) -> [u8; COUNT_ENTRY_BYTES] {
+    let [a, b] = channel.to_le_bytes();
+    let [c, d, e, f] = rows.to_le_bytes();
+    [a, b, c, d, e, f]
+}
+
+/// Reads what [`encode_count`] writes.
+pub fn decode_count([a, b, c, d, e, f]: [u8; COUNT_ENTRY_BYTES]) -> (u16, u32) {
+    (u16::from_le_bytes([a, b]), u32::from_le_bytes([c, d, e, f]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RUN: RunId = RunId([7; 16]);
+
+    /// Released constants: a new value is a new format version, with a new golden store.
+    #[test]
+    fn constants_of_version_1_never_change() {
+        assert_eq!(VERSION, 1);
+        assert_eq!(&MAGIC, b"TAGQCOL\n");
+        assert_eq!(
+            (HEADER_BYTES, BLOCK_ROWS, BLOCK_ENTRY_BYTES, COUNT_ENTRY_BYTES),
+            (4096, 65_536, 64, 6)
+        );
+        let page = encode_header(FileKind::Time, 8, RUN);
+        assert_eq!(page[..16], *b"TAGQCOL\n\x01\0\0\0\x01\x01\x08\0");
+        assert_eq!(page[16..32], [7; 16]);
+        assert_eq!(encode_count(0x0102, 0x0304_0506), [2, 1, 6, 5, 4, 3]);
+    }
+
+    #[test]
+    fn every_flipped_bit_of_a_header_is_refused() {
+        let path = Path::new("time.col");
+        let page = encode_header(FileKind::Time, 8, RUN);
+        check_header(&page, path, FileKind::Time, 8, RUN).unwrap();
+        for bit in 0..HEADER_BYTES * 8 {
+            let mut flipped = page;
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert!(check_header(&flipped, path, FileKind::Time, 8, RUN).is_err(), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn a_header_of_something_else_is_refused_by_name() {
+        let path = Path::new("time.col");
+        let page = encode_header(FileKind::Time, 8, RUN);
+        let refused =
+            |kind, width, run| check_header(&page, path, kind, width, run).unwrap_err().to_string();
+        assert!(refused(FileKind::Channel, 8, RUN).contains("the kind of file"));
+        assert!(refused(FileKind::Time, 4, RUN).contains("their width"));
+        assert!(refused(FileKind::Time, 8, RunId([8; 16])).contains("the run that it belongs to"));
+        let mut newer = page;
+        newer[8] = 2;
+        let crc = crc32c::crc32c(&newer[..CRC_AT]);
+        newer[CRC_AT..].copy_from_slice(&crc.to_le_bytes());
+        let error = check_header(&newer, path, FileKind::Time, 8, RUN).unwrap_err().to_string();
+        assert!(error.contains("version 2"), "{error}");
+    }
+
+    #[test]
+    fn block_entries_come_back() {
+        let entry = BlockEntry {
+            time_min: -5,
+            time_max: i64::MAX,
+            counts_start: 1 << 40,
+            counts_len: 3,
+            crc_time: 4,
+            crc_channel: 5,
+            chain: 6,
+        };
+        let mut bytes = entry.encode();
+        assert_eq!(BlockEntry::decode(&bytes), Some(entry));
+        bytes[63] = 1;
+        assert_eq!(BlockEntry::decode(&bytes), None);
+        // The chain covers what came before it, the entry and the counts, but not itself.
+        let chain = entry.chained(1, b"counts");
+        assert_ne!(chain, entry.chained(2, b"counts"));
+        assert_ne!(chain, entry.chained(1, b"Counts"));
+        assert_ne!(chain, BlockEntry { time_min: -6, ..entry }.chained(1, b"counts"));
+        assert_eq!(chain, BlockEntry { chain: 0, ..entry }.chained(1, b"counts"));
+    }
+}

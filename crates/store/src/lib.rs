@@ -1,0 +1,60 @@
+//! The store of a run: its times and channels as column files that are mapped, never parsed.
+//!
+//! A run is a table of photon detections in order of time, two columns wide. On disk it is a folder
+//! with one file a column, two index files, and a manifest whose replacement is the only commit
+//! point (docs/format.md is the law, [`format`] its mirror). [`Writer`] appends to it,
+//! [`Store`] opens the committed rows, [`units`] turns durations into ticks.
+//!
+//! ```
+//! use tagq_store::{Access, Creation, SourceFacts, Store, Tick, Writer};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let creation = Creation { tick: Tick::DEFAULT, tick_assumed: true, run_id: None };
+//! let mut writer = Writer::open(&folder.path().join("run.tagq"), &creation)?;
+//! writer.begin_source();
+//! writer.append(&[5, 17, 17], &[3, 15, 3])?;
+//! writer.finish_source(SourceFacts::named("by hand"));
+//! writer.commit()?;
+//!
+//! let store = Store::open(&folder.path().join("run.tagq"), Access::Mapped)?;
+//! assert_eq!(store.tags().time, [5, 17, 17]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#[cfg(target_endian = "big")]
+compile_error!("the columns are little-endian and mapped as they are: no big-endian machine");
+
+pub mod units;
+
+mod error;
+pub mod format;
+mod manifest;
+
+mod disk;
+mod snapshot;
+mod writer;
+
+mod guard;
+mod map;
+
+#[cfg(test)]
+mod faults;
+
+pub use error::Error;
+pub use manifest::{ChannelRows, MANIFEST_NAME, Manifest, RunId, Source, SourceFacts};
+pub use snapshot::{Access, Block, Channels, Store, Tags};
+pub use units::{Duration, Tick, UnitError};
+pub use writer::{Creation, Writer};
+
+/// One detection: 16 bytes, as it stands in a `.tags` message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Tag {
+    /// When, in ticks of the run.
+    pub time: i64,
+    /// Which input of the instrument.
+    pub channel: u64,
+}
+
+/// The largest channel label that a store can hold.
+pub const CHANNEL_MAX: u64 = u16::MAX as u64;

@@ -1,0 +1,450 @@
+//! Reading a store: its committed rows, as of one commit.
+
+use std::{
+    fs::File,
+    io,
+    ops::Range,
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use crate::{
+    ChannelRows, Error, MANIFEST_NAME, Manifest, Source, Tick,
+    disk::io_error,
+    format::{
+        self, BLOCK_ENTRY_BYTES, BLOCK_ROWS, BlockEntry, COUNT_ENTRY_BYTES, FileKind, HEADER_BYTES,
+    },
+    guard::{Guard, missing_page},
+    manifest::starts_as_manifest,
+    map::Map,
+    writer::check_tick,
+};
+
+/// How the columns come into memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Mapped: nothing is read before it is used. A file that another program cuts short under the
+    /// mapping stops the process.
+    Mapped,
+    /// Copied when the store is opened: for network file systems, and as the check on the other.
+    Copied,
+}
+
+/// The committed rows of a store. They never change, also while a writer appends more.
+#[derive(Debug)]
+pub struct Store {
+    folder: PathBuf,
+    manifest: Manifest,
+    time: Column<i64>,
+    channel: ChannelColumn,
+    blocks: Vec<u8>,
+    counts: Vec<u8>,
+    /// A page of a column was missing.
+    broken: AtomicBool,
+}
+
+/// The tags of a run or a part of it, in order of time: `time[i]` and row `i` of `channels` are one
+/// tag. Both have the same length.
+#[derive(Debug, Clone, Copy)]
+pub struct Tags<'a> {
+    /// Times in ticks.
+    pub time: &'a [i64],
+    /// Channel labels.
+    pub channels: Channels<'a>,
+}
+
+/// The labels of consecutive tags, in the width that the store holds them in.
+#[derive(Debug, Clone, Copy)]
+pub enum Channels<'a> {
+    /// No label of the run is above 255.
+    U8(&'a [u8]),
+    /// Some label is.
+    U16(&'a [u16]),
+}
+
+/// What the index says of one block of rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    /// Its rows.
+    pub rows: Range<u64>,
+    /// Its first time in ticks.
+    pub time_min: i64,
+    /// Its last time in ticks.
+    pub time_max: i64,
+    /// crc32c of its bytes in the time column.
+    pub crc_time: u32,
+    /// crc32c of its bytes in the channel column.
+    pub crc_channel: u32,
+    /// Its rows by channel, ascending by label.
+    pub channels: Vec<ChannelRows>,
+}
+
+#[derive(Debug)]
+enum Column<T> {
+    Mapped { map: Map, rows: usize },
+    Copied(Vec<T>),
+}
+
+#[derive(Debug)]
+enum ChannelColumn {
+    U8(Column<u8>),
+    U16(Column<u16>),
+}
+
+impl Store {
+    /// Opens the last commit of the store in `folder`. Costs nothing per row when mapped.
+    ///
+    /// # Errors
+    /// [`Error::NotAStore`] without a manifest, [`Error::Foreign`] for other formats and versions,
+    /// [`Error::Damaged`] or [`Error::Length`] when header, manifest or lengths are not right.
+    pub fn open(folder: &Path, access: Access) -> Result<Self, Error> {
+        // A writer that widens a column removes the old one after its commit: then the manifest
+        // just read is not the last one any more. Each new try has seen a newer commit.
+        let mut manifest = last_commit(folder)?;
+        loop {
+            match Self::open_commit(folder, &manifest, access) {
+                Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                    let newer = last_commit(folder)?;
+                    if newer.commit == manifest.commit {
+                        return Self::open_commit(folder, &manifest, access);
+                    }
+                    manifest = newer;
+                }
+                result => return result,
+            }
+        }
+    }
+
+    fn open_commit(folder: &Path, manifest: &Manifest, access: Access) -> Result<Self, Error> {
+        let files = &manifest.files;
+        let rows = manifest.rows;
+        let part = |name: &str, kind, width: u16, values: u64| {
+            Part::open(folder.join(name), kind, width, values, manifest)
+        };
+        let time = part(&files.time.name, FileKind::Time, 8, rows)?.column(access)?;
+        let width = files.channel.width;
+        let channel = part(&files.channel.name, FileKind::Channel, width, rows)?;
+        let channel = match width {
+            1 => ChannelColumn::U8(channel.column(access)?),
+            _ => ChannelColumn::U16(channel.column(access)?),
+        };
+        let blocks = part(&files.blocks.name, FileKind::Blocks, 64, manifest.full_blocks())?;
+        let counts = part(&files.counts.name, FileKind::Counts, 6, manifest.count_entries)?;
+        Ok(Self {
+            folder: folder.into(),
+            manifest: manifest.clone(),
+            time,
+            channel,
+            blocks: blocks.copy()?,
+            counts: counts.copy()?,
+            broken: AtomicBool::new(false),
+        })
+    }
+
+    /// Whether the file or folder at `path` is a store: a folder whose `manifest.json` begins with
+    /// the key `"format": "tagq"`. Damage further in is for [`Store::open`] to name.
+    pub fn is_at(path: &Path) -> bool {
+        let mut start = [0; 64];
+        let Ok(file) = File::open(path.join(MANIFEST_NAME)) else { return false };
+        let Ok(len) = file.read_at(&mut start, 0) else { return false };
+        starts_as_manifest(&start[..len])
+    }
+
+    /// The folder of the store.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// What the store says of itself: rows, spans, sources.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Takes `tick` as the unit of this snapshot's times, without writing it.
+    ///
+    /// # Errors
+    /// [`Error::TickGiven`] when a person set another one before.
+    pub fn use_tick(&mut self, tick: Tick) -> Result<(), Error> {
+        check_tick(&self.manifest, &self.folder, tick, false)?;
+        self.manifest.tick = tick;
+        self.manifest.tick_assumed = false;
+        Ok(())
+    }
+
+    /// All committed tags, in order of time.
+    pub fn tags(&self) -> Tags<'_> {
+        let channels = match &self.channel {
+            ChannelColumn::U8(column) => Channels::U8(column.values()),
+            ChannelColumn::U16(column) => Channels::U16(column.values()),
+        };
+        Tags { time: self.time.values(), channels }
+    }
+
+    /// Runs a scan over the tags of this snapshot. When a column turns out to be cut short or
+    /// unreadable under its mapping, the scan still ends, its answer is thrown away, and the
+    /// process lives. Only this snapshot's own columns are guarded, only until `scan` returns; a
+    /// slice of them that is kept and read later meets the system's signal.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when a part of a column could not be read.
+    pub fn guarded<T>(&self, scan: impl FnOnce(&Self) -> T) -> Result<T, Error> {
+        let mapped = [self.time.mapped(), self.channel.mapped()];
+        let guard = Guard::arm(mapped.into_iter().flatten());
+        let answer = scan(self);
+        self.broken.fetch_or(guard.was_hit(), Ordering::Relaxed);
+        if self.broken.load(Ordering::Relaxed) {
+            // Zeros stand in the missing pages of this mapping until it is gone.
+            let path = self.folder.join(&self.manifest.files.time.name);
+            return Err(io_error(&path, "read this column or its labels")(missing_page()));
+        }
+        Ok(answer)
+    }
+
+    /// The sources and the rows that each gave, in order of time.
+    pub fn sources(&self) -> impl Iterator<Item = (&Source, Range<usize>)> {
+        self.manifest.sources.iter().scan(0, |start, source| {
+            #[expect(clippy::cast_possible_truncation, reason = "rows of an opened column")]
+            let rows = *start..*start + source.rows as usize;
+            *start = rows.end;
+            Some((source, rows))
+        })
+    }
+
+    /// The index: one block for each 65,536 rows, the last may be shorter. The whole chain is
+    /// checked.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] naming the first block whose entry or counts are not what was committed.
+    pub fn blocks(&self) -> Result<Vec<Block>, Error> {
+        let files = &self.manifest.files;
+        let damaged = |block: usize, what: &str| Error::Damaged {
+            path: self.folder.join(&files.blocks.name),
+            what: format!("{what} of block {block}"),
+            expected: "as committed".into(),
+            found: "something else".into(),
+        };
+        let mut chain = 0;
+        let mut blocks = Vec::new();
+        for (i, bytes) in self.blocks.as_chunks::<BLOCK_ENTRY_BYTES>().0.iter().enumerate() {
+            let entry = BlockEntry::decode(bytes).ok_or_else(|| damaged(i, "the entry"))?;
+            let counts = usize::try_from(entry.counts_start)
+                .ok()
+                .and_then(|start| {
+                    let start = start.checked_mul(COUNT_ENTRY_BYTES)?;
+                    let len = (entry.counts_len as usize).checked_mul(COUNT_ENTRY_BYTES)?;
+                    self.counts.get(start..start.checked_add(len)?)
+                })
+                .ok_or_else(|| damaged(i, "the place of the counts"))?;
+            if entry.chained(chain, counts) != entry.chain {
+                return Err(damaged(i, "the checksum of entry and counts"));
+            }
+            chain = entry.chain;
+            let start = (i * BLOCK_ROWS) as u64;
+            blocks.push(Block {
+                rows: start..start + BLOCK_ROWS as u64,
+                time_min: entry.time_min,
+                time_max: entry.time_max,
+                crc_time: entry.crc_time,
+                crc_channel: entry.crc_channel,
+                channels: decode_counts(counts),
+            });
+        }
+        if chain != self.manifest.chain {
+            return Err(damaged(blocks.len(), "the chain before the entry"));
+        }
+        if let Some(last) = &self.manifest.last_block {
+            let start = (blocks.len() * BLOCK_ROWS) as u64;
+            blocks.push(Block {
+                rows: start..start + u64::from(last.rows),
+                time_min: last.time_min,
+                time_max: last.time_max,
+                crc_time: last.crc_time,
+                crc_channel: last.crc_channel,
+                channels: last.counts.clone(),
+            });
+        }
+        Ok(blocks)
+    }
+
+    /// Holds the rows of `block` against its checksums.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] naming the column and the block.
+    pub fn check_block(&self, block: &Block) -> Result<(), Error> {
+        let files = &self.manifest.files;
+        #[expect(clippy::cast_possible_truncation, reason = "rows of an opened column")]
+        let rows = block.rows.start as usize..block.rows.end as usize;
+        let tags = self.tags();
+        let channel_bytes = match tags.channels {
+            Channels::U8(labels) => &labels[rows.clone()],
+            Channels::U16(labels) => bytemuck::cast_slice(&labels[rows.clone()]),
+        };
+        let columns = [
+            (&files.time.name, bytemuck::cast_slice(&tags.time[rows]), block.crc_time),
+            (&files.channel.name, channel_bytes, block.crc_channel),
+        ];
+        for (name, bytes, expected) in columns {
+            let found = crc32c::crc32c(bytes);
+            if found != expected {
+                return Err(Error::Damaged {
+                    path: self.folder.join(name),
+                    what: format!(
+                        "the checksum of block {} (rows {} to {})",
+                        block.rows.start / BLOCK_ROWS as u64,
+                        block.rows.start,
+                        block.rows.end - 1
+                    ),
+                    expected: format!("{expected:08x}"),
+                    found: format!("{found:08x}"),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Tags<'a> {
+    /// How many tags.
+    pub fn len(&self) -> usize {
+        self.time.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.time.is_empty()
+    }
+
+    /// The tags of these rows.
+    ///
+    /// # Panics
+    /// When the rows are not within.
+    #[must_use]
+    pub fn rows(&self, rows: Range<usize>) -> Tags<'a> {
+        let channels = match self.channels {
+            Channels::U8(labels) => Channels::U8(&labels[rows.clone()]),
+            Channels::U16(labels) => Channels::U16(&labels[rows.clone()]),
+        };
+        Tags { time: &self.time[rows], channels }
+    }
+}
+
+impl Channels<'_> {
+    /// The label of one row.
+    ///
+    /// # Panics
+    /// When there is no such row.
+    pub fn label(&self, row: usize) -> u16 {
+        match self {
+            Self::U8(labels) => labels[row].into(),
+            Self::U16(labels) => labels[row],
+        }
+    }
+}
+
+fn last_commit(folder: &Path) -> Result<Manifest, Error> {
+    Manifest::read(folder)?.ok_or_else(|| Error::NotAStore { path: folder.into() })
+}
+
+/// A file of the store whose header and length were checked.
+struct Part {
+    path: PathBuf,
+    file: File,
+    values: usize,
+    len: usize,
+}
+
+impl Part {
+    fn open(
+        path: PathBuf,
+        kind: FileKind,
+        width: u16,
+        values: u64,
+        manifest: &Manifest,
+    ) -> Result<Self, Error> {
+        let file = File::open(&path).map_err(io_error(&path, "open the file"))?;
+        let found = file.metadata().map_err(io_error(&path, "read the length"))?.len();
+        let expected = values
+            .checked_mul(width.into())
+            .and_then(|bytes| bytes.checked_add(HEADER_BYTES as u64))
+            .filter(|&bytes| isize::try_from(bytes).is_ok())
+            .ok_or_else(|| Error::Damaged {
+                path: path.clone(),
+                what: "the number of its values".into(),
+                expected: "a number that fits in memory".into(),
+                found: values.to_string(),
+            })?;
+        if found < expected {
+            return Err(Error::Length { path, expected, found });
+        }
+        let mut page = [0; HEADER_BYTES];
+        file.read_exact_at(&mut page, 0).map_err(io_error(&path, "read the header"))?;
+        format::check_header(&page, &path, kind, width, manifest.run_id)?;
+        #[expect(clippy::cast_possible_truncation, reason = "checked against isize above")]
+        Ok(Self { path, file, values: values as usize, len: expected as usize })
+    }
+
+    fn column<T: bytemuck::Pod>(self, access: Access) -> Result<Column<T>, Error> {
+        Ok(match access {
+            Access::Mapped => Column::Mapped {
+                map: Map::new(&self.file, &self.path, self.len)?,
+                rows: self.values,
+            },
+            Access::Copied => {
+                let mut values = vec![T::zeroed(); self.values];
+                self.file
+                    .read_exact_at(bytemuck::cast_slice_mut(&mut values), HEADER_BYTES as u64)
+                    .map_err(io_error(&self.path, "read the rows"))?;
+                Column::Copied(values)
+            }
+        })
+    }
+
+    fn copy(self) -> Result<Vec<u8>, Error> {
+        let mut bytes = vec![0; self.len - HEADER_BYTES];
+        self.file
+            .read_exact_at(&mut bytes, HEADER_BYTES as u64)
+            .map_err(io_error(&self.path, "read the index"))?;
+        Ok(bytes)
+    }
+}
+
+impl<T: bytemuck::Pod> Column<T> {
+    fn values(&self) -> &[T] {
+        match self {
+            // A page is a multiple of every alignment, so that the cast cannot fail.
+            Self::Mapped { map, rows } => {
+                bytemuck::cast_slice(&map.bytes()[HEADER_BYTES..][..rows * size_of::<T>()])
+            }
+            Self::Copied(values) => values,
+        }
+    }
+
+    /// All mapped bytes; nothing for a copy.
+    fn mapped(&self) -> Option<&[u8]> {
+        match self {
+            Self::Mapped { map, .. } => Some(map.bytes()),
+            Self::Copied(_) => None,
+        }
+    }
+}
+
+impl ChannelColumn {
+    fn mapped(&self) -> Option<&[u8]> {
+        match self {
+            Self::U8(column) => column.mapped(),
+            Self::U16(column) => column.mapped(),
+        }
+    }
+}
+
+fn decode_counts(bytes: &[u8]) -> Vec<ChannelRows> {
+    let (entries, _) = bytes.as_chunks::<COUNT_ENTRY_BYTES>();
+    entries
+        .iter()
+        .map(|&entry| {
+            let (channel, rows) = format::decode_count(entry);
+            ChannelRows { channel, rows: rows.into() }
+        })
+        .collect()
+}

@@ -1,0 +1,652 @@
+//! Appending to a store: rows, then a commit that makes them visible and durable at once.
+
+use std::{
+    fs::{self, File, OpenOptions, TryLockError},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use crate::{
+    ChannelRows, Error, MANIFEST_NAME, Manifest, RunId, Source, SourceFacts, Tick,
+    disk::{self, Disk, Growing, RealDisk, io_error},
+    format::{self, BLOCK_ROWS, BlockEntry, COUNT_ENTRY_BYTES, FileKind, HEADER_BYTES},
+    manifest::LastBlock,
+};
+
+const LOCK_NAME: &str = "lock";
+
+/// What a store is made with when there is none yet.
+#[derive(Debug, Clone)]
+pub struct Creation {
+    /// The unit of all times.
+    pub tick: Tick,
+    /// Whether that is the default, which nobody confirmed.
+    pub tick_assumed: bool,
+    /// The run id; drawn at random when absent, given for stores that must be equal to the byte.
+    pub run_id: Option<RunId>,
+}
+
+/// The one writer of a store. It holds the store's lock until it is dropped; what it appended
+/// since its last commit is gone then.
+#[derive(Debug)]
+pub struct Writer {
+    disk: Arc<dyn Disk>,
+    folder: PathBuf,
+    manifest: Manifest,
+    time: Growing,
+    channel: Growing,
+    blocks: Growing,
+    counts: Growing,
+    /// Rows not yet added to the three tallies below.
+    pending: Tally,
+    open_block: OpenBlock,
+    open_source: Tally,
+    run: Tally,
+    chain: u32,
+    count_entries: u64,
+    sources: Vec<Source>,
+    /// Files that the next commit replaces by others.
+    obsolete: Vec<PathBuf>,
+    names_changed: bool,
+    poisoned: bool,
+    narrow: Vec<u8>,
+    _lock: File,
+}
+
+/// Rows counted by channel, and the first and last of their times.
+#[derive(Debug, Clone, Default)]
+struct Tally {
+    rows: u64,
+    span: Option<(i64, i64)>,
+    /// Indexed by label, as long as the largest label seen needs.
+    by_channel: Vec<u64>,
+}
+
+/// The unfinished last block.
+#[derive(Debug, Default)]
+struct OpenBlock {
+    tally: Tally,
+    crc_time: u32,
+    crc_channel: u32,
+}
+
+impl Writer {
+    /// Locks the store in `folder` for writing, and makes it when there is none. Whatever a writer
+    /// before left behind without a commit is cut off.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when another writer is at work, [`Error::NotEmpty`] when a store would be
+    /// made among other files, the errors of opening a store otherwise.
+    pub fn open(folder: &Path, creation: &Creation) -> Result<Self, Error> {
+        Self::open_on(Arc::new(RealDisk), folder, creation)
+    }
+
+    pub(crate) fn open_on(
+        disk: Arc<dyn Disk>,
+        folder: &Path,
+        creation: &Creation,
+    ) -> Result<Self, Error> {
+        disk::create_folder(&*disk, folder)?;
+        if Manifest::read(folder)?.is_none() {
+            check_only_ours(folder)?;
+        }
+        let lock = lock(folder)?;
+        // Another writer may have committed before the lock was ours.
+        match Manifest::read(folder)? {
+            Some(manifest) => Self::resume(disk, folder, manifest, lock),
+            None => Self::create(disk, folder, creation, lock),
+        }
+    }
+
+    fn create(
+        disk: Arc<dyn Disk>,
+        folder: &Path,
+        creation: &Creation,
+        lock: File,
+    ) -> Result<Self, Error> {
+        let run_id = match creation.run_id {
+            Some(run_id) => run_id,
+            None => RunId(random_bytes(folder)?),
+        };
+        let manifest = Manifest::new(run_id, creation.tick, creation.tick_assumed);
+        let create = |name: &str, kind, width| {
+            Growing::create(&disk, folder.join(name), &format::encode_header(kind, width, run_id))
+        };
+        let files = &manifest.files;
+        Ok(Self {
+            folder: folder.into(),
+            time: create(&files.time.name, FileKind::Time, 8)?,
+            channel: create(&files.channel.name, FileKind::Channel, 1)?,
+            blocks: create(&files.blocks.name, FileKind::Blocks, 64)?,
+            counts: create(&files.counts.name, FileKind::Counts, 6)?,
+            pending: Tally::default(),
+            open_block: OpenBlock::default(),
+            open_source: Tally::default(),
+            run: Tally::default(),
+            chain: 0,
+            count_entries: 0,
+            sources: Vec::new(),
+            obsolete: Vec::new(),
+            names_changed: true,
+            poisoned: false,
+            narrow: Vec::new(),
+            manifest,
+            disk,
+            _lock: lock,
+        })
+    }
+
+    fn resume(
+        disk: Arc<dyn Disk>,
+        folder: &Path,
+        manifest: Manifest,
+        lock: File,
+    ) -> Result<Self, Error> {
+        let run_id = manifest.run_id;
+        let open = |name: &str, kind, width: u16, values: u64| {
+            let len = HEADER_BYTES as u64 + values * u64::from(width);
+            let file = Growing::open(&disk, folder.join(name), len)?;
+            let mut page = [0; HEADER_BYTES];
+            file.read_at(&mut page, 0)?;
+            format::check_header(&page, file.path(), kind, width, run_id)?;
+            Ok::<_, Error>(file)
+        };
+        let files = &manifest.files;
+        let channel_width = files.channel.width;
+        let writer = Self {
+            folder: folder.into(),
+            time: open(&files.time.name, FileKind::Time, 8, manifest.rows)?,
+            channel: open(&files.channel.name, FileKind::Channel, channel_width, manifest.rows)?,
+            blocks: open(&files.blocks.name, FileKind::Blocks, 64, manifest.full_blocks())?,
+            counts: open(&files.counts.name, FileKind::Counts, 6, manifest.count_entries)?,
+            pending: Tally::default(),
+            open_block: manifest.last_block.as_ref().map(OpenBlock::resume).unwrap_or_default(),
+            open_source: Tally::default(),
+            run: Tally {
+                rows: manifest.rows,
+                span: manifest.time_first.zip(manifest.time_last),
+                by_channel: by_label(&manifest.channels),
+            },
+            chain: manifest.chain,
+            count_entries: manifest.count_entries,
+            sources: manifest.sources.clone(),
+            obsolete: Vec::new(),
+            names_changed: false,
+            poisoned: false,
+            narrow: Vec::new(),
+            manifest,
+            disk,
+            _lock: lock,
+        };
+        writer.remove_debris()?;
+        Ok(writer)
+    }
+
+    /// The store as of its last commit.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// First and last time of the rows appended, committed or not, in ticks.
+    pub fn span(&self) -> Option<(i64, i64)> {
+        joined(self.run.span, self.pending.span)
+    }
+
+    /// The name of the source finished last.
+    pub fn last_source(&self) -> Option<&str> {
+        self.sources.last().map(|source| source.facts.name.as_str())
+    }
+
+    /// Gives up what was not committed. A store that was never committed leaves only its lock.
+    pub fn discard(self) {
+        if self.manifest.commit == 0 {
+            for file in [&self.time, &self.channel, &self.blocks, &self.counts] {
+                // What cannot be removed is debris for the next writer.
+                drop(self.disk.remove(file.path()));
+            }
+        }
+    }
+
+    /// Begins a source: the rows appended from here to [`Writer::finish_source`] are its own.
+    pub fn begin_source(&mut self) {
+        self.settle();
+        self.open_source = Tally::default();
+    }
+
+    /// Appends rows: `times[i]` in ticks and `channels[i]` are one tag. Equal lengths, times in
+    /// order and not before the last row.
+    ///
+    /// # Errors
+    /// [`Error::Unsorted`] and [`Error::Span`] before anything is written; after an error of the
+    /// disk the writer refuses everything else.
+    ///
+    /// # Panics
+    /// When the lengths differ.
+    pub fn append(&mut self, times: &[i64], channels: &[u16]) -> Result<(), Error> {
+        assert_eq!(times.len(), channels.len(), "a tag has one time and one channel");
+        self.check_order(times)?;
+        let result = self.append_checked(times, channels);
+        self.poison(result)
+    }
+
+    /// Ends the source begun last: its rows are listed under `facts` with the next commit.
+    pub fn finish_source(&mut self, facts: SourceFacts) {
+        self.settle();
+        let tally = std::mem::take(&mut self.open_source);
+        self.sources.push(Source {
+            facts,
+            rows: tally.rows,
+            time_first: tally.span.map(|(first, _)| first),
+            time_last: tally.span.map(|(_, last)| last),
+            channels: tally.channels(),
+        });
+    }
+
+    /// Sets the tick of the run; written with the next commit.
+    ///
+    /// # Errors
+    /// [`Error::TickGiven`] when a person set another one before, unless `overrule`.
+    pub fn set_tick(&mut self, tick: Tick, overrule: bool) -> Result<(), Error> {
+        check_tick(&self.manifest, &self.folder, tick, overrule)?;
+        self.manifest.tick = tick;
+        self.manifest.tick_assumed = false;
+        Ok(())
+    }
+
+    /// Makes everything appended so far durable, then visible: columns and indexes first, the
+    /// manifest last. When this returns, the rows survive a power loss.
+    pub fn commit(&mut self) -> Result<(), Error> {
+        let result = self.commit_checked();
+        self.poison(result)
+    }
+
+    fn poison(&mut self, result: Result<(), Error>) -> Result<(), Error> {
+        self.poisoned |= result.is_err();
+        result
+    }
+
+    fn check_order(&self, times: &[i64]) -> Result<(), Error> {
+        if self.poisoned {
+            return Err(Error::Poisoned { path: self.folder.clone() });
+        }
+        let (Some(&first), Some(&last)) = (times.first(), times.last()) else { return Ok(()) };
+        let span = self.span();
+        let rows = self.rows();
+        let before = span.map_or(first, |(_, last)| last);
+        if first < before {
+            return Err(Error::Unsorted { row: rows, time: first, after: before });
+        }
+        if let Some(i) = times.windows(2).position(|pair| pair[1] < pair[0]) {
+            let row = rows + i as u64 + 1;
+            return Err(Error::Unsorted { row, time: times[i + 1], after: times[i] });
+        }
+        let run_first = span.map_or(first, |(first, _)| first);
+        if last.checked_sub(run_first).is_none() {
+            return Err(Error::Span { first: run_first, last });
+        }
+        Ok(())
+    }
+
+    /// Rows appended, committed or not.
+    fn rows(&self) -> u64 {
+        self.run.rows + self.pending.rows
+    }
+
+    /// Adds the pending rows to the block, the source and the run that they belong to.
+    fn settle(&mut self) {
+        let pending = std::mem::take(&mut self.pending);
+        for tally in [&mut self.open_block.tally, &mut self.open_source, &mut self.run] {
+            tally.merge(&pending);
+        }
+    }
+
+    fn append_checked(&mut self, times: &[i64], channels: &[u16]) -> Result<(), Error> {
+        let (mut times, mut channels) = (times, channels);
+        while !times.is_empty() {
+            let room = BLOCK_ROWS - self.rows_in_block();
+            let (now, later) = times.split_at(room.min(times.len()));
+            let (now_channels, later_channels) = channels.split_at(now.len());
+            self.append_in_block(now, now_channels)?;
+            (times, channels) = (later, later_channels);
+        }
+        Ok(())
+    }
+
+    fn append_in_block(&mut self, times: &[i64], channels: &[u16]) -> Result<(), Error> {
+        let label_max = channels.iter().copied().max().unwrap_or(0);
+        if label_max > u8::MAX.into() && self.manifest.files.channel.width == 1 {
+            self.widen()?;
+        }
+        let time_bytes: &[u8] = bytemuck::cast_slice(times);
+        let channel_bytes: &[u8] = if self.manifest.files.channel.width == 1 {
+            self.narrow.clear();
+            #[expect(clippy::cast_possible_truncation, reason = "no label above 255 here")]
+            self.narrow.extend(channels.iter().map(|&channel| channel as u8));
+            &self.narrow
+        } else {
+            bytemuck::cast_slice(channels)
+        };
+        self.time.append(time_bytes)?;
+        self.channel.append(channel_bytes)?;
+        let block = &mut self.open_block;
+        block.crc_time = crc32c::crc32c_append(block.crc_time, time_bytes);
+        block.crc_channel = crc32c::crc32c_append(block.crc_channel, channel_bytes);
+        self.pending.add(times, channels);
+        if self.rows_in_block() == BLOCK_ROWS { self.close_block() } else { Ok(()) }
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "a remainder below 65,536")]
+    fn rows_in_block(&self) -> usize {
+        let rows = self.open_block.tally.rows + self.pending.rows;
+        debug_assert!(rows <= BLOCK_ROWS as u64);
+        rows as usize
+    }
+
+    /// Moves the full block into the indexes, its rows into the totals.
+    fn close_block(&mut self) -> Result<(), Error> {
+        self.settle();
+        let block = std::mem::take(&mut self.open_block);
+        let counts = encode_counts(&block.tally.channels());
+        let (time_min, time_max) = block.tally.span.unwrap_or_default();
+        let mut entry = BlockEntry {
+            time_min,
+            time_max,
+            counts_start: self.count_entries,
+            counts_len: count_len(&counts),
+            crc_time: block.crc_time,
+            crc_channel: block.crc_channel,
+            chain: 0,
+        };
+        entry.chain = entry.chained(self.chain, &counts);
+        self.counts.append(&counts)?;
+        self.blocks.append(&entry.encode())?;
+        self.chain = entry.chain;
+        self.count_entries += u64::from(entry.counts_len);
+        Ok(())
+    }
+
+    /// Rewrites the channel column with two bytes a label, and the index over it, under new names.
+    /// The old files serve readers until the next commit names the new ones.
+    fn widen(&mut self) -> Result<(), Error> {
+        let commit = self.manifest.commit + 1;
+        let run_id = self.manifest.run_id;
+        let channel_name = format!("channel.{commit}.col");
+        let blocks_name = format!("blocks.{commit}.idx");
+        let header = |kind, width| format::encode_header(kind, width, run_id);
+        let mut channel = Growing::create(
+            &self.disk,
+            self.folder.join(&channel_name),
+            &header(FileKind::Channel, 2),
+        )?;
+        let mut blocks = Growing::create(
+            &self.disk,
+            self.folder.join(&blocks_name),
+            &header(FileKind::Blocks, 64),
+        )?;
+        self.settle();
+        let full_blocks = (self.run.rows - self.open_block.tally.rows) / BLOCK_ROWS as u64;
+        self.chain = 0;
+        for block in 0..full_blocks {
+            let crc_channel = self.widen_rows(&mut channel, block, BLOCK_ROWS)?;
+            let mut bytes = [0; format::BLOCK_ENTRY_BYTES];
+            let at = HEADER_BYTES as u64 + block * bytes.len() as u64;
+            self.blocks.read_at(&mut bytes, at)?;
+            let entry = BlockEntry::decode(&bytes).ok_or_else(|| Error::Damaged {
+                path: self.blocks.path().into(),
+                what: format!("the reserved bytes of block {block}"),
+                expected: "zero".into(),
+                found: "something else".into(),
+            })?;
+            let mut counts = vec![0; entry.counts_len as usize * COUNT_ENTRY_BYTES];
+            let at = HEADER_BYTES as u64 + entry.counts_start * COUNT_ENTRY_BYTES as u64;
+            self.counts.read_at(&mut counts, at)?;
+            let mut entry = BlockEntry { crc_channel, ..entry };
+            entry.chain = entry.chained(self.chain, &counts);
+            blocks.append(&entry.encode())?;
+            self.chain = entry.chain;
+        }
+        self.open_block.crc_channel =
+            self.widen_rows(&mut channel, full_blocks, self.rows_in_block())?;
+        let old_channel = std::mem::replace(&mut self.channel, channel);
+        let old_blocks = std::mem::replace(&mut self.blocks, blocks);
+        self.obsolete.extend([old_channel.path().into(), old_blocks.path().into()]);
+        let files = &mut self.manifest.files;
+        files.channel.name = channel_name;
+        files.channel.kind = "u16".into();
+        files.channel.width = 2;
+        files.blocks.name = blocks_name;
+        self.names_changed = true;
+        Ok(())
+    }
+
+    /// Copies the first `rows` labels of a block into the wide column; returns their checksum.
+    fn widen_rows(&self, wide: &mut Growing, block: u64, rows: usize) -> Result<u32, Error> {
+        let mut labels = vec![0_u8; rows];
+        self.channel.read_at(&mut labels, HEADER_BYTES as u64 + block * BLOCK_ROWS as u64)?;
+        let labels: Vec<u16> = labels.into_iter().map(u16::from).collect();
+        let bytes: &[u8] = bytemuck::cast_slice(&labels);
+        wide.append(bytes)?;
+        Ok(crc32c::crc32c(bytes))
+    }
+
+    fn commit_checked(&mut self) -> Result<(), Error> {
+        if self.poisoned {
+            return Err(Error::Poisoned { path: self.folder.clone() });
+        }
+        self.settle();
+        for file in [&self.time, &self.channel, &self.counts, &self.blocks] {
+            file.sync()?;
+        }
+        if self.names_changed {
+            disk::sync_folder(&*self.disk, &self.folder)?;
+        }
+        let last_block = &self.open_block;
+        self.manifest = Manifest {
+            commit: self.manifest.commit + 1,
+            rows: self.run.rows,
+            time_first: self.run.span.map(|(first, _)| first),
+            time_last: self.run.span.map(|(_, last)| last),
+            channels: self.run.channels(),
+            count_entries: self.count_entries,
+            chain: self.chain,
+            last_block: last_block.tally.span.map(|(time_min, time_max)| LastBlock {
+                #[expect(clippy::cast_possible_truncation, reason = "below 65,536")]
+                rows: last_block.tally.rows as u32,
+                time_min,
+                time_max,
+                crc_time: last_block.crc_time,
+                crc_channel: last_block.crc_channel,
+                counts: last_block.tally.channels(),
+            }),
+            sources: self.sources.clone(),
+            ..self.manifest.clone()
+        };
+        let bytes = self.manifest.encode().map_err(|e| Error::Io {
+            path: self.folder.join(MANIFEST_NAME),
+            action: "write the manifest",
+            source: e.into(),
+        })?;
+        disk::replace(&*self.disk, &self.folder, MANIFEST_NAME, &bytes)?;
+        self.names_changed = false;
+        for path in self.obsolete.drain(..) {
+            self.disk.remove(&path).map_err(io_error(&path, "remove the narrow column"))?;
+        }
+        Ok(())
+    }
+
+    /// Removes files of ours that the manifest does not name.
+    fn remove_debris(&self) -> Result<(), Error> {
+        let files = &self.manifest.files;
+        let named = [&files.time, &files.channel, &files.blocks, &files.counts];
+        for name in names_in(&self.folder)? {
+            let is_debris = is_ours(&name)
+                && name != LOCK_NAME
+                && name != MANIFEST_NAME
+                && named.iter().all(|file| file.name != name);
+            if is_debris {
+                let path = self.folder.join(&name);
+                self.disk.remove(&path).map_err(io_error(&path, "remove what a writer left"))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether `tick` may become the tick of the run.
+pub(crate) fn check_tick(
+    manifest: &Manifest,
+    folder: &Path,
+    tick: Tick,
+    overrule: bool,
+) -> Result<(), Error> {
+    if manifest.tick_assumed || overrule || manifest.tick == tick {
+        return Ok(());
+    }
+    Err(Error::TickGiven {
+        path: folder.into(),
+        set: manifest.tick.to_string(),
+        asked: tick.to_string(),
+        paste: tick.format_paste(1),
+    })
+}
+
+impl Tally {
+    /// Counts rows in order of time.
+    fn add(&mut self, times: &[i64], channels: &[u16]) {
+        let label_max = channels.iter().copied().max().map_or(0, usize::from);
+        if self.by_channel.len() <= label_max {
+            self.by_channel.resize(label_max + 1, 0);
+        }
+        for &channel in channels {
+            self.by_channel[usize::from(channel)] += 1;
+        }
+        self.rows += times.len() as u64;
+        let span = times.first().copied().zip(times.last().copied());
+        self.span = joined(self.span, span);
+    }
+
+    /// Adds rows that come after these.
+    fn merge(&mut self, later: &Self) {
+        if self.by_channel.len() < later.by_channel.len() {
+            self.by_channel.resize(later.by_channel.len(), 0);
+        }
+        for (rows, more) in self.by_channel.iter_mut().zip(&later.by_channel) {
+            *rows += more;
+        }
+        self.rows += later.rows;
+        self.span = joined(self.span, later.span);
+    }
+
+    /// The channels that have rows, ascending.
+    fn channels(&self) -> Vec<ChannelRows> {
+        (0..=u16::MAX)
+            .zip(&self.by_channel)
+            .filter(|&(_, &rows)| rows > 0)
+            .map(|(channel, &rows)| ChannelRows { channel, rows })
+            .collect()
+    }
+}
+
+impl OpenBlock {
+    fn resume(block: &LastBlock) -> Self {
+        Self {
+            tally: Tally {
+                rows: block.rows.into(),
+                span: Some((block.time_min, block.time_max)),
+                by_channel: by_label(&block.counts),
+            },
+            crc_time: block.crc_time,
+            crc_channel: block.crc_channel,
+        }
+    }
+}
+
+fn joined(earlier: Option<(i64, i64)>, later: Option<(i64, i64)>) -> Option<(i64, i64)> {
+    match (earlier, later) {
+        (Some((first, _)), Some((_, last))) => Some((first, last)),
+        (span, None) | (None, span) => span,
+    }
+}
+
+fn by_label(channels: &[ChannelRows]) -> Vec<u64> {
+    let len = channels.iter().map(|c| usize::from(c.channel) + 1).max().unwrap_or(0);
+    let mut rows = vec![0; len];
+    for channel in channels {
+        rows[usize::from(channel.channel)] = channel.rows;
+    }
+    rows
+}
+
+fn encode_counts(channels: &[ChannelRows]) -> Vec<u8> {
+    #[expect(clippy::cast_possible_truncation, reason = "a block has 65,536 rows")]
+    channels.iter().flat_map(|c| format::encode_count(c.channel, c.rows as u32)).collect()
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a block has at most 65,536 channels")]
+fn count_len(counts: &[u8]) -> u32 {
+    (counts.len() / COUNT_ENTRY_BYTES) as u32
+}
+
+fn random_bytes(folder: &Path) -> Result<[u8; 16], Error> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|e| Error::Io {
+        path: folder.into(),
+        action: "draw a run id",
+        source: e.into(),
+    })?;
+    Ok(bytes)
+}
+
+fn lock(folder: &Path) -> Result<File, Error> {
+    let path = folder.join(LOCK_NAME);
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&path)
+        .map_err(io_error(&path, "open the lock"))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(Error::Busy { path }),
+        Err(TryLockError::Error(source)) => {
+            Err(Error::Io { path, action: "take the lock", source })
+        }
+    }
+}
+
+/// A new store is made in an empty folder, or among what an earlier try left there.
+fn check_only_ours(folder: &Path) -> Result<(), Error> {
+    match names_in(folder)?.into_iter().find(|name| !is_ours(name)) {
+        Some(name) => Err(Error::NotEmpty { path: folder.into(), name }),
+        None => Ok(()),
+    }
+}
+
+fn names_in(folder: &Path) -> Result<Vec<String>, Error> {
+    fs::read_dir(folder)
+        .and_then(|entries| {
+            entries.map(|e| Ok(e?.file_name().to_string_lossy().into_owned())).collect()
+        })
+        .map_err(io_error(folder, "list the folder"))
+}
+
+/// Whether a file of this name is one that a writer makes.
+fn is_ours(name: &str) -> bool {
+    let numbered = |start: &str, end: &str| {
+        name.strip_prefix(start)
+            .and_then(|rest| rest.strip_suffix(end))
+            .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+    };
+    matches!(
+        name,
+        LOCK_NAME
+            | MANIFEST_NAME
+            | "manifest.json.new"
+            | "time.col"
+            | "channel.col"
+            | "blocks.idx"
+            | "counts.idx"
+    ) || numbered("channel.", ".col")
+        || numbered("blocks.", ".idx")
+}

@@ -1,0 +1,125 @@
+//! What can go wrong between a name on a command line and an answer.
+
+use std::path::PathBuf;
+
+/// An error of opening a run or bringing its store up to date.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Nothing is there.
+    #[error("{path}: no such file or folder", path = path.display())]
+    NoSuchPath {
+        /// What was named.
+        path: PathBuf,
+    },
+    /// A folder without anything to take.
+    #[error(
+        "{path}: no tags in this folder; a run is a folder with *.tags.zst or *.tags files, one such \
+         file, or a store made by `tagq ingest`",
+        path = path.display()
+    )]
+    NoSources {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Ingest was ruled out, and there is nothing to answer from.
+    #[error(
+        "{path}: nothing was ingested yet; run `tagq ingest {path}`, or leave --no-ingest out",
+        path = path.display()
+    )]
+    NothingIngested {
+        /// The run.
+        path: PathBuf,
+    },
+    /// A source is not what it was.
+    #[error(
+        "{path}: changed since it was ingested ({what}), and the store would not be what the file \
+         says; remove the store {store} and ingest again to start over",
+        path = path.display(), store = store.display()
+    )]
+    Changed {
+        /// The source.
+        path: PathBuf,
+        /// The store.
+        store: PathBuf,
+        /// What is different.
+        what: String,
+    },
+    /// A source begins before the run ends.
+    #[error(
+        "{path}: begins at {begins} ticks, before the end of {before} ({ends} ticks), and a run is in \
+         order of time; if these are separate measurements, name the files one by one (`tagq \
+         coincidences … {folder}/*.tags.zst`); if this file came late, remove the store {store} and \
+         ingest again",
+        path = path.display(), folder = folder.display(), store = store.display()
+    )]
+    Overlap {
+        /// The source.
+        path: PathBuf,
+        /// Its folder.
+        folder: PathBuf,
+        /// The store.
+        store: PathBuf,
+        /// Its first time in ticks.
+        begins: i64,
+        /// The last time of the run in ticks.
+        ends: i64,
+        /// The source that ends there.
+        before: String,
+    },
+    /// The store cannot be made where it belongs.
+    #[error(
+        "{store}: cannot make the store here ({reason}); name a folder for it with --store DIR",
+        store = store.display()
+    )]
+    NotWritable {
+        /// Where the store belongs.
+        store: PathBuf,
+        /// What the system said.
+        reason: String,
+    },
+    /// The operating system refused something.
+    #[error("{path}: cannot {action}: {source}", path = path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What was tried.
+        action: &'static str,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A source cannot be read.
+    #[error(transparent)]
+    Files(#[from] tagq_ingest::Error),
+    /// The store refused.
+    #[error(transparent)]
+    Store(#[from] tagq_store::Error),
+    /// A duration does not fit the run.
+    #[error(transparent)]
+    Unit(#[from] tagq_store::UnitError),
+    /// The query means nothing.
+    #[error(transparent)]
+    Query(#[from] tagq_query::Error),
+}
+
+impl Error {
+    /// The exit code of a program that ends with this error: 1 failed, 2 asked wrongly, 3 data
+    /// damaged, 4 another one is writing.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Unit(_) | Self::Query(_) => 2,
+            Self::Store(error) | Self::Files(tagq_ingest::Error::Store(error)) => store_code(error),
+            Self::Files(error) if error.is_damage() => 3,
+            _ => 1,
+        }
+    }
+}
+
+fn store_code(error: &tagq_store::Error) -> u8 {
+    match error {
+        tagq_store::Error::Busy { .. } => 4,
+        tagq_store::Error::TickGiven { .. } => 2,
+        error if error.is_damage() => 3,
+        _ => 1,
+    }
+}

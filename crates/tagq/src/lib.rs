@@ -1,0 +1,38 @@
+//! tagq: exact questions to photon time tags.
+//!
+//! [`open`] takes what a person calls a run (a store, a folder of `.tags.zst` files, or one such
+//! file), brings its store up to date and gives a [`Run`]; the queries of [`query`] count over it.
+//!
+//! ```no_run
+//! use tagq::{Options, Silent, open, query::{Coincidences, Execution, Groups, Rule}};
+//!
+//! let run = open("run/".as_ref(), &Options::default(), &Silent)?;
+//! let window = "2ns".parse::<tagq::store::Duration>()?.window(run.store().manifest().tick)?;
+//! let query =
+//!     Coincidences { groups: Groups::EveryPair, rule: Rule::All, window, delays: vec![] };
+//! for row in run.count(|tags| query.run(tags, &Execution::best()))?.rows {
+//!     println!("{:?}: {}", row.channels, row.count);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
+
+mod place;
+mod run;
+mod update;
+
+mod error;
+
+pub use error::Error;
+pub use place::Place;
+pub use run::{Options, Progress, Run, Silent, ingest, ingest_sources, open, set_tick};
+
+/// Reading and writing tag files.
+pub use tagq_ingest as files;
+/// The queries.
+pub use tagq_query as query;
+/// The store and the words: ticks, durations.
+pub use tagq_store as store;

@@ -1,0 +1,143 @@
+//! What a person means by RUN: where its sources are, and where its store.
+
+use std::{
+    ffi::OsString,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use tagq_store::Store;
+
+use crate::Error;
+
+/// The name of the store inside a folder of sources.
+const STORE_IN_FOLDER: &str = ".tagq";
+/// What is added to the name of a single source to name its store.
+const STORE_OF_FILE: &str = ".tagq";
+
+/// Where a run is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// What was named.
+    pub path: PathBuf,
+    /// Its store, made or not.
+    pub store: PathBuf,
+    /// Its sources, in natural order; nothing when the store itself was named.
+    pub sources: Option<Vec<PathBuf>>,
+}
+
+impl Place {
+    /// Finds the run that `path` names; `store` puts its store elsewhere.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchPath`], [`Error::NoSources`].
+    pub fn find(path: &Path, store: Option<&Path>) -> Result<Self, Error> {
+        let metadata = fs::metadata(path).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => Error::NoSuchPath { path: path.into() },
+            _ => Error::Io { path: path.into(), action: "look at it", source },
+        })?;
+        if Store::is_at(path) {
+            return Ok(Self { path: path.into(), store: path.into(), sources: None });
+        }
+        if !metadata.is_dir() {
+            return Ok(Self {
+                path: path.into(),
+                store: store.map_or_else(|| beside(path), Into::into),
+                sources: Some(vec![path.into()]),
+            });
+        }
+        let store = store.map_or_else(|| path.join(STORE_IN_FOLDER), Into::into);
+        let sources = sources_in(path)?;
+        if sources.is_empty() && !Store::is_at(&store) {
+            return Err(Error::NoSources { path: path.into() });
+        }
+        Ok(Self { path: path.into(), store, sources: Some(sources) })
+    }
+
+    /// The name of a source in the manifest: its file name when it lies beside or around the store,
+    /// else its full path. Bytes that are not UTF-8 are written as `\xNN`.
+    pub(crate) fn name_of(&self, source: &Path) -> String {
+        let home = self.store.parent().map(absolute);
+        let folder = source.parent().map(absolute);
+        let name = match source.file_name() {
+            Some(name) if home.is_some() && home == folder => PathBuf::from(name),
+            _ => absolute(source),
+        };
+        match name.to_str() {
+            Some(text) => text.to_owned(),
+            None => name.as_os_str().as_encoded_bytes().escape_ascii().to_string(),
+        }
+    }
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    fs::canonicalize(path).unwrap_or_else(|_| path.into())
+}
+
+/// `x.tags.zst` has its store in `x.tags.zst.tagq`.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(STORE_OF_FILE);
+    name.into()
+}
+
+/// The sources in a folder, not in folders inside it, in natural order of their names.
+fn sources_in(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let io_error = |source| Error::Io { path: folder.into(), action: "list this folder", source };
+    let mut sources = Vec::new();
+    for entry in fs::read_dir(folder).map_err(io_error)? {
+        let entry = entry.map_err(io_error)?;
+        let name = entry.file_name();
+        let name = name.as_encoded_bytes();
+        let is_source = !name.starts_with(b".")
+            && [&b".tags.zst"[..], b".tags"].iter().any(|end| name.ends_with(end));
+        // A link to a file counts as one.
+        if is_source && entry.path().is_file() {
+            sources.push(entry.path());
+        }
+    }
+    alphanumeric_sort::sort_path_slice(&mut sources);
+    Ok(sources)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_gives_its_tag_files_in_natural_order() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["10.tags.zst", "9.tags", ".8.tags", "notes.txt", "7.tags.zst.bak"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        fs::create_dir(folder.path().join("6.tags")).unwrap();
+        let place = Place::find(folder.path(), None).unwrap();
+        let names: Vec<String> =
+            place.sources.as_ref().unwrap().iter().map(|p| place.name_of(p)).collect();
+        assert_eq!(names, ["9.tags", "10.tags.zst"]);
+        assert_eq!(place.store, folder.path().join(".tagq"));
+    }
+
+    #[test]
+    fn a_file_has_its_store_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.tags.zst");
+        fs::write(&path, "").unwrap();
+        let place = Place::find(&path, None).unwrap();
+        assert_eq!(place.store, folder.path().join("x.tags.zst.tagq"));
+        assert_eq!(place.name_of(&path), "x.tags.zst");
+        let elsewhere = tempfile::tempdir().unwrap();
+        let place = Place::find(&path, Some(&elsewhere.path().join("s"))).unwrap();
+        assert_eq!(place.name_of(&path), fs::canonicalize(&path).unwrap().to_str().unwrap());
+    }
+
+    #[test]
+    fn what_is_no_run_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let none = Place::find(&folder.path().join("x"), None);
+        assert!(matches!(none, Err(Error::NoSuchPath { .. })), "{none:?}");
+        let empty = Place::find(folder.path(), None);
+        assert!(matches!(empty, Err(Error::NoSources { .. })), "{empty:?}");
+    }
+}

@@ -1,0 +1,261 @@
+//! Opening a run: its store brought up to date, or answered from as it is.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::{Arc, atomic::AtomicU64},
+    thread,
+};
+
+use tagq_query::Recording;
+use tagq_store::{Access, Creation, Error as StoreError, RunId, Store, Tick, Writer};
+
+use crate::{Error, Place, update};
+
+/// How to open a run.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Where the store is, when not in its usual place.
+    pub store: Option<PathBuf>,
+    /// The tick of the run; the instrument's 156.25 ps is assumed without it.
+    pub tick: Option<Tick>,
+    /// Whether new sources are taken into the store first.
+    pub ingest: bool,
+    /// How the columns come into memory.
+    pub access: Access,
+    /// The id of a store that is made; random without it.
+    pub run_id: Option<RunId>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { store: None, tick: None, ingest: true, access: Access::Mapped, run_id: None }
+    }
+}
+
+/// Who is told what happens while a store is brought up to date.
+pub trait Progress {
+    /// A source of `bytes` bytes is being read; `read` counts those done.
+    fn source(&self, name: &str, bytes: u64, read: &Arc<AtomicU64>);
+    /// The source is done.
+    fn done(&self);
+    /// Something a person should know that stops nothing.
+    fn note(&self, note: &str);
+}
+
+/// Tells nobody.
+#[derive(Debug, Clone, Copy)]
+pub struct Silent;
+
+impl Progress for Silent {
+    fn source(&self, _: &str, _: u64, _: &Arc<AtomicU64>) {}
+    fn done(&self) {}
+    fn note(&self, _: &str) {}
+}
+
+/// A run, open for queries.
+#[derive(Debug)]
+pub struct Run {
+    path: PathBuf,
+    store: Store,
+}
+
+impl Run {
+    /// What was named.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its rows as of the last commit.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Counts over the run. A column that is cut short meanwhile is an error, not a crash.
+    ///
+    /// # Errors
+    /// Those of the query, and of reading the columns.
+    pub fn count<T>(
+        &self,
+        query: impl FnOnce(&Recording<'_>) -> Result<T, tagq_query::Error>,
+    ) -> Result<T, Error> {
+        Ok(self.store.guarded(|store| query(&Recording::of(store)))??)
+    }
+
+    /// Live time in ticks: for each source last minus first time over all its tags, summed.
+    pub fn live_ticks(&self) -> i128 {
+        let live = |(first, last): (i64, i64)| i128::from(last) - i128::from(first);
+        let sources = &self.store.manifest().sources;
+        sources.iter().filter_map(|s| s.time_first.zip(s.time_last)).map(live).sum()
+    }
+
+    /// Last minus first time of the run in ticks, gaps between sources included.
+    pub fn elapsed_ticks(&self) -> i128 {
+        let manifest = self.store.manifest();
+        match manifest.time_first.zip(manifest.time_last) {
+            Some((first, last)) => i128::from(last) - i128::from(first),
+            None => 0,
+        }
+    }
+}
+
+/// Opens the run that `path` names for queries, after taking new sources into its store.
+///
+/// A query never fails because it cannot write: while another process writes the store, or in a
+/// read-only folder, the last commit answers, with a note.
+///
+/// # Errors
+/// [`Error::NoSuchPath`], [`Error::NoSources`]; those of reading sources; with nothing committed
+/// yet, also that the store cannot be written.
+pub fn open(path: &Path, options: &Options, progress: &dyn Progress) -> Result<Run, Error> {
+    let place = Place::find(path, options.store.as_deref())?;
+    if options.ingest
+        && let Err(error) = bring_up_to_date(&place, options, progress)
+    {
+        answer_without_writing(&place, error, options, progress)?;
+    }
+    let mut store = Store::open(&place.store, options.access).map_err(|error| match error {
+        StoreError::NotAStore { .. } => Error::NothingIngested { path: path.into() },
+        error => error.into(),
+    })?;
+    if let Some(tick) = options.tick {
+        store.use_tick(tick)?;
+    }
+    note_torn(&store, progress);
+    Ok(Run { path: place.path, store })
+}
+
+/// Takes the new sources of the run that `path` names into its store.
+///
+/// # Errors
+/// As [`open`]; [`tagq_store::Error::Busy`] when another process writes the store.
+pub fn ingest(path: &Path, options: &Options, progress: &dyn Progress) -> Result<Run, Error> {
+    let place = Place::find(path, options.store.as_deref())?;
+    ingest_place(place, options, progress)
+}
+
+/// Takes several sources, files or folders of files, into the one store `store`.
+///
+/// # Errors
+/// As [`ingest`].
+pub fn ingest_sources(
+    paths: &[PathBuf],
+    store: &Path,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<Run, Error> {
+    let mut sources = Vec::new();
+    for path in paths {
+        sources.extend(Place::find(path, Some(store))?.sources.unwrap_or_default());
+    }
+    let place = Place { path: store.into(), store: store.into(), sources: Some(sources) };
+    ingest_place(place, options, progress)
+}
+
+/// Sets the tick of a run for good, also over one given before.
+///
+/// # Errors
+/// [`Error::NothingIngested`], and those of writing the store.
+pub fn set_tick(path: &Path, store: Option<&Path>, tick: Tick) -> Result<(), Error> {
+    let place = Place::find(path, store)?;
+    if !Store::is_at(&place.store) {
+        return Err(Error::NothingIngested { path: path.into() });
+    }
+    let mut writer = open_writer(&place, &Options::default())?;
+    writer.set_tick(tick, true)?;
+    Ok(writer.commit()?)
+}
+
+fn ingest_place(place: Place, options: &Options, progress: &dyn Progress) -> Result<Run, Error> {
+    bring_up_to_date(&place, options, progress)?;
+    let store = Store::open(&place.store, options.access)?;
+    note_torn(&store, progress);
+    Ok(Run { path: place.path, store })
+}
+
+/// Says each time what is missing at the end of sources.
+fn note_torn(store: &Store, progress: &dyn Progress) {
+    for source in &store.manifest().sources {
+        if let Some(torn) = &source.facts.torn {
+            let name = &source.facts.name;
+            progress.note(&format!("{name}: {torn}; the {} tags before it are kept", source.rows));
+        }
+    }
+}
+
+/// The writer of the run's store, made if need be.
+pub(crate) fn open_writer(place: &Place, options: &Options) -> Result<Writer, Error> {
+    let creation = Creation {
+        tick: options.tick.unwrap_or(Tick::DEFAULT),
+        tick_assumed: options.tick.is_none(),
+        run_id: options.run_id,
+    };
+    Writer::open(&place.store, &creation).map_err(|error| match error {
+        StoreError::Io { source, .. }
+            if is_not_writable(&source) && !Store::is_at(&place.store) =>
+        {
+            Error::NotWritable { store: place.store.clone(), reason: source.to_string() }
+        }
+        error => error.into(),
+    })
+}
+
+fn bring_up_to_date(
+    place: &Place,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<(), Error> {
+    let Some(sources) = &place.sources else {
+        // The store itself was named: its sources are nobody's business, its tick may be.
+        return update::confirm_tick(place, options);
+    };
+    update::bring_up_to_date(place, sources, options, progress)
+}
+
+/// Whether the last commit can answer although the store could not be brought up to date.
+fn answer_without_writing(
+    place: &Place,
+    error: Error,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<(), Error> {
+    let refusal = match &error {
+        Error::Store(StoreError::Busy { .. }) if Store::is_at(&place.store) => {
+            "another tagq is writing the store".to_owned()
+        }
+        Error::Store(StoreError::Busy { .. }) => {
+            progress.note("another tagq makes the store; waiting for it");
+            return wait_and_update(place, options, progress);
+        }
+        Error::Store(StoreError::Io { path, source, .. })
+            if is_not_writable(source) && Store::is_at(&place.store) =>
+        {
+            format!("{} cannot be written ({source})", path.display())
+        }
+        _ => return Err(error),
+    };
+    let left_out = update::left_out(place)?;
+    let left_out = match &left_out[..] {
+        [] => String::new(),
+        names => format!("; left out: {}", names.join(", ")),
+    };
+    progress.note(&format!("answered from the last commit: {refusal}{left_out}"));
+    Ok(())
+}
+
+/// Tries again until the other writer is done or has committed something.
+fn wait_and_update(place: &Place, options: &Options, progress: &dyn Progress) -> Result<(), Error> {
+    loop {
+        match bring_up_to_date(place, options, progress) {
+            Err(Error::Store(StoreError::Busy { .. })) if !Store::is_at(&place.store) => {
+                thread::sleep(std::time::Duration::from_millis(50));
+            }
+            Err(Error::Store(StoreError::Busy { .. })) => return Ok(()),
+            result => return result,
+        }
+    }
+}
+
+fn is_not_writable(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+}

@@ -1,0 +1,13 @@
+//! The program as a person uses it, and the rules that hold the project together.
+
+#![expect(clippy::unwrap_used, reason = "a test says so by failing")]
+
+mod support;
+
+mod documents;
+mod fixture;
+mod real_data;
+mod simulated;
+mod stores;
+mod tidy;
+mod wrong_input;

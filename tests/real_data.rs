@@ -1,0 +1,91 @@
+//! Real photon data with answers from independent programs. The files are not part of the project:
+//! `TAGQ_REAL_DATA` names their folder, and without it these tests say that they were skipped.
+
+use std::{fs, io::Read as _, path::PathBuf};
+
+use crate::support::{coincidences, counts, tagq};
+
+/// A copy of a real file, so that its store is made elsewhere; nothing when there is no data.
+fn real(name: &str) -> Option<(tempfile::TempDir, PathBuf)> {
+    let Some(folder) = std::env::var_os("TAGQ_REAL_DATA") else {
+        eprintln!("skipped: TAGQ_REAL_DATA does not name the folder of {name}");
+        return None;
+    };
+    let copy = tempfile::tempdir().unwrap();
+    let path = copy.path().join(name);
+    fs::copy(PathBuf::from(folder).join(name), &path).unwrap();
+    Some((copy, path))
+}
+
+fn close(value: &serde_json::Value, expected: f64, tolerance: f64) -> bool {
+    value.as_f64().is_some_and(|value| (value - expected).abs() <= tolerance)
+}
+
+#[test]
+fn pairs_of_a_16_channel_tagger() {
+    let Some((_folder, run)) = real("uqd_logic16_500k.tags.zst") else { return };
+    let narrow = coincidences("--window 2ns", &run);
+    assert_eq!(counts(&narrow), [(3, 15, 61), (3, 16, 3), (15, 16, 9)]);
+    let query = &narrow["query"];
+    assert_eq!(query["window_ticks"], 12);
+    assert_eq!(query["acceptance_ticks"], 25);
+    assert_eq!(query["rule"], "all");
+    let used = &narrow["run"];
+    assert_eq!(used["tags"], 500_000);
+    assert_eq!(used["tick"], "156250000/1");
+    assert_eq!(used["tick_assumed"], true);
+    assert_eq!(used["channels"][0]["count"], 223_058);
+    assert_eq!(used["channels"][1]["count"], 251_662);
+    assert_eq!(used["channels"][2]["count"], 25_280);
+    // 14,827,730,247 ticks of 156.25 ps.
+    assert!(close(&used["live_s"], 2.316_832_851_093_75, 1e-12), "{used}");
+    assert!(close(&narrow["rows"][0]["accidentals"], 94.6, 0.05), "{narrow}");
+
+    let wide = coincidences("--window 1us", &run);
+    assert_eq!(counts(&wide), [(3, 15, 49_014), (3, 16, 4_959), (15, 16, 5_503)]);
+    assert_eq!(wide["query"]["window_ticks"], 6_400);
+
+    let delayed = coincidences("--window 2ns --group 3,15 --delay 15=-4.0625ns", &run);
+    assert_eq!(counts(&delayed), [(3, 15, 370)]);
+    assert!(close(&delayed["rows"][0]["accidentals"], 94.6, 0.05), "{delayed}");
+    assert!(close(&delayed["rows"][0]["car"], 2.91, 0.005), "{delayed}");
+    assert_eq!(delayed["query"]["delays"][0]["ticks"], -26);
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_answer() {
+    let Some((_folder, run)) = real("uqd_logic16_500k.tags.zst") else { return };
+    let one = coincidences("--window 1us --delay 15=-4.0625ns --threads 1", &run);
+    let many = coincidences("--window 1us --delay 15=-4.0625ns --threads 7", &run);
+    assert_eq!(one["rows"], many["rows"]);
+}
+
+#[test]
+fn text_out_is_the_text_it_was_made_from() {
+    let Some((folder, run)) = real("uqd_logic16_500k.tags.zst") else { return };
+    let Some((_other, text)) = real("uqd_logic16_500k.tsv.zst") else { return };
+    let mut expected = Vec::new();
+    zstd::stream::Decoder::new(fs::File::open(text).unwrap())
+        .unwrap()
+        .read_to_end(&mut expected)
+        .unwrap();
+    expected.retain(|&byte| byte != b'\r');
+    let of_file = tagq(["cat".as_ref(), run.as_os_str()]);
+    assert!(of_file.stdout == expected, "cat of the file");
+    // The folder of the file is a run; its store gives the same text.
+    let of_store = tagq(["cat".as_ref(), folder.path().as_os_str()]);
+    assert!(of_store.stdout == expected, "cat of the store");
+}
+
+#[test]
+fn pairs_of_a_picoharp() {
+    let Some((_folder, run)) = real("picoharp_t2.tags.zst") else { return };
+    let answer = coincidences("--window 2ns --tick 4ps", &run);
+    assert_eq!(counts(&answer), [(0, 1, 189)]);
+    assert_eq!(answer["query"]["window_ticks"], 500);
+    assert_eq!(answer["run"]["tick_assumed"], false);
+    assert_eq!(answer["run"]["channels"][0]["count"], 531_477);
+    assert_eq!(answer["run"]["channels"][1]["count"], 388_700);
+    // 1,912,597,668,189 − 32,486,569 ticks of 4 ps.
+    assert!(close(&answer["run"]["live_s"], 7.650_260_726_48, 1e-12), "{answer}");
+}

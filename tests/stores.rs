@@ -1,0 +1,253 @@
+//! Runs and their stores: where they are, what is taken in, and when a query does without writing.
+
+use std::{
+    fs::{self, File},
+    io::Write as _,
+    os::unix::{ffi::OsStringExt as _, fs::PermissionsExt as _},
+    path::Path,
+    process::Stdio,
+};
+
+use crate::support::{coincidences, command, fixture_copy, output, tagq};
+
+fn info(run: &Path) -> serde_json::Value {
+    tagq(["info".as_ref(), run.as_os_str()]).json()
+}
+
+#[test]
+fn a_folder_a_file_and_a_store_are_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    let of_folder = coincidences("--window 2ns", &run);
+    assert!(run.join(".tagq/manifest.json").is_file());
+    let of_store = coincidences("--window 2ns", &run.join(".tagq"));
+    assert_eq!(of_folder["rows"], of_store["rows"]);
+    let file = run.join("1.tags.zst");
+    let of_file = coincidences("--window 2ns", &file);
+    assert!(run.join("1.tags.zst.tagq/manifest.json").is_file());
+    assert_eq!(of_file["run"]["sources"], 1);
+    // The store beside the file is no source of the folder.
+    assert_eq!(coincidences("--window 2ns", &run)["run"]["commit"], 1);
+    let elsewhere = folder.path().join("elsewhere");
+    let args = format!("--window 2ns --store {}", elsewhere.display());
+    assert_eq!(coincidences(&args, &run)["rows"], of_folder["rows"]);
+    assert!(elsewhere.join("manifest.json").is_file());
+}
+
+#[test]
+fn new_files_are_taken_in_by_the_next_query() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    let second = run.join("2.tags.zst");
+    let aside = folder.path().join("2.tags.zst");
+    fs::rename(&second, &aside).unwrap();
+    let first = coincidences("--window 2ns", &run);
+    fs::rename(&aside, &second).unwrap();
+    let without = coincidences("--window 2ns --no-ingest", &run);
+    assert_eq!(first["rows"], without["rows"]);
+    let both = coincidences("--window 2ns", &run);
+    assert_eq!((&both["run"]["sources"], &both["run"]["commit"]), (&2.into(), &2.into()));
+    let direct = tempfile::tempdir().unwrap();
+    let at_once = coincidences("--window 2ns", &fixture_copy(direct.path()));
+    assert_eq!(both["rows"], at_once["rows"]);
+    // The same rows, whether they came in one commit or in two.
+    for name in ["time.col", "channel.col"] {
+        let at_once = fs::read(direct.path().join("run/.tagq").join(name)).unwrap();
+        let one_by_one = fs::read(run.join(".tagq").join(name)).unwrap();
+        assert!(at_once[4096..] == one_by_one[4096..], "{name}");
+    }
+    // A source that is gone keeps its rows.
+    fs::remove_file(&second).unwrap();
+    assert_eq!(coincidences("--window 2ns", &run)["rows"], both["rows"]);
+}
+
+#[test]
+fn a_changed_file_stops_the_query() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    coincidences("--window 2ns", &run);
+    let path = run.join("1.tags.zst");
+    let bytes = fs::read(&path).unwrap();
+    fs::write(&path, &bytes[..bytes.len() - 5]).unwrap();
+    let refused = output(command().args(["coincidences", "--window", "2ns"]).arg(&run));
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    assert!(refused.stderr.contains("changed since it was ingested"), "{}", refused.stderr);
+}
+
+#[test]
+fn files_that_overlap_in_time_stop_the_query_and_what_came_before_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    fs::copy(run.join("1.tags.zst"), run.join("1b.tags.zst")).unwrap();
+    let refused = output(command().args(["coincidences", "--window", "2ns"]).arg(&run));
+    assert_eq!(refused.code, 1);
+    assert!(refused.stderr.contains("before the end of 1.tags.zst"), "{}", refused.stderr);
+    let kept = info(&run.join(".tagq"));
+    assert_eq!(kept["sources"][0]["name"], "1.tags.zst");
+    assert_eq!(kept["tags"], 9_543);
+    fs::remove_file(run.join("1b.tags.zst")).unwrap();
+    assert_eq!(coincidences("--window 2ns", &run)["run"]["sources"], 2);
+}
+
+#[test]
+fn several_files_make_one_run_where_it_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    let store = folder.path().join("night.tagq");
+    let made = output(
+        command()
+            .args(["ingest", "--tick", "4ps", "--store"])
+            .arg(&store)
+            .args([run.join("2.tags.zst"), run.join("1.tags.zst")]),
+    );
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let info = info(&store);
+    assert_eq!((&info["tick"], &info["tick_assumed"]), (&"4000000/1".into(), &false.into()));
+    assert_eq!(info["sources"].as_array().unwrap().len(), 2);
+    assert!(info["sources"][0]["name"].as_str().unwrap().ends_with("run/1.tags.zst"));
+}
+
+#[test]
+fn a_tick_is_assumed_until_given_and_then_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    assert_eq!(coincidences("--window 2ns", &run)["query"]["window_ticks"], 12);
+    assert_eq!(coincidences("--window 2ns --tick 4ps", &run)["query"]["window_ticks"], 500);
+    // 2 ns / 4 ps, still.
+    assert_eq!(coincidences("--window 2ns", &run)["query"]["window_ticks"], 500);
+    let other =
+        output(command().args(["coincidences", "--window", "2ns", "--tick", "5ps"]).arg(&run));
+    assert_eq!(other.code, 2, "{}", other.stderr);
+    assert!(other.stderr.contains("tagq set"), "{}", other.stderr);
+    assert_eq!(output(command().arg("set").arg(&run).args(["--tick", "1/3ps"])).code, 0);
+    let third = coincidences("--window 2ns", &run);
+    // 2000 ps in thirds.
+    assert_eq!(third["query"]["window_ticks"], 6_000);
+    assert_eq!(third["run"]["tick"], "1000000/3");
+}
+
+#[test]
+fn while_another_writes_a_query_answers_from_the_last_commit_and_an_ingest_exits_4() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    let second = run.join("2.tags.zst");
+    let aside = folder.path().join("2.tags.zst");
+    fs::rename(&second, &aside).unwrap();
+    let first = coincidences("--window 2ns", &run);
+    fs::rename(&aside, &second).unwrap();
+    let lock = File::open(run.join(".tagq/lock")).unwrap();
+    lock.lock().unwrap();
+    let query = output(command().args(["coincidences", "--window", "2ns"]).arg(&run));
+    assert_eq!(query.json()["rows"], first["rows"]);
+    assert!(query.stderr.contains("left out: 2.tags.zst"), "{}", query.stderr);
+    let ingest = output(command().arg("ingest").arg(&run));
+    assert_eq!(ingest.code, 4, "{}", ingest.stderr);
+    drop(lock);
+    assert_eq!(coincidences("--window 2ns", &run)["run"]["sources"], 2);
+}
+
+#[test]
+fn a_query_needs_no_write_access_once_something_is_ingested() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    let as_nobody = |args: &[&str]| {
+        // Root ignores mode bits; elsewhere the tests run as a user who does not.
+        let mut command = command();
+        if rustix::process::geteuid().is_root() {
+            command = std::process::Command::new("setpriv");
+            command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+            command.arg(env!("CARGO_BIN_EXE_tagq"));
+        }
+        output(command.args(args).arg(&run))
+    };
+    for path in [folder.path(), &run] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o555)).unwrap();
+    }
+    let none = as_nobody(&["coincidences", "--window", "2ns"]);
+    assert_eq!(none.code, 1, "{}", none.stderr);
+    assert!(none.stderr.contains("--store"), "{}", none.stderr);
+    fs::set_permissions(&run, fs::Permissions::from_mode(0o755)).unwrap();
+    let whole = coincidences("--window 2ns", &run);
+    fs::set_permissions(&run, fs::Permissions::from_mode(0o555)).unwrap();
+    fs::set_permissions(run.join(".tagq"), fs::Permissions::from_mode(0o555)).unwrap();
+    let answer = as_nobody(&["coincidences", "--window", "2ns"]);
+    assert_eq!(answer.json()["rows"], whole["rows"]);
+    // A tick given now counts for this answer only.
+    let with_tick = as_nobody(&["coincidences", "--window", "2ns", "--tick", "4ps"]);
+    assert_eq!(with_tick.json()["query"]["window_ticks"], 500, "{}", with_tick.stderr);
+    for path in [folder.path(), &run, &run.join(".tagq")] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    assert_eq!(info(&run)["tick_assumed"], true);
+}
+
+#[test]
+fn names_may_be_anything() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    let strange = std::ffi::OsString::from_vec(b"new\nline \xff \".tags.zst".to_vec());
+    fs::rename(run.join("1.tags.zst"), run.join(&strange)).unwrap();
+    let expected = coincidences("--window 2ns", &run);
+    assert_eq!(expected["run"]["sources"], 2);
+    assert_eq!(coincidences("--window 2ns", &run)["run"]["commit"], 1);
+    let alone = coincidences("--window 2ns", &run.join(&strange));
+    assert_eq!(alone["run"]["tags"], 9_543);
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error_and_a_full_disk_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    let mut child = command()
+        .arg("cat")
+        .arg(&run)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let closed = child.wait_with_output().unwrap();
+    assert_eq!(closed.status.code(), Some(0));
+    for args in [&["cat"][..], &["coincidences", "--window", "2ns"]] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let refused = command().args(args).arg(&run).stdout(full).output().unwrap();
+        assert_eq!(refused.status.code(), Some(1), "{args:?}");
+    }
+}
+
+#[test]
+fn a_torn_tail_is_left_out_with_a_note_each_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    let path = run.join("2.tags.zst");
+    let whole = fs::read(&path).unwrap();
+    fs::write(&path, &whole[..whole.len() - 1]).unwrap();
+    for _ in 0..2 {
+        let answer = output(command().args(["coincidences", "--window", "2ns"]).arg(&run));
+        // 9,543 tags and three of four frames of the second file.
+        let tags = answer.json()["run"]["tags"].as_u64().unwrap();
+        assert!((15_000..18_500).contains(&tags), "{tags}");
+        assert!(answer.stderr.contains("frame 4 begins at byte"), "{}", answer.stderr);
+    }
+    assert!(info(&run)["sources"][1]["torn"].as_str().unwrap().contains("not complete"));
+}
+
+#[test]
+fn a_plain_file_cut_inside_a_message_keeps_the_messages_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    let plain = folder.path().join("2.tags");
+    let mut decoder =
+        zstd::stream::Decoder::new(File::open(run.join("2.tags.zst")).unwrap()).unwrap();
+    let mut bytes = Vec::new();
+    std::io::Read::read_to_end(&mut decoder, &mut bytes).unwrap();
+    fs::write(&plain, &bytes).unwrap();
+    let whole = coincidences("--window 2ns", &plain);
+    assert_eq!(whole["rows"], coincidences("--window 2ns", &run.join("2.tags.zst"))["rows"]);
+    let cut = folder.path().join("cut.tags");
+    File::create(&cut).unwrap().write_all(&bytes[..bytes.len() - 8]).unwrap();
+    let answer = output(command().args(["coincidences", "--window", "2ns"]).arg(&cut));
+    let tags = answer.json()["run"]["tags"].as_u64().unwrap();
+    assert!((6_000..9_000).contains(&tags), "{tags}");
+    assert!(answer.stderr.contains("inside message 4"), "{}", answer.stderr);
+}

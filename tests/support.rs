@@ -1,0 +1,89 @@
+//! Running the program.
+
+use std::{
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use serde_json::Value;
+
+/// What a run of the program gave.
+#[derive(Debug)]
+pub(crate) struct Output {
+    pub code: i32,
+    pub stdout: Vec<u8>,
+    pub stderr: String,
+}
+
+impl Output {
+    pub(crate) fn text(&self) -> &str {
+        std::str::from_utf8(&self.stdout).unwrap()
+    }
+
+    /// The JSON on stdout of a run that must have worked.
+    pub(crate) fn json(&self) -> Value {
+        assert_eq!(self.code, 0, "{}", self.stderr);
+        serde_json::from_slice(&self.stdout).unwrap()
+    }
+}
+
+pub(crate) fn command() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_tagq"))
+}
+
+/// Runs `tagq` with these arguments, without a terminal.
+pub(crate) fn tagq<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Output {
+    output(command().args(args))
+}
+
+pub(crate) fn output(command: &mut Command) -> Output {
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    Output {
+        code: output.status.code().unwrap_or(-1),
+        stdout: output.stdout,
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// `tagq coincidences ARGS… RUN`, parsed.
+pub(crate) fn coincidences(args: &str, run: &Path) -> Value {
+    let args = args.split_whitespace().map(Into::into).chain([run.as_os_str().to_owned()]);
+    tagq(["coincidences".into()].into_iter().chain(args)).json()
+}
+
+/// The counts of all rows, by pair.
+pub(crate) fn counts(answer: &Value) -> Vec<(u64, u64, u64)> {
+    let rows = answer["rows"].as_array().unwrap();
+    let n = |value: &Value| value.as_u64().unwrap();
+    rows.iter()
+        .map(|row| (n(&row["channels"][0]), n(&row["channels"][1]), n(&row["count"])))
+        .collect()
+}
+
+/// Copies the fixture run into a folder of its own, without any store.
+pub(crate) fn fixture_copy(into: &Path) -> PathBuf {
+    let run = into.join("run");
+    fs::create_dir(&run).unwrap();
+    for name in ["1.tags.zst", "2.tags.zst"] {
+        fs::copy(root().join("data/fixtures/pairs").join(name), run.join(name)).unwrap();
+    }
+    run
+}
+
+/// The project's root.
+pub(crate) fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// The tags of a file or run, by `tagq cat`.
+pub(crate) fn cat(path: &Path) -> Vec<(i64, u64)> {
+    let output = tagq([OsStr::new("cat"), path.as_os_str()]);
+    assert_eq!(output.code, 0, "{}", output.stderr);
+    let tag = |line: &str| {
+        let (channel, time) = line.split_once('\t').unwrap();
+        (time.parse().unwrap(), channel.parse().unwrap())
+    };
+    output.text().lines().map(tag).collect()
+}

@@ -1,0 +1,119 @@
+//! The walls of ARCHITECTURE.md, as a test.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::support::root;
+
+fn sources_below(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources_below(&path, found);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// The names of the normal dependencies of a crate.
+fn dependencies(name: &str) -> Vec<String> {
+    let manifest = fs::read_to_string(root().join("crates").join(name).join("Cargo.toml")).unwrap();
+    manifest
+        .lines()
+        .skip_while(|line| *line != "[dependencies]")
+        .skip(1)
+        .take_while(|line| !line.starts_with('['))
+        .filter_map(|line| line.split(['.', ' ', '=']).next())
+        .filter(|name| !name.is_empty() && !name.starts_with('#'))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn crates_know_only_those_below_them() {
+    let ours = |name: &str| -> Vec<String> {
+        dependencies(name).into_iter().filter(|d| d.starts_with("tagq")).collect()
+    };
+    assert_eq!(ours("store"), [""; 0]);
+    assert_eq!(ours("ingest"), ["tagq-store"]);
+    assert_eq!(ours("query"), ["tagq-store"]);
+    assert_eq!(ours("simulate"), ["tagq-ingest", "tagq-store"]);
+    assert_eq!(ours("tagq"), ["tagq-ingest", "tagq-query", "tagq-store"]);
+    assert_eq!(ours("cli"), ["tagq", "tagq-simulate"]);
+}
+
+#[test]
+fn each_library_stands_in_its_own_crate() {
+    let only = [
+        ("clap", &["cli"][..]),
+        ("anyhow", &["cli"]),
+        ("indicatif", &["cli"]),
+        ("memmap2", &["store"]),
+        ("zstd", &["ingest"]),
+        ("capnp", &["ingest"]),
+        ("arrow", &["export", "python"]),
+    ];
+    let mut crates = 0;
+    for entry in fs::read_dir(root().join("crates")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        crates += 1;
+        for (library, homes) in only {
+            let uses = dependencies(&name).iter().any(|d| d == library);
+            assert!(!uses || homes.contains(&name.as_str()), "{name} uses {library}");
+        }
+    }
+    assert!(crates >= 6);
+}
+
+#[test]
+fn unsafe_code_stands_in_few_files() {
+    let mut files = Vec::new();
+    sources_below(&root().join("crates"), &mut files);
+    let mut unsafe_files: Vec<String> = files
+        .iter()
+        .filter(|path| {
+            let text = fs::read_to_string(path).unwrap();
+            text.lines()
+                .any(|line| !line.trim_start().starts_with("//") && line.contains("unsafe {"))
+        })
+        .map(|path| path.strip_prefix(root().join("crates")).unwrap().display().to_string())
+        .collect();
+    unsafe_files.sort();
+    let expected = [
+        "query/src/level/avx2.rs",
+        "query/src/level/avx512.rs",
+        "query/src/level/mod.rs",
+        "store/src/guard.rs",
+        "store/src/map.rs",
+    ];
+    assert_eq!(unsafe_files, expected);
+}
+
+#[test]
+fn the_query_crate_opens_no_file_and_reads_no_environment() {
+    let mut files = Vec::new();
+    sources_below(&root().join("crates/query/src"), &mut files);
+    assert!(files.len() > 5);
+    for path in files {
+        let text = fs::read_to_string(&path).unwrap();
+        for word in ["std::fs", "std::env", "println!", "std::io"] {
+            assert!(!text.contains(word), "{} has {word}", path.display());
+        }
+    }
+}
+
+#[test]
+fn clap_is_named_in_one_file() {
+    let mut files = Vec::new();
+    sources_below(&root().join("crates/cli/src"), &mut files);
+    let named: Vec<_> = files
+        .iter()
+        .filter(|path| fs::read_to_string(path).unwrap().contains("clap::"))
+        .filter_map(|path| path.file_name()?.to_str())
+        .collect();
+    // main.rs calls the parser.
+    assert!(named.iter().all(|name| ["args.rs", "main.rs"].contains(name)), "{named:?}");
+}
