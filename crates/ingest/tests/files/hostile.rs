@@ -349,8 +349,9 @@ fn compressed() -> Vec<(&'static str, Vec<u8>, Outcome)> {
             Message(kept),
         ),
         (
-            "64 MiB of zeros set aside",
-            bomb(&claiming(words(48) + 1, &[ROOT, outer(0, 1), inner((48 << 17) - 1, 0)]), 48),
+            "48 MiB of zeros set aside, then again",
+            bomb(&claiming(words(48) + 1, &[ROOT, outer(0, 1), inner((48 << 17) - 1, 0)]), 48)
+                .repeat(2),
             Tags(0),
         ),
         ("a window of 2^27", window(27), Tags(0)),

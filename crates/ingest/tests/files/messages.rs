@@ -275,6 +275,11 @@ fn large() -> (Lists, Vec<u8>) {
 fn a_large_message_in_any_order_is_set_aside_on_disk() {
     let (lists, message) = large();
     assert_read(&message, &lists.concat());
+    // What was set aside of one message is gone with the next.
+    let small = built_in_order(&lists[2..3], vec![0], 1, true);
+    let expected = [lists.concat(), lists[2].clone(), lists.concat()].concat();
+    let (tags, _) = read(&[&message[..], &small, &message].concat()).unwrap();
+    assert!(tags == expected);
 }
 
 #[test]
@@ -334,14 +339,21 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn any_layout_is_read_like_the_reference_reads_it(
-        lists in any_lists(),
-        shape in any_shape(),
-        choices in prop::collection::vec(any::<u32>(), 0..100),
+    fn any_layouts_are_read_like_the_reference_reads_them(
+        messages in prop::collection::vec(
+            (any_lists(), any_shape(), prop::collection::vec(any::<u32>(), 0..100)),
+            1..4,
+        ),
     ) {
-        let message = framed(&laid_out(&lists, shape, &mut Choices::new(choices)));
-        prop_assert_eq!(reference(&message).unwrap(), lists.concat());
-        prop_assert_eq!(read(&message).unwrap().0, lists.concat());
+        let mut expected = Vec::new();
+        let mut bytes = Vec::new();
+        for (lists, shape, choices) in messages {
+            let message = framed(&laid_out(&lists, shape, &mut Choices::new(choices)));
+            prop_assert_eq!(reference(&message).unwrap(), lists.concat());
+            expected.extend(lists.concat());
+            bytes.extend(message);
+        }
+        prop_assert_eq!(read(&bytes).unwrap().0, expected);
     }
 
     /// What is damaged is refused, or read as the reference reads it.
