@@ -8,6 +8,7 @@ mod documents;
 mod fixture;
 mod real_data;
 mod simulated;
+mod sources;
 mod stores;
 mod tidy;
 mod wrong_input;

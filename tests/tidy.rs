@@ -88,6 +88,7 @@ fn unsafe_code_stands_in_few_files() {
         "query/src/level/mod.rs",
         "store/src/guard.rs",
         "store/src/map.rs",
+        "store/src/writeback.rs",
     ];
     assert_eq!(unsafe_files, expected);
 }

@@ -19,6 +19,7 @@ pub(crate) enum Command {
     Ingest(IngestArgs),
     Info(InfoArgs),
     Cat(CatArgs),
+    Verify(VerifyArgs),
     Set(SetArgs),
     Simulate(Box<SimulateArgs>),
 }
@@ -102,6 +103,15 @@ pub(crate) struct IngestArgs {
     pub sources: Vec<PathBuf>,
     #[command(flatten)]
     pub store: StoreArgs,
+    /// Take everything anew, in one commit; every source must still be there
+    #[arg(long)]
+    pub rebuild: bool,
+    /// Put a file that begins before the run's end 1 s behind it: its counter started anew
+    #[arg(long)]
+    pub rebase: bool,
+    /// Take what can be read of a torn end, too; nothing can be added to such a file later
+    #[arg(long)]
+    pub salvage: bool,
 }
 
 /// Say what a run holds: tick, live time, channels, sources
@@ -126,6 +136,28 @@ pub(crate) struct CatArgs {
     /// Print what is in the store, without taking in new files
     #[arg(long)]
     pub no_ingest: bool,
+}
+
+/// Hold every block of a store against its checksums
+///
+/// Exit code 3 and the block's number when something is not as it was committed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tagq verify run/
+  tagq verify --sources run/")]
+pub(crate) struct VerifyArgs {
+    /// Runs or stores
+    #[arg(value_name = "RUN", required = true)]
+    pub runs: Vec<PathBuf>,
+    /// Hold the source files against their hashes, too
+    #[arg(long)]
+    pub sources: bool,
+    /// Where the store is, instead of in or beside the source
+    #[arg(long, value_name = "DIR")]
+    pub store: Option<PathBuf>,
+    /// No progress and no notes, only errors
+    #[arg(long, short)]
+    pub quiet: bool,
 }
 
 /// Correct what a store says of its run

@@ -1,6 +1,6 @@
 //! `tagq ingest` and `tagq set`: what is written into a store, without a question.
 
-use tagq::{Options, Progress as _, Run};
+use tagq::{Options, Progress as _, Run, Treatment};
 
 use crate::{
     args::{IngestArgs, SetArgs},
@@ -10,8 +10,12 @@ use crate::{
 
 pub(crate) fn run(args: &IngestArgs) -> anyhow::Result<()> {
     let reporter = Reporter::new(args.store.quiet);
-    let options =
-        Options { store: args.store.store.clone(), tick: args.store.tick, ..Options::default() };
+    let options = Options {
+        store: args.store.store.clone(),
+        tick: args.store.tick,
+        treatment: Treatment { rebuild: args.rebuild, rebase: args.rebase, salvage: args.salvage },
+        ..Options::default()
+    };
     if let Some(store) = &args.store.store {
         let run = tagq::ingest_sources(&args.sources, store, &options, &reporter)?;
         tell(&run, &reporter);

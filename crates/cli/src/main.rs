@@ -8,6 +8,7 @@ mod ingest;
 mod progress;
 mod report;
 mod simulate;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
         Command::Ingest(args) => ingest::run(args),
         Command::Info(args) => info::run(args),
         Command::Cat(args) => cat::run(args),
+        Command::Verify(args) => verify::run(args),
         Command::Set(args) => ingest::set(args),
         Command::Simulate(args) => simulate::run(args),
     };

@@ -32,8 +32,9 @@ impl Reporter {
     }
 }
 
-impl Progress for Reporter {
-    fn source(&self, name: &str, bytes: u64, read: &Arc<AtomicU64>) {
+impl Reporter {
+    /// A bar for something that goes over `bytes` bytes, until [`Progress::done`].
+    pub(crate) fn job(&self, what: &str, name: &str, bytes: u64, read: &Arc<AtomicU64>) {
         if self.quiet || !stderr().is_terminal() {
             return;
         }
@@ -42,7 +43,7 @@ impl Progress for Reporter {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        bar.set_message(format!("ingesting {name}"));
+        bar.set_message(format!("{what} {name}"));
         let read = Arc::clone(read);
         let (stop, stopped) = channel::<()>();
         let drawer = thread::spawn(move || {
@@ -53,6 +54,12 @@ impl Progress for Reporter {
             bar.finish_and_clear();
         });
         *self.bar.borrow_mut() = Some(Running { stop, drawer });
+    }
+}
+
+impl Progress for Reporter {
+    fn source(&self, name: &str, bytes: u64, read: &Arc<AtomicU64>) {
+        self.job("ingesting", name, bytes, read);
     }
 
     fn done(&self) {

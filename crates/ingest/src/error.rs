@@ -120,6 +120,18 @@ pub enum Error {
         /// Tags within which order is repaired.
         horizon: usize,
     },
+    /// A time moved to the end of the run leaves 64 bits.
+    #[error(
+        "{path}: a tag at {time} ticks cannot be put behind the end of the run: its time would \
+         leave 64 bits",
+        path = path.display()
+    )]
+    Rebase {
+        /// The file.
+        path: PathBuf,
+        /// A time of the file in ticks.
+        time: i64,
+    },
     /// The store refused.
     #[error(transparent)]
     Store(#[from] tagq_store::Error),

@@ -48,10 +48,10 @@ pub(crate) fn is_frame_start(bytes: &[u8]) -> bool {
     !bytes.is_empty() && (fits(MAGIC) || fits([bytes[0] & 0x0f | 0x50, 0x2a, 0x4d, 0x18]))
 }
 
-/// Walks over all frames in the first `len` bytes of `file`.
-pub(crate) fn scan(file: &File, len: u64) -> io::Result<Frames> {
-    let mut walk = Walk::new(file, len);
-    let (mut count, mut end) = (0, 0);
+/// Walks over all frames from byte `start`, where one begins, to byte `len` of `file`.
+pub(crate) fn scan(file: &File, start: u64, len: u64) -> io::Result<Frames> {
+    let mut walk = Walk::new(file, start..len);
+    let (mut count, mut end) = (0, start);
     let (mut has_data, mut all_checksummed) = (false, true);
     let tail = loop {
         match walk.step()? {
@@ -84,8 +84,10 @@ pub(crate) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    pub(crate) fn new(file: &'a File, len: u64) -> Self {
-        Self { file, len, next: 0, buffer: vec![0; BUFFER], start: 0, filled: 0 }
+    /// Walks over the frames in these bytes of `file`.
+    pub(crate) fn new(file: &'a File, bytes: std::ops::Range<u64>) -> Self {
+        let (next, len) = (bytes.start, bytes.end);
+        Self { file, len, next, buffer: vec![0; BUFFER], start: 0, filled: 0 }
     }
 
     /// The next frame, or what stands where it should begin.
@@ -181,13 +183,13 @@ mod tests {
     fn walked(bytes: &[u8]) -> (Vec<Frame>, Tail) {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();
-        let mut walk = Walk::new(&file, bytes.len() as u64);
+        let mut walk = Walk::new(&file, 0..bytes.len() as u64);
         let mut frames = Vec::new();
         loop {
             match walk.step().unwrap() {
                 Ok(frame) => frames.push(frame),
                 Err(tail) => {
-                    let scanned = scan(&file, bytes.len() as u64).unwrap();
+                    let scanned = scan(&file, 0, bytes.len() as u64).unwrap();
                     let end = frames.last().map_or(0, |frame: &Frame| frame.end);
                     assert_eq!(
                         (scanned.count, scanned.end, scanned.tail),
@@ -270,7 +272,7 @@ mod tests {
             let mut file = tempfile::tempfile().unwrap();
             let bytes: Vec<u8> = pieces.iter().flat_map(|piece| piece.iter().copied()).collect();
             file.write_all(&bytes).unwrap();
-            scan(&file, bytes.len() as u64).unwrap().checksummed
+            scan(&file, 0, bytes.len() as u64).unwrap().checksummed
         };
         assert!(checksummed(&[&with, &skippable, &with]));
         assert!(!checksummed(&[&with, &without]));

@@ -25,10 +25,13 @@
 
 mod error;
 
+mod read;
+
 mod frames;
+mod input;
 mod message;
 mod order;
-mod read;
+mod parallel;
 
 pub mod encode;
 pub mod text;
@@ -44,4 +47,4 @@ mod tags_capnp;
 
 pub use error::Error;
 pub use read::{Settings, Summary, first_time, read_tags};
-pub use source::{ingest, is_unchanged};
+pub use source::{Change, Part, compare, ingest, is_intact, is_unchanged};

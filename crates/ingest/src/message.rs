@@ -65,10 +65,6 @@ impl<R: Read> Messages<R> {
         &mut self.input
     }
 
-    pub(crate) fn into_input(self) -> R {
-        self.input
-    }
-
     /// Hands the tags of the next message to `sink`, in the order of the lists. False at the end
     /// of the input.
     pub(crate) fn next(&mut self, sink: &mut Sink<'_>) -> Result<bool, Fault> {
@@ -129,8 +125,10 @@ impl Message {
         self.handed = 0;
         self.kept.clear();
         let mut count = [0; 4];
-        if read_up_to(input, &mut count)? == 0 {
-            return Ok(false);
+        match read_up_to(input, &mut count)? {
+            0 => return Ok(false),
+            4 => {}
+            _ => return Err(Fault::Torn),
         }
         let last = u32::from_le_bytes(count);
         if last >= SEGMENTS_MAX {
@@ -240,39 +238,47 @@ impl Message {
         while at < end {
             let count = per_chunk.min((end - at) / list.stride);
             let words = as_len(count * list.stride);
+            let filled;
             let tags = if list.stride == 2 {
                 let tags = &mut chunk[..words / 2];
-                self.words_into(input, at, arrives, bytemuck::cast_slice_mut(tags))?;
+                filled = self.words_into(input, at, arrives, bytemuck::cast_slice_mut(tags))?;
                 tags
             } else {
                 wide.resize(words, 0_u64);
-                self.words_into(input, at, arrives, bytemuck::cast_slice_mut(&mut wide))?;
+                let bytes = bytemuck::cast_slice_mut(&mut wide);
+                filled = self.words_into(input, at, arrives, bytes)?;
                 let tags = &mut chunk[..as_len(count)];
                 for (tag, words) in tags.iter_mut().zip(wide.chunks_exact(as_len(list.stride))) {
                     *tag = Tag { time: words[0].cast_signed(), channel: words[1] };
                 }
                 tags
             };
-            sink(tags).map_err(Fault::Sink)?;
+            let whole = as_len(filled as u64 / 8 / list.stride);
+            if whole > 0 {
+                sink(&tags[..whole]).map_err(Fault::Sink)?;
+            }
+            if filled < words * 8 {
+                return Err(Fault::Torn);
+            }
             at += words as u64;
         }
         Ok(())
     }
 
     /// The words from `at` on: from the input when they have not arrived, else from what was kept.
+    /// Returns the bytes filled: fewer than asked for where the input ends.
     fn words_into(
         &mut self,
         input: &mut impl Read,
         at: u64,
         arrives: bool,
         bytes: &mut [u8],
-    ) -> Result<(), Fault> {
+    ) -> Result<usize, Fault> {
         if arrives {
-            read_exact(input, bytes)?;
             self.position += bytes.len() as u64 / 8;
-            return Ok(());
+            return read_up_to(input, bytes);
         }
-        self.kept.read(at, bytes)
+        self.kept.read(at, bytes).map(|()| bytes.len())
     }
 
     /// Reads over what no list used, so that the next message begins at its first byte.
@@ -475,19 +481,15 @@ fn malformed(word: u64, reason: &'static str) -> Fault {
 }
 
 fn read_exact(input: &mut impl Read, bytes: &mut [u8]) -> Result<(), Fault> {
-    input.read_exact(bytes).map_err(|e| match e.kind() {
-        io::ErrorKind::UnexpectedEof => Fault::Torn,
-        _ => Fault::Input(e),
-    })
+    if read_up_to(input, bytes)? == bytes.len() { Ok(()) } else { Err(Fault::Torn) }
 }
 
-/// Fills `bytes`, or reads nothing because the input has ended. In between is a torn message.
+/// Fills `bytes`, or as much of them as there is before the input ends; returns how much.
 fn read_up_to(input: &mut impl Read, bytes: &mut [u8]) -> Result<usize, Fault> {
     let mut filled = 0;
     while filled < bytes.len() {
         match input.read(&mut bytes[filled..]) {
-            Ok(0) if filled == 0 => return Ok(0),
-            Ok(0) => return Err(Fault::Torn),
+            Ok(0) => break,
             Ok(n) => filled += n,
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             Err(e) => return Err(Fault::Input(e)),

@@ -53,6 +53,12 @@ impl Order {
         }
     }
 
+    /// Tags up to this time are released already, before the first one comes.
+    pub(crate) fn after(&mut self, time: Option<i64>) {
+        self.released = time;
+        self.time_max = time.unwrap_or(i64::MIN);
+    }
+
     /// Takes tags as they arrive; hands columns that nothing can come before any more to `release`.
     pub(crate) fn push<E: From<Refused>>(
         &mut self,

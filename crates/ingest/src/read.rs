@@ -2,42 +2,53 @@
 
 use std::{
     fs::{self, File},
-    io::{self, BufRead, BufReader, Read},
-    os::unix::fs::FileExt,
+    io::{self, BufRead, BufReader},
     path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, atomic::AtomicU64},
+    thread,
 };
 
 use tagq_store::Tag;
-use xxhash_rust::xxh3::Xxh3Default;
-use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
 
 use crate::{
     Error,
     error::io_error,
-    frames::{self, Frame, Tail, Walk},
+    frames::{self, Frame, Tail},
+    input::{FrameInput, Input, PlainInput, buffered, hash_of, read_at},
     message::{Fault, Messages, SEGMENTS_MAX},
+    parallel,
 };
 
-/// The largest window of a frame that is decompressed (128 MiB): the default of `zstd` itself.
-const WINDOW_LOG_MAX: u32 = 27;
-const INPUT_BYTES: usize = 128 * 1024;
 /// Tags compress about 6 : 1. What a message makes us set aside on disk stays in proportion to its
 /// file, so that a bomb of a few kilobytes cannot fill the disk.
 const KEPT_PER_BYTE: u64 = 64;
 /// What any file may set aside.
 const KEPT_BYTES: u64 = 64 << 20;
+/// Files below this are read where they are asked for, without threads.
+const SMALL_BYTES: u64 = 512 * 1024;
 
 /// How to read a file.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
+    /// Begin at this byte, where a message begins, and a frame if the file has frames.
+    pub start_byte: u64,
     /// Stop after so many messages: for a file whose next message is known to be torn.
     pub messages_max: Option<u64>,
+    /// Take what can be read of a torn last frame or message, too.
+    pub salvage: bool,
+    /// Threads that decompress; one a core when 0. Any number gives the same tags in the same order.
+    pub threads: usize,
     /// Counts the bytes read, for whoever shows progress.
     pub bytes_read: Option<Arc<AtomicU64>>,
+}
+
+impl Settings {
+    pub(crate) fn decoders(&self) -> usize {
+        match self.threads {
+            0 => thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        }
+    }
 }
 
 /// What was read of a file.
@@ -74,21 +85,34 @@ pub fn read_tags(
     settings: &Settings,
     mut sink: impl FnMut(&[Tag]) -> Result<(), Error>,
 ) -> Result<Summary, Error> {
+    read(path, settings, true, &mut sink)
+}
+
+/// A part of a file in the hands of its readers.
+pub(crate) type Sink<'a> = dyn FnMut(&[Tag]) -> Result<(), Error> + 'a;
+
+fn read(
+    path: &Path,
+    settings: &Settings,
+    threaded: bool,
+    sink: &mut Sink<'_>,
+) -> Result<Summary, Error> {
     let (file, size) = open(path)?;
     let mut start = [0; 4];
-    let start_len = read_start(&file, &mut start).map_err(io_error(path, "read"))?;
+    let start_len =
+        read_start(&file, &mut start, settings.start_byte).map_err(io_error(path, "read"))?;
     if frames::is_frame_start(&start[..start_len]) {
-        return read_frames(path, &file, size, settings, &mut sink);
+        return read_frames(path, &file, size, settings, threaded, sink);
     }
     check_table(path, start, false)?;
-    let input = PlainInput {
-        file: &file,
-        position: 0,
-        size,
-        hash: Xxh3Default::new(),
-        counted: settings.bytes_read.clone(),
+    let bytes = settings.start_byte..size.max(settings.start_byte);
+    let input = PlainInput::new(&file, bytes.clone(), settings.bytes_read.clone());
+    let pumped = if threaded && bytes.end - bytes.start >= SMALL_BYTES {
+        parallel::pump_one(input, size, settings, sink)
+    } else {
+        pump(buffered(input), size, u64::MAX, settings, sink)
     };
-    let (pumped, input) = pump(path, buffered(input), size, settings, &mut sink)?;
+    let pumped = pumped.map_err(|stopped| stopped.name(path, 0))?;
     let is_whole = pumped.resume_byte == size;
     Ok(Summary {
         tags: pumped.tags,
@@ -98,14 +122,28 @@ pub fn read_tags(
         size,
         checksummed: false,
         torn: (!is_whole).then(|| ends_inside(pumped.messages + 1)),
-        xxh3: is_whole.then(|| input.hash.digest()),
+        xxh3: whole_hash(path, &file, size, is_whole, settings)?,
     })
+}
+
+/// xxh3 of a file that was taken from its first byte to its last.
+fn whole_hash(
+    path: &Path,
+    file: &File,
+    end: u64,
+    is_whole: bool,
+    settings: &Settings,
+) -> Result<Option<u64>, Error> {
+    if !is_whole || settings.start_byte > 0 {
+        return Ok(None);
+    }
+    hash_of(file, end).map(Some).map_err(io_error(path, "read"))
 }
 
 /// The time of the first tag of a file, in ticks; nothing when it has none.
 pub fn first_time(path: &Path) -> Result<Option<i64>, Error> {
     let mut first = None;
-    let result = read_tags(path, &Settings::default(), |tags| match tags.first() {
+    let result = read(path, &Settings::default(), false, &mut |tags| match tags.first() {
         Some(tag) => {
             first = Some(tag.time);
             Err(Error::Sink(io::Error::other("enough")))
@@ -125,22 +163,31 @@ fn read_frames(
     file: &File,
     size: u64,
     settings: &Settings,
-    sink: &mut impl FnMut(&[Tag]) -> Result<(), Error>,
+    threaded: bool,
+    sink: &mut Sink<'_>,
 ) -> Result<Summary, Error> {
-    let found = frames::scan(file, size).map_err(io_error(path, "read"))?;
+    let found = frames::scan(file, settings.start_byte, size).map_err(io_error(path, "read"))?;
+    let mut end = found.end;
     let torn = match found.tail {
         Tail::None => None,
-        Tail::Torn { start } => Some(format!(
-            "frame {} begins at byte {start} and is not complete ({} bytes left out)",
-            found.count + 1,
-            size - start
-        )),
+        Tail::Torn { start } => {
+            if settings.salvage {
+                end = size;
+            }
+            let taken = if settings.salvage { "taken as far as it goes" } else { "left out" };
+            Some(format!(
+                "frame {} begins at byte {start} and is not complete ({} bytes {taken})",
+                found.count + 1,
+                size - start
+            ))
+        }
         Tail::Garbage { start: byte, found: magic } => {
             let (path, frames, found) = (path.into(), found.count, describe(magic));
             return Err(Error::Garbage { path, byte, frames, found });
         }
     };
-    let input = FrameInput::new(file, found.end, settings.bytes_read.clone())
+    let bytes = settings.start_byte..end;
+    let input = FrameInput::new(file, bytes.clone(), 0, settings)
         .map_err(io_error(path, "start the decompressor for"))?;
     let mut input = buffered(input);
     // A file in another form is named as such, not as a damaged message.
@@ -150,11 +197,28 @@ fn read_frames(
                 check_table(path, *start, true)?;
             }
         }
-        Err(e) => return Err(name_fault(path, Fault::Input(e), 1, input.get_ref().frame())),
+        Err(e) => {
+            let fault = Stopped {
+                fault: Box::new(Fault::Input(e)),
+                message: 1,
+                frame: input.get_ref().frame(),
+            };
+            return Err(fault.name(path, 0));
+        }
     }
-    let (pumped, input) = pump(path, input, size, settings, sink)?;
-    let torn =
-        if pumped.resume_byte < found.end { Some(ends_inside(pumped.messages + 1)) } else { torn };
+    let is_plain_job = settings.messages_max.is_none() && !settings.salvage;
+    let pumped = if threaded && is_plain_job && end - settings.start_byte >= SMALL_BYTES {
+        drop(input);
+        parallel::pump_frames(file, bytes, size, settings, sink)
+    } else {
+        pump(input, size, u64::MAX, settings, sink)
+    };
+    let pumped = pumped.map_err(|stopped| stopped.name(path, 0))?;
+    let torn = match torn {
+        Some(torn) if settings.salvage => Some(torn),
+        torn if pumped.resume_byte >= found.end => torn,
+        _ => Some(ends_inside(pumped.messages + 1)),
+    };
     Ok(Summary {
         tags: pumped.tags,
         messages: pumped.messages,
@@ -162,7 +226,7 @@ fn read_frames(
         resume_byte: pumped.resume_byte,
         size,
         checksummed: found.checksummed,
-        xxh3: torn.is_none().then(|| input.hash.digest()),
+        xxh3: whole_hash(path, file, size, torn.is_none(), settings)?,
         torn,
     })
 }
@@ -171,35 +235,32 @@ fn ends_inside(message: u64) -> String {
     format!("the file ends inside message {message}")
 }
 
-/// The bytes of messages, from a file that may be compressed.
-trait Input: Read {
-    /// The byte of the file at which reading could begin anew to get what follows all but the
-    /// last `ahead` bytes handed out.
-    fn border(&self, ahead: u64) -> Option<u64>;
-
-    /// The frame being read, counted from 1.
-    fn frame(&self) -> Option<(usize, Frame)>;
-}
-
-fn buffered<I: Input>(input: I) -> BufReader<I> {
-    BufReader::with_capacity(INPUT_BYTES, input)
-}
-
 /// What was handed on.
-struct Pumped {
-    tags: u64,
-    messages: u64,
-    resume_byte: u64,
+#[derive(Debug)]
+pub(crate) struct Pumped {
+    pub tags: u64,
+    pub messages: u64,
+    pub resume_byte: u64,
 }
 
-/// Hands message after message to `sink`.
-fn pump<I: Input>(
-    path: &Path,
+/// Why no more was handed on.
+#[derive(Debug)]
+pub(crate) struct Stopped {
+    pub fault: Box<Fault>,
+    /// The message in which it happened, from 1, and the frame.
+    pub message: u64,
+    pub frame: Option<(usize, Frame)>,
+}
+
+/// Hands message after message to `sink`, until the input ends or a message and a frame end together
+/// at or behind byte `stop`.
+pub(crate) fn pump<I: Input>(
     input: BufReader<I>,
     size: u64,
+    stop: u64,
     settings: &Settings,
-    sink: &mut impl FnMut(&[Tag]) -> Result<(), Error>,
-) -> Result<(Pumped, I), Error> {
+    sink: &mut Sink<'_>,
+) -> Result<Pumped, Stopped> {
     let kept_bytes_max = size.saturating_mul(KEPT_PER_BYTE).saturating_add(KEPT_BYTES);
     let mut messages = Messages::new(input, kept_bytes_max);
     let mut pumped = Pumped { tags: 0, messages: 0, resume_byte: 0 };
@@ -210,6 +271,9 @@ fn pump<I: Input>(
         let ahead = input.buffer().len() as u64;
         if let Some(byte) = input.get_ref().border(ahead) {
             pumped.resume_byte = byte;
+            if byte >= stop {
+                break;
+            }
         }
         if settings.messages_max == Some(pumped.messages) {
             break;
@@ -221,28 +285,39 @@ fn pump<I: Input>(
         match looked.map_err(Fault::Input).and_then(|()| messages.next(&mut counting)) {
             Ok(true) => pumped.messages += 1,
             Ok(false) => break,
+            Err(Fault::Torn) if settings.salvage => break,
             Err(fault) => {
                 let frame = messages.input().get_ref().frame();
-                return Err(name_fault(path, fault, pumped.messages + 1, frame));
+                return Err(Stopped {
+                    fault: Box::new(fault),
+                    message: pumped.messages + 1,
+                    frame,
+                });
             }
         }
     }
-    Ok((pumped, messages.into_input().into_inner()))
+    Ok(pumped)
 }
 
-fn name_fault(path: &Path, fault: Fault, message: u64, frame: Option<(usize, Frame)>) -> Error {
-    let path = path.to_path_buf();
-    match (fault, frame) {
-        (Fault::Torn, _) => Error::TornMessage { path, message },
-        (Fault::Malformed { word, reason }, _) => Error::Message { path, message, word, reason },
-        (Fault::Input(source), Some((frame, Frame { start, end, .. }))) => {
-            Error::Frame { path, frame, start, end, source }
+impl Stopped {
+    /// The error for the file at `path`, `before` messages of which came before.
+    pub(crate) fn name(self, path: &Path, before: u64) -> Error {
+        let path = path.to_path_buf();
+        let message = self.message + before;
+        match (*self.fault, self.frame) {
+            (Fault::Torn, _) => Error::TornMessage { path, message },
+            (Fault::Malformed { word, reason }, _) => {
+                Error::Message { path, message, word, reason }
+            }
+            (Fault::Input(source), Some((frame, Frame { start, end, .. }))) => {
+                Error::Frame { path, frame, start, end, source }
+            }
+            (Fault::Input(source), None) => Error::Io { path, action: "read", source },
+            (Fault::Spill(source), _) => {
+                Error::Io { path, action: "set aside a part of a message of", source }
+            }
+            (Fault::Sink(error), _) => error,
         }
-        (Fault::Input(source), None) => Error::Io { path, action: "read", source },
-        (Fault::Spill(source), _) => {
-            Error::Io { path, action: "set aside a part of a message of", source }
-        }
-        (Fault::Sink(error), _) => error,
     }
 }
 
@@ -258,25 +333,15 @@ fn open(path: &Path) -> Result<(File, u64), Error> {
     Ok((file, size))
 }
 
-fn read_start(file: &File, start: &mut [u8; 4]) -> io::Result<usize> {
+fn read_start(file: &File, start: &mut [u8; 4], at: u64) -> io::Result<usize> {
     let mut filled = 0;
     while filled < start.len() {
-        match read_at(file, &mut start[filled..], filled as u64)? {
+        match read_at(file, &mut start[filled..], at + filled as u64)? {
             0 => break,
             n => filled += n,
         }
     }
     Ok(filled)
-}
-
-/// Reads again when a signal came in between.
-fn read_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<usize> {
-    loop {
-        match file.read_at(bytes, at) {
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            result => return result,
-        }
-    }
 }
 
 /// Whether a stream that begins like this can begin with a segment table.
@@ -296,163 +361,4 @@ fn describe(bytes: [u8; 4]) -> String {
     }
     let [a, b, c, d] = bytes;
     format!("something that begins with bytes {a:02x} {b:02x} {c:02x} {d:02x}")
-}
-
-/// The bytes of a file that is not compressed.
-struct PlainInput<'a> {
-    file: &'a File,
-    position: u64,
-    size: u64,
-    hash: Xxh3Default,
-    counted: Option<Arc<AtomicU64>>,
-}
-
-impl Read for PlainInput<'_> {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let len = clamp(bytes.len(), self.size - self.position);
-        let n = read_at(self.file, &mut bytes[..len], self.position)?;
-        self.hash.update(&bytes[..n]);
-        self.position += n as u64;
-        count(self.counted.as_ref(), n);
-        Ok(n)
-    }
-}
-
-impl Input for PlainInput<'_> {
-    fn border(&self, ahead: u64) -> Option<u64> {
-        Some(self.position - ahead)
-    }
-
-    fn frame(&self) -> Option<(usize, Frame)> {
-        None
-    }
-}
-
-/// The decompressed bytes of the complete frames of a file, one frame after the other. A read never
-/// hands out bytes of two frames.
-struct FrameInput<'a> {
-    file: &'a File,
-    walk: Walk<'a>,
-    /// The current frame; nothing before the first and between two.
-    frame: Option<Frame>,
-    /// Frames begun.
-    begun: usize,
-    /// The next byte of the current frame to fetch.
-    position: u64,
-    decoder: Decoder<'static>,
-    buffer: Vec<u8>,
-    used: usize,
-    filled: usize,
-    /// Bytes handed out.
-    handed: u64,
-    /// Bytes handed out before the frame begun last, and where that begins.
-    border: (u64, u64),
-    hash: Xxh3Default,
-    counted: Option<Arc<AtomicU64>>,
-}
-
-impl<'a> FrameInput<'a> {
-    /// Reads the frames in the first `end` bytes of `file`.
-    fn new(file: &'a File, end: u64, counted: Option<Arc<AtomicU64>>) -> io::Result<Self> {
-        let mut decoder = Decoder::new()?;
-        decoder.set_parameter(DParameter::WindowLogMax(WINDOW_LOG_MAX))?;
-        Ok(Self {
-            file,
-            walk: Walk::new(file, end),
-            frame: None,
-            begun: 0,
-            position: 0,
-            decoder,
-            buffer: vec![0; INPUT_BYTES],
-            used: 0,
-            filled: 0,
-            handed: 0,
-            border: (0, 0),
-            hash: Xxh3Default::new(),
-            counted,
-        })
-    }
-
-    /// The current frame, or the next one; nothing at the end.
-    fn current(&mut self) -> io::Result<Option<Frame>> {
-        if self.frame.is_some() {
-            return Ok(self.frame);
-        }
-        self.border = (self.handed, self.walk.next());
-        match self.walk.step()? {
-            Ok(frame) => {
-                self.decoder.reinit()?;
-                self.position = frame.start;
-                self.begun += 1;
-                self.frame = Some(frame);
-                Ok(self.frame)
-            }
-            Err(Tail::None) => Ok(None),
-            Err(Tail::Torn { .. } | Tail::Garbage { .. }) => Err(changed()),
-        }
-    }
-
-    /// Fetches more of the current frame.
-    fn fill(&mut self, end: u64) -> io::Result<()> {
-        let len = clamp(self.buffer.len(), end - self.position);
-        let n = read_at(self.file, &mut self.buffer[..len], self.position)?;
-        if n == 0 {
-            return Err(changed());
-        }
-        self.hash.update(&self.buffer[..n]);
-        self.position += n as u64;
-        (self.used, self.filled) = (0, n);
-        count(self.counted.as_ref(), n);
-        Ok(())
-    }
-}
-
-impl Read for FrameInput<'_> {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        while let Some(frame) = self.current()? {
-            if self.used == self.filled && self.position < frame.end {
-                self.fill(frame.end)?;
-            }
-            let mut input = InBuffer::around(&self.buffer[self.used..self.filled]);
-            let mut output = OutBuffer::around(&mut *bytes);
-            let hint = self.decoder.run(&mut input, &mut output)?;
-            let (used, written) = (input.pos(), output.pos());
-            self.used += used;
-            self.handed += written as u64;
-            if hint == 0 && self.used == self.filled && self.position == frame.end {
-                self.frame = None;
-            } else if used == 0 && written == 0 {
-                return Err(io::Error::other("its blocks do not add up to the frame"));
-            }
-            if written > 0 {
-                return Ok(written);
-            }
-        }
-        Ok(0)
-    }
-}
-
-impl Input for FrameInput<'_> {
-    fn border(&self, ahead: u64) -> Option<u64> {
-        let (handed, byte) = self.border;
-        (handed == self.handed - ahead).then_some(byte)
-    }
-
-    fn frame(&self) -> Option<(usize, Frame)> {
-        Some((self.begun, self.frame?))
-    }
-}
-
-fn changed() -> io::Error {
-    io::Error::other("the file was changed while it was read")
-}
-
-fn clamp(len: usize, rest: u64) -> usize {
-    usize::try_from(rest).map_or(len, |rest| len.min(rest))
-}
-
-fn count(counted: Option<&Arc<AtomicU64>>, n: usize) {
-    if let Some(counted) = counted {
-        counted.fetch_add(n as u64, Ordering::Relaxed);
-    }
 }

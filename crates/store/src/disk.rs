@@ -13,7 +13,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::Error;
+use crate::{Error, writeback};
 
 /// The error for a refused `action` on `path`.
 pub(crate) fn io_error(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Error {
@@ -32,6 +32,10 @@ pub(crate) trait Disk: Debug + Send + Sync {
 
     fn write_at(&self, file: &File, bytes: &[u8], at: u64) -> io::Result<usize> {
         file.write_at(bytes, at)
+    }
+
+    fn start_writeback(&self, file: &File, from: u64, len: u64) {
+        writeback::start(file, from, len);
     }
 
     fn set_len(&self, file: &File, len: u64) -> io::Result<()> {
@@ -68,13 +72,18 @@ pub(crate) struct Growing {
     path: PathBuf,
     file: File,
     len: u64,
+    /// Up to here the system was told to begin writing.
+    begun: u64,
 }
+
+/// Bytes after which the system is told to begin writing them.
+const WRITEBACK_BYTES: u64 = 4 << 20;
 
 impl Growing {
     /// A new file that begins with `start`, whatever stood under its name before.
     pub(crate) fn create(disk: &Arc<dyn Disk>, path: PathBuf, start: &[u8]) -> Result<Self, Error> {
         let file = disk.create(&path).map_err(io_error(&path, "create this file"))?;
-        let mut growing = Self { disk: Arc::clone(disk), path, file, len: 0 };
+        let mut growing = Self { disk: Arc::clone(disk), path, file, len: 0, begun: 0 };
         growing.append(start)?;
         Ok(growing)
     }
@@ -90,13 +99,17 @@ impl Growing {
         if found > len {
             disk.set_len(&file, len).map_err(io_error(&path, "cut off uncommitted rows"))?;
         }
-        Ok(Self { disk: Arc::clone(disk), path, file, len })
+        Ok(Self { disk: Arc::clone(disk), path, file, len, begun: len })
     }
 
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), Error> {
         write_all(&*self.disk, &self.file, bytes, self.len)
             .map_err(io_error(&self.path, "write"))?;
         self.len += bytes.len() as u64;
+        if self.len - self.begun >= WRITEBACK_BYTES {
+            self.disk.start_writeback(&self.file, self.begun, self.len - self.begun);
+            self.begun = self.len;
+        }
         Ok(())
     }
 

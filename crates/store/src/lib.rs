@@ -36,6 +36,7 @@ mod writer;
 
 mod guard;
 mod map;
+mod writeback;
 
 #[cfg(test)]
 mod faults;

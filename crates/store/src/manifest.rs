@@ -85,18 +85,18 @@ pub struct SourceFacts {
     pub mtime_ns: i64,
     /// Inode number.
     pub inode: u64,
-    /// xxh3 (64 bits, hexadecimal) of the first 64 KiB.
+    /// xxh3 (64 bits, hexadecimal) of the first 64 KiB before `resume_byte`.
     pub head_xxh3: String,
     /// xxh3 of the last 64 KiB before `resume_byte`.
     pub tail_xxh3: String,
-    /// xxh3 of the whole file, once it is closed.
+    /// xxh3 of the whole file, when it was taken in one go.
     pub whole_xxh3: Option<String>,
     /// Where reading would go on: the end of the last complete frame taken.
     pub resume_byte: u64,
-    /// Bytes read; past `resume_byte` only when a frame was taken in part.
-    pub read_byte: u64,
-    /// Tags up to this time are taken when a frame was taken in part.
-    pub cut_time: Option<i64>,
+    /// Ticks added to all its times, when its counter had started anew.
+    pub rebased: Option<i64>,
+    /// Whether the end of a torn file was taken as far as it goes. Nothing follows it.
+    pub salvaged: bool,
     /// Tags that had to be put in order.
     pub reordered: u64,
     /// Whether every part of the file carried a checksum of its own.
@@ -117,8 +117,8 @@ impl SourceFacts {
             tail_xxh3: String::new(),
             whole_xxh3: None,
             resume_byte: 0,
-            read_byte: 0,
-            cut_time: None,
+            rebased: None,
+            salvaged: false,
             reordered: 0,
             checksummed: false,
             torn: None,

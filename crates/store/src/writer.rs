@@ -50,7 +50,7 @@ pub struct Writer {
     names_changed: bool,
     poisoned: bool,
     narrow: Vec<u8>,
-    _lock: File,
+    lock: File,
 }
 
 /// Rows counted by channel, and the first and last of their times.
@@ -94,21 +94,45 @@ impl Writer {
         // Another writer may have committed before the lock was ours.
         match Manifest::read(folder)? {
             Some(manifest) => Self::resume(disk, folder, manifest, lock),
-            None => Self::create(disk, folder, creation, lock),
+            None => Self::create(disk, folder, new_manifest(folder, creation)?, lock),
         }
+    }
+
+    /// Locks the store in `folder` and begins it anew, under its tick: nothing is in it, and the
+    /// next commit replaces all that was. Until then readers see the old commit.
+    ///
+    /// # Errors
+    /// As [`Writer::open`].
+    pub fn open_anew(folder: &Path, creation: &Creation) -> Result<Self, Error> {
+        let old = Self::open(folder, creation)?;
+        if old.manifest.commit == 0 {
+            return Ok(old);
+        }
+        let Self { disk, manifest: before, lock, time, channel, blocks, counts, .. } = old;
+        let tick = Creation {
+            tick: before.tick,
+            tick_assumed: before.tick_assumed,
+            run_id: creation.run_id,
+        };
+        let mut manifest = new_manifest(folder, &tick)?;
+        manifest.commit = before.commit;
+        let files = &mut manifest.files;
+        for file in [&mut files.time, &mut files.channel, &mut files.blocks, &mut files.counts] {
+            let (stem, end) = file.name.split_once('.').unwrap_or((&file.name, ""));
+            file.name = unused_name(folder, stem, before.commit + 1, end);
+        }
+        let mut writer = Self::create(disk, folder, manifest, lock)?;
+        writer.obsolete = [time, channel, blocks, counts].map(|file| file.path().into()).into();
+        Ok(writer)
     }
 
     fn create(
         disk: Arc<dyn Disk>,
         folder: &Path,
-        creation: &Creation,
+        manifest: Manifest,
         lock: File,
     ) -> Result<Self, Error> {
-        let run_id = match creation.run_id {
-            Some(run_id) => run_id,
-            None => RunId(random_bytes(folder)?),
-        };
-        let manifest = Manifest::new(run_id, creation.tick, creation.tick_assumed);
+        let run_id = manifest.run_id;
         let create = |name: &str, kind, width| {
             Growing::create(&disk, folder.join(name), &format::encode_header(kind, width, run_id))
         };
@@ -132,7 +156,7 @@ impl Writer {
             narrow: Vec::new(),
             manifest,
             disk,
-            _lock: lock,
+            lock,
         })
     }
 
@@ -176,7 +200,7 @@ impl Writer {
             narrow: Vec::new(),
             manifest,
             disk,
-            _lock: lock,
+            lock,
         };
         writer.remove_debris()?;
         Ok(writer)
@@ -227,6 +251,27 @@ impl Writer {
         self.check_order(times)?;
         let result = self.append_checked(times, channels);
         self.poison(result)
+    }
+
+    /// Goes on with the source finished last: the rows appended from here to
+    /// [`Writer::finish_source`] are added to its own. Returns what is known of it; nothing when the
+    /// run has no source.
+    pub fn continue_source(&mut self) -> Option<SourceFacts> {
+        self.settle();
+        let source = self.sources.pop()?;
+        self.open_source = Tally {
+            rows: source.rows,
+            span: source.time_first.zip(source.time_last),
+            by_channel: by_label(&source.channels),
+        };
+        Some(source.facts)
+    }
+
+    /// Lists a source under another name.
+    pub fn rename_source(&mut self, from: &str, to: &str) {
+        for source in self.sources.iter_mut().filter(|source| source.facts.name == from) {
+            source.facts.name = to.into();
+        }
     }
 
     /// Ends the source begun last: its rows are listed under `facts` with the next commit.
@@ -370,8 +415,8 @@ impl Writer {
     fn widen(&mut self) -> Result<(), Error> {
         let commit = self.manifest.commit + 1;
         let run_id = self.manifest.run_id;
-        let channel_name = format!("channel.{commit}.col");
-        let blocks_name = format!("blocks.{commit}.idx");
+        let channel_name = unused_name(&self.folder, "channel", commit, "col");
+        let blocks_name = unused_name(&self.folder, "blocks", commit, "idx");
         let header = |kind, width| format::encode_header(kind, width, run_id);
         let mut channel = Growing::create(
             &self.disk,
@@ -587,6 +632,20 @@ fn count_len(counts: &[u8]) -> u32 {
     (counts.len() / COUNT_ENTRY_BYTES) as u32
 }
 
+fn new_manifest(folder: &Path, creation: &Creation) -> Result<Manifest, Error> {
+    let run_id = match creation.run_id {
+        Some(run_id) => run_id,
+        None => RunId(random_bytes(folder)?),
+    };
+    Ok(Manifest::new(run_id, creation.tick, creation.tick_assumed))
+}
+
+/// `stem.N.end` with the first number from `from` on that no file has.
+fn unused_name(folder: &Path, stem: &str, from: u64, end: &str) -> String {
+    let names = (from..).map(|number| format!("{stem}.{number}.{end}"));
+    names.into_iter().find(|name| !folder.join(name).exists()).unwrap_or_default()
+}
+
 fn random_bytes(folder: &Path) -> Result<[u8; 16], Error> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|e| Error::Io {
@@ -647,6 +706,8 @@ fn is_ours(name: &str) -> bool {
             | "channel.col"
             | "blocks.idx"
             | "counts.idx"
-    ) || numbered("channel.", ".col")
+    ) || numbered("time.", ".col")
+        || numbered("channel.", ".col")
         || numbered("blocks.", ".idx")
+        || numbered("counts.", ".idx")
 }

@@ -34,14 +34,14 @@ pub enum Error {
     /// A source is not what it was.
     #[error(
         "{path}: changed since it was ingested ({what}), and the store would not be what the file \
-         says; remove the store {store} and ingest again to start over",
-        path = path.display(), store = store.display()
+         says; `tagq ingest --rebuild {run}` takes everything anew",
+        path = path.display(), run = run.display()
     )]
     Changed {
         /// The source.
         path: PathBuf,
-        /// The store.
-        store: PathBuf,
+        /// The run.
+        run: PathBuf,
         /// What is different.
         what: String,
     },
@@ -49,23 +49,58 @@ pub enum Error {
     #[error(
         "{path}: begins at {begins} ticks, before the end of {before} ({ends} ticks), and a run is in \
          order of time; if these are separate measurements, name the files one by one (`tagq \
-         coincidences … {folder}/*.tags.zst`); if this file came late, remove the store {store} and \
-         ingest again",
-        path = path.display(), folder = folder.display(), store = store.display()
+         coincidences … {folder}/*.tags.zst`); if a counter started anew, `tagq ingest --rebase \
+         {run}` puts this file 1 s behind the end; if it came late, `tagq ingest --rebuild {run}` \
+         takes everything anew",
+        path = path.display(), folder = folder.display(), run = run.display()
     )]
     Overlap {
         /// The source.
         path: PathBuf,
         /// Its folder.
         folder: PathBuf,
-        /// The store.
-        store: PathBuf,
+        /// The run.
+        run: PathBuf,
         /// Its first time in ticks.
         begins: i64,
         /// The last time of the run in ticks.
         ends: i64,
         /// The source that ends there.
         before: String,
+    },
+    /// More of a source came, and a tag of it belongs before what is committed.
+    #[error("{source}")]
+    LateRest {
+        /// The source.
+        path: PathBuf,
+        /// Which tag.
+        source: Box<tagq_ingest::Error>,
+    },
+    /// A source does not have the hash that it had.
+    #[error(
+        "{path}: damaged: its bytes are not those that were ingested; the store of {run} still holds \
+         its tags",
+        path = path.display(), run = run.display()
+    )]
+    SourceDamaged {
+        /// The source.
+        path: PathBuf,
+        /// The run.
+        run: PathBuf,
+    },
+    /// A store cannot be made anew from what is there.
+    #[error(
+        "{store}: not rebuilt: its source {name} is gone, and its {rows} rows would be lost; put the \
+         file back first, or remove the store yourself",
+        store = store.display()
+    )]
+    SourceGone {
+        /// The store.
+        store: PathBuf,
+        /// The source.
+        name: String,
+        /// Its rows in the store.
+        rows: u64,
     },
     /// The store cannot be made where it belongs.
     #[error(
@@ -110,6 +145,7 @@ impl Error {
             Self::Unit(_) | Self::Query(_) => 2,
             Self::Store(error) | Self::Files(tagq_ingest::Error::Store(error)) => store_code(error),
             Self::Files(error) if error.is_damage() => 3,
+            Self::SourceDamaged { .. } => 3,
             _ => 1,
         }
     }

@@ -23,12 +23,14 @@ struct Readme;
 mod place;
 mod run;
 mod update;
+mod verify;
 
 mod error;
 
 pub use error::Error;
 pub use place::Place;
-pub use run::{Options, Progress, Run, Silent, ingest, ingest_sources, open, set_tick};
+pub use run::{Options, Progress, Run, Silent, Treatment, ingest, ingest_sources, open, set_tick};
+pub use verify::Verified;
 
 /// Reading and writing tag files.
 pub use tagq_ingest as files;

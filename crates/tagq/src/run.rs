@@ -21,15 +21,35 @@ pub struct Options {
     pub tick: Option<Tick>,
     /// Whether new sources are taken into the store first.
     pub ingest: bool,
+    /// What is done with sources that are not just new.
+    pub treatment: Treatment,
     /// How the columns come into memory.
     pub access: Access,
     /// The id of a store that is made; random without it.
     pub run_id: Option<RunId>,
 }
 
+/// What is done with sources that are not just new.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Treatment {
+    /// Take everything anew, in one commit. Only where every source is still there.
+    pub rebuild: bool,
+    /// Put a source that begins before the run's end 1 s behind it.
+    pub rebase: bool,
+    /// Take what can be read of torn ends, too. Such a source is closed.
+    pub salvage: bool,
+}
+
 impl Default for Options {
     fn default() -> Self {
-        Self { store: None, tick: None, ingest: true, access: Access::Mapped, run_id: None }
+        Self {
+            store: None,
+            tick: None,
+            ingest: true,
+            treatment: Treatment::default(),
+            access: Access::Mapped,
+            run_id: None,
+        }
     }
 }
 
@@ -185,12 +205,7 @@ fn note_torn(store: &Store, progress: &dyn Progress) {
 
 /// The writer of the run's store, made if need be.
 pub(crate) fn open_writer(place: &Place, options: &Options) -> Result<Writer, Error> {
-    let creation = Creation {
-        tick: options.tick.unwrap_or(Tick::DEFAULT),
-        tick_assumed: options.tick.is_none(),
-        run_id: options.run_id,
-    };
-    Writer::open(&place.store, &creation).map_err(|error| match error {
+    Writer::open(&place.store, &creation(options)).map_err(|error| match error {
         StoreError::Io { source, .. }
             if is_not_writable(&source) && !Store::is_at(&place.store) =>
         {
@@ -198,6 +213,15 @@ pub(crate) fn open_writer(place: &Place, options: &Options) -> Result<Writer, Er
         }
         error => error.into(),
     })
+}
+
+/// What a new store is made with.
+pub(crate) fn creation(options: &Options) -> Creation {
+    Creation {
+        tick: options.tick.unwrap_or(Tick::DEFAULT),
+        tick_assumed: options.tick.is_none(),
+        run_id: options.run_id,
+    }
 }
 
 fn bring_up_to_date(

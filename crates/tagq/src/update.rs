@@ -1,5 +1,5 @@
-//! Bringing a store up to date with its sources: unchanged ones cost a look, new ones are taken in
-//! order of time.
+//! Bringing a store up to date with its sources: unchanged ones cost a look, grown and new ones are
+//! taken in order of time.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -9,8 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tagq_ingest::{Settings, first_time, is_unchanged};
-use tagq_store::{Error as StoreError, Manifest, Writer};
+use tagq_ingest::{Change, Part, Settings, compare, first_time, is_unchanged};
+use tagq_store::{Error as StoreError, Manifest, Source, Writer};
 
 use crate::{Error, Options, Place, Progress, run::open_writer};
 
@@ -18,39 +18,74 @@ use crate::{Error, Options, Place, Progress, run::open_writer};
 /// of waits for the disk.
 const COMMIT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A file that is not in the store yet.
-struct New {
-    path: PathBuf,
-    name: String,
-    /// Nothing when it has no tags.
-    begins: Option<i64>,
+/// What is to be done to a store.
+#[derive(Default)]
+struct Work {
+    /// Sources that are listed under an old name: that one and the new one.
+    renames: Vec<(String, String)>,
+    /// What came behind the rows of the run's last source.
+    grown: Option<Take>,
+    /// Sources that the store does not hold, in the order they belong in it.
+    new: Vec<Take>,
 }
 
-/// Takes all new sources into the store of `place`, one commit after the other.
+/// A file to take something of.
+#[derive(Clone)]
+struct Take {
+    path: PathBuf,
+    name: String,
+    /// Its first time in ticks; nothing when it has no tags, or when only its rest is taken.
+    begins: Option<i64>,
+    is_rest: bool,
+}
+
+/// What was learnt about sources while they were read.
+#[derive(Default)]
+struct Learnt {
+    /// How many complete messages stand before a torn one.
+    torn: HashMap<PathBuf, u64>,
+    /// Grown sources that brought a tag too late: they stay as they are.
+    stopped: HashSet<PathBuf>,
+}
+
+/// Takes all that is new into the store of `place`, one commit after the other.
 pub(crate) fn bring_up_to_date(
     place: &Place,
     sources: &[PathBuf],
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<(), Error> {
-    let committed = committed(place)?;
-    let tick_is_new = committed
-        .as_ref()
-        .is_some_and(|m| options.tick.is_some_and(|tick| m.tick_assumed || m.tick != tick));
-    if new_sources(place, sources, committed.as_ref())?.is_empty()
-        && committed.is_some()
-        && !tick_is_new
-    {
+    let mut learnt = Learnt::default();
+    let manifest = Manifest::read(&place.store)?;
+    let known = manifest.as_ref().map_or(&[][..], |manifest| &manifest.sources);
+    // Looked at before the store is, so that files that are none leave no store behind.
+    let found = Work::find(
+        place,
+        sources,
+        if options.treatment.rebuild { &[] } else { known },
+        options,
+        &learnt,
+    )?;
+    let is_up_to_date = manifest.is_some_and(|manifest| {
+        let has_tick =
+            options.tick.is_none_or(|tick| manifest.tick == tick && !manifest.tick_assumed);
+        has_tick && found.is_nothing() && !options.treatment.rebuild
+    });
+    if is_up_to_date {
         return Ok(());
     }
-    // Messages known to be torn, and how many complete ones their files have before them.
-    let mut torn = HashMap::new();
     loop {
-        match take_new_sources(place, sources, options, progress, &torn) {
+        match work(place, sources, options, progress, &learnt) {
             Err(Error::Files(tagq_ingest::Error::TornMessage { path, message }))
-                if !torn.contains_key(&path) =>
+                if !learnt.torn.contains_key(&path) =>
             {
-                torn.insert(path, message - 1);
+                learnt.torn.insert(path, message - 1);
+            }
+            Err(Error::LateRest { path, source }) if learnt.stopped.insert(path.clone()) => {
+                progress.note(&format!(
+                    "{source}; {} stays as it was taken: `tagq ingest --rebuild` takes it anew",
+                    path.display()
+                ));
             }
             result => return result,
         }
@@ -60,7 +95,7 @@ pub(crate) fn bring_up_to_date(
 /// Sets an assumed tick of a store to the one given.
 pub(crate) fn confirm_tick(place: &Place, options: &Options) -> Result<(), Error> {
     let Some(tick) = options.tick else { return Ok(()) };
-    let Some(manifest) = committed(place)? else { return Ok(()) };
+    let Some(manifest) = Manifest::read(&place.store)? else { return Ok(()) };
     if !manifest.tick_assumed && manifest.tick == tick {
         return Ok(());
     }
@@ -71,42 +106,57 @@ pub(crate) fn confirm_tick(place: &Place, options: &Options) -> Result<(), Error
 
 /// The names of the sources that the last commit does not hold.
 pub(crate) fn left_out(place: &Place) -> Result<Vec<String>, Error> {
-    let committed = committed(place)?;
-    let known: HashSet<&str> = committed.iter().flat_map(names).collect();
+    let manifest = Manifest::read(&place.store)?;
+    let known: HashSet<&str> =
+        manifest.iter().flat_map(|m| &m.sources).map(|source| source.facts.name.as_str()).collect();
     let sources = place.sources.iter().flatten().map(|source| place.name_of(source));
     Ok(sources.filter(|name| !known.contains(name.as_str())).collect())
 }
 
-fn take_new_sources(
+fn work(
     place: &Place,
     sources: &[PathBuf],
     options: &Options,
     progress: &dyn Progress,
-    torn: &HashMap<PathBuf, u64>,
+    learnt: &Learnt,
 ) -> Result<(), Error> {
-    let mut writer = open_writer(place, options)?;
     // What another process committed before the lock was ours is not new any more.
+    let mut writer = if options.treatment.rebuild {
+        check_all_there(place, sources)?;
+        open_writer_anew(place, options)?
+    } else {
+        open_writer(place, options)?
+    };
     let is_first = writer.manifest().commit == 0;
-    let new = new_sources(place, sources, Some(writer.manifest()))?;
-    let mut changed = is_first;
+    let work = Work::find(place, sources, &writer.manifest().sources, options, learnt)?;
+    let mut changed = is_first || options.treatment.rebuild || !work.renames.is_empty();
     if let Some(tick) = options.tick.filter(|_| !is_first) {
         changed |= writer.manifest().tick_assumed || writer.manifest().tick != tick;
-        writer.set_tick(tick, false)?;
+        writer.set_tick(tick, options.treatment.rebuild)?;
+    }
+    for (from, to) in &work.renames {
+        writer.rename_source(from, to);
     }
     let mut last_commit = Instant::now();
-    for (i, source) in new.iter().enumerate() {
-        if let Err(error) = take(place, source, &mut writer, progress, torn) {
+    for (done, take) in work.grown.iter().chain(&work.new).enumerate() {
+        if let Err(error) = take.run(place, options, &mut writer, progress, learnt) {
             // What was appended of this source goes, and with it those since the last commit: they
             // are complete, and taken again.
             writer.discard();
-            let before: Vec<PathBuf> = new[..i].iter().map(|new| new.path.clone()).collect();
-            if changed && !before.is_empty() {
-                take_new_sources(place, &before, options, progress, torn)?;
+            let before: Vec<PathBuf> = work
+                .grown
+                .iter()
+                .chain(&work.new)
+                .take(done)
+                .map(|take| take.path.clone())
+                .collect();
+            if changed && !before.is_empty() && !options.treatment.rebuild {
+                self::work(place, &before, options, progress, learnt)?;
             }
             return Err(error);
         }
         changed = true;
-        if last_commit.elapsed() >= COMMIT_INTERVAL {
+        if last_commit.elapsed() >= COMMIT_INTERVAL && !options.treatment.rebuild {
             writer.commit()?;
             last_commit = Instant::now();
             changed = false;
@@ -115,98 +165,196 @@ fn take_new_sources(
     if changed { Ok(writer.commit()?) } else { Ok(()) }
 }
 
-fn take(
-    place: &Place,
-    source: &New,
-    writer: &mut Writer,
-    progress: &dyn Progress,
-    torn: &HashMap<PathBuf, u64>,
-) -> Result<(), Error> {
-    if let Some(begins) = source.begins {
-        check_after(place, source, begins, writer)?;
-    }
-    let read = Arc::new(AtomicU64::new(0));
-    let bytes = fs::metadata(&source.path).map_or(0, |metadata| metadata.len());
-    progress.source(&source.name, bytes, &read);
-    let settings =
-        Settings { messages_max: torn.get(&source.path).copied(), bytes_read: Some(read) };
-    let result = tagq_ingest::ingest(&source.path, &source.name, &settings, writer);
-    progress.done();
-    if let Err(tagq_ingest::Error::Store(StoreError::Unsorted { time, .. })) = result {
-        // The first tag of the file was late enough, another one was not.
-        check_after(place, source, time, writer)?;
-    }
-    result?;
-    Ok(())
-}
-
-fn check_after(place: &Place, source: &New, begins: i64, writer: &Writer) -> Result<(), Error> {
-    match writer.span() {
-        Some((_, ends)) if begins < ends => {
-            let folder = source.path.parent().unwrap_or(Path::new("."));
-            let before = writer.last_source().unwrap_or("the source before it");
-            Err(Error::Overlap {
-                path: source.path.clone(),
-                folder: folder.into(),
-                store: place.store.clone(),
-                begins,
-                ends,
-                before: before.into(),
-            })
+impl Work {
+    fn find(
+        place: &Place,
+        sources: &[PathBuf],
+        known: &[Source],
+        options: &Options,
+        learnt: &Learnt,
+    ) -> Result<Self, Error> {
+        let mut work = Self::default();
+        let names: Vec<String> = sources.iter().map(|path| place.name_of(path)).collect();
+        let by_name: HashMap<&str, &Source> =
+            known.iter().map(|source| (source.facts.name.as_str(), source)).collect();
+        // Sources whose file is gone may be there under another name.
+        let gone: Vec<&Source> = known
+            .iter()
+            .filter(|source| source.facts.resume_byte > 0 && !names.contains(&source.facts.name))
+            .collect();
+        for (path, name) in sources.iter().zip(&names) {
+            let of_name = by_name.get(name.as_str()).copied();
+            let source = match of_name {
+                Some(source) => Some(source),
+                None => find_renamed(&gone, path)?,
+            };
+            let Some(source) = source else {
+                let begins = first_time(path)?;
+                let (path, name) = (path.clone(), name.clone());
+                work.new.push(Take { path, name, begins, is_rest: false });
+                continue;
+            };
+            if of_name.is_none() {
+                work.renames.push((source.facts.name.clone(), name.clone()));
+            }
+            if is_grown(place, path, source, options)? && !learnt.stopped.contains(path) {
+                if known.last() != Some(source) {
+                    return Err(changed(place, path, "it grew, and another source follows it"));
+                }
+                let (path, name) = (path.clone(), name.clone());
+                work.grown = Some(Take { path, name, begins: None, is_rest: true });
+            }
         }
-        _ => Ok(()),
+        // Stable, so that sources that begin together stay in natural order; those without tags
+        // last.
+        work.new.sort_by_key(|take| (take.begins.is_none(), take.begins));
+        Ok(work)
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.renames.is_empty() && self.grown.is_none() && self.new.is_empty()
     }
 }
 
-/// The sources that the store does not hold, in the order they belong in it.
-fn new_sources(
-    place: &Place,
-    sources: &[PathBuf],
-    committed: Option<&Manifest>,
-) -> Result<Vec<New>, Error> {
-    let known: HashMap<&str, &tagq_store::Source> = committed
-        .iter()
-        .flat_map(|manifest| &manifest.sources)
-        .map(|source| (source.facts.name.as_str(), source))
-        .collect();
-    let mut new = Vec::new();
-    for path in sources {
-        let name = place.name_of(path);
-        match known.get(name.as_str()) {
-            Some(source) => check_unchanged(place, path, &source.facts)?,
-            None => new.push(New { path: path.clone(), name, begins: first_time(path)? }),
+impl Take {
+    fn run(
+        &self,
+        place: &Place,
+        options: &Options,
+        writer: &mut Writer,
+        progress: &dyn Progress,
+        learnt: &Learnt,
+    ) -> Result<(), Error> {
+        let part = match self.begins {
+            _ if self.is_rest => Part::Rest,
+            Some(begins) if options.treatment.rebase => {
+                Part::Whole { rebase: rebase(begins, writer)? }
+            }
+            Some(begins) => {
+                self.check_after(place, begins, writer)?;
+                Part::Whole { rebase: None }
+            }
+            None => Part::Whole { rebase: None },
+        };
+        let read = Arc::new(AtomicU64::new(0));
+        let bytes = fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
+        progress.source(&self.name, bytes, &read);
+        let settings = Settings {
+            messages_max: learnt.torn.get(&self.path).copied(),
+            salvage: options.treatment.salvage,
+            bytes_read: Some(read),
+            ..Settings::default()
+        };
+        let result = tagq_ingest::ingest(&self.path, &self.name, part, &settings, writer);
+        progress.done();
+        match result {
+            // The first tag of the file was late enough, another one was not.
+            Err(tagq_ingest::Error::Store(StoreError::Unsorted { time, .. })) => {
+                self.check_after(place, time, writer)?;
+                result?;
+            }
+            Err(source @ tagq_ingest::Error::Late { .. }) if self.is_rest => {
+                return Err(Error::LateRest { path: self.path.clone(), source: Box::new(source) });
+            }
+            result => {
+                result?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the source may follow what the run holds.
+    fn check_after(&self, place: &Place, begins: i64, writer: &Writer) -> Result<(), Error> {
+        match writer.span() {
+            Some((_, ends)) if begins < ends => {
+                let folder = self.path.parent().unwrap_or(Path::new("."));
+                let before = writer.last_source().unwrap_or("the source before it");
+                Err(Error::Overlap {
+                    path: self.path.clone(),
+                    folder: folder.into(),
+                    run: place.path.clone(),
+                    begins,
+                    ends,
+                    before: before.into(),
+                })
+            }
+            _ => Ok(()),
         }
     }
-    // Stable, so that sources that begin together stay in natural order; those without tags last.
-    new.sort_by_key(|source| (source.begins.is_none(), source.begins));
-    Ok(new)
 }
 
-fn check_unchanged(
-    place: &Place,
-    path: &Path,
-    facts: &tagq_store::SourceFacts,
-) -> Result<(), Error> {
+/// The ticks that put a source 1 s behind the end of the run; none when it follows by itself.
+fn rebase(begins: i64, writer: &Writer) -> Result<Option<i64>, Error> {
+    let Some((_, ends)) = writer.span().filter(|&(_, ends)| begins < ends) else {
+        return Ok(None);
+    };
+    let second = "1s".parse::<tagq_store::Duration>()?.nearest(writer.manifest().tick)?;
+    let moved = i128::from(ends) + i128::from(second) - i128::from(begins);
+    i64::try_from(moved)
+        .map(Some)
+        .map_err(|_| tagq_store::UnitError::OutOfRange { text: format!("{moved}t") }.into())
+}
+
+/// Whether there is more of a source to take.
+///
+/// # Errors
+/// [`Error::Changed`] when it is another file than the one that was taken.
+fn is_grown(place: &Place, path: &Path, source: &Source, options: &Options) -> Result<bool, Error> {
+    let facts = &source.facts;
     let metadata = fs::metadata(path).map_err(|source| Error::Io {
         path: path.into(),
         action: "look at it",
         source,
     })?;
+    let can_salvage = options.treatment.salvage && facts.torn.is_some() && !facts.salvaged;
     if is_unchanged(facts, &metadata) {
-        return Ok(());
+        return Ok(can_salvage);
     }
-    let what = if metadata.len() == facts.size {
-        format!("{} bytes as before, but written or moved since", facts.size)
-    } else {
-        format!("{} bytes then, {} now", facts.size, metadata.len())
-    };
-    Err(Error::Changed { path: path.into(), store: place.store.clone(), what })
+    match compare(facts, path)? {
+        Change::None => Ok(can_salvage),
+        // A torn end that is as it was has nothing to give.
+        Change::Grown => Ok(metadata.len() != facts.size || can_salvage),
+        Change::Other => {
+            let what = format!("{} bytes then, {} now", facts.size, metadata.len());
+            Err(changed(place, path, &what))
+        }
+    }
 }
 
-fn committed(place: &Place) -> Result<Option<Manifest>, Error> {
-    Ok(Manifest::read(&place.store)?)
+/// The source among `gone` that the file at `path` is.
+fn find_renamed<'m>(gone: &[&'m Source], path: &Path) -> Result<Option<&'m Source>, Error> {
+    for source in gone {
+        if compare(&source.facts, path)? != Change::Other {
+            return Ok(Some(source));
+        }
+    }
+    Ok(None)
 }
 
-fn names(manifest: &Manifest) -> impl Iterator<Item = &str> {
-    manifest.sources.iter().map(|source| source.facts.name.as_str())
+/// The writer of a store that begins anew.
+fn open_writer_anew(place: &Place, options: &Options) -> Result<Writer, Error> {
+    drop(open_writer(place, options)?);
+    Ok(Writer::open_anew(&place.store, &crate::run::creation(options))?)
+}
+
+/// Whether every source of the store is still there, so that nothing is lost when it is made anew.
+fn check_all_there(place: &Place, sources: &[PathBuf]) -> Result<(), Error> {
+    let Some(manifest) = Manifest::read(&place.store)? else { return Ok(()) };
+    let names: HashSet<String> = sources.iter().map(|path| place.name_of(path)).collect();
+    let gone = manifest
+        .sources
+        .iter()
+        .find(|source| source.rows > 0 && !names.contains(&source.facts.name));
+    match gone {
+        Some(source) => Err(Error::SourceGone {
+            store: place.store.clone(),
+            name: source.facts.name.clone(),
+            rows: source.rows,
+        }),
+        None => Ok(()),
+    }
+}
+
+fn changed(place: &Place, path: &Path, what: &str) -> Error {
+    Error::Changed { path: path.into(), run: place.path.clone(), what: what.into() }
 }

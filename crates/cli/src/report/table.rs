@@ -88,6 +88,9 @@ fn sources(run: &Run) -> Table {
         if source.facts.reordered > 0 {
             remarks.push(format!("{} put in order", thousands(source.facts.reordered)));
         }
+        if let Some(ticks) = source.facts.rebased {
+            remarks.push(format!("moved by {}", tick.format(ticks.into())));
+        }
         if !source.facts.checksummed {
             remarks.push("no checksum".to_owned());
         }

@@ -2,7 +2,7 @@
 
 use std::{fs, io::Write, path::Path};
 
-use tagq_ingest::{Error, Settings, encode::Encoder, ingest, is_unchanged};
+use tagq_ingest::{Error, Part, Settings, encode::Encoder, ingest, is_unchanged};
 use tagq_store::{Access, Channels, Creation, Source, Store, Tag, Tick, Writer};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -17,7 +17,8 @@ fn stored(files: &[(&Path, Settings)]) -> Result<(Rows, Vec<Source>), Error> {
     let creation = Creation { tick: Tick::DEFAULT, tick_assumed: true, run_id: None };
     let mut writer = Writer::open(&store, &creation)?;
     for (path, settings) in files {
-        ingest(path, &path.to_string_lossy(), settings, &mut writer)?;
+        let part = Part::Whole { rebase: None };
+        ingest(path, &path.to_string_lossy(), part, settings, &mut writer)?;
     }
     writer.commit()?;
     drop(writer);

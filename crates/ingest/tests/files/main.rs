@@ -14,6 +14,7 @@ mod hostile;
 mod ingest;
 mod messages;
 mod schema;
+mod threads;
 
 #[rustfmt::skip]
 #[allow(warnings, clippy::all, clippy::pedantic, reason = "generated")]

@@ -1,0 +1,47 @@
+//! `tagq verify`: whether a store is what was committed.
+
+use std::{
+    io::Write as _,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use tagq::{Options, Progress as _};
+
+use crate::{args::VerifyArgs, progress::Reporter, report::thousands};
+
+pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<()> {
+    let reporter = Reporter::new(args.quiet);
+    let options = Options { store: args.store.clone(), ingest: false, ..Options::default() };
+    let mut out = anstream::stdout().lock();
+    for path in &args.runs {
+        let run = tagq::open(path, &options, &reporter)?;
+        let bytes = |blocks: usize| blocks as u64 * 9 * 65_536;
+        let done = Arc::new(AtomicU64::new(0));
+        let total = run.store().manifest().rows * 9;
+        reporter.job("verifying", &path.display().to_string(), total, &done);
+        let verified = run.verify(args.sources, &mut |blocks, _| {
+            done.store(bytes(blocks), Ordering::Relaxed);
+        });
+        reporter.done();
+        let verified = verified?;
+        write!(
+            out,
+            "{}: intact: {} blocks, {} tags",
+            path.display(),
+            thousands(verified.blocks as u64),
+            thousands(verified.rows)
+        )?;
+        if args.sources {
+            write!(out, "; {} sources as they were", verified.sources)?;
+            if verified.sources_unknown > 0 {
+                let unknown = verified.sources_unknown;
+                write!(out, ", {unknown} gone or taken piece by piece, not compared")?;
+            }
+        }
+        writeln!(out)?;
+    }
+    Ok(out.flush()?)
+}

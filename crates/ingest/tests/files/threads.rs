@@ -1,0 +1,178 @@
+//! Files large enough to be read by several threads: any number of them gives the same.
+
+use std::io;
+
+use tagq_ingest::{Error, Settings, Summary, encode::Encoder, read_tags};
+use tagq_store::Tag;
+
+use crate::support::{file, frame, some_tags};
+
+/// A file of `frames` frames with 2,500 tags each, 20 KB a frame.
+fn many_frames(frames: usize, checksum: bool) -> (Vec<Tag>, Vec<u8>) {
+    let tags = some_tags(5, frames * 2_500);
+    let mut encoder = Encoder::new(Vec::new()).checksum(checksum);
+    for part in tags.chunks(2_500) {
+        encoder.frame(part.len() as u64, [part]).unwrap();
+    }
+    (tags, encoder.into_inner())
+}
+
+fn read(bytes: &[u8], threads: usize) -> Result<(Vec<Tag>, Summary), Error> {
+    let (_folder, path) = file(bytes);
+    let mut all = Vec::new();
+    let summary = read_tags(&path, &Settings { threads, ..Settings::default() }, |tags| {
+        all.extend_from_slice(tags);
+        Ok(())
+    })?;
+    Ok((all, summary))
+}
+
+#[test]
+fn any_number_of_threads_gives_the_tags_of_the_file_in_its_order() {
+    let (tags, bytes) = many_frames(160, false);
+    // Some six units.
+    assert!(bytes.len() > 3_000_000, "{}", bytes.len());
+    for threads in [1, 2, 3, 16] {
+        let (all, summary) = read(&bytes, threads).unwrap();
+        assert!(all == tags, "{threads} threads");
+        assert_eq!((summary.frames, summary.messages), (160, 160));
+        assert_eq!(summary.resume_byte, bytes.len() as u64);
+        assert_eq!(summary.torn, None);
+    }
+    let cut = &bytes[..bytes.len() - 1];
+    let (all, summary) = read(cut, 3).unwrap();
+    assert!(all == tags[..159 * 2_500]);
+    assert!(summary.torn.unwrap().contains("frame 160 begins"));
+}
+
+#[test]
+fn messages_that_do_not_end_with_their_frames() {
+    let (tags, whole) = many_frames(160, false);
+    let mut plain = Vec::new();
+    io::Read::read_to_end(&mut zstd::stream::Decoder::new(&whole[..]).unwrap(), &mut plain)
+        .unwrap();
+    for (name, bytes) in [
+        ("frames cut anywhere", plain.chunks(70_001).flat_map(|part| frame(part, false)).collect()),
+        ("one frame", frame(&plain, false)),
+        ("no frame", plain.clone()),
+        // The first half as recorded, the second cut anywhere.
+        ("both", {
+            let half = plain.len() / 2 / 40_000 * 40_000;
+            let (first, second) = plain.split_at(half);
+            let mut bytes: Vec<u8> =
+                first.chunks(40_000).flat_map(|part| frame(part, false)).collect();
+            bytes.extend(second.chunks(50_003).flat_map(|part| frame(part, true)));
+            bytes
+        }),
+    ] {
+        let bytes: Vec<u8> = bytes;
+        for threads in [1, 3] {
+            let (all, summary) = read(&bytes, threads).unwrap();
+            assert!(all == tags, "{name}, {threads} threads");
+            assert_eq!(summary.messages, 160, "{name}");
+            assert_eq!(summary.resume_byte, bytes.len() as u64, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_damaged_frame_is_named_by_its_number_in_the_file() {
+    let (tags, bytes) = many_frames(160, true);
+    let place = bytes.len() / 3 * 2;
+    let mut damaged = bytes.clone();
+    damaged[place] ^= 0x10;
+    let mut seen = Vec::new();
+    for threads in [1, 4] {
+        let (_folder, path) = file(&damaged);
+        let mut taken = Vec::new();
+        let error = read_tags(&path, &Settings { threads, ..Settings::default() }, |part| {
+            taken.extend_from_slice(part);
+            Ok(())
+        })
+        .unwrap_err();
+        let Error::Frame { frame, start, end, .. } = error else { panic!("{error}") };
+        assert!((start..end).contains(&(place as u64)), "{start}..{end}");
+        assert!(tags.starts_with(&taken), "only tags before the damage, in order");
+        seen.push((frame, start));
+    }
+    assert_eq!(seen[0], seen[1]);
+    // Frames of about equal length.
+    assert!((105..110).contains(&seen[0].0), "{seen:?}");
+}
+
+#[test]
+fn a_receiver_that_refuses_stops_everything() {
+    let (_, bytes) = many_frames(160, false);
+    let (_folder, path) = file(&bytes);
+    for threads in [1, 4] {
+        let mut calls = 0;
+        let error = read_tags(&path, &Settings { threads, ..Settings::default() }, |_| {
+            calls += 1;
+            if calls == 20 { Err(Error::Sink(io::Error::other("full"))) } else { Ok(()) }
+        })
+        .unwrap_err();
+        assert!(matches!(error, Error::Sink(_)), "{error}");
+        assert_eq!(calls, 20);
+    }
+}
+
+#[test]
+fn reading_goes_on_where_it_stopped() {
+    let (tags, bytes) = many_frames(60, false);
+    let (_, first) = many_frames(60, false);
+    let border = {
+        let (_, summary) = read(&first[..first.len() - 1], 2).unwrap();
+        summary.resume_byte
+    };
+    let (_folder, path) = file(&bytes);
+    let mut rest = Vec::new();
+    let settings = Settings { start_byte: border, ..Settings::default() };
+    let summary = read_tags(&path, &settings, |part| {
+        rest.extend_from_slice(part);
+        Ok(())
+    })
+    .unwrap();
+    assert!(rest == tags[59 * 2_500..]);
+    assert_eq!(summary.resume_byte, bytes.len() as u64);
+}
+
+/// What is there of a torn end is taken when it is asked for, whole tags only.
+#[test]
+fn a_torn_end_can_be_salvaged() {
+    let tags = some_tags(8, 30_000);
+    let mut encoder = Encoder::new(Vec::new());
+    encoder.frame(10_000, [&tags[..10_000]]).unwrap();
+    encoder.frame(20_000, [&tags[10_000..]]).unwrap();
+    let bytes = encoder.into_inner();
+    for len in [bytes.len() - 1, bytes.len() - 50_000, bytes.len() / 3 + 5_000] {
+        let (_folder, path) = file(&bytes[..len]);
+        let mut all = Vec::new();
+        let settings = Settings { salvage: true, ..Settings::default() };
+        let summary = read_tags(&path, &settings, |part| {
+            all.extend_from_slice(part);
+            Ok(())
+        })
+        .unwrap();
+        assert!(tags.starts_with(&all), "{len}");
+        assert!(summary.torn.is_some());
+        // A block of 128 KiB is 8,192 tags; those before the torn block are there.
+        let share = len * 30_000 / bytes.len();
+        assert!(all.len() + 9_000 > share, "{len}: {} of {share}", all.len());
+        if len == bytes.len() - 1 {
+            assert!(all.len() > 20_000, "{}", all.len());
+        }
+    }
+    let mut plain = Vec::new();
+    io::Read::read_to_end(&mut zstd::stream::Decoder::new(&bytes[..]).unwrap(), &mut plain)
+        .unwrap();
+    let (_folder, path) = file(&plain[..plain.len() - 24]);
+    let mut all = Vec::new();
+    let settings = Settings { salvage: true, ..Settings::default() };
+    read_tags(&path, &settings, |part| {
+        all.extend_from_slice(part);
+        Ok(())
+    })
+    .unwrap();
+    // 24 bytes are a tag and a half.
+    assert!(all == tags[..29_998]);
+}

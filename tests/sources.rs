@@ -1,0 +1,291 @@
+//! Sources that grow, move, change, start their counter anew: what the store makes of them.
+
+use std::{
+    fs::{self, File},
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+use tagq::{files::encode::Encoder, store::Tag};
+
+use crate::support::{Output, coincidences, command, counts, output, tagq};
+
+/// Frames of 500 tags each, 1,000 ticks apart, on channels 1 and 2 by turns, from tick `start` on.
+fn frames(start: i64, number: usize) -> Vec<Vec<u8>> {
+    let tags: Vec<Tag> = (0..)
+        .take(500 * number)
+        .map(|i: i64| Tag { time: start + i * 1_000, channel: 1 + i.unsigned_abs() % 2 })
+        .collect();
+    tags.chunks(500)
+        .map(|tags| {
+            let mut encoder = Encoder::new(Vec::new());
+            encoder.frame(tags.len() as u64, [tags]).unwrap();
+            encoder.into_inner()
+        })
+        .collect()
+}
+
+fn append(path: &Path, bytes: &[u8]) {
+    File::options().append(true).create(true).open(path).unwrap().write_all(bytes).unwrap();
+}
+
+fn ingest(args: &[&str], run: &Path) -> Output {
+    output(command().arg("ingest").args(args).arg(run))
+}
+
+/// Rows of the store of `run`, as text.
+fn rows(run: &Path) -> Vec<u8> {
+    let output = output(command().args(["cat", "--no-ingest", "-q"]).arg(run));
+    assert_eq!(output.code, 0, "{}", output.stderr);
+    output.stdout
+}
+
+fn info(run: &Path) -> serde_json::Value {
+    tagq(["info".as_ref(), "--no-ingest".as_ref(), run.as_os_str()]).json()
+}
+
+fn new_run(folder: &tempfile::TempDir) -> PathBuf {
+    let run = folder.path().join("run");
+    fs::create_dir(&run).unwrap();
+    run
+}
+
+/// What one ingest of the whole gives.
+fn direct(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let run = new_run(&folder);
+    for (name, bytes) in files {
+        fs::write(run.join(name), bytes).unwrap();
+    }
+    assert_eq!(ingest(&[], &run).code, 0);
+    rows(&run)
+}
+
+#[test]
+fn a_growing_file_is_continued_wherever_it_was_cut() {
+    let frames = frames(0, 5);
+    let whole = frames.concat();
+    let expected = direct(&[("a.tags.zst", &whole)]);
+    let first = frames[0].len();
+    let second = first + frames[1].len();
+    // Before, at and behind frame borders, in steps that end inside frames.
+    for cuts in [
+        vec![first, second],
+        vec![first - 1, first + 1, second - 1],
+        vec![first + 3, first + 4, whole.len() - 1],
+        vec![1, 20, 3_000, 3_001, 6_000],
+        vec![0, second],
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let run = new_run(&folder);
+        let path = run.join("a.tags.zst");
+        let mut start = 0;
+        for &cut in cuts.iter().chain([&whole.len()]) {
+            append(&path, &whole[start..cut]);
+            start = cut;
+            let answer = coincidences("--window 1us --quiet", &run);
+            let complete = frames
+                .iter()
+                .scan(0, |end, frame| {
+                    *end += frame.len();
+                    Some(*end)
+                })
+                .filter(|&end| end <= cut)
+                .count();
+            assert_eq!(answer["run"]["tags"], 500 * complete, "cut at {cut} of {cuts:?}");
+        }
+        assert!(rows(&run) == expected, "{cuts:?}");
+        let info = info(&run);
+        assert_eq!(info["sources"].as_array().unwrap().len(), 1);
+        assert_eq!(info["sources"][0]["torn"], serde_json::Value::Null);
+    }
+}
+
+#[test]
+fn a_file_without_frames_grows_too() {
+    let frames = frames(7, 3);
+    let plain: Vec<Vec<u8>> =
+        frames.iter().map(|frame| zstd::decode_all(&frame[..]).unwrap()).collect();
+    let expected = direct(&[("a.tags", &plain.concat())]);
+    let folder = tempfile::tempdir().unwrap();
+    let run = new_run(&folder);
+    let path = run.join("a.tags");
+    append(&path, &plain[0]);
+    assert_eq!(ingest(&[], &run).code, 0);
+    append(&path, &plain[1][..100]);
+    let torn = ingest(&[], &run);
+    assert!(torn.stderr.contains("inside message"), "{}", torn.stderr);
+    append(&path, &plain[1][100..]);
+    append(&path, &plain[2]);
+    assert_eq!(ingest(&[], &run).code, 0);
+    assert!(rows(&run) == expected);
+}
+
+#[test]
+fn a_file_that_moved_is_the_same_and_one_that_was_touched_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = new_run(&folder);
+    let frames = frames(0, 3);
+    fs::write(run.join("a.tags.zst"), frames[..2].concat()).unwrap();
+    assert_eq!(ingest(&[], &run).code, 0);
+    let before = rows(&run);
+    fs::rename(run.join("a.tags.zst"), run.join("night.tags.zst")).unwrap();
+    assert_eq!(ingest(&[], &run).code, 0);
+    assert!(rows(&run) == before);
+    assert_eq!(info(&run)["sources"][0]["name"], "night.tags.zst");
+    // A copy has another inode and time, and grows as the same file.
+    fs::copy(run.join("night.tags.zst"), folder.path().join("copy")).unwrap();
+    fs::rename(folder.path().join("copy"), run.join("night.tags.zst")).unwrap();
+    let commit = info(&run)["commit"].clone();
+    assert_eq!(ingest(&[], &run).code, 0);
+    assert_eq!(info(&run)["commit"], commit);
+    append(&run.join("night.tags.zst"), &frames[2]);
+    assert_eq!(ingest(&[], &run).code, 0);
+    assert!(rows(&run) == direct(&[("a.tags.zst", &frames.concat())]));
+}
+
+#[test]
+fn a_file_that_changed_is_refused_until_everything_is_taken_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = new_run(&folder);
+    let (old, new) = (frames(0, 2).concat(), frames(5, 3).concat());
+    let path = run.join("a.tags.zst");
+    fs::write(&path, &old).unwrap();
+    assert_eq!(ingest(&["--tick", "4ps"], &run).code, 0);
+    let before = rows(&run);
+    fs::write(&path, &new).unwrap();
+    let refused = ingest(&[], &run);
+    assert_eq!(refused.code, 1);
+    assert!(refused.stderr.contains("--rebuild"), "{}", refused.stderr);
+    assert!(rows(&run) == before);
+    assert_eq!(ingest(&["--rebuild"], &run).code, 0);
+    assert!(rows(&run) == direct(&[("a.tags.zst", &new)]));
+    // The tick that a person gave stays, one commit later, and no old file is left behind.
+    let info = info(&run);
+    assert_eq!((&info["tick"], &info["commit"]), (&"4000000/1".into(), &2.into()));
+    let names: Vec<_> = fs::read_dir(run.join(".tagq")).unwrap().collect();
+    assert_eq!(names.len(), 6, "{names:?}");
+    assert_eq!(coincidences("--window 2ns", &run)["run"]["commit"], 2);
+}
+
+#[test]
+fn nothing_is_rebuilt_whose_source_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = new_run(&folder);
+    fs::write(run.join("a.tags.zst"), frames(0, 1).concat()).unwrap();
+    fs::write(run.join("b.tags.zst"), frames(10_000_000, 1).concat()).unwrap();
+    assert_eq!(ingest(&[], &run).code, 0);
+    let before = rows(&run);
+    fs::remove_file(run.join("a.tags.zst")).unwrap();
+    let refused = ingest(&["--rebuild"], &run);
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    assert!(refused.stderr.contains("a.tags.zst is gone"), "{}", refused.stderr);
+    assert!(rows(&run) == before);
+}
+
+#[test]
+fn a_counter_that_started_anew_is_put_behind_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = new_run(&folder);
+    fs::write(run.join("1.tags.zst"), frames(1_000_000, 2).concat()).unwrap();
+    assert_eq!(ingest(&[], &run).code, 0);
+    let second = frames(400, 3);
+    let path = run.join("2.tags.zst");
+    fs::write(&path, second[..2].concat()).unwrap();
+    let refused = ingest(&[], &run);
+    assert_eq!(refused.code, 1);
+    assert!(refused.stderr.contains("--rebase"), "{}", refused.stderr);
+    assert_eq!(ingest(&["--rebase"], &run).code, 0);
+    // The first ends at 1,000,000 + 999·1,000; 1 s is 6,400,000,000 ticks.
+    let begins = 1_999_000 + 6_400_000_000_i64;
+    let info = info(&run);
+    assert_eq!(info["sources"][1]["time_first"], begins);
+    assert_eq!(info["sources"][1]["rebased"], begins - 400);
+    // It goes on growing at the same place, without being told again.
+    append(&path, &second[2]);
+    assert_eq!(ingest(&[], &run).code, 0);
+    let moved = frames(begins, 3).concat();
+    let expected =
+        direct(&[("1.tags.zst", &frames(1_000_000, 2).concat()), ("2.tags.zst", &moved)]);
+    assert!(rows(&run) == expected);
+}
+
+#[test]
+fn a_late_tag_stops_its_source_and_not_the_query() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = new_run(&folder);
+    let path = run.join("a.tags.zst");
+    fs::write(&path, frames(0, 2).concat()).unwrap();
+    let before = coincidences("--window 1us", &run);
+    append(&path, &frames(998_000, 1).concat());
+    for _ in 0..2 {
+        let answer = output(command().args(["coincidences", "--window", "1us"]).arg(&run));
+        assert_eq!(answer.json()["rows"], before["rows"]);
+        assert!(answer.stderr.contains("--rebuild"), "{}", answer.stderr);
+    }
+    assert_eq!(ingest(&["--rebuild"], &run).code, 0);
+    assert_eq!(info(&run)["tags"], 1_500);
+    // The tag at 998,000 comes after the one at 999,000; the next one is as late as that.
+    assert_eq!(info(&run)["sources"][0]["reordered"], 1);
+    let after = counts(&coincidences("--window 1us", &run))[0].2;
+    assert!(after > counts(&before)[0].2);
+}
+
+#[test]
+fn a_torn_end_is_salvaged_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = new_run(&folder);
+    let path = run.join("a.tags.zst");
+    let plain: Vec<u8> =
+        frames(0, 2).iter().flat_map(|frame| zstd::decode_all(&frame[..]).unwrap()).collect();
+    let path = path.with_file_name("a.tags");
+    // 40 bytes are two tags and a half.
+    fs::write(&path, &plain[..plain.len() - 40]).unwrap();
+    assert_eq!(ingest(&[], &run).code, 0);
+    assert_eq!(info(&run)["tags"], 500);
+    let salvaged = ingest(&["--salvage"], &run);
+    assert_eq!(salvaged.code, 0, "{}", salvaged.stderr);
+    assert_eq!(info(&run)["tags"], 997);
+    let commit = info(&run)["commit"].clone();
+    assert_eq!(ingest(&["--salvage"], &run).code, 0);
+    assert_eq!(info(&run)["commit"], commit);
+    append(&path, &plain[plain.len() - 40..]);
+    let refused = ingest(&[], &run);
+    assert!(refused.code == 1 && refused.stderr.contains("--rebuild"), "{}", refused.stderr);
+}
+
+#[test]
+fn verify_names_the_block_and_the_source() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = new_run(&folder);
+    let path = run.join("a.tags.zst");
+    // Three blocks of 65,536 rows and a part of a fourth.
+    fs::write(&path, frames(0, 440).concat()).unwrap();
+    assert_eq!(ingest(&[], &run).code, 0);
+    let verify = |args: &[&str]| output(command().arg("verify").args(args).arg(&run));
+    let intact = verify(&["--sources"]);
+    assert_eq!(intact.code, 0, "{}", intact.stderr);
+    assert!(intact.text().contains("4 blocks"), "{}", intact.text());
+    let time = run.join(".tagq/time.col");
+    let whole = fs::read(&time).unwrap();
+    let mut bytes = whole.clone();
+    bytes[4096 + 8 * (2 * 65_536 + 5)] ^= 4;
+    fs::write(&time, &bytes).unwrap();
+    let damaged = verify(&[]);
+    assert_eq!(damaged.code, 3, "{}", damaged.stderr);
+    assert!(damaged.stderr.contains("block 2 (rows 131072 to 196607)"), "{}", damaged.stderr);
+    fs::write(&time, &whole).unwrap();
+    assert_eq!(verify(&[]).code, 0);
+    let mut source = fs::read(&path).unwrap();
+    let middle = source.len() / 2;
+    source[middle] ^= 1;
+    // The same length and time, as on a disk that forgets.
+    let modified = fs::metadata(&path).unwrap().modified().unwrap();
+    let file = File::options().write(true).open(&path).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, &source, 0).unwrap();
+    file.set_modified(modified).unwrap();
+    assert_eq!(verify(&[]).code, 0);
+    let changed = verify(&["--sources"]);
+    assert_eq!(changed.code, 3, "{}", changed.stderr);
+    assert!(changed.stderr.contains("a.tags.zst"), "{}", changed.stderr);
+}
