@@ -1,16 +1,20 @@
 //! What a developer runs: `cargo xtask test`.
 
+mod faults;
+
 use std::{
     env,
     process::{Command, ExitCode},
 };
 
-const USAGE: &str = "usage: cargo xtask test | bench | large
+const USAGE: &str = "usage: cargo xtask test | bench | large | faults
 
   test    all tests of the workspace, documentation examples included
   bench   the benches, from the released program; makes runs of 1.2 GB below target/
   large   files of 35 M tags in one frame and in 2,000, from simulation to answer, with the memory
-          that it takes";
+          that it takes
+  faults  what the released program leaves when it is killed, refused or cut off, by strace, mounts and
+          signals, about five minutes; some trials need root: faults [--program PATH] [TRIAL…]";
 
 fn main() -> ExitCode {
     match env::args().nth(1).as_deref() {
@@ -23,6 +27,7 @@ fn main() -> ExitCode {
             &["build", "--release", "--bin", "tagq"],
             &["bench", "--package", "tagq-benches", "--bench", "large"],
         ]),
+        Some("faults") => faults::run(&env::args().skip(2).collect::<Vec<_>>()),
         _ => {
             eprintln!("{USAGE}");
             ExitCode::from(2)

@@ -1,0 +1,168 @@
+//! F4: a disk that is really full, and a limit to the size of files.
+
+use std::{
+    fmt, fs,
+    path::Path,
+    process::Command,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use super::{
+    Checked, Tried,
+    ground::{Ground, STEPS, Stage, Step, copy_files},
+    mount::{self, Mounted},
+    program,
+};
+
+const PAGE: u64 = 4096;
+/// What a process gets that writes beyond its limit and does not look away.
+const SIGXFSZ: i32 = 25;
+
+struct Room {
+    step: Step,
+    free: Free,
+}
+
+enum Free {
+    Pages(u64),
+    /// Files that can still be made.
+    Inodes(u64),
+}
+
+struct FileLimit {
+    step: Step,
+    bytes: u64,
+    /// Whether the signal is looked away from, so that the call fails.
+    ignored: bool,
+}
+
+pub(super) fn run(ground: &Ground) -> Checked<Tried> {
+    let mut tried = Tried::points(try_file_limits(ground)?);
+    match mount::refusal(&ground.folder) {
+        Some(why) => tried.skipped.push(format!("full file systems: {why}")),
+        None => tried.points += try_rooms(ground)?,
+    }
+    Ok(tried)
+}
+
+fn try_rooms(ground: &Ground) -> Checked<usize> {
+    let mut rooms = Vec::new();
+    for step in STEPS {
+        // What the new columns need, the narrow and the wide ones, and a manifest.
+        let need = pages_of(&ground.pool.base(step.to))? + 8;
+        let stride = need / 64 + 1;
+        let pages = (0..24).chain((24..need).step_by(usize::try_from(stride)?)).chain([2 * need]);
+        rooms.extend(pages.map(|pages| Room { step, free: Free::Pages(pages) }));
+        rooms.extend((0..10).map(|inodes| Room { step, free: Free::Inodes(inodes) }));
+    }
+    let [failed, completed] = [const { AtomicBool::new(false) }; 2];
+    let tried = ground.each(&rooms, |folder, room| {
+        let stage = ground.stage(&ground.pool, &folder.join("run"), room.step)?;
+        let disk = room.mount(ground, &stage)?;
+        let ended = program::run(&mut stage.ingest())?;
+        stage.check_after(&ended)?;
+        if ended.code == Some(0) {
+            completed.store(true, Ordering::Relaxed);
+        } else {
+            failed.store(true, Ordering::Relaxed);
+            ended.check_refusal(&[1])?;
+            if !ended.stderr.contains("No space left") {
+                return Err(format!("the message does not say what is wrong: {ended}").into());
+            }
+        }
+        // Somebody makes room.
+        disk.remount("size=64m,nr_inodes=1000")?;
+        stage.recover()?;
+        disk.unmount()
+    })?;
+    if failed.into_inner() && completed.into_inner() {
+        return Ok(tried);
+    }
+    Err("no room was too small, or none was large enough".into())
+}
+
+fn try_file_limits(ground: &Ground) -> Checked<usize> {
+    let mut limits = Vec::new();
+    for step in STEPS {
+        let largest = sizes_in(&ground.pool.base(step.to))?.into_iter().max().unwrap_or(0);
+        let stride = usize::try_from(largest / 40 + 1)?;
+        let around_header = [1, 100, PAGE - 1, PAGE, PAGE + 1, PAGE + 8];
+        for bytes in (0..largest).step_by(stride).chain(around_header).chain([largest + 1]) {
+            limits.extend([true, false].map(|ignored| FileLimit { step, bytes, ignored }));
+        }
+    }
+    ground.each(&limits, |folder, limit| {
+        let stage = ground.stage(&ground.pool, &folder.join("run"), limit.step)?;
+        let ended = program::run(&mut limit.around(&stage.ingest()))?;
+        stage.check_after(&ended)?;
+        if ended.code != Some(0) && ended.signal != Some(SIGXFSZ) {
+            ended.check_refusal(&[1])?;
+        }
+        if ended.signal.is_some() && limit.ignored {
+            return Err(format!("ended by a signal that it looks away from: {ended}").into());
+        }
+        stage.recover()
+    })
+}
+
+impl Room {
+    /// A file system with this much room, where the store is.
+    fn mount(&self, ground: &Ground, stage: &Stage<'_>) -> Checked<Mounted> {
+        let from = stage.step.from;
+        let base = ground.pool.base(from);
+        let sizes = if from > 0 { sizes_in(&base)? } else { Vec::new() };
+        let pages: u64 = sizes.iter().map(|size| size.div_ceil(PAGE)).sum();
+        let options = match self.free {
+            Free::Pages(free) => format!("size={}", (pages + free).max(1) * PAGE),
+            // One for the folder itself.
+            Free::Inodes(free) => format!("size=64m,nr_inodes={}", sizes.len() as u64 + 1 + free),
+        };
+        let disk = Mounted::tmpfs(&options, &stage.store)?;
+        if from > 0 {
+            copy_files(&base, &stage.store)?;
+        } else if matches!(self.free, Free::Pages(0)) {
+            // A file system without any page cannot be had.
+            fs::write(stage.store.join("lock"), vec![0; usize::try_from(PAGE)?])?;
+        }
+        Ok(disk)
+    }
+}
+
+impl FileLimit {
+    fn around(&self, command: &Command) -> Command {
+        let mut limited = Command::new("prlimit");
+        limited.arg(format!("--fsize={}", self.bytes));
+        let trap = if self.ignored { "trap '' XFSZ;" } else { "" };
+        limited.args(["sh", "-c", &format!("{trap} exec \"$@\""), "sh"]);
+        limited.arg(command.get_program()).args(command.get_args());
+        limited
+    }
+}
+
+fn sizes_in(folder: &Path) -> Checked<Vec<u64>> {
+    let mut sizes = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        sizes.push(entry?.metadata()?.len());
+    }
+    Ok(sizes)
+}
+
+fn pages_of(folder: &Path) -> Checked<u64> {
+    Ok(sizes_in(folder)?.into_iter().map(|size| size.div_ceil(PAGE)).sum())
+}
+
+impl fmt::Display for Room {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.free {
+            Free::Pages(pages) => write!(f, "{}, on a tmpfs with {pages} free pages", self.step),
+            Free::Inodes(n) => write!(f, "{}, on a tmpfs with room for {n} new files", self.step),
+        }
+    }
+}
+
+impl fmt::Display for FileLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let signal = if self.ignored { "ignored" } else { "as it is" };
+        write!(f, "{}, prlimit --fsize={}, SIGXFSZ {signal}", self.step, self.bytes)
+    }
+}

@@ -1,0 +1,292 @@
+//! Where the trials take place: sources, the stores that they make undisturbed, and runs to disturb.
+
+use std::{
+    fmt,
+    fs::{self, OpenOptions},
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+use super::{
+    Checked, program,
+    reference::{Content, debris},
+};
+
+/// The sources, as they are simulated: two small ones, one that fills a block, one with labels
+/// above 255, and one after it.
+const SOURCES: [&str; 5] = [
+    "--duration 2ms --start 0s --seed 1",
+    "--duration 2ms --start 1s --seed 2",
+    "--duration 400ms --start 2s --seed 3",
+    "--duration 2ms --start 3s --seed 4 --channels 1,300",
+    "--duration 2ms --start 4s --seed 5",
+];
+
+/// The program, its sources, and what their stores must hold.
+#[derive(Debug)]
+pub(super) struct Ground {
+    pub program: PathBuf,
+    /// All trials work below this folder.
+    pub folder: PathBuf,
+    pub pool: Pool,
+    /// Whether points are tried after one that failed.
+    pub keep_going: bool,
+    /// By the number of sources; the first stands for no commit.
+    contents: Vec<Option<Content>>,
+}
+
+/// A folder with the sources, and stores of the first of them to begin with.
+#[derive(Debug)]
+pub(super) struct Pool {
+    folder: PathBuf,
+}
+
+/// What an ingest does: from a store of the first `from` sources to one of the first `to`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Step {
+    pub from: usize,
+    pub to: usize,
+}
+
+/// All that a writer does: make a store, append, fill a block, widen, append to wide labels.
+pub(super) const STEPS: [Step; 5] = [
+    Step { from: 0, to: 2 },
+    Step { from: 2, to: 3 },
+    Step { from: 3, to: 4 },
+    Step { from: 4, to: 5 },
+    Step { from: 0, to: 5 },
+];
+
+/// A run about to be ingested.
+#[derive(Debug)]
+pub(super) struct Stage<'a> {
+    ground: &'a Ground,
+    pub step: Step,
+    pub run: PathBuf,
+    pub store: PathBuf,
+}
+
+impl Ground {
+    pub(super) fn new(program: PathBuf, folder: PathBuf, keep_going: bool) -> Checked<Self> {
+        let pool = Pool { folder: folder.join("pool") };
+        fs::create_dir(&pool.folder)?;
+        let mut tags = Vec::new();
+        let mut contents = vec![None];
+        for (i, options) in SOURCES.iter().enumerate() {
+            let source = pool.source(i);
+            program::run_well(
+                Command::new(&program).arg("simulate").args(options.split(' ')).arg(&source),
+            )?;
+            let store = pool.base(i + 1);
+            program::run_well(
+                Command::new(&program)
+                    .args(["ingest", "--store"])
+                    .arg(&store)
+                    .args((0..=i).map(|i| pool.source(i))),
+            )?;
+            let content = Content::read(&program, &store)?.ok_or("an ingest without a commit")?;
+            tags.extend(tags_of(&program, &source)?);
+            if content.tags() != tags {
+                return Err(
+                    format!("undisturbed, {} is not what `cat` says", store.display()).into()
+                );
+            }
+            contents.push(Some(content));
+        }
+        Ok(Self { program, folder, pool, keep_going, contents })
+    }
+
+    pub(super) fn tagq(&self, command: &str) -> Command {
+        let mut tagq = Command::new(&self.program);
+        tagq.arg(command);
+        tagq
+    }
+
+    /// A run in the folder `run`, with the sources of `pool`, where `step` is next.
+    pub(super) fn stage(&self, pool: &Pool, run: &Path, step: Step) -> Checked<Stage<'_>> {
+        let stage = Stage { ground: self, step, run: run.into(), store: run.join(".tagq") };
+        match fs::remove_dir_all(run) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e.into()),
+            _ => fs::create_dir_all(run)?,
+        }
+        for i in 0..step.to {
+            // Links are the same file to `tagq`, a copy would be a changed one.
+            fs::hard_link(pool.source(i), run.join(source_name(i)))?;
+        }
+        if step.from > 0 {
+            copy_files(&pool.base(step.from), &stage.store)?;
+            litter(&stage.store)?;
+        }
+        Ok(stage)
+    }
+
+    /// The number of sources that the store holds, exactly as they should be.
+    pub(super) fn sources_in(&self, store: &Path) -> Checked<usize> {
+        let Some(found) = Content::read(&self.program, store)? else { return Ok(0) };
+        let expected = self.contents.get(found.sources).and_then(Option::as_ref);
+        let expected = expected.ok_or_else(|| format!("{} sources", found.sources))?;
+        match expected.difference(&found) {
+            None => Ok(found.sources),
+            Some(difference) => {
+                Err(format!("not the commit of {} sources: {difference}", found.sources).into())
+            }
+        }
+    }
+
+    /// Tries all points on as many threads as there are cores, each in a folder of its own, which
+    /// is left when its point failed. Stops there, unless all are asked for.
+    pub(super) fn each<T: fmt::Display + Sync>(
+        &self,
+        points: &[T],
+        try_at: impl Fn(&Path, &T) -> Checked<()> + Sync,
+    ) -> Checked<usize> {
+        let next = AtomicUsize::new(0);
+        let failures = Mutex::new(Vec::new());
+        let work = || {
+            while let Some(point) = points.get(next.fetch_add(1, Ordering::Relaxed)) {
+                if let Err(error) = self.try_in_folder(|folder| try_at(folder, point)) {
+                    let mut failures = failures.lock().unwrap_or_else(PoisonError::into_inner);
+                    failures.push(format!("{point}: {error}"));
+                    if !self.keep_going {
+                        next.store(points.len(), Ordering::Relaxed);
+                    }
+                }
+            }
+        };
+        let threads = thread::available_parallelism().map_or(1, usize::from).min(points.len());
+        thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+        let mut failures = failures.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match failures.len() {
+            0 => Ok(points.len()),
+            1 => Err(failures.remove(0).into()),
+            n => Err(format!("{}\n{n} of {} points", failures.join("\n"), points.len()).into()),
+        }
+    }
+
+    fn try_in_folder(&self, try_in: impl Fn(&Path) -> Checked<()>) -> Checked<()> {
+        let folder = tempfile::tempdir_in(&self.folder)?;
+        try_in(folder.path()).map_err(|error| {
+            let left = folder.keep();
+            format!("{error} (left in {})", left.display()).into()
+        })
+    }
+}
+
+impl Pool {
+    pub(super) fn source(&self, i: usize) -> PathBuf {
+        self.folder.join(source_name(i))
+    }
+
+    /// The store of the first `sources` sources.
+    pub(super) fn base(&self, sources: usize) -> PathBuf {
+        self.folder.join(format!("{sources}.tagq"))
+    }
+
+    /// The same sources in another file system.
+    pub(super) fn copy_to(&self, folder: &Path, ground: &Ground) -> Checked<Self> {
+        fs::create_dir(folder)?;
+        let copy = Self { folder: folder.into() };
+        for i in 0..SOURCES.len() {
+            fs::copy(self.source(i), copy.source(i))?;
+            let sources = (0..=i).map(|i| copy.source(i));
+            let mut ingest = ground.tagq("ingest");
+            program::run_well(ingest.arg("--store").arg(copy.base(i + 1)).args(sources))?;
+        }
+        Ok(copy)
+    }
+}
+
+impl Stage<'_> {
+    pub(super) fn ingest(&self) -> Command {
+        let mut command = self.ground.tagq("ingest");
+        command.arg(&self.run);
+        command
+    }
+
+    pub(super) fn query(&self) -> Command {
+        let mut command = self.ground.tagq("coincidences");
+        command.args(["--window", "2ns", "--format", "json"]).arg(&self.run);
+        command
+    }
+
+    /// Holds the store to the invariant: a commit between the old and the new one, exactly.
+    pub(super) fn check(&self) -> Checked<usize> {
+        let sources = self.ground.sources_in(&self.store)?;
+        let Step { from, to } = self.step;
+        if (from..=to).contains(&sources) {
+            return Ok(sources);
+        }
+        Err(format!("{from} sources before, {to} to come, {sources} in the store").into())
+    }
+
+    /// The same, and the new one if success was reported.
+    pub(super) fn check_after(&self, ended: &program::Ended) -> Checked<usize> {
+        let sources = self.check().map_err(|e| format!("{e}; {ended}"))?;
+        if ended.code == Some(0) && sources != self.step.to {
+            return Err(format!("success reported with {sources} sources in the store").into());
+        }
+        Ok(sources)
+    }
+
+    /// The next ingest, undisturbed, must complete the store and clean up.
+    pub(super) fn recover(&self) -> Checked<()> {
+        let before = self.check()?;
+        let ended = program::run_well(&mut self.ingest()).map_err(|e| format!("recovery: {e}"))?;
+        self.check_after(&ended).map_err(|e| format!("recovery: {e}"))?;
+        let debris = debris(&self.store)?;
+        if before < self.step.to && !debris.is_empty() {
+            return Err(format!("recovery left {}", debris.join(", ")).into());
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ingest from {} to {} sources", self.from, self.to)
+    }
+}
+
+fn source_name(i: usize) -> String {
+    format!("{}.tags.zst", i + 1)
+}
+
+/// What a writer before may have left: rows without a commit, files that no commit names, one of
+/// them under the name that widening gives.
+fn litter(store: &Path) -> Checked<()> {
+    for name in ["time.col", "counts.idx"] {
+        let path = store.join(name);
+        OpenOptions::new().append(true).open(path)?.write_all(&[0xA5; 1000])?;
+    }
+    for name in ["manifest.json.new", "channel.2.col", "blocks.9.idx"] {
+        fs::write(store.join(name), [0x5A; 5000])?;
+    }
+    Ok(())
+}
+
+/// Copies the files of a folder into a new one.
+pub(super) fn copy_files(from: &Path, to: &Path) -> Checked<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        fs::copy(entry.path(), to.join(entry.file_name()))?;
+    }
+    Ok(())
+}
+
+/// The tags of a file, decoded without a store.
+fn tags_of(program: &Path, file: &Path) -> Checked<Vec<(u16, i64)>> {
+    let ended = program::run_well(Command::new(program).arg("cat").arg(file))?;
+    let mut tags = Vec::new();
+    for line in String::from_utf8(ended.stdout)?.lines() {
+        let (channel, time) = line.split_once('\t').ok_or("no tab in a line of `tagq cat`")?;
+        tags.push((channel.parse()?, time.parse()?));
+    }
+    Ok(tags)
+}

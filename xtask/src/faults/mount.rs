@@ -1,0 +1,61 @@
+//! File systems of our own, for as long as a trial needs them.
+
+use std::{
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use super::{Checked, program};
+
+/// A mounted file system; unmounted when dropped.
+#[derive(Debug)]
+pub(super) struct Mounted {
+    at: PathBuf,
+}
+
+impl Mounted {
+    /// `mount ARGS… AT`, on a folder that is made if need be.
+    pub(super) fn new<S: AsRef<OsStr>>(
+        args: impl IntoIterator<Item = S>,
+        at: &Path,
+    ) -> Checked<Self> {
+        fs::create_dir_all(at)?;
+        program::run_well(Command::new("mount").args(args).arg(at))?;
+        Ok(Self { at: at.into() })
+    }
+
+    /// A file system in memory of `bytes` bytes, rounded up to pages.
+    pub(super) fn tmpfs(options: &str, at: &Path) -> Checked<Self> {
+        Self::new(["-t", "tmpfs", "-o", options, "tmpfs"], at)
+    }
+
+    pub(super) fn remount(&self, options: &str) -> Checked<()> {
+        let options = format!("remount,{options}");
+        program::run_well(Command::new("mount").arg("-o").arg(options).arg(&self.at))?;
+        Ok(())
+    }
+
+    pub(super) fn unmount(self) -> Checked<()> {
+        program::run_well(Command::new("umount").arg(&self.at))?;
+        std::mem::forget(self);
+        Ok(())
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        // After a failure somebody may still be inside.
+        drop(Command::new("umount").arg("-l").arg(&self.at).output());
+    }
+}
+
+/// Why nothing can be mounted here, if so.
+pub(super) fn refusal(folder: &Path) -> Option<String> {
+    if !rustix::process::geteuid().is_root() {
+        return Some("not root".to_owned());
+    }
+    let tried = Mounted::tmpfs("size=4k", &folder.join("mount")).and_then(Mounted::unmount);
+    tried.err().map(|error| format!("no mount: {error}"))
+}

@@ -1,0 +1,114 @@
+//! Faults put between the program and the kernel by strace.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use super::{Checked, ground::Stage, program};
+
+/// The calls that change a store. Those that a machine does not have are passed over.
+pub(super) const CHANGES: &str = "openat,?open,?mkdir,?mkdirat,pwrite64,?pwritev,write,ftruncate,\
+     ?fallocate,fsync,fdatasync,?sync_file_range,?rename,?renameat,renameat2,?unlink,unlinkat,\
+     flock,?fcntl";
+
+/// And those that only look at it or at a source.
+pub(super) const READS: &str = "read,pread64,statx,getdents64,mmap,lseek";
+
+/// One call of one run of the program.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    pub name: String,
+    /// Counted from 1, among the calls of this name.
+    pub number: usize,
+}
+
+/// `tagq ingest` under strace, which sees the calls on this run's files only.
+#[derive(Debug)]
+pub(super) struct Traced {
+    command: Command,
+    log: PathBuf,
+}
+
+pub(super) fn is_there() -> bool {
+    Command::new("strace").arg("-V").output().is_ok_and(|output| output.status.success())
+}
+
+impl Traced {
+    /// `calls` is the set that is seen; `inject` says what happens to which of them, in strace's
+    /// words.
+    pub(super) fn new(stage: &Stage<'_>, folder: &Path, calls: &str, inject: Option<&str>) -> Self {
+        let log = folder.join("strace.log");
+        let mut command = Command::new("strace");
+        command.args(["-f", "-qq", "-o"]).arg(&log);
+        for path in paths(stage) {
+            command.arg("-P").arg(path);
+        }
+        command.arg("-e").arg(format!("trace={calls}"));
+        if let Some(inject) = inject {
+            command.arg("-e").arg(format!("inject={inject}"));
+        }
+        let ingest = stage.ingest();
+        command.arg(ingest.get_program()).args(ingest.get_args());
+        Self { command, log }
+    }
+
+    pub(super) fn run(&mut self) -> Checked<program::Ended> {
+        program::run(&mut self.command)
+    }
+
+    /// Whether the fault was met, after the run.
+    pub(super) fn was_injected(&self) -> Checked<bool> {
+        Ok(fs::read_to_string(&self.log)?.contains("(INJECTED)"))
+    }
+
+    /// The calls seen, after the run. strace counts those of each thread.
+    fn seen(&self) -> Checked<Vec<Call>> {
+        let log = fs::read_to_string(&self.log)?;
+        let mut by_thread: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+        for line in log.lines() {
+            let Some((thread, call)) = line.split_once(' ') else { continue };
+            let Some((name, _)) = call.trim_start().split_once('(') else { continue };
+            if name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
+                *by_thread.entry((thread, name)).or_default() += 1;
+            }
+        }
+        let mut most: BTreeMap<&str, usize> = BTreeMap::new();
+        for ((_, name), &calls) in &by_thread {
+            let most = most.entry(name).or_default();
+            *most = calls.max(*most);
+        }
+        let calls = |(name, most): (&str, usize)| {
+            let name = name.to_owned();
+            (1..=most).map(move |number| Call { name: name.clone(), number })
+        };
+        Ok(most.into_iter().flat_map(calls).collect())
+    }
+}
+
+/// The calls of an undisturbed ingest of `stage`.
+pub(super) fn calls(stage: &Stage<'_>, folder: &Path, set: &str) -> Checked<Vec<Call>> {
+    let mut traced = Traced::new(stage, folder, set, None);
+    let ended = traced.run()?;
+    if ended.code != Some(0) {
+        return Err(format!("under strace without a fault: {ended}").into());
+    }
+    let calls = traced.seen()?;
+    if calls.len() < 5 {
+        return Err(format!("strace saw {} calls", calls.len()).into());
+    }
+    Ok(calls)
+}
+
+/// All names that this run's ingest may touch.
+fn paths(stage: &Stage<'_>) -> Vec<PathBuf> {
+    let columns = (1..=9).flat_map(|n| ["time", "channel"].map(|name| format!("{name}.{n}.col")));
+    let indexes = (1..=9).flat_map(|n| ["blocks", "counts"].map(|name| format!("{name}.{n}.idx")));
+    let names = ["lock", "manifest.json", "manifest.json.new", "time.col", "channel.col"];
+    let names = names.into_iter().chain(["blocks.idx", "counts.idx"]).map(str::to_owned);
+    let in_store = names.chain(columns).chain(indexes).map(|name| stage.store.join(name));
+    let sources = (1..=stage.step.to).map(|i| stage.run.join(format!("{i}.tags.zst")));
+    [stage.run.clone(), stage.store.clone()].into_iter().chain(in_store).chain(sources).collect()
+}
