@@ -58,6 +58,8 @@ fn any_number_of_threads_gives_the_same_answer() {
     let one = coincidences("--window 1us --delay 15=-4.0625ns --threads 1", &run);
     let many = coincidences("--window 1us --delay 15=-4.0625ns --threads 7", &run);
     assert_eq!(one["rows"], many["rows"]);
+    let copied = coincidences("--window 1us --delay 15=-4.0625ns --io read", &run);
+    assert_eq!(one["rows"], copied["rows"]);
 }
 
 #[test]

@@ -62,6 +62,10 @@ pub(crate) struct QueryArgs {
     /// Answer from what is in the store, without taking in new files
     #[arg(long)]
     pub no_ingest: bool,
+    /// How the columns are read: `read` copies them into memory first, for network file systems on
+    /// which files may be cut short while they are mapped
+    #[arg(long, value_enum, default_value_t = Io::Map)]
+    pub io: Io,
     /// Threads to scan with [default: one a core]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
@@ -247,6 +251,14 @@ pub(crate) struct SimulateArgs {
 pub(crate) enum RuleName {
     /// Every way to take one tag of each channel within the window
     All,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Io {
+    /// Mapped: only what is used is read
+    Map,
+    /// Copied: nine bytes of memory a tag
+    Read,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

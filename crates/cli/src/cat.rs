@@ -2,6 +2,7 @@
 
 use std::io::{self, Write as _};
 
+use anyhow::Context as _;
 use tagq::{
     Options,
     files::{self, Settings, read_tags, text::TextWriter},
@@ -9,6 +10,8 @@ use tagq::{
 };
 
 use crate::{args::CatArgs, progress::Reporter};
+
+const REFUSED: &str = "cannot write to standard output";
 
 pub(crate) fn run(args: &CatArgs) -> anyhow::Result<()> {
     let reporter = Reporter::new(args.store.quiet);
@@ -25,9 +28,9 @@ pub(crate) fn run(args: &CatArgs) -> anyhow::Result<()> {
     let tags = run.store().tags();
     let mut out = TextWriter::new(io::stdout().lock());
     for (row, &time) in tags.time.iter().enumerate() {
-        out.tag(Tag { time, channel: tags.channels.label(row).into() })?;
+        out.tag(Tag { time, channel: tags.channels.label(row).into() }).context(REFUSED)?;
     }
-    out.finish()?.flush()?;
+    out.finish().and_then(|mut out| out.flush()).context(REFUSED)?;
     Ok(())
 }
 
@@ -37,7 +40,7 @@ fn file(args: &CatArgs, reporter: &dyn tagq::Progress) -> anyhow::Result<()> {
     let read = read_tags(&args.run, &Settings::default(), |tags| {
         tags.iter().try_for_each(|&tag| out.tag(tag)).map_err(files::Error::Sink)
     });
-    out.finish()?.flush()?;
+    out.finish().and_then(|mut out| out.flush()).context(REFUSED)?;
     let summary = read.map_err(tagq::Error::from)?;
     if let Some(torn) = summary.torn {
         reporter.note(&format!(

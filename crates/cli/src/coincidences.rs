@@ -3,10 +3,11 @@
 use tagq::{
     Options, Progress as _, Run,
     query::{Coincidences, Delay, Estimate, Execution, Groups, Rule},
+    store::Access,
 };
 
 use crate::{
-    args::{CoincidencesArgs, Group, QueryArgs, RuleName},
+    args::{CoincidencesArgs, Group, Io, QueryArgs, RuleName},
     progress::Reporter,
     report::{self, Answer, DelayUsed, PairRow, QueryUsed, RunUsed},
 };
@@ -28,6 +29,10 @@ pub(crate) fn options(args: &QueryArgs) -> Options {
         store: args.store.store.clone(),
         tick: args.store.tick,
         ingest: !args.no_ingest,
+        access: match args.io {
+            Io::Map => Access::Mapped,
+            Io::Read => Access::Copied,
+        },
         ..Options::default()
     }
 }

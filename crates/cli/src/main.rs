@@ -10,7 +10,7 @@ mod report;
 mod simulate;
 mod verify;
 
-use std::process::ExitCode;
+use std::{io::Write as _, process::ExitCode};
 
 use clap::Parser as _;
 
@@ -33,10 +33,24 @@ fn main() -> ExitCode {
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             let style = anstyle::AnsiColor::Red.on_default().bold();
-            anstream::eprintln!("{style}error:{style:#} {error:#}");
+            // The exit code says it, too, where nobody can read this.
+            let _ = writeln!(anstream::stderr(), "{style}error:{style:#} {}", message(&error));
             ExitCode::from(exit_code(&error))
         }
     }
+}
+
+/// The error and its causes, each said once.
+fn message(error: &anyhow::Error) -> String {
+    let mut message = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if message.is_empty() {
+            message = cause;
+        } else if !message.contains(&cause) {
+            message = format!("{message}: {cause}");
+        }
+    }
+    message
 }
 
 /// What the command line got wrong, when only the run could tell.

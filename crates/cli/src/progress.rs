@@ -2,7 +2,7 @@
 
 use std::{
     cell::RefCell,
-    io::{IsTerminal as _, stderr},
+    io::{IsTerminal as _, Write as _, stderr},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -73,7 +73,8 @@ impl Progress for Reporter {
     fn note(&self, note: &str) {
         if !self.quiet {
             let style = anstyle::AnsiColor::Yellow.on_default();
-            anstream::eprintln!("{style}note:{style:#} {note}");
+            // A note that nobody can read stops nothing.
+            let _ = writeln!(anstream::stderr(), "{style}note:{style:#} {note}");
         }
     }
 }

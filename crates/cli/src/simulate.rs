@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File},
-    io::BufWriter,
+    io::{BufWriter, Write as _},
     path::Path,
 };
 
@@ -49,7 +49,8 @@ fn one(simulation: &Simulation, args: &SimulateArgs, path: &Path) -> anyhow::Res
         File::create(path).with_context(|| format!("{}: cannot make this file", path.display()))?;
     let tags = write(simulation, args.frames, args.checksum, BufWriter::new(file))
         .with_context(|| format!("{}: not complete", path.display()))?;
-    eprintln!("{}: {} tags", path.display(), thousands(tags));
+    let told = format!("{}: {} tags", path.display(), thousands(tags));
+    let _ = writeln!(anstream::stderr(), "{told}");
     Ok(())
 }
 

@@ -107,11 +107,14 @@ fn read(
     check_table(path, start, false)?;
     let bytes = settings.start_byte..size.max(settings.start_byte);
     let input = PlainInput::new(&file, bytes.clone(), settings.bytes_read.clone());
-    let pumped = if threaded && bytes.end - bytes.start >= SMALL_BYTES {
-        parallel::pump_one(input, size, settings, sink)
-    } else {
-        pump(buffered(input), size, u64::MAX, settings, sink)
-    };
+    let threaded = threaded && bytes.end - bytes.start >= SMALL_BYTES;
+    let (pumped, hash) = with_hash(&file, size, threaded, settings, || {
+        if threaded {
+            parallel::pump_one(input, size, settings, sink)
+        } else {
+            pump(buffered(input), size, u64::MAX, settings, sink)
+        }
+    });
     let pumped = pumped.map_err(|stopped| stopped.name(path, 0))?;
     let is_whole = pumped.resume_byte == size;
     Ok(Summary {
@@ -122,22 +125,33 @@ fn read(
         size,
         checksummed: false,
         torn: (!is_whole).then(|| ends_inside(pumped.messages + 1)),
-        xxh3: whole_hash(path, &file, size, is_whole, settings)?,
+        xxh3: hash.filter(|_| is_whole).transpose().map_err(io_error(path, "read"))?,
     })
 }
 
-/// xxh3 of a file that was taken from its first byte to its last.
-fn whole_hash(
-    path: &Path,
+/// Does `job`, and takes xxh3 of a file that is read from its first byte: beside it when the job has
+/// threads, else behind it when it went well.
+fn with_hash<T, E>(
     file: &File,
     end: u64,
-    is_whole: bool,
+    threaded: bool,
     settings: &Settings,
-) -> Result<Option<u64>, Error> {
-    if !is_whole || settings.start_byte > 0 {
-        return Ok(None);
+    job: impl FnOnce() -> Result<T, E>,
+) -> (Result<T, E>, Option<io::Result<u64>>) {
+    if settings.start_byte > 0 {
+        return (job(), None);
     }
-    hash_of(file, end).map(Some).map_err(io_error(path, "read"))
+    if !threaded {
+        let done = job();
+        let hash = done.is_ok().then(|| hash_of(file, end));
+        return (done, hash);
+    }
+    thread::scope(|scope| {
+        let hash = scope.spawn(|| hash_of(file, end));
+        let done = job();
+        let gone = |_| Err(io::Error::other("the thread that hashes it is gone"));
+        (done, Some(hash.join().unwrap_or_else(gone)))
+    })
 }
 
 /// The time of the first tag of a file, in ticks; nothing when it has none.
@@ -207,12 +221,15 @@ fn read_frames(
         }
     }
     let is_plain_job = settings.messages_max.is_none() && !settings.salvage;
-    let pumped = if threaded && is_plain_job && end - settings.start_byte >= SMALL_BYTES {
-        drop(input);
-        parallel::pump_frames(file, bytes, size, settings, sink)
-    } else {
-        pump(input, size, u64::MAX, settings, sink)
-    };
+    let threaded = threaded && is_plain_job && end - settings.start_byte >= SMALL_BYTES;
+    let (pumped, hash) = with_hash(file, end, threaded, settings, || {
+        if threaded {
+            drop(input);
+            parallel::pump_frames(file, bytes, size, settings, sink)
+        } else {
+            pump(input, size, u64::MAX, settings, sink)
+        }
+    });
     let pumped = pumped.map_err(|stopped| stopped.name(path, 0))?;
     let torn = match torn {
         Some(torn) if settings.salvage => Some(torn),
@@ -226,7 +243,7 @@ fn read_frames(
         resume_byte: pumped.resume_byte,
         size,
         checksummed: found.checksummed,
-        xxh3: whole_hash(path, file, size, torn.is_none(), settings)?,
+        xxh3: hash.filter(|_| torn.is_none()).transpose().map_err(io_error(path, "read"))?,
         torn,
     })
 }
@@ -309,10 +326,12 @@ impl Stopped {
             (Fault::Malformed { word, reason }, _) => {
                 Error::Message { path, message, word, reason }
             }
-            (Fault::Input(source), Some((frame, Frame { start, end, .. }))) => {
+            (Fault::Input(source), Some((frame, Frame { start, end, .. })))
+                if source.raw_os_error().is_none() =>
+            {
                 Error::Frame { path, frame, start, end, source }
             }
-            (Fault::Input(source), None) => Error::Io { path, action: "read", source },
+            (Fault::Input(source), _) => Error::Io { path, action: "read", source },
             (Fault::Spill(source), _) => {
                 Error::Io { path, action: "set aside a part of a message of", source }
             }

@@ -166,13 +166,18 @@ pub(crate) fn replace(
     sync_folder(disk, folder)
 }
 
-/// Makes the folder `path` if it is not there, and its name durable.
+/// Makes the folder `path` if it is not there.
 pub(crate) fn create_folder(disk: &dyn Disk, path: &Path) -> Result<(), Error> {
-    if path.is_dir() {
-        return Ok(());
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => Ok(()),
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(io_error(path, "look at it")(e)),
+        _ => disk.create_folders(path).map_err(io_error(path, "make this folder")),
     }
-    disk.create_folders(path).map_err(io_error(path, "make this folder"))?;
-    match path.parent() {
+}
+
+/// Makes the name of a folder durable.
+pub(crate) fn sync_name(disk: &dyn Disk, folder: &Path) -> Result<(), Error> {
+    match folder.parent() {
         Some(parent) if parent.as_os_str().is_empty() => sync_folder(disk, Path::new(".")),
         Some(parent) => sync_folder(disk, parent),
         None => Ok(()),

@@ -92,10 +92,14 @@ impl Writer {
         }
         let lock = lock(folder)?;
         // Another writer may have committed before the lock was ours.
-        match Manifest::read(folder)? {
-            Some(manifest) => Self::resume(disk, folder, manifest, lock),
-            None => Self::create(disk, folder, new_manifest(folder, creation)?, lock),
+        if let Some(manifest) = Manifest::read(folder)? {
+            return Self::resume(disk, folder, manifest, lock);
         }
+        // Whoever made the folder may be gone before its name was durable.
+        disk::sync_name(&*disk, folder)?;
+        let writer = Self::create(disk, folder, new_manifest(folder, creation)?, lock)?;
+        writer.remove_debris()?;
+        Ok(writer)
     }
 
     /// Locks the store in `folder` and begins it anew, under its tick: nothing is in it, and the
@@ -119,7 +123,7 @@ impl Writer {
         let files = &mut manifest.files;
         for file in [&mut files.time, &mut files.channel, &mut files.blocks, &mut files.counts] {
             let (stem, end) = file.name.split_once('.').unwrap_or((&file.name, ""));
-            file.name = unused_name(folder, stem, before.commit + 1, end);
+            file.name = unused_name(folder, stem, before.commit + 1, end)?;
         }
         let mut writer = Self::create(disk, folder, manifest, lock)?;
         writer.obsolete = [time, channel, blocks, counts].map(|file| file.path().into()).into();
@@ -204,6 +208,16 @@ impl Writer {
         };
         writer.remove_debris()?;
         Ok(writer)
+    }
+
+    /// Makes the last commit of the store in `folder` durable, when the one who made it did not
+    /// live to do so.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn make_durable(folder: &Path) -> Result<(), Error> {
+        disk::sync_folder(&RealDisk, folder)?;
+        disk::sync_name(&RealDisk, folder)
     }
 
     /// The store as of its last commit.
@@ -415,8 +429,8 @@ impl Writer {
     fn widen(&mut self) -> Result<(), Error> {
         let commit = self.manifest.commit + 1;
         let run_id = self.manifest.run_id;
-        let channel_name = unused_name(&self.folder, "channel", commit, "col");
-        let blocks_name = unused_name(&self.folder, "blocks", commit, "idx");
+        let channel_name = unused_name(&self.folder, "channel", commit, "col")?;
+        let blocks_name = unused_name(&self.folder, "blocks", commit, "idx")?;
         let header = |kind, width| format::encode_header(kind, width, run_id);
         let mut channel = Growing::create(
             &self.disk,
@@ -641,9 +655,16 @@ fn new_manifest(folder: &Path, creation: &Creation) -> Result<Manifest, Error> {
 }
 
 /// `stem.N.end` with the first number from `from` on that no file has.
-fn unused_name(folder: &Path, stem: &str, from: u64, end: &str) -> String {
-    let names = (from..).map(|number| format!("{stem}.{number}.{end}"));
-    names.into_iter().find(|name| !folder.join(name).exists()).unwrap_or_default()
+fn unused_name(folder: &Path, stem: &str, from: u64, end: &str) -> Result<String, Error> {
+    let mut number = from;
+    loop {
+        let name = format!("{stem}.{number}.{end}");
+        let path = folder.join(&name);
+        if !path.try_exists().map_err(io_error(&path, "look for this file"))? {
+            return Ok(name);
+        }
+        number += 1;
+    }
 }
 
 fn random_bytes(folder: &Path) -> Result<[u8; 16], Error> {

@@ -92,9 +92,17 @@ fn sources_in(folder: &Path) -> Result<Vec<PathBuf>, Error> {
         let name = name.as_encoded_bytes();
         let is_source = !name.starts_with(b".")
             && [&b".tags.zst"[..], b".tags"].iter().any(|end| name.ends_with(end));
-        // A link to a file counts as one.
-        if is_source && entry.path().is_file() {
-            sources.push(entry.path());
+        if !is_source {
+            continue;
+        }
+        // A link to a file counts as one. A file that cannot be looked at is not left out in
+        // silence: the counts would be wrong.
+        let path = entry.path();
+        match fs::metadata(&path) {
+            Ok(metadata) if metadata.is_file() => sources.push(path),
+            Ok(_) => {}
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            Err(source) => return Err(Error::Io { path, action: "look at it", source }),
         }
     }
     alphanumeric_sort::sort_path_slice(&mut sources);

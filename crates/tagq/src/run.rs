@@ -7,6 +7,7 @@ use std::{
     thread,
 };
 
+use tagq_ingest::Error as FilesError;
 use tagq_query::Recording;
 use tagq_store::{Access, Creation, Error as StoreError, RunId, Store, Tick, Writer};
 
@@ -188,6 +189,8 @@ pub fn set_tick(path: &Path, store: Option<&Path>, tick: Tick) -> Result<(), Err
 
 fn ingest_place(place: Place, options: &Options, progress: &dyn Progress) -> Result<Run, Error> {
     bring_up_to_date(&place, options, progress)?;
+    // What another process committed is reported as done here: it must be.
+    Writer::make_durable(&place.store)?;
     let store = Store::open(&place.store, options.access)?;
     note_torn(&store, progress);
     Ok(Run { path: place.path, store })
@@ -252,6 +255,7 @@ fn answer_without_writing(
             return wait_and_update(place, options, progress);
         }
         Error::Store(StoreError::Io { path, source, .. })
+        | Error::Files(FilesError::Store(StoreError::Io { path, source, .. }))
             if is_not_writable(source) && Store::is_at(&place.store) =>
         {
             format!("{} cannot be written ({source})", path.display())
@@ -281,5 +285,13 @@ fn wait_and_update(place: &Place, options: &Options, progress: &dyn Progress) ->
 }
 
 fn is_not_writable(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+    matches!(
+        error.kind(),
+        io::ErrorKind::PermissionDenied
+            | io::ErrorKind::ReadOnlyFilesystem
+            | io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+            | io::ErrorKind::FileTooLarge
+            | io::ErrorKind::InvalidFilename
+    )
 }

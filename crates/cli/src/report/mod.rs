@@ -9,6 +9,7 @@ use std::{
     io::{self, IsTerminal as _, Write as _},
 };
 
+use anyhow::Context as _;
 use serde::Serialize;
 use tagq::{
     Run,
@@ -167,8 +168,8 @@ pub(crate) fn print_info(
 
 fn put(text: &str) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    Ok(out.flush()?)
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    written.context("cannot write to standard output")
 }
 
 /// What was asked and what was done, on one line.
