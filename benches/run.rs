@@ -1,6 +1,6 @@
 //! The run that is scanned: eight channels, a tag each 640 ticks, one tag in ten from a true pair.
 
-use std::{error::Error, path::PathBuf};
+use std::{error::Error, fs, path::PathBuf};
 
 use tagq::store::{Access, Creation, SourceFacts, Store, Tick, Writer};
 use tagq_simulate::{Detector, Light, Simulation};
@@ -23,10 +23,15 @@ pub struct Made {
 pub fn made_run(rows: u64) -> Result<Made, Box<dyn Error>> {
     let folder =
         PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../target/bench-runs/{rows}.tagq"));
-    if !Store::is_at(&folder) {
-        eprintln!("making {}", folder.display());
-        make(&folder, rows)?;
+    if let Ok(store) = Store::open(&folder, Access::Mapped) {
+        return Ok(Made { folder, store });
     }
+    eprintln!("making {}", folder.display());
+    // What is left of an earlier try, or of another version.
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    make(&folder, rows)?;
     let store = Store::open(&folder, Access::Mapped)?;
     Ok(Made { folder, store })
 }

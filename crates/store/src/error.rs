@@ -33,7 +33,7 @@ pub enum Error {
     /// A file does not say what it must say.
     #[error(
         "{path}: damaged: {what} should be {expected} and is {found}; restore the file from a \
-         copy, or build the store anew from its sources",
+         copy, or remove the store and ingest its sources again",
         path = path.display()
     )]
     Damaged {
@@ -49,7 +49,7 @@ pub enum Error {
     /// A file is shorter than the manifest promises.
     #[error(
         "{path}: damaged: the manifest promises {expected} bytes, the file holds {found}; restore \
-         the file from a copy, or build the store anew from its sources",
+         the file from a copy, or remove the store and ingest its sources again",
         path = path.display()
     )]
     Length {

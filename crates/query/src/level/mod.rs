@@ -6,6 +6,9 @@
 
 #![expect(unsafe_code, reason = "the token of a level is the proof that its code may be called")]
 
+#[cfg(target_arch = "x86_64")]
+mod kernels;
+
 mod scalar;
 
 #[cfg(target_arch = "x86_64")]
