@@ -12,33 +12,12 @@ macro_rules! kernels {
         #[target_feature(enable = $features)]
         pub(super) fn pairs(time: &[i64], id: &[u8], [a, b]: [u8; 2], window: i64) -> Option<u64> {
             let mut count = 0;
-            let mut start = 0;
-            while let (Some(times), Some(ids)) = (
-                time[start..].first_chunk::<{ ROWS + REACH }>(),
-                id[start..].first_chunk::<{ ROWS + REACH }>(),
-            ) {
-                let (a_first, b_first) = (equal(ids, 0, a), equal(ids, 0, b));
-                let matching = |k| a_first & equal(ids, k, b) | b_first & equal(ids, k, a);
-                let [first, second] = near_two(times, window);
-                count += u64::from((first & matching(1)).count_ones());
-                if second != 0 {
-                    count += u64::from((second & matching(2)).count_ones());
-                    let mut k = 3;
-                    loop {
-                        let mask = near(times, k, window);
-                        if mask == 0 {
-                            break;
-                        }
-                        if k == REACH {
-                            return None;
-                        }
-                        count += u64::from((mask & matching(k)).count_ones());
-                        k += 1;
-                    }
-                }
-                start += ROWS;
-            }
-            pairs_from(start, time, id, window, |x, y| {
+            let rest = steps(time, id, window, |ids, k, near| {
+                let matching =
+                    equal(ids, 0, a) & equal(ids, k, b) | equal(ids, 0, b) & equal(ids, k, a);
+                count += u64::from((near & matching).count_ones());
+            })?;
+            pairs_from(rest, time, id, window, |x, y| {
                 count += u64::from([x, y] == [a, b] || [x, y] == [b, a]);
             })?;
             Some(count)
@@ -53,22 +32,39 @@ macro_rules! kernels {
             dense: &[u8; 256],
             matrix: &mut Matrix,
         ) -> Option<()> {
+            let mut add =
+                |x: u8, y: u8| matrix.add(dense[usize::from(x)], dense[usize::from(y)], 1);
+            let rest = steps(time, id, window, |ids, k, mut near| {
+                while near != 0 {
+                    let i = near.trailing_zeros() as usize;
+                    add(ids[i], ids[i + k]);
+                    near &= near - 1;
+                }
+            })?;
+            pairs_from(rest, time, id, window, add)
+        }
+
+        /// Goes over all whole steps of rows and hands `take` the rows of each, and for k = 1, 2, …
+        /// the mask of those within the window of their k-th neighbour, until there are none.
+        /// Returns the row behind the last step.
+        #[inline]
+        #[target_feature(enable = $features)]
+        fn steps(
+            time: &[i64],
+            id: &[u8],
+            window: i64,
+            mut take: impl FnMut(&[u8; ROWS + REACH], usize, u64),
+        ) -> Option<usize> {
             let mut start = 0;
             while let (Some(times), Some(ids)) = (
                 time[start..].first_chunk::<{ ROWS + REACH }>(),
                 id[start..].first_chunk::<{ ROWS + REACH }>(),
             ) {
-                let mut add = |mut mask: u64, k: usize| {
-                    while mask != 0 {
-                        let i = mask.trailing_zeros() as usize;
-                        matrix.add(dense[usize::from(ids[i])], dense[usize::from(ids[i + k])], 1);
-                        mask &= mask - 1;
-                    }
-                };
-                let [first, second] = near_two(times, window);
-                add(first, 1);
+                // The first two always: a branch would cost more than the second one does.
+                let (first, second) = (near(times, 1, window), near(times, 2, window));
+                take(ids, 1, first);
                 if second != 0 {
-                    add(second, 2);
+                    take(ids, 2, second);
                     let mut k = 3;
                     loop {
                         let mask = near(times, k, window);
@@ -78,22 +74,13 @@ macro_rules! kernels {
                         if k == REACH {
                             return None;
                         }
-                        add(mask, k);
+                        take(ids, k, mask);
                         k += 1;
                     }
                 }
                 start += ROWS;
             }
-            pairs_from(start, time, id, window, |x, y| {
-                matrix.add(dense[usize::from(x)], dense[usize::from(y)], 1);
-            })
-        }
-
-        /// Bit i: rows i and i + 1, and rows i and i + 2, are at most `window` apart.
-        #[inline]
-        #[target_feature(enable = $features)]
-        fn near_two(times: &[i64; ROWS + REACH], window: i64) -> [u64; 2] {
-            [near(times, 1, window), near(times, 2, window)]
+            Some(start)
         }
     };
 }
