@@ -2,7 +2,7 @@
 
 use std::{fs, process::Command};
 
-use crate::support::{coincidences, command, counts, fixture_copy, output, root};
+use crate::support::{coincidences, command, counts, fixture_copy, output, root, skipped};
 
 /// The fenced blocks of a document in one language.
 fn blocks(document: &str, language: &str) -> Vec<String> {
@@ -68,7 +68,7 @@ print(int(count))
     );
     let python = Command::new("python3").arg("-c").arg("import numpy").output();
     if !python.is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: no python3 with NumPy");
+        skipped("no python3 with NumPy");
         return;
     }
     let printed = output(Command::new("python3").args(["-c", &script]).arg(run.join(".tagq")));

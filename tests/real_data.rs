@@ -3,12 +3,12 @@
 
 use std::{fs, io::Read as _, path::PathBuf};
 
-use crate::support::{coincidences, counts, tagq};
+use crate::support::{coincidences, counts, skipped, tagq};
 
 /// A copy of a real file, so that its store is made elsewhere; nothing when there is no data.
 fn real(name: &str) -> Option<(tempfile::TempDir, PathBuf)> {
     let Some(folder) = std::env::var_os("TAGQ_REAL_DATA") else {
-        eprintln!("skipped: TAGQ_REAL_DATA does not name the folder of {name}");
+        skipped(&format!("TAGQ_REAL_DATA does not name the folder of {name}"));
         return None;
     };
     let copy = tempfile::tempdir().unwrap();

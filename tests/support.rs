@@ -3,6 +3,7 @@
 use std::{
     ffi::OsStr,
     fs,
+    io::Write as _,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -70,6 +71,11 @@ pub(crate) fn fixture_copy(into: &Path) -> PathBuf {
         fs::copy(root().join("data/fixtures/pairs").join(name), run.join(name)).unwrap();
     }
     run
+}
+
+/// Says that a test was skipped, and why, past the capture of what tests print.
+pub(crate) fn skipped(why: &str) {
+    let _ = writeln!(std::io::stderr(), "skipped: {why}");
 }
 
 /// The project's root.

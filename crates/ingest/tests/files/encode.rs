@@ -80,7 +80,7 @@ fn two_tags_are_these_bytes() {
 #[test]
 fn the_capnp_program_reads_what_is_encoded() {
     if Command::new("capnp").arg("--version").output().is_err() {
-        eprintln!("skipped: there is no `capnp` program");
+        crate::support::skipped("there is no `capnp` program");
         return;
     }
     for count in [0, 2, 511, 2000] {

@@ -5,7 +5,7 @@ use std::{fs, path::Path, process::Command};
 #[test]
 fn the_generated_code_fits_the_schemas() {
     if Command::new("capnp").arg("--version").output().is_err() {
-        eprintln!("skipped: there is no `capnp` program");
+        crate::support::skipped("there is no `capnp` program");
         return;
     }
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -30,6 +30,11 @@ pub fn some_tags(seed: u64, count: usize) -> Vec<Tag> {
         .collect()
 }
 
+/// Says that a test was skipped, and why, past the capture of what tests print.
+pub fn skipped(why: &str) {
+    let _ = writeln!(std::io::stderr(), "skipped: {why}");
+}
+
 /// A file in a folder of its own.
 pub fn file(bytes: &[u8]) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
