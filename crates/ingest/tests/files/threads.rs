@@ -1,9 +1,9 @@
 //! Files large enough to be read by several threads: any number of them gives the same.
 
-use std::io;
+use std::{fs, io};
 
-use tagq_ingest::{Error, Settings, Summary, encode::Encoder, read_tags};
-use tagq_store::Tag;
+use tagq_ingest::{Error, Part, Settings, Summary, encode::Encoder, ingest, read_tags};
+use tagq_store::{Creation, RunId, Tag, Tick, Writer};
 
 use crate::support::{file, frame, some_tags};
 
@@ -175,4 +175,33 @@ fn a_torn_end_can_be_salvaged() {
     .unwrap();
     // 24 bytes are a tag and a half.
     assert!(all == tags[..29_998]);
+}
+
+/// With the run id given, a store is the same to the byte for any number of threads.
+#[test]
+fn a_store_does_not_depend_on_the_number_of_threads() {
+    let mut tags = some_tags(9, 400_000);
+    tags.sort_by_key(|tag| tag.time);
+    let mut encoder = Encoder::new(Vec::new());
+    for part in tags.chunks(1_000) {
+        encoder.frame(part.len() as u64, [part]).unwrap();
+    }
+    let (_folder, path) = file(&encoder.into_inner());
+    assert!(fs::metadata(&path).unwrap().len() > 1 << 20, "several units");
+    let store = |threads| {
+        let folder = tempfile::tempdir().unwrap();
+        let creation =
+            Creation { tick: Tick::DEFAULT, tick_assumed: true, run_id: Some(RunId([3; 16])) };
+        let mut writer = Writer::open(folder.path(), &creation).unwrap();
+        let settings = Settings { threads, ..Settings::default() };
+        ingest(&path, "a", Part::Whole { rebase: None }, &settings, &mut writer).unwrap();
+        writer.commit().unwrap();
+        ["time.col", "channel.col", "blocks.idx", "counts.idx", "manifest.json"]
+            .map(|name| fs::read(folder.path().join(name)).unwrap())
+    };
+    let one = store(1);
+    assert_eq!(one[0].len(), 4096 + 400_000 * 8);
+    for threads in [2, 16] {
+        assert!(store(threads) == one, "{threads} threads");
+    }
 }
