@@ -254,6 +254,32 @@ fn a_torn_end_is_salvaged_once() {
     assert!(refused.code == 1 && refused.stderr.contains("--rebuild"), "{}", refused.stderr);
 }
 
+/// Frames that do not end with their messages: what was taken behind the last common border must not
+/// come twice when the file grows.
+#[test]
+fn messages_that_end_inside_a_frame_are_not_taken_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = new_run(&folder);
+    let path = run.join("a.tags.zst");
+    // All at one time, so that no tag would be late.
+    let tags = [Tag { time: 77, channel: 1 }; 500];
+    let mut encoder = Encoder::new(Vec::new());
+    encoder.frame(500, [&tags[..]]).unwrap();
+    let message = zstd::decode_all(&encoder.into_inner()[..]).unwrap();
+    let plain = message.repeat(3);
+    let parts: Vec<Vec<u8>> =
+        plain.chunks(message.len() + 100).map(|part| zstd::encode_all(part, 3).unwrap()).collect();
+    fs::write(&path, parts[..2].concat()).unwrap();
+    assert_eq!(ingest(&[], &run).code, 0);
+    assert_eq!(info(&run)["tags"], 1_000);
+    append(&path, &parts[2..].concat());
+    let refused = ingest(&[], &run);
+    assert!(refused.code == 1 && refused.stderr.contains("--rebuild"), "{}", refused.stderr);
+    assert_eq!(info(&run)["tags"], 1_000);
+    assert_eq!(ingest(&["--rebuild"], &run).code, 0);
+    assert_eq!(info(&run)["tags"], 1_500);
+}
+
 #[test]
 fn verify_names_the_block_and_the_source() {
     let folder = tempfile::tempdir().unwrap();

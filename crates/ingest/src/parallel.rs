@@ -91,7 +91,7 @@ pub(crate) fn pump_frames(
                 }
             });
         }
-        let mut total = Pumped { tags: 0, messages: 0, resume_byte: bytes.start };
+        let mut total = Pumped { tags: 0, messages: 0, resume_byte: bytes.start, beyond: 0 };
         for (unit, pieces) in announced {
             total.add(receive_tags(&pieces, &spare, sink))?;
             if total.resume_byte > unit.end {
@@ -195,6 +195,7 @@ impl Pumped {
         self.tags += more.tags;
         self.messages += more.messages;
         self.resume_byte = self.resume_byte.max(more.resume_byte);
+        self.beyond = more.beyond;
         Ok(())
     }
 }

@@ -69,6 +69,8 @@ pub struct Summary {
     pub checksummed: bool,
     /// What was left out at the end, in words.
     pub torn: Option<String>,
+    /// Whether tags behind `resume_byte` were handed on: they would come twice if reading went on.
+    pub(crate) is_beyond: bool,
     /// xxh3 of the file, when all of it was taken.
     pub(crate) xxh3: Option<u64>,
 }
@@ -122,6 +124,7 @@ fn read(
         messages: pumped.messages,
         frames: 0,
         resume_byte: pumped.resume_byte,
+        is_beyond: pumped.beyond > 0,
         size,
         checksummed: false,
         torn: (!is_whole).then(|| ends_inside(pumped.messages + 1)),
@@ -241,6 +244,7 @@ fn read_frames(
         messages: pumped.messages,
         frames: found.count,
         resume_byte: pumped.resume_byte,
+        is_beyond: pumped.beyond > 0,
         size,
         checksummed: found.checksummed,
         xxh3: hash.filter(|_| torn.is_none()).transpose().map_err(io_error(path, "read"))?,
@@ -258,6 +262,8 @@ pub(crate) struct Pumped {
     pub tags: u64,
     pub messages: u64,
     pub resume_byte: u64,
+    /// Tags among them that stand behind `resume_byte`.
+    pub beyond: u64,
 }
 
 /// Why no more was handed on.
@@ -280,7 +286,7 @@ pub(crate) fn pump<I: Input>(
 ) -> Result<Pumped, Stopped> {
     let kept_bytes_max = size.saturating_mul(KEPT_PER_BYTE).saturating_add(KEPT_BYTES);
     let mut messages = Messages::new(input, kept_bytes_max);
-    let mut pumped = Pumped { tags: 0, messages: 0, resume_byte: 0 };
+    let mut pumped = Pumped { tags: 0, messages: 0, resume_byte: 0, beyond: 0 };
     loop {
         // Looks ahead, since a frame shows its end only when more is asked for.
         let input = messages.input();
@@ -288,6 +294,7 @@ pub(crate) fn pump<I: Input>(
         let ahead = input.buffer().len() as u64;
         if let Some(byte) = input.get_ref().border(ahead) {
             pumped.resume_byte = byte;
+            pumped.beyond = 0;
             if byte >= stop {
                 break;
             }
@@ -297,6 +304,7 @@ pub(crate) fn pump<I: Input>(
         }
         let mut counting = |part: &[Tag]| {
             pumped.tags += part.len() as u64;
+            pumped.beyond += part.len() as u64;
             sink(part)
         };
         match looked.map_err(Fault::Input).and_then(|()| messages.next(&mut counting)) {

@@ -69,7 +69,7 @@ pub fn ingest(
     facts.size = summary.size;
     facts.mtime_ns = mtime_ns(&metadata);
     facts.inode = metadata.ino();
-    facts.salvaged = settings.salvage && summary.torn.is_some();
+    facts.salvaged = settings.salvage && summary.torn.is_some() || summary.is_beyond;
     facts.resume_byte = if facts.salvaged { summary.size } else { summary.resume_byte };
     let file = File::open(path).map_err(io_error(path, "open"))?;
     (facts.head_xxh3, facts.tail_xxh3) = pieces(&file, path, facts.resume_byte)?;
@@ -153,11 +153,13 @@ pub fn compare(facts: &SourceFacts, path: &Path) -> Result<Change, Error> {
         return Ok(Change::Other);
     }
     let is_same = len == facts.size && (facts.torn.is_none() || facts.salvaged);
-    Ok(match is_same {
-        true => Change::None,
-        // What was salvaged may be the half of a tag.
-        false if facts.salvaged => Change::Other,
-        false => Change::Grown,
+    Ok(if is_same {
+        Change::None
+    } else if facts.salvaged {
+        // What was salvaged may end inside a tag, a message or a frame.
+        Change::Other
+    } else {
+        Change::Grown
     })
 }
 
