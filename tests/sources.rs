@@ -273,10 +273,8 @@ fn messages_that_end_inside_a_frame_are_not_taken_twice() {
     assert_eq!(ingest(&[], &run).code, 0);
     assert_eq!(info(&run)["tags"], 1_000);
     append(&path, &parts[2..].concat());
-    let refused = ingest(&[], &run);
-    assert!(refused.code == 1 && refused.stderr.contains("--rebuild"), "{}", refused.stderr);
-    assert_eq!(info(&run)["tags"], 1_000);
-    assert_eq!(ingest(&["--rebuild"], &run).code, 0);
+    // Read again from the last common border, the rows that are there already passed over.
+    assert_eq!(ingest(&[], &run).code, 0);
     assert_eq!(info(&run)["tags"], 1_500);
 }
 

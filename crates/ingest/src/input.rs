@@ -29,6 +29,10 @@ pub(crate) trait Input: Read {
     /// last `ahead` bytes handed out.
     fn border(&self, ahead: u64) -> Option<u64>;
 
+    /// A byte of the file up to which it was there, in complete frames if it has any, when all but
+    /// the last `ahead` bytes handed out were.
+    fn read_byte(&self, ahead: u64) -> u64;
+
     /// The frame being read, counted from 1.
     fn frame(&self) -> Option<(usize, Frame)>;
 }
@@ -64,7 +68,11 @@ impl Read for PlainInput<'_> {
 
 impl Input for PlainInput<'_> {
     fn border(&self, ahead: u64) -> Option<u64> {
-        Some(self.position - ahead)
+        Some(self.read_byte(ahead))
+    }
+
+    fn read_byte(&self, ahead: u64) -> u64 {
+        self.position - ahead
     }
 
     fn frame(&self) -> Option<(usize, Frame)> {
@@ -195,6 +203,10 @@ impl Input for FrameInput<'_> {
     fn border(&self, ahead: u64) -> Option<u64> {
         let (handed, byte) = self.border;
         (handed == self.handed - ahead).then_some(byte)
+    }
+
+    fn read_byte(&self, _: u64) -> u64 {
+        self.end
     }
 
     fn frame(&self) -> Option<(usize, Frame)> {

@@ -32,6 +32,7 @@ mod input;
 mod message;
 mod order;
 mod parallel;
+mod resume;
 
 pub mod encode;
 pub mod text;

@@ -4,7 +4,7 @@
 //! [`HORIZON`] tags; equal times keep the order they arrived in. Tags in order cost one copy into
 //! columns, which the store wants anyway.
 
-use tagq_store::Tag;
+use tagq_store::{ResumePoint, Tag};
 
 /// Tags within which order is repaired.
 pub(crate) const HORIZON: usize = 1 << 20;
@@ -23,6 +23,14 @@ pub(crate) struct Columns {
     pub channel: Vec<u16>,
 }
 
+impl Columns {
+    /// Splits off the rows from the first one on that is not before `time`.
+    fn split_off_from(&mut self, time: i64) -> Self {
+        let row = self.time.partition_point(|&earlier| earlier < time);
+        Self { time: self.time.split_off(row), channel: self.channel.split_off(row) }
+    }
+}
+
 /// Tags on their way into order.
 pub(crate) struct Order {
     horizon: usize,
@@ -33,7 +41,11 @@ pub(crate) struct Order {
     disorder: bool,
     time_max: i64,
     released: Option<i64>,
-    /// Tags seen.
+    /// Tags behind so many do not come before this time: what it was read for is committed.
+    committed: Option<(u64, i64)>,
+    /// The earliest tag that came after a later one, since it was asked for.
+    late: Option<i64>,
+    /// Tags of the source seen.
     pub number: u64,
     /// Tags that came after a later one.
     pub reordered: u64,
@@ -48,15 +60,46 @@ impl Order {
             disorder: false,
             time_max: i64::MIN,
             released: None,
+            committed: None,
+            late: None,
             number: 0,
             reordered: 0,
         }
     }
 
-    /// Tags up to this time are released already, before the first one comes.
-    pub(crate) fn after(&mut self, time: Option<i64>) {
-        self.released = time;
-        self.time_max = time.unwrap_or(i64::MIN);
+    /// Goes on at `point`. Tags behind the first `read` are not put before the time `committed`.
+    ///
+    /// Tags are released at the same tags of the source wherever reading began, so that what can be
+    /// put in order does not depend on it.
+    pub(crate) fn resumed(
+        horizon: usize,
+        point: &ResumePoint,
+        read: u64,
+        committed: Option<i64>,
+    ) -> Self {
+        Self {
+            time_max: point.time.unwrap_or(i64::MIN),
+            committed: committed.map(|time| (read, time)),
+            number: point.rows,
+            reordered: point.reordered,
+            ..Self::new(horizon)
+        }
+    }
+
+    /// The place in the source behind the tags seen; `byte` is where it is in the file.
+    pub(crate) fn point(&self, byte: u64) -> ResumePoint {
+        let time = (self.number > 0).then_some(self.time_max);
+        ResumePoint { byte, rows: self.number, time, reordered: self.reordered }
+    }
+
+    /// Tags of the source that are released.
+    pub(crate) fn released_rows(&self) -> u64 {
+        self.number - (self.older.time.len() + self.newer.time.len()) as u64
+    }
+
+    /// The time of the earliest tag that came after a later one, since this was asked last.
+    pub(crate) fn take_late(&mut self) -> Option<i64> {
+        self.late.take()
     }
 
     /// Takes tags as they arrive; hands columns that nothing can come before any more to `release`.
@@ -67,10 +110,9 @@ impl Order {
     ) -> Result<(), E> {
         let mut rest = tags;
         while !rest.is_empty() {
-            let room = self.horizon - self.newer.time.len();
-            let (now, later) = rest.split_at(room.min(rest.len()));
+            let (now, later) = rest.split_at(self.room().min(rest.len()));
             self.take(now)?;
-            if self.newer.time.len() == self.horizon {
+            if self.room() == self.horizon {
                 self.turn(&mut release)?;
             }
             rest = later;
@@ -78,13 +120,31 @@ impl Order {
         Ok(())
     }
 
-    /// Releases all that is left.
+    /// Releases what is left, but for tags no more than `hold_back` ticks older than the newest.
     pub(crate) fn finish<E>(
         &mut self,
+        hold_back: Option<i64>,
         mut release: impl FnMut(&Columns) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.turn(&mut release)?;
-        self.turn(&mut release)
+        if self.disorder {
+            self.sort();
+            self.disorder = false;
+        }
+        let limit = hold_back.map(|ticks| self.time_max.saturating_sub(ticks));
+        for columns in [&mut self.older, &mut self.newer] {
+            let held = limit.map(|limit| columns.split_off_from(limit));
+            release(columns)?;
+            *columns = held.unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    /// Tags until the next turn.
+    fn room(&self) -> usize {
+        let horizon = self.horizon as u64;
+        #[expect(clippy::cast_possible_truncation, reason = "at most the horizon")]
+        let room = (horizon - self.number % horizon) as usize;
+        room
     }
 
     fn take(&mut self, tags: &[Tag]) -> Result<(), Refused> {
@@ -112,12 +172,15 @@ impl Order {
 
     fn take_unordered(&mut self, tags: &[Tag]) -> Result<(), Refused> {
         for (tag, number) in tags.iter().zip(self.number + 1..) {
-            if let Some(after) = self.released.filter(|&after| tag.time < after) {
+            let committed = self.committed.filter(|&(read, _)| number > read);
+            let bound = self.released.max(committed.map(|(_, time)| time));
+            if let Some(after) = bound.filter(|&after| tag.time < after) {
                 return Err(Refused::Late { number, time: tag.time, after });
             }
             if tag.time < self.time_max {
                 self.disorder = true;
                 self.reordered += 1;
+                self.late = Some(self.late.map_or(tag.time, |late| late.min(tag.time)));
             }
             self.time_max = self.time_max.max(tag.time);
         }
@@ -178,7 +241,7 @@ mod tests {
         for tags in tags.chunks(piece) {
             order.push(tags, &mut take)?;
         }
-        order.finish(&mut take)?;
+        order.finish(None, &mut take)?;
         Ok((out, order.reordered))
     }
 

@@ -26,7 +26,7 @@ use crate::{
     frames::{Walk, scan},
     input::{FrameInput, PlainInput, buffered},
     message::{CHUNK_TAGS, Fault},
-    read::{Pumped, Sink, Stopped, pump},
+    read::{self, Complete, Pumped, Sink, Stopped, pump},
 };
 
 /// Bytes of compressed frames in a unit, at least.
@@ -37,6 +37,7 @@ const WAITING_TAGS: usize = 2 << 20;
 /// What comes through the channel of a unit.
 enum Piece {
     Tags(Vec<Tag>),
+    Complete(Complete),
     Done(Result<Pumped, Stopped>),
 }
 
@@ -91,7 +92,7 @@ pub(crate) fn pump_frames(
                 }
             });
         }
-        let mut total = Pumped { tags: 0, messages: 0, resume_byte: bytes.start, beyond: 0 };
+        let mut total = Pumped { tags: 0, messages: 0, resume_byte: bytes.start };
         for (unit, pieces) in announced {
             total.add(receive_tags(&pieces, &spare, sink))?;
             if total.resume_byte > unit.end {
@@ -154,13 +155,17 @@ fn send_tags(
     spare: &Mutex<Vec<Vec<Tag>>>,
     pump: impl FnOnce(&mut Sink<'_>) -> Result<Pumped, Stopped>,
 ) -> Result<Pumped, Stopped> {
-    pump(&mut |tags| {
+    let gone = |_| Error::Sink(io::Error::other("nobody receives any more"));
+    pump(&mut |piece| {
+        let tags = match piece {
+            read::Piece::Tags(tags) => tags,
+            read::Piece::Complete(at) => return pieces.send(Piece::Complete(at)).map_err(gone),
+        };
         let taken = spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut piece: Vec<Tag> = taken.unwrap_or_else(|| Vec::with_capacity(CHUNK_TAGS));
         piece.clear();
         piece.extend_from_slice(tags);
-        let sent = pieces.send(Piece::Tags(piece));
-        sent.map_err(|_| Error::Sink(io::Error::other("nobody receives any more")))
+        pieces.send(Piece::Tags(piece)).map_err(gone)
     })
 }
 
@@ -171,18 +176,20 @@ fn receive_tags(
     sink: &mut Sink<'_>,
 ) -> Result<Pumped, Stopped> {
     for piece in pieces {
-        match piece {
+        let taken = match piece {
             Piece::Tags(tags) => {
-                let taken = sink(&tags);
+                let taken = sink(read::Piece::Tags(&tags));
                 spare.lock().unwrap_or_else(PoisonError::into_inner).push(tags);
-                taken.map_err(|error| Stopped {
-                    fault: Box::new(Fault::Sink(error)),
-                    message: 0,
-                    frame: None,
-                })?;
+                taken
             }
+            Piece::Complete(at) => sink(read::Piece::Complete(at)),
             Piece::Done(result) => return result,
-        }
+        };
+        taken.map_err(|error| Stopped {
+            fault: Box::new(Fault::Sink(error)),
+            message: 0,
+            frame: None,
+        })?;
     }
     Err(input_stopped(io::Error::other("the thread that reads it is gone")))
 }
@@ -195,7 +202,6 @@ impl Pumped {
         self.tags += more.tags;
         self.messages += more.messages;
         self.resume_byte = self.resume_byte.max(more.resume_byte);
-        self.beyond = more.beyond;
         Ok(())
     }
 }

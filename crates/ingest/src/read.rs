@@ -40,6 +40,11 @@ pub struct Settings {
     pub threads: usize,
     /// Counts the bytes read, for whoever shows progress.
     pub bytes_read: Option<Arc<AtomicU64>>,
+    /// Commit inside a source when so many rows came since the last commit; never without.
+    pub commit_rows: Option<u64>,
+    /// Keep back tags that are no more than so many ticks older than the newest: later ones can
+    /// still come before them. They are taken when the source is ingested again.
+    pub hold_back: Option<i64>,
 }
 
 impl Settings {
@@ -69,8 +74,9 @@ pub struct Summary {
     pub checksummed: bool,
     /// What was left out at the end, in words.
     pub torn: Option<String>,
-    /// Whether tags behind `resume_byte` were handed on: they would come twice if reading went on.
-    pub(crate) is_beyond: bool,
+    /// The byte up to which the file consists of complete frames and messages, as far as it was
+    /// read.
+    pub(crate) read_byte: u64,
     /// xxh3 of the file, when all of it was taken.
     pub(crate) xxh3: Option<u64>,
 }
@@ -87,11 +93,41 @@ pub fn read_tags(
     settings: &Settings,
     mut sink: impl FnMut(&[Tag]) -> Result<(), Error>,
 ) -> Result<Summary, Error> {
-    read(path, settings, true, &mut sink)
+    read(path, settings, true, &mut |piece| match piece {
+        Piece::Tags(tags) => sink(tags),
+        Piece::Complete(_) => Ok(()),
+    })
 }
 
-/// A part of a file in the hands of its readers.
-pub(crate) type Sink<'a> = dyn FnMut(&[Tag]) -> Result<(), Error> + 'a;
+/// What readers of a file hand on.
+#[derive(Debug)]
+pub(crate) enum Piece<'a> {
+    /// Tags, in the order of the file.
+    Tags(&'a [Tag]),
+    /// All tags so far stand in complete messages.
+    Complete(Complete),
+}
+
+/// A place in a file behind a complete message.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Complete {
+    /// The byte at which reading could begin anew here, if it can.
+    pub border: Option<u64>,
+    /// See [`Summary::read_byte`].
+    pub read_byte: u64,
+}
+
+/// Who is handed the pieces of a file.
+pub(crate) type Sink<'a> = dyn FnMut(Piece<'_>) -> Result<(), Error> + 'a;
+
+/// Hands the pieces of the file at `path` to `sink`, see [`read_tags`].
+pub(crate) fn read_pieces(
+    path: &Path,
+    settings: &Settings,
+    sink: &mut Sink<'_>,
+) -> Result<Summary, Error> {
+    read(path, settings, true, sink)
+}
 
 fn read(
     path: &Path,
@@ -124,7 +160,7 @@ fn read(
         messages: pumped.messages,
         frames: 0,
         resume_byte: pumped.resume_byte,
-        is_beyond: pumped.beyond > 0,
+        read_byte: if settings.salvage { size } else { pumped.resume_byte },
         size,
         checksummed: false,
         torn: (!is_whole).then(|| ends_inside(pumped.messages + 1)),
@@ -160,12 +196,12 @@ fn with_hash<T, E>(
 /// The time of the first tag of a file, in ticks; nothing when it has none.
 pub fn first_time(path: &Path) -> Result<Option<i64>, Error> {
     let mut first = None;
-    let result = read(path, &Settings::default(), false, &mut |tags| match tags.first() {
-        Some(tag) => {
+    let result = read(path, &Settings::default(), false, &mut |piece| match piece {
+        Piece::Tags([tag, ..]) => {
             first = Some(tag.time);
             Err(Error::Sink(io::Error::other("enough")))
         }
-        None => Ok(()),
+        _ => Ok(()),
     });
     match result {
         Err(_) if first.is_some() => Ok(first),
@@ -244,7 +280,7 @@ fn read_frames(
         messages: pumped.messages,
         frames: found.count,
         resume_byte: pumped.resume_byte,
-        is_beyond: pumped.beyond > 0,
+        read_byte: if settings.salvage { size } else { found.end },
         size,
         checksummed: found.checksummed,
         xxh3: hash.filter(|_| torn.is_none()).transpose().map_err(io_error(path, "read"))?,
@@ -262,8 +298,6 @@ pub(crate) struct Pumped {
     pub tags: u64,
     pub messages: u64,
     pub resume_byte: u64,
-    /// Tags among them that stand behind `resume_byte`.
-    pub beyond: u64,
 }
 
 /// Why no more was handed on.
@@ -286,15 +320,25 @@ pub(crate) fn pump<I: Input>(
 ) -> Result<Pumped, Stopped> {
     let kept_bytes_max = size.saturating_mul(KEPT_PER_BYTE).saturating_add(KEPT_BYTES);
     let mut messages = Messages::new(input, kept_bytes_max);
-    let mut pumped = Pumped { tags: 0, messages: 0, resume_byte: 0, beyond: 0 };
+    let mut pumped = Pumped { tags: 0, messages: 0, resume_byte: 0 };
+    let mut announced = (0, None);
     loop {
         // Looks ahead, since a frame shows its end only when more is asked for.
         let input = messages.input();
         let looked = input.fill_buf().map(|_| ());
         let ahead = input.buffer().len() as u64;
-        if let Some(byte) = input.get_ref().border(ahead) {
+        let border = input.get_ref().border(ahead);
+        if (pumped.tags, border) > announced {
+            announced = (pumped.tags, border.max(announced.1));
+            let complete = Complete { border, read_byte: input.get_ref().read_byte(ahead) };
+            sink(Piece::Complete(complete)).map_err(|error| Stopped {
+                fault: Box::new(Fault::Sink(error)),
+                message: pumped.messages,
+                frame: None,
+            })?;
+        }
+        if let Some(byte) = border {
             pumped.resume_byte = byte;
-            pumped.beyond = 0;
             if byte >= stop {
                 break;
             }
@@ -304,8 +348,7 @@ pub(crate) fn pump<I: Input>(
         }
         let mut counting = |part: &[Tag]| {
             pumped.tags += part.len() as u64;
-            pumped.beyond += part.len() as u64;
-            sink(part)
+            sink(Piece::Tags(part))
         };
         match looked.map_err(Fault::Input).and_then(|()| messages.next(&mut counting)) {
             Ok(true) => pumped.messages += 1,

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use tagq_store::{SourceFacts, Writer};
+use tagq_store::{SourceFacts, Tag, Writer};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
@@ -14,7 +14,8 @@ use crate::{
     error::io_error,
     input::hash_of,
     order::{Columns, HORIZON, Order, Refused},
-    read::read_tags,
+    read::{Complete, Piece, read_pieces},
+    resume::Points,
 };
 
 /// Length of the two pieces by which a source is known again.
@@ -33,11 +34,13 @@ pub enum Part {
 }
 
 /// Appends tags of the file at `path` to `writer`, put in order of time, and lists the source as
-/// `name`. Nothing is visible or durable before the writer commits.
+/// `name`. Nothing is visible or durable before the writer commits, but what
+/// [`Settings::commit_rows`] has committed on the way: rows of complete messages, behind which
+/// [`Part::Rest`] goes on as if it had never been interrupted.
 ///
 /// # Errors
-/// Those of [`read_tags`] and of the store. After an error the writer holds a part of the source:
-/// drop it.
+/// Those of [`crate::read_tags`] and of the store. After an error the writer holds a part of the
+/// source: drop it.
 pub fn ingest(
     path: &Path,
     name: &str,
@@ -45,79 +48,163 @@ pub fn ingest(
     settings: &Settings,
     writer: &mut Writer,
 ) -> Result<Summary, Error> {
+    ingest_within(HORIZON, path, name, part, settings, writer)
+}
+
+fn ingest_within(
+    horizon: usize,
+    path: &Path,
+    name: &str,
+    part: Part,
+    settings: &Settings,
+    writer: &mut Writer,
+) -> Result<Summary, Error> {
     let metadata = fs::metadata(path).map_err(io_error(path, "read the length of"))?;
-    let mut facts = SourceFacts::named(name);
-    let mut order = Order::new(HORIZON);
-    let mut settings = settings.clone();
-    match part {
-        Part::Whole { rebase } => {
-            writer.begin_source();
-            facts.rebased = rebase;
-            facts.checksummed = true;
-        }
-        Part::Rest => {
-            facts = writer.continue_source().unwrap_or(facts);
-            facts.name = name.into();
-            settings.start_byte = facts.resume_byte;
-            // What is committed stays as it is: a tag that belongs before it comes too late.
-            order.after(writer.span().map(|(_, last)| last - facts.rebased.unwrap_or(0)));
-        }
-    }
-    let rebased = facts.rebased.unwrap_or(0);
-    let summary = append_ordered(path, &settings, order, rebased, writer, &mut facts)?;
-    let is_rest = settings.start_byte > 0;
+    let mut intake = Intake::begin(horizon, path, name, part, writer);
+    let settings = Settings { start_byte: intake.facts.resume.byte, ..settings.clone() };
+    let summary = read_pieces(path, &settings, &mut |piece| match piece {
+        Piece::Tags(tags) => intake.take(tags),
+        Piece::Complete(complete) => intake.complete(complete, settings.commit_rows),
+    })?;
+    intake.finish(settings.hold_back)?;
+    let Intake { mut facts, rows, .. } = intake;
     facts.size = summary.size;
     facts.mtime_ns = mtime_ns(&metadata);
     facts.inode = metadata.ino();
-    facts.salvaged = settings.salvage && summary.torn.is_some() || summary.is_beyond;
-    facts.resume_byte = if facts.salvaged { summary.size } else { summary.resume_byte };
-    let file = File::open(path).map_err(io_error(path, "open"))?;
-    (facts.head_xxh3, facts.tail_xxh3) = pieces(&file, path, facts.resume_byte)?;
-    facts.whole_xxh3 = summary.xxh3.filter(|_| !is_rest).map(hex);
+    facts.salvaged = settings.salvage && summary.torn.is_some();
+    facts.read_byte = summary.read_byte;
+    (facts.head_xxh3, facts.tail_xxh3) = pieces(path, facts.read_byte)?;
+    facts.whole_xxh3 = summary.xxh3.filter(|_| settings.start_byte == 0).map(hex);
     facts.checksummed &= summary.checksummed;
     facts.torn.clone_from(&summary.torn);
-    writer.finish_source(facts);
+    rows.writer.finish_source(facts);
     Ok(summary)
 }
 
-/// Reads, puts in order, appends.
-fn append_ordered(
-    path: &Path,
-    settings: &Settings,
-    mut order: Order,
+/// A source on its way into a store.
+struct Intake<'a> {
+    path: &'a Path,
+    facts: SourceFacts,
+    order: Order,
+    points: Points,
+    rows: Rows<'a>,
+}
+
+/// Takes the rows of one source in order of time.
+struct Rows<'a> {
+    writer: &'a mut Writer,
     rebased: i64,
-    writer: &mut Writer,
-    facts: &mut SourceFacts,
-) -> Result<Summary, Error> {
-    let mut moved = Vec::new();
-    let mut release = |columns: &Columns| {
-        if rebased == 0 {
-            return Ok(writer.append(&columns.time, &columns.channel)?);
+    /// Rows that come again and are there already.
+    again: u64,
+    moved: Vec<i64>,
+}
+
+impl<'a> Intake<'a> {
+    fn begin(
+        horizon: usize,
+        path: &'a Path,
+        name: &str,
+        part: Part,
+        writer: &'a mut Writer,
+    ) -> Self {
+        let mut facts = SourceFacts { checksummed: true, ..SourceFacts::named(name) };
+        let (mut again, mut last) = (0, None);
+        match part {
+            Part::Whole { rebase } => {
+                writer.begin_source();
+                facts.rebased = rebase;
+            }
+            Part::Rest => {
+                if let Some(source) = writer.continue_source() {
+                    facts = SourceFacts { name: name.into(), ..source.facts };
+                    again = source.rows - facts.resume.rows;
+                    last = source.time_last;
+                }
+            }
         }
-        moved.clear();
-        for &time in &columns.time {
-            moved.push(time.checked_add(rebased).ok_or(Failure::Rebase { time })?);
+        let rebased = facts.rebased.unwrap_or(0);
+        // What is committed stays as it is: a tag that belongs before it comes too late.
+        let committed = last.map(|last| last - rebased);
+        Self {
+            path,
+            order: Order::resumed(horizon, &facts.resume, facts.read_tags, committed),
+            points: Points::new(facts.resume, horizon),
+            facts,
+            rows: Rows { writer, rebased, again, moved: Vec::new() },
         }
-        Ok(writer.append(&moved, &columns.channel)?)
-    };
-    let mut failure = None;
-    let read = read_tags(path, settings, |tags| {
-        order.push(tags, &mut release).map_err(|error: Failure| {
-            failure = Some(error);
-            Error::Sink(std::io::ErrorKind::InvalidData.into())
-        })
-    });
-    if let Some(failure) = failure {
-        return Err(failure.name(path));
     }
-    let summary = read?;
-    order.finish(release).map_err(|failure: Failure| failure.name(path))?;
-    facts.reordered += order.reordered;
-    Ok(summary)
+
+    fn take(&mut self, tags: &[Tag]) -> Result<(), Error> {
+        let Self { order, rows, path, .. } = self;
+        order
+            .push(tags, |columns| rows.append(columns))
+            .map_err(|failure: Failure| failure.name(path))?;
+        if let Some(time) = order.take_late() {
+            self.points.late(time);
+        }
+        Ok(())
+    }
+
+    /// All tags taken stand in complete messages.
+    fn complete(&mut self, complete: Complete, commit_rows: Option<u64>) -> Result<(), Error> {
+        if let Some(byte) = complete.border {
+            self.points.add(self.order.point(byte));
+        }
+        let is_due = commit_rows.is_some_and(|rows| self.rows.writer.uncommitted_rows() >= rows);
+        if !is_due || self.rows.again > 0 {
+            return Ok(());
+        }
+        self.note_progress();
+        self.facts.finished = false;
+        self.facts.read_byte = complete.read_byte;
+        (self.facts.head_xxh3, self.facts.tail_xxh3) = pieces(self.path, complete.read_byte)?;
+        self.rows.writer.finish_source(self.facts.clone());
+        self.rows.writer.commit()?;
+        self.rows.writer.continue_source();
+        Ok(())
+    }
+
+    fn finish(&mut self, hold_back: Option<i64>) -> Result<(), Error> {
+        let Self { order, rows, path, .. } = self;
+        order
+            .finish(hold_back, |columns| rows.append(columns))
+            .map_err(|failure: Failure| failure.name(path))?;
+        self.note_progress();
+        Ok(())
+    }
+
+    /// Notes how far the source was read and taken.
+    fn note_progress(&mut self) {
+        let released = self.order.released_rows();
+        self.facts.read_tags = self.order.number;
+        self.facts.finished = released == self.order.number;
+        self.facts.resume = self.points.at_most(released);
+        self.facts.reordered = self.order.reordered;
+    }
+}
+
+impl Rows<'_> {
+    fn append(&mut self, columns: &Columns) -> Result<(), Failure> {
+        let rows = columns.time.len();
+        #[expect(clippy::cast_possible_truncation, reason = "at most the rows at hand")]
+        let again = self.again.min(rows as u64) as usize;
+        self.again -= again as u64;
+        let (time, channel) = (&columns.time[again..], &columns.channel[again..]);
+        if self.rebased == 0 {
+            return Ok(self.writer.append(time, channel)?);
+        }
+        self.moved.clear();
+        for &time in time {
+            let moved = time.checked_add(self.rebased).ok_or(Failure::Rebase { time })?;
+            self.moved.push(moved);
+        }
+        Ok(self.writer.append(&self.moved, channel)?)
+    }
 }
 
 /// Hashes of the first and of the last 64 KiB before `end`.
-fn pieces(file: &File, path: &Path, end: u64) -> Result<(String, String), Error> {
+fn pieces(path: &Path, end: u64) -> Result<(String, String), Error> {
+    let file = File::open(path).map_err(io_error(path, "open"))?;
     let piece = |start: u64, end: u64| -> Result<String, Error> {
         #[expect(clippy::cast_possible_truncation, reason = "at most 64 KiB")]
         let mut bytes = vec![0; (end - start) as usize];
@@ -143,16 +230,16 @@ pub enum Change {
 /// # Errors
 /// When it cannot be read.
 pub fn compare(facts: &SourceFacts, path: &Path) -> Result<Change, Error> {
-    let file = File::open(path).map_err(io_error(path, "open"))?;
-    let len = file.metadata().map_err(io_error(path, "read the length of"))?.len();
-    if len < facts.resume_byte {
+    let len = fs::metadata(path).map_err(io_error(path, "read the length of"))?.len();
+    if len < facts.read_byte {
         return Ok(Change::Other);
     }
-    let (head, tail) = pieces(&file, path, facts.resume_byte)?;
+    let (head, tail) = pieces(path, facts.read_byte)?;
     if (head, tail) != (facts.head_xxh3.clone(), facts.tail_xxh3.clone()) {
         return Ok(Change::Other);
     }
-    let is_same = len == facts.size && (facts.torn.is_none() || facts.salvaged);
+    let is_taken = facts.finished && (facts.torn.is_none() || facts.salvaged);
+    let is_same = len == facts.size && is_taken;
     Ok(if is_same {
         Change::None
     } else if facts.salvaged {
@@ -172,17 +259,18 @@ pub fn is_intact(facts: &SourceFacts, path: &Path) -> Result<Option<bool>, Error
     let Some(expected) = &facts.whole_xxh3 else { return Ok(None) };
     let file = File::open(path).map_err(io_error(path, "open"))?;
     let len = file.metadata().map_err(io_error(path, "read the length of"))?.len();
-    if len < facts.resume_byte {
+    if len < facts.read_byte {
         return Ok(Some(false));
     }
-    let found = hash_of(&file, facts.resume_byte).map_err(io_error(path, "read"))?;
+    let found = hash_of(&file, facts.read_byte).map_err(io_error(path, "read"))?;
     Ok(Some(hex(found) == *expected))
 }
 
 /// Whether the file at `path` is, by length, modification time and inode, the one that was taken.
 pub fn is_unchanged(facts: &SourceFacts, metadata: &Metadata) -> bool {
-    (facts.size, facts.mtime_ns, facts.inode)
-        == (metadata.len(), mtime_ns(metadata), metadata.ino())
+    facts.finished
+        && (facts.size, facts.mtime_ns, facts.inode)
+            == (metadata.len(), mtime_ns(metadata), metadata.ino())
 }
 
 enum Failure {
@@ -225,4 +313,160 @@ fn mtime_ns(metadata: &Metadata) -> i64 {
 
 fn hex(hash: u64) -> String {
     format!("{hash:016x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encode::Encoder;
+    use proptest::prelude::*;
+    use std::ops::Range;
+    use tagq_store::{Access, Creation, RunId, Store, Tick};
+
+    /// A horizon that a few tags fill.
+    const NEAR: usize = 16;
+
+    fn writer(store: &Path) -> Writer {
+        let run_id = Some(RunId([7; 16]));
+        let creation = Creation { tick: Tick::DEFAULT, tick_assumed: true, run_id };
+        Writer::open(store, &creation).unwrap()
+    }
+
+    /// Frames of tags that come late by up to `late` places, each in messages of its own.
+    fn frames(sizes: &[usize], late: &[i64]) -> (Vec<Tag>, Vec<Vec<u8>>) {
+        let total: usize = sizes.iter().sum();
+        let tags: Vec<Tag> = (0..)
+            .zip(late.iter().cycle())
+            .take(total)
+            .map(|(i, late)| Tag { time: (i - late) * 10, channel: (i % 3).unsigned_abs() })
+            .collect();
+        let mut rest = &tags[..];
+        let frames = sizes.iter().map(|&size| {
+            let (now, later) = rest.split_at(size);
+            rest = later;
+            let mut encoder = Encoder::new(Vec::new()).checksum(true);
+            encoder.frame(size as u64, [now]).unwrap();
+            encoder.into_inner()
+        });
+        let frames = frames.collect();
+        (tags, frames)
+    }
+
+    fn rows(store: &Path) -> Vec<(i64, u16)> {
+        let store = Store::open(store, Access::Copied).unwrap();
+        let tags = store.tags();
+        (0..tags.len()).map(|row| (tags.time[row], tags.channels.label(row))).collect()
+    }
+
+    fn in_order(tags: &[Tag]) -> Vec<(i64, u16)> {
+        let mut rows: Vec<(i64, u16)> =
+            tags.iter().map(|tag| (tag.time, u16::try_from(tag.channel).unwrap())).collect();
+        rows.sort_by_key(|&(time, _)| time);
+        rows
+    }
+
+    /// Takes what is there of the file, as a new process would.
+    fn take(file: &Path, store: &Path, settings: &Settings) -> Result<(), Error> {
+        let mut writer = writer(store);
+        let part = match writer.last_source() {
+            Some(_) => Part::Rest,
+            None => Part::Whole { rebase: None },
+        };
+        ingest_within(NEAR, file, "x", part, settings, &mut writer)?;
+        Ok(writer.commit()?)
+    }
+
+    fn column_bytes(store: &Path) -> Vec<Vec<u8>> {
+        ["time.col", "channel.col", "blocks.idx", "counts.idx"]
+            .map(|name| fs::read(store.join(name)).unwrap())
+            .into()
+    }
+
+    fn facts(store: &Path) -> SourceFacts {
+        Store::open(store, Access::Copied).unwrap().manifest().sources[0].facts.clone()
+    }
+
+    const LATE: Range<i64> = 0..8;
+
+    proptest! {
+        // Each case commits many times, and waits for the disk each time.
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn a_source_killed_in_any_frame_goes_on_as_if_nothing_had_been(
+            sizes in prop::collection::vec(0_usize..40, 1..12),
+            late in prop::collection::vec(LATE, 1..50),
+            commit_rows in 1_u64..60,
+        ) {
+            let (tags, frames) = frames(&sizes, &late);
+            let folder = tempfile::tempdir().unwrap();
+            let (file, store) = (folder.path().join("x.tags.zst"), folder.path().join("store"));
+            let whole = frames.concat();
+            let settings = Settings { commit_rows: Some(commit_rows), ..Settings::default() };
+            let mut end = 0;
+            for frame in &frames {
+                end += frame.len();
+                // A frame that cannot be read stops it, somewhere behind its last commit.
+                let mut damaged = whole.clone();
+                damaged[end - 1] ^= 1;
+                fs::write(&file, damaged).unwrap();
+                take(&file, &store, &settings).unwrap_err();
+                if store.join("manifest.json").exists() {
+                    prop_assert!(in_order(&tags).starts_with(&rows(&store)));
+                    prop_assert!(!facts(&store).finished);
+                }
+            }
+            fs::write(&file, &whole).unwrap();
+            take(&file, &store, &settings).unwrap();
+            prop_assert_eq!(rows(&store), in_order(&tags));
+
+            let at_once = folder.path().join("at-once");
+            take(&file, &at_once, &Settings::default()).unwrap();
+            prop_assert_eq!(column_bytes(&store), column_bytes(&at_once));
+            let (found, expected) = (facts(&store), facts(&at_once));
+            prop_assert_eq!(found.resume, expected.resume);
+            prop_assert_eq!(found.reordered, expected.reordered);
+            prop_assert!(found.finished && expected.finished);
+        }
+
+        #[test]
+        fn what_is_held_back_of_a_live_source_comes_in_order_later(
+            sizes in prop::collection::vec(0_usize..40, 1..12),
+            late in prop::collection::vec(LATE, 1..50),
+        ) {
+            let (tags, frames) = frames(&sizes, &late);
+            let folder = tempfile::tempdir().unwrap();
+            let (file, store) = (folder.path().join("x.tags.zst"), folder.path().join("store"));
+            // No tag is later than 7 places of 10 ticks each.
+            let live = Settings { hold_back: Some(70), ..Settings::default() };
+            for frames in (1..=frames.len()).map(|n| &frames[..n]) {
+                fs::write(&file, frames.concat()).unwrap();
+                take(&file, &store, &live).unwrap();
+                prop_assert!(in_order(&tags).starts_with(&rows(&store)));
+            }
+            take(&file, &store, &Settings::default()).unwrap();
+            prop_assert_eq!(rows(&store), in_order(&tags));
+        }
+    }
+
+    #[test]
+    fn a_tag_behind_the_commit_is_refused_wherever_reading_began() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, store) = (folder.path().join("x.tags.zst"), folder.path().join("store"));
+        let (_, first) = frames(&[40, 40], &[0]);
+        fs::write(&file, first.concat()).unwrap();
+        take(&file, &store, &Settings { hold_back: Some(50), ..Settings::default() }).unwrap();
+        // Up to 790 was read, and up to below 740 committed.
+        assert_eq!(rows(&store).last(), Some(&(730, 1)));
+        let add = |time: i64| {
+            let mut encoder = Encoder::new(Vec::new());
+            encoder.frame(1, [&[Tag { time, channel: 0 }][..]]).unwrap();
+            fs::write(&file, [first.concat(), encoder.into_inner()].concat()).unwrap();
+            take(&file, &store, &Settings::default())
+        };
+        let refused = add(729).unwrap_err();
+        assert!(matches!(refused, Error::Late { number: 81, after: 730, .. }), "{refused}");
+        add(730).unwrap();
+        assert_eq!(rows(&store)[73..75], [(730, 1), (730, 0)]);
+    }
 }

@@ -42,7 +42,7 @@ mod writeback;
 mod faults;
 
 pub use error::Error;
-pub use manifest::{ChannelRows, MANIFEST_NAME, Manifest, RunId, Source, SourceFacts};
+pub use manifest::{ChannelRows, MANIFEST_NAME, Manifest, ResumePoint, RunId, Source, SourceFacts};
 pub use snapshot::{Access, Block, Channels, Store, Tags};
 pub use units::{Duration, Tick, UnitError};
 pub use writer::{Creation, Writer};

@@ -85,14 +85,20 @@ pub struct SourceFacts {
     pub mtime_ns: i64,
     /// Inode number.
     pub inode: u64,
-    /// xxh3 (64 bits, hexadecimal) of the first 64 KiB before `resume_byte`.
+    /// xxh3 (64 bits, hexadecimal) of the first 64 KiB before `read_byte`.
     pub head_xxh3: String,
-    /// xxh3 of the last 64 KiB before `resume_byte`.
+    /// xxh3 of the last 64 KiB before `read_byte`.
     pub tail_xxh3: String,
     /// xxh3 of the whole file, when it was taken in one go.
     pub whole_xxh3: Option<String>,
-    /// Where reading would go on: the end of the last complete frame taken.
-    pub resume_byte: u64,
+    /// All bytes before it were there, in complete frames and messages, when its tags were read.
+    pub read_byte: u64,
+    /// Tags read of it. Those that come later belong behind its rows.
+    pub read_tags: u64,
+    /// Where reading goes on.
+    pub resume: ResumePoint,
+    /// Whether all tags read are rows of the store; else the newest are still to come.
+    pub finished: bool,
     /// Ticks added to all its times, when its counter had started anew.
     pub rebased: Option<i64>,
     /// Whether the end of a torn file was taken as far as it goes. Nothing follows it.
@@ -103,6 +109,21 @@ pub struct SourceFacts {
     pub checksummed: bool,
     /// What was left out at its end, when its last frame is torn.
     pub torn: Option<String>,
+}
+
+/// A byte of a source's file at which reading can begin anew: a message begins there, and a frame if
+/// the file has frames, and no tag behind it belongs before one that stands before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ResumePoint {
+    /// The byte.
+    pub byte: u64,
+    /// Tags before it. The source has at least as many rows; those beyond come again when reading
+    /// begins here, and are passed over.
+    pub rows: u64,
+    /// The latest time before it in ticks as recorded; nothing when there is no tag.
+    pub time: Option<i64>,
+    /// Tags before it that had to be put in order.
+    pub reordered: u64,
 }
 
 impl SourceFacts {
@@ -116,7 +137,10 @@ impl SourceFacts {
             head_xxh3: String::new(),
             tail_xxh3: String::new(),
             whole_xxh3: None,
-            resume_byte: 0,
+            read_byte: 0,
+            read_tags: 0,
+            resume: ResumePoint::default(),
+            finished: false,
             rebased: None,
             salvaged: false,
             reordered: 0,

@@ -230,9 +230,9 @@ impl Writer {
         joined(self.run.span, self.pending.span)
     }
 
-    /// The name of the source finished last.
-    pub fn last_source(&self) -> Option<&str> {
-        self.sources.last().map(|source| source.facts.name.as_str())
+    /// The source finished last, committed or not.
+    pub fn last_source(&self) -> Option<&Source> {
+        self.sources.last()
     }
 
     /// Gives up what was not committed. A store that was never committed leaves only its lock.
@@ -268,9 +268,9 @@ impl Writer {
     }
 
     /// Goes on with the source finished last: the rows appended from here to
-    /// [`Writer::finish_source`] are added to its own. Returns what is known of it; nothing when the
-    /// run has no source.
-    pub fn continue_source(&mut self) -> Option<SourceFacts> {
+    /// [`Writer::finish_source`] are added to its own. Returns what it was; nothing when the run has
+    /// no source.
+    pub fn continue_source(&mut self) -> Option<Source> {
         self.settle();
         let source = self.sources.pop()?;
         self.open_source = Tally {
@@ -278,7 +278,7 @@ impl Writer {
             span: source.time_first.zip(source.time_last),
             by_channel: by_label(&source.channels),
         };
-        Some(source.facts)
+        Some(source)
     }
 
     /// Lists a source under another name.
@@ -344,6 +344,11 @@ impl Writer {
             return Err(Error::Span { first: run_first, last });
         }
         Ok(())
+    }
+
+    /// Rows appended since the last commit.
+    pub fn uncommitted_rows(&self) -> u64 {
+        self.rows() - self.manifest.rows
     }
 
     /// Rows appended, committed or not.

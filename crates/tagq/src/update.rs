@@ -18,6 +18,9 @@ use crate::{Error, Options, Place, Progress, run::open_writer};
 /// of waits for the disk.
 const COMMIT_INTERVAL: Duration = Duration::from_secs(1);
 
+/// A long source is committed each so many rows, so that little is read again after a crash.
+const COMMIT_ROWS: u64 = 64 << 20;
+
 /// What is to be done to a store.
 #[derive(Default)]
 struct Work {
@@ -37,6 +40,8 @@ struct Take {
     /// Its first time in ticks; nothing when it has no tags, or when only its rest is taken.
     begins: Option<i64>,
     is_rest: bool,
+    /// Its rest, because taking it was interrupted: nobody has seen all of it yet.
+    is_interrupted: bool,
 }
 
 /// What was learnt about sources while they were read.
@@ -76,8 +81,9 @@ pub(crate) fn bring_up_to_date(
     }
     loop {
         match work(place, sources, options, progress, &learnt) {
+            // Counted from where reading began, which moves on with each commit.
             Err(Error::Files(tagq_ingest::Error::TornMessage { path, message }))
-                if !learnt.torn.contains_key(&path) =>
+                if learnt.torn.get(&path) != Some(&(message - 1)) =>
             {
                 learnt.torn.insert(path, message - 1);
             }
@@ -180,7 +186,7 @@ impl Work {
         // Sources whose file is gone may be there under another name.
         let gone: Vec<&Source> = known
             .iter()
-            .filter(|source| source.facts.resume_byte > 0 && !names.contains(&source.facts.name))
+            .filter(|source| source.facts.read_byte > 0 && !names.contains(&source.facts.name))
             .collect();
         for (path, name) in sources.iter().zip(&names) {
             let of_name = by_name.get(name.as_str()).copied();
@@ -191,7 +197,7 @@ impl Work {
             let Some(source) = source else {
                 let begins = first_time(path)?;
                 let (path, name) = (path.clone(), name.clone());
-                work.new.push(Take { path, name, begins, is_rest: false });
+                work.new.push(Take { path, name, begins, is_rest: false, is_interrupted: false });
                 continue;
             };
             if of_name.is_none() {
@@ -202,7 +208,8 @@ impl Work {
                     return Err(changed(place, path, "it grew, and another source follows it"));
                 }
                 let (path, name) = (path.clone(), name.clone());
-                work.grown = Some(Take { path, name, begins: None, is_rest: true });
+                let is_interrupted = !source.facts.finished;
+                work.grown = Some(Take { path, name, begins: None, is_rest: true, is_interrupted });
             }
         }
         // Stable, so that sources that begin together stay in natural order; those without tags
@@ -243,6 +250,7 @@ impl Take {
             messages_max: learnt.torn.get(&self.path).copied(),
             salvage: options.treatment.salvage,
             bytes_read: Some(read),
+            commit_rows: (!options.treatment.rebuild).then_some(COMMIT_ROWS),
             ..Settings::default()
         };
         let result = tagq_ingest::ingest(&self.path, &self.name, part, &settings, writer);
@@ -253,7 +261,9 @@ impl Take {
                 self.check_after(place, time, writer)?;
                 result?;
             }
-            Err(source @ tagq_ingest::Error::Late { .. }) if self.is_rest => {
+            Err(source @ tagq_ingest::Error::Late { .. })
+                if self.is_rest && !self.is_interrupted =>
+            {
                 return Err(Error::LateRest { path: self.path.clone(), source: Box::new(source) });
             }
             result => {
@@ -268,7 +278,8 @@ impl Take {
         match writer.span() {
             Some((_, ends)) if begins < ends => {
                 let folder = self.path.parent().unwrap_or(Path::new("."));
-                let before = writer.last_source().unwrap_or("the source before it");
+                let before =
+                    writer.last_source().map_or("the source before it", |last| &last.facts.name);
                 Err(Error::Overlap {
                     path: self.path.clone(),
                     folder: folder.into(),

@@ -146,7 +146,7 @@ fn what_is_known_of_a_file_is_recorded() {
         let (_, sources) = stored(&[of(&path)]).unwrap();
         let facts = &sources[0].facts;
         assert_eq!(facts.name, path.to_string_lossy());
-        assert_eq!((facts.size, facts.resume_byte), (bytes.len() as u64, bytes.len() as u64));
+        assert_eq!((facts.size, facts.resume.byte), (bytes.len() as u64, bytes.len() as u64));
         assert_eq!(facts.head_xxh3, hash(&bytes[..bytes.len().min(65_536)]));
         assert_eq!(facts.tail_xxh3, hash(&bytes[bytes.len().saturating_sub(65_536)..]));
         assert_eq!(facts.whole_xxh3, Some(hash(bytes)));
@@ -169,7 +169,7 @@ fn what_is_known_of_a_file_is_recorded() {
     // A torn frame is left out, and so is the hash of the whole.
     let end = whole.len() - frames[2].len();
     let (rows, source) = stored_from(&whole[..whole.len() - 1]).unwrap();
-    assert_eq!((rows.len(), source.facts.resume_byte), (18_000, end as u64));
+    assert_eq!((rows.len(), source.facts.resume.byte), (18_000, end as u64));
     assert_eq!(source.facts.whole_xxh3, None);
     assert_eq!(source.facts.head_xxh3, hash(&whole[..65_536]));
     assert_eq!(source.facts.tail_xxh3, hash(&whole[end - 65_536..end]));
@@ -180,7 +180,7 @@ fn what_is_known_of_a_file_is_recorded() {
     let first = Settings { messages_max: Some(1), ..Settings::default() };
     let (rows, sources) = stored(&[(&path, first)]).unwrap();
     let facts = &sources[0].facts;
-    assert_eq!((rows.len(), facts.resume_byte), (20_000, message.len() as u64));
+    assert_eq!((rows.len(), facts.resume.byte), (20_000, message.len() as u64));
     assert_eq!((facts.size, &facts.whole_xxh3), (two.len() as u64, &None));
     assert_eq!(facts.tail_xxh3, hash(&message[message.len() - 65_536..]));
 }
