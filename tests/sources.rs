@@ -313,3 +313,32 @@ fn verify_names_the_block_and_the_source() {
     assert_eq!(changed.code, 3, "{}", changed.stderr);
     assert!(changed.stderr.contains("a.tags.zst"), "{}", changed.stderr);
 }
+
+#[test]
+fn what_the_recorder_noted_is_shown_and_held_against_the_source() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = new_run(&folder);
+    fs::write(run.join("20220119T123501Z_a.tags.zst"), frames(0, 2).concat()).unwrap();
+    // 1,000 tags, half of them on each channel; 999,000 ticks of 156.25 ps are 156.09375 µs.
+    let noted = r#"{"description": "two detectors", "timestamp": "2022-01-19T12:35:01Z",
+        "duration": 31219, "singles": [{"channel_counts": [1, 500]}, {"channel_counts": [2, 501]}],
+        "channel_settings": [{"channel": 1, "delay": 26, "threshold": -0.5}]}"#;
+    fs::write(run.join("20220119T123501Z_a.json"), noted).unwrap();
+    let answer = output(command().args(["coincidences", "--window", "1us"]).arg(&run));
+    assert_eq!(answer.code, 0);
+    let note = "the recorder counted 501 tags on channel 2, the source has 500";
+    assert!(answer.stderr.contains(note), "{}", answer.stderr);
+    assert!(!answer.stderr.contains("channel 1"), "{}", answer.stderr);
+    assert!(!answer.stderr.contains("tick right"), "{}", answer.stderr);
+
+    let recorded = &info(&run)["sources"][0]["recorded"];
+    assert_eq!(recorded["duration_s"], 31_219.0 * 5e-9);
+    assert_eq!(recorded["differences"][0], note);
+    let table = output(command().args(["info", "--format", "table"]).arg(&run));
+    let table = String::from_utf8(table.stdout).unwrap();
+    let line = "channel 1: rising edge, threshold -0.5 V, delay 26 ticks (applied by the recorder)";
+    assert!(table.contains(line) && table.contains("two detectors"), "{table}");
+    // Shown, and never applied: the same counts without the file.
+    fs::remove_file(run.join("20220119T123501Z_a.json")).unwrap();
+    assert_eq!(coincidences("--window 1us", &run)["rows"], answer.json()["rows"]);
+}

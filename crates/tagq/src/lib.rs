@@ -20,6 +20,7 @@
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+mod notes;
 mod place;
 mod run;
 mod update;
@@ -28,6 +29,7 @@ mod verify;
 mod error;
 
 pub use error::Error;
+pub use notes::{ChannelSettings, Notes, Singles};
 pub use place::Place;
 pub use run::{Options, Progress, Run, Silent, Treatment, ingest, ingest_sources, open, set_tick};
 pub use verify::Verified;

@@ -11,7 +11,7 @@ use tagq_ingest::Error as FilesError;
 use tagq_query::Recording;
 use tagq_store::{Access, Creation, Error as StoreError, RunId, Store, Tick, Writer};
 
-use crate::{Error, Place, update};
+use crate::{Error, Notes, Place, update};
 
 /// How to open a run.
 #[derive(Debug, Clone)]
@@ -101,6 +101,14 @@ impl Run {
         query: impl FnOnce(&Recording<'_>) -> Result<T, tagq_query::Error>,
     ) -> Result<T, Error> {
         Ok(self.store.guarded(|store| query(&Recording::of(store)))??)
+    }
+
+    /// What the recorder noted beside each source, as far as it can be read.
+    pub fn notes(&self) -> Vec<Option<Notes>> {
+        let home = self.store.folder().parent().unwrap_or(Path::new(""));
+        let sources = &self.store.manifest().sources;
+        let beside = |name: &str| Notes::beside(&home.join(name)).ok().flatten();
+        sources.iter().map(|source| beside(&source.facts.name)).collect()
     }
 
     /// Live time in ticks: for each source last minus first time over all its tags, summed.

@@ -12,7 +12,7 @@ use std::{
 use tagq_ingest::{Change, Part, Settings, compare, first_time, is_unchanged};
 use tagq_store::{Error as StoreError, Manifest, Source, Writer};
 
-use crate::{Error, Options, Place, Progress, run::open_writer};
+use crate::{Error, Notes, Options, Place, Progress, run::open_writer};
 
 /// Commits are not made more often than this, so that thousands of small files cost no thousands
 /// of waits for the disk.
@@ -270,7 +270,20 @@ impl Take {
                 result?;
             }
         }
+        self.compare_with_notes(writer, progress);
         Ok(())
+    }
+
+    /// Says where the source is not what its recorder noted. That stops nothing.
+    fn compare_with_notes(&self, writer: &Writer, progress: &dyn Progress) {
+        let differences = match (Notes::beside(&self.path), writer.last_source()) {
+            (Ok(Some(notes)), Some(source)) => notes.differences(source, writer.manifest().tick),
+            (Err(error), _) => vec![error],
+            _ => Vec::new(),
+        };
+        for difference in differences {
+            progress.note(&format!("{}: {difference}", self.name));
+        }
     }
 
     /// Whether the source may follow what the run holds.

@@ -1,7 +1,7 @@
 //! JSON: one object, whatever was asked.
 
 use serde::Serialize;
-use tagq::Run;
+use tagq::{Notes, Run};
 
 use super::{Answer, PairRow, QueryUsed, RunUsed};
 
@@ -57,6 +57,17 @@ struct SourceInfo<'a> {
     reordered: u64,
     checksummed: bool,
     torn: Option<&'a str>,
+    /// What its recorder noted of it.
+    recorded: Option<Recorded>,
+}
+
+/// A recorder's notes of a source, and where it is not as they say.
+#[derive(Serialize)]
+struct Recorded {
+    #[serde(flatten)]
+    notes: Notes,
+    duration_s: Option<f64>,
+    differences: Vec<String>,
 }
 
 pub(super) fn answers(answers: &[Answer]) -> anyhow::Result<String> {
@@ -93,7 +104,8 @@ pub(super) fn info(runs: &[Run], used: &[RunUsed]) -> anyhow::Result<String> {
 }
 
 fn one_info<'a>(run: &'a Run, used: &'a RunUsed) -> Info<'a> {
-    let sources = run.store().manifest().sources.iter().map(|source| SourceInfo {
+    let manifest = run.store().manifest();
+    let sources = manifest.sources.iter().zip(run.notes()).map(|(source, notes)| SourceInfo {
         name: &source.facts.name,
         tags: source.rows,
         time_first: source.time_first,
@@ -102,6 +114,11 @@ fn one_info<'a>(run: &'a Run, used: &'a RunUsed) -> Info<'a> {
         reordered: source.facts.reordered,
         checksummed: source.facts.checksummed,
         torn: source.facts.torn.as_deref(),
+        recorded: notes.map(|notes| Recorded {
+            duration_s: notes.duration_s(),
+            differences: notes.differences(source, manifest.tick),
+            notes,
+        }),
     });
     Info { schema_version: SCHEMA_VERSION, run: used, sources: sources.collect() }
 }

@@ -45,6 +45,42 @@ pub(super) fn info(runs: &[Run], used: &[RunUsed]) -> String {
         let _ = writeln!(text, "elapsed  {}", tick.format(run.elapsed_ticks()));
         let _ = writeln!(text, "\n{}\n", singles(used));
         let _ = writeln!(text, "{}", sources(run));
+        text.push_str(&recorded(run));
+    }
+    text
+}
+
+/// What recorders noted of the sources: settings, which their hardware applied, and differences.
+fn recorded(run: &Run) -> String {
+    let mut text = String::new();
+    let manifest = run.store().manifest();
+    for (source, notes) in manifest.sources.iter().zip(run.notes()) {
+        let Some(notes) = notes else { continue };
+        let _ = write!(text, "\n{}: recorded", source.facts.name);
+        if let Some(timestamp) = &notes.timestamp {
+            let _ = write!(text, " {timestamp}");
+        }
+        if let Some(seconds) = notes.duration_s() {
+            let _ = write!(text, ", {seconds} s");
+        }
+        text.push('\n');
+        if !notes.description.is_empty() {
+            let _ = writeln!(text, "  {}", notes.description);
+        }
+        for of in &notes.channel_settings {
+            let edge = if of.invert == Some(true) { "falling edge" } else { "rising edge" };
+            let _ = write!(text, "  channel {}: {edge}", of.channel);
+            if let Some(volts) = of.threshold {
+                let _ = write!(text, ", threshold {volts} V");
+            }
+            if let Some(delay) = of.delay {
+                let _ = write!(text, ", delay {delay} ticks (applied by the recorder)");
+            }
+            text.push('\n');
+        }
+        for difference in notes.differences(source, manifest.tick) {
+            let _ = writeln!(text, "  differs: {difference}");
+        }
     }
     text
 }

@@ -1,0 +1,175 @@
+//! What a recorder noted beside a source: the run file `<UTC>_<name>.json` next to
+//! `<UTC>_<name>.tags.zst`.
+//!
+//! Its settings are shown and never applied: the recorder's hardware did that. What it counted is held
+//! against what was ingested.
+
+use std::{fs, io, path::Path};
+
+use serde::{Deserialize, Serialize};
+use tagq_store::{Source, Tick};
+
+/// The unit of a recorder's duration.
+const STEP_S: f64 = 5e-9;
+/// Endings of sources that have a run file beside them.
+const ENDINGS: [&str; 6] = [".tags.zst", ".tags", ".tsv.zst", ".tsv", ".csv.zst", ".csv"];
+
+/// What a recorder noted of one source. Keys that are not named here are its own business.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
+#[serde(default)]
+pub struct Notes {
+    /// What a person wrote about the run.
+    pub description: String,
+    /// When it began, as the recorder wrote it.
+    pub timestamp: Option<String>,
+    /// How long it recorded, in steps of 5 ns.
+    pub duration: Option<u64>,
+    /// What it counted on its channels.
+    pub singles: Vec<Singles>,
+    /// How its inputs were set.
+    pub channel_settings: Vec<ChannelSettings>,
+}
+
+/// One entry of a recorder's singles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Singles {
+    /// The channel was asked for.
+    Channel(u64),
+    /// So many tags came on this channel.
+    ChannelCounts(u64, u64),
+}
+
+/// How an input was set. Applied by the recorder's hardware.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
+pub struct ChannelSettings {
+    /// The channel.
+    pub channel: u64,
+    /// Whether falling edges were taken.
+    #[serde(default)]
+    pub invert: Option<bool>,
+    /// The delay in ticks of the recorder.
+    #[serde(default)]
+    pub delay: Option<i64>,
+    /// The threshold in volts.
+    #[serde(default)]
+    pub threshold: Option<f64>,
+}
+
+impl Notes {
+    /// The notes beside the source at `path`; nothing when there are none.
+    ///
+    /// # Errors
+    /// In words: that the file cannot be read, or what in it is not as recorders write it.
+    pub fn beside(path: &Path) -> Result<Option<Self>, String> {
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Ok(None) };
+        let Some(stem) = ENDINGS.iter().find_map(|end| name.strip_suffix(end)) else {
+            return Ok(None);
+        };
+        let path = path.with_file_name(format!("{stem}.json"));
+        let name = format!("{stem}.json");
+        match fs::read(&path) {
+            Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|e| {
+                format!("{name} is no run file of a recorder ({e}); nothing is held against it")
+            }),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(format!("{name} cannot be read ({e}); nothing is held against it")),
+        }
+    }
+
+    /// How long it recorded in seconds.
+    pub fn duration_s(&self) -> Option<f64> {
+        self.duration.map(|steps| steps as f64 * STEP_S)
+    }
+
+    /// Where the source as ingested is not what the recorder noted, in words. Its tags may well span
+    /// a little less than the recording did.
+    pub fn differences(&self, source: &Source, tick: Tick) -> Vec<String> {
+        let mut differences = Vec::new();
+        for single in &self.singles {
+            let &Singles::ChannelCounts(channel, noted) = single else { continue };
+            let of = source.channels.iter().find(|of| u64::from(of.channel) == channel);
+            let found = of.map_or(0, |of| of.rows);
+            if found != noted {
+                differences.push(format!(
+                    "the recorder counted {noted} tags on channel {channel}, the source has {found}"
+                ));
+            }
+        }
+        let span = source.time_first.zip(source.time_last);
+        let (Some(noted), Some((first, last))) = (self.duration_s(), span) else {
+            return differences;
+        };
+        let found = tick.seconds_of(i128::from(last) - i128::from(first));
+        // Before the first tag and behind the last one there is no more than a gap or two, but a wrong
+        // tick is wrong by far more.
+        let spacing = found / source.rows as f64;
+        if (found - noted).abs() > 0.01 * noted + 10.0 * spacing {
+            differences.push(format!(
+                "the recorder noted {noted} s, the tags span {found} s at a tick of {tick}; is \
+                 the tick right?"
+            ));
+        }
+        differences
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tagq_store::{ChannelRows, SourceFacts};
+
+    /// As a recorder writes it.
+    const WRITTEN: &str = r#"{
+        "description": "HBT, 2 detectors", "version": "0.8.0",
+        "timestamp": "2022-01-19T12:35:01Z", "limit": {"duration": "2s"},
+        "save_counts": true, "save_tags": {"tag_file": "20220119T123501Z_hbt.tags.zst"},
+        "tagmask": 16388, "duration": 400000000,
+        "singles": [{"channel_counts": [3, 900]}, {"channel": 16}, {"channel_counts": [15, 1100]}],
+        "coincidences": [{"channels_counts": [3, 15, 13, 61]}],
+        "channel_settings": [{"channel": 3, "invert": false, "delay": 26, "threshold": -0.5}]
+    }"#;
+
+    /// Tags over 2 s but for 1 ms at either end: 12,787,200,000 ticks of 156.25 ps.
+    fn source(rows: [u64; 2], ticks: i64) -> Source {
+        let channels = [3, 15].into_iter().zip(rows);
+        Source {
+            facts: SourceFacts::named("20220119T123501Z_hbt.tags.zst"),
+            rows: rows.iter().sum(),
+            time_first: Some(6_400_000),
+            time_last: Some(6_400_000 + ticks),
+            channels: channels.map(|(channel, rows)| ChannelRows { channel, rows }).collect(),
+        }
+    }
+
+    #[test]
+    fn a_run_file_is_read_and_held_against_its_source() {
+        let folder = tempfile::tempdir().unwrap();
+        let tags = folder.path().join("20220119T123501Z_hbt.tags.zst");
+        assert_eq!(Notes::beside(&tags), Ok(None));
+        fs::write(folder.path().join("20220119T123501Z_hbt.json"), WRITTEN).unwrap();
+        let notes = Notes::beside(&tags).unwrap().unwrap();
+        assert_eq!(notes.duration_s(), Some(2.0));
+        assert_eq!(notes.channel_settings[0].delay, Some(26));
+
+        let ticks = 12_787_200_000;
+        let none: [&str; 0] = [];
+        assert_eq!(notes.differences(&source([900, 1100], ticks), Tick::DEFAULT), none);
+        assert_eq!(
+            notes.differences(&source([900, 1099], ticks), Tick::DEFAULT),
+            ["the recorder counted 1100 tags on channel 15, the source has 1099"]
+        );
+        // 2 s are 1.998 s but for a tick that is wrong by 2 %.
+        let wrong = notes.differences(&source([900, 1100], ticks / 100 * 98), Tick::DEFAULT);
+        assert!(wrong[0].contains("is the tick right?"), "{wrong:?}");
+    }
+
+    #[test]
+    fn a_file_that_is_no_run_file_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a.json"), "[1, 2]").unwrap();
+        let error = Notes::beside(&folder.path().join("a.tags")).unwrap_err();
+        assert!(error.starts_with("a.json is no run file of a recorder"), "{error}");
+        assert_eq!(Notes::beside(&folder.path().join("a.other")), Ok(None));
+    }
+}
