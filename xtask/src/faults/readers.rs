@@ -112,7 +112,7 @@ pub(super) fn run(ground: &Ground) -> Checked<Tried> {
 
 /// Queries at every moment of an ingest that waits before each of its calls.
 fn read_while_slow(ground: &Ground, stage: &Stage<'_>, log: &Path) -> Checked<usize> {
-    let Step { from, to } = stage.step;
+    let Step { from, to, .. } = stage.step;
     let mut of_commits = Vec::new();
     for sources in (from..=to).filter(|&sources| sources > 0) {
         of_commits.push(ask(ground, "coincidences", &ground.pool.base(sources))?.1["rows"].take());
