@@ -63,6 +63,20 @@ pub enum Error {
         /// What the decompressor said.
         source: io::Error,
     },
+    /// A frame was compressed in a way that takes more than it gets here.
+    #[error(
+        "{path}: frame {frame} wants a window above 128 MiB or a dictionary ({source}); compress \
+         the file anew: `zstd -dc --long=31 FILE | zstd > NEW` (with `-D` if it has a dictionary)",
+        path = path.display()
+    )]
+    Unsupported {
+        /// The file.
+        path: PathBuf,
+        /// Which frame, from 1.
+        frame: usize,
+        /// What the decompressor said.
+        source: io::Error,
+    },
     /// A message is not what the schema says.
     #[error(
         "{path}: damaged: message {message}, word {word}: {reason}; is it a tag file of another \

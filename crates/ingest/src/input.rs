@@ -179,7 +179,7 @@ impl Read for FrameInput<'_> {
             }
             let mut input = InBuffer::around(&self.buffer[self.used..self.filled]);
             let mut output = OutBuffer::around(&mut *bytes);
-            let hint = self.decoder.run(&mut input, &mut output)?;
+            let hint = self.decoder.run(&mut input, &mut output).map_err(named)?;
             let (used, written) = (input.pos(), output.pos());
             self.used += used;
             self.handed += written as u64;
@@ -212,6 +212,15 @@ impl Input for FrameInput<'_> {
     fn frame(&self) -> Option<(usize, Frame)> {
         Some((self.begun, self.frame?))
     }
+}
+
+/// Tells a frame that asks for more than it gets from one that is damaged.
+fn named(error: io::Error) -> io::Error {
+    let text = error.to_string();
+    let is_beyond = ["requires too much memory", "Dictionary mismatch"]
+        .iter()
+        .any(|reason| text.contains(reason));
+    if is_beyond { io::Error::new(io::ErrorKind::Unsupported, text) } else { error }
 }
 
 fn changed() -> io::Error {

@@ -377,6 +377,11 @@ impl Stopped {
             (Fault::Malformed { word, reason }, _) => {
                 Error::Message { path, message, word, reason }
             }
+            (Fault::Input(source), Some((frame, _)))
+                if source.kind() == io::ErrorKind::Unsupported =>
+            {
+                Error::Unsupported { path, frame, source }
+            }
             (Fault::Input(source), Some((frame, Frame { start, end, .. })))
                 if source.raw_os_error().is_none() =>
             {
