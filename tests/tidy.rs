@@ -85,6 +85,7 @@ fn unsafe_code_stands_in_few_files() {
     let expected = [
         "query/src/level/avx2.rs",
         "query/src/level/avx512.rs",
+        "query/src/level/labels.rs",
         "query/src/level/mod.rs",
         "store/src/guard.rs",
         "store/src/map.rs",

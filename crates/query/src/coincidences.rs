@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::{
-    Acquisition, Error, Execution, Recording, SourceSingles,
+    Acquisition, Delay, Error, Execution, Recording, SourceSingles,
     level::{self, Matrix},
     scan::{Interval, intervals, rows_with_head},
     select::{Buffers, Selection},
@@ -44,15 +44,6 @@ pub enum Groups {
 pub enum Rule {
     /// Every way to take one tag of each channel with latest minus earliest within the window.
     All,
-}
-
-/// Ticks added to the times of a channel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Delay {
-    /// The channel.
-    pub channel: u16,
-    /// Its delay in ticks; negative moves its tags earlier.
-    pub ticks: i64,
 }
 
 /// The answer to [`Coincidences`].

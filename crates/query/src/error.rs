@@ -58,4 +58,24 @@ pub enum Error {
         /// The other.
         b: u16,
     },
+    /// A channel that the query leaves out was asked for.
+    #[error("channel {channel} is not among the channels in use; add it to --channels")]
+    NotInUse {
+        /// The channel.
+        channel: u16,
+    },
+    /// A bin is a stretch of time.
+    #[error("a bin of {width} ticks; it must be at least 1 tick wide")]
+    BinWidth {
+        /// Its width in ticks.
+        width: i64,
+    },
+    /// More bins than are kept in memory.
+    #[error("{bins} bins, and at most {max} are kept; use wider bins or a smaller range")]
+    Bins {
+        /// How many were asked for.
+        bins: u128,
+        /// How many there may be.
+        max: u64,
+    },
 }

@@ -20,6 +20,16 @@ pub struct Measured {
     pub err: f64,
 }
 
+impl Measured {
+    /// Tags per second: `count` of them in `live` ticks of `tick_s` seconds, with the error of a
+    /// Poisson count; absent without live time.
+    pub fn rate_hz(count: u64, live: i128, tick_s: f64) -> Option<Self> {
+        let live_s = live as f64 * tick_s;
+        let err = (count.max(1) as f64).sqrt();
+        (live > 0).then(|| Self { value: count as f64 / live_s, err: err / live_s })
+    }
+}
+
 /// What is reported with the count of a pair by rule `all`. Ratios that are not defined are absent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {

@@ -21,8 +21,12 @@
 //! ```
 
 mod coincidences;
+mod rates;
+
 mod estimate;
 mod recording;
+mod scope;
+mod singles;
 
 pub mod oracle;
 
@@ -35,9 +39,11 @@ mod level;
 
 mod error;
 
-pub use coincidences::{Coincidences, Counted, Delay, GroupCount, Groups, Rule};
+pub use coincidences::{Coincidences, Counted, GroupCount, Groups, Rule};
 pub use error::Error;
 pub use estimate::{Estimate, Measured, SourceSingles};
+pub use rates::{Rated, Rates, SourceRates, Trace, TraceBin};
 pub use recording::{Acquisition, Recording};
 pub use scan::Execution;
+pub use scope::{Delay, Scope, TimeRange};
 pub use simd::Simd;

@@ -40,3 +40,40 @@ fn delayed(time: i64, channel: u16, delays: &[(u16, i64)]) -> i128 {
     }
     delayed
 }
+
+// Rates and histograms.
+
+/// The tags of `channel` whose delayed time lies in `from..to`, open where absent.
+pub fn singles(
+    sources: &[Vec<(i64, u16)>],
+    channel: u16,
+    delays: &[(u16, i64)],
+    [from, to]: [Option<i64>; 2],
+) -> u64 {
+    let mut count = 0;
+    for &(time, of_channel) in sources.iter().flatten() {
+        if of_channel == channel && is_within(delayed(time, channel, delays), from, to) {
+            count += 1;
+        }
+    }
+    count
+}
+
+/// Live ticks: last minus first undelayed time of each source, cut to `from..to`, summed.
+pub fn live(sources: &[Vec<(i64, u16)>], [from, to]: [Option<i64>; 2]) -> i128 {
+    let mut live = 0;
+    for tags in sources {
+        if let (Some(&(first, _)), Some(&(last, _))) = (tags.first(), tags.last()) {
+            let first = i128::from(first).max(from.map_or(i128::MIN, i128::from));
+            let last = i128::from(last).min(to.map_or(i128::MAX, i128::from));
+            if last > first {
+                live += last - first;
+            }
+        }
+    }
+    live
+}
+
+fn is_within(time: i128, from: Option<i64>, to: Option<i64>) -> bool {
+    from.is_none_or(|from| time >= i128::from(from)) && to.is_none_or(|to| time < i128::from(to))
+}

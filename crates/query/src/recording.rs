@@ -1,6 +1,8 @@
 //! What is counted over: the tags of each source, with what is known of them beforehand.
 
-use tagq_store::{ChannelRows, Channels, Store, Tags};
+use std::sync::{Arc, OnceLock};
+
+use tagq_store::{Block, ChannelRows, Channels, Store, Tags};
 
 /// The tags of a run, source by source. No coincidence spans two sources.
 #[derive(Debug, Clone)]
@@ -16,17 +18,32 @@ pub struct Acquisition<'a> {
     pub tags: Tags<'a>,
     /// Its tags by channel, ascending by label.
     pub singles: Vec<ChannelRows>,
+    /// First and last time.
+    span: Option<(i64, i64)>,
+    /// The index of the run, and which row of the run is the first of this source.
+    index: Option<(Arc<Index<'a>>, u64)>,
+}
+
+/// What is known of blocks of rows without reading them.
+#[derive(Debug)]
+struct Index<'a> {
+    store: Option<&'a Store>,
+    /// Read when first asked for: most queries need none.
+    blocks: OnceLock<Vec<Block>>,
 }
 
 impl<'a> Recording<'a> {
     /// All sources of a store. Reads no column.
     pub fn of(store: &'a Store) -> Self {
         let tags = store.tags();
+        let index = Arc::new(Index { store: Some(store), blocks: OnceLock::new() });
         let sources = store
             .sources()
             .map(|(source, rows)| Acquisition {
+                index: Some((Arc::clone(&index), rows.start as u64)),
                 tags: tags.rows(rows),
                 singles: source.channels.clone(),
+                span: source.time_first.zip(source.time_last),
             })
             .collect();
         Self { sources }
@@ -59,7 +76,8 @@ impl<'a> Recording<'a> {
                 .zip(rows)
                 .filter_map(|(channel, rows)| (rows > 0).then_some(ChannelRows { channel, rows })),
         );
-        Self { sources: vec![Acquisition { tags, singles }] }
+        let span = tags.time.first().copied().zip(tags.time.last().copied());
+        Self { sources: vec![Acquisition { tags, singles, span, index: None }] }
     }
 
     /// The channels that have tags, ascending.
@@ -80,7 +98,23 @@ impl<'a> Recording<'a> {
 impl Acquisition<'_> {
     /// First and last time in ticks; nothing without tags.
     pub fn span(&self) -> Option<(i64, i64)> {
-        self.tags.time.first().copied().zip(self.tags.time.last().copied())
+        self.span
+    }
+
+    /// What is known of `blocks` without reading their rows, which need not begin or end where this
+    /// source does. `row` is the first of this source, counted as the blocks count.
+    #[must_use]
+    pub fn with_blocks(self, blocks: Vec<Block>, row: u64) -> Self {
+        let index = Index { store: None, blocks: blocks.into() };
+        Self { index: Some((Arc::new(index), row)), ..self }
+    }
+
+    /// The blocks of the run in order of rows, and the row that is the first of this source. An index
+    /// that is damaged is not used: counts then come from the rows alone.
+    pub(crate) fn blocks(&self) -> (&[Block], u64) {
+        let Some((index, row)) = &self.index else { return (&[], 0) };
+        let read = || index.store.and_then(|store| store.blocks().ok()).unwrap_or_default();
+        (index.blocks.get_or_init(read), *row)
     }
 
     /// The tags of one channel.

@@ -11,6 +11,8 @@ mod kernels;
 
 mod scalar;
 
+pub(crate) mod labels;
+
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]

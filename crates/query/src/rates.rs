@@ -1,0 +1,264 @@
+//! The query "rates": tags per channel, over a selection and in bins of time.
+
+use std::ops::RangeInclusive;
+
+use rayon::prelude::*;
+
+use crate::{
+    Acquisition, Error, Execution, Recording, Scope, TimeRange, scope::check_delays,
+    singles::add_singles,
+};
+
+/// How many counts of a trace are kept at most: 512 MiB.
+const COUNTS_MAX: u64 = 1 << 26;
+
+/// Counts the tags of each channel (docs/queries.md, section "Rates").
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rates {
+    /// Which channels, delays and times.
+    pub scope: Scope,
+    /// Ticks of a bin of the trace; no trace without it.
+    pub bin: Option<i64>,
+}
+
+/// The answer to [`Rates`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rated {
+    /// The channels in use: as asked for, else ascending.
+    pub channels: Vec<u16>,
+    /// What each source gave to the selection.
+    pub sources: Vec<SourceRates>,
+    /// The same in bins of time.
+    pub trace: Option<Trace>,
+}
+
+/// The tags of one source in a selection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceRates {
+    /// Live ticks: last minus first time over all its tags, cut to the range.
+    pub live: i64,
+    /// Tags of each channel in use.
+    pub counts: Vec<u64>,
+}
+
+/// Tags in bins of time that follow each other without a gap.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trace {
+    /// Where bin 0 begins: the undelayed time of the run's first tag.
+    pub origin: i64,
+    /// Ticks of a bin.
+    pub width: i64,
+    /// The bins, from that of the range's begin, or of the first tag, to that of the last.
+    pub bins: Vec<TraceBin>,
+    /// The counts of bin after bin, in each those of the channels in use.
+    pub counts: Vec<u64>,
+}
+
+/// One bin of a trace. It begins `number` times the width behind the origin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TraceBin {
+    /// Its number; negative before the origin, where delays can put tags.
+    pub number: i64,
+    /// Live ticks of all sources in it, cut to the range.
+    pub live: i64,
+    /// Whether the range cuts it, or tags that were not recorded yet may still fall into it.
+    pub is_partial: bool,
+}
+
+impl Rated {
+    /// Tags of each channel in use, over all sources.
+    pub fn counts(&self) -> Vec<u64> {
+        let of = |i: usize| self.sources.iter().map(|source| source.counts[i]).sum();
+        (0..self.channels.len()).map(of).collect()
+    }
+
+    /// Live ticks of all sources.
+    pub fn live(&self) -> i128 {
+        self.sources.iter().map(|source| i128::from(source.live)).sum()
+    }
+}
+
+impl Rates {
+    /// Counts over all sources of `recording`.
+    ///
+    /// Reads no row without a range and bins; else, where the recording comes from a store, those of
+    /// the blocks that their edges cut, and all without one.
+    ///
+    /// # Errors
+    /// For delays that leave 64 bits, and bins that mean nothing or are too many.
+    pub fn run(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Rated, Error> {
+        check_delays(&self.scope, recording)?;
+        let channels = self.scope.channels.clone().unwrap_or_else(|| recording.channels());
+        let counting = Counting::new(&self.scope, &channels, execution);
+        let range = self.scope.range;
+        let sources = recording.sources.iter().map(|source| SourceRates {
+            live: range.live_of(source),
+            counts: counting.counts(source, range),
+        });
+        let sources = sources.collect();
+        let trace = self.bin.map(|width| self.trace(recording, &counting, width)).transpose()?;
+        Ok(Rated { channels, sources, trace })
+    }
+
+    fn trace(
+        &self,
+        recording: &Recording<'_>,
+        counting: &Counting<'_>,
+        width: i64,
+    ) -> Result<Trace, Error> {
+        if width < 1 {
+            return Err(Error::BinWidth { width });
+        }
+        let Some(grid) = Grid::new(recording, self.scope.range, counting, width)? else {
+            return Ok(Trace { origin: 0, width, bins: vec![], counts: vec![] });
+        };
+        let asked = u128::from(grid.numbers.end().abs_diff(*grid.numbers.start())) + 1;
+        let max = COUNTS_MAX / (counting.channels as u64).max(1);
+        if !grid.numbers.is_empty() && asked > u128::from(max) {
+            return Err(Error::Bins { bins: asked, max });
+        }
+        let numbers: Vec<i64> = grid.numbers.clone().collect();
+        let of_bin = |&number: &i64| grid.bin(number, recording, counting);
+        let rows: Vec<_> = numbers.par_iter().with_min_len(16).map(of_bin).collect();
+        let rows = grid.needed(&rows);
+        let bins = rows.iter().map(|(bin, _)| *bin).collect();
+        let counts = rows.iter().flat_map(|(_, counts)| counts).copied().collect();
+        Ok(Trace { origin: grid.origin, width, bins, counts })
+    }
+}
+
+/// The bins of a trace, and what cuts them.
+struct Grid {
+    origin: i64,
+    width: i64,
+    range: TimeRange,
+    /// Before this nothing can come any more.
+    frontier: i64,
+    /// The bins that tags of the selection can be in.
+    numbers: RangeInclusive<i64>,
+    /// The bin of the last time recorded.
+    last: i64,
+}
+
+impl Grid {
+    /// Nothing for a run without tags.
+    fn new(
+        recording: &Recording<'_>,
+        range: TimeRange,
+        counting: &Counting<'_>,
+        width: i64,
+    ) -> Result<Option<Self>, Error> {
+        let spans = || recording.sources.iter().filter_map(Acquisition::span);
+        let firsts = spans().map(|(first, _)| first).min();
+        let Some((origin, last)) = firsts.zip(spans().map(|(_, last)| last).max()) else {
+            return Ok(None);
+        };
+        let delays = || counting.delays.iter().map(|(delay, _)| *delay);
+        let smallest = delays().min().unwrap_or(0);
+        let largest = delays().max().unwrap_or(0).max(0);
+        // Each end of each source was checked with its delays, but not the run as a whole.
+        let (begin, end) = (origin + smallest.min(0), last + largest);
+        if end.checked_sub(begin).is_none() {
+            return Err(Error::DelayRange { delay: largest, first: origin, last });
+        }
+        let begin = range.from.map_or(begin, |from| from.max(begin));
+        let end = range.to.map_or(end, |to| end.min(to.saturating_sub(1)));
+        let number = |time: i64| (time - origin).div_euclid(width);
+        #[expect(clippy::reversed_empty_ranges, reason = "no bins")]
+        let numbers = if begin <= end { number(begin)..=number(end) } else { 1..=0 };
+        let (frontier, last) = (last + smallest, number(last));
+        Ok(Some(Self { origin, width, range, frontier, numbers, last }))
+    }
+
+    fn bin(
+        &self,
+        number: i64,
+        recording: &Recording<'_>,
+        counting: &Counting<'_>,
+    ) -> (TraceBin, Vec<u64>) {
+        let part = self.part(number);
+        let mut counts = vec![0; counting.channels];
+        let mut live = 0;
+        for source in &recording.sources {
+            live += part.live_of(source);
+            counting.add(source, part, &mut counts);
+        }
+        (TraceBin { number, live, is_partial: self.is_partial(number) }, counts)
+    }
+
+    /// Delays can put tags before the first and behind the last one recorded: of the bins there only
+    /// those up to the outermost tag are kept, where the range does not ask for them.
+    fn needed<'r>(&self, rows: &'r [(TraceBin, Vec<u64>)]) -> &'r [(TraceBin, Vec<u64>)] {
+        let is_empty = |row: &(TraceBin, Vec<u64>)| row.1.iter().all(|&count| count == 0);
+        let is_kept = |row: &(TraceBin, Vec<u64>)| {
+            (self.range.from.is_some() && row.0.number < 0)
+                || (self.range.to.is_some() && row.0.number > self.last)
+                || (0..=self.last).contains(&row.0.number)
+                || !is_empty(row)
+        };
+        match rows.iter().position(is_kept).zip(rows.iter().rposition(is_kept)) {
+            Some((first, last)) => &rows[first..=last],
+            None => &[],
+        }
+    }
+
+    fn start(&self, number: i64) -> Option<i64> {
+        number.checked_mul(self.width)?.checked_add(self.origin)
+    }
+
+    /// The part of a bin that lies in the range. A begin or end beyond 64 bits is an open one.
+    fn part(&self, number: i64) -> TimeRange {
+        let bin = TimeRange { from: self.start(number), to: self.start(number + 1) };
+        bin.and(&self.range)
+    }
+
+    fn is_partial(&self, number: i64) -> bool {
+        let (start, end) = (self.start(number), self.start(number + 1));
+        let cuts = |limit: Option<i64>| {
+            limit.is_some_and(|limit| {
+                start.is_none_or(|start| start < limit) && end.is_none_or(|end| limit < end)
+            })
+        };
+        let is_final = end.is_some_and(|end| end <= self.frontier);
+        !is_final || cuts(self.range.from) || cuts(self.range.to)
+    }
+}
+
+/// How the channels in use are counted: those of one delay together.
+struct Counting<'a> {
+    execution: &'a Execution,
+    channels: usize,
+    /// A delay, its channels, and where the count of each belongs.
+    delays: Vec<(i64, Vec<(u16, usize)>)>,
+}
+
+impl<'a> Counting<'a> {
+    fn new(scope: &Scope, channels: &[u16], execution: &'a Execution) -> Self {
+        let mut delays: Vec<(i64, Vec<(u16, usize)>)> = Vec::new();
+        for (place, &channel) in channels.iter().enumerate() {
+            let delay = scope.delay_of(channel);
+            match delays.iter_mut().find(|(known, _)| *known == delay) {
+                Some((_, channels)) => channels.push((channel, place)),
+                None => delays.push((delay, vec![(channel, place)])),
+            }
+        }
+        Self { execution, channels: channels.len(), delays }
+    }
+
+    fn counts(&self, source: &Acquisition<'_>, range: TimeRange) -> Vec<u64> {
+        let mut counts = vec![0; self.channels];
+        self.add(source, range, &mut counts);
+        counts
+    }
+
+    fn add(&self, source: &Acquisition<'_>, range: TimeRange, counts: &mut [u64]) {
+        for (delay, channels) in &self.delays {
+            let labels: Vec<u16> = channels.iter().map(|&(channel, _)| channel).collect();
+            let mut more = vec![0; labels.len()];
+            add_singles(source, &labels, *delay, range, self.execution.simd, &mut more);
+            for (&(_, place), more) in channels.iter().zip(more) {
+                counts[place] += more;
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! What every query says about the tags it is asked of: which channels, moved by how much, when.
+
+use crate::{Acquisition, Error, Recording};
+
+/// Which tags a query is about (docs/queries.md, section "Selection").
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Scope {
+    /// The channels in use, each once, in any order; all that have tags without it.
+    pub channels: Option<Vec<u16>>,
+    /// Ticks added to the times of some channels, each named once.
+    pub delays: Vec<Delay>,
+    /// Delayed times, half-open. A single is in it by its own time, a tuple or pair by its latest.
+    pub range: TimeRange,
+}
+
+/// Ticks added to the times of a channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Delay {
+    /// The channel.
+    pub channel: u16,
+    /// Its delay in ticks; negative moves its tags earlier.
+    pub ticks: i64,
+}
+
+/// Times from `from` up to, not including, `to`, in ticks as recorded; open where absent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TimeRange {
+    /// The first time in the range.
+    pub from: Option<i64>,
+    /// The first time behind it.
+    pub to: Option<i64>,
+}
+
+impl Scope {
+    /// The delay of a channel in ticks.
+    pub fn delay_of(&self, channel: u16) -> i64 {
+        self.delays.iter().find(|delay| delay.channel == channel).map_or(0, |delay| delay.ticks)
+    }
+}
+
+impl TimeRange {
+    /// Whether a time lies in the range.
+    pub fn contains(&self, time: i64) -> bool {
+        self.from.is_none_or(|from| time >= from) && self.to.is_none_or(|to| time < to)
+    }
+
+    /// Whether it leaves nothing out.
+    pub fn is_open(&self) -> bool {
+        self.from.is_none() && self.to.is_none()
+    }
+
+    /// The times that lie in both ranges.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        let tighter = |a: Option<i64>, b: Option<i64>, of: fn(i64, i64) -> i64| match (a, b) {
+            (Some(a), Some(b)) => Some(of(a, b)),
+            (a, b) => a.or(b),
+        };
+        Self {
+            from: tighter(self.from, other.from, i64::max),
+            to: tighter(self.to, other.to, i64::min),
+        }
+    }
+
+    /// The live ticks of a source (last minus first undelayed time of any channel) cut to the range.
+    pub fn live_of(&self, source: &Acquisition<'_>) -> i64 {
+        let Some((first, last)) = source.span() else { return 0 };
+        let first = self.from.map_or(first, |from| from.max(first));
+        let last = self.to.map_or(last, |to| to.min(last));
+        last.saturating_sub(first).max(0)
+    }
+}
+
+/// That each channel has one delay, and that every difference of delayed times fits in 64 bits.
+pub(crate) fn check_delays(scope: &Scope, recording: &Recording<'_>) -> Result<(), Error> {
+    for (i, delay) in scope.delays.iter().enumerate() {
+        let other = scope.delays[..i].iter().find(|other| other.channel == delay.channel);
+        if let Some(other) = other.filter(|other| other.ticks != delay.ticks) {
+            let (first, second) = (other.ticks, delay.ticks);
+            return Err(Error::TwoDelays { channel: delay.channel, first, second });
+        }
+    }
+    let smallest = scope.delays.iter().map(|delay| delay.ticks).min().unwrap_or(0).min(0);
+    let largest = scope.delays.iter().map(|delay| delay.ticks).max().unwrap_or(0).max(0);
+    for (first, last) in recording.sources.iter().filter_map(Acquisition::span) {
+        let ends = first.checked_add(smallest).zip(last.checked_add(largest));
+        if ends.and_then(|(first, last)| last.checked_sub(first)).is_none() {
+            let is_back = smallest.unsigned_abs() > largest.unsigned_abs();
+            let delay = if is_back { smallest } else { largest };
+            return Err(Error::DelayRange { delay, first, last });
+        }
+    }
+    Ok(())
+}

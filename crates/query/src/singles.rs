@@ -1,0 +1,129 @@
+//! How many tags of each channel lie between two times: the N of every query.
+//!
+//! Whole blocks are taken from the index; only rows of a block that an edge cuts are read.
+
+use std::ops::Range;
+
+use tagq_store::Channels;
+
+use crate::{Acquisition, Simd, TimeRange, level::labels};
+
+impl Acquisition<'_> {
+    /// The tags of `channel` whose time plus `delay` lies in `range`.
+    ///
+    /// Reads no row when the range leaves nothing out, else those of the blocks that it cuts.
+    pub fn singles_within(&self, channel: u16, delay: i64, range: TimeRange, simd: Simd) -> u64 {
+        let mut count = [0];
+        add_singles(self, &[channel], delay, range, simd, &mut count);
+        count[0]
+    }
+}
+
+/// Adds to `counts` the tags of each of `channels` whose time plus `delay` lies in `range`.
+pub(crate) fn add_singles(
+    source: &Acquisition<'_>,
+    channels: &[u16],
+    delay: i64,
+    range: TimeRange,
+    simd: Simd,
+    counts: &mut [u64],
+) {
+    let limit = |limit: Option<i64>, open| limit.map_or(open, |limit| row_at(source, limit, delay));
+    let rows = limit(range.from, 0)..limit(range.to, source.tags.len());
+    add_rows(source, channels, rows, simd, counts);
+}
+
+/// The first row whose time plus `delay` is at least `limit`.
+pub(crate) fn row_at(source: &Acquisition<'_>, limit: i64, delay: i64) -> usize {
+    let time = source.tags.time;
+    let limit = i128::from(limit) - i128::from(delay);
+    match source.span() {
+        Some((first, last)) if limit > i128::from(first) && limit <= i128::from(last) => {}
+        // No row is looked at where the span knows.
+        Some((first, _)) if limit <= i128::from(first) => return 0,
+        _ => return time.len(),
+    }
+    let (blocks, row) = source.blocks();
+    let len = time.len();
+    // The index says in which block the limit lies.
+    let before = blocks.partition_point(|block| i128::from(block.time_max) < limit);
+    let around = match blocks.get(before) {
+        Some(block) => within(&block.rows, row, len),
+        None => 0..len,
+    };
+    around.start + time[around].partition_point(|&time| i128::from(time) < limit)
+}
+
+/// Adds to `counts` the tags of each of `channels` among `rows` of the source.
+pub(crate) fn add_rows(
+    source: &Acquisition<'_>,
+    channels: &[u16],
+    rows: Range<usize>,
+    simd: Simd,
+    counts: &mut [u64],
+) {
+    if rows.is_empty() {
+        return;
+    }
+    if rows == (0..source.tags.len()) {
+        for (count, &channel) in counts.iter_mut().zip(channels) {
+            *count += source.singles_of(channel);
+        }
+        return;
+    }
+    let (blocks, first) = source.blocks();
+    let mut row = rows.start;
+    let mut at = blocks.partition_point(|block| block.rows.end <= first + rows.start as u64);
+    while let Some(block) = blocks.get(at).filter(|_| row < rows.end) {
+        let inside = within(&block.rows, first, source.tags.len());
+        let is_whole = (inside.end - inside.start) as u64 == block.rows.end - block.rows.start;
+        let asked = row..inside.end.min(rows.end);
+        // Of a block that is cut, the smaller part is read.
+        if is_whole && 2 * asked.len() > inside.len() {
+            for (count, &channel) in counts.iter_mut().zip(channels) {
+                let known = block.channels.iter().find(|known| known.channel == channel);
+                *count += known.map_or(0, |known| known.rows);
+            }
+            for left_out in [inside.start..asked.start, asked.end..inside.end] {
+                read(source, channels, left_out, simd, |i, count| counts[i] -= count);
+            }
+        } else {
+            read(source, channels, asked.clone(), simd, |i, count| counts[i] += count);
+        }
+        row = asked.end;
+        at += 1;
+    }
+    read(source, channels, row.min(rows.end)..rows.end, simd, |i, count| counts[i] += count);
+}
+
+/// The rows of a block that lie in a source of `len` rows whose first is `first`, counted from there.
+fn within(block: &Range<u64>, first: u64, len: usize) -> Range<usize> {
+    let at = |row: u64| usize::try_from(row.saturating_sub(first)).map_or(len, |row| row.min(len));
+    at(block.start)..at(block.end)
+}
+
+/// Counts in the rows themselves, piece by piece, so that all channels find a piece in cache.
+fn read(
+    source: &Acquisition<'_>,
+    channels: &[u16],
+    rows: Range<usize>,
+    simd: Simd,
+    mut take: impl FnMut(usize, u64),
+) {
+    const PIECE: usize = 1 << 14;
+    for start in rows.clone().step_by(PIECE) {
+        let piece = start..rows.end.min(start + PIECE);
+        for (i, &channel) in channels.iter().enumerate() {
+            take(
+                i,
+                match source.tags.channels {
+                    Channels::U8(label) => match u8::try_from(channel) {
+                        Ok(channel) => labels::count(simd, &label[piece.clone()], channel),
+                        Err(_) => 0,
+                    },
+                    Channels::U16(label) => labels::count(simd, &label[piece.clone()], channel),
+                },
+            );
+        }
+    }
+}
