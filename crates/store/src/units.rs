@@ -184,8 +184,9 @@ impl Tick {
     /// significant digits, no trailing zeros (`1.875 ns`).
     pub fn format(self, ticks: i128) -> String {
         match self.0.checked_mul(&Ratio::from_integer(ticks)) {
-            Some(time) => format_time(time, " ").0,
-            None => format!("{ticks} ticks"),
+            // The smallest number has no magnitude in 128 bits.
+            Some(time) if *time.numer() > i128::MIN => format_time(time, " ").0,
+            _ => format!("{ticks} ticks"),
         }
     }
 
@@ -193,8 +194,11 @@ impl Tick {
     pub fn format_paste(self, ticks: i64) -> String {
         match self.0.checked_mul(&Ratio::from_integer(ticks.into())) {
             Some(time) => match format_time(time, "") {
-                (text, true) => text,
-                (_, false) => format!("{ticks}t"),
+                // A run of thousands of millions of years has more digits than are read.
+                (text, true) if text.bytes().filter(u8::is_ascii_digit).count() <= DIGITS_MAX => {
+                    text
+                }
+                _ => format!("{ticks}t"),
             },
             None => format!("{ticks}t"),
         }
@@ -572,7 +576,12 @@ mod tests {
         assert_eq!(tick.format(0), "0 s");
         assert_eq!(tick.format_paste(6400), "1us");
         assert_eq!("1/3ps".parse::<Tick>().unwrap().format_paste(1), "1t");
+        // 64563604257983430649 s would be the answer, which is of 20 digits.
+        assert_eq!("7s".parse::<Tick>().unwrap().format_paste(i64::MAX), "9223372036854775807t");
         assert_eq!("1s".parse::<Tick>().unwrap().format(1_234_567_890_123), "1234567890123 s");
+        // -2^127 as.
+        let smallest = "-170141183460469231731687303715884105728 ticks";
+        assert_eq!("1as".parse::<Tick>().unwrap().format(i128::MIN), smallest);
     }
 
     #[test]
