@@ -320,13 +320,11 @@ impl Manifest {
         if in_sources != rows {
             return fault("the sum over sources", rows.to_string(), in_sources.to_string());
         }
-        let last_rows = self.last_block.as_ref().map_or(0, |b| u64::from(b.rows));
-        if self.rows % format::BLOCK_ROWS as u64 != last_rows {
-            return fault(
-                "the rows of the last block",
-                (self.rows % format::BLOCK_ROWS as u64).to_string(),
-                last_rows.to_string(),
-            );
+        let last_rows = self.rows % format::BLOCK_ROWS as u64;
+        let found = self.last_block.as_ref().map(|block| u64::from(block.rows));
+        if found != (last_rows > 0).then_some(last_rows) {
+            let found = found.map_or("no such block".into(), |rows| rows.to_string());
+            return fault("the rows of the last block", last_rows.to_string(), found);
         }
         match (self.time_first, self.time_last) {
             (None, None) if self.rows == 0 => {}
@@ -512,7 +510,7 @@ mod tests {
     #[test]
     fn numbers_that_contradict_each_other_are_refused() {
         type Change = fn(&mut Manifest);
-        let changes: [Change; 8] = [
+        let changes: [Change; 9] = [
             |m| m.rows = 4,
             |m| m.channels[0].rows = 1,
             |m| m.sources[0].rows = 2,
@@ -521,6 +519,20 @@ mod tests {
             |m| m.time_first = None,
             |m| m.files.channel.name = "../channel.col".into(),
             |m| m.last_block = None,
+            // Rows that fill whole blocks leave no last one: not even an empty one.
+            |m| {
+                *m = Manifest::new(m.run_id, m.tick, true);
+                let (crc_time, crc_channel) = (1, 1);
+                let (time_min, time_max) = (0, 0);
+                m.last_block = Some(LastBlock {
+                    rows: 0,
+                    time_min,
+                    time_max,
+                    crc_time,
+                    crc_channel,
+                    counts: vec![],
+                });
+            },
         ];
         for (i, change) in changes.into_iter().enumerate() {
             let mut manifest = example();
