@@ -212,14 +212,13 @@ impl Store {
     }
 
     /// The index: one block for each 65,536 rows, the last may be shorter. The whole chain is
-    /// checked.
+    /// checked, and that the times of the blocks follow each other.
     ///
     /// # Errors
     /// [`Error::Damaged`] naming the first block whose entry or counts are not what was committed.
     pub fn blocks(&self) -> Result<Vec<Block>, Error> {
-        let files = &self.manifest.files;
         let damaged = |block: usize, what: &str| Error::Damaged {
-            path: self.folder.join(&files.blocks.name),
+            path: self.folder.join(&self.manifest.files.blocks.name),
             what: format!("{what} of block {block}"),
             expected: "as committed".into(),
             found: "something else".into(),
@@ -264,10 +263,23 @@ impl Store {
                 channels: last.counts.clone(),
             });
         }
+        let mut before = self.manifest.time_first;
+        for (i, block) in blocks.iter().enumerate() {
+            let begins = Some(block.time_min);
+            let follows = if i == 0 { begins == before } else { begins >= before };
+            if !follows || block.time_max < block.time_min {
+                return Err(damaged(i, "the times"));
+            }
+            before = Some(block.time_max);
+        }
+        if before != self.manifest.time_last {
+            return Err(damaged(blocks.len().saturating_sub(1), "the last time"));
+        }
         Ok(blocks)
     }
 
-    /// Holds the rows of `block` against its checksums.
+    /// Holds the rows of `block` against its checksums, and whether they are in order of time from
+    /// its first time to its last.
     ///
     /// # Errors
     /// [`Error::Damaged`] naming the column and the block.
@@ -275,30 +287,39 @@ impl Store {
         let files = &self.manifest.files;
         #[expect(clippy::cast_possible_truncation, reason = "rows of an opened column")]
         let rows = block.rows.start as usize..block.rows.end as usize;
-        let tags = self.tags();
-        let channel_bytes = match tags.channels {
-            Channels::U8(labels) => &labels[rows.clone()],
-            Channels::U16(labels) => bytemuck::cast_slice(&labels[rows.clone()]),
+        let damaged = |name: &str, what: &str, expected: String, found: String| Error::Damaged {
+            path: self.folder.join(name),
+            what: format!(
+                "{what} of block {} (rows {} to {})",
+                block.rows.start / BLOCK_ROWS as u64,
+                block.rows.start,
+                block.rows.end - 1
+            ),
+            expected,
+            found,
+        };
+        let Tags { time, channels } = self.tags().rows(rows);
+        let channel_bytes = match channels {
+            Channels::U8(labels) => labels,
+            Channels::U16(labels) => bytemuck::cast_slice(labels),
         };
         let columns = [
-            (&files.time.name, bytemuck::cast_slice(&tags.time[rows]), block.crc_time),
+            (&files.time.name, bytemuck::cast_slice(time), block.crc_time),
             (&files.channel.name, channel_bytes, block.crc_channel),
         ];
         for (name, bytes, expected) in columns {
             let found = crc32c::crc32c(bytes);
             if found != expected {
-                return Err(Error::Damaged {
-                    path: self.folder.join(name),
-                    what: format!(
-                        "the checksum of block {} (rows {} to {})",
-                        block.rows.start / BLOCK_ROWS as u64,
-                        block.rows.start,
-                        block.rows.end - 1
-                    ),
-                    expected: format!("{expected:08x}"),
-                    found: format!("{found:08x}"),
-                });
+                let (expected, found) = (format!("{expected:08x}"), format!("{found:08x}"));
+                return Err(damaged(name, "the checksum", expected, found));
             }
+        }
+        // The checksums of rows that a writer took in wrong order are right.
+        let ends = (Some(&block.time_min), Some(&block.time_max));
+        if (time.first(), time.last()) != ends || !time.is_sorted() {
+            let expected = format!("in order from {} to {} ticks", block.time_min, block.time_max);
+            let found = "something else".into();
+            return Err(damaged(&files.time.name, "the times", expected, found));
         }
         Ok(())
     }
@@ -447,4 +468,81 @@ fn decode_counts(bytes: &[u8]) -> Vec<ChannelRows> {
             ChannelRows { channel, rows: rows.into() }
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Creation, RunId, SourceFacts, Writer, manifest::LastBlock};
+
+    /// A store of one full block and three rows, its times 0, 10, 20 and so on.
+    fn store() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        let creation =
+            Creation { tick: Tick::DEFAULT, tick_assumed: true, run_id: Some(RunId([5; 16])) };
+        let mut writer = Writer::open(folder.path(), &creation).unwrap();
+        let times: Vec<i64> = (0..).step_by(10).take(BLOCK_ROWS + 3).collect();
+        writer.begin_source();
+        writer.append(&times, &vec![1; times.len()]).unwrap();
+        writer.finish_source(SourceFacts::named("a"));
+        writer.commit().unwrap();
+        folder
+    }
+
+    /// Changes the entry of the last block, then looks at all of them.
+    fn checked(folder: &Path, change: impl FnOnce(&mut LastBlock)) -> Result<(), Error> {
+        let mut manifest = last_commit(folder).unwrap();
+        change(manifest.last_block.as_mut().unwrap());
+        std::fs::write(folder.join(MANIFEST_NAME), manifest.encode().unwrap()).unwrap();
+        let store = Store::open(folder, Access::Mapped)?;
+        store.blocks()?.iter().try_for_each(|block| store.check_block(block))
+    }
+
+    #[test]
+    fn rows_out_of_order_are_found_though_their_checksums_are_right() {
+        // 65,536 · 10: the first time behind the full block.
+        const LAST: i64 = 655_360;
+        let folder = store();
+        checked(folder.path(), |_| {}).unwrap();
+        let file = File::options().write(true).open(folder.path().join("time.col")).unwrap();
+        for (times, is_right) in [
+            ([LAST, LAST + 20, LAST + 20], true),
+            ([LAST, LAST, LAST + 20], true),
+            ([LAST, LAST + 21, LAST + 20], false),
+            ([LAST, LAST - 1, LAST + 20], false),
+            ([LAST + 1, LAST + 1, LAST + 20], false),
+            ([LAST, LAST + 10, LAST + 21], false),
+        ] {
+            let bytes: &[u8] = bytemuck::cast_slice(&times);
+            file.write_all_at(bytes, (HEADER_BYTES + BLOCK_ROWS * 8) as u64).unwrap();
+            let found = checked(folder.path(), |last| last.crc_time = crc32c::crc32c(bytes));
+            assert_eq!(found.is_ok(), is_right, "{times:?}: {found:?}");
+            let named = "the times of block 1 (rows 65536 to 65538)";
+            assert!(found.is_ok() || found.unwrap_err().to_string().contains(named));
+        }
+    }
+
+    #[test]
+    fn blocks_that_do_not_follow_each_other_are_found() {
+        // The block before ends at 655,350, the run at 655,380.
+        for (time_min, time_max, named) in [
+            (655_349, 655_380, "the times of block 1"),
+            (655_360, 655_359, "the times of block 1"),
+            (655_360, 655_381, "the last time of block 1"),
+        ] {
+            let folder = store();
+            let found = checked(folder.path(), |last| {
+                (last.time_min, last.time_max) = (time_min, time_max);
+            });
+            let found = found.unwrap_err().to_string();
+            assert!(found.contains(named), "{found}");
+        }
+        let folder = store();
+        let mut manifest = last_commit(folder.path()).unwrap();
+        manifest.time_first = Some(-1);
+        manifest.sources[0].time_first = Some(-1);
+        std::fs::write(folder.path().join(MANIFEST_NAME), manifest.encode().unwrap()).unwrap();
+        let found = checked(folder.path(), |_| {}).unwrap_err().to_string();
+        assert!(found.contains("the times of block 0"), "{found}");
+    }
 }
