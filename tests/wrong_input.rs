@@ -70,11 +70,11 @@ fn paths_that_are_no_runs() {
     refused(window, &here("none"), 1, &["none", "no such file"]);
     fs::create_dir(here("empty")).unwrap();
     refused(window, &here("empty"), 1, &["no tags in this folder", "*.tags.zst"]);
-    fs::write(here("text.tags.zst"), "channel\ttime\n3\t17\n").unwrap();
-    refused(window, &here("text.tags.zst"), 1, &["text that begins", "28 b5 2f fd"]);
-    let compressed = zstd::encode_all(&b"3\t17\n3\t18\n"[..], 3).unwrap();
-    fs::write(here("tsv.tags.zst"), compressed).unwrap();
-    refused(window, &here("tsv.tags.zst"), 1, &["inside its Zstandard frames is text"]);
+    fs::write(here("zip.tags.zst"), b"PK\x03\x04....").unwrap();
+    refused(window, &here("zip.tags.zst"), 1, &["bytes 50 4b 03 04", "28 b5 2f fd"]);
+    let compressed = zstd::encode_all(&b"PK\x03\x04...."[..], 3).unwrap();
+    fs::write(here("zip.zst"), compressed).unwrap();
+    refused(window, &here("zip.zst"), 1, &["inside its Zstandard frames is something"]);
     fs::write(here("short.tags"), [0, 0]).unwrap();
     let fixture = fs::read(root().join("data/fixtures/pairs/1.tags.zst")).unwrap();
     let mut garbage = fixture.clone();

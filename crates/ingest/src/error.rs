@@ -2,6 +2,8 @@
 
 use std::{io, path::PathBuf};
 
+use crate::text::{LineFault, TextColumns};
+
 /// An error of reading or writing tag files.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -16,10 +18,11 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
-    /// The file is neither Cap'n Proto tags nor those in Zstandard frames.
+    /// The file is neither Cap'n Proto tags nor text, nor one of these in Zstandard frames.
     #[error(
         "{path}: no tag file: {found}; a `.tags.zst` begins with a Zstandard frame (bytes 28 b5 2f \
-         fd), a `.tags` with the segment table of a Cap'n Proto message",
+         fd), a `.tags` with the segment table of a Cap'n Proto message, text with a line of channel \
+         and time",
         path = path.display()
     )]
     NotTags {
@@ -101,10 +104,37 @@ pub enum Error {
         /// Which message, from 1.
         message: u64,
     },
+    /// A line of text is no tag.
+    #[error("{path}: line {line}: \"{text}\" is no tag: {fault}", path = path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// Which line, from 1.
+        line: u64,
+        /// Its beginning, escaped.
+        text: String,
+        /// What is wrong, and what would work.
+        fault: LineFault,
+    },
+    /// The header of a text says otherwise than whoever asked for it.
+    #[error(
+        "{path}: line {line}: the header says {header}, and --columns {given}; leave --columns out",
+        path = path.display()
+    )]
+    Columns {
+        /// The file.
+        path: PathBuf,
+        /// Which line, from 1.
+        line: u64,
+        /// What the header says.
+        header: TextColumns,
+        /// What was asked for.
+        given: TextColumns,
+    },
     /// A channel label is larger than a store holds.
     #[error(
         "{path}: tag {number}: channel {channel} is above 65535, the largest that a store holds; \
-         is the file damaged?",
+         is the file damaged, or a text with the time first (--columns time,channel)?",
         path = path.display()
     )]
     Channel {
@@ -161,6 +191,7 @@ impl Error {
             Self::Frame { .. }
             | Self::Message { .. }
             | Self::Garbage { .. }
+            | Self::Line { .. }
             | Self::TornMessage { .. } => true,
             Self::Store(error) => error.is_damage(),
             _ => false,

@@ -17,6 +17,7 @@ use crate::{
     input::{FrameInput, Input, PlainInput, buffered, hash_of, read_at},
     message::{Fault, Messages, SEGMENTS_MAX},
     parallel,
+    text::{self, TextColumns},
 };
 
 /// Tags compress about 6 : 1. What a message makes us set aside on disk stays in proportion to its
@@ -25,7 +26,7 @@ const KEPT_PER_BYTE: u64 = 64;
 /// What any file may set aside.
 const KEPT_BYTES: u64 = 64 << 20;
 /// Files below this are read where they are asked for, without threads.
-const SMALL_BYTES: u64 = 512 * 1024;
+pub(crate) const SMALL_BYTES: u64 = 512 * 1024;
 
 /// How to read a file.
 #[derive(Debug, Clone, Default)]
@@ -45,6 +46,10 @@ pub struct Settings {
     /// Keep back tags that are no more than so many ticks older than the newest: later ones can
     /// still come before them. They are taken when the source is ingested again.
     pub hold_back: Option<i64>,
+    /// The order of the columns of text; a header that says otherwise is an error.
+    pub columns: Option<TextColumns>,
+    /// The order in which the same text was read before. A header overrules it.
+    pub columns_before: Option<TextColumns>,
 }
 
 impl Settings {
@@ -54,6 +59,13 @@ impl Settings {
             threads => threads,
         }
     }
+
+    /// The order of the columns where no header says it. What was begun goes on as it began.
+    pub(crate) fn text_columns(&self) -> TextColumns {
+        let (given, before) = (self.columns, self.columns_before);
+        let columns = if self.start_byte > 0 { before.or(given) } else { given.or(before) };
+        columns.unwrap_or_default()
+    }
 }
 
 /// What was read of a file.
@@ -61,12 +73,12 @@ impl Settings {
 pub struct Summary {
     /// Tags handed on.
     pub tags: u64,
-    /// Messages they came in.
+    /// Messages they came in; 0 for text.
     pub messages: u64,
     /// Complete Zstandard frames; 0 for a file that is not compressed.
     pub frames: usize,
-    /// Where reading can go on: up to here the file consists of complete messages, and here one
-    /// begins, and a frame if the file has frames.
+    /// Where reading can go on: up to here the file consists of complete messages or lines, and here
+    /// one begins, and a frame if the file has frames.
     pub resume_byte: u64,
     /// Length of the file when it was opened.
     pub size: u64,
@@ -77,6 +89,8 @@ pub struct Summary {
     /// The byte up to which the file consists of complete frames and messages, as far as it was
     /// read.
     pub(crate) read_byte: u64,
+    /// The order of the columns of text; nothing for other files.
+    pub columns: Option<TextColumns>,
     /// xxh3 of the file, when all of it was taken.
     pub(crate) xxh3: Option<u64>,
 }
@@ -85,7 +99,8 @@ pub struct Summary {
 /// 16,384. Memory is bounded whatever the file says.
 ///
 /// # Errors
-/// [`Error::NotTags`] for other files, [`Error::Frame`] and [`Error::Message`] for damaged ones,
+/// [`Error::NotTags`] for other files, [`Error::Line`] and [`Error::Columns`] for text that is no
+/// tags, [`Error::Frame`] and [`Error::Message`] for damaged files,
 /// [`Error::TornMessage`] when complete frames end inside a message: read again with
 /// [`Settings::messages_max`] for what comes before. A torn last frame is no error.
 pub fn read_tags(
@@ -142,6 +157,9 @@ fn read(
     if frames::is_frame_start(&start[..start_len]) {
         return read_frames(path, &file, size, settings, threaded, sink);
     }
+    if text::read::is_text(&start[..start_len]) {
+        return text::read::read_plain(path, &file, size, settings, threaded, sink);
+    }
     check_table(path, start, false)?;
     let bytes = settings.start_byte..size.max(settings.start_byte);
     let input = PlainInput::new(&file, bytes.clone(), settings.bytes_read.clone());
@@ -163,6 +181,7 @@ fn read(
         read_byte: if settings.salvage { size } else { pumped.resume_byte },
         size,
         checksummed: false,
+        columns: None,
         torn: (!is_whole).then(|| ends_inside(pumped.messages + 1)),
         xxh3: hash.filter(|_| is_whole).transpose().map_err(io_error(path, "read"))?,
     })
@@ -170,7 +189,7 @@ fn read(
 
 /// Does `job`, and takes xxh3 of a file that is read from its first byte: beside it when the job has
 /// threads, else behind it when it went well.
-fn with_hash<T, E>(
+pub(crate) fn with_hash<T, E>(
     file: &File,
     end: u64,
     threaded: bool,
@@ -194,9 +213,10 @@ fn with_hash<T, E>(
 }
 
 /// The time of the first tag of a file, in ticks; nothing when it has none.
-pub fn first_time(path: &Path) -> Result<Option<i64>, Error> {
+/// `settings` say how text is to be read.
+pub fn first_time(path: &Path, settings: &Settings) -> Result<Option<i64>, Error> {
     let mut first = None;
-    let result = read(path, &Settings::default(), false, &mut |piece| match piece {
+    let result = read(path, settings, false, &mut |piece| match piece {
         Piece::Tags([tag, ..]) => {
             first = Some(tag.time);
             Err(Error::Sink(io::Error::other("enough")))
@@ -240,6 +260,9 @@ fn read_frames(
         }
     };
     let bytes = settings.start_byte..end;
+    if text::read::is_text_in_frames(file, bytes.clone(), settings.salvage) {
+        return text::read::read_frames(path, file, size, &found, settings, threaded, sink);
+    }
     let input = FrameInput::new(file, bytes.clone(), 0, settings)
         .map_err(io_error(path, "start the decompressor for"))?;
     let mut input = buffered(input);
@@ -283,6 +306,7 @@ fn read_frames(
         read_byte: if settings.salvage { size } else { found.end },
         size,
         checksummed: found.checksummed,
+        columns: None,
         xxh3: hash.filter(|_| torn.is_none()).transpose().map_err(io_error(path, "read"))?,
         torn,
     })
@@ -430,6 +454,9 @@ fn check_table(path: &Path, start: [u8; 4], compressed: bool) -> Result<(), Erro
 
 /// Four bytes for a reader.
 fn describe(bytes: [u8; 4]) -> String {
+    if let [0xff, 0xfe, ..] | [0xfe, 0xff, ..] = bytes {
+        return "text in UTF-16; save it as UTF-8".into();
+    }
     let is_text = bytes.iter().all(|b| b.is_ascii_graphic() || b.is_ascii_whitespace());
     if is_text {
         return format!("text that begins \"{}\"", bytes.escape_ascii());

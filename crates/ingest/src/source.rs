@@ -61,7 +61,12 @@ fn ingest_within(
 ) -> Result<Summary, Error> {
     let metadata = fs::metadata(path).map_err(io_error(path, "read the length of"))?;
     let mut intake = Intake::begin(horizon, path, name, part, writer);
-    let settings = Settings { start_byte: intake.facts.resume.byte, ..settings.clone() };
+    let columns = intake.facts.columns.as_deref().and_then(|names| names.parse().ok());
+    let settings = Settings {
+        start_byte: intake.facts.resume.byte,
+        columns_before: columns.or(settings.columns_before),
+        ..settings.clone()
+    };
     let summary = read_pieces(path, &settings, &mut |piece| match piece {
         Piece::Tags(tags) => intake.take(tags),
         Piece::Complete(complete) => intake.complete(complete, settings.commit_rows),
@@ -77,6 +82,7 @@ fn ingest_within(
     facts.whole_xxh3 = summary.xxh3.filter(|_| settings.start_byte == 0).map(hex);
     facts.checksummed &= summary.checksummed;
     facts.torn.clone_from(&summary.torn);
+    facts.columns = summary.columns.map(|columns| columns.to_string()).or(facts.columns);
     rows.writer.finish_source(facts);
     Ok(summary)
 }

@@ -109,6 +109,9 @@ pub struct SourceFacts {
     pub checksummed: bool,
     /// What was left out at its end, when its last frame is torn.
     pub torn: Option<String>,
+    /// The order of the columns of a text: `channel,time` or `time,channel`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub columns: Option<String>,
 }
 
 /// A byte of a source's file at which reading can begin anew: a message begins there, and a frame if
@@ -146,6 +149,7 @@ impl SourceFacts {
             reordered: 0,
             checksummed: false,
             torn: None,
+            columns: None,
         }
     }
 }

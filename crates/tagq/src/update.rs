@@ -195,7 +195,7 @@ impl Work {
                 None => find_renamed(&gone, path)?,
             };
             let Some(source) = source else {
-                let begins = first_time(path)?;
+                let begins = first_time(path, &Settings::default())?;
                 let (path, name) = (path.clone(), name.clone());
                 work.new.push(Take { path, name, begins, is_rest: false, is_interrupted: false });
                 continue;

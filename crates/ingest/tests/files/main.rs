@@ -15,6 +15,7 @@ mod ingest;
 mod messages;
 mod pycapnp;
 mod schema;
+mod text;
 mod threads;
 
 #[rustfmt::skip]

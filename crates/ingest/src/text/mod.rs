@@ -4,6 +4,14 @@ use std::io;
 
 use tagq_store::Tag;
 
+mod columns;
+mod cut;
+mod line;
+pub(crate) mod read;
+
+pub use columns::TextColumns;
+pub use line::LineFault;
+
 /// The longest line: two numbers of 20 characters, a tab and a line feed.
 const LINE_BYTES_MAX: usize = 42;
 
@@ -11,6 +19,7 @@ const LINE_BYTES_MAX: usize = 42;
 #[derive(Debug)]
 pub struct TextWriter<W> {
     out: W,
+    separator: u8,
     buffer: Vec<u8>,
 }
 
@@ -19,7 +28,13 @@ impl<W: io::Write> TextWriter<W> {
 
     /// Lines go to `out`, which needs no buffer of its own.
     pub fn new(out: W) -> Self {
-        Self { out, buffer: Vec::with_capacity(Self::BUFFER_BYTES) }
+        Self { out, separator: b'\t', buffer: Vec::with_capacity(Self::BUFFER_BYTES) }
+    }
+
+    /// What stands between channel and time, instead of a tab.
+    #[must_use]
+    pub fn separator(self, separator: u8) -> Self {
+        Self { separator, ..self }
     }
 
     /// One line.
@@ -30,7 +45,7 @@ impl<W: io::Write> TextWriter<W> {
         }
         let mut digits = itoa::Buffer::new();
         self.buffer.extend_from_slice(digits.format(tag.channel).as_bytes());
-        self.buffer.push(b'\t');
+        self.buffer.push(self.separator);
         self.buffer.extend_from_slice(digits.format(tag.time).as_bytes());
         self.buffer.push(b'\n');
         Ok(())

@@ -1,0 +1,128 @@
+//! A stream of text cut into blocks of whole lines.
+
+use std::io;
+
+use super::line::{LINE_BYTES_MAX, PADDING};
+use crate::input::Input;
+
+/// Bytes in memory, the first of them whole lines.
+#[derive(Debug, Default)]
+pub(super) struct Block {
+    bytes: Vec<u8>,
+    len: usize,
+}
+
+impl Block {
+    /// The lines and what stands behind them: [`PADDING`] bytes at least, of no meaning.
+    pub(super) fn padded(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Where the lines end.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+}
+
+/// Why no block comes.
+#[derive(Debug)]
+pub(super) enum CutFault {
+    Input(io::Error),
+    /// A line is too long; its beginning.
+    TooLong(Vec<u8>),
+}
+
+/// Cuts what an input gives. Nothing is looked at but line ends.
+pub(super) struct Cutter<I> {
+    pub input: I,
+    block_bytes: usize,
+    /// The line that was begun and has no end yet.
+    begun: Vec<u8>,
+    /// Bytes of the stream taken from the input.
+    taken: u64,
+    /// The last place where reading could begin anew, at the start of a line: how many bytes of the
+    /// stream come before it, and its byte in the file.
+    border: (u64, u64),
+}
+
+/// How a stream ended.
+#[derive(Debug)]
+pub(super) struct End {
+    /// Where reading can go on: a line begins there, and a frame if the file has frames.
+    pub resume_byte: u64,
+    /// Whether whole lines behind that were handed out.
+    pub is_beyond: bool,
+    /// The last line, if it has no end.
+    pub begun: Vec<u8>,
+}
+
+impl<I: Input> Cutter<I> {
+    /// Cuts blocks of about `block_bytes`; the input begins at byte `start` of its file.
+    pub(super) fn new(input: I, start: u64, block_bytes: usize) -> Self {
+        Self { input, block_bytes, begun: Vec::new(), taken: 0, border: (0, start) }
+    }
+
+    /// Fills `block` with the next whole lines. False at the end of the input.
+    pub(super) fn next(&mut self, block: &mut Block) -> Result<bool, CutFault> {
+        let mut len = self.begun.len();
+        let mut searched = len;
+        block.len = 0;
+        block.bytes.resize((len + self.block_bytes + PADDING).max(block.bytes.len()), 0);
+        block.bytes[..len].copy_from_slice(&self.begun);
+        self.begun.clear();
+        loop {
+            let goal = searched + self.block_bytes;
+            block.bytes.resize((goal + PADDING).max(block.bytes.len()), 0);
+            while len < goal {
+                match self.take(&mut block.bytes[..goal], len).map_err(CutFault::Input)? {
+                    0 => break,
+                    n => len += n,
+                }
+            }
+            let is_end = len < goal;
+            let end = block.bytes[searched..len].iter().rposition(|&byte| byte == b'\n');
+            let lines = end.map_or(0, |end| searched + end + 1);
+            if lines > 0 || is_end {
+                self.begun.extend_from_slice(&block.bytes[lines..len]);
+                block.len = lines;
+            }
+            if len - lines > LINE_BYTES_MAX && lines == 0 {
+                return Err(CutFault::TooLong(block.bytes[..len].to_vec()));
+            }
+            if is_end && let Some(byte) = self.input.border(self.begun.len() as u64) {
+                self.border = (self.taken - self.begun.len() as u64, byte);
+            }
+            if lines > 0 || is_end {
+                return Ok(lines > 0);
+            }
+            searched = len;
+        }
+    }
+
+    /// Reads on into `bytes[len..]`; nothing at the end.
+    fn take(&mut self, bytes: &mut [u8], len: usize) -> io::Result<usize> {
+        let n = loop {
+            match self.input.read(&mut bytes[len..]) {
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                result => break result?,
+            }
+        };
+        // Nothing is begun only where a line ended.
+        let begins_line = len == 0 || bytes[len - 1] == b'\n';
+        if n > 0
+            && begins_line
+            && let Some(byte) = self.input.border(n as u64)
+        {
+            self.border = (self.taken, byte);
+        }
+        self.taken += n as u64;
+        Ok(n)
+    }
+
+    /// What is known when no more blocks come.
+    pub(super) fn end(&mut self) -> End {
+        let begun = std::mem::take(&mut self.begun);
+        let (before, resume_byte) = self.border;
+        End { resume_byte, is_beyond: self.taken - begun.len() as u64 > before, begun }
+    }
+}
