@@ -55,37 +55,10 @@ impl<W: Write> Encoder<W> {
         fill: impl FnOnce(&mut dyn FnMut(&[Tag]) -> io::Result<()>) -> io::Result<()>,
     ) -> io::Result<()> {
         let lists = Lists::new(count, self.list_tags_max);
-        if lists.number() >= u64::from(SEGMENTS_MAX) {
-            let reason = format!("{count} tags are more than one message holds");
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
-        }
+        lists.check()?;
         let mut frame = zstd::stream::Encoder::new(&mut self.out, LEVEL)?;
         frame.include_checksum(self.checksum)?;
-        frame.write_all(&lists.start())?;
-        let mut written = 0;
-        let mut write = |tags: &[Tag]| {
-            let mut rest = tags;
-            while !rest.is_empty() {
-                if written == count {
-                    return Err(miscounted(count));
-                }
-                let in_list = written % lists.tags_max;
-                if in_list == 0 && lists.segmented {
-                    frame.write_all(&lists.landing(written / lists.tags_max))?;
-                }
-                let room = (lists.tags_max - in_list).min(count - written);
-                let len = usize::try_from(room).map_or(rest.len(), |room| room.min(rest.len()));
-                let (now, later) = rest.split_at(len);
-                frame.write_all(bytemuck::cast_slice(now))?;
-                written += len as u64;
-                rest = later;
-            }
-            Ok(())
-        };
-        fill(&mut write)?;
-        if written < count {
-            return Err(miscounted(count));
-        }
+        write_message(&mut frame, &lists, fill)?;
         frame.finish()?;
         Ok(())
     }
@@ -94,6 +67,46 @@ impl<W: Write> Encoder<W> {
     pub fn into_inner(self) -> W {
         self.out
     }
+}
+
+/// A message without a frame.
+pub(crate) fn message(tags: &[Tag]) -> io::Result<Vec<u8>> {
+    let lists = Lists::new(tags.len() as u64, LIST_TAGS_MAX);
+    lists.check()?;
+    let mut bytes = Vec::with_capacity(size_of_val(tags) + 128);
+    write_message(&mut bytes, &lists, |write| write(tags))?;
+    Ok(bytes)
+}
+
+fn write_message(
+    out: &mut impl Write,
+    lists: &Lists,
+    fill: impl FnOnce(&mut dyn FnMut(&[Tag]) -> io::Result<()>) -> io::Result<()>,
+) -> io::Result<()> {
+    let count = lists.count;
+    out.write_all(&lists.start())?;
+    let mut written = 0;
+    let mut write = |tags: &[Tag]| {
+        let mut rest = tags;
+        while !rest.is_empty() {
+            if written == count {
+                return Err(miscounted(count));
+            }
+            let in_list = written % lists.tags_max;
+            if in_list == 0 && lists.segmented {
+                out.write_all(&lists.landing(written / lists.tags_max))?;
+            }
+            let room = (lists.tags_max - in_list).min(count - written);
+            let len = usize::try_from(room).map_or(rest.len(), |room| room.min(rest.len()));
+            let (now, later) = rest.split_at(len);
+            out.write_all(bytemuck::cast_slice(now))?;
+            written += len as u64;
+            rest = later;
+        }
+        Ok(())
+    };
+    fill(&mut write)?;
+    if written < count { Err(miscounted(count)) } else { Ok(()) }
 }
 
 fn miscounted(count: u64) -> io::Error {
@@ -115,6 +128,15 @@ struct Lists {
 impl Lists {
     fn new(count: u64, tags_max: u64) -> Self {
         Self { count, tags_max, segmented: count >= TWO_SEGMENTS_TAGS || count > tags_max }
+    }
+
+    /// Whether one message holds them all.
+    fn check(&self) -> io::Result<()> {
+        if self.number() < u64::from(SEGMENTS_MAX) {
+            return Ok(());
+        }
+        let reason = format!("{} tags are more than one message holds", self.count);
+        Err(io::Error::new(io::ErrorKind::InvalidInput, reason))
     }
 
     /// Full lists, then the rest. A message without tags has one empty list.

@@ -3,7 +3,7 @@
 //! A `.tags` file is a stream of Cap'n Proto messages, each a `List(List(Tag))`; `.tags.zst` is that
 //! stream in Zstandard frames; text has a line a tag, in frames or not. What a file is, its content
 //! says, never its name. [`ingest`] reads one into a store, [`read_tags`] hands its tags to anyone,
-//! [`encode::Encoder`] writes one. All of them run in bounded memory whatever the size of the file,
+//! [`write::TagWriter`] writes one. All of them run in bounded memory whatever the size of the file,
 //! and trust no length that a file claims.
 //!
 //! ```
@@ -37,6 +37,7 @@ mod resume;
 
 pub mod encode;
 pub mod text;
+pub mod write;
 
 mod source;
 
