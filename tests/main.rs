@@ -10,5 +10,6 @@ mod real_data;
 mod simulated;
 mod sources;
 mod stores;
+mod text;
 mod tidy;
 mod wrong_input;

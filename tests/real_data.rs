@@ -80,6 +80,22 @@ fn text_out_is_the_text_it_was_made_from() {
 }
 
 #[test]
+fn text_is_taken_into_the_same_rows() {
+    let Some((folder, run)) = real("uqd_logic16_500k.tags.zst") else { return };
+    let Some((other, text)) = real("uqd_logic16_500k.tsv.zst") else { return };
+    let answer = coincidences("--window 1us", &text);
+    assert_eq!(answer["rows"], coincidences("--window 1us", &run)["rows"]);
+    let column = |folder: &tempfile::TempDir, source: &str, name: &str| {
+        fs::read(folder.path().join(format!("{source}.tagq")).join(name)).unwrap()
+    };
+    for name in ["time.col", "channel.col"] {
+        let of_text = column(&other, "uqd_logic16_500k.tsv.zst", name);
+        let of_tags = column(&folder, "uqd_logic16_500k.tags.zst", name);
+        assert!(of_text.len() > 500_000 && of_text[4_096..] == of_tags[4_096..], "{name}");
+    }
+}
+
+#[test]
 fn pairs_of_a_picoharp() {
     let Some((_folder, run)) = real("picoharp_t2.tags.zst") else { return };
     let answer = coincidences("--window 2ns --tick 4ps", &run);

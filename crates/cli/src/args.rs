@@ -3,7 +3,10 @@
 use std::{path::PathBuf, str::FromStr};
 
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
-use tagq::store::{Duration, Tick, units::Frequency};
+use tagq::{
+    files::text::TextColumns,
+    store::{Duration, Tick, units::Frequency},
+};
 
 /// Exact questions to photon time tags.
 #[derive(Debug, Parser)]
@@ -31,7 +34,8 @@ pub(crate) enum Command {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq coincidences --window 2ns run/
-  tagq coincidences --window 2ns --group 3,15 --delay 15=-4.0625ns run.tags.zst")]
+  tagq coincidences --window 2ns --group 3,15 --delay 15=-4.0625ns run.tags.zst
+  ssh lab cat run.tags.zst | tagq coincidences --window 2ns -")]
 pub(crate) struct CoincidencesArgs {
     /// Largest time difference allowed: a duration (2ns, 156.25ps) or whole ticks (13t)
     #[arg(long, value_name = "W", allow_hyphen_values = true)]
@@ -54,7 +58,8 @@ pub(crate) struct CoincidencesArgs {
 /// What every query takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct QueryArgs {
-    /// A folder of .tags.zst or .tags files, one such file, or a store
+    /// A folder of .tags.zst, .tags, .tsv[.zst] or .csv[.zst] files, one such file, a store, or - for
+    /// standard input
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<PathBuf>,
     #[command(flatten)]
@@ -80,6 +85,10 @@ pub(crate) struct StoreArgs {
     /// Where the store is, instead of in or beside the source
     #[arg(long, value_name = "DIR")]
     pub store: Option<PathBuf>,
+    /// The order of the columns of text without a header: channel,time or time,channel [default:
+    /// channel,time, or as it was taken before]
+    #[arg(long, value_name = "NAMES")]
+    pub columns: Option<TextColumns>,
     /// No progress and no notes, only errors
     #[arg(long, short)]
     pub quiet: bool,
@@ -100,9 +109,10 @@ pub(crate) struct OutputArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq ingest run/
-  tagq ingest --tick 4ps --store night.tagq a.tags.zst b.tags.zst")]
+  tagq ingest --tick 4ps --store night.tagq a.tags.zst b.tags.zst
+  ssh lab cat run.tags.zst | tagq ingest - --store night.tagq")]
 pub(crate) struct IngestArgs {
-    /// Files, or folders of files
+    /// Files, or folders of files; - for standard input, with --store
     #[arg(value_name = "SOURCE", required = true)]
     pub sources: Vec<PathBuf>,
     #[command(flatten)]
@@ -132,7 +142,7 @@ pub(crate) struct InfoArgs {
 /// A file is printed as it stands, without a store; a folder or a store in order of time.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CatArgs {
-    /// A file, a folder of files, or a store
+    /// A file, a folder of files, a store, or - for standard input
     #[arg(value_name = "RUN|FILE")]
     pub run: PathBuf,
     #[command(flatten)]

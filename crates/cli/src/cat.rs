@@ -1,6 +1,10 @@
 //! `tagq cat`: tags as text.
 
-use std::io::{self, Write as _};
+use std::{
+    env,
+    io::{self, Write as _},
+    path::Path,
+};
 
 use anyhow::Context as _;
 use tagq::{
@@ -9,18 +13,23 @@ use tagq::{
     store::Tag,
 };
 
-use crate::{args::CatArgs, progress::Reporter};
+use crate::{args::CatArgs, input, progress::Reporter};
 
 const REFUSED: &str = "cannot write to standard output";
 
 pub(crate) fn run(args: &CatArgs) -> anyhow::Result<()> {
     let reporter = Reporter::new(args.store.quiet);
+    if input::is_stdin(&args.run) {
+        let stdin = input::set_aside(&env::temp_dir())?;
+        return file(args, stdin.path(), &reporter);
+    }
     if args.run.is_file() {
-        return file(args, &reporter);
+        return file(args, &args.run, &reporter);
     }
     let options = Options {
         store: args.store.store.clone(),
         tick: args.store.tick,
+        columns: args.store.columns,
         ingest: !args.no_ingest,
         ..Options::default()
     };
@@ -35,17 +44,20 @@ pub(crate) fn run(args: &CatArgs) -> anyhow::Result<()> {
 }
 
 /// A file as it stands.
-fn file(args: &CatArgs, reporter: &dyn tagq::Progress) -> anyhow::Result<()> {
+fn file(args: &CatArgs, path: &Path, reporter: &dyn tagq::Progress) -> anyhow::Result<()> {
+    let shown =
+        if input::is_stdin(&args.run) { Path::new("standard input") } else { args.run.as_path() };
     let mut out = TextWriter::new(io::stdout().lock());
-    let read = read_tags(&args.run, &Settings::default(), |tags| {
+    let settings = Settings { columns: args.store.columns, ..Settings::default() };
+    let read = read_tags(path, &settings, |tags| {
         tags.iter().try_for_each(|&tag| out.tag(tag)).map_err(files::Error::Sink)
     });
     out.finish().and_then(|mut out| out.flush()).context(REFUSED)?;
-    let summary = read.map_err(tagq::Error::from)?;
+    let summary = read.map_err(|error| error.renamed(path, shown)).map_err(tagq::Error::from)?;
     if let Some(torn) = summary.torn {
         reporter.note(&format!(
             "{}: {torn}; the {} tags before it are printed",
-            args.run.display(),
+            shown.display(),
             summary.tags
         ));
     }

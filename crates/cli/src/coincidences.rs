@@ -8,6 +8,7 @@ use tagq::{
 
 use crate::{
     args::{CoincidencesArgs, Group, Io, QueryArgs, RuleName},
+    input,
     progress::Reporter,
     report::{self, Answer, DelayUsed, PairRow, QueryUsed, RunUsed},
 };
@@ -15,9 +16,10 @@ use crate::{
 pub(crate) fn run(args: &CoincidencesArgs) -> anyhow::Result<()> {
     let reporter = Reporter::new(args.query.store.quiet);
     let pool = pool(args.query.threads)?;
+    input::check_once(&args.query.runs)?;
     let mut answers = Vec::new();
     for path in &args.query.runs {
-        let run = tagq::open(path, &options(&args.query), &reporter)?;
+        let run = input::open(path, &options(&args.query), &reporter)?;
         answers.push(answer(args, &run, &pool, &reporter)?);
     }
     report::print(&answers, args.output.format)
@@ -28,6 +30,7 @@ pub(crate) fn options(args: &QueryArgs) -> Options {
     Options {
         store: args.store.store.clone(),
         tick: args.store.tick,
+        columns: args.store.columns,
         ingest: !args.no_ingest,
         access: match args.io {
             Io::Map => Access::Mapped,

@@ -5,8 +5,10 @@ mod cat;
 mod coincidences;
 mod info;
 mod ingest;
+mod input;
 mod progress;
 mod report;
+mod signals;
 mod simulate;
 mod verify;
 

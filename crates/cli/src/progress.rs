@@ -3,6 +3,7 @@
 use std::{
     cell::RefCell,
     io::{IsTerminal as _, Write as _, stderr},
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -14,6 +15,8 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressStyle};
 use tagq::Progress;
+
+use crate::signals;
 
 /// Notes as lines, and a bar for each source on a terminal.
 pub(crate) struct Reporter {
@@ -68,6 +71,10 @@ impl Progress for Reporter {
             let _ = stop.send(());
             let _ = drawer.join();
         }
+    }
+
+    fn temporary(&self, path: &Path) {
+        signals::remove_at_end(path);
     }
 
     fn note(&self, note: &str) {

@@ -185,6 +185,30 @@ pub enum Error {
 }
 
 impl Error {
+    /// The same error of a file at `old` that a person knows as `new`.
+    #[must_use]
+    pub fn renamed(mut self, old: &std::path::Path, new: &std::path::Path) -> Self {
+        match &mut self {
+            Self::Io { path, .. }
+            | Self::NotTags { path, .. }
+            | Self::Garbage { path, .. }
+            | Self::Frame { path, .. }
+            | Self::Message { path, .. }
+            | Self::TornMessage { path, .. }
+            | Self::Line { path, .. }
+            | Self::Columns { path, .. }
+            | Self::Channel { path, .. }
+            | Self::Late { path, .. }
+            | Self::Rebase { path, .. }
+                if path == old =>
+            {
+                new.clone_into(path);
+            }
+            _ => {}
+        }
+        self
+    }
+
     /// Whether the bytes of a source or store are damaged (as against absent or out of reach).
     pub fn is_damage(&self) -> bool {
         match self {

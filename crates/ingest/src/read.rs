@@ -424,7 +424,8 @@ fn open(path: &Path) -> Result<(File, u64), Error> {
     // Before it is opened: to open a pipe means to wait for whoever writes to it.
     let metadata = fs::metadata(path).map_err(io_error(path, "open"))?;
     if !metadata.is_file() {
-        let found = if metadata.is_dir() { "a folder" } else { "a device or pipe" };
+        let found =
+            if metadata.is_dir() { "a folder" } else { "a device or pipe (`-` is standard input)" };
         return Err(Error::NotTags { path: path.into(), found: found.into() });
     }
     let file = File::open(path).map_err(io_error(path, "open"))?;

@@ -1,6 +1,8 @@
 //! What can go wrong between a name on a command line and an answer.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use tagq_ingest::text::TextColumns;
 
 /// An error of opening a run or bringing its store up to date.
 #[derive(Debug, thiserror::Error)]
@@ -14,8 +16,8 @@ pub enum Error {
     },
     /// A folder without anything to take.
     #[error(
-        "{path}: no tags in this folder; a run is a folder with *.tags.zst or *.tags files, one such \
-         file, or a store made by `tagq ingest`",
+        "{path}: no tags in this folder; a run is a folder with *.tags.zst, *.tags, *.tsv, *.tsv.zst, \
+         *.csv or *.csv.zst files, one file of tags, or a store made by `tagq ingest`",
         path = path.display()
     )]
     NoSources {
@@ -44,6 +46,22 @@ pub enum Error {
         run: PathBuf,
         /// What is different.
         what: String,
+    },
+    /// A text is asked for in another order of columns than it was taken in.
+    #[error(
+        "{path}: was taken with the columns {before}; `tagq ingest --rebuild --columns {given} {run}` \
+         takes everything anew",
+        path = path.display(), run = run.display()
+    )]
+    Columns {
+        /// The source.
+        path: PathBuf,
+        /// The run.
+        run: PathBuf,
+        /// The order in the store.
+        before: String,
+        /// The order asked for.
+        given: TextColumns,
     },
     /// A source begins before the run ends.
     #[error(
@@ -113,6 +131,18 @@ pub enum Error {
         /// What the system said.
         reason: String,
     },
+    /// A stream cannot be kept where it can be read as a file.
+    #[error(
+        "cannot set standard input aside in {folder}: {source}; it needs a folder with room for all \
+         of it: the one around the store, else the one that TMPDIR names",
+        folder = folder.display()
+    )]
+    Aside {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// The operating system refused something.
     #[error("{path}: cannot {action}: {source}", path = path.display())]
     Io {
@@ -138,11 +168,40 @@ pub enum Error {
 }
 
 impl Error {
+    /// The same error of a file at `old` that a person knows as `new`.
+    pub(crate) fn renamed(mut self, old: &Path, new: &Path) -> Self {
+        match &mut self {
+            Self::Overlap { path, folder, .. } if path == old => {
+                new.clone_into(path);
+                *folder = ".".into();
+            }
+            Self::LateRest { path, .. }
+            | Self::Changed { path, .. }
+            | Self::Columns { path, .. }
+            | Self::Io { path, .. }
+                if path == old =>
+            {
+                new.clone_into(path);
+            }
+            _ => {}
+        }
+        match self {
+            Self::Files(error) => Self::Files(error.renamed(old, new)),
+            Self::LateRest { path, source } => {
+                Self::LateRest { path, source: Box::new(source.renamed(old, new)) }
+            }
+            error => error,
+        }
+    }
+
     /// The exit code of a program that ends with this error: 1 failed, 2 asked wrongly, 3 data
     /// damaged, 4 another one is writing.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Unit(_) | Self::Query(_) => 2,
+            Self::Unit(_)
+            | Self::Query(_)
+            | Self::Columns { .. }
+            | Self::Files(tagq_ingest::Error::Columns { .. }) => 2,
             Self::Store(error) | Self::Files(tagq_ingest::Error::Store(error)) => store_code(error),
             Self::Files(error) if error.is_damage() => 3,
             Self::SourceDamaged { .. } => 3,

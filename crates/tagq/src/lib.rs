@@ -1,7 +1,6 @@
 //! tagq: exact questions to photon time tags.
 //!
-//! [`open`] takes what a person calls a run (a store, a folder of `.tags.zst` files, or one such
-//! file), brings its store up to date and gives a [`Run`]; the queries of [`query`] count over it.
+//! [`open`] takes what a person calls a run (a store, a folder of tag files, or one such file), brings its store up to date and gives a [`Run`]; the queries of [`query`] count over it.
 //!
 //! ```no_run
 //! use tagq::{Options, Silent, open, query::{Coincidences, Execution, Groups, Rule}};
@@ -20,6 +19,7 @@
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+mod input;
 mod notes;
 mod place;
 mod run;
@@ -29,9 +29,12 @@ mod verify;
 mod error;
 
 pub use error::Error;
+pub use input::Input;
 pub use notes::{ChannelSettings, Notes, Singles};
 pub use place::Place;
-pub use run::{Options, Progress, Run, Silent, Treatment, ingest, ingest_sources, open, set_tick};
+pub use run::{
+    Options, Progress, Run, Silent, Treatment, ingest, ingest_sources, open, open_input, set_tick,
+};
 pub use verify::Verified;
 
 /// Reading and writing tag files.

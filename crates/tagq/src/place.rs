@@ -24,7 +24,12 @@ pub struct Place {
     pub store: PathBuf,
     /// Its sources, in natural order; nothing when the store itself was named.
     pub sources: Option<Vec<PathBuf>>,
+    /// The one among them that is a stream set aside, and its name in the manifest.
+    pub(crate) input: Option<(PathBuf, String)>,
 }
+
+/// What the names of sources in a folder end with.
+const ENDINGS: [&[u8]; 6] = [b".tags.zst", b".tags", b".tsv", b".tsv.zst", b".csv", b".csv.zst"];
 
 impl Place {
     /// Finds the run that `path` names; `store` puts its store elsewhere.
@@ -37,13 +42,14 @@ impl Place {
             _ => Error::Io { path: path.into(), action: "look at it", source },
         })?;
         if Store::is_at(path) {
-            return Ok(Self { path: path.into(), store: path.into(), sources: None });
+            return Ok(Self { path: path.into(), store: path.into(), sources: None, input: None });
         }
         if !metadata.is_dir() {
             return Ok(Self {
                 path: path.into(),
                 store: store.map_or_else(|| beside(path), Into::into),
                 sources: Some(vec![path.into()]),
+                input: None,
             });
         }
         let store = store.map_or_else(|| path.join(STORE_IN_FOLDER), Into::into);
@@ -51,12 +57,15 @@ impl Place {
         if sources.is_empty() && !Store::is_at(&store) {
             return Err(Error::NoSources { path: path.into() });
         }
-        Ok(Self { path: path.into(), store, sources: Some(sources) })
+        Ok(Self { path: path.into(), store, sources: Some(sources), input: None })
     }
 
     /// The name of a source in the manifest: its file name when it lies beside or around the store,
     /// else its full path. Bytes that are not UTF-8 are written as `\xNN`.
     pub(crate) fn name_of(&self, source: &Path) -> String {
+        if let Some((_, name)) = self.input.as_ref().filter(|(path, _)| path == source) {
+            return name.clone();
+        }
         let home = self.store.parent().map(absolute);
         let folder = source.parent().map(absolute);
         let name = match source.file_name() {
@@ -90,8 +99,7 @@ fn sources_in(folder: &Path) -> Result<Vec<PathBuf>, Error> {
         let entry = entry.map_err(io_error)?;
         let name = entry.file_name();
         let name = name.as_encoded_bytes();
-        let is_source = !name.starts_with(b".")
-            && [&b".tags.zst"[..], b".tags"].iter().any(|end| name.ends_with(end));
+        let is_source = !name.starts_with(b".") && ENDINGS.iter().any(|end| name.ends_with(end));
         if !is_source {
             continue;
         }
@@ -116,14 +124,18 @@ mod tests {
     #[test]
     fn a_folder_gives_its_tag_files_in_natural_order() {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["10.tags.zst", "9.tags", ".8.tags", "notes.txt", "7.tags.zst.bak"] {
+        for name in ["10.tags.zst", "9.tags", ".8.tags", "notes.txt", "7.tags.zst.bak", "11.tsv"]
+            .into_iter()
+            .chain(["12.tsv.zst", "13.csv", "14.csv.zst", ".15.csv", "16.txt.zst", "17.tsv.tagq"])
+        {
             fs::write(folder.path().join(name), "").unwrap();
         }
         fs::create_dir(folder.path().join("6.tags")).unwrap();
         let place = Place::find(folder.path(), None).unwrap();
         let names: Vec<String> =
             place.sources.as_ref().unwrap().iter().map(|p| place.name_of(p)).collect();
-        assert_eq!(names, ["9.tags", "10.tags.zst"]);
+        let expected = ["9.tags", "10.tags.zst", "11.tsv", "12.tsv.zst", "13.csv", "14.csv.zst"];
+        assert_eq!(names, expected);
         assert_eq!(place.store, folder.path().join(".tagq"));
     }
 

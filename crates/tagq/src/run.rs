@@ -1,17 +1,17 @@
 //! Opening a run: its store brought up to date, or answered from as it is.
 
 use std::{
-    io,
+    env, io,
     path::{Path, PathBuf},
     sync::{Arc, atomic::AtomicU64},
     thread,
 };
 
-use tagq_ingest::Error as FilesError;
+use tagq_ingest::{Error as FilesError, text::TextColumns};
 use tagq_query::Recording;
 use tagq_store::{Access, Creation, Error as StoreError, RunId, Store, Tick, Writer};
 
-use crate::{Error, Notes, Place, update};
+use crate::{Error, Input, Notes, Place, update};
 
 /// How to open a run.
 #[derive(Debug, Clone)]
@@ -28,6 +28,8 @@ pub struct Options {
     pub access: Access,
     /// The id of a store that is made; random without it.
     pub run_id: Option<RunId>,
+    /// The order of the columns of text without a header; what was taken before keeps its own.
+    pub columns: Option<TextColumns>,
 }
 
 /// What is done with sources that are not just new.
@@ -50,6 +52,7 @@ impl Default for Options {
             treatment: Treatment::default(),
             access: Access::Mapped,
             run_id: None,
+            columns: None,
         }
     }
 }
@@ -62,6 +65,9 @@ pub trait Progress {
     fn done(&self);
     /// Something a person should know that stops nothing.
     fn note(&self, note: &str);
+    /// A file or folder that is removed before the call ends; whoever ends the process before that
+    /// may do so.
+    fn temporary(&self, _path: &Path) {}
 }
 
 /// Tells nobody.
@@ -154,6 +160,30 @@ pub fn open(path: &Path, options: &Options, progress: &dyn Progress) -> Result<R
     Ok(Run { path: place.path, store })
 }
 
+/// Opens a stream as a run, for queries: its store is made in a temporary folder, and removed again
+/// before this returns. What is mapped of it stays until the run is dropped.
+///
+/// # Errors
+/// As [`open`]; [`Error::Aside`] when the folder for temporary files has no room.
+pub fn open_input(input: &Input, options: &Options, progress: &dyn Progress) -> Result<Run, Error> {
+    let aside = |source| Error::Aside { folder: env::temp_dir(), source };
+    let folder = tempfile::Builder::new().prefix("tagq-").tempdir().map_err(aside)?;
+    progress.temporary(folder.path());
+    let place = input.place(folder.path().join("run"));
+    bring_up_to_date(&place, options, progress).map_err(|error| match error {
+        Error::Store(StoreError::Io { source, .. })
+        | Error::Files(FilesError::Store(StoreError::Io { source, .. }))
+            if is_not_writable(&source) =>
+        {
+            aside(source)
+        }
+        error => error,
+    })?;
+    let store = Store::open(&place.store, options.access)?;
+    note_torn(&store, progress);
+    Ok(Run { path: place.path, store })
+}
+
 /// Takes the new sources of the run that `path` names into its store.
 ///
 /// # Errors
@@ -163,12 +193,15 @@ pub fn ingest(path: &Path, options: &Options, progress: &dyn Progress) -> Result
     ingest_place(place, options, progress)
 }
 
-/// Takes several sources, files or folders of files, into the one store `store`.
+/// Takes several sources, files, folders of files or a stream set aside, into the one store `store`. A
+/// stream is listed as `stdin-1`, the next one as `stdin-2`, and so on; one that begins with what the
+/// store holds already is that source, grown or not.
 ///
 /// # Errors
 /// As [`ingest`].
 pub fn ingest_sources(
     paths: &[PathBuf],
+    input: Option<&Input>,
     store: &Path,
     options: &Options,
     progress: &dyn Progress,
@@ -177,7 +210,14 @@ pub fn ingest_sources(
     for path in paths {
         sources.extend(Place::find(path, Some(store))?.sources.unwrap_or_default());
     }
-    let place = Place { path: store.into(), store: store.into(), sources: Some(sources) };
+    let input = match input {
+        Some(input) => {
+            sources.push(input.path().into());
+            Some((input.path().to_path_buf(), Input::next_name(store)?))
+        }
+        None => None,
+    };
+    let place = Place { path: store.into(), store: store.into(), sources: Some(sources), input };
     ingest_place(place, options, progress)
 }
 
@@ -244,7 +284,7 @@ fn bring_up_to_date(
         // The store itself was named: its sources are nobody's business, its tick may be.
         return update::confirm_tick(place, options);
     };
-    update::bring_up_to_date(place, sources, options, progress)
+    update::bring_up_to_date(place, sources, options, progress).map_err(|error| place.shown(error))
 }
 
 /// Whether the last commit can answer although the store could not be brought up to date.

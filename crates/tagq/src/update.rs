@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tagq_ingest::{Change, Part, Settings, compare, first_time, is_unchanged};
+use tagq_ingest::{Change, Part, Settings, compare, first_time, is_unchanged, text::TextColumns};
 use tagq_store::{Error as StoreError, Manifest, Source, Writer};
 
 use crate::{Error, Notes, Options, Place, Progress, run::open_writer};
@@ -51,6 +51,8 @@ struct Learnt {
     torn: HashMap<PathBuf, u64>,
     /// Grown sources that brought a tag too late: they stay as they are.
     stopped: HashSet<PathBuf>,
+    /// The order of columns in which texts were taken before, by name.
+    columns: HashMap<String, TextColumns>,
 }
 
 /// Takes all that is new into the store of `place`, one commit after the other.
@@ -60,9 +62,11 @@ pub(crate) fn bring_up_to_date(
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<(), Error> {
-    let mut learnt = Learnt::default();
     let manifest = Manifest::read(&place.store)?;
     let known = manifest.as_ref().map_or(&[][..], |manifest| &manifest.sources);
+    let columns =
+        known.iter().filter_map(|source| Some((source.facts.name.clone(), columns_of(source)?)));
+    let mut learnt = Learnt { columns: columns.collect(), ..Learnt::default() };
     // Looked at before the store is, so that files that are none leave no store behind.
     let found = Work::find(
         place,
@@ -88,9 +92,10 @@ pub(crate) fn bring_up_to_date(
                 learnt.torn.insert(path, message - 1);
             }
             Err(Error::LateRest { path, source }) if learnt.stopped.insert(path.clone()) => {
+                let name = place.name_of(&path);
+                let error = place.shown(Error::Files(*source));
                 progress.note(&format!(
-                    "{source}; {} stays as it was taken: `tagq ingest --rebuild` takes it anew",
-                    path.display()
+                    "{error}; {name} stays as it was taken: `tagq ingest --rebuild` takes it anew"
                 ));
             }
             result => return result,
@@ -195,12 +200,21 @@ impl Work {
                 None => find_renamed(&gone, path)?,
             };
             let Some(source) = source else {
-                let begins = first_time(path, &Settings::default())?;
+                let begins = first_time(path, &settings(options, learnt, name))?;
                 let (path, name) = (path.clone(), name.clone());
                 work.new.push(Take { path, name, begins, is_rest: false, is_interrupted: false });
                 continue;
             };
-            if of_name.is_none() {
+            if let (Some(given), Some(before)) = (options.columns, columns_of(source))
+                && given != before
+            {
+                let (path, run) = (path.clone(), place.path.clone());
+                return Err(Error::Columns { path, run, before: before.to_string(), given });
+            }
+            let is_input = place.input.as_ref().is_some_and(|(input, _)| input == path);
+            // A stream has no name of its own.
+            let name = if is_input { &source.facts.name } else { name };
+            if of_name.is_none() && !is_input {
                 work.renames.push((source.facts.name.clone(), name.clone()));
             }
             if is_grown(place, path, source, options)? && !learnt.stopped.contains(path) {
@@ -251,7 +265,7 @@ impl Take {
             salvage: options.treatment.salvage,
             bytes_read: Some(read),
             commit_rows: (!options.treatment.rebuild).then_some(COMMIT_ROWS),
-            ..Settings::default()
+            ..settings(options, learnt, &self.name)
         };
         let result = tagq_ingest::ingest(&self.path, &self.name, part, &settings, writer);
         progress.done();
@@ -305,6 +319,17 @@ impl Take {
             _ => Ok(()),
         }
     }
+}
+
+/// How a source is read, as far as the texts among them are concerned.
+fn settings(options: &Options, learnt: &Learnt, name: &str) -> Settings {
+    let columns_before = learnt.columns.get(name).copied();
+    Settings { columns: options.columns, columns_before, ..Settings::default() }
+}
+
+/// The order of columns in which a text was taken.
+fn columns_of(source: &Source) -> Option<TextColumns> {
+    source.facts.columns.as_deref()?.parse().ok()
 }
 
 /// The ticks that put a source 1 s behind the end of the run; none when it follows by itself.

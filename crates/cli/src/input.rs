@@ -1,0 +1,46 @@
+//! `-` where a run or a file is named: standard input.
+
+use std::{
+    env,
+    io::stdin,
+    path::{Path, PathBuf},
+};
+
+use tagq::{Input, Options, Run};
+
+use crate::{Usage, progress::Reporter};
+
+/// Whether this name means standard input.
+pub(crate) fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Standard input can be read once.
+pub(crate) fn check_once(paths: &[PathBuf]) -> Result<(), Usage> {
+    if paths.iter().filter(|path| is_stdin(path)).count() > 1 {
+        return Err(Usage("`-` stands twice; standard input can be read once".into()));
+    }
+    Ok(())
+}
+
+/// Opens a run, or standard input as one.
+pub(crate) fn open(path: &Path, options: &Options, reporter: &Reporter) -> anyhow::Result<Run> {
+    if !is_stdin(path) {
+        return Ok(tagq::open(path, options, reporter)?);
+    }
+    if options.store.is_some() || !options.ingest {
+        return Err(Usage(
+            "a question to standard input has a store of its own that is removed again; `tagq ingest \
+             - --store DIR` keeps one"
+                .into(),
+        )
+        .into());
+    }
+    let input = set_aside(&env::temp_dir())?;
+    Ok(tagq::open_input(&input, options, reporter)?)
+}
+
+/// Standard input as a file in `folder`.
+pub(crate) fn set_aside(folder: &Path) -> Result<Input, tagq::Error> {
+    Input::set_aside(stdin().lock(), folder)
+}

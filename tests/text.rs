@@ -1,0 +1,249 @@
+//! Text as a source: in folders, by name, growing, and through standard input.
+
+use std::{
+    fs::{self, File},
+    io::Write as _,
+    path::Path,
+    process::Stdio,
+};
+
+use crate::support::{Output, cat, coincidences, command, fixture_copy, output, tagq};
+
+/// Runs the program with these bytes as standard input.
+fn piped(args: &[&str], bytes: &[u8]) -> Output {
+    let mut child = command()
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Whoever refuses its arguments reads nothing.
+    drop(child.stdin.take().unwrap().write_all(bytes));
+    let output = child.wait_with_output().unwrap();
+    Output {
+        code: output.status.code().unwrap_or(-1),
+        stdout: output.stdout,
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+fn text_of(path: &Path) -> String {
+    let lines: Vec<String> =
+        cat(path).iter().map(|(time, channel)| format!("{channel}\t{time}\n")).collect();
+    lines.concat()
+}
+
+fn info(run: &Path) -> serde_json::Value {
+    tagq(["info".as_ref(), "--no-ingest".as_ref(), run.as_os_str()]).json()
+}
+
+#[test]
+fn a_folder_of_text_is_the_run_it_was_made_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    let expected = coincidences("--window 2ns", &run);
+    let texts = folder.path().join("texts");
+    fs::create_dir(&texts).unwrap();
+    let first = text_of(&run.join("1.tags.zst")).replace('\n', "\r\n");
+    fs::write(texts.join("1.tsv.zst"), zstd::encode_all(first.as_bytes(), 3).unwrap()).unwrap();
+    let second: Vec<String> = cat(&run.join("2.tags.zst"))
+        .iter()
+        .map(|(time, channel)| format!("{time}, {channel}\n"))
+        .collect();
+    fs::write(texts.join("2.csv"), format!("Time, Channel\n{}", second.concat())).unwrap();
+    fs::write(texts.join("notes.txt"), "nothing for you").unwrap();
+    assert_eq!(coincidences("--window 2ns", &texts)["rows"], expected["rows"]);
+    assert_eq!(info(&texts)["tags"], info(&run)["tags"]);
+    // By any name, when it is named.
+    let named = texts.join("notes.txt");
+    fs::write(&named, &first).unwrap();
+    assert_eq!(info(&texts)["sources"].as_array().unwrap().len(), 2);
+    let alone = coincidences("--window 2ns", &named);
+    assert_eq!(alone["rows"], coincidences("--window 2ns", &run.join("1.tags.zst"))["rows"]);
+}
+
+#[test]
+fn the_columns_of_a_text_are_asked_for_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    fs::create_dir(&run).unwrap();
+    let path = run.join("a.csv");
+    fs::write(&path, "100 1\n101 2\n").unwrap();
+    let wrong = output(command().args(["coincidences", "--window", "1t"]).arg(&run));
+    // Read as channel and time, these are channels 100 and 101: nothing that can be noticed.
+    assert_eq!(wrong.json()["run"]["channels"][0]["channel"], 100);
+    let asked = ["--columns", "time,channel"];
+    let other = output(command().args(["coincidences", "--window", "1t"]).args(asked).arg(&run));
+    assert_eq!(other.code, 2, "{}", other.stderr);
+    assert!(other.stderr.contains("--rebuild --columns time,channel"), "{}", other.stderr);
+    let rebuilt = output(command().args(["ingest", "--rebuild"]).args(asked).arg(&run));
+    assert_eq!(rebuilt.code, 0, "{}", rebuilt.stderr);
+    assert_eq!(cat(&run), [(100, 1), (101, 2)]);
+    // From here on without being told, growing and made anew.
+    File::options().append(true).open(&path).unwrap().write_all(b"102 1\n").unwrap();
+    assert_eq!(cat(&run), [(100, 1), (101, 2), (102, 1)]);
+    let anew = output(command().args(["ingest", "--rebuild"]).arg(&run));
+    assert_eq!(anew.code, 0, "{}", anew.stderr);
+    assert_eq!(cat(&run), [(100, 1), (101, 2), (102, 1)]);
+    // A header needs no word, and bears no contradiction.
+    fs::write(run.join("b.csv"), "channel,time\n1,200\n").unwrap();
+    assert_eq!(cat(&run).last(), Some(&(200, 1)));
+    fs::write(run.join("c.csv"), "channel,time\n1,300\n").unwrap();
+    let refused = output(command().arg("ingest").args(asked).arg(run.join("c.csv")));
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert!(refused.stderr.contains("line 1: the header says channel,time"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_text_that_grows_is_continued_and_its_half_line_waits() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.tsv");
+    fs::write(&path, "1\t10\n2\t1").unwrap();
+    let half = output(command().args(["coincidences", "--window", "5t"]).arg(&path));
+    assert_eq!(half.json()["run"]["tags"], 1);
+    assert!(half.stderr.contains("no line end"), "{}", half.stderr);
+    File::options().append(true).open(&path).unwrap().write_all(b"2\n").unwrap();
+    let whole = output(command().args(["coincidences", "--window", "5t"]).arg(&path));
+    assert_eq!((whole.json()["rows"][0]["count"].clone(), whole.stderr), (1.into(), String::new()));
+    // What ends without a line end is taken when it is asked for, and closed.
+    File::options().append(true).open(&path).unwrap().write_all(b"1\t13").unwrap();
+    let salvaged = output(command().args(["ingest", "--salvage"]).arg(&path));
+    assert_eq!(salvaged.code, 0, "{}", salvaged.stderr);
+    let store = folder.path().join("a.tsv.tagq");
+    assert_eq!(cat(&store), [(10, 1), (12, 2), (13, 1)]);
+    File::options().append(true).open(&path).unwrap().write_all(b"7\n").unwrap();
+    let closed = output(command().arg("ingest").arg(&path));
+    assert!(closed.code == 1 && closed.stderr.contains("--rebuild"), "{}", closed.stderr);
+}
+
+#[test]
+fn text_that_is_no_tags_is_named_by_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    for (text, words) in [
+        ("3\t17\n3\t1.5e3\n", &["line 2: \"3\\t1.5e3\"", "times are whole ticks", "--tick"][..]),
+        ("3\t17\n\n# x\n3\n", &["line 4", "one field"]),
+        ("585950217716\t3\n", &["channel 585950217716 is above 65535", "--columns time,channel"]),
+        ("-5\t3\n", &["line 1", "--columns time,channel"]),
+        ("channel,count,rate_hz\n1,2,3\n", &["line 1", "more than two fields"]),
+        ("dead time\n1,2\n", &["line 1: \"dead time\"", "header has the words channel and time"]),
+    ] {
+        let path = folder.path().join("a.csv");
+        fs::write(&path, text).unwrap();
+        let refused = output(command().args(["coincidences", "--window", "2ns"]).arg(&path));
+        assert!([1, 3].contains(&refused.code), "{text}: {}", refused.stderr);
+        for word in words {
+            assert!(refused.stderr.contains(word), "{text}: no `{word}` in {}", refused.stderr);
+        }
+        let left = fs::read_dir(folder.path().join("a.csv.tagq")).map_or(0, Iterator::count);
+        assert!(left <= 1, "{text}");
+    }
+    let refused = tagq(["cat", "--columns", "tick,channel", "a.csv"]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("channel,time or time,channel"), "{}", refused.stderr);
+}
+
+#[test]
+fn standard_input_is_a_run_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    let path = run.join("2.tags.zst");
+    let expected = coincidences("--window 2ns", &path);
+    let bytes = fs::read(&path).unwrap();
+    let text = text_of(&path);
+    let plain = zstd::decode_all(&bytes[..]).unwrap();
+    let temporary = folder.path().join("tmp");
+    fs::create_dir(&temporary).unwrap();
+    for bytes in [&bytes, &plain, &text.clone().into_bytes()] {
+        let mut child = command()
+            .args(["coincidences", "--window", "2ns", "-"])
+            .env("TMPDIR", &temporary)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(bytes).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(answer["rows"], expected["rows"]);
+        assert_eq!(answer["run"]["path"], "-");
+        assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0, "nothing is left");
+    }
+    assert_eq!(piped(&["cat", "-"], &bytes).text(), text);
+    let none = piped(&["coincidences", "--window", "2ns", "-"], b"");
+    assert_eq!(none.json()["run"]["tags"], 0);
+    let wrong = piped(&["coincidences", "--window", "2ns", "-"], b"3\tx\n");
+    assert_eq!(wrong.code, 3);
+    assert!(wrong.stderr.contains("standard input: line 1"), "{}", wrong.stderr);
+    let wrong = piped(&["cat", "-"], b"3\tx\n");
+    assert!(wrong.stderr.contains("standard input: line 1"), "{}", wrong.stderr);
+    for args in [
+        &["ingest", "-"][..],
+        &["info", "-", "-"],
+        &["info", "--no-ingest", "-"],
+        &["info", "--store", "x", "-"],
+    ] {
+        let refused = piped(args, b"3\t5\n");
+        assert_eq!(refused.code, 2, "{args:?}: {}", refused.stderr);
+    }
+}
+
+#[test]
+fn standard_input_is_added_to_a_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("night.tagq");
+    let args = ["ingest", "-", "--store", store.to_str().unwrap()];
+    for (text, code, tags, names) in [
+        ("1\t10\n2\t20\n", 0, 2, &["stdin-1"][..]),
+        ("1\t30\n", 0, 3, &["stdin-1", "stdin-2"]),
+        // The same again is the same, and more of the last one is its rest.
+        ("1\t30\n", 0, 3, &["stdin-1", "stdin-2"]),
+        ("1\t30\n2\t31\n", 0, 4, &["stdin-1", "stdin-2"]),
+        ("1\t15\n", 1, 4, &["stdin-1", "stdin-2"]),
+    ] {
+        let added = piped(&args, text.as_bytes());
+        assert_eq!(added.code, code, "{}", added.stderr);
+        assert!(!added.stderr.contains("/proc"), "{}", added.stderr);
+        let info = info(&store);
+        assert_eq!(info["tags"], tags);
+        let sources = info["sources"].as_array().unwrap();
+        assert!(sources.iter().map(|source| &source["name"]).eq(names), "{info}");
+    }
+    let names: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
+    assert_eq!(names.len(), 1, "{names:?}");
+}
+
+#[test]
+fn a_signal_leaves_nothing_of_standard_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = command()
+        .args(["coincidences", "--window", "2ns", "-"])
+        .env("TMPDIR", folder.path())
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"1\t10\n").unwrap();
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    let status = child.wait().unwrap();
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(15));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_pipe_gives_the_answer_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    let path = run.join("1.tags.zst");
+    let expected = coincidences("--window 1us --delay 4=-10ns", &path);
+    let mut cat = command().arg("cat").arg(&path).stdout(Stdio::piped()).spawn().unwrap();
+    let output = command()
+        .args(["coincidences", "--window", "1us", "--delay", "4=-10ns", "-"])
+        .stdin(cat.stdout.take().unwrap())
+        .output()
+        .unwrap();
+    assert!(cat.wait().unwrap().success());
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(answer["rows"], expected["rows"]);
+}
