@@ -4,6 +4,7 @@
 
 mod support;
 
+mod convert;
 mod documents;
 mod fixture;
 mod real_data;

@@ -93,6 +93,13 @@ fn text_is_taken_into_the_same_rows() {
         let of_tags = column(&folder, "uqd_logic16_500k.tags.zst", name);
         assert!(of_text.len() > 500_000 && of_text[4_096..] == of_tags[4_096..], "{name}");
     }
+    // There and back: the text but for its carriage returns.
+    let tsv = folder.path().join("back.tsv");
+    let made = tagq(["convert".as_ref(), run.as_os_str(), tsv.as_os_str()]);
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let mut expected = zstd::decode_all(fs::File::open(&text).unwrap()).unwrap();
+    expected.retain(|&byte| byte != b'\r');
+    assert!(fs::read(tsv).unwrap() == expected);
 }
 
 #[test]

@@ -22,6 +22,7 @@ pub(crate) enum Command {
     Ingest(IngestArgs),
     Info(InfoArgs),
     Cat(CatArgs),
+    Convert(ConvertArgs),
     Verify(VerifyArgs),
     Set(SetArgs),
     Simulate(Box<SimulateArgs>),
@@ -150,6 +151,30 @@ pub(crate) struct CatArgs {
     /// Print what is in the store, without taking in new files
     #[arg(long)]
     pub no_ingest: bool,
+}
+
+/// Write tags in another form: .tags.zst, .tags, .tsv, .tsv.zst, .csv or .csv.zst, as OUT is named
+///
+/// A file is converted as it stands, whatever its name; a folder or a store in order of time. Text has
+/// the channel first, with tabs in .tsv, and commas and a header in .csv. What is compressed has
+/// frames that can be read one by one, with checksums. OUT is there whole or not at all.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tagq convert run.tags.zst run.csv
+  tagq convert --columns time,channel measured.txt run.tags.zst
+  zcat old.txt.gz | tagq convert - run.tags.zst")]
+pub(crate) struct ConvertArgs {
+    /// A file, a folder of files, a store, or - for standard input
+    #[arg(value_name = "IN")]
+    pub from: PathBuf,
+    /// The file to write, or - for text to standard output
+    #[arg(value_name = "OUT")]
+    pub out: PathBuf,
+    /// Replace OUT if it is there
+    #[arg(long)]
+    pub force: bool,
+    #[command(flatten)]
+    pub store: StoreArgs,
 }
 
 /// Hold every block of a store against its checksums

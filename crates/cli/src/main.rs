@@ -3,6 +3,7 @@
 mod args;
 mod cat;
 mod coincidences;
+mod convert;
 mod info;
 mod ingest;
 mod input;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
         Command::Ingest(args) => ingest::run(args),
         Command::Info(args) => info::run(args),
         Command::Cat(args) => cat::run(args),
+        Command::Convert(args) => convert::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Set(args) => ingest::set(args),
         Command::Simulate(args) => simulate::run(args),

@@ -143,6 +143,37 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The name of a file to write says no form.
+    #[error(
+        "{path}: its name does not say what to write; it ends with .tags.zst, .tags, .tsv, .tsv.zst, \
+         .csv or .csv.zst, or is `-` for text to standard output",
+        path = path.display()
+    )]
+    NoForm {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file to write is there already.
+    #[error("{path}: is there already; --force replaces it if it is a file", path = path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file would be written while it is read.
+    #[error("{path}: is the file to read; write to another name", path = path.display())]
+    OntoItself {
+        /// The file.
+        path: PathBuf,
+    },
+    /// All tags of a folder would be written into that folder.
+    #[error(
+        "{path}: lies in the folder that is read, and would be one of its sources; write it elsewhere",
+        path = path.display()
+    )]
+    IntoItsRun {
+        /// The file.
+        path: PathBuf,
+    },
     /// The operating system refused something.
     #[error("{path}: cannot {action}: {source}", path = path.display())]
     Io {
@@ -201,6 +232,7 @@ impl Error {
             Self::Unit(_)
             | Self::Query(_)
             | Self::Columns { .. }
+            | Self::NoForm { .. }
             | Self::Files(tagq_ingest::Error::Columns { .. }) => 2,
             Self::Store(error) | Self::Files(tagq_ingest::Error::Store(error)) => store_code(error),
             Self::Files(error) if error.is_damage() => 3,

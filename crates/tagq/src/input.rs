@@ -73,3 +73,8 @@ impl Place {
         }
     }
 }
+
+/// An error of reading `input` as a person knows it.
+pub(crate) fn shown(error: Error, input: &Input) -> Error {
+    error.renamed(&input.path, Path::new(SHOWN))
+}

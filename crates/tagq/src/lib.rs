@@ -19,6 +19,7 @@
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+mod convert;
 mod input;
 mod notes;
 mod place;
@@ -28,6 +29,7 @@ mod verify;
 
 mod error;
 
+pub use convert::{Converted, Tags, check_out, convert, write};
 pub use error::Error;
 pub use input::Input;
 pub use notes::{ChannelSettings, Notes, Singles};

@@ -1,0 +1,77 @@
+//! `tagq convert`: tags from one form into another.
+
+use std::{
+    env, fs,
+    io::{self, Write as _},
+    path::Path,
+    sync::{Arc, atomic::AtomicU64},
+};
+
+use tagq::{
+    Converted, Input, Options, Progress as _, Tags,
+    files::{
+        Settings,
+        write::{Content, Form},
+    },
+};
+
+use crate::{args::ConvertArgs, input, progress::Reporter, report::thousands};
+
+pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<()> {
+    let reporter = Reporter::new(args.store.quiet);
+    let to_stdout = input::is_stdin(&args.out);
+    if !to_stdout {
+        // Before anything is read: a pipe cannot be read again.
+        tagq::check_out(&args.out, args.force)?;
+    }
+    if input::is_stdin(&args.from) {
+        let folder = if to_stdout { env::temp_dir() } else { Input::folder_for(&args.out) };
+        let input = input::set_aside(&folder)?;
+        return write(args, Tags::Input(&input), length(input.path()), &reporter);
+    }
+    if fs::metadata(&args.from).is_ok_and(|metadata| !metadata.is_dir()) {
+        return write(args, Tags::File(&args.from), length(&args.from), &reporter);
+    }
+    let options = Options {
+        store: args.store.store.clone(),
+        tick: args.store.tick,
+        columns: args.store.columns,
+        ..Options::default()
+    };
+    let run = tagq::open(&args.from, &options, &reporter)?;
+    let bytes = 9 * run.store().manifest().rows;
+    write(args, Tags::Run(&run), bytes, &reporter)
+}
+
+fn length(path: &Path) -> u64 {
+    fs::metadata(path).map_or(0, |metadata| metadata.len())
+}
+
+fn write(
+    args: &ConvertArgs,
+    tags: Tags<'_>,
+    bytes: u64,
+    reporter: &Reporter,
+) -> anyhow::Result<()> {
+    let from = args.from.display().to_string();
+    let read = Arc::new(AtomicU64::new(0));
+    reporter.job("converting", &from, bytes, &read);
+    let settings =
+        Settings { columns: args.store.columns, bytes_read: Some(read), ..Settings::default() };
+    let converted = if input::is_stdin(&args.out) {
+        let form = Form { content: Content::Tabs, compressed: false };
+        tagq::write(tags, io::stdout(), form, &settings, Path::new("standard output"))
+            .map(|(_, converted)| converted)
+    } else {
+        tagq::convert(tags, &args.out, args.force, &settings, reporter)
+    };
+    reporter.done();
+    let Converted { tags, torn } = converted?;
+    if let Some(torn) = torn {
+        reporter.note(&format!("{from}: {torn}; the {tags} tags before it are written"));
+    }
+    if !input::is_stdin(&args.out) {
+        reporter.note(&format!("{}: {} tags of {from}", args.out.display(), thousands(tags)));
+    }
+    Ok(io::stdout().flush()?)
+}

@@ -1,0 +1,198 @@
+//! From any form of tags to any other.
+
+use std::{
+    fs::{self, File, Permissions},
+    io::{self, Write},
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _},
+    path::Path,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use tagq_ingest::{
+    Error as FilesError, Settings, read_tags,
+    write::{Form, TagWriter},
+};
+use tagq_store::{Store, Tag};
+
+use crate::{Error, Input, Progress, Run, input};
+
+/// Rows of a store handed on at once.
+const CHUNK_ROWS: usize = 16_384;
+/// Bytes of a row, for whoever shows progress.
+const ROW_BYTES: u64 = 9;
+
+/// Tags to write.
+#[derive(Debug, Clone, Copy)]
+pub enum Tags<'a> {
+    /// A file of tags, in the order they stand in.
+    File(&'a Path),
+    /// A stream that was set aside, likewise.
+    Input(&'a Input),
+    /// A run, in order of time.
+    Run(&'a Run),
+}
+
+/// What was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Converted {
+    /// Tags.
+    pub tags: u64,
+    /// What was left out at the end of the file, in words.
+    pub torn: Option<String>,
+}
+
+/// Writes tags to the file `out`, whose name says in which form, and makes them durable. The file is
+/// there whole or not at all.
+///
+/// # Errors
+/// [`Error::Exists`] without `force`, [`Error::NoForm`], [`Error::OntoItself`]; those of reading the
+/// tags and of writing the file.
+pub fn convert(
+    tags: Tags<'_>,
+    out: &Path,
+    force: bool,
+    settings: &Settings,
+    progress: &dyn Progress,
+) -> Result<Converted, Error> {
+    let form = check_out(out, force)?;
+    check_apart(tags, out)?;
+    let io_error = |action| move |source| Error::Io { path: out.into(), action, source };
+    let folder = folder_of(out);
+    let fresh = tempfile::Builder::new()
+        .prefix(".tagq-")
+        .suffix(".part")
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(folder)
+        .map_err(io_error("write beside it"))?;
+    progress.temporary(fresh.path());
+    let file = fresh.as_file().try_clone().map_err(io_error("write"))?;
+    let (file, converted) = write(tags, file, form, settings, out)?;
+    file.sync_all().map_err(io_error("make it durable"))?;
+    let kept = if force { fresh.persist(out) } else { fresh.persist_noclobber(out) };
+    kept.map_err(|failed| match failed.error.kind() {
+        io::ErrorKind::AlreadyExists => Error::Exists { path: out.into() },
+        _ => io_error("give the file its name")(failed.error),
+    })?;
+    File::open(folder)
+        .and_then(|folder| folder.sync_all())
+        .map_err(io_error("make its name durable"))?;
+    Ok(converted)
+}
+
+/// Writes tags to `out` in this form; `shown` is what a message calls it.
+///
+/// # Errors
+/// Those of reading the tags, and [`Error::Io`] for `out`.
+pub fn write<W: Write + Send + 'static>(
+    tags: Tags<'_>,
+    out: W,
+    form: Form,
+    settings: &Settings,
+    shown: &Path,
+) -> Result<(W, Converted), Error> {
+    let io_error = |source| Error::Io { path: shown.into(), action: "write", source };
+    let mut writer = TagWriter::new(out, form, settings.threads).map_err(io_error)?;
+    let converted = match tags {
+        Tags::File(path) => of_file(path, settings, &mut writer),
+        Tags::Input(stream) => of_file(stream.path(), settings, &mut writer)
+            .map_err(|error| input::shown(error, stream)),
+        Tags::Run(run) => {
+            let counted = settings.bytes_read.as_deref();
+            let rows = run.store().guarded(|store| of_store(store, counted, &mut writer))?;
+            rows.map_err(io_error)
+                .map(|()| Converted { tags: run.store().manifest().rows, torn: None })
+        }
+    };
+    let converted = converted.map_err(|error| match error {
+        Error::Files(FilesError::Sink(source)) => io_error(source),
+        error => error,
+    })?;
+    Ok((writer.finish().map_err(io_error)?, converted))
+}
+
+fn of_file<W: Write + Send + 'static>(
+    path: &Path,
+    settings: &Settings,
+    writer: &mut TagWriter<W>,
+) -> Result<Converted, Error> {
+    let mut push = |tags: &[Tag]| writer.push(tags).map_err(FilesError::Sink);
+    let mut taken = 0;
+    let summary = read_tags(path, settings, |tags| {
+        taken += tags.len() as u64;
+        push(tags)
+    });
+    match summary {
+        Ok(summary) => Ok(Converted { tags: summary.tags, torn: summary.torn }),
+        // What was complete before the torn message is written already.
+        Err(FilesError::TornMessage { message, .. }) => {
+            Ok(Converted { tags: taken, torn: Some(format!("ends inside message {message}")) })
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn of_store<W: Write + Send + 'static>(
+    store: &Store,
+    counted: Option<&AtomicU64>,
+    writer: &mut TagWriter<W>,
+) -> io::Result<()> {
+    let tags = store.tags();
+    let mut chunk = Vec::with_capacity(CHUNK_ROWS);
+    for (times, first) in tags.time.chunks(CHUNK_ROWS).zip((0..).step_by(CHUNK_ROWS)) {
+        chunk.clear();
+        let rows = times.iter().zip(first..);
+        chunk.extend(
+            rows.map(|(&time, row)| Tag { time, channel: tags.channels.label(row).into() }),
+        );
+        writer.push(&chunk)?;
+        if let Some(counted) = counted {
+            counted.fetch_add(chunk.len() as u64 * ROW_BYTES, Ordering::Relaxed);
+        }
+    }
+    Ok(())
+}
+
+/// The form that the name `out` asks for, if a file can be made there.
+///
+/// # Errors
+/// [`Error::NoForm`], and [`Error::Exists`] without `force` or for anything but a file.
+pub fn check_out(out: &Path, force: bool) -> Result<Form, Error> {
+    let form = Form::of_name(out).ok_or_else(|| Error::NoForm { path: out.into() })?;
+    match fs::symlink_metadata(out) {
+        Ok(metadata) if !force || !metadata.is_file() => Err(Error::Exists { path: out.into() }),
+        _ => Ok(form),
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
+}
+
+/// Whether `out` is none of what is read.
+fn check_apart(tags: Tags<'_>, out: &Path) -> Result<(), Error> {
+    let from = match tags {
+        Tags::File(path) => Some(path),
+        Tags::Run(run) => Some(run.path()),
+        Tags::Input(_) => None,
+    };
+    let from = from.and_then(|path| fs::metadata(path).ok().map(|metadata| (path, metadata)));
+    if let Some((path, from)) = &from
+        && from.is_dir()
+        && fs::metadata(folder_of(out)).is_ok_and(|around| is_same(&around, from))
+        && !Store::is_at(path)
+    {
+        // It would be a source of the run beside those whose tags it holds.
+        return Err(Error::IntoItsRun { path: out.into() });
+    }
+    match (from, fs::metadata(out)) {
+        (Some((_, from)), Ok(metadata)) if is_same(&from, &metadata) => {
+            Err(Error::OntoItself { path: out.into() })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_same(one: &fs::Metadata, other: &fs::Metadata) -> bool {
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}

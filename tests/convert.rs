@@ -1,0 +1,267 @@
+//! `tagq convert`: every form into every other, and what other programs make of it.
+
+use std::{
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use tagq::{files::encode::Encoder, store::Tag};
+
+use crate::support::{Output, cat, command, fixture_copy, output, root, skipped};
+
+const FORMS: [&str; 6] = [".tags.zst", ".tags", ".tsv", ".tsv.zst", ".csv", ".csv.zst"];
+
+fn convert(from: &Path, out: &Path, args: &[&str]) -> Output {
+    output(command().arg("convert").args(args).arg(from).arg(out))
+}
+
+/// Tags whose numbers have all lengths, not in order, in frames of odd sizes.
+fn odd_file(folder: &Path) -> PathBuf {
+    let tags: Vec<Tag> = (0..5_000_u64)
+        .map(|i| {
+            let x = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            Tag { time: x.cast_signed() >> (x % 64), channel: x.rotate_left(7) >> (x / 64 % 64) }
+        })
+        .chain([Tag { time: i64::MIN, channel: u64::MAX }, Tag { time: i64::MAX, channel: 0 }])
+        .collect();
+    let mut encoder = Encoder::new(Vec::new());
+    for part in [&tags[..1], &[], &tags[1..511], &tags[511..1_022], &tags[1_022..]] {
+        encoder.frame(part.len() as u64, [part]).unwrap();
+    }
+    let path = folder.join("odd.tags.zst");
+    fs::write(&path, encoder.into_inner()).unwrap();
+    path
+}
+
+#[test]
+fn every_form_becomes_every_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let odd = odd_file(folder.path());
+    let expected = cat(&odd);
+    assert_eq!(expected.len(), 5_002);
+    for from in FORMS {
+        let first = folder.path().join(format!("first{from}"));
+        let made = convert(&odd, &first, &[]);
+        assert_eq!(made.code, 0, "{from}: {}", made.stderr);
+        assert!(made.stderr.contains("5,002 tags"), "{}", made.stderr);
+        assert!(cat(&first) == expected, "{from}");
+        for to in FORMS {
+            let second = folder.path().join(format!("second{from}{to}"));
+            assert_eq!(convert(&first, &second, &["-q"]).code, 0, "{from} {to}");
+            assert!(cat(&second) == expected, "{from} {to}");
+        }
+        let printed = convert(&first, Path::new("-"), &[]);
+        let mut lines = printed.text().lines();
+        assert!(expected.iter().all(|(t, c)| lines.next() == Some(&format!("{c}\t{t}"))));
+    }
+    let csv = fs::read_to_string(folder.path().join("first.csv")).unwrap();
+    let (time, channel) = expected[0];
+    assert!(csv.starts_with(&format!("channel,time\n{channel},{time}\n")), "{}", &csv[..60]);
+}
+
+#[test]
+fn other_programs_read_what_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let odd = odd_file(folder.path());
+    let (tags, tsv) = (folder.path().join("a.tags.zst"), folder.path().join("a.tsv.zst"));
+    for out in [&tags, &tsv] {
+        assert_eq!(convert(&odd, out, &[]).code, 0);
+    }
+    let zstd = |path: &Path| Command::new("zstd").args(["-dc"]).arg(path).output();
+    let (Ok(message), Ok(text)) = (zstd(&tags), zstd(&tsv)) else {
+        skipped("there is no `zstd` program");
+        return;
+    };
+    assert!(message.status.success() && text.status.success());
+    let expected = cat(&odd);
+    let lines: Vec<String> =
+        expected.iter().map(|(time, channel)| format!("{channel}\t{time}\n")).collect();
+    assert!(String::from_utf8(text.stdout).unwrap() == lines.concat());
+    let listed = Command::new("zstd").args(["-l", "-v"]).arg(&tags).output().unwrap();
+    assert!(String::from_utf8(listed.stdout).unwrap().contains("XXH64"), "checksums");
+    if Command::new("capnp").arg("--version").output().is_err() {
+        skipped("there is no `capnp` program");
+        return;
+    }
+    let mut capnp = Command::new("capnp")
+        .args(["decode", "--short"])
+        .arg(root().join("crates/ingest/schema/tags.capnp"))
+        .arg("Tags")
+        .env_remove("PWD")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = capnp.stdin.take().unwrap();
+    let feeder = std::thread::spawn(move || stdin.write_all(&message.stdout));
+    let decoded = capnp.wait_with_output().unwrap();
+    feeder.join().unwrap().unwrap();
+    assert!(decoded.status.success());
+    let all: Vec<String> = expected
+        .iter()
+        .map(|(time, channel)| format!("(time = {time}, channel = {channel})"))
+        .collect();
+    assert!(
+        String::from_utf8(decoded.stdout).unwrap() == format!("(tags = [[{}]])\n", all.join(", "))
+    );
+}
+
+#[test]
+fn a_run_is_converted_in_order_of_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    let out = folder.path().join("all.csv.zst");
+    let made = convert(&run, &out, &[]);
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let expected = cat(&run);
+    assert!(expected.len() > 18_000 && cat(&out) == expected);
+    let again = folder.path().join("again.tags");
+    assert_eq!(convert(&run.join(".tagq"), &again, &[]).code, 0);
+    assert!(cat(&again) == expected);
+    // Among the sources it would be one of them.
+    let inside = convert(&run, &run.join("all.csv"), &[]);
+    assert_eq!(inside.code, 1, "{}", inside.stderr);
+    assert!(inside.stderr.contains("elsewhere"), "{}", inside.stderr);
+}
+
+#[test]
+fn several_frames_are_made_of_many_tags() {
+    let folder = tempfile::tempdir().unwrap();
+    let tags: Vec<Tag> = (0..2_500_000).map(|i| Tag { time: i, channel: 3 }).collect();
+    let mut encoder = Encoder::new(Vec::new());
+    encoder.frame(tags.len() as u64, [&tags[..]]).unwrap();
+    let path = folder.path().join("many.tags.zst");
+    fs::write(&path, encoder.into_inner()).unwrap();
+    for to in FORMS {
+        let out = folder.path().join(format!("out{to}"));
+        assert_eq!(convert(&path, &out, &["-q"]).code, 0);
+        let printed = output(command().arg("cat").arg(&out)).stdout;
+        let mut lines = printed.split(|&byte| byte == b'\n');
+        let is_equal = (0..2_500_000).all(|i| lines.next() == Some(format!("3\t{i}").as_bytes()));
+        assert!(is_equal && lines.next() == Some(b"") && lines.next().is_none(), "{to}");
+        if out.extension().is_some_and(|end| end == "zst") {
+            let ends = frame_ends(&fs::read(&out).unwrap());
+            assert_eq!(ends.len(), 3, "{to}");
+            // Each frame can be read on its own.
+            let last = &fs::read(&out).unwrap()[ends[1]..];
+            let alone = folder.path().join(format!("last{to}"));
+            fs::write(&alone, last).unwrap();
+            assert_eq!(cat(&alone).len(), 2_500_000 - 2 * (1 << 20), "{to}");
+        }
+    }
+}
+
+/// Where the frames of a file end, found by decompressing one after the other.
+fn frame_ends(bytes: &[u8]) -> Vec<usize> {
+    let mut ends = Vec::new();
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let mut decoder = zstd::stream::Decoder::with_buffer(rest).unwrap().single_frame();
+        std::io::copy(&mut decoder, &mut std::io::sink()).unwrap();
+        rest = decoder.finish();
+        ends.push(bytes.len() - rest.len());
+    }
+    ends
+}
+
+#[test]
+fn what_is_empty_is_empty_in_every_form() {
+    let folder = tempfile::tempdir().unwrap();
+    let empty = folder.path().join("none.txt");
+    fs::write(&empty, "").unwrap();
+    for to in FORMS {
+        let out = folder.path().join(format!("out{to}"));
+        assert_eq!(convert(&empty, &out, &[]).code, 0);
+        assert!(cat(&out).is_empty());
+        if out.extension().is_some_and(|end| end == "zst") {
+            assert_eq!(frame_ends(&fs::read(&out).unwrap()).len(), 1);
+        }
+    }
+}
+
+#[test]
+fn what_is_there_is_not_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = |name: &str| folder.path().join(name);
+    let odd = odd_file(folder.path());
+    fs::write(here("there.csv"), "mine").unwrap();
+    fs::create_dir(here("folder.csv")).unwrap();
+    let refused = |from: &Path, out: &Path, args: &[&str], code: i32, word: &str| {
+        let refused = convert(from, out, args);
+        assert_eq!(refused.code, code, "{}", refused.stderr);
+        assert!(refused.stderr.contains(word), "no `{word}` in {}", refused.stderr);
+    };
+    refused(&odd, &here("there.csv"), &[], 1, "--force");
+    refused(&odd, &here("folder.csv"), &["--force"], 1, "is there already");
+    refused(&odd, &odd, &["--force"], 1, "is the file to read");
+    refused(&odd, &here("out.txt"), &[], 2, ".csv.zst");
+    refused(&here("none"), &here("out.csv"), &[], 1, "no such file");
+    refused(&odd, &here("none/out.csv"), &[], 1, "No such file");
+    fs::write(here("wrong.tsv"), "1\t2\n".repeat(300_000) + "1\tx\n").unwrap();
+    refused(&here("wrong.tsv"), &here("out.csv"), &[], 3, "line 300001");
+    refused(&here("wrong.tsv"), &here("there.csv"), &["--force"], 3, "line 300001");
+    let turned = ["--columns", "time,channel"];
+    refused(&here("head.csv"), &here("out.csv"), &turned, 1, "no such file");
+    fs::write(here("head.csv"), "channel,time\n1,2\n").unwrap();
+    refused(&here("head.csv"), &here("out.csv"), &turned, 2, "leave --columns out");
+    assert_eq!(fs::read(here("there.csv")).unwrap(), b"mine");
+    let mut names: Vec<_> =
+        fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["folder.csv", "head.csv", "odd.tags.zst", "there.csv", "wrong.tsv"]);
+    assert_eq!(convert(&odd, &here("there.csv"), &["--force"]).code, 0);
+    assert!(cat(&here("there.csv")) == cat(&odd));
+}
+
+#[test]
+fn torn_files_are_converted_with_a_note() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    let whole = fs::read(run.join("2.tags.zst")).unwrap();
+    let plain = zstd::decode_all(&whole[..]).unwrap();
+    let here = |name: &str| folder.path().join(name);
+    for (name, bytes) in [
+        ("a.tags.zst", &whole[..whole.len() - 1]),
+        ("b.tags", &plain[..plain.len() - 8]),
+        ("c.tsv", b"1\t10\n2\t20\n3\t3"),
+    ] {
+        fs::write(here(name), bytes).unwrap();
+        let out = here("out.csv");
+        let made = convert(&here(name), &out, &["--force"]);
+        assert_eq!(made.code, 0, "{name}: {}", made.stderr);
+        assert!(made.stderr.contains("tags before it are written"), "{}", made.stderr);
+        // As a query takes them.
+        let taken = output(command().args(["info", "-q"]).arg(here(name))).json();
+        let written = cat(&out);
+        assert!(written.len() as u64 >= taken["tags"].as_u64().unwrap(), "{name}");
+    }
+    assert_eq!(cat(&here("out.csv")), [(10, 1), (20, 2)]);
+}
+
+#[test]
+fn columns_are_turned_and_pipes_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("a.tags.zst");
+    let mut child = command()
+        .args(["convert", "--columns", "time,channel", "-"])
+        .arg(&out)
+        .stdin(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b"100 1\n101 2\n").unwrap();
+    assert!(child.wait().unwrap().success());
+    assert_eq!(cat(&out), [(100, 1), (101, 2)]);
+    // A reader that has seen enough is no error, a full disk is.
+    let odd = odd_file(folder.path());
+    let mut child =
+        command().arg("convert").arg(&odd).arg("-").stdout(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert!(child.wait().unwrap().success());
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let refused = command().arg("convert").arg(&odd).arg("-").stdout(full).output().unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(String::from_utf8(refused.stderr).unwrap().contains("No space left"));
+}
