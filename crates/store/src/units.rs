@@ -109,6 +109,31 @@ pub enum UnitError {
         /// The tick as it can be pasted into the command.
         tick_paste: String,
     },
+    /// A full width holds the differences −w, …, w: an odd number of ticks.
+    #[error(
+        "`{text}` is shorter than one tick of {tick}; a full width is at least {tick_paste} (1t), \
+         which counts equal times"
+    )]
+    WidthBelowTick {
+        /// The text as given.
+        text: String,
+        /// The tick for reading.
+        tick: String,
+        /// The tick as it can be pasted into the command.
+        tick_paste: String,
+    },
+    /// A bin is a whole number of ticks.
+    #[error("`{text}` is {found} ticks of {tick}; use {near}")]
+    NotWhole {
+        /// The text as given.
+        text: String,
+        /// Its length in ticks, for reading.
+        found: String,
+        /// The tick for reading.
+        tick: String,
+        /// The lengths next to it, as they can be pasted into the command.
+        near: String,
+    },
     /// A tick has a length.
     #[error("a tick must be longer than zero, and `{text}` is not")]
     TickNotPositive {
@@ -317,6 +342,64 @@ impl Duration {
     /// A delay in ticks: the nearest whole number, half away from zero.
     pub fn nearest(&self, tick: Tick) -> Result<i64, UnitError> {
         self.fit(self.exact(tick)?.round())
+    }
+
+    /// The window in ticks of which this is the full width: the largest w with 2w + 1 ticks in it.
+    ///
+    /// # Errors
+    /// A length below one tick.
+    pub fn window_of_full_width(&self, tick: Tick) -> Result<i64, UnitError> {
+        let ticks = self.exact(tick)?.floor();
+        if ticks < Ratio::from_integer(1) {
+            return Err(UnitError::WidthBelowTick {
+                text: self.text.clone(),
+                tick: tick.to_string(),
+                tick_paste: tick.format_paste(1),
+            });
+        }
+        self.fit(((ticks - 1) / 2).floor())
+    }
+
+    /// The width of a bin in ticks, a whole number of at least one.
+    ///
+    /// # Errors
+    /// Any other length, with those next to it.
+    pub fn bin(&self, tick: Tick) -> Result<i64, UnitError> {
+        let exact = self.exact(tick)?;
+        if exact.is_integer() && exact > Zero::zero() {
+            return self.fit(exact);
+        }
+        let below = self.fit(exact.floor())?;
+        let near: Vec<String> = [below, below.saturating_add(1)]
+            .into_iter()
+            .filter(|&ticks| ticks > 0)
+            .map(|ticks| match tick.format_paste(ticks) {
+                paste if paste.ends_with('t') => paste,
+                paste => format!("{paste} ({ticks}t)"),
+            })
+            .collect();
+        Err(UnitError::NotWhole {
+            text: self.text.clone(),
+            found: format!("{}", *exact.numer() as f64 / *exact.denom() as f64),
+            tick: tick.to_string(),
+            near: if near.is_empty() { tick.format_paste(1) + " (1t)" } else { near.join(" or ") },
+        })
+    }
+
+    /// The first whole tick that is not earlier.
+    pub fn ceil(&self, tick: Tick) -> Result<i64, UnitError> {
+        self.fit(self.exact(tick)?.ceil())
+    }
+
+    /// The last whole tick that is not later.
+    pub fn floor(&self, tick: Tick) -> Result<i64, UnitError> {
+        self.fit(self.exact(tick)?.floor())
+    }
+
+    /// The length in ticks as a fraction: numerator and denominator.
+    pub fn fraction(&self, tick: Tick) -> Result<(i128, i128), UnitError> {
+        let exact = self.exact(tick)?;
+        Ok((*exact.numer(), *exact.denom()))
     }
 
     /// The length in ticks, not rounded to whole ones: for simulations only.
@@ -535,6 +618,33 @@ mod tests {
             duration("-999999999999999999t").nearest(Tick::DEFAULT),
             Ok(-(10_i64.pow(18) - 1))
         );
+    }
+
+    #[test]
+    fn a_full_width_holds_an_odd_number_of_ticks() {
+        // 25 ticks are 3.90625 ns, 26 are 4.0625 ns.
+        for (text, window) in
+            [("3.90625ns", 12), ("4ns", 12), ("4.21874ns", 12), ("4.21875ns", 13), ("1t", 0)]
+        {
+            assert_eq!(duration(text).window_of_full_width(Tick::DEFAULT), Ok(window), "{text}");
+        }
+        for text in ["100ps", "0ns", "-4ns"] {
+            let error = duration(text).window_of_full_width(Tick::DEFAULT).unwrap_err();
+            assert!(matches!(error, UnitError::WidthBelowTick { .. }), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_bin_is_whole_or_its_neighbours_are_named() {
+        assert_eq!(duration("937.5ps").bin(Tick::DEFAULT), Ok(6));
+        let error = duration("1ns").bin(Tick::DEFAULT).unwrap_err().to_string();
+        assert_eq!(error, "`1ns` is 6.4 ticks of 156.25 ps; use 937.5ps (6t) or 1.09375ns (7t)");
+        let third: Tick = "1/3ps".parse().unwrap();
+        let error = duration("0.5ps").bin(third).unwrap_err().to_string();
+        assert_eq!(error, "`0.5ps` is 1.5 ticks of 1/3 ps; use 1t or 2t");
+        for text in ["0t", "-3t", "-0.1ps"] {
+            assert!(duration(text).bin(Tick::DEFAULT).is_err(), "{text}");
+        }
     }
 
     #[test]
