@@ -13,7 +13,7 @@ use std::{
 };
 
 use tagq::{
-    query::{Coincidences, Delay, Execution, Groups, Recording, Rule, Simd, oracle},
+    query::{Coincidences, Delay, Execution, Groups, Recording, Rule, Scope, Simd, oracle},
     store::{Access, Store, Tags},
 };
 use tagq_benches::watch;
@@ -96,9 +96,10 @@ fn answers(folder: &Path) -> Result<(), Box<dyn Error>> {
             groups: Groups::EveryPair,
             rule: Rule::All,
             window,
-            delays: vec![Delay { channel: 4, ticks: delay }],
+            veto: None,
+            scope: Scope { delays: vec![Delay { channel: 4, ticks: delay }], ..Scope::default() },
         };
-        let one = Coincidences { groups: Groups::Listed(vec![[3, 4]]), ..query.clone() };
+        let one = Coincidences { groups: Groups::Listed(vec![vec![3, 4]]), ..query.clone() };
         let mut all = Vec::new();
         for simd in Simd::available() {
             for threads in [1, 2, 5] {
@@ -137,11 +138,12 @@ fn samples(tags: Tags<'_>, query: &Coincidences) -> Result<(), Box<dyn Error>> {
         let part = tags.rows(start..start + 1_000);
         let list: Vec<(i64, u16)> =
             (0..part.len()).map(|row| (part.time[row], part.channels.label(row))).collect();
-        let delays: Vec<(u16, i64)> = query.delays.iter().map(|d| (d.channel, d.ticks)).collect();
+        let delays: Vec<(u16, i64)> =
+            query.scope.delays.iter().map(|d| (d.channel, d.ticks)).collect();
         for simd in Simd::available() {
             let execution = Execution { simd, ..Execution::best() };
             for row in query.run(&Recording::from_tags(part), &execution)?.rows {
-                let [a, b] = row.channels;
+                let (a, b) = (row.channels[0], row.channels[1]);
                 let expected =
                     oracle::pairs(std::slice::from_ref(&list), a, b, query.window, &delays);
                 assert_eq!(row.count, expected, "{a},{b} from row {start}, {simd:?}");

@@ -4,6 +4,7 @@
 //! round, and its median is given as a share of the floor's. Each answer is asserted.
 
 mod floor;
+pub mod plain;
 mod run;
 mod timing;
 mod watched;

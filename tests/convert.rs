@@ -141,6 +141,10 @@ fn several_frames_are_made_of_many_tags() {
         let mut lines = printed.split(|&byte| byte == b'\n');
         let is_equal = (0..2_500_000).all(|i| lines.next() == Some(format!("3\t{i}").as_bytes()));
         assert!(is_equal && lines.next() == Some(b"") && lines.next().is_none(), "{to}");
+        if to == ".csv" {
+            let text = fs::read_to_string(&out).unwrap();
+            assert!(text.starts_with("channel,time\n") && text.matches('t').count() == 1);
+        }
         if out.extension().is_some_and(|end| end == "zst") {
             let ends = frame_ends(&fs::read(&out).unwrap());
             assert_eq!(ends.len(), 3, "{to}");

@@ -3,6 +3,11 @@
 
 use std::{fs, io::Read as _, path::PathBuf};
 
+use tagq::{
+    Options, Silent,
+    query::{Bins, Execution, Histogram, Mode, Rates, Scope},
+};
+
 use crate::support::{coincidences, counts, skipped, tagq};
 
 /// A copy of a real file, so that its store is made elsewhere; nothing when there is no data.
@@ -113,4 +118,72 @@ fn pairs_of_a_picoharp() {
     assert_eq!(answer["run"]["channels"][1]["count"], 388_700);
     // 1,912,597,668,189 − 32,486,569 ticks of 4 ps.
     assert!(close(&answer["run"]["live_s"], 7.650_260_726_48, 1e-12), "{answer}");
+}
+
+/// The columns of a reference file that was computed by another program.
+fn reference(name: &str) -> Vec<(f64, f64)> {
+    let folder = std::env::var_os("TAGQ_REAL_DATA").unwrap();
+    let text = fs::read_to_string(PathBuf::from(folder).join(name)).unwrap();
+    let row = |line: &str| {
+        let (delay, value) = line.split_once('\t').unwrap();
+        (delay.trim().parse().unwrap(), value.trim().parse().unwrap())
+    };
+    text.lines().map(row).collect()
+}
+
+#[test]
+fn histogram_and_g2_of_a_16_channel_tagger() {
+    let Some((_folder, path)) = real("uqd_logic16_500k.tags.zst") else { return };
+    let run = tagq::open(&path, &Options::default(), &Silent).unwrap();
+    let query = Histogram {
+        start: 3,
+        stop: 15,
+        bins: Bins::linear(-64, 65, 1).unwrap(),
+        mode: Mode::All,
+        fold: None,
+        scope: Scope::default(),
+    };
+    let (binned, g2) = run
+        .count(|tags| {
+            let binned = query.run(tags, &Execution::best())?;
+            let g2 = query.g2(tags, &binned, &Execution::best())?;
+            Ok((binned, g2))
+        })
+        .unwrap();
+    let count = |delay: i64| binned.counts[query.bins.holding(delay).unwrap()];
+    assert_eq!(binned.counts.iter().sum::<u64>(), 754);
+    assert_eq!((count(26), count(-8)), (76, 3));
+    assert_eq!(binned.counts.iter().max(), Some(&76));
+    assert_eq!((binned.singles(), binned.sources[0].live), ([223_058, 251_662], 14_827_730_247));
+
+    // The first and the last row of the references are 0 whatever was counted.
+    let counts = reference("uqd_logic16_500k.histogram_3_15.txt");
+    let expected_g2 = reference("uqd_logic16_500k.g2_3_15.txt");
+    assert_eq!((counts.len(), expected_g2.len()), (129, 129));
+    for k in 1..128 {
+        let delay_ns = query.bins.edge(k) as f64 * 0.156_25;
+        assert!((counts[k].0 - delay_ns).abs() < 1e-3, "{k}");
+        assert!((counts[k].1 - binned.counts[k] as f64).abs() < 0.5, "{k}");
+        let value = g2[k].unwrap().value;
+        assert!((value - expected_g2[k].1).abs() <= 3e-4 * value, "{k}: {value}");
+    }
+    assert!((g2[90].unwrap().value - 20.075).abs() < 6e-3);
+}
+
+#[test]
+fn rates_of_a_16_channel_tagger() {
+    let Some((_folder, path)) = real("uqd_logic16_500k.tags.zst") else { return };
+    let run = tagq::open(&path, &Options::default(), &Silent).unwrap();
+    // 100 ms are 640,000,000 ticks: 24 bins, the last of 107,730,247 ticks.
+    let query = Rates { scope: Scope::default(), bin: Some(640_000_000) };
+    let rated = run.count(|tags| query.run(tags, &Execution::best())).unwrap();
+    assert_eq!((&rated.channels[..], rated.live()), (&[3, 15, 16][..], 14_827_730_247));
+    let counts = rated.counts();
+    assert_eq!(counts, [223_058, 251_662, 25_280]);
+    let trace = rated.trace.unwrap();
+    assert_eq!(trace.bins.len(), 24);
+    assert_eq!((trace.bins[23].live, trace.bins[23].is_partial), (107_730_247, true));
+    for (i, total) in counts.into_iter().enumerate() {
+        assert_eq!(trace.counts.chunks(3).map(|counts| counts[i]).sum::<u64>(), total);
+    }
 }

@@ -85,8 +85,11 @@ fn unsafe_code_stands_in_few_files() {
     let expected = [
         "query/src/level/avx2.rs",
         "query/src/level/avx512.rs",
+        "query/src/level/differences.rs",
         "query/src/level/labels.rs",
+        "query/src/level/merges.rs",
         "query/src/level/mod.rs",
+        "query/src/level/two_lists.rs",
         "store/src/guard.rs",
         "store/src/map.rs",
         "store/src/writeback.rs",

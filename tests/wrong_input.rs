@@ -34,9 +34,14 @@ fn command_lines_that_mean_nothing() {
     refused(&["--window", "2 parsecs"], &run, 2, &["parsecs", "ns us"]);
     refused(&["--window", "-2ns"], &run, 2, &["-2ns", "negative"]);
     refused(&["--window", "100ps"], &run, 2, &["156.25 ps", "156.25ps (1t)"]);
-    refused(&["--window", "2ns", "--group", "3,3"], &run, 2, &["channel 3 stands twice"]);
-    refused(&["--window", "2ns", "--group", "3"], &run, 2, &["pair"]);
-    refused(&["--window", "2ns", "--group", "3,x"], &run, 2, &["`x` is no channel"]);
+    refused(&["--window", "2ns", "--group", "3,3"], &run, 2, &["`3` stands twice"]);
+    refused(&["--window", "2ns", "--group", "3"], &run, 2, &["2 to 16"]);
+    refused(
+        &["--window", "2ns", "--group", "3,x"],
+        &run,
+        2,
+        &["no channel is called `x`", "tagq.toml"],
+    );
     refused(&["--window", "2ns", "--group", "3,65536"], &run, 2, &["65535"]);
     refused(&["--window", "2ns", "--delay", "3"], &run, 2, &["15=-4.0625ns"]);
     refused(&["--window", "2ns", "--delay", "1=1ns", "--delay", "1=2ns"], &run, 2, &["two delays"]);

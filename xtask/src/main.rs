@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         Some("bench") => cargo(&[
             &["build", "--release", "--bin", "tagq"],
             &["bench", "--package", "tagq-benches", "--bench", "coincidences"],
+            &["bench", "--package", "tagq-benches", "--bench", "histogram"],
         ]),
         Some("large") => cargo(&[
             &["build", "--release", "--bin", "tagq"],

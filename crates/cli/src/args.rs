@@ -4,6 +4,7 @@ use std::{path::PathBuf, str::FromStr};
 
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 use tagq::{
+    ask::{Channel, Moment, Reach},
     files::text::TextColumns,
     store::{Duration, Tick, units::Frequency},
 };
@@ -19,6 +20,9 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Coincidences(CoincidencesArgs),
+    Histogram(HistogramArgs),
+    G2(G2Args),
+    Rates(RatesArgs),
     Ingest(IngestArgs),
     Info(InfoArgs),
     Cat(CatArgs),
@@ -30,30 +34,182 @@ pub(crate) enum Command {
 
 /// Count coincidences within a window, between every pair of channels or the groups named
 ///
-/// A pair counts when its times differ by at most the window W: |Δt| ≤ W, half the full width.
-/// Every way to take one tag of each channel counts (rule `all`).
+/// By rule `all` a pair counts when its times differ by at most the window W: |Δt| ≤ W, half the full
+/// width. Every answer names the rule, the window in ticks and the live time.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq coincidences --window 2ns run/
   tagq coincidences --window 2ns --group 3,15 --delay 15=-4.0625ns run.tags.zst
-  ssh lab cat run.tags.zst | tagq coincidences --window 2ns -")]
+  tagq coincidences --window 1us --group 3,15,16 --rule once run/")]
 pub(crate) struct CoincidencesArgs {
     /// Largest time difference allowed: a duration (2ns, 156.25ps) or whole ticks (13t)
-    #[arg(long, value_name = "W", allow_hyphen_values = true)]
-    pub window: Duration,
-    /// Two channels, for example 3,15; may be repeated [default: every pair]
-    #[arg(long = "group", value_name = "A,B", action = ArgAction::Append)]
+    #[arg(
+        long,
+        value_name = "W",
+        allow_hyphen_values = true,
+        required_unless_present = "full_width"
+    )]
+    pub window: Option<Duration>,
+    /// The window as its full width: the largest w with 2w + 1 ticks in it
+    #[arg(long, value_name = "F", allow_hyphen_values = true, conflicts_with = "window")]
+    pub full_width: Option<Duration>,
+    /// 2 to 16 channels, for example 3,15; may be repeated [default: every pair]
+    #[arg(long = "group", value_name = "A,B[,C…]", action = ArgAction::Append)]
     pub groups: Vec<Group>,
+    /// Every choice of N of the channels in use
+    #[arg(long, value_name = "N", conflicts_with = "groups")]
+    pub fold: Option<usize>,
     /// Which combinations of tags count
     #[arg(long, value_enum, default_value_t = RuleName::All)]
     pub rule: RuleName,
-    /// Add D to the times of channel CH, rounded to whole ticks; may be repeated
-    #[arg(long = "delay", value_name = "CH=D", allow_hyphen_values = true)]
-    pub delays: Vec<ChannelDelay>,
+    /// With rule herald: each herald at most once
+    #[arg(long)]
+    pub per_herald: bool,
+    /// Nothing counts that has a tag of these channels near it
+    #[arg(long, value_name = "C[,D…]", value_delimiter = ',')]
+    pub veto: Vec<Channel>,
+    /// How far a veto reaches beyond the earliest and latest tag [default: the window]
+    #[arg(long, value_name = "G", requires = "veto")]
+    pub guard: Option<Duration>,
+    /// How accidentals are found: formula, or shifted[:K] by K counts with a channel moved
+    #[arg(long, value_name = "HOW", default_value = "formula")]
+    pub accidentals: AccidentalsName,
+    /// Move channels by multiples of P, the period of a pulsed source
+    #[arg(long, value_name = "P")]
+    pub shift: Option<Duration>,
+    /// A trace: a row for each bin of this width and group
+    #[arg(long, value_name = "B")]
+    pub bin: Option<Duration>,
+    #[command(flatten)]
+    pub selection: SelectionArgs,
     #[command(flatten)]
     pub query: QueryArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// Count differences of the times of two channels, in bins
+///
+/// Bin k holds LO + k·W ≤ Δ < LO + (k+1)·W with Δ the delayed time of the stop minus that of the
+/// start. All pairs count, however many; a tag is never paired with itself.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tagq histogram --start 3 --stop 15 --range -64t..65t run/
+  tagq histogram --start 1 --stop 2 --mode last --bin 16t --range 0ns..100ns run/")]
+pub(crate) struct HistogramArgs {
+    /// From the tags of this channel
+    #[arg(long, value_name = "A")]
+    pub start: Channel,
+    /// To the tags of this channel, which may be the same
+    #[arg(long, value_name = "B")]
+    pub stop: Channel,
+    /// Which pairs
+    #[arg(long, value_enum, default_value_t = ModeName::All)]
+    pub mode: ModeName,
+    /// Cells of a bin's width first, as the recorder's own tools count: grid
+    #[arg(long, value_enum)]
+    pub rule: Option<HistogramRule>,
+    /// Normalised by what light without correlation would give
+    #[arg(long)]
+    pub g2: bool,
+    /// Fold differences into [0, P), with mode next or last
+    #[arg(long, value_name = "P")]
+    pub period: Option<Duration>,
+    /// The same by the recorded sync, which is each N-th pulse
+    #[arg(long, value_name = "N", conflicts_with = "period")]
+    pub sync_divider: Option<u32>,
+    #[command(flatten)]
+    pub bins: BinsArgs,
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+    #[command(flatten)]
+    pub query: QueryArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// The correlation g2 of two channels: `histogram --g2`
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tagq g2 1,2 run/
+  tagq g2 3,15 --log 20 --range 1ns..1ms run/")]
+pub(crate) struct G2Args {
+    /// The two channels, or one twice
+    #[arg(value_name = "A,B")]
+    pub pair: ChannelPair,
+    #[command(flatten)]
+    pub bins: BinsArgs,
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+    #[command(flatten)]
+    pub query: QueryArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// The bins of a histogram.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct BinsArgs {
+    /// Width of a bin, a whole number of ticks [default: 1t]
+    #[arg(long, value_name = "W")]
+    pub bin: Option<Duration>,
+    /// Differences to count: D for both sides of zero, or LO..HI [default: 64 bins on either side]
+    #[arg(long, value_name = "R", allow_hyphen_values = true)]
+    pub range: Option<Reach>,
+    /// N bins a decade from LO to HI of the range, both above zero
+    #[arg(long, value_name = "N", conflicts_with = "bin")]
+    pub log: Option<u32>,
+}
+
+/// Count the tags of each channel, and their rates
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tagq rates run/
+  tagq rates --bin 100ms --channels 3,15 run/")]
+pub(crate) struct RatesArgs {
+    /// A trace: a row for each bin of this width and channel
+    #[arg(long, value_name = "W")]
+    pub bin: Option<Duration>,
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+    #[command(flatten)]
+    pub query: QueryArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Which tags a query is about.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Selection")]
+pub(crate) struct SelectionArgs {
+    /// Only these channels, by number or name
+    #[arg(long, value_name = "A,B…", value_delimiter = ',')]
+    pub channels: Vec<Channel>,
+    /// Add D to the times of channel CH, rounded to whole ticks; may be repeated
+    #[arg(long = "delay", value_name = "CH=D", allow_hyphen_values = true)]
+    pub delays: Vec<NamedDelay>,
+    /// From so long after the run's first tag; negative: before its last; @T: ticks as recorded
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    pub from: Option<Moment>,
+    /// Up to, not including, this moment
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    pub to: Option<Moment>,
+    /// Only the last D of the run
+    #[arg(long, value_name = "D", conflicts_with_all = ["from", "to"])]
+    pub last: Option<Duration>,
+    /// The live time, in place of last minus first tag of each source
+    #[arg(long, value_name = "T")]
+    pub live_time: Option<Duration>,
+    /// Sources follow each other without a gap: coincidences may span them
+    #[arg(long)]
+    pub join: bool,
+    /// Tick, channel names, delays and groups of the experiment [default: tagq.toml in the run's
+    /// folder]
+    #[arg(long, value_name = "FILE", conflicts_with = "no_setup")]
+    pub setup: Option<PathBuf>,
+    /// Use no tagq.toml
+    #[arg(long)]
+    pub no_setup: bool,
 }
 
 /// What every query takes.
@@ -284,8 +440,32 @@ pub(crate) struct SimulateArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RuleName {
-    /// Every way to take one tag of each channel within the window
+    /// Every way to take one tag of each channel with latest minus earliest within the window
     All,
+    /// Every way to take one tag of the first channel and one of each other within the window of it
+    Herald,
+    /// One-to-one: matched tags are used up, the earliest first
+    Once,
+    /// Events: a cluster takes every tag up to the window behind its first; one row a set of channels
+    Cluster,
+    /// Pairs with both tags in one cell of t / W, as the recorder's own tools count
+    Grid,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModeName {
+    /// Every start with every stop
+    All,
+    /// Each start with its first stop at or behind it
+    Next,
+    /// Each stop with its latest start at or before it
+    Last,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HistogramRule {
+    /// Times in cells of a bin first, both ends of the range included
+    Grid,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -306,23 +486,81 @@ pub(crate) enum Format {
     Csv,
 }
 
-/// Two different channels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Group(pub [u16; 2]);
+/// 2 to 16 channels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Group(pub Vec<Channel>);
 
 impl FromStr for Group {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let channels: Vec<u16> = text.split(',').map(channel).collect::<Result<_, _>>()?;
-        match channels[..] {
-            [a, b] if a == b => Err(format!(
-                "channel {a} stands twice; a coincidence takes one tag of each of two different \
-                 channels, for example {a},{}",
-                if a == u16::MAX { 0 } else { a + 1 }
-            )),
-            [a, b] => Ok(Self([a, b])),
-            _ => Err(format!("{} channels; a group is a pair, for example 3,15", channels.len())),
+        let channels: Vec<Channel> = text.split(',').map(str::parse).collect::<Result<_, _>>()?;
+        for (i, channel) in channels.iter().enumerate() {
+            if channels[..i].contains(channel) {
+                return Err(format!(
+                    "`{}` stands twice; a coincidence takes one tag of each of different channels",
+                    text.split(',').nth(i).unwrap_or_default().trim()
+                ));
+            }
+        }
+        match channels.len() {
+            2..=16 => Ok(Self(channels)),
+            n => Err(format!("{n} channels; a group has 2 to 16, for example 3,15")),
+        }
+    }
+}
+
+/// Two channels, which may be one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ChannelPair(pub [Channel; 2]);
+
+impl FromStr for ChannelPair {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (a, b) = text
+            .split_once(',')
+            .ok_or_else(|| format!("`{text}` is no pair; write two channels, for example 3,15"))?;
+        Ok(Self([a.parse()?, b.parse()?]))
+    }
+}
+
+/// `CH=D`, the channel by number or name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NamedDelay(pub Channel, pub Duration);
+
+impl FromStr for NamedDelay {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, delay) = text
+            .split_once('=')
+            .ok_or_else(|| format!("`{text}` is no CH=D; write it as 15=-4.0625ns"))?;
+        let delay = delay.parse::<Duration>().map_err(|e| e.to_string())?;
+        Ok(Self(name.parse()?, delay))
+    }
+}
+
+/// `formula`, `shifted` or `shifted:K`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AccidentalsName {
+    Formula,
+    Shifted(u32),
+}
+
+impl FromStr for AccidentalsName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        const COUNTS: u32 = 10;
+        match text.split_once(':') {
+            None if text == "formula" => Ok(Self::Formula),
+            None if text == "shifted" => Ok(Self::Shifted(COUNTS)),
+            Some(("shifted", counts)) => counts
+                .parse()
+                .map(Self::Shifted)
+                .map_err(|_| format!("`{counts}` is no number of counts; write shifted:{COUNTS}")),
+            _ => Err(format!("`{text}` is neither formula nor shifted nor shifted:{COUNTS}")),
         }
     }
 }

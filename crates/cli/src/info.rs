@@ -1,12 +1,6 @@
 //! `tagq info`: what a run holds.
 
-use crate::{
-    args::InfoArgs,
-    coincidences::options,
-    input,
-    progress::Reporter,
-    report::{self, RunUsed},
-};
+use crate::{args::InfoArgs, input, progress::Reporter, queries::options, report};
 
 pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<()> {
     let reporter = Reporter::new(args.query.store.quiet);
@@ -15,6 +9,5 @@ pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<()> {
     for path in &args.query.runs {
         runs.push(input::open(path, &options(&args.query), &reporter)?);
     }
-    let used: Vec<RunUsed> = runs.iter().map(RunUsed::new).collect();
-    report::print_info(&runs, &used, args.output.format)
+    report::print_info(&runs, args.output.format)
 }

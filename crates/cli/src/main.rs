@@ -2,12 +2,12 @@
 
 mod args;
 mod cat;
-mod coincidences;
 mod convert;
 mod info;
 mod ingest;
 mod input;
 mod progress;
+mod queries;
 mod report;
 mod signals;
 mod simulate;
@@ -22,7 +22,10 @@ use args::{Args, Command};
 fn main() -> ExitCode {
     let args = Args::parse();
     let result = match &args.command {
-        Command::Coincidences(args) => coincidences::run(args),
+        Command::Coincidences(args) => queries::coincidences(args),
+        Command::Histogram(args) => queries::histogram(args),
+        Command::G2(args) => queries::g2(args),
+        Command::Rates(args) => queries::rates(args),
         Command::Ingest(args) => ingest::run(args),
         Command::Info(args) => info::run(args),
         Command::Cat(args) => cat::run(args),

@@ -1,20 +1,10 @@
-//! The query "coincidences": pairs within a window.
-
-use rayon::prelude::*;
+//! The query "coincidences": tags of several channels within a window.
 
 use crate::{
-    Acquisition, Delay, Error, Execution, Recording, SourceSingles,
-    level::{self, Matrix},
-    scan::{Interval, intervals, rows_with_head},
-    select::{Buffers, Selection},
-    sliding,
+    Acquisition, Error, Execution, Recording, Scope, SourceSingles, Veto,
+    groups::{self, Part},
+    sequential,
 };
-use tagq_store::Channels;
-
-/// Rows of a morsel that is read from the columns: 2.25 MiB.
-const DIRECT_ROWS: usize = 1 << 18;
-/// Rows of a morsel that goes through buffers, which then stay in a core's cache.
-const SELECTED_ROWS: usize = 1 << 16;
 
 /// Counts coincidences (docs/queries.md, section "Coincidences").
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,27 +13,47 @@ pub struct Coincidences {
     pub groups: Groups,
     /// What makes tags a coincidence.
     pub rule: Rule,
-    /// The largest time difference allowed, in ticks, 0 or more.
+    /// The largest time difference allowed, in ticks, 0 or more; by rule `grid` the width of a cell.
     pub window: i64,
-    /// Ticks added to the times of some channels, each named once.
-    pub delays: Vec<Delay>,
+    /// What forbids a coincidence by the rules that take one tag of each channel.
+    pub veto: Option<Veto>,
+    /// Of which tags.
+    pub scope: Scope,
 }
 
 /// Between which channels coincidences are counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Groups {
-    /// Every pair of the channels that have tags, in ascending order.
+    /// Every pair of the channels in use, in ascending order.
     EveryPair,
-    /// These pairs, in this order. A channel may have no tags.
-    Listed(Vec<[u16; 2]>),
+    /// Every choice of so many of the channels in use, 2 to 16, in ascending order.
+    EveryFold(usize),
+    /// These, in this order: 2 to 16 different channels each. A channel may have no tags.
+    Listed(Vec<Vec<u16>>),
 }
 
-/// What makes tags a coincidence.
+/// What makes tags a coincidence. All compare delayed times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Rule {
     /// Every way to take one tag of each channel with latest minus earliest within the window.
     All,
+    /// Every way to take one tag of the first channel, the herald, and one of each other channel
+    /// within the window of the herald, before or after it.
+    Herald,
+    /// Each herald at most once: those for which there is a way by [`Rule::Herald`]. The coincidence
+    /// belongs to the time at which the first way is complete.
+    PerHerald,
+    /// One-to-one, greedy: of the earliest unused tags of each channel, those within the window count
+    /// and are used up; else the earliest is dropped. A match that a veto forbids uses its tags up.
+    Once,
+    /// Events: a cluster opens at the first tag of the channels in use behind the cluster before, and
+    /// takes every tag up to the window behind it. One row for each set of channels that occurs, by
+    /// size and then by channels. A cluster belongs to its first tag. Takes no groups.
+    Cluster,
+    /// Pairs with both tags in one cell: time divided by the window, rounded toward zero, so that
+    /// the cell at zero is twice as wide. Delays are whole cells.
+    Grid,
 }
 
 /// The answer to [`Coincidences`].
@@ -57,7 +67,7 @@ pub struct Counted {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupCount {
     /// Its channels.
-    pub channels: [u16; 2],
+    pub channels: Vec<u16>,
     /// How many coincidences.
     pub count: u64,
     /// What each source had of these channels.
@@ -66,285 +76,166 @@ pub struct GroupCount {
 
 impl GroupCount {
     /// Tags of each channel of the group.
-    pub fn singles(&self) -> [u64; 2] {
-        [0, 1].map(|i| self.sources.iter().map(|source| source.singles[i]).sum())
+    pub fn singles(&self) -> Vec<u64> {
+        let of = |i: usize| self.sources.iter().map(|source| source.singles[i]).sum();
+        (0..self.channels.len()).map(of).collect()
     }
 }
 
 impl Coincidences {
     /// Counts over all sources of `recording`.
     ///
-    /// Reads nine bytes a tag, once. Any number of threads gives the same answer.
+    /// Reads nine bytes a tag, once for pairs and once for larger groups, and again for each 255
+    /// channels more. Any number of threads gives the same answer.
     ///
     /// # Errors
-    /// For a query that means nothing, or times that leave 64 bits with their delays.
+    /// For a query that means nothing, times that leave 64 bits with their delays, and counts that
+    /// do.
     pub fn run(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Counted, Error> {
-        let plan = Plan::new(self, recording)?;
-        let counts = plan.count(recording, execution);
-        let rows = plan.groups.iter().zip(counts).map(|(&[a, b], count)| {
-            let count = u64::try_from(count).map_err(|_| Error::CountRange { a, b })?;
-            let sources = recording.sources.iter().map(|source| singles(source, [a, b]));
-            Ok(GroupCount { channels: [a, b], count, sources: sources.collect() })
+        self.check(recording)?;
+        if self.rule == Rule::Cluster {
+            return self.run_clusters(recording, execution);
+        }
+        let groups = groups::asked(&self.groups, &self.scope, recording)?;
+        self.check_veto(&groups)?;
+        if let Some(group) = groups.iter().find(|group| group.len() != 2)
+            && self.rule == Rule::Grid
+        {
+            return Err(Error::GridGroup { channels: group.clone() });
+        }
+        let mut counts = vec![0; groups.len()];
+        for part in Part::all(&groups, self) {
+            for (&group, count) in part.groups.iter().zip(part.count(recording, execution)) {
+                counts[group] = count;
+            }
+        }
+        self.counted(recording, execution, groups, counts)
+    }
+
+    fn run_clusters(
+        &self,
+        recording: &Recording<'_>,
+        execution: &Execution,
+    ) -> Result<Counted, Error> {
+        let mut channels = self.scope.channels.clone().unwrap_or_else(|| recording.channels());
+        channels.sort_unstable();
+        channels.dedup();
+        if channels.len() > CLUSTER_CHANNELS {
+            return Err(Error::ClusterChannels {
+                channels: channels.len(),
+                most: CLUSTER_CHANNELS,
+            });
+        }
+        if self.veto.is_some() {
+            return Err(Error::VetoRule { rule: "cluster" });
+        }
+        let sets = sequential::clusters(recording, &channels, self.window, &self.scope, execution);
+        let (groups, counts) = sets.into_iter().unzip();
+        self.counted(recording, execution, groups, counts)
+    }
+
+    /// The answer, with the singles of each group.
+    fn counted(
+        &self,
+        recording: &Recording<'_>,
+        execution: &Execution,
+        groups: Vec<Vec<u16>>,
+        counts: Vec<u128>,
+    ) -> Result<Counted, Error> {
+        let singles = SinglesInScope::new(recording, &self.scope, &groups, execution);
+        let rows = groups.into_iter().zip(counts).map(|(channels, count)| {
+            let Ok(count) = u64::try_from(count) else {
+                return Err(Error::CountRange { channels });
+            };
+            let sources = singles.of_group(&channels);
+            Ok(GroupCount { channels, count, sources })
         });
         Ok(Counted { rows: rows.collect::<Result<_, _>>()? })
     }
 
-    fn check(&self) -> Result<(), Error> {
+    fn check_veto(&self, groups: &[Vec<u16>]) -> Result<(), Error> {
+        let Some(veto) = &self.veto else { return Ok(()) };
+        if self.rule == Rule::Grid {
+            return Err(Error::VetoRule { rule: "grid" });
+        }
+        if veto.guard < 0 {
+            return Err(Error::NegativeGuard { guard: veto.guard });
+        }
+        if self.window > VETO_WINDOW {
+            return Err(Error::VetoWindow { window: self.window, most: VETO_WINDOW });
+        }
+        let inside = |&&channel: &&u16| groups.iter().any(|group| group.contains(&channel));
+        match veto.channels.iter().find(inside) {
+            Some(&channel) => Err(Error::VetoInGroup { channel }),
+            None => Ok(()),
+        }
+    }
+
+    fn check(&self, recording: &Recording<'_>) -> Result<(), Error> {
         if self.window < 0 {
             return Err(Error::NegativeWindow { window: self.window });
         }
-        for (i, delay) in self.delays.iter().enumerate() {
-            let other = self.delays[..i].iter().find(|other| other.channel == delay.channel);
-            if let Some(other) = other.filter(|other| other.ticks != delay.ticks) {
-                return Err(Error::TwoDelays {
-                    channel: delay.channel,
-                    first: other.ticks,
-                    second: delay.ticks,
-                });
+        self.scope.check(&recording.sources)?;
+        if self.rule == Rule::Grid {
+            if self.window == 0 {
+                return Err(Error::GridWindow);
             }
-        }
-        if let Groups::Listed(groups) = &self.groups {
-            for &[a, b] in groups {
-                if a == b {
-                    return Err(Error::SameChannel { channel: a });
-                }
+            let part = |delay: &&crate::Delay| delay.ticks % self.window != 0;
+            if let Some(delay) = self.scope.delays.iter().find(part) {
+                let (channel, delay) = (delay.channel, delay.ticks);
+                return Err(Error::GridDelay { channel, delay, window: self.window });
             }
         }
         Ok(())
     }
-
-    fn delay_of(&self, channel: u16) -> i64 {
-        self.delays.iter().find(|delay| delay.channel == channel).map_or(0, |delay| delay.ticks)
-    }
 }
 
-/// A query made ready: dense numbers for its channels, and the kernel that fits.
-struct Plan {
-    groups: Vec<[u16; 2]>,
-    /// The groups in dense numbers.
-    numbered: Vec<[u8; 2]>,
-    /// How many channels are in use; the number behind the last stands for all others.
-    side: u8,
-    selection: Selection,
-    /// The dense number of each label of a narrow column.
-    number_of_label: [u8; 256],
-    window: i64,
+/// Channels that rule `cluster` tells apart at most: the bits of a set.
+const CLUSTER_CHANNELS: usize = 64;
+/// The widest window that a veto goes with: about 10 s of 156.25 ps. Times between vetoes are moved
+/// apart by more than it.
+const VETO_WINDOW: i64 = 1 << 36;
+
+/// The live time of each source and its tags of the channels asked, cut to the scope.
+struct SinglesInScope {
+    live: Vec<i64>,
+    /// The channels asked, ascending, and the tags that each source has of them.
+    channels: Vec<u16>,
+    singles: Vec<Vec<u64>>,
 }
 
-/// One piece of work.
-struct Morsel<'a> {
-    source: &'a Acquisition<'a>,
-    interval: Interval,
-}
-
-impl Plan {
-    fn new(query: &Coincidences, recording: &Recording<'_>) -> Result<Self, Error> {
-        query.check()?;
-        let present = recording.channels();
-        let groups: Vec<[u16; 2]> = match &query.groups {
-            Groups::Listed(groups) => groups.clone(),
-            Groups::EveryPair => (0..present.len())
-                .flat_map(|b| (0..b).map(move |a| [a, b]))
-                .map(|[a, b]| [present[a], present[b]])
-                .collect(),
-        };
-        let mut channels: Vec<u16> = groups.iter().flatten().copied().collect();
-        channels.sort_unstable();
-        channels.dedup();
-        let side = u8::try_from(channels.len())
-            .map_err(|_| Error::Channels { channels: channels.len() })?;
-        let delays: Vec<i64> = channels.iter().map(|&channel| query.delay_of(channel)).collect();
-        for source in &recording.sources {
-            check_delays(source, &delays)?;
-        }
-        let number_of =
-            |channel: u16| (0..side).find(|&n| channels[usize::from(n)] == channel).unwrap_or(side);
-        let mut groups_in_order = groups.clone();
-        if query.groups == Groups::EveryPair {
-            groups_in_order.sort_unstable();
-        }
-        let selection = Selection::new(&channels, &delays);
-        Ok(Self {
-            numbered: groups_in_order.iter().map(|group| group.map(number_of)).collect(),
-            groups: groups_in_order,
-            side,
-            number_of_label: selection.narrow_numbers(side),
-            selection,
-            window: query.window,
-        })
-    }
-
-    fn count(&self, recording: &Recording<'_>, execution: &Execution) -> Vec<u128> {
-        if self.groups.is_empty() {
-            return Vec::new();
-        }
-        let morsels: Vec<Morsel<'_>> = recording
-            .sources
-            .iter()
-            .flat_map(|source| {
-                let time = source.tags.time;
-                let cached = if self.is_direct(source) { DIRECT_ROWS } else { SELECTED_ROWS };
-                let rows = execution.rows_per_morsel(time, self.window, cached);
-                intervals(time, rows).into_iter().map(move |interval| Morsel { source, interval })
-            })
-            .collect();
-        let zero = || vec![0_u128; self.groups.len()];
-        morsels
-            .par_iter()
-            .fold(
-                || (zero(), Counter::new(self, execution)),
-                |(mut counts, mut counter), morsel| {
-                    counter.count(morsel, &mut counts);
-                    (counts, counter)
-                },
-            )
-            .map(|(counts, _)| counts)
-            .reduce(zero, |mut counts, more| {
-                counts.iter_mut().zip(more).for_each(|(count, more)| *count += more);
-                counts
-            })
-    }
-
-    /// Whether the kernels can read the columns of the store as they are.
-    fn is_direct(&self, source: &Acquisition<'_>) -> bool {
-        !self.selection.has_delays() && matches!(source.tags.channels, Channels::U8(_))
-    }
-}
-
-/// Counts morsels; holds the buffers of one thread.
-struct Counter<'p> {
-    plan: &'p Plan,
-    execution: &'p Execution,
-    buffers: Buffers,
-    tally: Tally,
-}
-
-/// Tags ready for the kernels. The first `head` rows are looked back at and own nothing.
-struct Ready<'a> {
-    time: &'a [i64],
-    id: &'a [u8],
-    head: usize,
-    /// The dense number of each id; those not in use have the number behind the last.
-    number_of: &'a [u8; 256],
-}
-
-/// The matrices of one thread: of all rows of a morsel, and of those before it.
-struct Tally {
-    all: Matrix,
-    before: Matrix,
-}
-
-impl<'p> Counter<'p> {
-    fn new(plan: &'p Plan, execution: &'p Execution) -> Self {
-        let matrix = Matrix::new(usize::from(plan.side) + 1);
-        let tally = Tally { all: matrix.clone(), before: matrix };
-        Self { plan, execution, buffers: Buffers::default(), tally }
-    }
-
-    /// Adds the coincidences that belong to the morsel.
-    fn count(&mut self, morsel: &Morsel<'_>, counts: &mut [u128]) {
-        let plan = self.plan;
-        let tags = morsel.source.tags;
-        let is_direct = plan.is_direct(morsel.source);
-        if let (Channels::U8(labels), true) = (tags.channels, is_direct) {
-            let (rows, head) = rows_with_head(tags.time, &morsel.interval, plan.window);
-            let ready = Ready {
-                time: &tags.time[rows.clone()],
-                id: &labels[rows],
-                head,
-                number_of: &plan.number_of_label,
+impl SinglesInScope {
+    fn new(
+        recording: &Recording<'_>,
+        scope: &Scope,
+        groups: &[Vec<u16>],
+        execution: &Execution,
+    ) -> Self {
+        let channels = groups::channels_of(groups);
+        let sources = &recording.sources;
+        let singles_of = |source: &Acquisition<'_>| {
+            let of = |&channel: &u16| {
+                let delay = scope.delay_of(channel);
+                source.singles_within(channel, delay, scope.range, execution.simd)
             };
-            match plan.groups[..] {
-                [group] => {
-                    // A label above 255 has no tags in a narrow column, and no coincidence.
-                    if let [Ok(a), Ok(b)] = group.map(u8::try_from) {
-                        counts[0] += u128::from(pairs(plan, self.execution, &ready, [a, b]));
-                    }
-                }
-                _ => self.tally.add(plan, self.execution, &ready, counts),
-            }
-            return;
-        }
-        let start = morsel.interval.start;
-        let from = start.saturating_sub(plan.window);
-        let selected = plan.selection.select(tags, from, morsel.interval.end, &mut self.buffers);
-        let ready = Ready {
-            time: &selected.time,
-            id: &selected.number,
-            head: selected.time.partition_point(|&time| time < start),
-            number_of: &IDENTITY,
+            channels.iter().map(of).collect()
         };
-        match plan.numbered[..] {
-            [pair] => counts[0] += u128::from(pairs(plan, self.execution, &ready, pair)),
-            _ => self.tally.add(plan, self.execution, &ready, counts),
+        Self {
+            live: sources.iter().map(|source| scope.range.live_of(source)).collect(),
+            singles: sources.iter().map(singles_of).collect(),
+            channels,
         }
     }
-}
 
-/// Pairs of the ids of `pair` that the morsel owns: those among all its rows, less those among the
-/// rows before it.
-fn pairs(plan: &Plan, execution: &Execution, ready: &Ready<'_>, pair: [u8; 2]) -> u64 {
-    let &Ready { time, id, head, .. } = ready;
-    let near = |rows| level::pairs(execution.simd, &time[..rows], &id[..rows], pair, plan.window);
-    match near(time.len()).zip(near(head)) {
-        Some((all, before)) => all - before,
-        None => sliding::pairs(time, id, pair, plan.window, head),
-    }
-}
-
-impl Tally {
-    /// Adds the coincidences of every group that the morsel owns.
-    fn add(&mut self, plan: &Plan, execution: &Execution, ready: &Ready<'_>, counts: &mut [u128]) {
-        let &Ready { time, id, head, number_of } = ready;
-        let near = |rows, matrix: &mut Matrix| {
-            matrix.clear();
-            let (time, id) = (&time[..rows], &id[..rows]);
-            level::matrix(execution.simd, time, id, plan.window, number_of, matrix)
+    fn of_group(&self, group: &[u16]) -> Vec<SourceSingles> {
+        let sources = self.live.iter().zip(&self.singles);
+        let of_source = |(&live, singles): (&i64, &Vec<u64>)| {
+            let of_channel = |channel| match self.channels.binary_search(channel) {
+                Ok(at) => singles[at],
+                Err(_) => 0,
+            };
+            SourceSingles { live, singles: group.iter().map(of_channel).collect() }
         };
-        if near(time.len(), &mut self.all).and(near(head, &mut self.before)).is_none() {
-            self.all.clear();
-            self.before.clear();
-            sliding::matrix(time, id, plan.window, head, number_of, &mut self.all);
-        }
-        for (count, &[a, b]) in counts.iter_mut().zip(&plan.numbered) {
-            *count += u128::from(self.all.either(a, b) - self.before.either(a, b));
-        }
-    }
-}
-
-/// The ids of selected tags are dense numbers already.
-const IDENTITY: [u8; 256] = {
-    let mut identity = [0; 256];
-    let mut number = 0;
-    while number < 256 {
-        #[expect(clippy::cast_possible_truncation, reason = "below 256")]
-        {
-            identity[number] = number as u8;
-        }
-        number += 1;
-    }
-    identity
-};
-
-fn check_delays(source: &Acquisition<'_>, delays: &[i64]) -> Result<(), Error> {
-    let Some((first, last)) = source.span() else { return Ok(()) };
-    let smallest = delays.iter().copied().min().unwrap_or(0).min(0);
-    let largest = delays.iter().copied().max().unwrap_or(0).max(0);
-    let fits = first
-        .checked_add(smallest)
-        .zip(last.checked_add(largest))
-        .and_then(|(first, last)| last.checked_sub(first))
-        .is_some();
-    if fits {
-        return Ok(());
-    }
-    let delay = if smallest.unsigned_abs() > largest.unsigned_abs() { smallest } else { largest };
-    Err(Error::DelayRange { delay, first, last })
-}
-
-fn singles(source: &Acquisition<'_>, channels: [u16; 2]) -> SourceSingles {
-    SourceSingles {
-        live: source.span().map_or(0, |(first, last)| last - first),
-        singles: channels.map(|channel| source.singles_of(channel)),
+        sources.map(of_source).collect()
     }
 }

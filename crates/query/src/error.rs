@@ -42,27 +42,93 @@ pub enum Error {
         /// Last time of the source in ticks.
         last: i64,
     },
-    /// More channels than one scan tells apart.
+    /// A group is too small or too large.
+    #[error("a group of {size} channels; a coincidence is counted between 2 to 16 of them")]
+    GroupSize {
+        /// Its channels.
+        size: usize,
+    },
+    /// A group names a channel that the query leaves out.
     #[error(
-        "{channels} channels in one query, and at most 255 can be told apart; name some with --group"
+        "channel {channel} stands in a group and not among the channels in use; add it to \
+         --channels, or leave the group out"
     )]
-    Channels {
-        /// How many.
-        channels: usize,
-    },
-    /// The number of coincidences does not fit.
-    #[error("more than 2^64 coincidences of channels {a} and {b}; use a smaller window")]
-    CountRange {
-        /// One channel.
-        a: u16,
-        /// The other.
-        b: u16,
-    },
-    /// A channel that the query leaves out was asked for.
-    #[error("channel {channel} is not among the channels in use; add it to --channels")]
     NotInUse {
         /// The channel.
         channel: u16,
+    },
+    /// More groups than one query counts.
+    #[error(
+        "{groups} groups in one query, and at most {most} are counted; name some with --group, or \
+             fewer channels with --channels"
+    )]
+    TooManyGroups {
+        /// How many.
+        groups: u128,
+        /// How many there may be.
+        most: usize,
+    },
+    /// Rule `grid` for a larger group.
+    #[error("rule grid counts pairs, and {channels:?} is not one; use rule all")]
+    GridGroup {
+        /// The group.
+        channels: Vec<u16>,
+    },
+    /// Cells without a width.
+    #[error("rule grid divides times by the window, which is 0 ticks; use 1 or more")]
+    GridWindow,
+    /// A delay that would part cells.
+    #[error(
+        "the delay of channel {channel}, {delay} ticks, is not a multiple of the window of {window} \
+         ticks, as rule grid needs it; use such a delay, or rule all"
+    )]
+    GridDelay {
+        /// The channel.
+        channel: u16,
+        /// Its delay in ticks.
+        delay: i64,
+        /// The window in ticks.
+        window: i64,
+    },
+    /// More channels than rule `cluster` tells apart.
+    #[error("rule cluster over {channels} channels, and at most {most}; name some with --channels")]
+    ClusterChannels {
+        /// How many.
+        channels: usize,
+        /// How many there may be.
+        most: usize,
+    },
+    /// A veto where none can be.
+    #[error("rule {rule} takes no veto; use all, herald or once")]
+    VetoRule {
+        /// The rule.
+        rule: &'static str,
+    },
+    /// A veto channel that is also counted.
+    #[error("channel {channel} is a veto and stands in a group; leave it out of one of them")]
+    VetoInGroup {
+        /// The channel.
+        channel: u16,
+    },
+    /// A guard is a distance.
+    #[error("a guard of {guard} ticks is negative; it is the distance that a veto reaches")]
+    NegativeGuard {
+        /// The guard in ticks.
+        guard: i64,
+    },
+    /// A window that is too wide for a veto.
+    #[error("a window of {window} ticks with a veto; at most {most} are possible")]
+    VetoWindow {
+        /// The window in ticks.
+        window: i64,
+        /// How wide it may be.
+        most: i64,
+    },
+    /// The number of coincidences does not fit.
+    #[error("2^64 or more coincidences of channels {channels:?}; use a smaller window")]
+    CountRange {
+        /// The channels.
+        channels: Vec<u16>,
     },
     /// A bin is a stretch of time.
     #[error("a bin of {width} ticks; it must be at least 1 tick wide")]
@@ -78,4 +144,66 @@ pub enum Error {
         /// How many there may be.
         max: u64,
     },
+    /// Bins hold differences from a lower to a higher one.
+    #[error(
+        "a range of differences from {low} to {high} ticks is empty; the first must be below the second"
+    )]
+    EmptyRange {
+        /// The lower edge in ticks.
+        low: i64,
+        /// The upper one, which is not above it.
+        high: i64,
+    },
+    /// The last edge does not fit.
+    #[error("{bins} bins of {width} ticks from {low} ticks on leave the range of 64-bit ticks")]
+    BinRange {
+        /// The lower edge in ticks.
+        low: i64,
+        /// Ticks of a bin.
+        width: i64,
+        /// How many.
+        bins: u64,
+    },
+    /// Logarithms are of positive numbers.
+    #[error(
+        "a logarithmic range from {low} to {high} ticks; it must begin above 0 and end above that"
+    )]
+    LogRange {
+        /// The lower edge in ticks.
+        low: i64,
+        /// The upper one.
+        high: i64,
+    },
+    /// Bins a decade out of reason.
+    #[error("{per_decade} bins a decade; 1 to 1000 are possible")]
+    PerDecade {
+        /// How many were asked for.
+        per_decade: u32,
+    },
+    /// Cells are of one width.
+    #[error("rule grid has cells of one width; logarithmic bins have many")]
+    GridOfEdges,
+    /// Cells lie at multiples of their width, and so must delays and the range.
+    #[error("{ticks} ticks are no multiple of the cell of {width} ticks that rule grid counts in")]
+    OffGrid {
+        /// The delay or edge in ticks.
+        ticks: i64,
+        /// Ticks of a cell.
+        width: i64,
+    },
+    /// Folding needs one partner for each tag.
+    #[error("only the modes next and last fold differences by a period; choose one of them")]
+    FoldedPairs,
+    /// A period has to be longer than nothing.
+    #[error("a period of 0 ticks, or of a fraction with 0 in it")]
+    Period,
+    /// The period was to come from the sync.
+    #[error("channel {channel} has no two tags to take a period from; give the period instead")]
+    NoSync {
+        /// The channel of the sync.
+        channel: u16,
+    },
+    /// Not all pairs were counted.
+    #[error("g2 is defined for all pairs, not for the modes next and last or rule grid")]
+    NoG2,
 }

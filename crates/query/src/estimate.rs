@@ -2,13 +2,15 @@
 //!
 //! Definitions and their derivation: docs/queries.md, section "What is reported with a count".
 
+use crate::Rule;
+
 /// What one source contributes to an expectation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceSingles {
-    /// Its live time in ticks: last minus first time over all its tags.
+    /// Its live time in ticks: last minus first time over all its tags, cut to the range.
     pub live: i64,
-    /// Its tags of the first and of the second channel of the pair.
-    pub singles: [u64; 2],
+    /// Its tags of each channel of the group.
+    pub singles: Vec<u64>,
 }
 
 /// A value with its standard error.
@@ -30,72 +32,161 @@ impl Measured {
     }
 }
 
-/// What is reported with the count of a pair by rule `all`. Ratios that are not defined are absent.
+/// What is reported with the count of a group. Ratios that are not defined are absent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// Standard error of the count.
     pub count_err: f64,
     /// Coincidences per second; absent without live time.
     pub rate_hz: Option<Measured>,
-    /// Coincidences that independent channels of these rates would give.
+    /// Coincidences that independent channels of these rates would give a pair.
     pub accidentals: Option<Measured>,
+    /// The same for a larger group.
+    pub accidentals_independent: Option<f64>,
     /// (count − accidentals) / accidentals.
     pub car: Option<Measured>,
     /// (count − accidentals) / singles of the other channel: the Klyshko efficiency of the first
-    /// and of the second channel.
+    /// and of the second channel of a pair.
     pub heralding: [Option<Measured>; 2],
 }
 
-impl Estimate {
-    /// For `count` pairs within `window` ticks over `sources`, with a tick of `tick_s` seconds.
-    pub fn of_pair(count: u64, sources: &[SourceSingles], window: i64, tick_s: f64) -> Self {
-        let live: f64 = sources.iter().map(|source| source.live as f64).sum();
-        let singles: [u64; 2] =
-            [0, 1].map(|i| sources.iter().map(|source| source.singles[i]).sum());
-        let [n_a, n_b] = singles.map(|n| n as f64);
-        let acceptance = acceptance(window);
-        // Each tag of a denser channel carries several pairs, which come and go together.
-        let clumping = if live > 0.0 { acceptance * (n_a + n_b) / live } else { 0.0 };
-        let counted = count.max(1) as f64;
-        let count_err = (counted * (1.0 + clumping)).sqrt();
-        let rate_hz = (live > 0.0).then(|| {
-            let live_s = live * tick_s;
-            Measured { value: count as f64 / live_s, err: count_err / live_s }
-        });
-        let accidentals = accidentals(sources, acceptance).filter(|_| live > 0.0);
-        let count = count as f64;
-        // The rates of the channels are common to count and accidentals and drop out of their
-        // difference: what is left is the Poisson error of the count.
-        let excess_err = counted.sqrt();
-        let ratio = |a: f64, by: f64| {
-            (by > 0.0).then(|| Measured { value: (count - a) / by, err: excess_err / by })
+/// What a count was counted by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Terms {
+    /// The rule.
+    pub rule: Rule,
+    /// The window in ticks.
+    pub window: i64,
+    /// Whether a veto took coincidences away.
+    pub is_vetoed: bool,
+    /// The tick in seconds.
+    pub tick_s: f64,
+    /// Live seconds in place of those of the sources.
+    pub live_s: Option<f64>,
+}
+
+impl Terms {
+    /// Live ticks of the sources, and by how much each source's are to be multiplied.
+    fn live(&self, sources: &[SourceSingles]) -> (f64, f64) {
+        let recorded: f64 = sources.iter().map(|source| source.live as f64).sum();
+        match self.live_s {
+            Some(given) if recorded > 0.0 => {
+                let given = given / self.tick_s;
+                (given, given / recorded)
+            }
+            _ => (recorded, 1.0),
+        }
+    }
+
+    /// The ticks of differences that a pair may have.
+    fn acceptance(&self) -> f64 {
+        match self.rule {
+            Rule::Grid => self.window as f64,
+            _ => 2.0 * self.window as f64 + 1.0,
+        }
+    }
+
+    /// Coincidences of independent channels in one source.
+    fn expected(&self, live: f64, singles: &[u64]) -> Option<f64> {
+        if singles.contains(&0) {
+            return Some(0.0);
+        }
+        if live <= 0.0 {
+            return None;
+        }
+        let n = singles.len() as f64;
+        let w = self.window as f64;
+        let (first, others) = singles.split_first()?;
+        let product = |width: f64| {
+            others.iter().fold(*first as f64, |product, &n| product * (n as f64 / live * width))
         };
-        Self {
-            count_err,
-            rate_hz,
-            accidentals: accidentals.map(|value| {
-                let relative = if value > 0.0 { (1.0 / n_a + 1.0 / n_b).sqrt() } else { 0.0 };
-                Measured { value, err: value * relative }
-            }),
-            car: accidentals.and_then(|a| ratio(a, a)),
-            heralding: [n_b, n_a].map(|n| accidentals.and_then(|a| ratio(a, n))),
+        match self.rule {
+            Rule::All | Rule::Herald | Rule::Grid if singles.len() == 2 => {
+                Some(product(self.acceptance()))
+            }
+            Rule::Herald => Some(product(self.acceptance())),
+            Rule::All if self.window == 0 => Some(product(1.0)),
+            // (w+1)^n − w^n, of which the plain difference loses all digits.
+            Rule::All => Some(product(w) * w * (n * (1.0 / w).ln_1p()).exp_m1()),
+            _ => None,
         }
     }
 }
 
-/// The full width of a window in ticks: the differences −w, …, w.
-fn acceptance(window: i64) -> f64 {
-    2.0 * window as f64 + 1.0
+impl Estimate {
+    /// For `count` coincidences of a group over `sources`.
+    pub fn new(count: u64, sources: &[SourceSingles], terms: &Terms) -> Self {
+        let (live, scale) = terms.live(sources);
+        let channels = sources.first().map_or(0, |source| source.singles.len());
+        let is_pair = channels == 2;
+        let singles_of =
+            |i: usize| sources.iter().map(|source| source.singles[i]).sum::<u64>() as f64;
+        let counted = count.max(1) as f64;
+        let mut count_err = counted.sqrt();
+        if is_pair && terms.rule == Rule::All && live > 0.0 {
+            // Each tag of a denser channel carries several pairs, which come and go together.
+            let clumping = terms.acceptance() * (singles_of(0) + singles_of(1)) / live;
+            count_err = (counted * (1.0 + clumping)).sqrt();
+        }
+        let live_s = live * terms.tick_s;
+        let rate_hz = (live > 0.0)
+            .then(|| Measured { value: count as f64 / live_s, err: count_err / live_s });
+        let has_expectation = live > 0.0
+            && !terms.is_vetoed
+            && matches!(terms.rule, Rule::All | Rule::Herald | Rule::Grid)
+            && (is_pair || terms.rule != Rule::Grid);
+        let expected =
+            |source: &SourceSingles| terms.expected(source.live as f64 * scale, &source.singles);
+        let expected: Option<f64> =
+            if has_expectation { sources.iter().map(expected).sum() } else { None };
+        let estimate = Self {
+            count_err,
+            rate_hz,
+            accidentals: None,
+            accidentals_independent: expected.filter(|_| !is_pair),
+            car: None,
+            heralding: [None; 2],
+        };
+        let Some(value) = expected.filter(|_| is_pair) else { return estimate };
+        let [a, b] = [singles_of(0), singles_of(1)];
+        let relative = if value > 0.0 { (1.0 / a + 1.0 / b).sqrt() } else { 0.0 };
+        estimate.with_accidentals(count, Measured { value, err: value * relative }, Some([a, b]))
+    }
+
+    /// The same with these accidentals, and what follows from them; of a pair with its singles.
+    #[must_use]
+    pub fn with_accidentals(
+        self,
+        count: u64,
+        accidentals: Measured,
+        singles: Option<[f64; 2]>,
+    ) -> Self {
+        // The rates of the channels are common to count and accidentals and drop out of their
+        // difference: what is left is the Poisson error of the count.
+        let excess_err = (count.max(1) as f64).sqrt();
+        let excess = count as f64 - accidentals.value;
+        let ratio =
+            |by: f64| (by > 0.0).then(|| Measured { value: excess / by, err: excess_err / by });
+        Self {
+            accidentals: Some(accidentals),
+            car: ratio(accidentals.value),
+            heralding: singles.map_or([None; 2], |[a, b]| [ratio(b), ratio(a)]),
+            ..self
+        }
+    }
 }
 
-/// Σ N_a·N_b·(2w+1)/T over the sources; nothing when a source has both channels and no live time.
-fn accidentals(sources: &[SourceSingles], acceptance: f64) -> Option<f64> {
-    let expected = |source: &SourceSingles| match source.singles {
-        [0, _] | [_, 0] => Some(0.0),
-        _ if source.live == 0 => None,
-        [a, b] => Some(a as f64 * b as f64 * acceptance / source.live as f64),
-    };
-    sources.iter().map(expected).sum()
+/// The heralded g2 of two arms: N_123·N_1 / (N_12·N_13), all by rule `herald`. Nothing without
+/// coincidences of both arms with the herald.
+pub fn g2_heralded(triples: u64, heralds: u64, arms: [u64; 2]) -> Option<Measured> {
+    let [a, b] = arms.map(|n| n as f64);
+    if a == 0.0 || b == 0.0 {
+        return None;
+    }
+    let scale = heralds as f64 / (a * b);
+    let counted = triples.max(1) as f64;
+    let relative = (1.0 / counted + 1.0 / a + 1.0 / b).sqrt();
+    Some(Measured { value: triples as f64 * scale, err: counted * scale * relative })
 }
 
 #[cfg(test)]
@@ -106,11 +197,61 @@ mod tests {
         (a - b).abs() <= 1e-12 * b.abs()
     }
 
+    fn terms(rule: Rule, window: i64, tick_s: f64) -> Terms {
+        Terms { rule, window, is_vetoed: false, tick_s, live_s: None }
+    }
+
+    fn of_pair(count: u64, sources: &[SourceSingles], window: i64, tick_s: f64) -> Estimate {
+        Estimate::new(count, sources, &terms(Rule::All, window, tick_s))
+    }
+
+    #[test]
+    fn larger_groups_have_an_independent_figure() {
+        // 100, 50 and 20 tags in 10,000 ticks, w = 2: 100·50·20/10⁸ · (27 − 8).
+        let source = SourceSingles { live: 10_000, singles: vec![100, 50, 20] };
+        let of = |rule, window| {
+            Estimate::new(3, std::slice::from_ref(&source), &terms(rule, window, 1.0))
+        };
+        assert!(close(of(Rule::All, 2).accidentals_independent.unwrap(), 1e-3 * 19.0));
+        assert!(close(of(Rule::All, 0).accidentals_independent.unwrap(), 1e-3));
+        assert!(close(of(Rule::Herald, 2).accidentals_independent.unwrap(), 1e-3 * 25.0));
+        // 3·w² + 3·w + 1 at w = 10¹²: a difference of 10³⁶s would be off by far more.
+        let wide = of(Rule::All, 1_000_000_000_000).accidentals_independent.unwrap();
+        assert!((wide / (1e-3 * 3e24) - 1.0).abs() < 1e-11, "{wide}");
+        let none = of(Rule::Once, 2);
+        assert_eq!((none.accidentals_independent, none.accidentals, none.car), (None, None, None));
+        assert!(close(none.count_err, 3_f64.sqrt()));
+    }
+
+    #[test]
+    fn cells_vetoes_and_a_given_live_time() {
+        let source = [SourceSingles { live: 10_000, singles: vec![100, 50] }];
+        let grid = Estimate::new(7, &source, &terms(Rule::Grid, 13, 1.0));
+        assert!(close(grid.accidentals.unwrap().value, 100.0 * 50.0 * 13.0 / 1e4));
+        let vetoed = Terms { is_vetoed: true, ..terms(Rule::All, 2, 1.0) };
+        assert_eq!(Estimate::new(7, &source, &vetoed).accidentals, None);
+        // Half the live time: twice the accidentals and twice the rate.
+        let given = Terms { live_s: Some(5.0), ..terms(Rule::All, 2, 1e-3) };
+        let given = Estimate::new(7, &source, &given);
+        assert!(close(given.accidentals.unwrap().value, 5.0));
+        assert!(close(given.rate_hz.unwrap().value, 7.0 / 5.0));
+    }
+
+    #[test]
+    fn heralded_g2_by_hand() {
+        // 6·1000/(100·50) = 1.2, errors of 1/6 + 1/100 + 1/50.
+        let g2 = g2_heralded(6, 1_000, [100, 50]).unwrap();
+        assert!(close(g2.value, 1.2));
+        assert!(close(g2.err, 1.2 * (1.0_f64 / 6.0 + 0.03).sqrt()));
+        assert_eq!(g2_heralded(0, 1_000, [0, 50]), None);
+        assert!(g2_heralded(0, 1_000, [10, 50]).unwrap().err > 0.0);
+    }
+
     #[test]
     fn a_pair_by_hand() {
         // 100 and 50 tags in 10,000 ticks, w = 2: accidentals 100·50·5/10,000 = 2.5.
-        let source = SourceSingles { live: 10_000, singles: [100, 50] };
-        let estimate = Estimate::of_pair(40, &[source], 2, 1e-6);
+        let source = SourceSingles { live: 10_000, singles: vec![100, 50] };
+        let estimate = of_pair(40, &[source], 2, 1e-6);
         // 40·(1 + 5·150/10,000) = 43.
         assert!(close(estimate.count_err, 43_f64.sqrt()));
         let rate = estimate.rate_hz.unwrap();
@@ -128,22 +269,22 @@ mod tests {
 
     #[test]
     fn sources_add_their_own_expectations() {
-        let a = SourceSingles { live: 100, singles: [10, 20] };
-        let b = SourceSingles { live: 400, singles: [30, 40] };
+        let a = SourceSingles { live: 100, singles: vec![10, 20] };
+        let b = SourceSingles { live: 400, singles: vec![30, 40] };
         // 10·20/100 + 30·40/400 = 5, not 40·60/500.
-        let estimate = Estimate::of_pair(7, &[a, b], 0, 1.0);
+        let estimate = of_pair(7, &[a, b], 0, 1.0);
         assert!(close(estimate.accidentals.unwrap().value, 5.0));
         assert!(close(estimate.rate_hz.unwrap().value, 7.0 / 500.0));
     }
 
     #[test]
     fn what_is_not_defined_is_absent() {
-        let estimate = Estimate::of_pair(1, &[SourceSingles { live: 0, singles: [1, 1] }], 0, 1.0);
+        let estimate = of_pair(1, &[SourceSingles { live: 0, singles: vec![1, 1] }], 0, 1.0);
         assert_eq!((estimate.rate_hz, estimate.accidentals, estimate.car), (None, None, None));
-        let dark = Estimate::of_pair(0, &[SourceSingles { live: 5, singles: [9, 0] }], 1, 1.0);
+        let dark = of_pair(0, &[SourceSingles { live: 5, singles: vec![9, 0] }], 1, 1.0);
         assert_eq!(dark.accidentals, Some(Measured { value: 0.0, err: 0.0 }));
         assert_eq!((dark.car, dark.heralding[0]), (None, None));
         assert!(dark.heralding[1].is_some());
-        assert_eq!(Estimate::of_pair(0, &[], 1, 1.0).rate_hz, None);
+        assert_eq!(of_pair(0, &[], 1, 1.0).rate_hz, None);
     }
 }

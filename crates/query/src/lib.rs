@@ -5,15 +5,16 @@
 //! in docs/queries.md and, as code, in [`oracle`]; every fast path equals the oracle bit for bit.
 //!
 //! ```
-//! use tagq_query::{Coincidences, Execution, Groups, Recording, Rule};
+//! use tagq_query::{Coincidences, Execution, Groups, Recording, Rule, Scope};
 //! use tagq_store::{Channels, Tags};
 //!
 //! let tags = Tags { time: &[0, 5, 17, 19], channels: Channels::U8(&[3, 15, 3, 15]) };
 //! let query = Coincidences {
-//!     groups: Groups::Listed(vec![[3, 15]]),
+//!     groups: Groups::Listed(vec![vec![3, 15]]),
 //!     rule: Rule::All,
 //!     window: 5,
-//!     delays: vec![],
+//!     veto: None,
+//!     scope: Scope::default(),
 //! };
 //! let counted = query.run(&Recording::from_tags(tags), &Execution::best())?;
 //! assert_eq!(counted.rows[0].count, 2);
@@ -21,6 +22,7 @@
 //! ```
 
 mod coincidences;
+mod histogram;
 mod rates;
 
 mod estimate;
@@ -30,10 +32,17 @@ mod singles;
 
 pub mod oracle;
 
+mod count;
+mod folds;
+mod grid;
+mod groups;
+mod heralds;
 mod scan;
 mod select;
+mod sequential;
 mod simd;
 mod sliding;
+mod veto;
 
 mod level;
 
@@ -41,9 +50,11 @@ mod error;
 
 pub use coincidences::{Coincidences, Counted, GroupCount, Groups, Rule};
 pub use error::Error;
-pub use estimate::{Estimate, Measured, SourceSingles};
+pub use estimate::{Estimate, Measured, SourceSingles, Terms, g2_heralded};
+pub use histogram::{Binned, Bins, Fold, Histogram, Mode, Period};
 pub use rates::{Rated, Rates, SourceRates, Trace, TraceBin};
 pub use recording::{Acquisition, Recording};
 pub use scan::Execution;
 pub use scope::{Delay, Scope, TimeRange};
 pub use simd::Simd;
+pub use veto::Veto;

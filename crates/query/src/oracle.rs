@@ -3,6 +3,8 @@
 //! These functions share nothing with the engine. They follow docs/queries.md sentence by sentence
 //! and compute in `i128`, where nothing overflows.
 
+use crate::Rule;
+
 /// Pairs by rule `all`: every way to take one tag of channel `a` and one of channel `b` of one
 /// source whose delayed times differ by at most `window` ticks.
 ///
@@ -41,6 +43,94 @@ fn delayed(time: i64, channel: u16, delays: &[(u16, i64)]) -> i128 {
     delayed
 }
 
+/// Coincidences of a group by a rule: of the ways to take one tag of each channel of `group`, all of
+/// one source, those that the rule takes and whose latest delayed time is at least `range.0` and below
+/// `range.1`, where given; none with a tag of a channel of `veto.0` between `veto.1` ticks before its
+/// earliest tag and behind its latest. By rule `cluster` the channels in use are those of the group.
+///
+/// Cost: the product of the tags of each channel.
+pub fn coincidences(
+    sources: &[Vec<(i64, u16)>],
+    group: &[u16],
+    rule: Rule,
+    window: i64,
+    delays: &[(u16, i64)],
+    veto: (&[u16], i64),
+    range: (Option<i64>, Option<i64>),
+) -> u128 {
+    let (from, to) = range;
+    if rule == Rule::Once {
+        return once(sources, group, window, delays, veto, [from, to]).into();
+    }
+    if rule == Rule::Cluster {
+        let sets = clusters(sources, group, window, delays, [from, to]);
+        return sets.iter().filter(|set| set.len() == group.len()).count() as u128;
+    }
+    let window = i128::from(window);
+    let mut latest_times = Vec::new();
+    for tags in sources {
+        let mut of_herald: Vec<(usize, i128)> = Vec::new();
+        for way in ways(tags, group, delays) {
+            let times: Vec<i128> = way.iter().map(|&(_, time)| time).collect();
+            let earliest = times.iter().fold(times[0], |a, &b| a.min(b));
+            let latest = times.iter().fold(times[0], |a, &b| a.max(b));
+            let is_taken = match rule {
+                Rule::All => latest - earliest <= window,
+                Rule::Herald | Rule::PerHerald => {
+                    times.iter().all(|time| (time - times[0]).abs() <= window)
+                }
+                Rule::Grid => times.iter().all(|time| time / window == times[0] / window),
+                Rule::Once | Rule::Cluster => false,
+            } && !is_vetoed(tags, delays, veto, earliest, latest);
+            if is_taken && rule == Rule::PerHerald {
+                of_herald.push((way[0].0, latest));
+            } else if is_taken {
+                latest_times.push(latest);
+            }
+        }
+        // Each herald once, when its first way is complete.
+        of_herald.sort_unstable();
+        of_herald.dedup_by_key(|&mut (herald, _)| herald);
+        latest_times.extend(of_herald.iter().map(|&(_, latest)| latest));
+    }
+    latest_times.retain(|&time| from.is_none_or(|from| time >= i128::from(from)));
+    latest_times.retain(|&time| to.is_none_or(|to| time < i128::from(to)));
+    latest_times.len() as u128
+}
+
+/// Whether a tag of a veto channel lies between the guard before `earliest` and behind `latest`.
+fn is_vetoed(
+    tags: &[(i64, u16)],
+    delays: &[(u16, i64)],
+    (veto, guard): (&[u16], i64),
+    earliest: i128,
+    latest: i128,
+) -> bool {
+    let near = earliest - i128::from(guard)..=latest + i128::from(guard);
+    tags.iter().any(|&(time, channel)| {
+        veto.contains(&channel) && near.contains(&delayed(time, channel, delays))
+    })
+}
+
+/// Every way to take one tag of each channel, as (row, delayed time) of each.
+fn ways(tags: &[(i64, u16)], group: &[u16], delays: &[(u16, i64)]) -> Vec<Vec<(usize, i128)>> {
+    let mut ways = vec![Vec::new()];
+    for &channel in group {
+        let mut longer = Vec::new();
+        for way in &ways {
+            for (row, &(time, of_channel)) in tags.iter().enumerate() {
+                if of_channel == channel {
+                    let mut way: Vec<(usize, i128)> = way.clone();
+                    way.push((row, delayed(time, channel, delays)));
+                    longer.push(way);
+                }
+            }
+        }
+        ways = longer;
+    }
+    ways
+}
+
 // Rates and histograms.
 
 /// The tags of `channel` whose delayed time lies in `from..to`, open where absent.
@@ -76,4 +166,256 @@ pub fn live(sources: &[Vec<(i64, u16)>], [from, to]: [Option<i64>; 2]) -> i128 {
 
 fn is_within(time: i128, from: Option<i64>, to: Option<i64>) -> bool {
     from.is_none_or(|from| time >= i128::from(from)) && to.is_none_or(|to| time < i128::from(to))
+}
+
+/// Every Δ of the starts and stops of one source, in ticks, with the time that it is selected by: that
+/// of the later tag. All times are delayed.
+pub fn differences(
+    tags: &[(i64, u16)],
+    [start, stop]: [u16; 2],
+    delays: &[(u16, i64)],
+) -> Vec<(i128, i128)> {
+    let mut differences = Vec::new();
+    for (i, &(time_start, channel_start)) in tags.iter().enumerate() {
+        for (j, &(time_stop, channel_stop)) in tags.iter().enumerate() {
+            if channel_start == start && channel_stop == stop && i != j {
+                let time_start = delayed(time_start, start, delays);
+                let time_stop = delayed(time_stop, stop, delays);
+                differences.push((time_stop - time_start, time_stop.max(time_start)));
+            }
+        }
+    }
+    differences
+}
+
+/// Counts of all pairs: bin k holds `edges[k]` ≤ Δ < `edges[k+1]`.
+pub fn histogram(
+    sources: &[Vec<(i64, u16)>],
+    ends: [u16; 2],
+    edges: &[i64],
+    delays: &[(u16, i64)],
+    [from, to]: [Option<i64>; 2],
+) -> Vec<u64> {
+    let mut counts = vec![0; edges.len() - 1];
+    for tags in sources {
+        for (difference, latest) in differences(tags, ends, delays) {
+            for k in 0..counts.len() {
+                let low = i128::from(edges[k]);
+                let high = i128::from(edges[k + 1]);
+                if is_within(latest, from, to) && low <= difference && difference < high {
+                    counts[k] += 1;
+                }
+            }
+        }
+    }
+    counts
+}
+
+/// The same by rule `grid`: times are cells of `width` ticks, truncated toward zero; bin k holds the
+/// pairs whose cells differ by `low` / `width` + k, both ends, 0 and `bins`, included.
+pub fn histogram_grid(
+    sources: &[Vec<(i64, u16)>],
+    [start, stop]: [u16; 2],
+    [low, width, bins]: [i64; 3],
+    delays: &[(u16, i64)],
+    [from, to]: [Option<i64>; 2],
+) -> Vec<u64> {
+    let mut counts = Vec::new();
+    for k in 0..=i128::from(bins) {
+        let mut count = 0;
+        for tags in sources {
+            for (i, &(time_a, channel_a)) in tags.iter().enumerate() {
+                for (j, &(time_b, channel_b)) in tags.iter().enumerate() {
+                    let time_a = delayed(time_a, channel_a, delays);
+                    let time_b = delayed(time_b, channel_b, delays);
+                    let cells = time_b / i128::from(width) - time_a / i128::from(width);
+                    let is_pair = channel_a == start && channel_b == stop && i != j;
+                    let is_in_bin = cells == i128::from(low) / i128::from(width) + k;
+                    if is_pair && is_in_bin && is_within(time_a.max(time_b), from, to) {
+                        count += 1;
+                    }
+                }
+            }
+        }
+        counts.push(count);
+    }
+    counts
+}
+
+/// Counts of mode `next` (`is_next`: each start with its first stop at Δ ≥ 0) or `last` (each stop with
+/// its latest start at Δ ≥ 0), and how many of those tags are in no bin. With one channel the partner is
+/// the tag next to it. Δ is folded by the period [ticks, periods] if there is one.
+pub fn histogram_nearest(
+    sources: &[Vec<(i64, u16)>],
+    [start, stop]: [u16; 2],
+    edges: &[i64],
+    is_next: bool,
+    period: Option<[u64; 2]>,
+    delays: &[(u16, i64)],
+    [from, to]: [Option<i64>; 2],
+) -> (Vec<u64>, u64) {
+    let mut counts = vec![0; edges.len() - 1];
+    let mut dropped = 0;
+    for tags in sources {
+        let times_of = |channel: u16| -> Vec<i128> {
+            let tags = tags.iter().filter(|&&(_, of_channel)| of_channel == channel);
+            tags.map(|&(time, _)| delayed(time, channel, delays)).collect()
+        };
+        let (starts, stops) = (times_of(start), times_of(stop));
+        let own = if is_next { &starts } else { &stops };
+        for (i, &time) in own.iter().enumerate() {
+            let partner = match (is_next, start == stop) {
+                (true, true) => starts.get(i + 1).copied(),
+                (true, false) => stops.iter().copied().filter(|&stop| stop >= time).min(),
+                (false, true) => i.checked_sub(1).map(|i| stops[i]),
+                (false, false) => starts.iter().copied().filter(|&start| start <= time).max(),
+            };
+            let latest = partner.map_or(time, |partner| partner.max(time));
+            if !is_within(latest, from, to) {
+                continue;
+            }
+            let mut bin = None;
+            if let Some(partner) = partner {
+                // In units of a tick divided by the number of periods, where the period is whole.
+                let [ticks, periods] =
+                    period.map_or([1 << 100, 1], |period| period.map(i128::from));
+                let folded = (partner - time).abs() * periods % ticks;
+                for k in 0..counts.len() {
+                    let low = i128::from(edges[k]) * periods;
+                    let high = i128::from(edges[k + 1]) * periods;
+                    if low <= folded && folded < high {
+                        bin = Some(k);
+                    }
+                }
+            }
+            match bin {
+                Some(k) => counts[k] += 1,
+                None => dropped += 1,
+            }
+        }
+    }
+    (counts, dropped)
+}
+
+/// What g2 divides the count of the bin `low` ≤ Δ < `high` by, source by source: starts and stops that
+/// can have a partner at the undelayed lag τ of the bin's middle, the ticks of the bin, and the time
+/// that is left for the later tag. Everything but the bin's ticks in half ticks, as τ may be.
+pub fn expectation(
+    tags: &[(i64, u16)],
+    [start, stop]: [u16; 2],
+    [low, high]: [i64; 2],
+    delays: &[(u16, i64)],
+    [from, to]: [Option<i64>; 2],
+) -> Option<[i128; 4]> {
+    let first = 2 * i128::from(tags.first()?.0);
+    let last = 2 * i128::from(tags.last()?.0);
+    let middle = i128::from(low) + i128::from(high) - 1;
+    let delay = |channel: u16| 2 * delayed(0, channel, delays);
+    let lag = middle + delay(start) - delay(stop);
+    if lag.abs() >= last - first {
+        return None;
+    }
+    // A pair at this lag is there, undelayed, and its later tag, delayed, in the range.
+    let is_possible = |time_start: i128, time_stop: i128| {
+        let later = (time_start + delay(start), time_stop + delay(stop));
+        let later = if middle >= 0 { later.1 } else { later.0 };
+        first <= time_start.min(time_stop)
+            && time_start.max(time_stop) <= last
+            && from.is_none_or(|from| later >= 2 * i128::from(from))
+            && to.is_none_or(|to| later < 2 * i128::from(to))
+    };
+    let (mut starts, mut stops) = (0, 0);
+    for &(time, channel) in tags {
+        let time = 2 * i128::from(time);
+        starts += i128::from(channel == start && is_possible(time, time + lag));
+        stops += i128::from(channel == stop && is_possible(time - lag, time));
+    }
+    // The times of the later tag.
+    let (of_later, shift) =
+        if middle >= 0 { (delay(stop), lag.max(0)) } else { (delay(start), (-lag).max(0)) };
+    let mut begin = first + shift + of_later;
+    let mut end = last - lag.abs() + shift + of_later;
+    begin = from.map_or(begin, |from| begin.max(2 * i128::from(from)));
+    end = to.map_or(end, |to| end.min(2 * i128::from(to)));
+    (end > begin).then_some([starts, stops, i128::from(high) - i128::from(low), end - begin])
+}
+
+// Rules that use tags up.
+
+/// Coincidences by rule `once`, greedy: look at the earliest unused tag of each channel of `group`; if
+/// they lie within `window`, they count and are used up; else the earliest is dropped. One whose
+/// latest tag is not in `from..to` is not counted, nor one with a tag of a `veto` channel between
+/// `guard` ticks before its earliest and `guard` ticks behind its latest.
+pub fn once(
+    sources: &[Vec<(i64, u16)>],
+    group: &[u16],
+    window: i64,
+    delays: &[(u16, i64)],
+    veto: (&[u16], i64),
+    [from, to]: [Option<i64>; 2],
+) -> u64 {
+    let mut count = 0;
+    for tags in sources {
+        let times_of = |channel: u16| {
+            let of_channel = tags.iter().filter(|&&(_, other)| other == channel);
+            let mut times: Vec<i128> =
+                of_channel.map(|&(time, _)| delayed(time, channel, delays)).collect();
+            times.sort_unstable();
+            times
+        };
+        let mut unused: Vec<Vec<i128>> = group.iter().map(|&channel| times_of(channel)).collect();
+        while unused.iter().all(|times| !times.is_empty()) {
+            let earliest = unused.iter().map(|times| times[0]).min().unwrap_or(0);
+            let latest = unused.iter().map(|times| times[0]).max().unwrap_or(0);
+            if latest - earliest > i128::from(window) {
+                for times in &mut unused {
+                    if times[0] == earliest {
+                        times.remove(0);
+                        break;
+                    }
+                }
+                continue;
+            }
+            for times in &mut unused {
+                times.remove(0);
+            }
+            if is_within(latest, from, to) && !is_vetoed(tags, delays, veto, earliest, latest) {
+                count += 1;
+            }
+        }
+    }
+    count
+}
+
+/// Events by rule `cluster`: a cluster opens at the first tag of `channels` behind the cluster before, and
+/// takes every tag up to `window` behind it. Returns the channels of each cluster that opens in
+/// `from..to`, sorted and each once.
+pub fn clusters(
+    sources: &[Vec<(i64, u16)>],
+    channels: &[u16],
+    window: i64,
+    delays: &[(u16, i64)],
+    [from, to]: [Option<i64>; 2],
+) -> Vec<Vec<u16>> {
+    let mut clusters = Vec::new();
+    for tags in sources {
+        let mut rest: Vec<(i128, u16)> = tags
+            .iter()
+            .filter(|&&(_, channel)| channels.contains(&channel))
+            .map(|&(time, channel)| (delayed(time, channel, delays), channel))
+            .collect();
+        rest.sort_unstable();
+        while let Some(&(first, _)) = rest.first() {
+            let (cluster, later): (Vec<_>, Vec<_>) =
+                rest.into_iter().partition(|&(time, _)| time - first <= i128::from(window));
+            let mut set: Vec<u16> = cluster.into_iter().map(|(_, channel)| channel).collect();
+            set.sort_unstable();
+            set.dedup();
+            if is_within(first, from, to) {
+                clusters.push(set);
+            }
+            rest = later;
+        }
+    }
+    clusters
 }

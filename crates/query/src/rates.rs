@@ -4,10 +4,7 @@ use std::ops::RangeInclusive;
 
 use rayon::prelude::*;
 
-use crate::{
-    Acquisition, Error, Execution, Recording, Scope, TimeRange, scope::check_delays,
-    singles::add_singles,
-};
+use crate::{Acquisition, Error, Execution, Recording, Scope, TimeRange, singles::add_singles};
 
 /// How many counts of a trace are kept at most: 512 MiB.
 const COUNTS_MAX: u64 = 1 << 26;
@@ -87,7 +84,7 @@ impl Rates {
     /// # Errors
     /// For delays that leave 64 bits, and bins that mean nothing or are too many.
     pub fn run(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Rated, Error> {
-        check_delays(&self.scope, recording)?;
+        self.scope.check(&recording.sources)?;
         let channels = self.scope.channels.clone().unwrap_or_else(|| recording.channels());
         let counting = Counting::new(&self.scope, &channels, execution);
         let range = self.scope.range;

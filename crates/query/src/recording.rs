@@ -49,6 +49,19 @@ impl<'a> Recording<'a> {
         Self { sources }
     }
 
+    /// All sources of a store as one, for files that follow each other without a gap. Reads no column.
+    pub fn joined(store: &'a Store) -> Self {
+        let manifest = store.manifest();
+        let index = Arc::new(Index { store: Some(store), blocks: OnceLock::new() });
+        let source = Acquisition {
+            index: Some((index, 0)),
+            tags: store.tags(),
+            singles: manifest.channels.clone(),
+            span: manifest.time_first.zip(manifest.time_last),
+        };
+        Self { sources: vec![source] }
+    }
+
     /// Tags in memory as a recording of one source. Counts the singles.
     ///
     /// # Panics

@@ -6,7 +6,10 @@
 
 use std::ops::Range;
 
-use crate::Simd;
+use crate::{Simd, TimeRange};
+
+/// Rows below which a cut is not worth its search, however many delays there are.
+const FEWEST_ROWS: usize = 1 << 12;
 
 /// How to run a query, beside the threads of the rayon pool it is called in.
 #[derive(Debug, Clone, Copy)]
@@ -29,72 +32,104 @@ impl Execution {
             return rows.max(1);
         }
         // Looking back costs the rows of a window for each morsel: a quarter of it at the most.
-        let span = match (time.first(), time.last()) {
-            (Some(&first), Some(&last)) => i128::from(last) - i128::from(first),
-            _ => return cached,
-        };
-        let within_window = time.len() as i128 * i128::from(window) / span.max(1);
-        usize::try_from(within_window.saturating_mul(4)).map_or(time.len(), |rows| rows.max(cached))
+        let within = rows_within_window(time, window).saturating_mul(4);
+        within.clamp(cached.min(time.len()), time.len().max(1)).max(1)
     }
 }
 
-/// An interval of time in ticks: from `start` up to, not including, `end`; to the end of time when
-/// there is none. `row` is the first row that is not before `start`.
+/// How many rows of a source lie in a window, on the average.
+pub(crate) fn rows_within_window(time: &[i64], window: i64) -> usize {
+    let (Some(&first), Some(&last)) = (time.first(), time.last()) else { return 0 };
+    let span = (i128::from(last) - i128::from(first)).max(1);
+    let rows = time.len() as i128 * i128::from(window) / span;
+    usize::try_from(rows).unwrap_or(usize::MAX)
+}
+
+/// An interval of delayed time in ticks: from `start` up to, not including, `end`; to the end of
+/// time when there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Interval {
     pub start: i64,
     pub end: Option<i64>,
-    pub row: usize,
-    pub row_end: usize,
 }
 
-/// Cuts `time` into intervals of about `rows` rows that follow each other without a gap. The first
-/// begins at the beginning of time, so that delays change nothing about what they cover.
-pub(crate) fn intervals(time: &[i64], rows: usize) -> Vec<Interval> {
-    let mut starts: Vec<(i64, usize)> = vec![(i64::MIN, 0)];
-    for row in (rows..time.len()).step_by(rows) {
-        let start = time[row];
-        let row = back_to(time, row, start);
-        if row > starts[starts.len() - 1].1 {
-            starts.push((start, row));
-        }
+impl Interval {
+    /// The rows of the tags that `delay` moves to within the interval.
+    pub(crate) fn rows(&self, time: &[i64], delay: i64) -> Range<usize> {
+        let before = |limit: i64| {
+            time.partition_point(|&time| i128::from(time) + i128::from(delay) < i128::from(limit))
+        };
+        let end = self.end.map_or(time.len(), before);
+        // Nothing is before the beginning of time.
+        let start = if self.start == i64::MIN { 0 } else { before(self.start) };
+        start.min(end)..end
     }
-    let ends = starts[1..].iter().map(|&(time, row)| (Some(time), row));
-    let ends: Vec<(Option<i64>, usize)> = ends.chain([(None, time.len())]).collect();
-    starts
-        .into_iter()
-        .zip(ends)
-        .map(|((start, row), (end, row_end))| Interval { start, end, row, row_end })
-        .collect()
+
+    /// The interval with `ticks` before it.
+    pub(crate) fn looking_back(&self, ticks: i64) -> Self {
+        Self { start: self.start.saturating_sub(ticks), ..*self }
+    }
 }
 
-/// The first row whose time is at least `limit`, when row `row` is such a row (or the end). Looks
-/// near `row` first, so that far pages are not touched.
-pub(crate) fn back_to(time: &[i64], row: usize, limit: i64) -> usize {
+/// The first row of which `is_before` is false, when it is true of the rows before that and of no other.
+/// Looks near row `hint` first.
+pub(crate) fn seek(time: &[i64], hint: usize, is_before: impl Fn(i64) -> bool) -> usize {
+    let hint = hint.min(time.len());
+    let (mut low, mut high) = (0, time.len());
     let mut reach = 1;
-    let mut known = row;
-    while known > 0 {
-        let probe = known.saturating_sub(reach);
-        if time[probe] < limit {
-            return probe + time[probe..known].partition_point(|&time| time < limit);
+    if hint < high && is_before(time[hint]) {
+        low = hint + 1;
+        while low + reach < high {
+            if !is_before(time[low + reach]) {
+                high = low + reach;
+                break;
+            }
+            low += reach + 1;
+            reach *= 2;
         }
-        known = probe;
-        reach *= 2;
+    } else {
+        high = hint;
+        while high > reach {
+            if is_before(time[high - reach]) {
+                low = high - reach + 1;
+                break;
+            }
+            high -= reach;
+            reach *= 2;
+        }
     }
-    0
+    low + time[low..high].partition_point(|&time| is_before(time))
 }
 
-/// The rows of an interval with the rows one window before it, and how many those are.
-pub(crate) fn rows_with_head(
+/// Cuts `range` into intervals that follow each other without a gap, so that none holds much more
+/// than `rows` rows, those of each of the different `delays` taken together.
+///
+/// Each delay cuts at every so many of its own rows; of all these cuts, in order of delayed time, one
+/// is taken for each delay. Delays of any size leave no interval crowded, also where they move tags
+/// beyond the span of the source.
+pub(crate) fn intervals(
     time: &[i64],
-    interval: &Interval,
-    window: i64,
-) -> (Range<usize>, usize) {
-    let start = match time.get(interval.row) {
-        Some(&first) => back_to(time, interval.row, first.saturating_sub(window)),
-        None => interval.row,
+    rows: usize,
+    delays: &[i64],
+    range: TimeRange,
+) -> Vec<Interval> {
+    let step = (rows / delays.len().max(1)).max(rows.min(FEWEST_ROWS));
+    let cuts_of = |&delay: &i64| {
+        let rows = (step..time.len()).step_by(step);
+        rows.map(move |row| time[row].saturating_add(delay))
     };
-    (start..interval.row_end, interval.row - start)
+    let mut cuts: Vec<i64> = delays.iter().flat_map(cuts_of).collect();
+    if delays.len() > 1 {
+        cuts.sort_unstable();
+    }
+    let first = range.from.unwrap_or(i64::MIN);
+    let inside = |&cut: &i64| cut > first && range.to.is_none_or(|to| cut < to);
+    let mut starts: Vec<i64> = cuts.into_iter().step_by(delays.len().max(1)).collect();
+    starts.retain(inside);
+    starts.dedup();
+    starts.insert(0, first);
+    let ends = starts[1..].iter().map(|&start| Some(start)).chain([range.to]);
+    starts.iter().zip(ends).map(|(&start, end)| Interval { start, end }).collect()
 }
 
 #[cfg(test)]
@@ -104,31 +139,39 @@ mod tests {
 
     proptest! {
         #[test]
-        fn intervals_follow_each_other_and_never_part_equal_times(
+        fn intervals_follow_each_other_and_hold_few_rows(
             mut time in prop::collection::vec(-20_i64..20, 0..60),
             rows in 1_usize..9,
-            window in 0_i64..50,
+            delays in prop::collection::btree_set(-90_i64..90, 1..4),
+            from in prop::option::of(-30_i64..30),
+            to in prop::option::of(-30_i64..30),
         ) {
             time.sort_unstable();
-            let intervals = intervals(&time, rows);
-            let (mut start, mut row) = (i64::MIN, 0);
-            for (i, interval) in intervals.iter().enumerate() {
-                prop_assert_eq!((interval.start, interval.row), (start, row));
-                prop_assert_eq!(interval.end.is_none(), i + 1 == intervals.len());
-                let (with_head, head) = rows_with_head(&time, interval, window);
-                for (row, &time) in time.iter().enumerate() {
-                    let inside = time >= interval.start && interval.end.is_none_or(|end| time < end);
-                    prop_assert_eq!((interval.row..interval.row_end).contains(&row), inside);
-                }
-                prop_assert_eq!(with_head.start + head, interval.row);
-                if interval.row < time.len() {
-                    let first = time[interval.row] - window;
-                    prop_assert_eq!(with_head.start, time.partition_point(|&t| t < first));
-                }
-                start = interval.end.unwrap_or(start);
-                row = interval.row_end;
+            let delays: Vec<i64> = delays.into_iter().collect();
+            let range = TimeRange { from, to };
+            let intervals = intervals(&time, rows, &delays, range);
+            prop_assert_eq!(intervals[0].start, from.unwrap_or(i64::MIN));
+            prop_assert_eq!(intervals[intervals.len() - 1].end, to);
+            for pair in intervals.windows(2) {
+                prop_assert_eq!(pair[0].end, Some(pair[1].start));
+                prop_assert!(pair[0].start < pair[1].start);
             }
-            prop_assert_eq!(row, time.len());
+            let most_equal = time.chunk_by(|a, b| a == b).map(<[i64]>::len).max().unwrap_or(0);
+            for interval in &intervals {
+                let mut held = 0;
+                for &delay in &delays {
+                    let inside = interval.rows(&time, delay);
+                    held += inside.len();
+                    for (row, &time) in time.iter().enumerate() {
+                        let t = time + delay;
+                        let is_inside = t >= interval.start && interval.end.is_none_or(|end| t < end);
+                        prop_assert_eq!(inside.contains(&row), is_inside);
+                    }
+                }
+                // One cut for each delay and what each has behind its last; equal times stay together.
+                let bound = delays.len() * (2 * (rows + most_equal) + most_equal);
+                prop_assert!(held <= bound, "{held} rows");
+            }
         }
     }
 }

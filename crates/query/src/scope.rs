@@ -1,6 +1,6 @@
 //! What every query says about the tags it is asked of: which channels, moved by how much, when.
 
-use crate::{Acquisition, Error, Recording};
+use crate::{Acquisition, Error};
 
 /// Which tags a query is about (docs/queries.md, section "Selection").
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -32,6 +32,34 @@ pub struct TimeRange {
 }
 
 impl Scope {
+    /// Refuses two delays of one channel, and delays that move the tags of a source out of 64 bits.
+    pub(crate) fn check(&self, sources: &[Acquisition<'_>]) -> Result<(), Error> {
+        for (i, delay) in self.delays.iter().enumerate() {
+            let same = |other: &&Delay| other.channel == delay.channel;
+            let first = self.delays[..i].iter().find(same).map(|other| other.ticks);
+            if let Some(first) = first.filter(|&first| first != delay.ticks) {
+                let (channel, second) = (delay.channel, delay.ticks);
+                return Err(Error::TwoDelays { channel, first, second });
+            }
+        }
+        sources.iter().try_for_each(|source| self.check_times(source))
+    }
+
+    /// The span of the delayed times of a source must fit in 64 bits: then kernels need no checks.
+    fn check_times(&self, source: &Acquisition<'_>) -> Result<(), Error> {
+        let Some((first, last)) = source.span() else { return Ok(()) };
+        let ticks = || self.delays.iter().map(|delay| delay.ticks);
+        let smallest = ticks().min().unwrap_or(0).min(0);
+        let largest = ticks().max().unwrap_or(0).max(0);
+        let delayed = first.checked_add(smallest).zip(last.checked_add(largest));
+        if delayed.is_some_and(|(first, last)| last.checked_sub(first).is_some()) {
+            return Ok(());
+        }
+        let of_smallest = smallest.unsigned_abs() > largest.unsigned_abs();
+        let delay = if of_smallest { smallest } else { largest };
+        Err(Error::DelayRange { delay, first, last })
+    }
+
     /// The delay of a channel in ticks.
     pub fn delay_of(&self, channel: u16) -> i64 {
         self.delays.iter().find(|delay| delay.channel == channel).map_or(0, |delay| delay.ticks)
@@ -69,26 +97,4 @@ impl TimeRange {
         let last = self.to.map_or(last, |to| to.min(last));
         last.saturating_sub(first).max(0)
     }
-}
-
-/// That each channel has one delay, and that every difference of delayed times fits in 64 bits.
-pub(crate) fn check_delays(scope: &Scope, recording: &Recording<'_>) -> Result<(), Error> {
-    for (i, delay) in scope.delays.iter().enumerate() {
-        let other = scope.delays[..i].iter().find(|other| other.channel == delay.channel);
-        if let Some(other) = other.filter(|other| other.ticks != delay.ticks) {
-            let (first, second) = (other.ticks, delay.ticks);
-            return Err(Error::TwoDelays { channel: delay.channel, first, second });
-        }
-    }
-    let smallest = scope.delays.iter().map(|delay| delay.ticks).min().unwrap_or(0).min(0);
-    let largest = scope.delays.iter().map(|delay| delay.ticks).max().unwrap_or(0).max(0);
-    for (first, last) in recording.sources.iter().filter_map(Acquisition::span) {
-        let ends = first.checked_add(smallest).zip(last.checked_add(largest));
-        if ends.and_then(|(first, last)| last.checked_sub(first)).is_none() {
-            let is_back = smallest.unsigned_abs() > largest.unsigned_abs();
-            let delay = if is_back { smallest } else { largest };
-            return Err(Error::DelayRange { delay, first, last });
-        }
-    }
-    Ok(())
 }

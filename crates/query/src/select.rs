@@ -1,53 +1,101 @@
 //! The stage before the kernels: channels in use taken out, delays added, put back in order.
 //!
 //! Tags of equal delay stay in order of time when it is added, so that each delay gives one sorted
-//! list and the lists are merged.
+//! list, and the lists are merged. Which rows a list takes is a mask, a bit a row, made from the labels
+//! alone; times and numbers are then compressed by it.
 
 use std::ops::Range;
 
 use tagq_store::{Channels, Tags};
 
-/// Dense number of a channel that is not in use.
+use crate::{
+    Simd,
+    level::{self, MASK_ROWS},
+    scan::Interval,
+};
+
+/// Number of a channel that is not in use.
 pub(crate) const UNUSED: u8 = u8::MAX;
+/// Channels of a list up to which its labels are compared with each; more are looked up.
+const COMPARED: usize = 16;
+/// Values that compression may write behind those it takes.
+const SLACK: usize = MASK_ROWS;
 
 /// The channels of a query: which number each has, and its delay.
 #[derive(Debug, Clone)]
 pub(crate) struct Selection {
     /// The number of each label; [`UNUSED`] for the others.
     number_of: Box<[u8]>,
-    /// The numbers that share each delay, and that delay in ticks.
-    delays: Vec<(i64, Box<[bool; 256]>)>,
+    lists: Vec<Wanted>,
 }
 
-/// Sorted delayed times and the dense numbers of their channels.
-#[derive(Debug, Default, Clone)]
-pub(crate) struct Selected {
-    pub time: Vec<i64>,
-    pub number: Vec<u8>,
+/// What one sorted list takes.
+#[derive(Debug, Clone)]
+struct Wanted {
+    delay: i64,
+    /// Labels and numbers of its channels.
+    channels: Vec<(u16, u8)>,
+    /// Whether a number is one of these channels.
+    has_number: Box<[bool; 256]>,
 }
 
-/// The buffers of one thread.
+/// Sorted delayed times and the numbers of their channels.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Selected<'b> {
+    pub time: &'b [i64],
+    pub number: &'b [u8],
+}
+
+/// The buffers of one thread. They only grow, so that nothing is cleared for a new morsel.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
-    lists: Vec<Selected>,
-    merged: Vec<Selected>,
+    masks: [Vec<u64>; 2],
+    lists: Vec<List>,
+    merged: Vec<List>,
+}
+
+/// A list of tags at the beginning of buffers that may be longer.
+#[derive(Debug, Default)]
+pub(crate) struct List {
+    time: Vec<i64>,
+    number: Vec<u8>,
+    len: usize,
 }
 
 impl Selection {
-    /// `channels[n]` gets number n and the delay `delays[n]`; at most 255 of them.
+    /// `channels[n]` gets number n and the delay `delays[n]`; at most 255 of them. One list for each
+    /// different delay.
     pub(crate) fn new(channels: &[u16], delays: &[i64]) -> Self {
+        let mut selection = Self::by_channel(channels, delays);
+        let mut lists: Vec<Wanted> = Vec::new();
+        for one in selection.lists {
+            match lists.iter_mut().find(|list| list.delay == one.delay) {
+                Some(list) => list.add(one.channels[0]),
+                None => lists.push(one),
+            }
+        }
+        selection.lists = lists;
+        selection
+    }
+
+    /// As [`Selection::new`], with a list for each channel, in this order.
+    pub(crate) fn by_channel(channels: &[u16], delays: &[i64]) -> Self {
         assert!(channels.len() <= UNUSED.into(), "numbers below 255");
         let mut number_of = vec![UNUSED; 1 << 16].into_boxed_slice();
-        let mut by_delay: Vec<(i64, Box<[bool; 256]>)> = Vec::new();
+        let mut lists = Vec::new();
         for ((number, &channel), &delay) in (0..UNUSED).zip(channels).zip(delays) {
             number_of[usize::from(channel)] = number;
-            let at = by_delay.iter().position(|(d, _)| *d == delay).unwrap_or_else(|| {
-                by_delay.push((delay, Box::new([false; 256])));
-                by_delay.len() - 1
-            });
-            by_delay[at].1[usize::from(number)] = true;
+            let mut list =
+                Wanted { delay, channels: Vec::new(), has_number: Box::new([false; 256]) };
+            list.add((channel, number));
+            lists.push(list);
         }
-        Self { number_of, delays: by_delay }
+        Self { number_of, lists }
+    }
+
+    /// The delay of each list in ticks.
+    pub(crate) fn delays(&self) -> Vec<i64> {
+        self.lists.iter().map(|list| list.delay).collect()
     }
 
     /// The numbers of the labels below 256, as a table for kernels on the mapped column.
@@ -58,103 +106,215 @@ impl Selection {
         })
     }
 
-    /// Whether the tags can be used as they lie in the store.
-    pub(crate) fn has_delays(&self) -> bool {
-        self.delays.iter().any(|(delay, _)| *delay != 0)
-    }
-
-    /// The tags of the channels in use whose delayed time is at least `start` and below `end`, in
-    /// order of delayed time. Delayed times of the source fit in `i64`.
+    /// The tags of the channels in use whose delayed time lies in `interval`, in order of delayed
+    /// time. Delayed times of the source fit in `i64`.
     pub(crate) fn select<'b>(
         &self,
+        simd: Simd,
         tags: Tags<'_>,
-        start: i64,
-        end: Option<i64>,
+        interval: Interval,
         buffers: &'b mut Buffers,
-    ) -> &'b Selected {
-        buffers.lists.resize_with(self.delays.len().max(1), Selected::default);
-        for ((delay, takes), list) in self.delays.iter().zip(&mut buffers.lists) {
-            list.time.clear();
-            list.number.clear();
-            let rows = rows_within(tags.time, start, end, *delay);
-            let tags = tags.rows(rows);
-            match tags.channels {
-                Channels::U8(labels) => self.take(tags.time, labels, *delay, takes, list),
-                Channels::U16(labels) => self.take(tags.time, labels, *delay, takes, list),
-            }
-        }
+    ) -> Selected<'b> {
+        self.select_list(simd, tags, interval, buffers).view()
+    }
+
+    /// As [`Selection::select`], for whoever replaces the times.
+    pub(crate) fn select_list<'b>(
+        &self,
+        simd: Simd,
+        tags: Tags<'_>,
+        interval: Interval,
+        buffers: &'b mut Buffers,
+    ) -> &'b mut List {
+        self.lists(simd, tags, interval, buffers);
         merge_all(buffers)
     }
 
-    fn take<L: Copy + Into<usize>>(
+    /// As [`Selection::select`], list by list, not merged.
+    pub(crate) fn lists<'b>(
         &self,
-        time: &[i64],
-        labels: &[L],
-        delay: i64,
-        takes: &[bool; 256],
-        list: &mut Selected,
-    ) {
-        // Every row is written, and the end moves on only behind those that are taken.
-        list.time.resize(time.len(), 0);
-        list.number.resize(time.len(), 0);
-        let mut end = 0;
-        for (&time, &label) in time.iter().zip(labels) {
-            let number = self.number_of[label.into()];
-            list.time[end] = time.wrapping_add(delay);
-            list.number[end] = number;
-            end += usize::from(takes[usize::from(number)]);
+        simd: Simd,
+        tags: Tags<'_>,
+        interval: Interval,
+        buffers: &'b mut Buffers,
+    ) -> &'b mut [List] {
+        buffers.lists.resize_with(self.lists.len().max(1), List::default);
+        buffers.lists[0].len = 0;
+        for (wanted, lists) in self.lists.chunks(2).zip(buffers.lists.chunks_mut(2)) {
+            let rows = |wanted: &Wanted| interval.rows(tags.time, wanted.delay);
+            if let ([a, b], [into_a, into_b]) = (wanted, &mut *lists) {
+                let (rows_a, rows_b) = (rows(a), rows(b));
+                let both = rows_a.start.min(rows_b.start)..rows_a.end.max(rows_b.end);
+                // Two lists of nearly the same rows share their loads.
+                if both.len() <= (rows_a.len() + rows_b.len()) * 5 / 8 {
+                    let wanted = [(a, rows_a), (b, rows_b)];
+                    let into = [into_a, into_b];
+                    self.take(simd, tags, both, wanted, &mut buffers.masks, into);
+                    continue;
+                }
+            }
+            for (one, into) in wanted.iter().zip(lists) {
+                let rows = rows(one);
+                let masks = std::array::from_mut(&mut buffers.masks[0]);
+                self.take(simd, tags, rows.clone(), [(one, rows)], masks, [into]);
+            }
         }
-        list.time.truncate(end);
-        list.number.truncate(end);
+        &mut buffers.lists
+    }
+
+    /// Takes N lists out of the same rows, each with the part of them that it owns.
+    fn take<const N: usize>(
+        &self,
+        simd: Simd,
+        tags: Tags<'_>,
+        rows: Range<usize>,
+        wanted: [(&Wanted, Range<usize>); N],
+        masks: &mut [Vec<u64>; N],
+        mut into: [&mut List; N],
+    ) {
+        let tags = tags.rows(rows.clone());
+        let delays = std::array::from_fn(|n| wanted[n].0.delay);
+        for ((masks, (wanted, own)), into) in masks.iter_mut().zip(wanted).zip(&mut into) {
+            masks.resize(tags.len().div_ceil(MASK_ROWS), 0);
+            self.mask(simd, tags.channels, wanted, masks);
+            keep_only(masks, own.start - rows.start..own.end - rows.start);
+            into.clear_for(masks.iter().map(|mask| mask.count_ones() as usize).sum());
+            self.take_numbers(simd, tags.channels, wanted, masks, into);
+        }
+        let masks = masks.each_ref().map(|masks| &masks[..]);
+        level::compress(simd, tags.time, masks, delays, into.map(|list| &mut list.time[..]));
+    }
+
+    /// Bit i of the masks: row i is of a channel of the list.
+    fn mask(&self, simd: Simd, labels: Channels<'_>, wanted: &Wanted, masks: &mut [u64]) {
+        match labels {
+            Channels::U8(labels) if wanted.channels.len() <= COMPARED => {
+                let mut compared = [0; COMPARED];
+                let mut len = 0;
+                for &(label, _) in &wanted.channels {
+                    // A narrow column has no tag of a channel above 255.
+                    if let Ok(label) = u8::try_from(label) {
+                        compared[len] = label;
+                        len += 1;
+                    }
+                }
+                level::matching(simd, labels, &compared[..len], masks);
+            }
+            Channels::U8(labels) => self.look_up(labels, wanted, masks),
+            Channels::U16(labels) => self.look_up(labels, wanted, masks),
+        }
+    }
+
+    fn look_up<L: Copy + Into<usize>>(&self, labels: &[L], wanted: &Wanted, masks: &mut [u64]) {
+        for (labels, mask) in labels.chunks(MASK_ROWS).zip(masks) {
+            *mask = 0;
+            for (bit, &label) in labels.iter().enumerate() {
+                let number = self.number_of[label.into()];
+                *mask |= u64::from(wanted.has_number[usize::from(number)]) << bit;
+            }
+        }
+    }
+
+    fn take_numbers(
+        &self,
+        simd: Simd,
+        labels: Channels<'_>,
+        wanted: &Wanted,
+        masks: &[u64],
+        into: &mut List,
+    ) {
+        match (&wanted.channels[..], labels) {
+            (&[(_, number)], _) => into.number[..into.len].fill(number),
+            (_, Channels::U8(labels)) => {
+                level::compress_labels(simd, labels, masks, &mut into.number);
+                for number in &mut into.number[..into.len] {
+                    *number = self.number_of[usize::from(*number)];
+                }
+            }
+            (_, Channels::U16(labels)) => {
+                let mut at = 0;
+                for (labels, &mask) in labels.chunks(MASK_ROWS).zip(masks) {
+                    for (bit, &label) in labels.iter().enumerate() {
+                        into.number[at] = self.number_of[usize::from(label)];
+                        at += usize::from(mask >> bit & 1 == 1);
+                    }
+                }
+            }
+        }
     }
 }
 
-/// The rows whose time plus `delay` is at least `start` and below `end`.
-fn rows_within(time: &[i64], start: i64, end: Option<i64>, delay: i64) -> Range<usize> {
-    let before = |limit: i64| {
-        time.partition_point(|&time| i128::from(time) + i128::from(delay) < i128::from(limit))
-    };
-    let end = end.map_or(time.len(), before);
-    before(start).min(end)..end
+impl Wanted {
+    fn add(&mut self, channel: (u16, u8)) {
+        self.has_number[usize::from(channel.1)] = true;
+        self.channels.push(channel);
+    }
+}
+
+impl List {
+    pub(crate) fn view(&self) -> Selected<'_> {
+        Selected { time: &self.time[..self.len], number: &self.number[..self.len] }
+    }
+
+    /// Its times, to be replaced by others in the same order.
+    pub(crate) fn time_mut(&mut self) -> &mut [i64] {
+        &mut self.time[..self.len]
+    }
+
+    /// Its times and numbers, to be replaced by others.
+    pub(crate) fn rows_mut(&mut self) -> (&mut [i64], &mut [u8]) {
+        (&mut self.time[..self.len], &mut self.number[..self.len])
+    }
+
+    /// Keeps the first `len` tags.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
+    /// Makes it a list of `len` tags yet to be written.
+    fn clear_for(&mut self, len: usize) {
+        self.len = len;
+        if self.time.len() < len + SLACK {
+            self.time.resize(len + SLACK, 0);
+            self.number.resize(len + SLACK, 0);
+        }
+    }
+}
+
+/// Clears the bits of the rows outside `rows`.
+fn keep_only(masks: &mut [u64], rows: Range<usize>) {
+    for (step, mask) in masks.iter_mut().enumerate() {
+        let first = step * MASK_ROWS;
+        if first >= rows.start && first + MASK_ROWS <= rows.end {
+            continue;
+        }
+        let bits_below = |row: usize| match row.saturating_sub(first) {
+            bits if bits < MASK_ROWS => (1_u64 << bits) - 1,
+            _ => u64::MAX,
+        };
+        *mask &= bits_below(rows.end) & !bits_below(rows.start);
+    }
 }
 
 /// Merges the lists two by two until one is left.
-fn merge_all(buffers: &mut Buffers) -> &Selected {
-    while buffers.lists.len() > 1 {
-        let pairs = buffers.lists.len() / 2;
-        buffers.merged.resize_with(pairs, Selected::default);
-        for (pair, into) in buffers.lists.chunks_exact(2).zip(&mut buffers.merged) {
-            merge(&pair[0], &pair[1], into);
+fn merge_all(buffers: &mut Buffers) -> &mut List {
+    let Buffers { lists, merged, .. } = buffers;
+    let mut left = lists.len();
+    while left > 1 {
+        merged.resize_with(merged.len().max(left / 2), List::default);
+        for (pair, into) in lists[..left].chunks_exact(2).zip(merged.iter_mut()) {
+            into.clear_for(pair[0].len + pair[1].len);
+            let [a, b] = [pair[0].view(), pair[1].view()];
+            let (time, number) = (&mut into.time, &mut into.number);
+            level::merge([a.time, b.time], [a.number, b.number], time, number);
         }
-        for (at, into) in buffers.merged.iter_mut().enumerate() {
-            std::mem::swap(&mut buffers.lists[at], into);
+        for (at, into) in merged[..left / 2].iter_mut().enumerate() {
+            std::mem::swap(&mut lists[at], into);
         }
-        let odd = buffers.lists.len() % 2;
-        if odd == 1 {
-            let last = buffers.lists.len() - 1;
-            buffers.lists.swap(pairs, last);
+        if left % 2 == 1 {
+            lists.swap(left / 2, left - 1);
         }
-        buffers.lists.truncate(pairs + odd);
+        left = left.div_ceil(2);
     }
-    &buffers.lists[0]
-}
-
-/// Merges two sorted lists without a branch that depends on the times.
-fn merge(a: &Selected, b: &Selected, into: &mut Selected) {
-    let len = a.time.len() + b.time.len();
-    into.time.resize(len, 0);
-    into.number.resize(len, 0);
-    let (mut i, mut j) = (0, 0);
-    while i < a.time.len() && j < b.time.len() {
-        let (time_a, time_b) = (a.time[i], b.time[j]);
-        let takes_b = time_b < time_a;
-        into.time[i + j] = if takes_b { time_b } else { time_a };
-        into.number[i + j] = if takes_b { b.number[j] } else { a.number[i] };
-        i += usize::from(!takes_b);
-        j += usize::from(takes_b);
-    }
-    let at = i + j;
-    let rest = if i < a.time.len() { (a, i) } else { (b, j) };
-    into.time[at..].copy_from_slice(&rest.0.time[rest.1..]);
-    into.number[at..].copy_from_slice(&rest.0.number[rest.1..]);
+    &mut lists[0]
 }

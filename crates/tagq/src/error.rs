@@ -184,6 +184,30 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
+    /// A setup is not what it should be.
+    #[error("{path}: no setup of tagq: {reason}", path = path.display())]
+    Setup {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// No channel is called so.
+    #[error("no channel is called `{name}`{}", other_names(alike, known))]
+    NoSuchChannel {
+        /// The name.
+        name: String,
+        /// Names that are alike.
+        alike: Vec<String>,
+        /// All names.
+        known: Vec<String>,
+    },
+    /// A question means nothing.
+    #[error("{0}")]
+    Question(String),
+    /// An answer cannot be written down.
+    #[error("the answer cannot be written down: {0}")]
+    Answer(#[from] serde_json::Error),
     /// A source cannot be read.
     #[error(transparent)]
     Files(#[from] tagq_ingest::Error),
@@ -231,6 +255,9 @@ impl Error {
         match self {
             Self::Unit(_)
             | Self::Query(_)
+            | Self::Setup { .. }
+            | Self::NoSuchChannel { .. }
+            | Self::Question(_)
             | Self::Columns { .. }
             | Self::NoForm { .. }
             | Self::Files(tagq_ingest::Error::Columns { .. }) => 2,
@@ -239,6 +266,15 @@ impl Error {
             Self::SourceDamaged { .. } => 3,
             _ => 1,
         }
+    }
+}
+
+/// What could be meant instead of a name.
+fn other_names(alike: &[String], known: &[String]) -> String {
+    match (alike, known) {
+        (_, []) => "; names are given by `tagq.toml` in the run's folder, or --setup FILE".into(),
+        ([], known) => format!("; the names are {}", known.join(", ")),
+        (alike, _) => format!("; did you mean {}?", alike.join(" or ")),
     }
 }
 

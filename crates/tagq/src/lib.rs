@@ -3,12 +3,12 @@
 //! [`open`] takes what a person calls a run (a store, a folder of tag files, or one such file), brings its store up to date and gives a [`Run`]; the queries of [`query`] count over it.
 //!
 //! ```no_run
-//! use tagq::{Options, Silent, open, query::{Coincidences, Execution, Groups, Rule}};
+//! use tagq::{Options, Silent, open, query::{Coincidences, Execution, Groups, Rule, Scope}};
 //!
 //! let run = open("run/".as_ref(), &Options::default(), &Silent)?;
 //! let window = "2ns".parse::<tagq::store::Duration>()?.window(run.store().manifest().tick)?;
-//! let query =
-//!     Coincidences { groups: Groups::EveryPair, rule: Rule::All, window, delays: vec![] };
+//! let (groups, scope) = (Groups::EveryPair, Scope::default());
+//! let query = Coincidences { groups, rule: Rule::All, window, veto: None, scope };
 //! for row in run.count(|tags| query.run(tags, &Execution::best()))?.rows {
 //!     println!("{:?}: {}", row.channels, row.count);
 //! }
@@ -19,6 +19,8 @@
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+mod answer;
+pub mod ask;
 mod convert;
 mod input;
 mod notes;
@@ -29,6 +31,7 @@ mod verify;
 
 mod error;
 
+pub use answer::{Answer, ChannelFacts, Column, Columns, Row, RunFacts, Values};
 pub use convert::{Converted, Tags, check_out, convert, write};
 pub use error::Error;
 pub use input::Input;

@@ -106,7 +106,19 @@ impl Run {
         &self,
         query: impl FnOnce(&Recording<'_>) -> Result<T, tagq_query::Error>,
     ) -> Result<T, Error> {
-        Ok(self.store.guarded(|store| query(&Recording::of(store)))??)
+        self.count_as(false, query)
+    }
+
+    /// The same, over all sources as one where they are joined.
+    pub(crate) fn count_as<T>(
+        &self,
+        is_joined: bool,
+        query: impl FnOnce(&Recording<'_>) -> Result<T, tagq_query::Error>,
+    ) -> Result<T, Error> {
+        let counted = self.store.guarded(|store| {
+            query(&if is_joined { Recording::joined(store) } else { Recording::of(store) })
+        });
+        Ok(counted??)
     }
 
     /// What the recorder noted beside each source, as far as it can be read.

@@ -2,52 +2,86 @@
 
 use std::fmt::Write as _;
 
-use super::{Answer, PairRow, RunUsed, header};
+use tagq::{Answer, Column, RunFacts, Values};
 
 pub(super) fn answers(answers: &[Answer]) -> String {
     let mut text = String::new();
     for answer in answers {
-        let _ = writeln!(text, "# {}: {}", answer.run.path.replace('\n', " "), header(answer));
+        let _ = writeln!(text, "# {}: {}", answer.run.path.replace('\n', " "), answer.header);
     }
-    let run = if answers.len() > 1 { "run," } else { "" };
-    let _ = writeln!(
-        text,
-        "{run}channel_a,channel_b,count,count_err,rate_hz,rate_err_hz,singles_a,singles_b,\
-         accidentals,accidentals_err,car,car_err,heralding_a,heralding_b,heralding_err_a,\
-         heralding_err_b"
-    );
+    // All answers of one call have the same columns, but groups of different sizes.
+    let Some(first) = answers.first() else { return text };
+    let widths: Vec<usize> = first
+        .rows
+        .columns()
+        .iter()
+        .map(|column| answers.iter().filter_map(|a| width(a, column.name)).max().unwrap_or(1))
+        .collect();
+    let mut names = Vec::new();
+    if answers.len() > 1 {
+        names.push("run".to_owned());
+    }
+    for (column, &width) in first.rows.columns().iter().zip(&widths) {
+        names.extend(names_of(column, width));
+    }
+    let _ = writeln!(text, "{}", names.join(","));
     for answer in answers {
-        for row in &answer.rows {
+        for at in 0..answer.rows.len() {
+            let mut fields = Vec::new();
             if answers.len() > 1 {
-                let _ = write!(text, "{},", quoted(&answer.run.path));
+                fields.push(quoted(&answer.run.path));
             }
-            line(&mut text, row);
+            for (column, &width) in answer.rows.columns().iter().zip(&widths) {
+                fields.extend(fields_of(column, at, width));
+            }
+            let _ = writeln!(text, "{}", fields.join(","));
         }
     }
     text
 }
 
-fn line(text: &mut String, row: &PairRow) {
-    let [a, b] = row.channels;
-    let _ = write!(text, "{a},{b},{},{}", row.count, row.count_err);
-    let optional = |text: &mut String, value: Option<f64>| {
-        let _ = match value {
-            Some(value) => write!(text, ",{value}"),
-            None => write!(text, ","),
-        };
-    };
-    optional(text, row.rate_hz);
-    optional(text, row.rate_err_hz);
-    let [of_a, of_b] = row.singles;
-    let _ = write!(text, ",{of_a},{of_b}");
-    let ratios = [row.accidentals, row.accidentals_err, row.car, row.car_err];
-    for value in ratios.into_iter().chain(row.heralding).chain(row.heralding_err) {
-        optional(text, value);
-    }
-    text.push('\n');
+/// How many fields a column takes: one, or as many as its longest list.
+fn width(answer: &Answer, name: &str) -> Option<usize> {
+    Some(match answer.rows.get(name)? {
+        Values::Groups(lists) => lists.iter().map(Vec::len).max().unwrap_or(0),
+        Values::CountLists(lists) => lists.iter().map(Vec::len).max().unwrap_or(0),
+        Values::FloatLists(lists) => lists.iter().map(Vec::len).max().unwrap_or(0),
+        _ => 1,
+    })
 }
 
-pub(super) fn info(used: &[RunUsed]) -> String {
+fn names_of(column: &Column, width: usize) -> Vec<String> {
+    let is_list =
+        matches!(column.values, Values::Groups(_) | Values::CountLists(_) | Values::FloatLists(_));
+    if !is_list {
+        return vec![column.name.to_owned()];
+    }
+    let stem = if column.name == "channels" { "channel" } else { column.name };
+    ('a'..).take(width).map(|letter| format!("{stem}_{letter}")).collect()
+}
+
+fn fields_of(column: &Column, at: usize, width: usize) -> Vec<String> {
+    fn list<T: ToString>(values: &[T], width: usize) -> Vec<String> {
+        let mut fields: Vec<String> = values.iter().map(T::to_string).collect();
+        fields.resize(width, String::new());
+        fields
+    }
+    let float = |value: &Option<f64>| value.map_or(String::new(), |value| value.to_string());
+    match &column.values {
+        Values::Counts(values) => vec![values[at].to_string()],
+        Values::Integers(values) => vec![values[at].to_string()],
+        Values::Floats(values) => vec![float(&values[at])],
+        Values::Flags(values) => vec![values[at].to_string()],
+        Values::Channels(values) => vec![values[at].map_or(String::new(), |c| c.to_string())],
+        Values::Groups(values) => list(&values[at], width),
+        Values::CountLists(values) => list(&values[at], width),
+        Values::FloatLists(values) => {
+            list(&values[at].iter().map(float).collect::<Vec<_>>(), width)
+        }
+    }
+}
+
+pub(super) fn info(used: &[RunFacts]) -> String {
     let mut text = String::from("run,channel,count,rate_hz\n");
     for run in used {
         for of in &run.channels {

@@ -1,9 +1,8 @@
 //! JSON: one object, whatever was asked.
 
 use serde::Serialize;
-use tagq::{Notes, Run};
-
-use super::{Answer, PairRow, QueryUsed, RunUsed};
+use serde_json::Value;
+use tagq::{Answer, Columns, Notes, Row, Run, RunFacts};
 
 /// Grows only by new keys while the version stays.
 const SCHEMA_VERSION: u32 = 1;
@@ -11,15 +10,15 @@ const SCHEMA_VERSION: u32 = 1;
 #[derive(Serialize)]
 struct One<'a> {
     schema_version: u32,
-    query: &'a QueryUsed,
-    run: &'a RunUsed,
-    rows: &'a [PairRow],
+    query: &'a Value,
+    run: &'a RunFacts,
+    rows: &'a Columns,
 }
 
 #[derive(Serialize)]
 struct Several<'a> {
     schema_version: u32,
-    query: &'a QueryUsed,
+    query: &'a Value,
     runs: Vec<RunOfSeveral<'a>>,
     rows: Vec<RowOfSeveral<'a>>,
 }
@@ -28,22 +27,22 @@ struct Several<'a> {
 #[derive(Serialize)]
 struct RunOfSeveral<'a> {
     #[serde(flatten)]
-    run: &'a RunUsed,
-    query: &'a QueryUsed,
+    run: &'a RunFacts,
+    query: &'a Value,
 }
 
 #[derive(Serialize)]
 struct RowOfSeveral<'a> {
     run: &'a str,
     #[serde(flatten)]
-    row: &'a PairRow,
+    row: Row<'a>,
 }
 
 #[derive(Serialize)]
 struct Info<'a> {
     schema_version: u32,
     #[serde(flatten)]
-    run: &'a RunUsed,
+    run: &'a RunFacts,
     sources: Vec<SourceInfo<'a>>,
 }
 
@@ -85,7 +84,7 @@ pub(super) fn answers(answers: &[Answer]) -> anyhow::Result<String> {
             rows: several
                 .iter()
                 .flat_map(|Answer { run, rows, .. }| {
-                    rows.iter().map(|row| RowOfSeveral { run: &run.path, row })
+                    rows.rows().map(|row| RowOfSeveral { run: &run.path, row })
                 })
                 .collect(),
         })?,
@@ -93,7 +92,7 @@ pub(super) fn answers(answers: &[Answer]) -> anyhow::Result<String> {
     Ok(text + "\n")
 }
 
-pub(super) fn info(runs: &[Run], used: &[RunUsed]) -> anyhow::Result<String> {
+pub(super) fn info(runs: &[Run], used: &[RunFacts]) -> anyhow::Result<String> {
     let infos: Vec<Info<'_>> =
         runs.iter().zip(used).map(|(run, used)| one_info(run, used)).collect();
     let text = match &infos[..] {
@@ -103,7 +102,7 @@ pub(super) fn info(runs: &[Run], used: &[RunUsed]) -> anyhow::Result<String> {
     Ok(text + "\n")
 }
 
-fn one_info<'a>(run: &'a Run, used: &'a RunUsed) -> Info<'a> {
+fn one_info<'a>(run: &'a Run, used: &'a RunFacts) -> Info<'a> {
     let manifest = run.store().manifest();
     let sources = manifest.sources.iter().zip(run.notes()).map(|(source, notes)| SourceInfo {
         name: &source.facts.name,

@@ -3,9 +3,11 @@
 use std::fmt::Write as _;
 
 use comfy_table::{CellAlignment, Table, presets};
-use tagq::Run;
+use tagq::{Answer, Column, Columns, Run, RunFacts, Values};
 
-use super::{Answer, PairRow, RunUsed, header};
+use super::quantities::{
+    dash, hertz, rate_with_err, ratio, seconds, short, thousands, two_digits, with_err,
+};
 
 pub(super) fn answers(answers: &[Answer]) -> String {
     let mut text = String::new();
@@ -16,14 +18,122 @@ pub(super) fn answers(answers: &[Answer]) -> String {
         if answers.len() > 1 {
             let _ = writeln!(text, "{}", answer.run.path);
         }
-        let _ = writeln!(text, "{}\n", header(answer));
-        let _ = writeln!(text, "{}\n", singles(&answer.run));
-        let _ = writeln!(text, "{}", pairs(&answer.rows));
+        let _ = writeln!(text, "{}\n", answer.header);
+        if answer.rows.get("singles").is_some() {
+            let _ = writeln!(text, "{}\n", singles(&answer.run));
+        }
+        let _ = writeln!(text, "{}", rows(&answer.rows));
     }
     text
 }
 
-pub(super) fn info(runs: &[Run], used: &[RunUsed]) -> String {
+/// All rows, a value and its error in one field.
+fn rows(columns: &Columns) -> Table {
+    let shown: Vec<(&Column, Vec<String>)> = columns
+        .columns()
+        .iter()
+        .filter(|column| is_shown(column, columns))
+        .map(|column| (column, heads(column)))
+        .collect();
+    let head: Vec<String> = shown.iter().flat_map(|(_, heads)| heads.clone()).collect();
+    let mut table = plain(&head.iter().map(String::as_str).collect::<Vec<_>>(), 0);
+    for at in 0..columns.len() {
+        let fields = shown.iter().flat_map(|(column, heads)| {
+            let mut fields = fields(column, columns, at);
+            fields.resize(heads.len(), dash());
+            fields
+        });
+        table.add_row(fields.collect::<Vec<String>>());
+    }
+    table
+}
+
+/// Errors stand beside their values, singles above the rows, and what nobody has is left out.
+fn is_shown(column: &Column, columns: &Columns) -> bool {
+    let is_empty = match &column.values {
+        Values::Floats(values) => values.iter().all(Option::is_none),
+        Values::FloatLists(values) => values.iter().flatten().all(Option::is_none),
+        Values::Flags(values) => values.iter().all(|flag| !flag),
+        Values::Integers(values) if column.name == "width_ticks" => {
+            values.windows(2).all(|pair| pair[0] == pair[1])
+        }
+        _ => false,
+    };
+    let has_seconds = column.name == "start_ticks" && columns.get("start_s").is_some();
+    !is_empty && !has_seconds && !column.name.contains("_err") && column.name != "singles"
+}
+
+fn heads(column: &Column) -> Vec<String> {
+    let head = match column.name {
+        "channels" => "channels",
+        "rate_hz" => "rate",
+        "accidentals_independent" => "independent",
+        "car" => "CAR",
+        "g2_heralded" => "heralded g2",
+        "start_s" => "from",
+        "delay_ticks" => "from (ticks)",
+        "width_ticks" => "ticks",
+        "delay_s" => "delay",
+        "partial" => "",
+        "heralding" => return vec!["heralding a".into(), "heralding b".into()],
+        name => name,
+    };
+    vec![head.to_owned()]
+}
+
+fn fields(column: &Column, columns: &Columns, at: usize) -> Vec<String> {
+    let err = |name: &str| {
+        let name = match name.strip_suffix("_hz") {
+            Some(stem) => format!("{stem}_err_hz"),
+            None => format!("{name}_err"),
+        };
+        match columns.get(&name) {
+            Some(Values::Floats(values)) => values[at],
+            _ => None,
+        }
+    };
+    match (&column.values, column.name) {
+        (Values::Groups(groups), _) => {
+            let names: Vec<String> = groups[at].iter().map(u16::to_string).collect();
+            vec![names.join(",")]
+        }
+        (Values::Channels(channels), _) => {
+            vec![channels[at].map_or_else(|| "all".to_owned(), |channel| channel.to_string())]
+        }
+        (Values::Counts(counts), name) => {
+            let count = thousands(counts[at]);
+            vec![match err(name) {
+                Some(err) => format!("{count} \u{b1} {}", two_digits(err)),
+                None => count,
+            }]
+        }
+        (Values::Integers(values), _) => vec![values[at].to_string()],
+        (Values::Floats(values), name) => vec![match (values[at], err(name), name) {
+            (None, ..) => dash(),
+            (Some(value), Some(err), "rate_hz") => rate_with_err(value, err),
+            (Some(value), _, "accidentals") => short(value),
+            (Some(value), Some(err), _) => with_err(value, err),
+            (Some(value), None, "delay_s" | "start_s") => seconds(value),
+            (Some(value), None, _) => short(value),
+        }],
+        (Values::Flags(flags), name) => {
+            vec![if flags[at] { name.to_owned() } else { String::new() }]
+        }
+        (Values::FloatLists(values), name) => {
+            let errors = match columns.get(&format!("{name}_err")) {
+                Some(Values::FloatLists(errors)) => &errors[at][..],
+                _ => &[],
+            };
+            let both = values[at].iter().zip(errors);
+            both.map(|(&value, &err)| ratio(value, err)).collect()
+        }
+        (Values::CountLists(values), _) => {
+            values[at].iter().map(|&count| thousands(count)).collect()
+        }
+    }
+}
+
+pub(super) fn info(runs: &[Run], used: &[RunFacts]) -> String {
     let mut text = String::new();
     for (i, (run, used)) in runs.iter().zip(used).enumerate() {
         if i > 0 {
@@ -85,32 +195,11 @@ fn recorded(run: &Run) -> String {
     text
 }
 
-fn singles(run: &RunUsed) -> Table {
+fn singles(run: &RunFacts) -> Table {
     let mut table = plain(&["channel", "singles", "rate"], 0);
     for of in &run.channels {
         let rate = if run.live_s > 0.0 { hertz(of.count as f64 / run.live_s) } else { dash() };
         table.add_row([of.channel.to_string(), thousands(of.count), rate]);
-    }
-    table
-}
-
-fn pairs(rows: &[PairRow]) -> Table {
-    let head = ["channels", "count", "rate", "accidentals", "CAR", "heralding a", "heralding b"];
-    let mut table = plain(&head, 0);
-    for row in rows {
-        let [a, b] = row.channels;
-        let [of_a, of_b] = [0, 1].map(|i| ratio(row.heralding[i], row.heralding_err[i]));
-        table.add_row([
-            format!("{a},{b}"),
-            format!("{} \u{b1} {}", thousands(row.count), two_digits(row.count_err)),
-            row.rate_hz
-                .zip(row.rate_err_hz)
-                .map_or_else(dash, |(rate, err)| rate_with_err(rate, err)),
-            row.accidentals.map_or_else(dash, short),
-            row.car.zip(row.car_err).map_or_else(dash, |(car, err)| with_err(car, err)),
-            of_a,
-            of_b,
-        ]);
     }
     table
 }
@@ -155,115 +244,4 @@ fn plain(head: &[&str], left: usize) -> Table {
         column.set_padding((if i == 0 { 0 } else { 2 }, 0));
     }
     table
-}
-
-/// 1234567 as 1,234,567.
-pub(crate) fn thousands(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// What is not defined.
-fn dash() -> String {
-    "\u{2013}".to_owned()
-}
-
-/// The error with two significant digits, the value up to the same place.
-fn with_err(value: f64, err: f64) -> String {
-    let places = places(err, 2);
-    let shown = |value: f64| {
-        if places == 0 && value.abs() < 1e15 {
-            let sign = if value <= -0.5 { "-" } else { "" };
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "below 1e15"
-            )]
-            return format!("{sign}{}", thousands(value.abs().round() as u64));
-        }
-        format!("{value:.places$}")
-    };
-    format!("{} \u{b1} {}", shown(value), shown(err))
-}
-
-fn two_digits(err: f64) -> String {
-    format!("{err:.*}", places(err, 2))
-}
-
-/// Decimal places that show `digits` significant digits of a value.
-fn places(value: f64, digits: i32) -> usize {
-    if value == 0.0 || !value.is_finite() {
-        return 0;
-    }
-    #[expect(clippy::cast_possible_truncation, reason = "an exponent")]
-    let exponent = value.abs().log10().floor() as i32;
-    usize::try_from(digits - 1 - exponent).unwrap_or(0)
-}
-
-fn ratio(value: Option<f64>, err: Option<f64>) -> String {
-    match value.zip(err) {
-        Some((value, err)) => format!("({}) %", with_err(value * 100.0, err * 100.0)),
-        None => dash(),
-    }
-}
-
-fn rate_with_err(rate: f64, err: f64) -> String {
-    let (unit, size) = hertz_unit(rate.max(err));
-    format!("({}) {unit}", with_err(rate / size, err / size))
-}
-
-/// Four significant digits, without exponent where it can be read.
-fn short(value: f64) -> String {
-    let magnitude = value.abs();
-    if magnitude == 0.0 {
-        return "0".to_owned();
-    }
-    if !(1e-3..1e7).contains(&magnitude) {
-        return format!("{value:.3e}");
-    }
-    if magnitude >= 1e3 {
-        let sign = if value < 0.0 { "-" } else { "" };
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below 1e7")]
-        return format!("{sign}{}", thousands(magnitude.round() as u64));
-    }
-    format!("{value:.*}", places(value, 4))
-}
-
-fn hertz(rate: f64) -> String {
-    let (unit, size) = hertz_unit(rate);
-    format!("{} {unit}", short(rate / size))
-}
-
-fn hertz_unit(rate: f64) -> (&'static str, f64) {
-    let units = [("GHz", 1e9), ("MHz", 1e6), ("kHz", 1e3)];
-    units.into_iter().find(|&(_, size)| rate.abs() >= size).unwrap_or(("Hz", 1.0))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_shown_short() {
-        assert_eq!(thousands(1_234_567), "1,234,567");
-        assert_eq!(thousands(999), "999");
-        assert_eq!(short(94.645_1), "94.65");
-        assert_eq!(short(0.012_345), "0.01235");
-        assert_eq!(short(-12_345.6), "-12,346");
-        assert_eq!(short(1e-9), "1.000e-9");
-        assert_eq!(hertz(96_277.2), "96.28 kHz");
-        assert_eq!(with_err(8_769.4, 197.3), "8,769 \u{b1} 197");
-        assert_eq!(with_err(-0.355_5, 0.082_5), "-0.355 \u{b1} 0.083");
-        assert_eq!(with_err(-2_000.0, 100.0), "-2,000 \u{b1} 100");
-        assert_eq!(ratio(Some(0.410_94), Some(0.009_245)), "(41.09 \u{b1} 0.92) %");
-        assert_eq!(rate_with_err(4_941.3, 111.2), "(4.94 \u{b1} 0.11) kHz");
-        assert_eq!(rate_with_err(0.0, 2.5), "(0.0 \u{b1} 2.5) Hz");
-    }
 }

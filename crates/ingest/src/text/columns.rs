@@ -64,6 +64,7 @@ mod tests {
             (" Time , CHANNEL ", Some(TextColumns::TimeChannel)),
             ("# time channel", Some(TextColumns::TimeChannel)),
             ("#channel;time", Some(TextColumns::ChannelTime)),
+            ("  #\ttime\tchannel", Some(TextColumns::TimeChannel)),
             ("channel\tchannel", None),
             ("channel", None),
             ("channel\ttime\trate", None),

@@ -563,19 +563,18 @@ mod tests {
         let mut tags = Vec::new();
         for (line, number) in text.split_inclusive('\n').zip(1..) {
             let Some(line) = line.strip_suffix('\n') else { break };
-            let fields: Vec<&str> =
-                line.split(['\t', ' ', ',', ';', '\r']).filter(|field| !field.is_empty()).collect();
-            if fields.is_empty() || fields[0].starts_with('#') {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
                 continue;
             }
             // A comma makes a field even where nothing stands.
-            let (line, is_mark) = (line.trim(), |byte| byte == ',' || byte == ';');
-            if line.starts_with(is_mark)
-                || line.ends_with(is_mark)
-                || line.matches(is_mark).count() > 1
-            {
+            let is_mark = |byte| byte == ',' || byte == ';';
+            let marks = line.matches(is_mark).count();
+            if line.starts_with(is_mark) || line.ends_with(is_mark) || marks > 1 {
                 return (tags, Some(number));
             }
+            let fields: Vec<&str> =
+                line.split(['\t', ' ', ',', ';']).filter(|field| !field.is_empty()).collect();
             match (fields.len(), fields[0].parse(), fields.get(1).map(|field| field.parse())) {
                 (2, Ok(channel), Some(Ok(time))) => tags.push(Tag { time, channel }),
                 _ => return (tags, Some(number)),

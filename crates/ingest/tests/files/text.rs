@@ -23,6 +23,7 @@ fn read_all(path: &Path, settings: &Settings) -> Result<(Vec<Tag>, Summary), Err
         all.extend_from_slice(part);
         Ok(())
     })?;
+    assert_eq!(summary.tags, all.len() as u64);
     Ok((all, summary))
 }
 

@@ -2,9 +2,10 @@
 #![expect(unsafe_code, reason = "vector loads take pointers")]
 
 use std::arch::x86_64::{
-    __m256i, _mm256_castsi256_pd, _mm256_cmpeq_epi8, _mm256_cmpgt_epi64, _mm256_loadu_si256,
-    _mm256_movemask_epi8, _mm256_movemask_pd, _mm256_set1_epi8, _mm256_set1_epi64x,
-    _mm256_sub_epi64,
+    __m256i, _mm_loadu_si64, _mm_shuffle_epi8, _mm_storeu_si64, _mm256_add_epi64,
+    _mm256_castsi256_pd, _mm256_cmpeq_epi8, _mm256_cmpgt_epi64, _mm256_loadu_si256,
+    _mm256_movemask_epi8, _mm256_movemask_pd, _mm256_permutevar8x32_epi32, _mm256_set1_epi8,
+    _mm256_set1_epi64x, _mm256_storeu_si256, _mm256_sub_epi64,
 };
 
 use super::{Matrix, REACH, ROWS, kernels::kernels, pairs_from};
@@ -25,10 +26,10 @@ fn near(times: &[i64; ROWS + REACH], k: usize, window: i64) -> u64 {
     !far
 }
 
-/// Bit i: row i + k has this id.
+/// Bit i: row i has this id.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-fn equal(ids: &[u8; ROWS + REACH], k: usize, id: u8) -> u64 {
+fn equal(ids: &[u8; ROWS], id: u8) -> u64 {
     let id = _mm256_set1_epi8(id.cast_signed());
     let half = |at: usize| {
         let part = &ids[at..at + 32];
@@ -36,8 +37,102 @@ fn equal(ids: &[u8; ROWS + REACH], k: usize, id: u8) -> u64 {
         let ids = unsafe { _mm256_loadu_si256(part.as_ptr().cast()) };
         u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(ids, id)).cast_unsigned())
     };
-    half(k) | half(k + 32) << 32
+    half(0) | half(32) << 32
 }
+
+/// See [`super::compress`].
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+pub(super) fn compress<const N: usize>(
+    time: &[i64],
+    masks: [&[u64]; N],
+    delays: [i64; N],
+    into: [&mut [i64]; N],
+) {
+    let (steps, rest) = time.as_chunks::<ROWS>();
+    let mut ends = [0; N];
+    for (step, times) in steps.iter().enumerate() {
+        for first in (0..ROWS).step_by(4) {
+            let times = &times[first..first + 4];
+            // SAFETY: `times` has 4 readable values; the load needs no alignment.
+            let times = unsafe { _mm256_loadu_si256(times.as_ptr().cast()) };
+            for n in 0..N {
+                let mask = (masks[n][step] >> first & 0xf) as usize;
+                let delayed = _mm256_add_epi64(times, _mm256_set1_epi64x(delays[n]));
+                let halves = &HALVES[mask];
+                // SAFETY: `halves` has 8 readable values; the load needs no alignment.
+                let halves = unsafe { _mm256_loadu_si256(halves.as_ptr().cast()) };
+                let room = &mut into[n][ends[n]..ends[n] + 4];
+                let taken = _mm256_permutevar8x32_epi32(delayed, halves);
+                // SAFETY: `room` has 4 writable values; the store needs no alignment.
+                unsafe { _mm256_storeu_si256(room.as_mut_ptr().cast(), taken) };
+                ends[n] += mask.count_ones() as usize;
+            }
+        }
+    }
+    let rooms = super::behind(into, ends);
+    super::scalar::compress(rest, masks.map(|masks| &masks[steps.len()..]), delays, rooms);
+}
+
+/// See [`super::compress_labels`].
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+pub(super) fn compress_labels(labels: &[u8], masks: &[u64], into: &mut [u8]) {
+    let (steps, rest) = labels.as_chunks::<ROWS>();
+    let mut end = 0;
+    for (labels, &mask) in steps.iter().zip(masks) {
+        for first in (0..ROWS).step_by(8) {
+            let part = &labels[first..first + 8];
+            let mask = (mask >> first & 0xff) as u8;
+            let places = &PLACES[usize::from(mask)];
+            // SAFETY: `part` has 8 readable bytes; the load needs no alignment.
+            let labels = unsafe { _mm_loadu_si64(part.as_ptr()) };
+            // SAFETY: `places` has 8 readable bytes; the load needs no alignment.
+            let places = unsafe { _mm_loadu_si64(places.as_ptr()) };
+            let taken = _mm_shuffle_epi8(labels, places);
+            let room = &mut into[end..end + 8];
+            // SAFETY: `room` has 8 writable bytes; the store needs no alignment.
+            unsafe { _mm_storeu_si64(room.as_mut_ptr(), taken) };
+            end += mask.count_ones() as usize;
+        }
+    }
+    super::scalar::compress_labels(rest, &masks[steps.len()..], &mut into[end..]);
+}
+
+/// For each mask of four times: the halves of those that it takes, one behind the other.
+const HALVES: [[u32; 8]; 16] = {
+    let mut halves = [[0; 8]; 16];
+    let mut mask = 0;
+    while mask < 16 {
+        let (mut lane, mut end) = (0, 0);
+        while lane < 4 {
+            if mask >> lane & 1 == 1 {
+                halves[mask][end] = 2 * lane;
+                halves[mask][end + 1] = 2 * lane + 1;
+                end += 2;
+            }
+            lane += 1;
+        }
+        mask += 1;
+    }
+    halves
+};
+
+/// For each mask of eight bytes: the places of those that it takes.
+const PLACES: [[u8; 8]; 256] = {
+    let mut places = [[0; 8]; 256];
+    let mut mask = 0;
+    while mask < 256 {
+        let (mut lane, mut end) = (0, 0);
+        while lane < 8 {
+            if mask >> lane & 1 == 1 {
+                places[mask][end] = lane;
+                end += 1;
+            }
+            lane += 1;
+        }
+        mask += 1;
+    }
+    places
+};
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,popcnt")]

@@ -2,8 +2,10 @@
 #![expect(unsafe_code, reason = "vector loads take pointers")]
 
 use std::arch::x86_64::{
-    __m512i, _mm512_cmpeq_epi8_mask, _mm512_cmple_epi64_mask, _mm512_loadu_epi8,
-    _mm512_loadu_epi64, _mm512_set1_epi8, _mm512_set1_epi64, _mm512_sub_epi64,
+    __m512i, _mm_loadu_epi8, _mm_storeu_epi8, _mm512_add_epi64, _mm512_cmpeq_epi8_mask,
+    _mm512_cmple_epi64_mask, _mm512_cvtepi32_epi8, _mm512_cvtepu8_epi32, _mm512_loadu_epi8,
+    _mm512_loadu_epi64, _mm512_maskz_compress_epi32, _mm512_maskz_compress_epi64, _mm512_set1_epi8,
+    _mm512_set1_epi64, _mm512_storeu_epi64, _mm512_sub_epi64,
 };
 
 use super::{Matrix, REACH, ROWS, kernels::kernels, pairs_from};
@@ -23,14 +25,65 @@ fn near(times: &[i64; ROWS + REACH], k: usize, window: i64) -> u64 {
     mask
 }
 
-/// Bit i: row i + k has this id.
+/// Bit i: row i has this id.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
-fn equal(ids: &[u8; ROWS + REACH], k: usize, id: u8) -> u64 {
-    let part = &ids[k..k + ROWS];
-    // SAFETY: `part` has 64 readable bytes; the load needs no alignment.
-    let ids = unsafe { _mm512_loadu_epi8(part.as_ptr().cast()) };
+fn equal(ids: &[u8; ROWS], id: u8) -> u64 {
+    // SAFETY: `ids` has 64 readable bytes; the load needs no alignment.
+    let ids = unsafe { _mm512_loadu_epi8(ids.as_ptr().cast()) };
     _mm512_cmpeq_epi8_mask(ids, _mm512_set1_epi8(id.cast_signed()))
+}
+
+/// See [`super::compress`].
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
+pub(super) fn compress<const N: usize>(
+    time: &[i64],
+    masks: [&[u64]; N],
+    delays: [i64; N],
+    into: [&mut [i64]; N],
+) {
+    let (steps, rest) = time.as_chunks::<ROWS>();
+    let mut ends = [0; N];
+    for (step, times) in steps.iter().enumerate() {
+        for first in (0..ROWS).step_by(8) {
+            let times = &times[first..first + 8];
+            // SAFETY: `times` has 8 readable values; the load needs no alignment.
+            let times = unsafe { _mm512_loadu_epi64(times.as_ptr()) };
+            for n in 0..N {
+                let mask = (masks[n][step] >> first & 0xff) as u8;
+                let delayed = _mm512_add_epi64(times, _mm512_set1_epi64(delays[n]));
+                let room = &mut into[n][ends[n]..ends[n] + 8];
+                let taken = _mm512_maskz_compress_epi64(mask, delayed);
+                // SAFETY: `room` has 8 writable values; the store needs no alignment.
+                unsafe { _mm512_storeu_epi64(room.as_mut_ptr(), taken) };
+                ends[n] += mask.count_ones() as usize;
+            }
+        }
+    }
+    let rooms = super::behind(into, ends);
+    super::scalar::compress(rest, masks.map(|masks| &masks[steps.len()..]), delays, rooms);
+}
+
+/// See [`super::compress_labels`].
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
+pub(super) fn compress_labels(labels: &[u8], masks: &[u64], into: &mut [u8]) {
+    let (steps, rest) = labels.as_chunks::<ROWS>();
+    let mut end = 0;
+    for (labels, &mask) in steps.iter().zip(masks) {
+        for first in (0..ROWS).step_by(16) {
+            let part = &labels[first..first + 16];
+            // SAFETY: `part` has 16 readable bytes; the load needs no alignment.
+            let labels = unsafe { _mm_loadu_epi8(part.as_ptr().cast()) };
+            let mask = (mask >> first & 0xffff) as u16;
+            let room = &mut into[end..end + 16];
+            let wide = _mm512_maskz_compress_epi32(mask, _mm512_cvtepu8_epi32(labels));
+            let taken = _mm512_cvtepi32_epi8(wide);
+            // SAFETY: `room` has 16 writable bytes; the store needs no alignment.
+            unsafe { _mm_storeu_epi8(room.as_mut_ptr().cast(), taken) };
+            end += mask.count_ones() as usize;
+        }
+    }
+    super::scalar::compress_labels(rest, &masks[steps.len()..], &mut into[end..]);
 }
 
 #[inline]

@@ -5,7 +5,7 @@
 //! because a function compiled for every machine cannot be inlined into one compiled for a level,
 //! nor the level's instructions into it.
 
-/// Defines `pairs` and `matrix` for a level with these target features.
+/// Defines `pairs`, `matrix`, `near_masks` and `matching` for a level with these target features.
 macro_rules! kernels {
     ($features:literal) => {
         /// See [`super::pairs`].
@@ -13,8 +13,8 @@ macro_rules! kernels {
         pub(super) fn pairs(time: &[i64], id: &[u8], [a, b]: [u8; 2], window: i64) -> Option<u64> {
             let mut count = 0;
             let rest = steps(time, id, window, |ids, k, near| {
-                let matching =
-                    equal(ids, 0, a) & equal(ids, k, b) | equal(ids, 0, b) & equal(ids, k, a);
+                let (now, later) = (from(ids, 0), from(ids, k));
+                let matching = equal(now, a) & equal(later, b) | equal(now, b) & equal(later, a);
                 count += u64::from((near & matching).count_ones());
             })?;
             pairs_from(rest, time, id, window, |x, y| {
@@ -42,6 +42,36 @@ macro_rules! kernels {
                 }
             })?;
             pairs_from(rest, time, id, window, add)
+        }
+
+        /// See [`super::near`].
+        #[target_feature(enable = $features)]
+        pub(super) fn near_masks(time: &[i64], k: usize, window: i64, masks: &mut [u64]) {
+            let mut step = 0;
+            while let Some(times) = time[step * ROWS..].first_chunk::<{ ROWS + REACH }>() {
+                masks[step] = near(times, k, window);
+                step += 1;
+            }
+            super::scalar::near_masks(&time[step * ROWS..], k, window, &mut masks[step..]);
+        }
+
+        /// See [`super::matching`].
+        #[target_feature(enable = $features)]
+        pub(super) fn matching(labels: &[u8], wanted: &[u8], masks: &mut [u64]) {
+            let (steps, rest) = labels.as_chunks::<ROWS>();
+            for (labels, mask) in steps.iter().zip(masks.iter_mut()) {
+                *mask = 0;
+                for &label in wanted {
+                    *mask |= equal(labels, label);
+                }
+            }
+            super::scalar::matching(rest, wanted, &mut masks[steps.len()..]);
+        }
+
+        /// The ids of a step from row k on.
+        #[inline]
+        fn from(ids: &[u8; ROWS + REACH], k: usize) -> &[u8; ROWS] {
+            ids[k..].first_chunk().unwrap_or_else(|| unreachable!("k is at most REACH"))
         }
 
         /// Goes over all whole steps of rows and hands `take` the rows of each, and for k = 1, 2, …

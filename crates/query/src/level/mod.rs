@@ -1,8 +1,11 @@
-//! The kernels that compare each tag with its next neighbours, level by level.
+//! The kernels: free functions on slices, level by level.
 //!
-//! All of them take tags in order of time (`time`, `id` of equal length) and give up, with nothing,
-//! when a tag has more than [`REACH`] others within the window: sliding counts are faster there.
-//! Differences of times of one call fit in `i64`: the caller checked the span.
+//! Times are in order, and `time` and `id` (or labels) of equal length. Differences of times of one
+//! call fit in `i64`: the caller checked the span. A mask has a bit for each of [`MASK_ROWS`] rows; the
+//! bits behind the last row are 0.
+//!
+//! The kernels that compare each tag with its next neighbours give up, with nothing, when a tag has
+//! more than [`REACH`] others within the window: counting by ranks or sliding is faster there.
 
 #![expect(unsafe_code, reason = "the token of a level is the proof that its code may be called")]
 
@@ -11,38 +14,55 @@ mod kernels;
 
 mod scalar;
 
+pub(crate) mod differences;
 pub(crate) mod labels;
+pub(crate) mod merges;
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
+mod matrix;
+mod two_lists;
+
+pub(crate) use matrix::Matrix;
+pub(crate) use two_lists::{far_pairs, merge, window_starts};
+
 use crate::simd::{Level, Simd};
 
 /// How many neighbours a tag is compared with at most.
 pub(crate) const REACH: usize = 16;
-/// Rows that one step of a kernel handles: the bits of a mask.
-const ROWS: usize = 64;
+/// Rows of a mask: its bits.
+pub(crate) const MASK_ROWS: usize = 64;
+/// Rows that one step of a kernel handles.
+const ROWS: usize = MASK_ROWS;
+
+/// Calls the kernel of the level that `simd` proves to be there.
+macro_rules! at_level {
+    ($simd:expr, $kernel:ident($($argument:expr),* $(,)?)) => {
+        match $simd.level() {
+            Level::Scalar => scalar::$kernel($($argument),*),
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: a token of this level is made only where its features were detected.
+            Level::Avx2 => unsafe { avx2::$kernel($($argument),*) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Level::Avx512 => unsafe { avx512::$kernel($($argument),*) },
+        }
+    };
+}
 
 /// Pairs of one tag with `id` a and one with `id` b, a ≠ b, at most `window` ticks apart.
 pub(crate) fn pairs(
     simd: Simd,
     time: &[i64],
     id: &[u8],
-    [a, b]: [u8; 2],
+    pair: [u8; 2],
     window: i64,
 ) -> Option<u64> {
     assert_eq!(time.len(), id.len());
-    match simd.level() {
-        Level::Scalar => scalar::pairs(time, id, [a, b], window),
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a token of this level is made only where its features were detected.
-        Level::Avx2 => unsafe { avx2::pairs(time, id, [a, b], window) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
-        Level::Avx512 => unsafe { avx512::pairs(time, id, [a, b], window) },
-    }
+    at_level!(simd, pairs(time, id, pair, window))
 }
 
 /// Adds to `matrix[x * side + y]` the pairs of tags with dense numbers x and y, in the order of
@@ -56,49 +76,46 @@ pub(crate) fn matrix(
     matrix: &mut Matrix,
 ) -> Option<()> {
     assert_eq!(time.len(), id.len());
-    match simd.level() {
-        Level::Scalar => scalar::matrix(time, id, window, dense, matrix),
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a token of this level is made only where its features were detected.
-        Level::Avx2 => unsafe { avx2::matrix(time, id, window, dense, matrix) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
-        Level::Avx512 => unsafe { avx512::matrix(time, id, window, dense, matrix) },
-    }
+    at_level!(simd, matrix(time, id, window, dense, matrix))
 }
 
-/// Counts of ordered pairs of dense numbers.
-#[derive(Debug, Clone)]
-pub(crate) struct Matrix {
-    side: usize,
-    counts: Vec<u64>,
+/// Bit i of the masks: row i + k is there and at most `window` ticks behind row i. `k` is at most
+/// [`REACH`], and there is a mask for every row.
+pub(crate) fn near(simd: Simd, time: &[i64], k: usize, window: i64, masks: &mut [u64]) {
+    assert!(k <= REACH && masks.len() == time.len().div_ceil(MASK_ROWS));
+    at_level!(simd, near_masks(time, k, window, masks));
 }
 
-impl Matrix {
-    /// Zeros, for numbers below `side`.
-    pub(crate) fn new(side: usize) -> Self {
-        Self { side, counts: vec![0; side * side] }
-    }
+/// Bit i of the masks: label i is one of `wanted`.
+pub(crate) fn matching(simd: Simd, labels: &[u8], wanted: &[u8], masks: &mut [u64]) {
+    assert_eq!(masks.len(), labels.len().div_ceil(MASK_ROWS));
+    at_level!(simd, matching(labels, wanted, masks));
+}
 
-    pub(crate) fn clear(&mut self) {
-        self.counts.fill(0);
-    }
+/// Puts the times of the rows in `masks[n]`, plus `delays[n]`, to the beginning of `into[n]`, which
+/// has [`MASK_ROWS`] values more than that. What lies behind them is overwritten.
+pub(crate) fn compress<const N: usize>(
+    simd: Simd,
+    time: &[i64],
+    masks: [&[u64]; N],
+    delays: [i64; N],
+    into: [&mut [i64]; N],
+) {
+    assert!(masks.iter().all(|masks| masks.len() == time.len().div_ceil(MASK_ROWS)));
+    at_level!(simd, compress(time, masks, delays, into));
+}
 
-    #[inline]
-    pub(crate) fn add(&mut self, x: u8, y: u8, count: u64) {
-        self.counts[usize::from(x) * self.side + usize::from(y)] += count;
-    }
+/// Puts the labels of the rows in `masks` to the beginning of `into`, as [`compress`] does.
+pub(crate) fn compress_labels(simd: Simd, labels: &[u8], masks: &[u64], into: &mut [u8]) {
+    assert_eq!(masks.len(), labels.len().div_ceil(MASK_ROWS));
+    at_level!(simd, compress_labels(labels, masks, into));
+}
 
-    #[inline]
-    pub(crate) fn row_mut(&mut self, y: u8) -> &mut [u64] {
-        &mut self.counts[usize::from(y) * self.side..][..self.side]
-    }
-
-    /// Pairs of x and y in either order, x ≠ y.
-    pub(crate) fn either(&self, x: u8, y: u8) -> u64 {
-        let at = |x: u8, y: u8| self.counts[usize::from(x) * self.side + usize::from(y)];
-        at(x, y) + at(y, x)
-    }
+/// What of each slice lies behind its end.
+#[cfg(target_arch = "x86_64")]
+fn behind<const N: usize>(slices: [&mut [i64]; N], ends: [usize; N]) -> [&mut [i64]; N] {
+    let mut ends = ends.into_iter();
+    slices.map(|slice| &mut slice[ends.next().unwrap_or_default()..])
 }
 
 /// The pairs of the rows from `start` on, one by one: what is left behind the last whole step.

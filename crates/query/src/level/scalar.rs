@@ -1,6 +1,6 @@
 //! Plain code: the level of every machine.
 
-use super::{Matrix, pairs_from};
+use super::{MASK_ROWS, Matrix, pairs_from};
 
 /// See [`super::pairs`].
 pub(super) fn pairs(time: &[i64], id: &[u8], [a, b]: [u8; 2], window: i64) -> Option<u64> {
@@ -22,4 +22,59 @@ pub(super) fn matrix(
     pairs_from(0, time, id, window, |x, y| {
         matrix.add(dense[usize::from(x)], dense[usize::from(y)], 1);
     })
+}
+
+/// See [`super::near`].
+pub(super) fn near_masks(time: &[i64], k: usize, window: i64, masks: &mut [u64]) {
+    masks.fill(0);
+    let later = &time[k.min(time.len())..];
+    for ((time, later), mask) in time.chunks(MASK_ROWS).zip(later.chunks(MASK_ROWS)).zip(masks) {
+        for (bit, (&time, &later)) in time.iter().zip(later).enumerate() {
+            *mask |= u64::from(later - time <= window) << bit;
+        }
+    }
+}
+
+/// See [`super::matching`].
+pub(super) fn matching(labels: &[u8], wanted: &[u8], masks: &mut [u64]) {
+    let mut is_wanted = [false; 256];
+    for &label in wanted {
+        is_wanted[usize::from(label)] = true;
+    }
+    for (labels, mask) in labels.chunks(MASK_ROWS).zip(masks) {
+        *mask = 0;
+        for (bit, &label) in labels.iter().enumerate() {
+            *mask |= u64::from(is_wanted[usize::from(label)]) << bit;
+        }
+    }
+}
+
+/// See [`super::compress`].
+pub(super) fn compress<const N: usize>(
+    time: &[i64],
+    masks: [&[u64]; N],
+    delays: [i64; N],
+    into: [&mut [i64]; N],
+) {
+    for ((masks, delay), into) in masks.into_iter().zip(delays).zip(into) {
+        // Every row is written, and the end moves on only behind those that are taken.
+        let mut end = 0;
+        for (time, &mask) in time.chunks(MASK_ROWS).zip(masks) {
+            for (bit, &time) in time.iter().enumerate() {
+                into[end] = time.wrapping_add(delay);
+                end += usize::from(mask >> bit & 1 == 1);
+            }
+        }
+    }
+}
+
+/// See [`super::compress_labels`].
+pub(super) fn compress_labels(labels: &[u8], masks: &[u64], into: &mut [u8]) {
+    let mut end = 0;
+    for (labels, &mask) in labels.chunks(MASK_ROWS).zip(masks) {
+        for (bit, &label) in labels.iter().enumerate() {
+            into[end] = label;
+            end += usize::from(mask >> bit & 1 == 1);
+        }
+    }
 }

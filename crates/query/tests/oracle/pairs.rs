@@ -1,112 +1,9 @@
-//! Every path equals the oracle: level, morsel, threads, width of the labels, delays.
-
-#![expect(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    reason = "a test says so by failing"
-)]
+//! Pairs by rule `all`.
 
 use proptest::prelude::*;
-use tagq_query::{
-    Acquisition, Coincidences, Counted, Delay, Error, Execution, Groups, Recording, Rule, Simd,
-    oracle,
-};
-use tagq_store::{Channels, Tags};
+use tagq_query::{Coincidences, Counted, Error, Execution, Recording};
 
-/// Times and labels of each source.
-type Sources = Vec<(Vec<i64>, Vec<u16>)>;
-
-fn narrow(sources: &Sources) -> Vec<Vec<u8>> {
-    sources
-        .iter()
-        .map(|(_, labels)| labels.iter().map(|&l| u8::try_from(l).unwrap_or(0)).collect())
-        .collect()
-}
-
-fn recording<'a>(sources: &'a Sources, narrow: Option<&'a [Vec<u8>]>) -> Recording<'a> {
-    let one = |i: usize| -> Acquisition<'a> {
-        let (time, labels) = &sources[i];
-        let channels = match narrow {
-            Some(narrow) => Channels::U8(&narrow[i]),
-            None => Channels::U16(labels),
-        };
-        Recording::from_tags(Tags { time, channels }).sources.remove(0)
-    };
-    Recording { sources: (0..sources.len()).map(one).collect() }
-}
-
-fn run(
-    query: &Coincidences,
-    recording: &Recording<'_>,
-    execution: &Execution,
-    threads: usize,
-) -> Counted {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    pool.install(|| query.run(recording, execution)).unwrap()
-}
-
-/// All ways to run the query give the oracle's counts.
-fn check(sources: &Sources, query: &Coincidences, threads: usize, morsels: &[Option<usize>]) {
-    let tags: Vec<Vec<(i64, u16)>> = sources
-        .iter()
-        .map(|(time, labels)| time.iter().copied().zip(labels.iter().copied()).collect())
-        .collect();
-    let delays: Vec<(u16, i64)> = query.delays.iter().map(|d| (d.channel, d.ticks)).collect();
-    let is_narrow = sources.iter().all(|(_, labels)| labels.iter().all(|&label| label < 256));
-    let labels = narrow(sources);
-    let mut recordings = vec![recording(sources, None)];
-    if is_narrow {
-        recordings.push(recording(sources, Some(&labels)));
-    }
-    for recording in &recordings {
-        for simd in Simd::available() {
-            for &morsel_rows in morsels {
-                let execution = Execution { simd, morsel_rows };
-                let counted = run(query, recording, &execution, threads);
-                for row in &counted.rows {
-                    let [a, b] = row.channels;
-                    let expected = oracle::pairs(&tags, a, b, query.window, &delays);
-                    assert_eq!(
-                        row.count, expected,
-                        "{simd:?} {execution:?} {a},{b} {query:?} {sources:?}"
-                    );
-                }
-            }
-        }
-    }
-}
-
-fn pairs(groups: Vec<[u16; 2]>, window: i64, delays: &[(u16, i64)]) -> Coincidences {
-    let delays = delays.iter().map(|&(channel, ticks)| Delay { channel, ticks }).collect();
-    Coincidences { groups: Groups::Listed(groups), rule: Rule::All, window, delays }
-}
-
-fn every_pair(window: i64, delays: &[(u16, i64)]) -> Coincidences {
-    Coincidences { groups: Groups::EveryPair, ..pairs(vec![], window, delays) }
-}
-
-/// Tags with gaps that make windows of 0 to 20 ticks empty, sparse and crowded.
-fn tags(rows: usize, channels: u16, seed: u64) -> (Vec<i64>, Vec<u16>) {
-    let mut state = seed.wrapping_mul(2).wrapping_add(1);
-    let mut next = move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state >> 11
-    };
-    let mut time = -50_i64;
-    let rows = (0..rows).map(|_| {
-        let gap = match next() % 8 {
-            0..3 => 0,
-            3..6 => next() % 7,
-            6 => next() % 40,
-            _ => 300,
-        };
-        time += gap.cast_signed();
-        (time, (next() % u64::from(channels)) as u16 + 1)
-    });
-    rows.unzip()
-}
+use crate::support::{Sources, check, every_pair, pairs, recording, run, sources, tags};
 
 /// Every length around the 64 rows and 16 neighbours of a kernel's step, from every start.
 #[test]
@@ -199,8 +96,7 @@ fn many_channels_and_none() {
     check(&sources, &pairs(vec![[300, 0]], 9, &[]), 1, &[None]);
     let wide = vec![((0..600).collect(), (0..600).map(|i| i % 300).collect())];
     check(&wide, &pairs(vec![[299, 0], [1, 2]], 2, &[]), 1, &[None, Some(7)]);
-    let all = every_pair(2, &[]).run(&recording(&wide, None), &Execution::best());
-    assert_eq!(all, Err(Error::Channels { channels: 300 }));
+    check(&wide, &every_pair(2, &[(7, -299), (299, 4)]), 2, &[None]);
     let empty = every_pair(2, &[]).run(&Recording { sources: vec![] }, &Execution::best());
     assert_eq!(empty, Ok(Counted { rows: vec![] }));
     check(&vec![(vec![], vec![])], &pairs(vec![[1, 2]], 2, &[(1, 5)]), 1, &[None]);
@@ -218,20 +114,11 @@ fn queries_that_mean_nothing_are_refused() {
     );
 }
 
-fn sources() -> impl Strategy<Value = Sources> {
-    let label = prop_oneof![4 => 0_u16..4, 1 => prop::sample::select(vec![254_u16, 255])];
-    let source = (prop::collection::vec((-60_i64..60, label), 0..90)).prop_map(|mut tags| {
-        tags.sort_by_key(|&(time, _)| time);
-        tags.into_iter().unzip()
-    });
-    prop::collection::vec(source, 1..3)
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
     #[test]
     fn every_path_equals_the_oracle(
-        sources in sources(),
+        sources in sources(90),
         wide in any::<bool>(),
         window in 0_i64..40,
         delays in prop::collection::hash_map(0_u16..4, -50_i64..50, 0..4),
@@ -257,7 +144,7 @@ proptest! {
 
     #[test]
     fn names_and_origins_do_not_matter(
-        sources in sources(),
+        sources in sources(90),
         window in 0_i64..40,
         shift in -1_000_000_000_i64..1_000_000_000,
     ) {

@@ -1,0 +1,76 @@
+//! Counts by plain methods, other ones than those of the queries: pointers over the sorted times of
+//! each channel.
+
+use rayon::prelude::*;
+
+/// The times of each of the channels 0 to 8.
+pub fn times_of_channels(time: &[i64], label: &[u8]) -> Vec<Vec<i64>> {
+    let of = |channel: u8| -> Vec<i64> {
+        let tags = time.iter().zip(label);
+        tags.filter(|&(_, &label)| label == channel).map(|(&time, _)| time).collect()
+    };
+    (0..=8).into_par_iter().map(of).collect()
+}
+
+/// Later by a delay.
+pub fn delayed(times: &[i64], delay: i64) -> Vec<i64> {
+    times.iter().map(|time| time + delay).collect()
+}
+
+/// Ways to take one tag of each list with latest minus earliest within the window: at each tag, taken
+/// for the earliest, the product of what the others have up to the window later. Of equal times
+/// the tag of the first list is the earliest.
+pub fn all(lists: &[&[i64]], window: i64) -> u64 {
+    let of_first = |first: usize| -> u64 {
+        let mut count = 0;
+        let mut ends = vec![(0, 0); lists.len()];
+        for &time in lists[first] {
+            let mut product = 1;
+            for (other, (from, to)) in ends.iter_mut().enumerate() {
+                if other != first {
+                    let earliest = if other > first { time } else { time + 1 };
+                    product *= between(lists[other], earliest, time + window, from, to);
+                }
+            }
+            count += product;
+        }
+        count
+    };
+    (0..lists.len()).into_par_iter().map(of_first).sum()
+}
+
+/// Ways to take one tag of the first list and one of each other within the window around it; or, if
+/// `once`, tags of the first that have such a way.
+pub fn herald(lists: &[&[i64]], window: i64, once: bool) -> u64 {
+    let mut count = 0;
+    let mut ends = vec![(0, 0); lists.len()];
+    for &time in lists[0] {
+        let near = lists[1..].iter().zip(&mut ends);
+        let product: u64 = near
+            .map(|(list, (from, to))| between(list, time - window, time + window, from, to))
+            .product();
+        count += if once { product.min(1) } else { product };
+    }
+    count
+}
+
+/// Pairs in one cell, for times that are not negative.
+pub fn grid(a: &[i64], b: &[i64], width: i64) -> u64 {
+    let (mut from, mut to, mut count) = (0, 0, 0);
+    for &time in b {
+        let cell = time / width * width;
+        count += between(a, cell, cell + width - 1, &mut from, &mut to);
+    }
+    count
+}
+
+/// How many times of `list` are from `first` to `last`, both growing from call to call.
+fn between(list: &[i64], first: i64, last: i64, from: &mut usize, to: &mut usize) -> u64 {
+    while *from < list.len() && list[*from] < first {
+        *from += 1;
+    }
+    while *to < list.len() && list[*to] <= last {
+        *to += 1;
+    }
+    (*to).saturating_sub(*from) as u64
+}

@@ -1,0 +1,133 @@
+//! Numbers as a person reads them.
+
+/// 1234567 as 1,234,567.
+pub(crate) fn thousands(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// What is not defined.
+pub(super) fn dash() -> String {
+    "\u{2013}".to_owned()
+}
+
+/// The error with two significant digits, the value up to the same place.
+pub(super) fn with_err(value: f64, err: f64) -> String {
+    let places = places(err, 2);
+    let shown = |value: f64| {
+        if places == 0 && value.abs() < 1e15 {
+            let sign = if value <= -0.5 { "-" } else { "" };
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "below 1e15"
+            )]
+            return format!("{sign}{}", thousands(value.abs().round() as u64));
+        }
+        format!("{value:.places$}")
+    };
+    format!("{} \u{b1} {}", shown(value), shown(err))
+}
+
+pub(super) fn two_digits(err: f64) -> String {
+    format!("{err:.*}", places(err, 2))
+}
+
+/// Decimal places that show `digits` significant digits of a value.
+fn places(value: f64, digits: i32) -> usize {
+    if value == 0.0 || !value.is_finite() {
+        return 0;
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "an exponent")]
+    let exponent = value.abs().log10().floor() as i32;
+    usize::try_from(digits - 1 - exponent).unwrap_or(0)
+}
+
+pub(super) fn ratio(value: Option<f64>, err: Option<f64>) -> String {
+    match value.zip(err) {
+        Some((value, err)) => format!("({}) %", with_err(value * 100.0, err * 100.0)),
+        None => dash(),
+    }
+}
+
+pub(super) fn rate_with_err(rate: f64, err: f64) -> String {
+    let (unit, size) = hertz_unit(rate.max(err));
+    format!("({}) {unit}", with_err(rate / size, err / size))
+}
+
+/// Four significant digits, without exponent where it can be read.
+pub(super) fn short(value: f64) -> String {
+    let magnitude = value.abs();
+    if magnitude == 0.0 {
+        return "0".to_owned();
+    }
+    if !(1e-3..1e7).contains(&magnitude) {
+        return format!("{value:.3e}");
+    }
+    if magnitude >= 1e3 {
+        let sign = if value < 0.0 { "-" } else { "" };
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below 1e7")]
+        return format!("{sign}{}", thousands(magnitude.round() as u64));
+    }
+    format!("{value:.*}", places(value, 4))
+}
+
+pub(super) fn hertz(rate: f64) -> String {
+    let (unit, size) = hertz_unit(rate);
+    format!("{} {unit}", short(rate / size))
+}
+
+/// A time in the unit that leaves one to three digits before the point.
+pub(super) fn seconds(value: f64) -> String {
+    let units = [("s", 1.0), ("ms", 1e-3), ("\u{b5}s", 1e-6), ("ns", 1e-9)];
+    let magnitude = value.abs();
+    if magnitude == 0.0 {
+        return "0 s".to_owned();
+    }
+    let (unit, size) = units
+        .into_iter()
+        .find(|&(_, size)| magnitude >= size * (1.0 - 1e-12))
+        .unwrap_or(("ps", 1e-12));
+    let text = format!("{:.6}", value / size);
+    format!("{} {unit}", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+fn hertz_unit(rate: f64) -> (&'static str, f64) {
+    let units = [("GHz", 1e9), ("MHz", 1e6), ("kHz", 1e3)];
+    units.into_iter().find(|&(_, size)| rate.abs() >= size).unwrap_or(("Hz", 1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_shown_short() {
+        assert_eq!(thousands(1_234_567), "1,234,567");
+        assert_eq!(thousands(999), "999");
+        assert_eq!(short(94.645_1), "94.65");
+        assert_eq!(short(0.012_345), "0.01235");
+        assert_eq!(short(-12_345.6), "-12,346");
+        assert_eq!(short(1e-9), "1.000e-9");
+        assert_eq!(seconds(-4.0625e-9), "-4.0625 ns");
+        assert_eq!(seconds(1e-6), "1 \u{b5}s");
+        assert_eq!(
+            (seconds(0.0), seconds(2.5), seconds(7.8125e-11)),
+            ("0 s".into(), "2.5 s".into(), "78.125 ps".into())
+        );
+        assert_eq!(hertz(96_277.2), "96.28 kHz");
+        assert_eq!(with_err(8_769.4, 197.3), "8,769 \u{b1} 197");
+        assert_eq!(with_err(-0.355_5, 0.082_5), "-0.355 \u{b1} 0.083");
+        assert_eq!(with_err(-2_000.0, 100.0), "-2,000 \u{b1} 100");
+        assert_eq!(ratio(Some(0.410_94), Some(0.009_245)), "(41.09 \u{b1} 0.92) %");
+        assert_eq!(rate_with_err(4_941.3, 111.2), "(4.94 \u{b1} 0.11) kHz");
+        assert_eq!(rate_with_err(0.0, 2.5), "(0.0 \u{b1} 2.5) Hz");
+    }
+}

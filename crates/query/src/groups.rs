@@ -1,0 +1,237 @@
+//! Which groups are asked for, and how they are shared out on scans.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    Coincidences, Error, Groups, Recording, Rule, Scope, folds::Folds, select::Selection,
+    veto::Forbidding,
+};
+
+/// Channels of a group at most.
+const MOST_CHANNELS: usize = 16;
+/// Groups of a query at most.
+const MOST_GROUPS: usize = 1 << 20;
+/// Channels that one scan tells apart at most: their numbers and one more for all others are bytes.
+const MOST_NUMBERS: usize = 255;
+
+/// Groups that one scan counts.
+#[derive(Debug)]
+pub(crate) struct Part {
+    /// Where they stand in the query.
+    pub groups: Vec<usize>,
+    /// The same groups in numbers.
+    pub numbered: Vec<Vec<u8>>,
+    /// The channels of these numbers; the number behind the last stands for all others.
+    pub channels: Vec<u16>,
+    /// The delay of each.
+    pub delays: Vec<i64>,
+    pub method: Method,
+    pub selection: Selection,
+    pub window: i64,
+    pub scope: Scope,
+    pub veto: Option<Forbidding>,
+}
+
+/// How a scan counts.
+#[derive(Debug)]
+pub(crate) enum Method {
+    /// One pair.
+    Pair,
+    /// Pairs of many channels at once.
+    Pairs,
+    /// One pair, or many, in cells.
+    PairInCells,
+    PairsInCells,
+    /// Larger groups.
+    Folds(Folds),
+    /// Groups with a herald.
+    Heralds {
+        /// Whether each herald counts once.
+        once: bool,
+    },
+    /// Tags are used up.
+    Once,
+}
+
+/// The groups of a query in the order of the answer, each of different channels in use.
+pub(crate) fn asked(
+    groups: &Groups,
+    scope: &Scope,
+    recording: &Recording<'_>,
+) -> Result<Vec<Vec<u16>>, Error> {
+    let of_size = |size: usize| {
+        if (2..=MOST_CHANNELS).contains(&size) { Ok(size) } else { Err(Error::GroupSize { size }) }
+    };
+    let every = |size: usize| {
+        let mut in_use = scope.channels.clone().unwrap_or_else(|| recording.channels());
+        in_use.sort_unstable();
+        in_use.dedup();
+        choices(&in_use, of_size(size)?)
+    };
+    let listed = match groups {
+        Groups::EveryPair => return every(2),
+        Groups::EveryFold(size) => return every(*size),
+        Groups::Listed(listed) => listed,
+    };
+    if listed.len() > MOST_GROUPS {
+        return Err(Error::TooManyGroups { groups: listed.len() as u128, most: MOST_GROUPS });
+    }
+    for group in listed {
+        of_size(group.len())?;
+        for (i, &channel) in group.iter().enumerate() {
+            if group[..i].contains(&channel) {
+                return Err(Error::SameChannel { channel });
+            }
+            if scope.channels.as_ref().is_some_and(|in_use| !in_use.contains(&channel)) {
+                return Err(Error::NotInUse { channel });
+            }
+        }
+    }
+    Ok(listed.clone())
+}
+
+/// Every choice of `size` of `channels`, in ascending order.
+fn choices(channels: &[u16], size: usize) -> Result<Vec<Vec<u16>>, Error> {
+    let mut groups = 1_u128;
+    for i in 0..size {
+        // A product of i + 1 numbers in a row is divisible by i + 1.
+        groups = groups * channels.len().saturating_sub(i) as u128 / (i as u128 + 1);
+    }
+    if groups > MOST_GROUPS as u128 {
+        return Err(Error::TooManyGroups { groups, most: MOST_GROUPS });
+    }
+    let mut chosen: Vec<Vec<usize>> = vec![Vec::new()];
+    for left in (0..size).rev() {
+        let longer = |choice: Vec<usize>| {
+            let next = choice.last().map_or(0, |last| last + 1);
+            let last = channels.len().saturating_sub(left);
+            (next..last).map(move |at| [&choice[..], &[at]].concat())
+        };
+        chosen = chosen.into_iter().flat_map(longer).collect();
+    }
+    Ok(chosen.into_iter().map(|choice| choice.iter().map(|&at| channels[at]).collect()).collect())
+}
+
+/// The channels of the groups, ascending.
+pub(crate) fn channels_of(groups: &[Vec<u16>]) -> Vec<u16> {
+    let mut channels = groups.concat();
+    channels.sort_unstable();
+    channels.dedup();
+    channels
+}
+
+impl Part {
+    /// All parts of a query: pairs and larger groups apart, none with more channels than one scan
+    /// tells apart.
+    pub(crate) fn all(groups: &[Vec<u16>], query: &Coincidences) -> Vec<Self> {
+        let is_pair = |&at: &usize| groups[at].len() == 2;
+        let (pairs, larger): (Vec<usize>, Vec<usize>) = (0..groups.len()).partition(is_pair);
+        let mut packs = packed_pairs(pairs, groups);
+        packs.extend(packed(larger, groups));
+        packs.into_iter().map(|pack| Self::new(pack, groups, query)).collect()
+    }
+
+    fn new(pack: Vec<usize>, groups: &[Vec<u16>], query: &Coincidences) -> Self {
+        let groups: Vec<Vec<u16>> = pack.iter().map(|&at| groups[at].clone()).collect();
+        let channels = channels_of(&groups);
+        let mut number_of = vec![0; 1 << 16];
+        for (number, &channel) in (0..=u8::MAX).zip(&channels) {
+            number_of[usize::from(channel)] = number;
+        }
+        let in_numbers = |group: &Vec<u16>| -> Vec<u8> {
+            group.iter().map(|&channel| number_of[usize::from(channel)]).collect()
+        };
+        let numbered: Vec<Vec<u8>> = groups.iter().map(in_numbers).collect();
+        let method = match (query.rule, groups[0].len(), groups.len()) {
+            (Rule::All | Rule::Herald, 2, 1) => Method::Pair,
+            (Rule::All | Rule::Herald, 2, _) => Method::Pairs,
+            (Rule::All, ..) => Method::Folds(Folds::new(&numbered, channels.len())),
+            (Rule::Herald, ..) => Method::Heralds { once: false },
+            (Rule::PerHerald, ..) => Method::Heralds { once: true },
+            (Rule::Grid, _, 1) => Method::PairInCells,
+            (Rule::Grid, ..) => Method::PairsInCells,
+            // Clusters are of no groups.
+            (Rule::Once | Rule::Cluster, ..) => Method::Once,
+        };
+        let delays: Vec<i64> = channels.iter().map(|&c| query.scope.delay_of(c)).collect();
+        let selection = match method {
+            Method::Pair | Method::PairInCells | Method::Heralds { .. } => {
+                Selection::by_channel(&channels, &delays)
+            }
+            Method::Pairs | Method::PairsInCells | Method::Folds(_) | Method::Once => {
+                Selection::new(&channels, &delays)
+            }
+        };
+        let (window, scope) = (query.window, query.scope.clone());
+        let veto = query.veto.as_ref().map(|veto| Forbidding::new(veto, &query.scope));
+        Self { groups: pack, numbered, channels, delays, method, selection, window, scope, veto }
+    }
+}
+
+/// Pairs in packs of few channels: those between two blocks of channels, or inside one.
+fn packed_pairs(pairs: Vec<usize>, groups: &[Vec<u16>]) -> Vec<Vec<usize>> {
+    let channels = channels_of(&pairs.iter().map(|&at| groups[at].clone()).collect::<Vec<_>>());
+    if channels.len() <= MOST_NUMBERS {
+        return if pairs.is_empty() { Vec::new() } else { vec![pairs] };
+    }
+    let block = |channel| channels.partition_point(|&c| c < channel) / (MOST_NUMBERS / 2);
+    let mut packs = BTreeMap::<_, Vec<usize>>::new();
+    for pair in pairs {
+        let mut blocks = [block(groups[pair][0]), block(groups[pair][1])];
+        blocks.sort_unstable();
+        packs.entry(blocks).or_default().push(pair);
+    }
+    packs.into_values().collect()
+}
+
+/// Groups in packs, each filled in order with as many as it can hold.
+fn packed(larger: Vec<usize>, groups: &[Vec<u16>]) -> Vec<Vec<usize>> {
+    let mut packs: Vec<Vec<usize>> = Vec::new();
+    let mut held: BTreeSet<u16> = BTreeSet::new();
+    for at in larger {
+        let more = groups[at].iter().filter(|channel| !held.contains(*channel)).count();
+        if packs.is_empty() || held.len() + more > MOST_NUMBERS {
+            packs.push(Vec::new());
+            held.clear();
+        }
+        held.extend(&groups[at]);
+        packs.last_mut().into_iter().for_each(|pack| pack.push(at));
+    }
+    packs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_choice_in_ascending_order() {
+        let four = choices(&[2, 3, 5, 7], 3);
+        assert_eq!(four, Ok(vec![vec![2, 3, 5], vec![2, 3, 7], vec![2, 5, 7], vec![3, 5, 7]]));
+        assert_eq!(choices(&[2, 3], 3), Ok(vec![]));
+        // 200·199·198·197/24.
+        let many: Vec<u16> = (0..200).collect();
+        let refused = Error::TooManyGroups { groups: 64_684_950, most: MOST_GROUPS };
+        assert_eq!(choices(&many, 4), Err(refused));
+    }
+
+    #[test]
+    fn packs_hold_every_group_once_and_few_channels() {
+        let many: Vec<u16> = (0..600).map(|c| c * 3).collect();
+        let pairs = choices(&many, 2).unwrap();
+        let triples: Vec<Vec<u16>> = many.windows(3).map(<[u16]>::to_vec).collect();
+        let groups = [pairs, triples].concat();
+        let (first, rest): (Vec<usize>, Vec<usize>) =
+            (0..groups.len()).partition(|&at| groups[at].len() == 2);
+        let packs = [packed_pairs(first, &groups), packed(rest, &groups)].concat();
+        for pack in &packs {
+            let of_pack: Vec<Vec<u16>> = pack.iter().map(|&at| groups[at].clone()).collect();
+            assert!(channels_of(&of_pack).len() <= MOST_NUMBERS);
+        }
+        let mut all = packs.concat();
+        all.sort_unstable();
+        assert!(all.into_iter().eq(0..groups.len()));
+        // 5 blocks of 127, a pack for each two of them or one; 3 runs of triples.
+        assert_eq!(packs.len(), 15 + 3);
+    }
+}

@@ -1,0 +1,184 @@
+//! Pairs of neighbours: each start with its next stop, each stop with its last start.
+//!
+//! A morsel sees the tags of an interval of time. The neighbour of a tag at its edge may lie far away,
+//! so the first stop, or the last start, of every morsel is looked up beforehand.
+
+use std::ops::Range;
+
+use tagq_store::Channels;
+
+use super::{Bins, Channel, Histogram, Mode, Period, add_up};
+use crate::{
+    Acquisition, Execution, Recording, Simd, TimeRange,
+    scan::{Interval, intervals},
+    select::{Buffers, Selection},
+};
+
+/// Rows of a morsel, whose buffers then stay in a core's cache.
+const ROWS: usize = 1 << 16;
+
+/// One piece of work: the pairs of the starts, or of the stops, of an interval of delayed time.
+struct Morsel<'a> {
+    source: &'a Acquisition<'a>,
+    from: i64,
+    to: Option<i64>,
+    /// The first stop behind the interval, or the last start before it.
+    beyond: Option<i64>,
+}
+
+/// Counts the pairs of every bin, and the starts or stops that are in none.
+pub(super) fn count(
+    query: &Histogram,
+    period: Option<Period>,
+    recording: &Recording<'_>,
+    execution: &Execution,
+) -> (Vec<u64>, u64) {
+    let plan = Plan::new(query, period, execution.simd);
+    let morsels: Vec<Morsel<'_>> =
+        recording.sources.iter().flat_map(|source| plan.morsels(source, execution)).collect();
+    let count = |morsel: &Morsel<'_>, buffers: &mut [Buffers; 2], counts: &mut [u64]| {
+        plan.count(morsel, buffers, counts)
+    };
+    add_up(&morsels, query.bins.count(), Default::default, count)
+}
+
+struct Plan<'a> {
+    query: &'a Histogram,
+    period: Option<Period>,
+    starts: Selection,
+    stops: Selection,
+    /// The channel that is looked for beyond a morsel.
+    partner: Channel,
+    simd: Simd,
+}
+
+impl<'a> Plan<'a> {
+    fn new(query: &'a Histogram, period: Option<Period>, simd: Simd) -> Self {
+        let ends = query.ends();
+        let [starts, stops] = ends.map(|end| Selection::new(&[end.label], &[end.delay]));
+        let partner = ends[usize::from(query.mode == Mode::Next)];
+        Self { query, period, starts, stops, partner, simd }
+    }
+
+    fn morsels<'r>(&self, source: &'r Acquisition<'r>, execution: &Execution) -> Vec<Morsel<'r>> {
+        let time = source.tags.time;
+        let rows = execution.rows_per_morsel(time, 0, ROWS);
+        // The intervals follow the partner, whose neighbours beyond are then found by row.
+        let delay = self.partner.delay;
+        let is_next = self.query.mode == Mode::Next;
+        let mut intervals = intervals(time, rows, &[delay], TimeRange::default());
+        if is_next {
+            intervals.reverse();
+        }
+        let mut morsels = Vec::new();
+        let mut beyond = None;
+        for interval in intervals {
+            let (from, to) = (interval.start, interval.end);
+            if self.can_be_selected(from, to, beyond) {
+                morsels.push(Morsel { source, from, to, beyond });
+            }
+            beyond = self.partner_in(source, interval.rows(time, delay)).or(beyond);
+        }
+        morsels
+    }
+
+    /// Whether a tag from `from` up to `to` can have its pair in the range.
+    fn can_be_selected(&self, from: i64, to: Option<i64>, beyond: Option<i64>) -> bool {
+        let range = self.query.scope.range;
+        // A pair belongs to its stop, which may lie beyond.
+        let stop = beyond.filter(|_| self.query.mode == Mode::Next);
+        range.to.is_none_or(|end| from < end)
+            && range.from.zip(to).is_none_or(|(start, to)| to > start || stop >= Some(start))
+    }
+
+    /// The delayed time of the first stop or of the last start among the rows.
+    fn partner_in(&self, source: &Acquisition<'_>, rows: Range<usize>) -> Option<i64> {
+        fn find<L: Copy + Into<u16>>(labels: &[L], label: u16, first: bool) -> Option<usize> {
+            let is_it = |&found: &L| found.into() == label;
+            if first { labels.iter().position(is_it) } else { labels.iter().rposition(is_it) }
+        }
+        let Channel { label, delay } = self.partner;
+        let first = self.query.mode == Mode::Next;
+        let row = match source.tags.channels {
+            Channels::U8(labels) => find(&labels[rows.clone()], label, first),
+            Channels::U16(labels) => find(&labels[rows.clone()], label, first),
+        };
+        row.map(|row| source.tags.time[rows.start + row] + delay)
+    }
+
+    /// Adds the pairs of a morsel to their bins, and returns how many tags are in none.
+    fn count(&self, morsel: &Morsel<'_>, buffers: &mut [Buffers; 2], counts: &mut [u64]) -> u64 {
+        let tags = morsel.source.tags;
+        let interval = Interval { start: morsel.from, end: morsel.to };
+        let [of_starts, of_stops] = buffers;
+        let starts = self.starts.select(self.simd, tags, interval, of_starts).time;
+        let stops = self.stops.select(self.simd, tags, interval, of_stops).time;
+        let range = self.query.scope.range;
+        let mut tally =
+            Tally { bins: &self.query.bins, period: self.period, range, counts, dropped: 0 };
+        let is_same = self.query.start == self.query.stop;
+        match (self.query.mode, is_same) {
+            (Mode::Next, true) => {
+                for (i, &start) in starts.iter().enumerate() {
+                    tally.add(Some(start), starts.get(i + 1).copied().or(morsel.beyond), start);
+                }
+            }
+            (Mode::Next, false) => {
+                let mut next = 0;
+                for &start in starts {
+                    while stops.get(next).is_some_and(|&stop| stop < start) {
+                        next += 1;
+                    }
+                    tally.add(Some(start), stops.get(next).copied().or(morsel.beyond), start);
+                }
+            }
+            (_, true) => {
+                let mut last = morsel.beyond;
+                for &stop in stops {
+                    tally.add(last, Some(stop), stop);
+                    last = Some(stop);
+                }
+            }
+            (_, false) => {
+                let mut next = 0;
+                let mut last = morsel.beyond;
+                for &stop in stops {
+                    while let Some(&start) = starts.get(next).filter(|&&start| start <= stop) {
+                        last = Some(start);
+                        next += 1;
+                    }
+                    tally.add(last, Some(stop), stop);
+                }
+            }
+        }
+        tally.dropped
+    }
+}
+
+/// Counts of one morsel.
+struct Tally<'a> {
+    bins: &'a Bins,
+    period: Option<Period>,
+    range: TimeRange,
+    counts: &'a mut [u64],
+    dropped: u64,
+}
+
+impl Tally<'_> {
+    /// Counts a tag's pair, which belongs to its stop, or a tag without one, at its own time.
+    #[inline]
+    fn add(&mut self, start: Option<i64>, stop: Option<i64>, own: i64) {
+        if !self.range.contains(stop.unwrap_or(own)) {
+            return;
+        }
+        let bin = start.zip(stop).and_then(|(start, stop)| {
+            let difference = stop - start;
+            let folded = self.period.map_or(difference, |period| period.fold(difference));
+            self.bins.holding(folded)
+        });
+        match bin {
+            Some(bin) => self.counts[bin] += 1,
+            None => self.dropped += 1,
+        }
+    }
+}

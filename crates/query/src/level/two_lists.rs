@@ -1,0 +1,216 @@
+//! Walks over two sorted lists, without a branch that depends on the times.
+//!
+//! Which list has the next tag is as good as random, and a branch on it would be wrong every other
+//! time. What is left is a chain: the next load waits for the last comparison. So several walks are taken
+//! in turn, each step of one while the others wait. They run for as many steps as none can leave its
+//! lists in, which is counted beforehand, so that a step need not look for an end.
+#![expect(unsafe_code, reason = "a step's checks of its indexes take as long as the step")]
+#![expect(clippy::multiple_unsafe_ops_per_block, reason = "all indexes of a step have one proof")]
+
+use std::hint::select_unpredictable;
+
+/// Merges two lists of times and numbers into the beginning of the last two slices, from both ends at
+/// once. Of equal times those of the first list come first.
+pub(crate) fn merge(
+    time: [&[i64]; 2],
+    number: [&[u8]; 2],
+    into_time: &mut [i64],
+    into_number: &mut [u8],
+) {
+    let len = time[0].len() + time[1].len();
+    let (time_a, time_b) = (time[0], time[1]);
+    let (number_a, number_b) = (&number[0][..time_a.len()], &number[1][..time_b.len()]);
+    let (into_time, into_number) = (&mut into_time[..len], &mut into_number[..len]);
+    // What is left of the lists, between i and last_i, j and last_j.
+    let (mut i, mut j) = (0, 0);
+    let (mut last_i, mut last_j) = (time_a.len(), time_b.len());
+    loop {
+        let steps = (last_i - i).min(last_j - j) / 2;
+        if steps == 0 {
+            break;
+        }
+        for _ in 0..steps {
+            // SAFETY: two indexes of each list are used up by a step at the most, one from each end,
+            // and both have 2·steps left: i and j, last_i - 1 and last_j - 1 are inside their
+            // lists, and what was not merged yet has that many places left in the result.
+            unsafe {
+                let b_first = time_b.get_unchecked(j) < time_a.get_unchecked(i);
+                *into_time.get_unchecked_mut(i + j) =
+                    *time_a.get_unchecked(i).min(time_b.get_unchecked(j));
+                *into_number.get_unchecked_mut(i + j) = select_unpredictable(
+                    b_first,
+                    *number_b.get_unchecked(j),
+                    *number_a.get_unchecked(i),
+                );
+                i += usize::from(!b_first);
+                j += usize::from(b_first);
+            }
+            // SAFETY: as above.
+            unsafe {
+                let (a, b) = (last_i - 1, last_j - 1);
+                let b_last = time_b.get_unchecked(b) >= time_a.get_unchecked(a);
+                *into_time.get_unchecked_mut(a + b + 1) =
+                    *time_a.get_unchecked(a).max(time_b.get_unchecked(b));
+                *into_number.get_unchecked_mut(a + b + 1) = select_unpredictable(
+                    b_last,
+                    *number_b.get_unchecked(b),
+                    *number_a.get_unchecked(a),
+                );
+                last_i -= usize::from(!b_last);
+                last_j -= usize::from(b_last);
+            }
+        }
+    }
+    for at in i + j..last_i + last_j {
+        let takes_b = i == last_i || j < last_j && time_b[j] < time_a[i];
+        into_time[at] = if takes_b { time_b[j] } else { time_a[i] };
+        into_number[at] = if takes_b { number_b[j] } else { number_a[i] };
+        i += usize::from(!takes_b);
+        j += usize::from(takes_b);
+    }
+}
+
+/// Pairs of a tag of `a` and one of `b` more than `window` ticks apart, whose later one is not
+/// among the first `heads[0]` of `a` or `heads[1]` of `b`.
+pub(crate) fn far_pairs([a, b]: [&[i64]; 2], heads: [usize; 2], window: i64) -> u64 {
+    let [low_ab, high_ab] = Walk::over(a, &b[heads[1]..], window);
+    let [low_ba, high_ba] = Walk::over(b, &a[heads[0]..], window);
+    let mut walks = [low_ab, high_ab, low_ba, high_ba];
+    while Walk::take_steps(&mut walks, window) {}
+    walks.into_iter().map(|walk| walk.finish(window)).sum()
+}
+
+/// For each row from `head` on: the first row at most `window` before it. `starts` has a place for each,
+/// and there are fewer than 2^32 rows.
+pub(crate) fn window_starts(time: &[i64], head: usize, window: i64, starts: &mut [u32]) {
+    let own = &time[head..];
+    assert_eq!(own.len(), starts.len());
+    let quarter = own.len().div_ceil(4);
+    let begin = |n: usize| (n * quarter).min(own.len());
+    let first = |row: usize| {
+        let is_before =
+            |&time: &i64| own.get(row).is_some_and(|&now| time < now && now - time > window);
+        time.partition_point(is_before)
+    };
+    // The rows of each quarter, and where the window of its next row begins at the earliest.
+    let (mut row, end): ([usize; 4], [usize; 4]) =
+        ([0, 1, 2, 3].map(begin), [1, 2, 3, 4].map(begin));
+    let mut start = row.map(first);
+    loop {
+        let steps = [0, 1, 2, 3].map(|n| end[n] - row[n]).into_iter().min().unwrap_or(0);
+        if steps == 0 {
+            break;
+        }
+        for _ in 0..steps {
+            for n in 0..4 {
+                // SAFETY: a row moves on by one a step at the most, so that it is below its end;
+                // a start stops at its row at the latest, which is no distance from itself.
+                let (now, earlier, place) = unsafe {
+                    let place = starts.get_unchecked_mut(row[n]);
+                    (*own.get_unchecked(row[n]), *time.get_unchecked(start[n]), place)
+                };
+                let is_far = now.wrapping_sub(earlier) > window;
+                #[expect(clippy::cast_possible_truncation, reason = "fewer than 2^32 rows")]
+                {
+                    *place = start[n] as u32;
+                }
+                start[n] += usize::from(is_far);
+                row[n] += usize::from(!is_far);
+            }
+        }
+    }
+    for n in 0..4 {
+        for row in row[n]..end[n] {
+            while own[row] - time[start[n]] > window {
+                start[n] += 1;
+            }
+            #[expect(clippy::cast_possible_truncation, reason = "fewer than 2^32 rows")]
+            {
+                starts[row] = start[n] as u32;
+            }
+        }
+    }
+}
+
+/// Two lists merged with the first one moved `window` later: each tag of `later` that comes up
+/// has as many tags of `earlier` more than the window before it as came up until then.
+#[derive(Clone, Copy)]
+struct Walk<'a> {
+    /// What is left of the lists.
+    earlier: &'a [i64],
+    later: &'a [i64],
+    /// Tags of the whole earlier list that came up.
+    rank: u64,
+    pairs: u64,
+}
+
+impl<'a> Walk<'a> {
+    /// Two walks that share the work in halves.
+    fn over(earlier: &'a [i64], later: &'a [i64], window: i64) -> [Self; 2] {
+        let half = usize::midpoint(earlier.len(), later.len());
+        // How many of the first `half` tags in merged order are earlier ones, by bisection.
+        let mut at = half.saturating_sub(later.len())..half.min(earlier.len());
+        while !at.is_empty() {
+            let middle = usize::midpoint(at.start, at.end);
+            if later[half - 1 - middle] - earlier[middle] > window {
+                at.start = middle + 1;
+            } else {
+                at.end = middle;
+            }
+        }
+        let (earlier_low, earlier_high) = earlier.split_at(at.start);
+        let (later_low, later_high) = later.split_at(half - at.start);
+        let low = Self { earlier: earlier_low, later: later_low, rank: 0, pairs: 0 };
+        let rank = earlier_low.len() as u64;
+        [low, Self { earlier: earlier_high, later: later_high, rank, pairs: 0 }]
+    }
+
+    /// Takes as many steps of all walks as none can leave its lists in; whether there were any.
+    fn take_steps(walks: &mut [Self; 4], window: i64) -> bool {
+        let left = |walk: &Self| walk.earlier.len().min(walk.later.len());
+        // Sums of ranks below 2^32 in a block of steps fit in 64 bits.
+        let steps = walks.iter().map(left).min().unwrap_or(0).min(1 << 31);
+        let [w0, w1, w2, w3] = *walks;
+        let (mut i0, mut i1, mut i2, mut i3) = (0, 0, 0, 0);
+        let (mut sum0, mut sum1, mut sum2, mut sum3) = (0, 0, 0, 0);
+        for step in 0..steps {
+            // SAFETY: i ≤ step < steps, and each list has at least `steps` tags left.
+            let is_far = |walk: &Self, i: usize| unsafe {
+                walk.later.get_unchecked(step - i).wrapping_sub(*walk.earlier.get_unchecked(i))
+                    > window
+            };
+            let far = [is_far(&w0, i0), is_far(&w1, i1), is_far(&w2, i2), is_far(&w3, i3)];
+            // Added in every step, also where an earlier tag comes up: see below.
+            sum0 += i0;
+            sum1 += i1;
+            sum2 += i2;
+            sum3 += i3;
+            i0 += usize::from(far[0]);
+            i1 += usize::from(far[1]);
+            i2 += usize::from(far[2]);
+            i3 += usize::from(far[3]);
+        }
+        let sums = [sum0, sum1, sum2, sum3];
+        for ((walk, taken), sum) in walks.iter_mut().zip([i0, i1, i2, i3]).zip(sums) {
+            // The steps at which earlier tags came up added 0, 1, … taken - 1.
+            let of_later = sum - taken * taken.saturating_sub(1) / 2;
+            walk.pairs += of_later as u64 + (steps - taken) as u64 * walk.rank;
+            walk.rank += taken as u64;
+            walk.earlier = &walk.earlier[taken..];
+            walk.later = &walk.later[steps - taken..];
+        }
+        steps > 0
+    }
+
+    /// The pairs, with those of the tags that are left.
+    fn finish(mut self, window: i64) -> u64 {
+        let mut at = 0;
+        for &later in self.later {
+            while at < self.earlier.len() && later - self.earlier[at] > window {
+                at += 1;
+            }
+            self.pairs += self.rank + at as u64;
+        }
+        self.pairs
+    }
+}

@@ -1,0 +1,512 @@
+//! Rules that use tags up: what one tag takes depends on what came before it.
+//!
+//! Both rules start afresh at a gap wider than the window between neighbouring tags of the channels
+//! they look at. A morsel counts from the first gap at or behind its start to the first gap at or
+//! behind its end; without a gap inside it, it counts nothing, and the morsel before goes on through
+//! it. So the answer does not depend on where the morsels begin.
+
+use std::collections::{HashMap, VecDeque};
+
+use rayon::prelude::*;
+
+use crate::{
+    Acquisition, Execution, Recording, Scope, Simd, TimeRange,
+    groups::Part,
+    scan::{Interval, intervals},
+    select::{Buffers, Selected, Selection},
+    veto::Guard,
+};
+
+/// Rows of a morsel.
+const ROWS: usize = 1 << 16;
+
+/// A rule that sees the tags of some channels one after the other.
+pub(crate) trait Machine: Clone + Send + Sync {
+    /// What it counts.
+    type Counts: Default + Send;
+
+    /// Whether it looks at tags of this dense number.
+    fn sees(&self, number: u8) -> bool;
+
+    /// Takes the next tag that it looks at.
+    fn push(&mut self, time: i64, number: u8, counts: &mut Self::Counts);
+
+    /// No more tags come.
+    fn finish(&mut self, counts: &mut Self::Counts);
+}
+
+/// Runs machines over a source, each from a fresh start. Returns what each piece of work counted.
+pub(crate) fn run<M: Machine>(
+    machines: &[M],
+    source: &Acquisition<'_>,
+    selection: &Selection,
+    window: i64,
+    range: &TimeRange,
+    execution: &Execution,
+) -> Vec<Vec<M::Counts>> {
+    let rows = execution.morsel_rows.unwrap_or(ROWS).max(1);
+    let intervals = intervals(source.tags.time, rows, &selection.delays(), TimeRange::default());
+    let morsels = Morsels { source, selection, window, intervals, simd: execution.simd };
+    let zero = || machines.iter().map(|_| M::Counts::default()).collect::<Vec<_>>();
+    morsels
+        .needed(machines, range)
+        .into_par_iter()
+        .fold(
+            || (zero(), Buffers::default()),
+            |(mut counts, mut buffers), at| {
+                morsels.run(at, machines, &mut counts, &mut buffers);
+                (counts, buffers)
+            },
+        )
+        .map(|(counts, _)| counts)
+        .collect()
+}
+
+/// A source, cut into morsels.
+struct Morsels<'a> {
+    source: &'a Acquisition<'a>,
+    selection: &'a Selection,
+    window: i64,
+    intervals: Vec<Interval>,
+    simd: Simd,
+}
+
+/// A machine on its way through a morsel and beyond.
+struct Runner<M> {
+    machine: M,
+    /// The last tag that it looked at.
+    before: Option<i64>,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// No gap yet: the tags are another morsel's.
+    Waiting,
+    Running,
+    Done,
+}
+
+impl Morsels<'_> {
+    /// The morsels that can count something in `range`.
+    fn needed<M: Machine>(&self, machines: &[M], range: &TimeRange) -> std::ops::Range<usize> {
+        let end = range.to.map_or(self.intervals.len(), |to| {
+            self.intervals.partition_point(|interval| interval.start < to)
+        });
+        let Some(from) = range.from else { return 0..end };
+        let mut start =
+            self.intervals.partition_point(|interval| interval.start <= from).saturating_sub(1);
+        // What began before the range may reach into it, from the last gap of each machine on.
+        let mut buffers = Buffers::default();
+        while start > 0 && !self.has_gaps(start, machines, from, &mut buffers) {
+            start -= 1;
+        }
+        start..end.max(start)
+    }
+
+    /// Whether every machine starts afresh in morsel `at`, no later than `limit`.
+    fn has_gaps<M: Machine>(
+        &self,
+        at: usize,
+        machines: &[M],
+        limit: i64,
+        buffers: &mut Buffers,
+    ) -> bool {
+        let interval = self.intervals[at];
+        let tags = self.first_tags(&interval, buffers);
+        machines.iter().all(|machine| {
+            let mut before = None;
+            let has_gap = tags.time.iter().zip(tags.number).any(|(&time, &number)| {
+                if !machine.sees(number) || time > limit {
+                    return false;
+                }
+                let is_gap = time >= interval.start && self.is_gap(before, time);
+                before = Some(time);
+                is_gap
+            });
+            has_gap || before.is_none()
+        })
+    }
+
+    fn run<M: Machine>(
+        &self,
+        at: usize,
+        machines: &[M],
+        counts: &mut [M::Counts],
+        buffers: &mut Buffers,
+    ) {
+        // Nothing comes before the first morsel.
+        let state = if at == 0 { State::Running } else { State::Waiting };
+        let mut runners: Vec<Runner<M>> = machines
+            .iter()
+            .map(|machine| Runner { machine: machine.clone(), before: None, state })
+            .collect();
+        let interval = self.intervals[at];
+        let tags = self.first_tags(&interval, buffers);
+        for (runner, counts) in runners.iter_mut().zip(&mut *counts) {
+            for (&time, &number) in tags.time.iter().zip(tags.number) {
+                if !runner.machine.sees(number) {
+                    continue;
+                }
+                if runner.state == State::Waiting
+                    && time >= interval.start
+                    && self.is_gap(runner.before, time)
+                {
+                    runner.state = State::Running;
+                }
+                if runner.state == State::Running {
+                    runner.machine.push(time, number, counts);
+                }
+                runner.before = Some(time);
+            }
+        }
+        for &interval in &self.intervals[at + 1..] {
+            if runners.iter().all(|runner| runner.state != State::Running) {
+                break;
+            }
+            let tags = self.selection.select(self.simd, self.source.tags, interval, buffers);
+            for (runner, counts) in runners.iter_mut().zip(&mut *counts) {
+                self.go_on(runner, tags, counts);
+            }
+        }
+        for (runner, counts) in runners.iter_mut().zip(counts) {
+            if runner.state != State::Waiting {
+                runner.machine.finish(counts);
+            }
+        }
+    }
+
+    /// Takes tags behind the morsel, up to the first gap.
+    fn go_on<M: Machine>(
+        &self,
+        runner: &mut Runner<M>,
+        tags: Selected<'_>,
+        counts: &mut M::Counts,
+    ) {
+        if runner.state != State::Running {
+            return;
+        }
+        for (&time, &number) in tags.time.iter().zip(tags.number) {
+            if !runner.machine.sees(number) {
+                continue;
+            }
+            if self.is_gap(runner.before, time) {
+                runner.state = State::Done;
+                return;
+            }
+            runner.machine.push(time, number, counts);
+            runner.before = Some(time);
+        }
+    }
+
+    /// The tags of an interval, and those one window before it.
+    fn first_tags<'b>(&self, interval: &Interval, buffers: &'b mut Buffers) -> Selected<'b> {
+        let interval = interval.looking_back(self.window);
+        self.selection.select(self.simd, self.source.tags, interval, buffers)
+    }
+
+    fn is_gap(&self, before: Option<i64>, time: i64) -> bool {
+        before.is_none_or(|before| time - before > self.window)
+    }
+}
+
+/// Rule `once` for one group: the earliest unused tag of each channel, if they lie within the window,
+/// count and are used up; else the earliest is dropped.
+#[derive(Clone)]
+pub(crate) struct Once<'a> {
+    /// The place of each dense number in the group; [`NOT_SEEN`] for the others.
+    place_of: &'a [u8; 256],
+    window: i64,
+    range: TimeRange,
+    veto: Option<Guard<'a>>,
+    /// Unused tags of each channel that can still find partners.
+    unused: Vec<VecDeque<i64>>,
+}
+
+/// The place of a number that a machine does not look at.
+pub(crate) const NOT_SEEN: u8 = u8::MAX;
+
+impl<'a> Once<'a> {
+    /// `channels` of them have a place below that number in `place_of`.
+    pub(crate) fn new(
+        place_of: &'a [u8; 256],
+        channels: usize,
+        window: i64,
+        range: TimeRange,
+        veto: Option<Guard<'a>>,
+    ) -> Self {
+        Self { place_of, window, range, veto, unused: vec![VecDeque::new(); channels] }
+    }
+}
+
+impl Machine for Once<'_> {
+    type Counts = u64;
+
+    fn sees(&self, number: u8) -> bool {
+        self.place_of[usize::from(number)] != NOT_SEEN
+    }
+
+    fn push(&mut self, time: i64, number: u8, count: &mut u64) {
+        let oldest = time.saturating_sub(self.window);
+        let mut is_complete = true;
+        let place = usize::from(self.place_of[usize::from(number)]);
+        for (channel, unused) in self.unused.iter_mut().enumerate() {
+            while unused.front().is_some_and(|&unused| unused < oldest) {
+                unused.pop_front();
+            }
+            is_complete &= channel == place || !unused.is_empty();
+        }
+        self.unused[place].push_back(time);
+        if is_complete {
+            let used = self.unused.iter_mut().filter_map(VecDeque::pop_front);
+            let earliest = used.min().unwrap_or(time);
+            let is_vetoed = self.veto.as_mut().is_some_and(|veto| veto.forbids(earliest, time));
+            *count += u64::from(self.range.contains(time) && !is_vetoed);
+        }
+    }
+
+    fn finish(&mut self, _: &mut u64) {}
+}
+
+/// Rule `cluster`: a cluster opens at the first tag behind the one before, and takes every tag up to
+/// the window behind it.
+#[derive(Clone)]
+pub(crate) struct Clusters {
+    window: i64,
+    range: TimeRange,
+    /// The first time of the open cluster, and a bit for each dense number in it.
+    open: Option<(i64, u64)>,
+}
+
+/// How often each set of dense numbers, a bit for each, was a cluster.
+#[derive(Clone, Debug)]
+pub(crate) struct Sets {
+    /// Of the sets of the first numbers.
+    few: Vec<u64>,
+    others: HashMap<u64, u64>,
+}
+
+/// Sets of so many of the first numbers are counted in a table of 32 KiB.
+const FEW: u32 = 12;
+
+impl Clusters {
+    pub(crate) fn new(window: i64, range: TimeRange) -> Self {
+        Self { window, range, open: None }
+    }
+}
+
+impl Machine for Clusters {
+    type Counts = Sets;
+
+    fn sees(&self, number: u8) -> bool {
+        number < 64
+    }
+
+    fn push(&mut self, time: i64, number: u8, sets: &mut Sets) {
+        match &mut self.open {
+            Some((first, set)) if time - *first <= self.window => *set |= 1 << number,
+            _ => {
+                self.finish(sets);
+                self.open = Some((time, 1 << number));
+            }
+        }
+    }
+
+    fn finish(&mut self, sets: &mut Sets) {
+        if let Some((first, set)) = self.open.take()
+            && self.range.contains(first)
+        {
+            sets.add(set, 1);
+        }
+    }
+}
+
+impl Default for Sets {
+    fn default() -> Self {
+        Self { few: vec![0; 1 << FEW], others: HashMap::new() }
+    }
+}
+
+impl Sets {
+    fn add(&mut self, set: u64, count: u64) {
+        match usize::try_from(set).ok().and_then(|set| self.few.get_mut(set)) {
+            Some(few) => *few += count,
+            None => *self.others.entry(set).or_default() += count,
+        }
+    }
+
+    /// All sets that occurred, and how often.
+    pub(crate) fn counted(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let few = (0..).zip(self.few.iter().copied()).filter(|&(_, count)| count > 0);
+        few.chain(self.others.iter().map(|(&set, &count)| (set, count)))
+    }
+}
+
+/// The answer of rule `once`, group by group, over all sources.
+pub(crate) fn once(part: &Part, recording: &Recording<'_>, execution: &Execution) -> Vec<u128> {
+    let places: Vec<[u8; 256]> = part.numbered.iter().map(|group| places(group)).collect();
+    let (window, range) = (part.window, part.scope.range);
+    let mut total = vec![0_u128; part.groups.len()];
+    for source in &recording.sources {
+        let machines: Vec<Once<'_>> = places
+            .iter()
+            .zip(&part.numbered)
+            .map(|(place_of, group)| {
+                let guard = part.veto.as_ref().map(|veto| veto.guard(source));
+                Once::new(place_of, group.len(), window, range, guard)
+            })
+            .collect();
+        for counts in run(&machines, source, &part.selection, window, &range, execution) {
+            total.iter_mut().zip(counts).for_each(|(total, count)| *total += u128::from(count));
+        }
+    }
+    total
+}
+
+/// The place in `group` of each number.
+fn places(group: &[u8]) -> [u8; 256] {
+    let mut places = [NOT_SEEN; 256];
+    for (place, &number) in (0..).zip(group) {
+        places[usize::from(number)] = place;
+    }
+    places
+}
+
+/// The answer of rule `cluster` over all sources: each set of channels that was a cluster, ascending,
+/// and how often. Sets are sorted by size, then by channels.
+pub(crate) fn clusters(
+    recording: &Recording<'_>,
+    channels: &[u16],
+    window: i64,
+    scope: &Scope,
+    execution: &Execution,
+) -> Vec<(Vec<u16>, u128)> {
+    let delays: Vec<i64> = channels.iter().map(|&channel| scope.delay_of(channel)).collect();
+    let selection = Selection::new(channels, &delays);
+    let machine = [Clusters::new(window, scope.range)];
+    let mut total: HashMap<u64, u128> = HashMap::new();
+    for source in &recording.sources {
+        for sets in run(&machine, source, &selection, window, &scope.range, execution) {
+            for (set, count) in sets.iter().flat_map(Sets::counted) {
+                *total.entry(set).or_default() += u128::from(count);
+            }
+        }
+    }
+    let mut rows: Vec<(Vec<u16>, u128)> = total
+        .into_iter()
+        .map(|(set, count)| {
+            let in_set = |&(bit, _): &(u32, &u16)| set >> bit & 1 == 1;
+            let mut set: Vec<u16> =
+                (0..).zip(channels).filter(in_set).map(|(_, &channel)| channel).collect();
+            set.sort_unstable();
+            (set, count)
+        })
+        .collect();
+    rows.sort_by(|(a, _), (b, _)| (a.len(), a).cmp(&(b.len(), b)));
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Coincidences, Delay, Groups, Rule, Veto, oracle};
+    use proptest::prelude::*;
+    use tagq_store::{Channels, Tags};
+
+    type Sources = Vec<Vec<(i64, u16)>>;
+
+    fn sources() -> impl Strategy<Value = Sources> {
+        let source = prop::collection::vec((-40_i64..200, 0_u16..5), 0..60).prop_map(|mut tags| {
+            tags.sort_by_key(|&(time, _)| time);
+            tags
+        });
+        prop::collection::vec(source, 1..3)
+    }
+
+    fn recording(sources: &Sources) -> Recording<'static> {
+        let source = |tags: &Vec<(i64, u16)>| {
+            let time: Vec<i64> = tags.iter().map(|&(time, _)| time).collect();
+            let label: Vec<u16> = tags.iter().map(|&(_, label)| label).collect();
+            let tags = Tags { time: time.leak(), channels: Channels::U16(label.leak()) };
+            Recording::from_tags(tags).sources.remove(0)
+        };
+        Recording { sources: sources.iter().map(source).collect() }
+    }
+
+    fn scope(delays: &[(u16, i64)], range: [Option<i64>; 2]) -> Scope {
+        let delays = delays.iter().map(|&(channel, ticks)| Delay { channel, ticks }).collect();
+        Scope { channels: None, delays, range: TimeRange { from: range[0], to: range[1] } }
+    }
+
+    fn ranges() -> impl Strategy<Value = [Option<i64>; 2]> {
+        let end = || prop::option::weighted(0.4, -60_i64..220);
+        (end(), end()).prop_map(|(from, to)| [from, to])
+    }
+
+    fn delays() -> impl Strategy<Value = Vec<(u16, i64)>> {
+        prop::collection::vec(-90_i64..90, 0..4).prop_map(|d| (0..).zip(d).collect())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+        #[test]
+        fn once_is_the_greedy_matching(
+            sources in sources(),
+            window in 0_i64..40,
+            delays in delays(),
+            range in ranges(),
+            guard in prop::option::of(0_i64..20),
+            rows in 1_usize..8,
+        ) {
+            let groups = vec![vec![0, 1], vec![3, 0, 2], vec![9, 1], vec![2, 1, 0, 3]];
+            let veto = guard.map(|guard| Veto { channels: vec![4], guard });
+            let execution = Execution { simd: Simd::best(), morsel_rows: Some(rows) };
+            let scope = scope(&delays, range);
+            let forbids = (if guard.is_some() { &[4][..] } else { &[] }, guard.unwrap_or(0));
+            let query = Coincidences {
+                groups: Groups::Listed(groups.clone()),
+                rule: Rule::Once,
+                window,
+                veto,
+                scope,
+            };
+            for row in query.run(&recording(&sources), &execution).unwrap().rows {
+                let group = &row.channels;
+                let expected = oracle::once(&sources, group, window, &delays, forbids, range);
+                prop_assert_eq!(row.count, expected, "{:?}", group);
+            }
+        }
+
+        #[test]
+        fn clusters_take_all_up_to_the_window(
+            sources in sources(),
+            window in 0_i64..40,
+            delays in delays(),
+            range in ranges(),
+            rows in 1_usize..8,
+        ) {
+            let channels = [2, 0, 3];
+            let execution = Execution { simd: Simd::best(), morsel_rows: Some(rows) };
+            let rows =
+                clusters(&recording(&sources), &channels, window, &scope(&delays, range), &execution);
+            let expected = oracle::clusters(&sources, &channels, window, &delays, range);
+            for (set, count) in &rows {
+                let same = expected.iter().filter(|other| *other == set).count();
+                prop_assert_eq!(*count, same as u128, "{:?}", set);
+            }
+            prop_assert_eq!(rows.iter().map(|row| row.1).sum::<u128>(), expected.len() as u128);
+            prop_assert!(rows.is_sorted_by_key(|(set, _)| (set.len(), set.clone())));
+        }
+    }
+
+    #[test]
+    fn many_channels_have_sets_of_their_own() {
+        // Channel 60 is behind the table of small sets.
+        let channels: Vec<u16> = (0..64).collect();
+        let tags = vec![(0, 60), (1, 3), (1, 60), (50, 3), (90, 63)];
+        let execution = Execution::best();
+        let rows = clusters(&recording(&vec![tags]), &channels, 5, &Scope::default(), &execution);
+        assert_eq!(rows, [(vec![3], 1), (vec![63], 1), (vec![3, 60], 1)]);
+    }
+}

@@ -1,0 +1,261 @@
+//! Groups of 2 to 16 channels, many at once, by each rule.
+
+use proptest::prelude::*;
+use tagq_query::{
+    Coincidences, Delay, Error, Execution, Groups, Recording, Rule, Scope, TimeRange, oracle,
+};
+
+use crate::support::{Sources, check, recording, run, sources, tags};
+
+fn query(groups: Groups, rule: Rule, window: i64, delays: &[(u16, i64)]) -> Coincidences {
+    let delays = delays.iter().map(|&(channel, ticks)| Delay { channel, ticks }).collect();
+    Coincidences { groups, rule, window, veto: None, scope: Scope { delays, ..Scope::default() } }
+}
+
+fn listed(groups: &[&[u16]], rule: Rule, window: i64) -> Coincidences {
+    let groups = groups.iter().map(|group| group.to_vec()).collect();
+    query(Groups::Listed(groups), rule, window, &[])
+}
+
+const RULES: [Rule; 4] = [Rule::All, Rule::Herald, Rule::PerHerald, Rule::Once];
+
+/// Rows enough for whole steps of every kernel, bursts and gaps, from narrow to all in one window.
+#[test]
+fn triples_of_long_sources_equal_the_oracle() {
+    let sources = vec![tags(280, 6, 11), tags(90, 4, 5)];
+    for window in [0, 1, 3, 12, 60, 1_000, i64::MAX] {
+        for rule in RULES {
+            let some = listed(&[&[1, 2, 3], &[6, 2, 1], &[9, 1, 2], &[4, 5]], rule, window);
+            check(&sources, &some, 2, &[Some(2), Some(70), None]);
+        }
+        let every = query(Groups::EveryFold(3), Rule::All, window, &[]);
+        check(&sources, &every, 2, &[Some(7), None]);
+        let delayed = query(Groups::EveryFold(3), Rule::All, window, &[(1, 4), (2, -300), (3, 4)]);
+        check(&sources, &delayed, 1, &[Some(64), None]);
+    }
+}
+
+#[test]
+fn fourfolds_equal_the_oracle() {
+    let sources = vec![tags(110, 5, 23)];
+    for window in [0, 3, 12, 500] {
+        for rule in RULES {
+            let some = listed(&[&[1, 2, 3, 4], &[5, 2, 1, 3]], rule, window);
+            check(&sources, &some, 2, &[Some(5), None]);
+        }
+        let every = query(Groups::EveryFold(4), Rule::All, window, &[(5, 2)]);
+        check(&sources, &every, 2, &[Some(5), None]);
+    }
+}
+
+/// Bursts of equal times: each tuple once, whichever of its tags is taken for the last.
+#[test]
+fn equal_times_count_once() {
+    // 5·4·3 ways in each of two bursts; all 10·8·6 when the window holds both.
+    let burst = |time: i64| {
+        let channels = [1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 1];
+        channels.map(|channel| (time, channel))
+    };
+    let tags: Vec<(i64, u16)> = [burst(7), burst(107)].concat();
+    let sources: Sources = vec![tags.into_iter().unzip()];
+    for (window, count) in [(0, 120), (99, 120), (100, 480)] {
+        let query = listed(&[&[1, 2, 3], &[3, 1, 2]], Rule::All, window);
+        check(&sources, &query, 2, &[None, Some(1)]);
+        let counted = run(&query, &recording(&sources, None), &Execution::best(), 1);
+        assert!(counted.rows.iter().all(|row| row.count == count), "{counted:?}");
+    }
+}
+
+#[test]
+fn groups_at_the_ends_of_64_bits() {
+    let half = i64::MAX / 2;
+    for time in [
+        vec![i64::MIN, i64::MIN, i64::MIN + 5, i64::MIN + 5],
+        vec![i64::MAX - 5, i64::MAX - 5, i64::MAX, i64::MAX],
+        vec![-half, 0, 0, half],
+    ] {
+        let sources = vec![(time, vec![1, 2, 3, 1])];
+        for window in [0, 4, 5, half - 1, half, i64::MAX] {
+            for rule in RULES {
+                let some = listed(&[&[1, 2, 3], &[2, 1], &[2, 3, 1]], rule, window);
+                check(&sources, &some, 1, &[None, Some(1)]);
+            }
+            let cells = listed(&[&[1, 2], &[2, 3]], Rule::Grid, window.max(1));
+            check(&sources, &cells, 1, &[None, Some(1)]);
+        }
+    }
+}
+
+#[test]
+fn a_group_of_sixteen_and_counts_beyond_64_bits() {
+    // 17 tags of each of 16 channels at one time: 17^16 = 4.9e19 ways, more than 2^64 = 1.8e19.
+    let channels: Vec<u16> = (0..16).collect();
+    let tags = |each: usize| -> Sources {
+        vec![(vec![5; 16 * each], channels.iter().copied().cycle().take(16 * each).collect())]
+    };
+    for rule in [Rule::All, Rule::Herald] {
+        let query = query(Groups::Listed(vec![channels.clone()]), rule, 3, &[]);
+        let count = |sources: &Sources| {
+            let counted = query.run(&recording(sources, None), &Execution::best());
+            counted.map(|counted| counted.rows[0].count)
+        };
+        // 15^16 = 6.57e18.
+        assert_eq!(count(&tags(15)), Ok(15_u64.pow(16)));
+        let channels = channels.clone();
+        assert_eq!(count(&tags(17)), Err(Error::CountRange { channels }));
+    }
+    // 400^15 is more than 2^128.
+    let query = listed(&[&channels], Rule::Herald, 3);
+    let counted = query.run(&recording(&tags(400), None), &Execution::best());
+    assert!(matches!(counted, Err(Error::CountRange { .. })), "{counted:?}");
+}
+
+/// More tags in a window than the packed counts of a small group hold, and twice the range of a lane.
+#[test]
+fn a_burst_of_more_than_16_bits() {
+    for burst in [65_535, 65_536, 131_073] {
+        let mut sources: Sources = vec![(vec![5; burst], vec![1; burst])];
+        sources[0].0.extend([6, 6, 7]);
+        sources[0].1.extend([2, 3, 3]);
+        for (window, count) in [(0, 0), (1, burst), (2, 2 * burst)] {
+            let query = listed(&[&[1, 2, 3]], Rule::All, window);
+            let counted = query.run(&recording(&sources, None), &Execution::best()).unwrap();
+            assert_eq!(counted.rows[0].count, count as u64, "{burst} {window}");
+        }
+    }
+}
+
+#[test]
+fn a_herald_counts_once_where_its_first_way_is_complete() {
+    // Herald at 100; partners at 95, 97 (channel 2) and 103, 108 (channel 3), w = 10: four ways, the
+    // first complete at 103.
+    let sources: Sources = vec![(vec![95, 97, 100, 103, 108], vec![2, 2, 1, 3, 3])];
+    for (rule, from, to, count) in [
+        (Rule::Herald, None, None, 4),
+        (Rule::Herald, None, Some(104), 2),
+        (Rule::Herald, Some(104), None, 2),
+        (Rule::PerHerald, None, None, 1),
+        (Rule::PerHerald, Some(103), Some(104), 1),
+        (Rule::PerHerald, Some(104), None, 0),
+        (Rule::PerHerald, None, Some(103), 0),
+    ] {
+        let mut query = listed(&[&[1, 2, 3]], rule, 10);
+        query.scope.range = TimeRange { from, to };
+        check(&sources, &query, 1, &[None, Some(1)]);
+        let counted = run(&query, &recording(&sources, None), &Execution::best(), 1);
+        assert_eq!(counted.rows[0].count, count, "{query:?}");
+    }
+}
+
+#[test]
+fn the_cell_at_zero_is_twice_as_wide() {
+    // By hand: t/10 toward zero is -1, 0, 0, 0, 1.
+    let sources: Sources = vec![(vec![-10, -9, 9, 9, 10], vec![1, 1, 2, 2, 1])];
+    let query = listed(&[&[1, 2]], Rule::Grid, 10);
+    check(&sources, &query, 1, &[None, Some(1)]);
+    let counted = run(&query, &recording(&sources, None), &Execution::best(), 1);
+    assert_eq!(counted.rows[0].count, 2);
+}
+
+#[test]
+fn more_channels_than_one_scan_holds() {
+    let wide: Sources =
+        vec![((0..700).map(|i| i / 3).collect(), (0..700).map(|i| i * 11 % 350 + 9).collect())];
+    let groups: Vec<Vec<u16>> = (9..357).map(|c| vec![c, c + 1, c + 2]).collect();
+    for rule in RULES {
+        check(&wide, &query(Groups::Listed(groups.clone()), rule, 40, &[(20, 8)]), 2, &[None]);
+    }
+    let every = query(Groups::EveryFold(4), Rule::All, 4, &[]);
+    let refused = every.run(&recording(&wide, None), &Execution::best());
+    assert!(matches!(refused, Err(Error::TooManyGroups { .. })));
+}
+
+#[test]
+fn groups_that_mean_nothing_are_refused() {
+    let sources: Sources = vec![(vec![1], vec![1])];
+    let error = |query: &Coincidences| {
+        query.run(&recording(&sources, None), &Execution::best()).unwrap_err()
+    };
+    let all = |groups: &[&[u16]]| listed(groups, Rule::All, 1);
+    assert_eq!(error(&all(&[&[3]])), Error::GroupSize { size: 1 });
+    let long: Vec<u16> = (0..17).collect();
+    assert_eq!(error(&all(&[&long])), Error::GroupSize { size: 17 });
+    assert_eq!(error(&all(&[&[1, 2, 1]])), Error::SameChannel { channel: 1 });
+    let fold = |size| query(Groups::EveryFold(size), Rule::All, 1, &[]);
+    assert_eq!(error(&fold(1)), Error::GroupSize { size: 1 });
+    assert_eq!(error(&fold(17)), Error::GroupSize { size: 17 });
+    let grid = |groups: &[&[u16]], window| listed(groups, Rule::Grid, window);
+    assert_eq!(error(&grid(&[&[1, 2]], 0)), Error::GridWindow);
+    assert_eq!(error(&grid(&[&[1, 2, 3]], 5)), Error::GridGroup { channels: vec![1, 2, 3] });
+    let delayed = query(Groups::EveryPair, Rule::Grid, 5, &[(2, 12)]);
+    assert_eq!(error(&delayed), Error::GridDelay { channel: 2, delay: 12, window: 5 });
+    let mut left_out = all(&[&[1, 2]]);
+    left_out.scope.channels = Some(vec![2, 3]);
+    assert_eq!(error(&left_out), Error::NotInUse { channel: 1 });
+    let none = fold(3).run(&Recording { sources: vec![] }, &Execution::best());
+    assert_eq!(none.unwrap().rows, []);
+}
+
+#[test]
+fn the_oracle_by_hand() {
+    let tags = vec![vec![(0, 1), (4, 2), (5, 3), (9, 2)]];
+    let count = |rule, window| {
+        oracle::coincidences(&tags, &[3, 1, 2], rule, window, &[(1, 1)], (&[], 0), (None, None))
+    };
+    // With channel 1 at 1: spans 1..5 (4 ticks) and 1..9 (8); all within 4 of the tag of channel 3.
+    assert_eq!([count(Rule::All, 3), count(Rule::All, 4), count(Rule::All, 8)], [0, 1, 2]);
+    assert_eq!([count(Rule::Herald, 3), count(Rule::Herald, 4)], [0, 2]);
+    assert_eq!(count(Rule::PerHerald, 4), 1);
+}
+
+fn groups() -> impl Strategy<Value = Groups> {
+    let group = prop::sample::subsequence(vec![0_u16, 1, 2, 3, 255], 2..=4).prop_shuffle();
+    prop_oneof![
+        3 => prop::collection::vec(group, 1..4).prop_map(Groups::Listed),
+        1 => (2_usize..5).prop_map(Groups::EveryFold),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+    #[test]
+    fn every_rule_equals_the_oracle(
+        sources in sources(45),
+        groups in groups(),
+        rule in prop::sample::select(vec![Rule::All, Rule::All, Rule::Herald, Rule::PerHerald]),
+        window in prop_oneof![4 => 0_i64..12, 1 => 0_i64..150],
+        delays in prop::collection::hash_map(0_u16..4, -90_i64..90, 0..4),
+        from in prop::option::of(-150_i64..100),
+        to in prop::option::of(-100_i64..150),
+        morsel in 1_usize..8,
+        threads in 1_usize..4,
+    ) {
+        let delays: Vec<(u16, i64)> = delays.into_iter().collect();
+        let mut query = query(groups, rule, window, &delays);
+        query.scope.range = TimeRange { from, to };
+        check(&sources, &query, threads, &[Some(morsel), None]);
+    }
+
+    #[test]
+    fn cells_equal_the_oracle(
+        sources in sources(90),
+        listed in prop::option::of(prop::collection::vec((0_u16..4, 1_u16..4), 1..4)),
+        window in 1_i64..40,
+        delays in prop::collection::hash_map(0_u16..4, -3_i64..4, 0..4),
+        from in prop::option::of(-150_i64..100),
+        to in prop::option::of(-100_i64..150),
+        morsel in 1_usize..8,
+        threads in 1_usize..4,
+    ) {
+        let delays: Vec<(u16, i64)> = delays.into_iter().map(|(c, d)| (c, d * window)).collect();
+        let groups = match listed {
+            Some(pairs) => {
+                Groups::Listed(pairs.into_iter().map(|(a, b)| vec![a, (a + b) % 4]).collect())
+            }
+            None => Groups::EveryPair,
+        };
+        let mut query = query(groups, Rule::Grid, window, &delays);
+        query.scope.range = TimeRange { from, to };
+        check(&sources, &query, threads, &[Some(morsel), None]);
+    }
+}

@@ -1,0 +1,13 @@
+//! Every path equals the oracle: level, morsel, threads, width of the labels, delays, ranges.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    reason = "a test says so by failing"
+)]
+
+mod groups;
+mod pairs;
+mod scope;
+mod support;
+mod veto;

@@ -1,0 +1,64 @@
+//! Vetoes, by each rule that takes them.
+
+use proptest::prelude::*;
+use tagq_query::{Coincidences, Error, Execution, Groups, Recording, Rule, TimeRange, Veto};
+use tagq_store::{Channels, Tags};
+
+use crate::support::{check, pairs, sources, tags};
+
+const RULES: [Rule; 4] = [Rule::All, Rule::Herald, Rule::PerHerald, Rule::Once];
+
+proptest! {
+    #[test]
+    fn a_veto_near_any_tag_forbids_it(
+        sources in sources(60),
+        rule in prop::sample::select(&RULES[..]),
+        groups in prop::sample::select(vec![
+            Groups::Listed(vec![vec![0, 1]]),
+            Groups::Listed(vec![vec![1, 0], vec![0, 1]]),
+            Groups::Listed(vec![vec![1, 2, 0], vec![0, 1]]),
+        ]),
+        window in prop_oneof![0_i64..30, Just(1_000), Just(1 << 36)],
+        guard in 0_i64..20,
+        delays in prop::collection::vec(-90_i64..90, 4),
+        from in prop::option::of(-100_i64..100),
+        to in prop::option::of(-100_i64..100),
+    ) {
+        let delays: Vec<(u16, i64)> = (0..).zip(delays).collect();
+        let mut query = Coincidences { groups, rule, ..pairs(vec![], window, &delays) };
+        query.veto = Some(Veto { channels: vec![3, 77], guard });
+        query.scope.range = TimeRange { from, to };
+        check(&sources, &query, 2, &[Some(3), None]);
+    }
+}
+
+/// Long enough for whole steps of every kernel.
+#[test]
+fn long_sources_with_vetoes() {
+    let sources = vec![tags(260, 6, 9)];
+    for rule in RULES {
+        for (window, guard) in [(3, 0), (12, 5), (12, 60), (400, 1)] {
+            let groups = Groups::Listed(vec![vec![1, 2], vec![2, 1, 3], vec![4, 5]]);
+            let mut query = Coincidences { groups, rule, ..pairs(vec![], window, &[(1, 4)]) };
+            query.veto = Some(Veto { channels: vec![6], guard });
+            check(&sources, &query, 2, &[Some(50), None]);
+        }
+    }
+}
+
+#[test]
+fn vetoes_that_mean_nothing_are_refused() {
+    let tags = Tags { time: &[0, 5], channels: Channels::U8(&[1, 2]) };
+    let recording = Recording::from_tags(tags);
+    let refused = |rule, window, veto: Veto| {
+        let query = Coincidences { rule, veto: Some(veto), ..pairs(vec![[1, 2]], window, &[]) };
+        query.run(&recording, &Execution::best()).unwrap_err()
+    };
+    let veto = |channel, guard| Veto { channels: vec![channel], guard };
+    assert_eq!(refused(Rule::All, 5, veto(2, 5)), Error::VetoInGroup { channel: 2 });
+    assert_eq!(refused(Rule::All, 5, veto(3, -1)), Error::NegativeGuard { guard: -1 });
+    assert_eq!(refused(Rule::Grid, 5, veto(3, 5)), Error::VetoRule { rule: "grid" });
+    assert_eq!(refused(Rule::Cluster, 5, veto(3, 5)), Error::VetoRule { rule: "cluster" });
+    let wide = refused(Rule::All, (1 << 36) + 1, veto(3, 5));
+    assert_eq!(wide, Error::VetoWindow { window: (1 << 36) + 1, most: 1 << 36 });
+}

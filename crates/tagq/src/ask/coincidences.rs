@@ -1,0 +1,398 @@
+//! The question "coincidences".
+
+use serde::Serialize;
+use tagq_query::{
+    Coincidences as Query, Counted, Estimate, Execution, GroupCount, Groups, Measured, Recording,
+    Rule, Terms, TimeRange, Veto, g2_heralded,
+};
+use tagq_store::Duration;
+
+use super::{
+    Asking, Channel, Selection, SelectionUsed, Window, header_end, select::Selected, shifted,
+    trace::Trace,
+};
+use crate::{Answer, Columns, Error, Run, RunFacts, Values};
+
+/// How many tags of several channels come within a window (docs/queries.md, section "Coincidences").
+#[derive(Debug, Clone)]
+pub struct Coincidences {
+    /// How far apart.
+    pub window: Window,
+    /// Between which channels; those of the setup, else every pair, without any.
+    pub groups: Vec<Vec<Channel>>,
+    /// Every choice of so many channels, in place of groups.
+    pub fold: Option<usize>,
+    /// What makes tags a coincidence.
+    pub rule: Rule,
+    /// Channels whose tags forbid coincidences near them, each with the delay it has.
+    pub veto: Vec<Channel>,
+    /// How far a veto reaches; as far as the window without it.
+    pub guard: Option<Duration>,
+    /// How accidentals are found.
+    pub accidentals: Accidentals,
+    /// As a trace in bins of this width.
+    pub bin: Option<Duration>,
+    /// Of which tags.
+    pub selection: Selection,
+}
+
+/// How accidentals are found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Accidentals {
+    /// By the formula of a steady source.
+    Formula,
+    /// By counting with channels moved, so many times.
+    Shifted {
+        /// How many counts.
+        counts: u32,
+        /// By multiples of how much; of max(1 µs, 10 full widths) without it.
+        shift: Option<Duration>,
+    },
+}
+
+/// The query as it was counted.
+#[derive(Debug, Serialize)]
+struct Used {
+    kind: &'static str,
+    rule: &'static str,
+    window_ticks: i64,
+    window_s: f64,
+    window_asked: String,
+    acceptance_ticks: i128,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    veto: Vec<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    guard_ticks: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shift_ticks: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bin_ticks: Option<i64>,
+    #[serde(flatten)]
+    selection: SelectionUsed,
+}
+
+/// The word for a rule.
+pub(crate) fn rule_name(rule: Rule) -> &'static str {
+    match rule {
+        Rule::All => "all",
+        Rule::Herald => "herald",
+        Rule::PerHerald => "herald, each once",
+        Rule::Once => "once",
+        Rule::Cluster => "cluster",
+        Rule::Grid => "grid",
+        _ => "other",
+    }
+}
+
+impl Coincidences {
+    /// Asks `run`.
+    ///
+    /// # Errors
+    /// Those of the query, and of words that mean nothing there.
+    pub fn ask(&self, run: &Run, asking: &Asking<'_>) -> Result<Answer, Error> {
+        let tick = run.store().manifest().tick;
+        let selected = self.selection.of(run, asking.setup)?;
+        selected.notes.iter().for_each(|note| asking.progress.note(note));
+        let query = self.query(run, &selected, asking)?;
+        let bin = self.bin.as_ref().map(|bin| bin.bin(tick)).transpose()?;
+        let terms = Terms {
+            rule: query.rule,
+            window: query.window,
+            is_vetoed: query.veto.is_some(),
+            tick_s: tick.seconds(),
+            live_s: selected.live_s,
+        };
+        let shift = match &self.accidentals {
+            Accidentals::Formula => None,
+            Accidentals::Shifted { counts, shift } => {
+                Some(shifted::Shift::new(*counts, shift.as_ref(), query.window, tick)?)
+            }
+        };
+        let mut notes = Vec::new();
+        let counted = run.count_as(self.selection.join, |recording| {
+            asking.pool.install(|| {
+                let mut rows = Rows::default();
+                match bin {
+                    None => {
+                        let counted = query.run(recording, &Execution::best())?;
+                        let live = live_of(recording, query.scope.range);
+                        rows.add(recording, &query, &counted, &terms, shift, &mut notes)?;
+                        Ok((rows, live))
+                    }
+                    Some(width) => {
+                        let trace = Trace::new(recording, &query.scope, width)?;
+                        let each = trace.counts(&query, recording)?;
+                        for (bin, (query, counted)) in trace.bins.iter().zip(each) {
+                            rows.add(recording, &query, &counted, &terms, shift, &mut notes)?;
+                            let start = bin.start_ticks;
+                            rows.starts(start, tick.seconds_of(start.into()), bin.is_partial);
+                        }
+                        Ok((rows, live_of(recording, query.scope.range)))
+                    }
+                }
+            })
+        })?;
+        notes.dedup();
+        for note in notes {
+            asking.progress.note(&note);
+        }
+        let (rows, live) = counted;
+        if query.rule == Rule::Cluster && !rows.count.is_empty() {
+            note_clock(run, &query, asking);
+        }
+        let live = match selected.live_s {
+            Some(seconds) => format!("{seconds} s (given)"),
+            None => tick.format(live),
+        };
+        let used = self.used(run, &query, &selected, shift, bin);
+        let header = self.header(run, &used, asking, &live);
+        let query = serde_json::to_value(used)?;
+        Ok(Answer { header, query, run: RunFacts::of(run), rows: rows.columns(bin.is_some()) })
+    }
+
+    fn query(&self, run: &Run, selected: &Selected, asking: &Asking<'_>) -> Result<Query, Error> {
+        let tick = run.store().manifest().tick;
+        let setup = asking.setup;
+        let window = self.window.ticks(tick)?;
+        let number = |channel: &Channel| setup.channel(channel);
+        let mut groups: Vec<Vec<u16>> = Vec::new();
+        for group in &self.groups {
+            groups.push(group.iter().map(number).collect::<Result<_, _>>()?);
+        }
+        let is_cluster = self.rule == Rule::Cluster;
+        if is_cluster && (!groups.is_empty() || self.fold.is_some()) {
+            return Err(Error::Question(
+                "rule cluster counts every set of the channels in use; name them with --channels, \
+                 and leave --group and --fold out"
+                    .into(),
+            ));
+        }
+        if !groups.is_empty() && self.fold.is_some() {
+            return Err(Error::Question("--fold counts every group; leave --group out".into()));
+        }
+        if groups.is_empty() && self.fold.is_none() && self.selection.channels.is_empty() {
+            groups.clone_from(&setup.groups);
+        }
+        let mut scope = selected.scope.clone();
+        let veto: Vec<u16> = self.veto.iter().map(number).collect::<Result<_, _>>()?;
+        if groups.is_empty() && !veto.is_empty() {
+            // Veto channels are left out of the pairs.
+            let present = || run.store().manifest().channels.iter().map(|of| of.channel).collect();
+            let mut channels = scope.channels.take().unwrap_or_else(present);
+            channels.retain(|channel| !veto.contains(channel));
+            scope.channels = Some(channels);
+        }
+        let named = groups.concat().into_iter().chain(veto.iter().copied());
+        let named = named.chain(scope.delays.iter().map(|delay| delay.channel));
+        asking.note_dark(run, named.chain(scope.channels.iter().flatten().copied()).collect());
+        let guard = match &self.guard {
+            Some(_) if veto.is_empty() => {
+                return Err(Error::Question("--guard goes with --veto".into()));
+            }
+            Some(guard) => guard.floor(tick)?,
+            None => window,
+        };
+        Ok(Query {
+            groups: match (groups.is_empty(), self.fold) {
+                (false, _) => Groups::Listed(groups),
+                (true, Some(size)) => Groups::EveryFold(size),
+                (true, None) => Groups::EveryPair,
+            },
+            rule: self.rule,
+            window,
+            veto: (!veto.is_empty()).then_some(Veto { channels: veto, guard }),
+            scope,
+        })
+    }
+
+    fn used(
+        &self,
+        run: &Run,
+        query: &Query,
+        selected: &Selected,
+        shift: Option<shifted::Shift>,
+        bin: Option<i64>,
+    ) -> Used {
+        let tick = run.store().manifest().tick;
+        let window = query.window;
+        let selected = Selected { scope: query.scope.clone(), ..selected.clone() };
+        Used {
+            kind: "coincidences",
+            rule: rule_name(query.rule),
+            window_ticks: window,
+            window_s: tick.seconds_of(window.into()),
+            window_asked: self.window.asked().to_owned(),
+            acceptance_ticks: match query.rule {
+                Rule::Grid => window.into(),
+                _ => 2 * i128::from(window) + 1,
+            },
+            veto: query.veto.as_ref().map_or(Vec::new(), |veto| veto.channels.clone()),
+            guard_ticks: query.veto.as_ref().map(|veto| veto.guard),
+            shift_ticks: shift.map(shifted::Shift::ticks),
+            bin_ticks: bin,
+            selection: SelectionUsed::of(&selected, tick),
+        }
+    }
+
+    fn header(&self, run: &Run, used: &Used, asking: &Asking<'_>, live: &str) -> String {
+        let tick = run.store().manifest().tick;
+        let (w, width) = (used.window_ticks, used.acceptance_ticks);
+        let asked = super::spaced(self.window.asked());
+        let compared = match self.rule {
+            Rule::Grid => format!("cells of {w} ticks = {} (asked {asked})", tick.format(width)),
+            _ => format!(
+                "|\u{394}t| \u{2264} {w} ticks = {} (asked {asked}); full width {width} ticks = {}",
+                tick.format(w.into()),
+                tick.format(width)
+            ),
+        };
+        let mut vetoed = String::new();
+        if let Some(guard) = used.guard_ticks {
+            let names: Vec<String> =
+                used.veto.iter().map(|&channel| asking.setup.name_of(channel)).collect();
+            let reach = tick.format(guard.into());
+            vetoed = format!("; veto {} within {guard} ticks = {reach}", names.join(","));
+        }
+        let shifted = used
+            .shift_ticks
+            .map_or(String::new(), |ticks| format!("; accidentals by shifts of {ticks} ticks"));
+        format!(
+            "rule {}: {compared}{vetoed}{shifted}{}; {}",
+            used.rule,
+            used.selection.words(asking.setup, tick),
+            header_end(run, live)
+        )
+    }
+}
+
+/// A clock among the channels is in every cluster.
+fn note_clock(run: &Run, query: &Query, asking: &Asking<'_>) {
+    let channels = &run.store().manifest().channels;
+    let is_used = |channel: u16| {
+        query.scope.channels.as_ref().is_none_or(|channels| channels.contains(&channel))
+    };
+    let used = channels.iter().filter(|of| is_used(of.channel));
+    let total: u64 = used.clone().map(|of| of.rows).sum();
+    for of in used.filter(|of| 2 * of.rows > total) {
+        asking.progress.note(&format!(
+            "channel {} has more than half of all tags; if it is a clock it is in every cluster: \
+             leave it out with --channels",
+            asking.setup.name_of(of.channel)
+        ));
+    }
+}
+
+/// Live ticks of all sources in a range.
+fn live_of(recording: &Recording<'_>, range: TimeRange) -> i128 {
+    recording.sources.iter().map(|source| i128::from(range.live_of(source))).sum()
+}
+
+/// The rows as they grow.
+#[derive(Default)]
+struct Rows {
+    start_ticks: Vec<i64>,
+    start_s: Vec<Option<f64>>,
+    partial: Vec<bool>,
+    channels: Vec<Vec<u16>>,
+    count: Vec<u64>,
+    estimates: Vec<Estimate>,
+    singles: Vec<Vec<u64>>,
+    g2_heralded: Vec<Option<Measured>>,
+}
+
+impl Rows {
+    fn add(
+        &mut self,
+        recording: &Recording<'_>,
+        query: &Query,
+        counted: &Counted,
+        terms: &Terms,
+        shift: Option<shifted::Shift>,
+        notes: &mut Vec<String>,
+    ) -> Result<(), tagq_query::Error> {
+        for row in &counted.rows {
+            let mut estimate = Estimate::new(row.count, &row.sources, terms);
+            if let Some(shift) = shift {
+                let measured = shift.measure(recording, query, row)?;
+                if let Some(shifted::Found { accidentals, note }) = measured {
+                    notes.extend(note);
+                    let singles = row.singles();
+                    let pair = <[u64; 2]>::try_from(singles).ok();
+                    let pair = pair.map(|pair| pair.map(|n| n as f64));
+                    estimate = estimate.with_accidentals(row.count, accidentals, pair);
+                }
+            }
+            self.g2_heralded.push(heralded(recording, query, row)?);
+            self.channels.push(row.channels.clone());
+            self.count.push(row.count);
+            self.estimates.push(estimate);
+            self.singles.push(row.singles());
+        }
+        Ok(())
+    }
+
+    /// Where the bin of the rows added last begins.
+    fn starts(&mut self, ticks: i64, seconds: f64, is_partial: bool) {
+        self.start_ticks.resize(self.count.len(), ticks);
+        self.start_s.resize(self.count.len(), Some(seconds));
+        self.partial.resize(self.count.len(), is_partial);
+    }
+
+    fn columns(self, has_bins: bool) -> Columns {
+        let of = |value: fn(&Estimate) -> Option<f64>| {
+            Values::Floats(self.estimates.iter().map(value).collect())
+        };
+        let of_both = |value: fn(Measured) -> f64| {
+            let both = |estimate: &Estimate| estimate.heralding.map(|of| of.map(value)).into();
+            Values::FloatLists(self.estimates.iter().map(both).collect())
+        };
+        let mut columns = Columns::default();
+        if has_bins {
+            columns = columns
+                .with("start_s", Values::Floats(self.start_s))
+                .with("start_ticks", Values::Integers(self.start_ticks));
+        }
+        columns = columns
+            .with("channels", Values::Groups(self.channels))
+            .with("count", Values::Counts(self.count))
+            .with("count_err", of(|e| Some(e.count_err)))
+            .with("rate_hz", of(|e| e.rate_hz.map(|m| m.value)))
+            .with("rate_err_hz", of(|e| e.rate_hz.map(|m| m.err)))
+            .with("singles", Values::CountLists(self.singles))
+            .with("accidentals", of(|e| e.accidentals.map(|m| m.value)))
+            .with("accidentals_err", of(|e| e.accidentals.map(|m| m.err)));
+        if self.estimates.iter().any(|e| e.accidentals_independent.is_some()) {
+            columns = columns.with("accidentals_independent", of(|e| e.accidentals_independent));
+        }
+        columns = columns
+            .with("car", of(|e| e.car.map(|m| m.value)))
+            .with("car_err", of(|e| e.car.map(|m| m.err)))
+            .with("heralding", of_both(|m| m.value))
+            .with("heralding_err", of_both(|m| m.err));
+        if self.g2_heralded.iter().any(Option::is_some) {
+            let of = |value: fn(Measured) -> f64| {
+                Values::Floats(self.g2_heralded.iter().map(|g2| g2.map(value)).collect())
+            };
+            columns =
+                columns.with("g2_heralded", of(|m| m.value)).with("g2_heralded_err", of(|m| m.err));
+        }
+        if has_bins { columns.with("partial", Values::Flags(self.partial)) } else { columns }
+    }
+}
+
+/// The heralded g2 of a group of three by rule `herald`.
+fn heralded(
+    recording: &Recording<'_>,
+    query: &Query,
+    row: &GroupCount,
+) -> Result<Option<Measured>, tagq_query::Error> {
+    let [herald, a, b] = row.channels[..] else { return Ok(None) };
+    if query.rule != Rule::Herald {
+        return Ok(None);
+    }
+    let arms =
+        Query { groups: Groups::Listed(vec![vec![herald, a], vec![herald, b]]), ..query.clone() };
+    let arms = arms.run(recording, &Execution::best())?;
+    let counts = [arms.rows[0].count, arms.rows[1].count];
+    Ok(g2_heralded(row.count, row.singles()[0], counts))
+}

@@ -1,0 +1,267 @@
+//! The question "histogram", and "g2" as one of its kinds.
+
+use serde::Serialize;
+use tagq_query::{Bins, Execution, Fold, Histogram as Query, Measured, Mode, Period};
+use tagq_store::{Duration, Tick};
+
+use super::{Asking, Channel, Selection, SelectionUsed, header_end};
+use crate::{Answer, Columns, Error, Run, RunFacts, Values};
+
+/// Bins on either side of zero when no range is asked for.
+const DEFAULT_BINS: i64 = 64;
+
+/// How the times of two channels differ (docs/queries.md, section "Histogram").
+#[derive(Debug, Clone)]
+pub struct Histogram {
+    /// From the tags of this channel …
+    pub start: Channel,
+    /// … to those of this one.
+    pub stop: Channel,
+    /// The width of a bin; one tick without it.
+    pub bin: Option<Duration>,
+    /// Of which differences; 64 bins on either side without it.
+    pub range: Option<Reach>,
+    /// So many bins a decade, in place of bins of one width.
+    pub log: Option<u32>,
+    /// Which pairs.
+    pub mode: Mode,
+    /// Folded into this period.
+    pub period: Option<Duration>,
+    /// Folded into the period of a sync of which each n-th pulse was recorded.
+    pub sync_divider: Option<u32>,
+    /// Normalised by what light without correlation would give.
+    pub g2: bool,
+    /// Of which tags.
+    pub selection: Selection,
+}
+
+/// The range of differences.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reach {
+    /// So far on either side of zero, the middle bin centred on it.
+    Around(Duration),
+    /// From one difference up to, not including, another.
+    Between(Duration, Duration),
+}
+
+impl std::str::FromStr for Reach {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parse = |text: &str| text.parse::<Duration>().map_err(|e| e.to_string());
+        match text.split_once("..") {
+            Some((low, high)) => Ok(Self::Between(parse(low)?, parse(high)?)),
+            None => parse(text).map(Self::Around),
+        }
+    }
+}
+
+/// The query as it was counted.
+#[derive(Debug, Serialize)]
+struct Used {
+    kind: &'static str,
+    mode: &'static str,
+    start: u16,
+    stop: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bin_ticks: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bin_s: Option<f64>,
+    range_ticks: [i64; 2],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bins_per_decade: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    period_ticks: Option<f64>,
+    singles: [u64; 2],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dropped: Option<u64>,
+    live_s: f64,
+    #[serde(flatten)]
+    selection: SelectionUsed,
+}
+
+/// The word for a mode.
+fn mode_name(mode: Mode) -> &'static str {
+    match mode {
+        Mode::All => "all",
+        Mode::Next => "next",
+        Mode::Last => "last",
+        Mode::Grid => "grid",
+        _ => "other",
+    }
+}
+
+impl Histogram {
+    /// Asks `run`.
+    ///
+    /// # Errors
+    /// Those of the query, and of words that mean nothing there.
+    pub fn ask(&self, run: &Run, asking: &Asking<'_>) -> Result<Answer, Error> {
+        let tick = run.store().manifest().tick;
+        let selected = self.selection.of(run, asking.setup)?;
+        selected.notes.iter().for_each(|note| asking.progress.note(note));
+        let (start, stop) = (asking.setup.channel(&self.start)?, asking.setup.channel(&self.stop)?);
+        asking.note_dark(run, vec![start, stop]);
+        let fold = self.fold(tick)?;
+        let query = Query {
+            start,
+            stop,
+            bins: self.bins(tick, asking)?,
+            mode: self.mode,
+            fold,
+            scope: selected.scope.clone(),
+        };
+        let (binned, g2) = run.count_as(self.selection.join, |recording| {
+            asking.pool.install(|| {
+                let execution = Execution::best();
+                let binned = query.run(recording, &execution)?;
+                let g2 = self.g2.then(|| query.g2(recording, &binned, &execution)).transpose()?;
+                Ok((binned, g2))
+            })
+        })?;
+        let live: i128 = binned.sources.iter().map(|source| i128::from(source.live)).sum();
+        let used = Used {
+            kind: "histogram",
+            mode: mode_name(self.mode),
+            start,
+            stop,
+            bin_ticks: self.log.is_none().then(|| binned.bins.edge(1) - binned.bins.edge(0)),
+            bin_s: self
+                .log
+                .is_none()
+                .then(|| tick.seconds_of((binned.bins.edge(1) - binned.bins.edge(0)).into())),
+            range_ticks: [binned.bins.edge(0), binned.bins.edge(binned.bins.count())],
+            bins_per_decade: self.log,
+            period_ticks: binned.period.map(ticks_of),
+            singles: binned.singles(),
+            dropped: binned.dropped,
+            live_s: tick.seconds_of(live),
+            selection: SelectionUsed::of(&selected, tick),
+        };
+        let header = self.header(run, &used, asking, live);
+        let query = serde_json::to_value(used)?;
+        Ok(Answer {
+            header,
+            query,
+            run: RunFacts::of(run),
+            rows: columns(&binned.bins, binned.counts, g2.as_deref(), tick),
+        })
+    }
+
+    fn bins(&self, tick: Tick, asking: &Asking<'_>) -> Result<Bins, Error> {
+        let width = self.bin.as_ref().map_or(Ok(1), |bin| bin.bin(tick))?;
+        if let Some(per_decade) = self.log {
+            let Some(Reach::Between(low, high)) = &self.range else {
+                return Err(Error::Question(
+                    "--log wants a range with both ends above zero: --range 1ns..1ms".into(),
+                ));
+            };
+            if self.bin.is_some() {
+                return Err(Error::Question("--log makes its own bins; leave --bin out".into()));
+            }
+            return Ok(Bins::logarithmic(low.floor(tick)?, high.ceil(tick)?, per_decade)?);
+        }
+        match &self.range {
+            None => Ok(Bins::centred(DEFAULT_BINS.saturating_mul(width), width)?),
+            Some(Reach::Around(reach)) => {
+                let ticks = reach.ceil(tick)?;
+                let bins = Bins::centred(ticks, width)?;
+                note_widened([-ticks, ticks], &bins, tick, asking, 1);
+                Ok(bins)
+            }
+            Some(Reach::Between(low, high)) => {
+                let (low, high) = (low.floor(tick)?, high.ceil(tick)?);
+                let bins = Bins::linear(low, high, width)?;
+                note_widened([low, high], &bins, tick, asking, 0);
+                Ok(bins)
+            }
+        }
+    }
+
+    fn fold(&self, tick: Tick) -> Result<Option<Fold>, Error> {
+        match (&self.period, self.sync_divider) {
+            (None, None) => Ok(None),
+            (Some(_), Some(_)) => Err(Error::Question(
+                "--period and --sync-divider say the same in two ways; give one".into(),
+            )),
+            (None, Some(divider)) => Ok(Some(Fold::SyncDivider(divider))),
+            (Some(period), None) => {
+                let (numerator, denominator) = period.fraction(tick)?;
+                let fits = u64::try_from(numerator).ok().zip(u64::try_from(denominator).ok());
+                let Some((numerator, denominator)) = fits.filter(|&(ticks, _)| ticks > 0) else {
+                    let text = period.asked();
+                    return Err(Error::Question(format!("`{text}` cannot be a period")));
+                };
+                Ok(Some(Fold::Period(Period { numerator, denominator })))
+            }
+        }
+    }
+
+    fn header(&self, run: &Run, used: &Used, asking: &Asking<'_>, live: i128) -> String {
+        let tick = run.store().manifest().tick;
+        let [start, stop] = [used.start, used.stop].map(|channel| asking.setup.name_of(channel));
+        let [low, high] = used.range_ticks;
+        let bins = match (used.bin_ticks, self.log) {
+            (Some(bin), _) => format!("bins of {bin} ticks = {}", tick.format(bin.into())),
+            (None, Some(log)) => format!("{log} bins a decade"),
+            (None, None) => String::new(),
+        };
+        let folded = used
+            .period_ticks
+            .map_or(String::new(), |period| format!("; folded into {period} ticks"));
+        let [starts, stops] = used.singles;
+        let dropped =
+            used.dropped.map_or(String::new(), |dropped| format!("; {dropped} in no bin"));
+        let kind = if self.g2 { "g2" } else { "histogram" };
+        format!(
+            "{kind}, mode {}: {start} to {stop}, \u{394} from {} to {} in {bins}{folded}{dropped}{}; \
+             N = {starts}, {stops}; {}",
+            used.mode,
+            tick.format(low.into()),
+            tick.format(high.into()),
+            used.selection.words(asking.setup, tick),
+            header_end(run, &tick.format(live))
+        )
+    }
+}
+
+/// Says that a range was widened to whole bins.
+fn note_widened(asked: [i64; 2], bins: &Bins, tick: Tick, asking: &Asking<'_>, slack: i64) {
+    let used = [bins.edge(0), bins.edge(bins.count())];
+    let width = bins.edge(1) - bins.edge(0);
+    // The middle bin of a range on both sides reaches half a bin beyond it by itself.
+    let allowed = slack * width;
+    if (asked[0] - used[0]).abs() > allowed || (used[1] - asked[1]).abs() > allowed {
+        asking.progress.note(&format!(
+            "the range is widened to whole bins: {} to {}",
+            tick.format(used[0].into()),
+            tick.format(used[1].into())
+        ));
+    }
+}
+
+fn ticks_of(period: Period) -> f64 {
+    period.numerator as f64 / period.denominator as f64
+}
+
+fn columns(bins: &Bins, counts: Vec<u64>, g2: Option<&[Option<Measured>]>, tick: Tick) -> Columns {
+    let edges = (0..counts.len()).map(|k| (bins.edge(k), bins.edge(k + 1)));
+    // The middle of the ticks that a bin holds.
+    let middle = |(low, high): (i64, i64)| {
+        Some(tick.seconds_of(i128::from(low) + i128::from(high) - 1) / 2.0)
+    };
+    let errors = counts.iter().map(|&count| Some((count.max(1) as f64).sqrt())).collect();
+    let columns = Columns::default()
+        .with("delay_ticks", Values::Integers(edges.clone().map(|(low, _)| low).collect()))
+        .with(
+            "width_ticks",
+            Values::Integers(edges.clone().map(|(low, high)| high - low).collect()),
+        )
+        .with("delay_s", Values::Floats(edges.map(middle).collect()))
+        .with("count", Values::Counts(counts))
+        .with("count_err", Values::Floats(errors));
+    let Some(g2) = g2 else { return columns };
+    let of =
+        |value: fn(Measured) -> f64| Values::Floats(g2.iter().map(|g2| g2.map(value)).collect());
+    columns.with("g2", of(|m| m.value)).with("g2_err", of(|m| m.err))
+}

@@ -1,0 +1,138 @@
+//! Questions in a person's words, and what they mean in a run.
+//!
+//! A question holds durations, names and moments; asked of a [`crate::Run`], these become ticks and labels, a
+//! query of [`crate::query`] is counted, and an [`crate::Answer`] says what was asked, what was done and
+//! what came out. The command line and other programs fill in a question and show its answer.
+
+mod coincidences;
+mod histogram;
+mod rates;
+
+mod shifted;
+mod trace;
+
+mod select;
+mod setup;
+mod words;
+
+pub use coincidences::{Accidentals, Coincidences};
+pub use histogram::{Histogram, Reach};
+pub use rates::Rates;
+pub use select::Selection;
+pub use setup::Setup;
+pub use words::{Channel, Moment, Window};
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+use tagq_store::Tick;
+
+use crate::{Progress, Run};
+
+/// What a question is asked with.
+pub struct Asking<'a> {
+    /// Tick, names, delays and groups of the experiment.
+    pub setup: &'a Setup,
+    /// The threads that count.
+    pub pool: &'a rayon::ThreadPool,
+    /// Who is told what a person should know.
+    pub progress: &'a dyn Progress,
+}
+
+impl std::fmt::Debug for Asking<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Asking").field("setup", self.setup).finish_non_exhaustive()
+    }
+}
+
+impl Asking<'_> {
+    /// Says which of these channels have no tags: a dark channel is a row of zeros, and the person may
+    /// have meant another one.
+    fn note_dark(&self, run: &Run, mut channels: Vec<u16>) {
+        let present: Vec<u16> = run.store().manifest().channels.iter().map(|c| c.channel).collect();
+        channels.sort_unstable();
+        channels.dedup();
+        for channel in channels.into_iter().filter(|channel| !present.contains(channel)) {
+            let present: Vec<String> = present.iter().map(|&c| self.setup.name_of(c)).collect();
+            self.progress.note(&format!(
+                "channel {} has no tags in {}; the channels that have are {}",
+                self.setup.name_of(channel),
+                run.path().display(),
+                if present.is_empty() { "none".to_owned() } else { present.join(", ") }
+            ));
+        }
+    }
+}
+
+/// A delay that was used.
+#[derive(Debug, Serialize)]
+struct DelayUsed {
+    channel: u16,
+    ticks: i64,
+    seconds: f64,
+}
+
+/// The selection that was used.
+#[derive(Debug, Serialize)]
+struct SelectionUsed {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    channels: Option<Vec<u16>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from_ticks: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to_ticks: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    live_time_s: Option<f64>,
+    delays: Vec<DelayUsed>,
+}
+
+impl SelectionUsed {
+    fn of(selected: &select::Selected, tick: Tick) -> Self {
+        let scope = &selected.scope;
+        let delays = scope.delays.iter().map(|delay| DelayUsed {
+            channel: delay.channel,
+            ticks: delay.ticks,
+            seconds: tick.seconds_of(delay.ticks.into()),
+        });
+        Self {
+            channels: scope.channels.clone(),
+            from_ticks: scope.range.from,
+            to_ticks: scope.range.to,
+            live_time_s: selected.live_s,
+            delays: delays.collect(),
+        }
+    }
+
+    /// What a header says of it, each part with a semicolon before it.
+    fn words(&self, setup: &Setup, tick: Tick) -> String {
+        let mut words = String::new();
+        for DelayUsed { channel, ticks, .. } in &self.delays {
+            let (name, time) = (setup.name_of(*channel), tick.format((*ticks).into()));
+            let _ = write!(words, "; delay of channel {name} {ticks} ticks = {time}");
+        }
+        match (self.from_ticks, self.to_ticks) {
+            (None, None) => {}
+            (from, to) => {
+                let side =
+                    |side: Option<i64>| side.map_or(String::new(), |ticks| format!("{ticks}t"));
+                let _ = write!(words, "; times {}..{}", side(from), side(to));
+            }
+        }
+        words
+    }
+}
+
+/// The end of a header: live time and tick.
+fn header_end(run: &Run, live: &str) -> String {
+    let manifest = run.store().manifest();
+    let assumed = if manifest.tick_assumed { " (assumed)" } else { "" };
+    format!("T = {live}; tick {}{assumed}", manifest.tick)
+}
+
+/// `2ns` as `2 ns`.
+fn spaced(duration: &str) -> String {
+    match duration.find(|c: char| c.is_alphabetic()) {
+        Some(at) => format!("{} {}", duration[..at].trim_end(), &duration[at..]),
+        None => duration.to_owned(),
+    }
+}

@@ -1,0 +1,109 @@
+//! Which tags a question is about, in words, and what that means in one run.
+
+use tagq_query::{Delay, Scope, TimeRange};
+use tagq_store::{Duration, Tick, UnitError};
+
+use super::{Channel, Moment, Setup};
+use crate::{Error, Run};
+
+/// Which tags a question is about (docs/queries.md, section "Selection").
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    /// Only these channels; all without any.
+    pub channels: Vec<Channel>,
+    /// Added to the times of channels; over those of the setup.
+    pub delays: Vec<(Channel, Duration)>,
+    /// From this moment on.
+    pub from: Option<Moment>,
+    /// Up to, not including, this moment.
+    pub to: Option<Moment>,
+    /// Only so long before the newest tag, that included.
+    pub last: Option<Duration>,
+    /// In place of the live time of the run.
+    pub live_time: Option<Duration>,
+    /// Whether sources follow each other without a gap, so that tuples may span them.
+    pub join: bool,
+}
+
+/// A selection in one run.
+#[derive(Debug, Clone)]
+pub(crate) struct Selected {
+    pub scope: Scope,
+    /// Live seconds, when given.
+    pub live_s: Option<f64>,
+    /// What a person should know.
+    pub notes: Vec<String>,
+}
+
+impl Selection {
+    /// All channels it names.
+    pub fn named(&self) -> impl Iterator<Item = &Channel> {
+        self.channels.iter().chain(self.delays.iter().map(|(channel, _)| channel))
+    }
+
+    pub(crate) fn of(&self, run: &Run, setup: &Setup) -> Result<Selected, Error> {
+        let manifest = run.store().manifest();
+        let tick = manifest.tick;
+        let mut notes = Vec::new();
+        let channels = match &self.channels[..] {
+            [] => None,
+            channels => {
+                let mut numbers = Vec::new();
+                for channel in channels {
+                    let number = setup.channel(channel)?;
+                    if !numbers.contains(&number) {
+                        numbers.push(number);
+                    }
+                }
+                Some(numbers)
+            }
+        };
+        let mut delays: Vec<(u16, &Duration)> = Vec::new();
+        for (channel, delay) in &self.delays {
+            delays.push((setup.channel(channel)?, delay));
+        }
+        for (channel, delay) in &setup.delays {
+            if delays.iter().all(|(other, _)| other != channel) {
+                delays.push((*channel, delay));
+            }
+        }
+        let mut used = Vec::new();
+        for (channel, delay) in delays {
+            let ticks = delay.nearest(tick)?;
+            if !delay.is_whole(tick)? {
+                notes.push(format!(
+                    "the delay of channel {}, {}, is rounded to {ticks} ticks = {}",
+                    setup.name_of(channel),
+                    delay.asked(),
+                    tick.format(ticks.into())
+                ));
+            }
+            used.push(Delay { channel, ticks });
+        }
+        let span = manifest.time_first.zip(manifest.time_last);
+        let range = span.map_or(Ok(TimeRange::default()), |span| self.range(span, tick))?;
+        let live_s = self.live_time.as_ref().map(|live| live.ticks(tick)).transpose()?;
+        Ok(Selected {
+            scope: Scope { channels, delays: used, range },
+            live_s: live_s.map(|ticks| ticks * tick.seconds()),
+            notes,
+        })
+    }
+
+    fn range(&self, (first, last): (i64, i64), tick: Tick) -> Result<TimeRange, UnitError> {
+        if let Some(length) = &self.last {
+            let ticks = length.floor(tick)?;
+            if ticks < 0 {
+                return Err(UnitError::Negative { text: length.asked().into() });
+            }
+            return Ok(TimeRange {
+                from: Some(last.saturating_sub(ticks)),
+                to: last.checked_add(1),
+            });
+        }
+        let tick_of = |moment: &Option<Moment>| {
+            moment.as_ref().map(|moment| moment.tick_in((first, last), tick)).transpose()
+        };
+        Ok(TimeRange { from: tick_of(&self.from)?, to: tick_of(&self.to)? })
+    }
+}

@@ -1,0 +1,219 @@
+//! What is known of an experiment beside its tags: `tagq.toml`.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use serde::Deserialize;
+use tagq_store::{Duration, Tick};
+
+use super::Channel;
+use crate::Error;
+
+/// The name of the setup in a run's folder.
+const SETUP_NAME: &str = "tagq.toml";
+/// How alike a name must be to be offered instead of another one.
+const ALIKE: f64 = 0.75;
+
+/// Tick, names of channels, delays and groups of an experiment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Setup {
+    /// Where it was read.
+    pub path: Option<PathBuf>,
+    /// The unit of recorded times.
+    pub tick: Option<Tick>,
+    /// Names of channels.
+    pub names: Vec<(u16, String)>,
+    /// Delays of channels.
+    pub delays: Vec<(u16, Duration)>,
+    /// The groups that are counted when no others are asked for.
+    pub groups: Vec<Vec<u16>>,
+}
+
+/// The file as it is written.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Written {
+    tick: Option<String>,
+    channels: BTreeMap<String, String>,
+    delays: BTreeMap<String, String>,
+    groups: Vec<Vec<ChannelWritten>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum ChannelWritten {
+    Number(u16),
+    Name(String),
+}
+
+impl Setup {
+    /// The setup of the run that `run` names: the file `asked`, or `tagq.toml` in its folder, if there
+    /// is one.
+    ///
+    /// # Errors
+    /// [`Error::Setup`], [`Error::Io`].
+    pub fn of(run: &Path, asked: Option<&Path>) -> Result<Self, Error> {
+        if let Some(path) = asked {
+            return Self::read(path);
+        }
+        let path = folder_of(run).join(SETUP_NAME);
+        match path.try_exists() {
+            Ok(true) => Self::read(&path),
+            _ => Ok(Self::default()),
+        }
+    }
+
+    fn read(path: &Path) -> Result<Self, Error> {
+        let text = fs::read_to_string(path).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => Error::NoSuchPath { path: path.into() },
+            _ => Error::Io { path: path.into(), action: "read this setup", source },
+        })?;
+        let fault = |reason: String| Error::Setup { path: path.into(), reason };
+        let written: Written =
+            toml::from_str(&text).map_err(|e| fault(e.to_string().trim_end().into()))?;
+        let mut setup = Self { path: Some(path.into()), ..Self::default() };
+        setup.take(written).map_err(fault)?;
+        Ok(setup)
+    }
+
+    fn take(&mut self, written: Written) -> Result<(), String> {
+        if let Some(tick) = written.tick {
+            self.tick = Some(tick.parse().map_err(|e| format!("tick: {e}"))?);
+        }
+        for (number, name) in written.channels {
+            let Ok(Channel::Number(number)) = number.parse() else {
+                return Err(format!("[channels]: `{number}` is no channel number"));
+            };
+            match name.parse() {
+                Ok(Channel::Name(name)) if self.names.iter().any(|(_, other)| *other == name) => {
+                    return Err(format!("[channels]: two channels are called `{name}`"));
+                }
+                Ok(Channel::Name(name)) => self.names.push((number, name)),
+                _ => return Err(format!("[channels]: `{name}` cannot be a name")),
+            }
+        }
+        for (channel, delay) in written.delays {
+            let channel = self.word(&channel).map_err(|e| format!("[delays]: {e}"))?;
+            let delay = delay.parse().map_err(|e| format!("[delays]: {e}"))?;
+            self.delays.push((channel, delay));
+        }
+        for group in written.groups {
+            let number = |channel: ChannelWritten| match channel {
+                ChannelWritten::Number(number) => Ok(number),
+                ChannelWritten::Name(name) => self.word(&name),
+            };
+            let group: Result<Vec<u16>, String> = group.into_iter().map(number).collect();
+            self.groups.push(group.map_err(|e| format!("groups: {e}"))?);
+        }
+        self.names.sort_unstable();
+        Ok(())
+    }
+
+    fn word(&self, text: &str) -> Result<u16, String> {
+        self.channel(&text.parse()?).map_err(|e| e.to_string())
+    }
+
+    /// The label of a channel.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchChannel`], with names that are alike.
+    pub fn channel(&self, channel: &Channel) -> Result<u16, Error> {
+        let name = match channel {
+            Channel::Number(number) => return Ok(*number),
+            Channel::Name(name) => name,
+        };
+        if let Some((number, _)) = self.names.iter().find(|(_, other)| other == name) {
+            return Ok(*number);
+        }
+        let is_alike = |other: &str| {
+            strsim::jaro_winkler(&name.to_lowercase(), &other.to_lowercase()) >= ALIKE
+        };
+        let names = self.names.iter().map(|(_, other)| other.as_str());
+        Err(Error::NoSuchChannel {
+            name: name.clone(),
+            alike: names.clone().filter(|other| is_alike(other)).map(str::to_owned).collect(),
+            known: names.map(str::to_owned).collect(),
+        })
+    }
+
+    /// What a channel is called: its name, else its number.
+    pub fn name_of(&self, channel: u16) -> String {
+        let name = self.names.iter().find(|(number, _)| *number == channel);
+        name.map_or_else(|| channel.to_string(), |(_, name)| name.clone())
+    }
+}
+
+/// The folder in which the sources of a run lie.
+fn folder_of(run: &Path) -> PathBuf {
+    let is_store = run.join(tagq_store::MANIFEST_NAME).is_file();
+    let folder = if is_store || run.is_file() { run.parent() } else { Some(run) };
+    folder.unwrap_or(Path::new("")).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Setup, String> {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("tagq.toml"), text).unwrap();
+        Setup::of(folder.path(), None).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn a_setup_names_channels_and_uses_the_names() {
+        let setup = read(
+            "tick = '4ps'\ngroups = [['Alice-H', 15], [3, 16]]\n\
+             [channels]\n3 = 'Alice-H'\n15 = 'Bob-V'\n\
+             [delays]\n'Bob-V' = '-4.0625ns'\n16 = '3t'\n",
+        )
+        .unwrap();
+        assert_eq!(setup.tick, Some("4ps".parse().unwrap()));
+        assert_eq!(setup.groups, [[3, 15], [3, 16]]);
+        let delays: Vec<(u16, &str)> =
+            setup.delays.iter().map(|(channel, delay)| (*channel, delay.asked())).collect();
+        assert_eq!(delays, [(16, "3t"), (15, "-4.0625ns")]);
+        assert_eq!((setup.name_of(3), setup.name_of(4)), ("Alice-H".into(), "4".into()));
+        let unknown = setup.channel(&Channel::Name("alice-V".into())).unwrap_err().to_string();
+        assert!(unknown.contains("did you mean Alice-H?"), "{unknown}");
+        let unknown = setup.channel(&Channel::Name("xyz".into())).unwrap_err().to_string();
+        assert!(unknown.contains("the names are Alice-H, Bob-V"), "{unknown}");
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_setup_is_said() {
+        for (text, reason) in [
+            ("tick = '4'", "tick"),
+            ("[channels]\nx = 'a'", "`x` is no channel number"),
+            ("[channels]\n1 = 'a'\n2 = 'a'", "two channels are called `a`"),
+            ("[channels]\n1 = '7'", "`7` cannot be a name"),
+            ("[delays]\nBob = '1ns'", "Bob"),
+            ("[delays]\n1 = '1'", "has no unit"),
+            ("delay = 3", "unknown field `delay`"),
+            ("tick = ", "line 1"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(reason) && error.contains("tagq.toml"), "{text}: {error}");
+        }
+        assert_eq!(read("").unwrap().names, []);
+    }
+
+    #[test]
+    fn a_file_and_a_store_share_the_setup_of_their_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("tagq.toml"), "tick = '4ps'").unwrap();
+        let file = folder.path().join("a.tags");
+        fs::write(&file, "").unwrap();
+        let store = folder.path().join(".tagq");
+        fs::create_dir(&store).unwrap();
+        fs::write(store.join("manifest.json"), "").unwrap();
+        for run in [folder.path(), &file, &store] {
+            assert!(Setup::of(run, None).unwrap().tick.is_some(), "{}", run.display());
+        }
+        let missing = Setup::of(folder.path(), Some(Path::new("/no/such/setup")));
+        assert!(matches!(missing, Err(Error::NoSuchPath { .. })));
+    }
+}

@@ -1,0 +1,171 @@
+//! Accidentals measured: counts with channels moved by more than any correlation is long.
+
+use tagq_query::{
+    Coincidences as Query, Delay, Execution, GroupCount, Groups, Measured, Recording,
+};
+use tagq_store::{Duration, Tick};
+
+use crate::Error;
+
+/// Standard deviations of the scatter of a steady source beyond which a warning is due.
+const SCATTER: f64 = 5.0;
+
+/// By how much channels are moved, and how often.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Shift {
+    counts: u32,
+    /// Ticks as a fraction: a pulsed source's period need not be whole.
+    numerator: i128,
+    denominator: i128,
+}
+
+/// Accidentals, and what a person should know of them.
+pub(crate) struct Found {
+    pub accidentals: Measured,
+    pub note: Option<String>,
+}
+
+/// A count with channels moved, scaled to the live time that was left.
+struct Moved {
+    count: f64,
+    scale: f64,
+}
+
+impl Shift {
+    pub(crate) fn new(
+        counts: u32,
+        shift: Option<&Duration>,
+        window: i64,
+        tick: Tick,
+    ) -> Result<Self, Error> {
+        if counts == 0 {
+            return Err(Error::Question("--accidentals shifted:K wants at least one count".into()));
+        }
+        let (numerator, denominator) = if let Some(shift) = shift {
+            shift.fraction(tick)?
+        } else {
+            let microsecond = "1us".parse::<Duration>()?.ceil(tick)?;
+            (i128::from(microsecond).max(10 * (2 * i128::from(window) + 1)), 1)
+        };
+        if numerator <= 0 {
+            return Err(Error::Question("--shift is longer than nothing".into()));
+        }
+        Ok(Self { counts, numerator, denominator })
+    }
+
+    /// The shift in ticks.
+    pub(crate) fn ticks(self) -> f64 {
+        self.numerator as f64 / self.denominator as f64
+    }
+
+    /// The shifts: ±1, ±2, … times the shift, each rounded to whole ticks.
+    fn each(self) -> impl Iterator<Item = i64> {
+        (0..self.counts).filter_map(move |i| {
+            let multiple = i128::from(i / 2 + 1) * if i % 2 == 0 { 1 } else { -1 };
+            let doubled = 2 * multiple * self.numerator;
+            // Half away from zero.
+            let rounded = (doubled + doubled.signum() * self.denominator) / (2 * self.denominator);
+            i64::try_from(rounded).ok()
+        })
+    }
+
+    /// The accidentals of a group: of a pair by moving its second channel, of three by moving each alone
+    /// and taking off those where all are apart, which every one of these holds. Nothing for more.
+    pub(crate) fn measure(
+        self,
+        recording: &Recording<'_>,
+        query: &Query,
+        row: &GroupCount,
+    ) -> Result<Option<Found>, tagq_query::Error> {
+        let count = |moves: &[i64]| -> Result<Moved, tagq_query::Error> {
+            let mut scope = query.scope.clone();
+            scope.delays.clear();
+            for (&channel, &moved) in row.channels.iter().zip(moves) {
+                let ticks = query.scope.delay_of(channel).saturating_add(moved);
+                scope.delays.push(Delay { channel, ticks });
+            }
+            let others = query.scope.delays.iter();
+            scope.delays.extend(others.filter(|d| !row.channels.contains(&d.channel)));
+            let groups = Groups::Listed(vec![row.channels.clone()]);
+            let query = Query { groups, scope, ..query.clone() };
+            let counted = query.run(recording, &Execution::best())?;
+            let live: f64 = row.sources.iter().map(|source| source.live as f64).sum();
+            let longest = moves.iter().max().zip(moves.iter().min());
+            let apart =
+                longest.map_or(0.0, |(max, min)| (i128::from(*max) - i128::from(*min)) as f64);
+            let scale = if live > apart { live / (live - apart) } else { 0.0 };
+            Ok(Moved { count: counted.rows[0].count as f64, scale })
+        };
+        match row.channels.len() {
+            2 => {
+                let moved = self.each().map(|by| count(&[0, by]));
+                Ok(Some(mean(&moved.collect::<Result<Vec<_>, _>>()?)))
+            }
+            3 => {
+                let (mut value, mut variance, mut counts) = (0.0, 0.0, 0.0);
+                for by in self.each() {
+                    for moves in [[by, 0, 0], [0, by, 0], [0, 0, by]] {
+                        let moved = count(&moves)?;
+                        value += moved.count * moved.scale;
+                        variance += moved.count;
+                    }
+                    let apart = count(&[by, 0, by.saturating_neg()])?;
+                    value -= 2.0 * apart.count * apart.scale;
+                    variance += 4.0 * apart.count;
+                    counts += 1.0;
+                }
+                let accidentals = Measured { value: value / counts, err: variance.sqrt() / counts };
+                Ok(Some(Found { accidentals, note: None }))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// The mean of counts, its error, and whether they scatter more than those of a steady source.
+fn mean(moved: &[Moved]) -> Found {
+    let counts = moved.len() as f64;
+    let value = moved.iter().map(|moved| moved.count * moved.scale).sum::<f64>() / counts;
+    let err = moved.iter().map(|moved| moved.count).sum::<f64>().sqrt() / counts;
+    let plain = moved.iter().map(|moved| moved.count).sum::<f64>() / counts;
+    let scatter: f64 =
+        moved.iter().map(|moved| (moved.count - plain).powi(2) / plain.max(1.0)).sum();
+    let free = counts - 1.0;
+    let is_steady = scatter <= free + SCATTER * (2.0 * free).sqrt();
+    let note = (!is_steady).then(|| {
+        "the counts with a channel moved scatter more than those of a steady source: is it pulsed, or \
+         slowly correlated? Give its period with --shift"
+            .to_owned()
+    });
+    Found { accidentals: Measured { value, err }, note }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shifts_are_multiples_rounded_one_by_one() {
+        let shift = Shift { counts: 5, numerator: 25, denominator: 2 };
+        assert_eq!(shift.each().collect::<Vec<_>>(), [13, -13, 25, -25, 38]);
+        let least = Shift::new(10, None, 12, Tick::DEFAULT).unwrap();
+        // 1 µs is 6,400 ticks; ten full widths of 1,001 ticks are more.
+        assert_eq!((least.numerator, least.each().count()), (6_400, 10));
+        let wide = Shift::new(1, None, 500, Tick::DEFAULT).unwrap();
+        assert_eq!((wide.numerator, wide.denominator), (10_010, 1));
+        assert!(Shift::new(0, None, 1, Tick::DEFAULT).is_err());
+        assert!(Shift::new(1, Some(&"-1ns".parse().unwrap()), 1, Tick::DEFAULT).is_err());
+    }
+
+    #[test]
+    fn counts_that_scatter_are_noted() {
+        let moved = |counts: &[f64]| {
+            let moved = counts.iter().map(|&count| Moved { count, scale: 1.0 });
+            mean(&moved.collect::<Vec<_>>())
+        };
+        let steady = moved(&[100.0, 108.0, 93.0, 99.0]);
+        assert_eq!((steady.accidentals.value, steady.accidentals.err), (100.0, 5.0));
+        assert!(steady.note.is_none());
+        assert!(moved(&[100.0, 0.0, 200.0, 0.0]).note.is_some());
+    }
+}
