@@ -50,6 +50,17 @@ fn pairs_of_a_16_channel_tagger() {
     assert_eq!(counts(&wide), [(3, 15, 49_014), (3, 16, 4_959), (15, 16, 5_503)]);
     assert_eq!(wide["query"]["window_ticks"], 6_400);
 
+    // Triples by two rules, one-to-one pairs, and cells as the recorder's own tools count.
+    let triples = |rule: &str| {
+        let args = format!("--window 1us --group 3,15,16 --rule {rule}");
+        coincidences(&args, &run)["rows"][0]["count"].as_u64()
+    };
+    assert_eq!((triples("all"), triples("once")), (Some(788), Some(673)));
+    let once = coincidences("--window 2ns --rule once", &run);
+    assert_eq!(counts(&once), [(3, 15, 61), (3, 16, 3), (15, 16, 9)]);
+    let cells = coincidences("--window 13t --rule grid", &run);
+    assert_eq!(counts(&cells), [(3, 15, 33), (3, 16, 2), (15, 16, 5)]);
+
     let delayed = coincidences("--window 2ns --group 3,15 --delay 15=-4.0625ns", &run);
     assert_eq!(counts(&delayed), [(3, 15, 370)]);
     assert!(close(&delayed["rows"][0]["accidentals"], 94.6, 0.05), "{delayed}");
@@ -112,6 +123,8 @@ fn pairs_of_a_picoharp() {
     let Some((_folder, run)) = real("picoharp_t2.tags.zst") else { return };
     let answer = coincidences("--window 2ns --tick 4ps", &run);
     assert_eq!(counts(&answer), [(0, 1, 189)]);
+    let cells = coincidences("--tick 4ps --window 500t --rule grid", &run);
+    assert_eq!(counts(&cells), [(0, 1, 119)]);
     assert_eq!(answer["query"]["window_ticks"], 500);
     assert_eq!(answer["run"]["tick_assumed"], false);
     assert_eq!(answer["run"]["channels"][0]["count"], 531_477);

@@ -53,7 +53,7 @@ pub(crate) fn coincidences(args: &CoincidencesArgs) -> anyhow::Result<()> {
     let named = question.groups.iter().flatten().chain(&question.veto);
     let named = named.chain(question.selection.named());
     let way = Way { query: &args.query, of: &args.selection, output: &args.output };
-    way.ask_all(named.collect(), |run, asking| question.ask(run, asking))
+    way.ask_all(&named.collect::<Vec<_>>(), |run, asking| question.ask(run, asking))
 }
 
 pub(crate) fn histogram(args: &HistogramArgs) -> anyhow::Result<()> {
@@ -105,8 +105,8 @@ pub(crate) fn g2(args: &G2Args) -> anyhow::Result<()> {
 pub(crate) fn rates(args: &RatesArgs) -> anyhow::Result<()> {
     let question = Rates { selection: selection(&args.selection), bin: args.bin.clone() };
     let way = Way { query: &args.query, of: &args.selection, output: &args.output };
-    let named = question.selection.named().collect();
-    way.ask_all(named, |run, asking| question.ask(run, asking))
+    let named: Vec<&Channel> = question.selection.named().collect();
+    way.ask_all(&named, |run, asking| question.ask(run, asking))
 }
 
 /// How questions are asked.
@@ -119,15 +119,15 @@ struct Way<'a> {
 impl Way<'_> {
     fn ask_histogram(&self, question: &Histogram) -> anyhow::Result<()> {
         let named = [&question.start, &question.stop].into_iter();
-        let named = named.chain(question.selection.named()).collect();
-        self.ask_all(named, |run, asking| question.ask(run, asking))
+        let named: Vec<&Channel> = named.chain(question.selection.named()).collect();
+        self.ask_all(&named, |run, asking| question.ask(run, asking))
     }
 
     /// Asks each run, and prints what it answers. The channels named are looked up before a run is
     /// opened, which may take long.
     fn ask_all(
         &self,
-        named: Vec<&Channel>,
+        named: &[&Channel],
         ask: impl Fn(&Run, &Asking<'_>) -> Result<Answer, tagq::Error>,
     ) -> anyhow::Result<()> {
         let (args, of) = (self.query, self.of);
@@ -144,7 +144,7 @@ impl Way<'_> {
             if let Some(path) = &setup.path {
                 reporter.note(&format!("setup: {}", path.display()));
             }
-            for channel in &named {
+            for channel in named {
                 setup.channel(channel)?;
             }
             let options = options(args);
