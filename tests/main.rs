@@ -7,6 +7,7 @@ mod support;
 mod convert;
 mod documents;
 mod fixture;
+mod golden;
 mod queries;
 mod real_data;
 mod simulated;
