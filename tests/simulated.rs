@@ -1,6 +1,6 @@
 //! Simulated light with known truth, from the command line to the count.
 
-use crate::support::{coincidences, command, counts, output};
+use crate::support::{coincidences, command, counts, output, tagq};
 
 fn simulate(folder: &std::path::Path, args: &str) -> std::path::PathBuf {
     let out = folder.join(if args.contains("--files") { "run" } else { "run.tags.zst" });
@@ -46,6 +46,33 @@ fn pairs_survive_with_the_product_of_the_efficiencies() {
     let [of_1, of_2] = [0, 1].map(|i| row["heralding"][i].as_f64().unwrap());
     assert!((of_1 - 0.3 * 120.0 / 125.0).abs() < 0.01, "{row}");
     assert!((of_2 - 0.6 * 60.0 / 65.0).abs() < 0.02, "{row}");
+}
+
+/// Of a pulsed source the accidentals are the pairs of neighbouring pulses, and not what a steady source
+/// of the same rates would give.
+#[test]
+fn shifted_accidentals_of_pulses_are_the_side_peaks() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = simulate(
+        folder.path(),
+        "--pulsed 100ns --rate 1MHz --duration 300ms --efficiency 0.5 --seed 8",
+    );
+    let answer = coincidences("--window 2ns --group 1,2 --accidentals shifted --shift 100ns", &run);
+    let args = "histogram --start 1 --stop 2 --range -3300t..3301t".split(' ').map(Into::into);
+    let histogram = tagq(args.chain([run.as_os_str().to_owned()])).json();
+    let near = |row: &serde_json::Value| {
+        // 100 ns are 640 ticks: peaks 1 to 5 on either side, the window around each.
+        let delay = row["delay_ticks"].as_i64().unwrap();
+        (1..=5).any(|k| (delay.abs() - 640 * k).abs() <= 12)
+    };
+    let rows = histogram["rows"].as_array().unwrap().iter().filter(|row| near(row));
+    let side: u64 = rows.map(|row| row["count"].as_u64().unwrap()).sum();
+    let accidentals = answer["rows"][0]["accidentals"].as_f64().unwrap();
+    assert!(side > 1_000 && (accidentals / (side as f64 / 10.0) - 1.0).abs() < 1e-3, "{answer}");
+    let steady = coincidences("--window 2ns --group 1,2", &run);
+    // All pairs of neighbouring pulses come within a window of theirs: 640/25 times the steady figure.
+    let ratio = accidentals / steady["rows"][0]["accidentals"].as_f64().unwrap();
+    assert!((20.0..32.0).contains(&ratio), "{ratio}");
 }
 
 #[test]
