@@ -106,6 +106,16 @@ pub enum Error {
         /// The run.
         run: PathBuf,
     },
+    /// The rows of a store are not in order of time.
+    #[error(
+        "{store}: damaged: its times are out of order; `tagq verify {store}` says where, and `tagq \
+         ingest --rebuild` makes it anew from its sources",
+        store = store.display()
+    )]
+    Unordered {
+        /// The store.
+        store: PathBuf,
+    },
     /// A store cannot be made anew from what is there.
     #[error(
         "{store}: not rebuilt: its source {name} is gone, and its {rows} rows would be lost; put the \
@@ -263,7 +273,7 @@ impl Error {
             | Self::Files(tagq_ingest::Error::Columns { .. }) => 2,
             Self::Store(error) | Self::Files(tagq_ingest::Error::Store(error)) => store_code(error),
             Self::Files(error) if error.is_damage() => 3,
-            Self::SourceDamaged { .. } => 3,
+            Self::SourceDamaged { .. } | Self::Unordered { .. } => 3,
             _ => 1,
         }
     }

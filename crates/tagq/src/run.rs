@@ -2,6 +2,7 @@
 
 use std::{
     env, io,
+    panic::{self, AssertUnwindSafe},
     path::{Path, PathBuf},
     sync::{Arc, atomic::AtomicU64},
     thread,
@@ -115,10 +116,17 @@ impl Run {
         is_joined: bool,
         query: impl FnOnce(&Recording<'_>) -> Result<T, tagq_query::Error>,
     ) -> Result<T, Error> {
-        let counted = self.store.guarded(|store| {
-            query(&if is_joined { Recording::joined(store) } else { Recording::of(store) })
-        });
-        Ok(counted??)
+        self.store.guarded(|store| {
+            let recording = if is_joined { Recording::joined(store) } else { Recording::of(store) };
+            match panic::catch_unwind(AssertUnwindSafe(|| query(&recording))) {
+                Ok(counted) => Ok(counted?),
+                // Scans rely on the order of rows, which only damage can disturb.
+                Err(_) if !store.tags().time.is_sorted() => {
+                    Err(Error::Unordered { store: self.store.folder().into() })
+                }
+                Err(fault) => panic::resume_unwind(fault),
+            }
+        })?
     }
 
     /// What the recorder noted beside each source, as far as it can be read.
