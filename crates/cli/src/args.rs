@@ -81,11 +81,11 @@ pub(crate) struct CoincidencesArgs {
     #[arg(long, value_name = "B")]
     pub bin: Option<Duration>,
     #[command(flatten)]
-    pub selection: SelectionArgs,
-    #[command(flatten)]
     pub query: QueryArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+    #[command(flatten)]
+    pub selection: SelectionArgs,
 }
 
 /// Count differences of the times of two channels, in bins
@@ -121,11 +121,11 @@ pub(crate) struct HistogramArgs {
     #[command(flatten)]
     pub bins: BinsArgs,
     #[command(flatten)]
-    pub selection: SelectionArgs,
-    #[command(flatten)]
     pub query: QueryArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+    #[command(flatten)]
+    pub selection: SelectionArgs,
 }
 
 /// The correlation g2 of two channels: `histogram --g2`
@@ -140,11 +140,11 @@ pub(crate) struct G2Args {
     #[command(flatten)]
     pub bins: BinsArgs,
     #[command(flatten)]
-    pub selection: SelectionArgs,
-    #[command(flatten)]
     pub query: QueryArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+    #[command(flatten)]
+    pub selection: SelectionArgs,
 }
 
 /// The bins of a histogram.
@@ -171,11 +171,11 @@ pub(crate) struct RatesArgs {
     #[arg(long, value_name = "W")]
     pub bin: Option<Duration>,
     #[command(flatten)]
-    pub selection: SelectionArgs,
-    #[command(flatten)]
     pub query: QueryArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+    #[command(flatten)]
+    pub selection: SelectionArgs,
 }
 
 /// Which tags a query is about.
