@@ -188,6 +188,11 @@ fn questions_that_mean_nothing() {
         ("coincidences --window 2ns --shift 3us", "shifted"),
         ("coincidences --window 2ns --accidentals shifted:0", "at least one"),
         ("coincidences --window 2ns --fold 1", "2 to 16"),
+        ("coincidences --window 2ns --rule cluster --accidentals shifted", "no accidentals"),
+        ("coincidences --window 2ns --bin 1ms --live-time 1s", "--live-time"),
+        ("rates --bin 1ms --live-time 1s", "--live-time"),
+        ("g2 1,2 --live-time 1s", "--live-time"),
+        ("histogram --start 1 --stop 2 --range -5ns", "negative"),
         ("rates --bin 0.1t", ""),
         ("rates --from 1", "unit"),
     ] {
@@ -197,4 +202,25 @@ fn questions_that_mean_nothing() {
         assert_eq!(refused.code, 2, "{asked:?}: {}", refused.stderr);
         assert!(refused.stderr.contains(words), "{asked:?}: {}", refused.stderr);
     }
+}
+
+/// Two sources of 200 ms: a shift of 150 ms leaves 50 ms of each, and one of 300 ms nothing.
+#[test]
+fn what_a_shift_leaves_of_each_source_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    let accidentals = |shift: &str| {
+        let args = format!(
+            "--window 20us --group 1,3 --accidentals shifted:2 --shift {shift} --channels 1,3"
+        );
+        coincidences(&args, &run)["rows"][0]["accidentals"].as_f64()
+    };
+    // Independent channels: whatever the shift, within errors, as by formula.
+    let formula = coincidences("--window 20us --group 1,3", &run);
+    let expected = formula["rows"][0]["accidentals"].as_f64().unwrap();
+    for shift in ["1ms", "50ms", "150ms"] {
+        let measured = accidentals(shift).unwrap();
+        assert!((measured / expected - 1.0).abs() < 0.12, "{shift}: {measured} of {expected}");
+    }
+    assert_eq!(accidentals("300ms"), None);
 }

@@ -74,7 +74,9 @@ impl Terms {
                 let given = given / self.tick_s;
                 (given, given / recorded)
             }
-            _ => (recorded, 1.0),
+            // A rate can be had, expectations of the sources cannot.
+            Some(given) => (given / self.tick_s, 1.0),
+            None => (recorded, 1.0),
         }
     }
 
@@ -151,6 +153,19 @@ impl Estimate {
         let [a, b] = [singles_of(0), singles_of(1)];
         let relative = if value > 0.0 { (1.0 / a + 1.0 / b).sqrt() } else { 0.0 };
         estimate.with_accidentals(count, Measured { value, err: value * relative }, Some([a, b]))
+    }
+
+    /// The same where accidentals were to be measured and could not be.
+    #[must_use]
+    pub fn without_accidentals(self) -> Self {
+        let none = [None; 2];
+        Self {
+            accidentals: None,
+            accidentals_independent: None,
+            car: None,
+            heralding: none,
+            ..self
+        }
     }
 
     /// The same with these accidentals, and what follows from them; of a pair with its singles.

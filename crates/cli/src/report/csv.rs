@@ -57,7 +57,9 @@ fn names_of(column: &Column, width: usize) -> Vec<String> {
         return vec![column.name.to_owned()];
     }
     let stem = if column.name == "channels" { "channel" } else { column.name };
-    ('a'..).take(width).map(|letter| format!("{stem}_{letter}")).collect()
+    let letters = ('a'..='z').map(|letter| letter.to_string());
+    let suffixes = letters.chain((27..).map(|number: usize| number.to_string()));
+    suffixes.take(width).map(|suffix| format!("{stem}_{suffix}")).collect()
 }
 
 fn fields_of(column: &Column, at: usize, width: usize) -> Vec<String> {

@@ -11,7 +11,7 @@ use super::{
     Asking, Channel, Selection, SelectionUsed, Window, header_end, select::Selected, shifted,
     trace::Trace,
 };
-use crate::{Answer, Columns, Error, Run, RunFacts, Values};
+use crate::{Answer, Columns, Error, Run, Values};
 
 /// How many tags of several channels come within a window (docs/queries.md, section "Coincidences").
 #[derive(Debug, Clone)]
@@ -67,6 +67,8 @@ struct Used {
     shift_ticks: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     bin_ticks: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bin_s: Option<f64>,
     #[serde(flatten)]
     selection: SelectionUsed,
 }
@@ -91,6 +93,7 @@ impl Coincidences {
     /// Those of the query, and of words that mean nothing there.
     pub fn ask(&self, run: &Run, asking: &Asking<'_>) -> Result<Answer, Error> {
         let tick = run.store().manifest().tick;
+        self.check()?;
         let selected = self.selection.of(run, asking.setup)?;
         selected.notes.iter().for_each(|note| asking.progress.note(note));
         let query = self.query(run, &selected, asking)?;
@@ -147,7 +150,17 @@ impl Coincidences {
         let used = self.used(run, &query, &selected, shift, bin);
         let header = self.header(run, &used, asking, &live);
         let query = serde_json::to_value(used)?;
-        Ok(Answer { header, query, run: RunFacts::of(run), rows: rows.columns(bin.is_some()) })
+        Ok(Answer { header, query, run: asking.facts(run), rows: rows.columns(bin.is_some()) })
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        if self.rule == Rule::Cluster && self.accidentals != Accidentals::Formula {
+            return Err(Error::Question("events by rule cluster have no accidentals".into()));
+        }
+        if self.bin.is_some() && self.selection.live_time.is_some() {
+            return Err(Error::Question(super::LIVE_TIME_OF_BINS.into()));
+        }
+        Ok(())
     }
 
     fn query(&self, run: &Run, selected: &Selected, asking: &Asking<'_>) -> Result<Query, Error> {
@@ -230,7 +243,8 @@ impl Coincidences {
             guard_ticks: query.veto.as_ref().map(|veto| veto.guard),
             shift_ticks: shift.map(shifted::Shift::ticks),
             bin_ticks: bin,
-            selection: SelectionUsed::of(&selected, tick),
+            bin_s: bin.map(|bin| tick.seconds_of(bin.into())),
+            selection: SelectionUsed::of(&selected, self.selection.join, tick),
         }
     }
 
@@ -314,6 +328,7 @@ impl Rows {
             let mut estimate = Estimate::new(row.count, &row.sources, terms);
             if let Some(shift) = shift {
                 let measured = shift.measure(recording, query, row)?;
+                estimate = estimate.without_accidentals();
                 if let Some(shifted::Found { accidentals, note }) = measured {
                     notes.extend(note);
                     let singles = row.singles();

@@ -5,7 +5,7 @@ use tagq_query::{Bins, Execution, Fold, Histogram as Query, Measured, Mode, Peri
 use tagq_store::{Duration, Tick};
 
 use super::{Asking, Channel, Selection, SelectionUsed, header_end};
-use crate::{Answer, Columns, Error, Run, RunFacts, Values};
+use crate::{Answer, Columns, Error, Run, Values};
 
 /// Bins on either side of zero when no range is asked for.
 const DEFAULT_BINS: i64 = 64;
@@ -98,6 +98,11 @@ impl Histogram {
     /// Those of the query, and of words that mean nothing there.
     pub fn ask(&self, run: &Run, asking: &Asking<'_>) -> Result<Answer, Error> {
         let tick = run.store().manifest().tick;
+        if self.selection.live_time.is_some() {
+            return Err(Error::Question(
+                "a histogram has the live time that was recorded; leave --live-time out".into(),
+            ));
+        }
         let selected = self.selection.of(run, asking.setup)?;
         selected.notes.iter().for_each(|note| asking.progress.note(note));
         let (start, stop) = (asking.setup.channel(&self.start)?, asking.setup.channel(&self.stop)?);
@@ -136,14 +141,14 @@ impl Histogram {
             singles: binned.singles(),
             dropped: binned.dropped,
             live_s: tick.seconds_of(live),
-            selection: SelectionUsed::of(&selected, tick),
+            selection: SelectionUsed::of(&selected, self.selection.join, tick),
         };
         let header = self.header(run, &used, asking, live);
         let query = serde_json::to_value(used)?;
         Ok(Answer {
             header,
             query,
-            run: RunFacts::of(run),
+            run: asking.facts(run),
             rows: columns(&binned.bins, binned.counts, g2.as_deref(), tick),
         })
     }
@@ -165,6 +170,12 @@ impl Histogram {
             None => Ok(Bins::centred(DEFAULT_BINS.saturating_mul(width), width)?),
             Some(Reach::Around(reach)) => {
                 let ticks = reach.ceil(tick)?;
+                if ticks < 0 {
+                    let text = reach.asked();
+                    return Err(Error::Question(format!(
+                        "`{text}` is negative; --range D reaches as far on both sides of zero"
+                    )));
+                }
                 let bins = Bins::centred(ticks, width)?;
                 note_widened([-ticks, ticks], &bins, tick, asking, 1);
                 Ok(bins)

@@ -27,7 +27,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use tagq_store::Tick;
 
-use crate::{Progress, Run};
+use crate::{Progress, Run, RunFacts};
 
 /// What a question is asked with.
 pub struct Asking<'a> {
@@ -45,7 +45,21 @@ impl std::fmt::Debug for Asking<'_> {
     }
 }
 
+/// Why bins go without a live time of somebody's own.
+const LIVE_TIME_OF_BINS: &str =
+    "--live-time is that of the whole; each bin has its own, leave one of the two out";
+
 impl Asking<'_> {
+    /// What is known of a run, with the names of its channels.
+    fn facts(&self, run: &Run) -> RunFacts {
+        let mut facts = RunFacts::of(run);
+        for of in &mut facts.channels {
+            let name = self.setup.names.iter().find(|(channel, _)| *channel == of.channel);
+            of.name = name.map(|(_, name)| name.clone());
+        }
+        facts
+    }
+
     /// Says which of these channels have no tags: a dark channel is a row of zeros, and the person may
     /// have meant another one.
     fn note_dark(&self, run: &Run, mut channels: Vec<u16>) {
@@ -77,6 +91,9 @@ struct DelayUsed {
 struct SelectionUsed {
     #[serde(skip_serializing_if = "Option::is_none")]
     channels: Option<Vec<u16>>,
+    /// Sources follow each other without a gap.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    joined: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     from_ticks: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,7 +104,7 @@ struct SelectionUsed {
 }
 
 impl SelectionUsed {
-    fn of(selected: &select::Selected, tick: Tick) -> Self {
+    fn of(selected: &select::Selected, joined: bool, tick: Tick) -> Self {
         let scope = &selected.scope;
         let delays = scope.delays.iter().map(|delay| DelayUsed {
             channel: delay.channel,
@@ -96,6 +113,7 @@ impl SelectionUsed {
         });
         Self {
             channels: scope.channels.clone(),
+            joined,
             from_ticks: scope.range.from,
             to_ticks: scope.range.to,
             live_time_s: selected.live_s,
@@ -109,6 +127,13 @@ impl SelectionUsed {
         for DelayUsed { channel, ticks, .. } in &self.delays {
             let (name, time) = (setup.name_of(*channel), tick.format((*ticks).into()));
             let _ = write!(words, "; delay of channel {name} {ticks} ticks = {time}");
+        }
+        if let Some(channels) = &self.channels {
+            let names: Vec<String> = channels.iter().map(|&c| setup.name_of(c)).collect();
+            let _ = write!(words, "; channels {}", names.join(","));
+        }
+        if self.joined {
+            words.push_str("; sources joined");
         }
         match (self.from_ticks, self.to_ticks) {
             (None, None) => {}

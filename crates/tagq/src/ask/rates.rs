@@ -5,7 +5,7 @@ use tagq_query::Execution;
 use tagq_store::Duration;
 
 use super::{Asking, Selection, SelectionUsed, header_end};
-use crate::{Answer, Columns, Error, Run, RunFacts, Values};
+use crate::{Answer, Columns, Error, Run, Values};
 
 /// How many tags, channel by channel (docs/queries.md, section "Rates").
 #[derive(Debug, Clone, Default)]
@@ -47,6 +47,9 @@ impl Rates {
     /// Those of the query, and of words that mean nothing there.
     pub fn ask(&self, run: &Run, asking: &Asking<'_>) -> Result<Answer, Error> {
         let tick = run.store().manifest().tick;
+        if self.bin.is_some() && self.selection.live_time.is_some() {
+            return Err(Error::Question(super::LIVE_TIME_OF_BINS.into()));
+        }
         let selected = self.selection.of(run, asking.setup)?;
         let bin = self.bin.as_ref().map(|bin| bin.bin(tick)).transpose()?;
         selected.notes.iter().for_each(|note| asking.progress.note(note));
@@ -61,7 +64,7 @@ impl Rates {
             kind: "rates",
             bin_ticks: bin,
             bin_s: bin.map(|bin| tick.seconds_of(bin.into())),
-            selection: SelectionUsed::of(&selected, tick),
+            selection: SelectionUsed::of(&selected, self.selection.join, tick),
         };
         let mut rows = Rows::default();
         match &rated.trace {
@@ -90,7 +93,7 @@ impl Rates {
             header_end(run, &live)
         );
         let query = serde_json::to_value(used)?;
-        Ok(Answer { header, query, run: RunFacts::of(run), rows: rows.columns(bin.is_some()) })
+        Ok(Answer { header, query, run: asking.facts(run), rows: rows.columns(bin.is_some()) })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Accidentals measured: counts with channels moved by more than any correlation is long.
 
 use tagq_query::{
-    Coincidences as Query, Delay, Execution, GroupCount, Groups, Measured, Recording,
+    Coincidences as Query, Delay, Execution, GroupCount, Groups, Measured, Recording, TimeRange,
 };
 use tagq_store::{Duration, Tick};
 
@@ -25,10 +25,28 @@ pub(crate) struct Found {
     pub note: Option<String>,
 }
 
-/// A count with channels moved, scaled to the live time that was left.
+/// A count with channels moved, and by how much the live time in which they overlap is shorter.
 struct Moved {
     count: f64,
     scale: f64,
+}
+
+/// Live ticks over those in which the channels, moved so, overlap; nothing where they do not.
+fn scale(recording: &Recording<'_>, range: TimeRange, moves: &[i64]) -> Option<f64> {
+    let (mut live, mut overlap) = (0.0, 0.0);
+    for source in &recording.sources {
+        let Some((first, last)) = source.span() else { continue };
+        live += range.live_of(source) as f64;
+        let latest = moves.iter().copied().max().unwrap_or(0).max(0);
+        let earliest = moves.iter().copied().min().unwrap_or(0).min(0);
+        // Every tag was recorded between the first and the last, and the latest lies in the range.
+        let from =
+            (i128::from(first) + i128::from(latest)).max(range.from.map_or(i128::MIN, i128::from));
+        let to =
+            (i128::from(last) + i128::from(earliest)).min(range.to.map_or(i128::MAX, i128::from));
+        overlap += (to - from).max(0) as f64;
+    }
+    (overlap > 0.0).then_some(live / overlap)
 }
 
 impl Shift {
@@ -77,7 +95,8 @@ impl Shift {
         query: &Query,
         row: &GroupCount,
     ) -> Result<Option<Found>, tagq_query::Error> {
-        let count = |moves: &[i64]| -> Result<Moved, tagq_query::Error> {
+        let count = |moves: &[i64]| -> Result<Option<Moved>, tagq_query::Error> {
+            let Some(scale) = scale(recording, query.scope.range, moves) else { return Ok(None) };
             let mut scope = query.scope.clone();
             scope.delays.clear();
             for (&channel, &moved) in row.channels.iter().zip(moves) {
@@ -89,30 +108,34 @@ impl Shift {
             let groups = Groups::Listed(vec![row.channels.clone()]);
             let query = Query { groups, scope, ..query.clone() };
             let counted = query.run(recording, &Execution::best())?;
-            let live: f64 = row.sources.iter().map(|source| source.live as f64).sum();
-            let longest = moves.iter().max().zip(moves.iter().min());
-            let apart =
-                longest.map_or(0.0, |(max, min)| (i128::from(*max) - i128::from(*min)) as f64);
-            let scale = if live > apart { live / (live - apart) } else { 0.0 };
-            Ok(Moved { count: counted.rows[0].count as f64, scale })
+            Ok(Some(Moved { count: counted.rows[0].count as f64, scale }))
         };
         match row.channels.len() {
             2 => {
-                let moved = self.each().map(|by| count(&[0, by]));
-                Ok(Some(mean(&moved.collect::<Result<Vec<_>, _>>()?)))
+                let mut moved = Vec::new();
+                for by in self.each() {
+                    moved.extend(count(&[0, by])?);
+                }
+                Ok((!moved.is_empty()).then(|| mean(&moved)))
             }
             3 => {
                 let (mut value, mut variance, mut counts) = (0.0, 0.0, 0.0);
                 for by in self.each() {
-                    for moves in [[by, 0, 0], [0, by, 0], [0, 0, by]] {
-                        let moved = count(&moves)?;
-                        value += moved.count * moved.scale;
-                        variance += moved.count;
-                    }
+                    // Where all overlap moved apart, they do with one moved alone.
                     let apart = count(&[by, 0, by.saturating_neg()])?;
+                    let Some(apart) = apart else { continue };
+                    for moves in [[by, 0, 0], [0, by, 0], [0, 0, by]] {
+                        if let Some(moved) = count(&moves)? {
+                            value += moved.count * moved.scale;
+                            variance += moved.count;
+                        }
+                    }
                     value -= 2.0 * apart.count * apart.scale;
                     variance += 4.0 * apart.count;
                     counts += 1.0;
+                }
+                if counts == 0.0 {
+                    return Ok(None);
                 }
                 let accidentals = Measured { value: value / counts, err: variance.sqrt() / counts };
                 Ok(Some(Found { accidentals, note: None }))
