@@ -9,8 +9,8 @@ use tagq_store::Tag;
 use crate::{
     newer_capnp, old_capnp,
     support::{
-        Choices, Lists, Shape, again_in_little_memory, built, built_in_order, file, frame, framed,
-        laid_out, read, reference, skippable, some_tags, tag,
+        Choices, Lists, Shape, again_in_little_memory, built, built_in_order, damage, file, frame,
+        framed, laid_out, read, reference, skippable, some_tags, tag,
     },
 };
 
@@ -367,16 +367,7 @@ proptest! {
         for (at, kind, value) in damages {
             let mut words: Vec<&mut u64> = segments.iter_mut().flatten().collect();
             let index = at.index(words.len());
-            let word = &mut *words[index];
-            match kind {
-                0 => *word = value,
-                1 => *word = 0,
-                2 | 3 => *word ^= 1 << (value % 64),
-                4 => *word ^= 1 << (32 + value % 16),
-                5 => *word = word.wrapping_add(4),
-                6 => *word = word.wrapping_sub(4),
-                _ => *word = (value % 8) << 35 | (value >> 8 & 7) << 32 | (value >> 16 & 31),
-            }
+            damage(words[index], kind, value);
         }
         let message = framed(&segments);
         match (read(&message), reference(&message)) {

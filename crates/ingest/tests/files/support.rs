@@ -1,6 +1,11 @@
 //! Files to read, messages laid out in every legal way, and the reference implementation.
 
-use std::{fs, io::Write, path::PathBuf, process::Command};
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use capnp::{
     message::{self, ReaderOptions},
@@ -55,15 +60,22 @@ pub fn read_first(bytes: &[u8], messages: u64) -> Result<(Vec<Tag>, Summary), Er
 
 fn read_with(bytes: &[u8], settings: &Settings) -> Result<(Vec<Tag>, Summary), Error> {
     let (_folder, path) = file(bytes);
-    let mut all = Vec::new();
-    let summary = read_tags(&path, settings, |tags| {
-        assert!(!tags.is_empty() && tags.len() <= 16_384);
-        all.extend_from_slice(tags);
-        Ok(())
-    })?;
+    let (all, result) = handed(&path, settings);
+    let summary = result?;
     assert_eq!(summary.tags, all.len() as u64);
     assert_eq!(summary.size, bytes.len() as u64);
     Ok((all, summary))
+}
+
+/// The tags that were handed on of a file, and how it ended.
+pub fn handed(path: &Path, settings: &Settings) -> (Vec<Tag>, Result<Summary, Error>) {
+    let mut all = Vec::new();
+    let result = read_tags(path, settings, |tags| {
+        assert!(!tags.is_empty() && tags.len() <= 16_384);
+        all.extend_from_slice(tags);
+        Ok(())
+    });
+    (all, result)
 }
 
 /// One Zstandard frame.
@@ -97,9 +109,14 @@ pub fn framed(segments: &[Vec<u64>]) -> Vec<u8> {
 
 /// What the reference implementation reads in the one message of `bytes`.
 pub fn reference(bytes: &[u8]) -> capnp::Result<Vec<Tag>> {
-    let mut options = ReaderOptions::new();
     // Twice what a message of this length can hold without saying anything twice.
-    options.traversal_limit_in_words(Some(bytes.len() / 4 + 1000));
+    reference_within(bytes, bytes.len() / 4 + 1000)
+}
+
+/// As [`reference`], following pointers over at most so many words.
+pub fn reference_within(bytes: &[u8], words: usize) -> capnp::Result<Vec<Tag>> {
+    let mut options = ReaderOptions::new();
+    options.traversal_limit_in_words(Some(words));
     let message = serialize::read_message(bytes, options)?;
     let root = message.get_root::<tags::Reader<'_>>()?;
     let mut all = Vec::new();
@@ -287,6 +304,19 @@ pub fn laid_out(lists: &[Vec<Tag>], shape: Shape, choices: &mut Choices) -> Vec<
         }
     }
     segments
+}
+
+/// Damages one word of a message, in one of the ways that make a difference to a reader.
+pub fn damage(word: &mut u64, kind: u32, value: u64) {
+    match kind {
+        0 => *word = value,
+        1 => *word = 0,
+        2 | 3 => *word ^= 1 << (value % 64),
+        4 => *word ^= 1 << (32 + value % 16),
+        5 => *word = word.wrapping_add(4),
+        6 => *word = word.wrapping_sub(4),
+        _ => *word = (value % 8) << 35 | (value >> 8 & 7) << 32 | (value >> 16 & 31),
+    }
 }
 
 /// The part in which the pointer to part `to` stands.

@@ -1,0 +1,92 @@
+//! Running the fuzz targets: `cargo xtask fuzz`.
+
+use std::{
+    env, fs, io,
+    path::Path,
+    process::{Command, ExitCode, Stdio},
+};
+
+/// The name of a target, and the longest input that is worth a try, in bytes.
+type Target = (&'static str, u32);
+
+const TARGETS: [Target; 4] =
+    [("messages", 4096), ("sources", 4096), ("stores", 1024), ("durations", 160)];
+/// How long each target runs unless told otherwise.
+const SECONDS: u32 = 60;
+/// Resident memory that an input may take, in MiB.
+const MEMORY: u32 = 512;
+
+const INSTALL: &str = "cargo-fuzz is not installed: cargo install cargo-fuzz --locked";
+
+/// Runs one target, or all of them one after the other, until one of them is broken.
+pub fn run(args: &[String]) -> ExitCode {
+    let (targets, seconds) = match parse(args) {
+        Ok(asked) => asked,
+        Err(reason) => {
+            eprintln!("{reason}");
+            return ExitCode::from(2);
+        }
+    };
+    let installed = Command::new(cargo())
+        .args(["fuzz", "--version"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    if !installed.is_ok_and(|status| status.success()) {
+        eprintln!("{INSTALL}");
+        return ExitCode::FAILURE;
+    }
+    for (target, input_max) in targets {
+        match fuzz(target, input_max, seconds) {
+            Ok(true) => {}
+            Ok(false) => return ExitCode::FAILURE,
+            Err(error) => {
+                eprintln!("{target}: {error}");
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// The targets to run, and for how many seconds each.
+fn parse(args: &[String]) -> Result<(Vec<Target>, u32), String> {
+    let mut targets = TARGETS.to_vec();
+    let mut seconds = SECONDS;
+    for arg in args {
+        if let Some(target) = TARGETS.iter().find(|(name, _)| name == arg) {
+            targets = vec![*target];
+        } else {
+            let names = TARGETS.map(|(name, _)| name).join(", ");
+            let refused = |_| format!("`{arg}` is no number of seconds and none of {names}");
+            seconds = arg.parse().map_err(refused)?;
+        }
+    }
+    Ok((targets, seconds))
+}
+
+/// Whether nothing was found in so many seconds. New inputs go to `fuzz/found`, what breaks the
+/// target to `fuzz/artifacts`.
+fn fuzz(target: &str, input_max: u32, seconds: u32) -> io::Result<bool> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let (found, corpus) = (format!("fuzz/found/{target}"), format!("fuzz/corpus/{target}"));
+    fs::create_dir_all(root.join(&found))?;
+    let mut command = Command::new(cargo());
+    // Without a sanitizer, for which a nightly compiler is needed.
+    command.args(["fuzz", "run", "--sanitizer", "none", target, &found, &corpus, "--"]);
+    command.arg(format!("-max_total_time={seconds}")).arg(format!("-max_len={input_max}"));
+    command.arg(format!("-rss_limit_mb={MEMORY}")).args(["-timeout=10", "-print_final_stats=1"]);
+    let words = format!("fuzz/{target}.dict");
+    if root.join(&words).exists() {
+        command.arg(format!("-dict={words}"));
+    }
+    // A store is made for each input: in memory, where there is such a folder.
+    if env::var_os("TMPDIR").is_none() && Path::new("/dev/shm").is_dir() {
+        command.env("TMPDIR", "/dev/shm");
+    }
+    Ok(command.current_dir(root).status()?.success())
+}
+
+fn cargo() -> std::ffi::OsString {
+    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
