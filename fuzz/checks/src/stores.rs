@@ -1,13 +1,6 @@
 //! A store whose files were changed: refused, or answered from as it is.
 
-use std::{
-    collections::HashMap,
-    fs,
-    ops::Range,
-    panic::{self, AssertUnwindSafe},
-    path::Path,
-    sync::LazyLock,
-};
+use std::{collections::HashMap, fs, ops::Range, path::Path, sync::LazyLock};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde_json::Value;
@@ -124,9 +117,8 @@ impl Seen {
             sources: store.sources().map(|(_, rows)| rows).collect(),
             blocks,
             intact,
-            counted: counted(time.is_sorted(), || {
-                POOL.install(|| query.run(&recording, execution))
-            }),
+            // A scan over others ends in a panic that whoever runs it must catch.
+            counted: time.is_sorted().then(|| POOL.install(|| query.run(&recording, execution))),
         }
     }
 
@@ -139,18 +131,6 @@ impl Seen {
         };
         self.sources.iter().map(rows_in).collect()
     }
-}
-
-/// What `count` answers. Of rows out of order it need only come to an end.
-fn counted(
-    in_order: bool,
-    count: impl FnOnce() -> Result<Counted, QueryError>,
-) -> Option<Result<Counted, QueryError>> {
-    if in_order {
-        return Some(count());
-    }
-    let _ = panic::catch_unwind(AssertUnwindSafe(count));
-    None
 }
 
 /// The answer is the oracle's, or the query is one that must be refused.
