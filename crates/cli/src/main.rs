@@ -20,6 +20,7 @@ use clap::Parser as _;
 use args::{Args, Command};
 
 fn main() -> ExitCode {
+    signals::outlive_file_limits();
     let args = Args::parse();
     let result = match &args.command {
         Command::Coincidences(args) => queries::coincidences(args),

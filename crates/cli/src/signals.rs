@@ -3,18 +3,26 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::{Mutex, Once, PoisonError},
+    sync::{Arc, Mutex, Once, PoisonError},
     thread,
 };
 
 use signal_hook::{
-    consts::{SIGINT, SIGTERM},
+    consts::{SIGINT, SIGTERM, SIGXFSZ},
+    flag,
     iterator::Signals,
     low_level::emulate_default_handler,
 };
 
 static TEMPORARY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 static WATCHING: Once = Once::new();
+
+/// From now on a file that grows beyond the limit of the shell is an error of writing it, and not the
+/// silent end of the program.
+pub(crate) fn outlive_file_limits() {
+    // Whoever handles the signal gets the error. Where that cannot be, it stays as it was.
+    drop(flag::register(SIGXFSZ, Arc::default()));
+}
 
 /// From now on a signal that ends the program removes this file or folder first. Without a thread to
 /// do so it stays, as it does when the program is killed.

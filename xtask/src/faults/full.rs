@@ -15,8 +15,6 @@ use super::{
 };
 
 const PAGE: u64 = 4096;
-/// What a process gets that writes beyond its limit and does not look away.
-const SIGXFSZ: i32 = 25;
 
 struct Room {
     step: Step,
@@ -95,11 +93,11 @@ fn try_file_limits(ground: &Ground) -> Checked<usize> {
         let stage = ground.stage(&ground.pool, &folder.join("run"), limit.step)?;
         let ended = program::run(&mut limit.around(&stage.ingest()))?;
         stage.check_after(&ended)?;
-        if ended.code != Some(0) && ended.signal != Some(SIGXFSZ) {
-            ended.check_refusal(&[1])?;
+        if ended.signal.is_some() {
+            return Err(format!("ended by a signal that it should outlive: {ended}").into());
         }
-        if ended.signal.is_some() && limit.ignored {
-            return Err(format!("ended by a signal that it looks away from: {ended}").into());
+        if ended.code != Some(0) {
+            ended.check_refusal(&[1])?;
         }
         stage.recover()
     })
