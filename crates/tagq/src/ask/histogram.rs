@@ -166,16 +166,15 @@ impl Histogram {
             }
             return Ok(Bins::logarithmic(low.floor(tick)?, high.ceil(tick)?, per_decade)?);
         }
+        if self.mode == Mode::Grid
+            && let None | Some(Reach::Around(_)) = self.range
+        {
+            return self.cells(width, tick, asking);
+        }
         match &self.range {
             None => Ok(Bins::centred(DEFAULT_BINS.saturating_mul(width), width)?),
             Some(Reach::Around(reach)) => {
-                let ticks = reach.ceil(tick)?;
-                if ticks < 0 {
-                    let text = reach.asked();
-                    return Err(Error::Question(format!(
-                        "`{text}` is negative; --range D reaches as far on both sides of zero"
-                    )));
-                }
+                let ticks = not_negative(reach, tick)?;
                 let bins = Bins::centred(ticks, width)?;
                 note_widened([-ticks, ticks], &bins, tick, asking, 1);
                 Ok(bins)
@@ -187,6 +186,27 @@ impl Histogram {
                 Ok(bins)
             }
         }
+    }
+
+    /// Cells as far on either side of the one at zero. The query counts one more than bins are asked for.
+    fn cells(&self, width: i64, tick: Tick, asking: &Asking<'_>) -> Result<Bins, Error> {
+        let reach = match &self.range {
+            Some(Reach::Around(reach)) => not_negative(reach, tick)?,
+            _ => DEFAULT_BINS.saturating_mul(width),
+        };
+        let cells = (i128::from(reach) + i128::from(width) - 1) / i128::from(width).max(1);
+        let aside = cells.max(1) * i128::from(width);
+        let Ok(aside) = i64::try_from(aside) else {
+            return Err(tagq_query::Error::EmptyRange { low: -reach, high: reach }.into());
+        };
+        if aside != reach {
+            asking.progress.note(&format!(
+                "the range is widened to whole cells: {} to {}",
+                tick.format((-aside).into()),
+                tick.format(aside.into())
+            ));
+        }
+        Ok(Bins::linear(-aside, aside, width)?)
     }
 
     fn fold(&self, tick: Tick) -> Result<Option<Fold>, Error> {
@@ -234,6 +254,18 @@ impl Histogram {
             header_end(run, &tick.format(live))
         )
     }
+}
+
+/// How far a range reaches on both sides of zero.
+fn not_negative(reach: &Duration, tick: Tick) -> Result<i64, Error> {
+    let ticks = reach.ceil(tick)?;
+    if ticks < 0 {
+        let text = reach.asked();
+        return Err(Error::Question(format!(
+            "`{text}` is negative; --range D reaches as far on both sides of zero"
+        )));
+    }
+    Ok(ticks)
 }
 
 /// Says that a range was widened to whole bins.
