@@ -8,6 +8,7 @@ mod convert;
 mod documents;
 mod fixture;
 mod golden;
+mod lists;
 mod physics;
 mod queries;
 mod real_data;

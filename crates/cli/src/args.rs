@@ -80,6 +80,9 @@ pub(crate) struct CoincidencesArgs {
     /// A trace: a row for each bin of this width and group
     #[arg(long, value_name = "B")]
     pub bin: Option<Duration>,
+    /// The tuples themselves, in order of time: rows, recorded times, differences
+    #[arg(long, conflicts_with = "bin")]
+    pub list: bool,
     #[command(flatten)]
     pub query: QueryArgs,
     #[command(flatten)]
@@ -203,6 +206,13 @@ pub(crate) struct SelectionArgs {
     /// Sources follow each other without a gap: coincidences may span them
     #[arg(long)]
     pub join: bool,
+    #[command(flatten)]
+    pub setup: SetupArgs,
+}
+
+/// What is known of the experiment.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SetupArgs {
     /// Tick, channel names, delays and groups of the experiment [default: tagq.toml in the run's
     /// folder]
     #[arg(long, value_name = "FILE", conflicts_with = "no_setup")]
@@ -274,6 +284,8 @@ pub(crate) struct IngestArgs {
     pub sources: Vec<PathBuf>,
     #[command(flatten)]
     pub store: StoreArgs,
+    #[command(flatten)]
+    pub setup: SetupArgs,
     /// Take everything anew, in one commit; every source must still be there
     #[arg(long)]
     pub rebuild: bool,
@@ -290,6 +302,8 @@ pub(crate) struct IngestArgs {
 pub(crate) struct InfoArgs {
     #[command(flatten)]
     pub query: QueryArgs,
+    #[command(flatten)]
+    pub setup: SetupArgs,
     #[command(flatten)]
     pub output: OutputArgs,
 }

@@ -1,6 +1,6 @@
 //! `tagq ingest` and `tagq set`: what is written into a store, without a question.
 
-use tagq::{Input, Options, Progress as _, Run, Treatment};
+use tagq::{Input, Options, Progress as _, Run, Treatment, ask::Setup, store::Tick};
 
 use crate::{
     Usage,
@@ -27,6 +27,10 @@ pub(crate) fn run(args: &IngestArgs) -> anyhow::Result<()> {
             [] => None,
             _ => Some(input::set_aside(&Input::folder_for(store))?),
         };
+        // The setup of a run that is one of its sources' is that of the first that has one.
+        let setups = files.iter().map(|file| input::setup(file, &args.setup, &reporter));
+        let tick = options.tick.or(first_tick(setups)?);
+        let options = Options { tick, ..options };
         let run = tagq::ingest_sources(&files, stdin.as_ref(), store, &options, &reporter)?;
         tell(&run, &reporter);
         return Ok(());
@@ -38,9 +42,23 @@ pub(crate) fn run(args: &IngestArgs) -> anyhow::Result<()> {
         .into());
     }
     for source in &args.sources {
+        let setup = input::setup(source, &args.setup, &reporter)?;
+        let options = Options { tick: options.tick.or(setup.tick), ..options.clone() };
         tell(&tagq::ingest(source, &options, &reporter)?, &reporter);
     }
     Ok(())
+}
+
+fn first_tick(
+    setups: impl Iterator<Item = Result<Setup, tagq::Error>>,
+) -> Result<Option<Tick>, tagq::Error> {
+    for setup in setups {
+        let setup = setup?;
+        if setup.path.is_some() {
+            return Ok(setup.tick);
+        }
+    }
+    Ok(None)
 }
 
 pub(crate) fn set(args: &SetArgs) -> anyhow::Result<()> {

@@ -6,9 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tagq::{Input, Options, Run};
+use tagq::{Input, Options, Progress as _, Run, ask::Setup};
 
-use crate::{Usage, progress::Reporter};
+use crate::{Usage, args::SetupArgs, progress::Reporter};
 
 /// Whether this name means standard input.
 pub(crate) fn is_stdin(path: &Path) -> bool {
@@ -21,6 +21,23 @@ pub(crate) fn check_once(paths: &[PathBuf]) -> Result<(), Usage> {
         return Err(Usage("`-` stands twice; standard input can be read once".into()));
     }
     Ok(())
+}
+
+/// The setup of a run: the one asked for, else that of its folder, if any; said on stderr.
+pub(crate) fn setup(
+    path: &Path,
+    args: &SetupArgs,
+    reporter: &Reporter,
+) -> Result<Setup, tagq::Error> {
+    let asked = args.setup.as_deref();
+    if args.no_setup || is_stdin(path) && asked.is_none() {
+        return Ok(Setup::default());
+    }
+    let setup = Setup::of(path, asked)?;
+    if let Some(path) = &setup.path {
+        reporter.note(&format!("setup: {}", path.display()));
+    }
+    Ok(setup)
 }
 
 /// Opens a run, or standard input as one.

@@ -1,8 +1,13 @@
 //! The queries: arguments into a question, asked of each run.
 
+use std::path::{Path, PathBuf};
+
 use tagq::{
-    Answer, Options, Progress as _, Run,
-    ask::{Accidentals, Asking, Channel, Coincidences, Histogram, Rates, Selection, Setup, Window},
+    Answer, Options, Run,
+    ask::{
+        Accidentals, Asking, Channel, Coincidences, Histogram, Listing, Rates, Selection, Setup,
+        Window,
+    },
     query::{Mode, Rule},
     store::Access,
 };
@@ -53,7 +58,11 @@ pub(crate) fn coincidences(args: &CoincidencesArgs) -> anyhow::Result<()> {
     let named = question.groups.iter().flatten().chain(&question.veto);
     let named = named.chain(question.selection.named());
     let way = Way { query: &args.query, of: &args.selection, output: &args.output };
-    way.ask_all(&named.collect::<Vec<_>>(), |run, asking| question.ask(run, asking))
+    let named: Vec<&Channel> = named.collect();
+    if args.list {
+        return way.list_all(&named, &question);
+    }
+    way.ask_all(&named, |run, asking| question.ask(run, asking))
 }
 
 pub(crate) fn histogram(args: &HistogramArgs) -> anyhow::Result<()> {
@@ -123,37 +132,63 @@ impl Way<'_> {
         self.ask_all(&named, |run, asking| question.ask(run, asking))
     }
 
-    /// Asks each run, and prints what it answers. The channels named are looked up before a run is
-    /// opened, which may take long.
+    /// Asks each run, and prints what it answers.
     fn ask_all(
         &self,
         named: &[&Channel],
         ask: impl Fn(&Run, &Asking<'_>) -> Result<Answer, tagq::Error>,
     ) -> anyhow::Result<()> {
-        let (args, of) = (self.query, self.of);
-        let reporter = Reporter::new(args.store.quiet);
-        // Zero means one a core to rayon.
-        let pool =
-            rayon::ThreadPoolBuilder::new().num_threads(args.threads.unwrap_or(0)).build()?;
-        input::check_once(&args.runs)?;
+        let reporter = Reporter::new(self.query.store.quiet);
+        let pool = self.pool()?;
         let mut answers = Vec::new();
-        for path in &args.runs {
-            let has_none = of.no_setup || input::is_stdin(path) && of.setup.is_none();
-            let setup =
-                if has_none { Setup::default() } else { Setup::of(path, of.setup.as_deref())? };
-            if let Some(path) = &setup.path {
-                reporter.note(&format!("setup: {}", path.display()));
-            }
-            for channel in named {
-                setup.channel(channel)?;
-            }
-            let options = options(args);
-            let tick = options.tick.or(setup.tick);
-            let run = input::open(path, &Options { tick, ..options }, &reporter)?;
+        input::check_once(&self.query.runs)?;
+        for path in &self.query.runs {
+            let (setup, run) = self.open(path, named, &reporter)?;
             let asking = Asking { setup: &setup, pool: &pool, progress: &reporter };
             answers.push(ask(&run, &asking)?);
         }
         report::print(&answers, self.output.format)
+    }
+
+    /// Lists the tuples of each run as they are found.
+    fn list_all(&self, named: &[&Channel], question: &Coincidences) -> anyhow::Result<()> {
+        let reporter = Reporter::new(self.query.store.quiet);
+        let pool = self.pool()?;
+        input::check_once(&self.query.runs)?;
+        let open = |path: &PathBuf| self.open(path, named, &reporter);
+        let runs: Vec<(Setup, Run)> =
+            self.query.runs.iter().map(open).collect::<anyhow::Result<_>>()?;
+        let listing = |(setup, run)| {
+            let asking = Asking { setup, pool: &pool, progress: &reporter };
+            question.listing(run, &asking)
+        };
+        let listings: Vec<Listing<'_>> =
+            runs.iter().map(|(setup, run)| listing((setup, run))).collect::<Result<_, _>>()?;
+        report::print_list(&listings, self.output.format)
+    }
+
+    fn pool(&self) -> anyhow::Result<rayon::ThreadPool> {
+        // Zero means one a core to rayon.
+        let threads = self.query.threads.unwrap_or(0);
+        Ok(rayon::ThreadPoolBuilder::new().num_threads(threads).build()?)
+    }
+
+    /// A run and its setup. The channels named are looked up before the run is opened, which may take
+    /// long.
+    fn open(
+        &self,
+        path: &Path,
+        named: &[&Channel],
+        reporter: &Reporter,
+    ) -> anyhow::Result<(Setup, Run)> {
+        let setup = input::setup(path, &self.of.setup, reporter)?;
+        for channel in named {
+            setup.channel(channel)?;
+        }
+        let options = options(self.query);
+        let tick = options.tick.or(setup.tick);
+        let run = input::open(path, &Options { tick, ..options }, reporter)?;
+        Ok((setup, run))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The query "coincidences": tags of several channels within a window.
 
 use crate::{
-    Acquisition, Error, Execution, Recording, Scope, SourceSingles, Veto,
+    Acquisition, Delay, Error, Execution, Recording, Scope, SourceSingles, Veto,
     groups::{self, Part},
     sequential,
 };
@@ -97,12 +97,7 @@ impl Coincidences {
             return self.run_clusters(recording, execution);
         }
         let groups = groups::asked(&self.groups, &self.scope, recording)?;
-        self.check_veto(&groups)?;
-        if let Some(group) = groups.iter().find(|group| group.len() != 2)
-            && self.rule == Rule::Grid
-        {
-            return Err(Error::GridGroup { channels: group.clone() });
-        }
+        self.check_groups(&groups)?;
         let mut counts = vec![0; groups.len()];
         for part in Part::all(&groups, self) {
             for (&group, count) in part.groups.iter().zip(part.count(recording, execution)) {
@@ -117,6 +112,14 @@ impl Coincidences {
         recording: &Recording<'_>,
         execution: &Execution,
     ) -> Result<Counted, Error> {
+        let channels = self.cluster_channels(recording)?;
+        let sets = sequential::clusters(recording, &channels, self.window, &self.scope, execution);
+        let (groups, counts) = sets.into_iter().unzip();
+        self.counted(recording, execution, groups, counts)
+    }
+
+    /// The channels that clusters are of, ascending.
+    pub(crate) fn cluster_channels(&self, recording: &Recording<'_>) -> Result<Vec<u16>, Error> {
         let mut channels = self.scope.channels.clone().unwrap_or_else(|| recording.channels());
         channels.sort_unstable();
         channels.dedup();
@@ -129,9 +132,7 @@ impl Coincidences {
         if self.veto.is_some() {
             return Err(Error::VetoRule { rule: "cluster" });
         }
-        let sets = sequential::clusters(recording, &channels, self.window, &self.scope, execution);
-        let (groups, counts) = sets.into_iter().unzip();
-        self.counted(recording, execution, groups, counts)
+        Ok(channels)
     }
 
     /// The answer, with the singles of each group.
@@ -153,6 +154,27 @@ impl Coincidences {
         Ok(Counted { rows: rows.collect::<Result<_, _>>()? })
     }
 
+    pub(crate) fn check_groups(&self, groups: &[Vec<u16>]) -> Result<(), Error> {
+        self.check_veto(groups)?;
+        if self.rule != Rule::Grid {
+            return Ok(());
+        }
+        if let Some(group) = groups.iter().find(|group| group.len() != 2) {
+            return Err(Error::GridGroup { channels: group.clone() });
+        }
+        // Delays of channels that are not counted part no cell.
+        let channels = groups::channels_of(groups);
+        let parts = |delay: &&Delay| {
+            delay.ticks % self.window != 0 && channels.binary_search(&delay.channel).is_ok()
+        };
+        match self.scope.delays.iter().find(parts) {
+            Some(&Delay { channel, ticks: delay }) => {
+                Err(Error::GridDelay { channel, delay, window: self.window })
+            }
+            None => Ok(()),
+        }
+    }
+
     fn check_veto(&self, groups: &[Vec<u16>]) -> Result<(), Error> {
         let Some(veto) = &self.veto else { return Ok(()) };
         if self.rule == Rule::Grid {
@@ -171,20 +193,13 @@ impl Coincidences {
         }
     }
 
-    fn check(&self, recording: &Recording<'_>) -> Result<(), Error> {
+    pub(crate) fn check(&self, recording: &Recording<'_>) -> Result<(), Error> {
         if self.window < 0 {
             return Err(Error::NegativeWindow { window: self.window });
         }
         self.scope.check(&recording.sources)?;
-        if self.rule == Rule::Grid {
-            if self.window == 0 {
-                return Err(Error::GridWindow);
-            }
-            let part = |delay: &&crate::Delay| delay.ticks % self.window != 0;
-            if let Some(delay) = self.scope.delays.iter().find(part) {
-                let (channel, delay) = (delay.channel, delay.ticks);
-                return Err(Error::GridDelay { channel, delay, window: self.window });
-            }
+        if self.rule == Rule::Grid && self.window == 0 {
+            return Err(Error::GridWindow);
         }
         Ok(())
     }

@@ -419,3 +419,97 @@ pub fn clusters(
     }
     clusters
 }
+
+// The tuples themselves.
+
+/// The tuples that [`coincidences`] counts, of all rules but `cluster`: of each the delayed time of its
+/// latest tag and the row of its tag of each channel of `group`, rows counted through all sources. In
+/// order of time, then of sources, then of rows.
+pub fn tuples(
+    sources: &[Vec<(i64, u16)>],
+    group: &[u16],
+    rule: Rule,
+    window: i64,
+    delays: &[(u16, i64)],
+    veto: (&[u16], i64),
+    [from, to]: [Option<i64>; 2],
+) -> Vec<(i128, Vec<usize>)> {
+    let window = i128::from(window);
+    let mut all = Vec::new();
+    let mut first_row = 0;
+    for tags in sources {
+        let mut of_source: Vec<(i128, Vec<usize>)> = Vec::new();
+        // By rule `once`, in order of time and then of rows: what comes first is used up first.
+        let mut ways = ways(tags, group, delays);
+        let latest = |way: &[(usize, i128)]| way.iter().map(|&(_, time)| time).max();
+        let earliest = |way: &[(usize, i128)]| way.iter().map(|&(_, time)| time).min();
+        ways.sort_by_key(|way| (latest(way), way.clone()));
+        for way in ways {
+            let rows: Vec<usize> = way.iter().map(|&(row, _)| row).collect();
+            let times: Vec<i128> = way.iter().map(|&(_, time)| time).collect();
+            let (Some(earliest), Some(latest)) = (earliest(&way), latest(&way)) else { continue };
+            let is_taken = match rule {
+                Rule::All | Rule::Once => latest - earliest <= window,
+                Rule::Herald | Rule::PerHerald => {
+                    times.iter().all(|time| (time - times[0]).abs() <= window)
+                }
+                Rule::Grid => times.iter().all(|time| time / window == times[0] / window),
+                Rule::Cluster => false,
+            };
+            let is_vetoed = is_vetoed(tags, delays, veto, earliest, latest);
+            let is_used = of_source.iter().any(|(_, used)| match rule {
+                Rule::PerHerald => used[0] == rows[0],
+                Rule::Once => rows.iter().any(|row| used.contains(row)),
+                _ => false,
+            });
+            // A match that is vetoed uses its tags up all the same.
+            if is_taken && !is_used && (!is_vetoed || rule == Rule::Once) {
+                of_source.push((latest, rows));
+            }
+        }
+        for (latest, rows) in of_source {
+            let times = rows.iter().map(|&row| delayed(tags[row].0, tags[row].1, delays));
+            let earliest = times.fold(latest, i128::min);
+            let is_vetoed = is_vetoed(tags, delays, veto, earliest, latest);
+            if is_within(latest, from, to) && !is_vetoed {
+                all.push((latest, rows.iter().map(|row| first_row + row).collect()));
+            }
+        }
+        first_row += tags.len();
+    }
+    all.sort();
+    all
+}
+
+/// The tags of each cluster that [`clusters`] returns: the delayed time of its first tag, and the rows
+/// of all, in order of delayed time and then of rows. In order of the first tag, then of sources.
+pub fn cluster_tags(
+    sources: &[Vec<(i64, u16)>],
+    channels: &[u16],
+    window: i64,
+    delays: &[(u16, i64)],
+    [from, to]: [Option<i64>; 2],
+) -> Vec<(i128, Vec<usize>)> {
+    let mut clusters: Vec<(i128, Vec<usize>)> = Vec::new();
+    let mut first_row = 0;
+    for tags in sources {
+        let mut rest: Vec<(i128, usize)> = Vec::new();
+        for (row, &(time, channel)) in tags.iter().enumerate() {
+            if channels.contains(&channel) {
+                rest.push((delayed(time, channel, delays), first_row + row));
+            }
+        }
+        rest.sort_unstable();
+        while let Some(&(first, _)) = rest.first() {
+            let is_in = |&&(time, _): &&(i128, usize)| time - first <= i128::from(window);
+            let cluster: Vec<usize> = rest.iter().filter(is_in).map(|&(_, row)| row).collect();
+            rest.drain(..cluster.len());
+            if is_within(first, from, to) {
+                clusters.push((first, cluster));
+            }
+        }
+        first_row += tags.len();
+    }
+    clusters.sort_by_key(|&(first, _)| first);
+    clusters
+}

@@ -1,5 +1,7 @@
 //! Answers as every program wants them: what was asked, of which run, and columns of rows.
 
+use std::borrow::Cow;
+
 use serde::{
     Serialize, Serializer,
     ser::{SerializeMap as _, SerializeSeq as _},
@@ -42,6 +44,9 @@ pub struct RunFacts {
     pub elapsed_s: f64,
     /// Tags by channel.
     pub channels: Vec<ChannelFacts>,
+    /// The names that the setup gives, also to channels without tags.
+    #[serde(skip)]
+    pub names: Vec<(u16, String)>,
 }
 
 /// The tags of one channel of a run.
@@ -57,6 +62,17 @@ pub struct ChannelFacts {
 }
 
 impl RunFacts {
+    /// What is known of a run, with the names that a setup gives to its channels.
+    pub fn named(run: &Run, setup: &crate::ask::Setup) -> Self {
+        let mut facts = Self::of(run);
+        facts.names.clone_from(&setup.names);
+        for of in &mut facts.channels {
+            let name = setup.names.iter().find(|(channel, _)| *channel == of.channel);
+            of.name = name.map(|(_, name)| name.clone());
+        }
+        facts
+    }
+
     /// What is known of a run.
     pub fn of(run: &Run) -> Self {
         let manifest = run.store().manifest();
@@ -76,6 +92,7 @@ impl RunFacts {
             live_s: tick.seconds_of(run.live_ticks()),
             elapsed_s: tick.seconds_of(run.elapsed_ticks()),
             channels: channels.collect(),
+            names: Vec::new(),
         }
     }
 }
@@ -90,7 +107,7 @@ pub struct Columns {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
     /// The key.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// The values.
     pub values: Values,
 }
@@ -102,6 +119,8 @@ pub enum Values {
     Counts(Vec<u64>),
     /// Ticks, rows.
     Integers(Vec<i64>),
+    /// The same, absent where a channel is not in the row's group.
+    SomeIntegers(Vec<Option<i64>>),
     /// Everything else that is measured.
     Floats(Vec<Option<f64>>),
     /// Yes or no.
@@ -121,6 +140,7 @@ impl Values {
         match self {
             Self::Counts(values) => values.len(),
             Self::Integers(values) => values.len(),
+            Self::SomeIntegers(values) => values.len(),
             Self::Floats(values) => values.len(),
             Self::Flags(values) => values.len(),
             Self::Channels(values) => values.len(),
@@ -137,7 +157,8 @@ impl Columns {
     /// # Panics
     /// When it has not as many values as the others.
     #[must_use]
-    pub fn with(mut self, name: &'static str, values: Values) -> Self {
+    pub fn with(mut self, name: impl Into<Cow<'static, str>>, values: Values) -> Self {
+        let name = name.into();
         let len = self.columns.first().map_or(values.len(), |first| first.values.len());
         assert_eq!(values.len(), len, "{name}: a value for each row");
         self.columns.push(Column { name, values });
@@ -185,6 +206,7 @@ impl Serialize for Row<'_> {
             match values {
                 Values::Counts(values) => map.serialize_entry(name, &values[at])?,
                 Values::Integers(values) => map.serialize_entry(name, &values[at])?,
+                Values::SomeIntegers(values) => map.serialize_entry(name, &values[at])?,
                 Values::Floats(values) => map.serialize_entry(name, &values[at])?,
                 Values::Flags(values) => map.serialize_entry(name, &values[at])?,
                 Values::Channels(values) => map.serialize_entry(name, &values[at])?,

@@ -218,6 +218,9 @@ pub enum Error {
     /// An answer cannot be written down.
     #[error("the answer cannot be written down: {0}")]
     Answer(#[from] serde_json::Error),
+    /// Whoever takes a list could not.
+    #[error("cannot write the list: {0}")]
+    Output(#[source] std::io::Error),
     /// A source cannot be read.
     #[error(transparent)]
     Files(#[from] tagq_ingest::Error),

@@ -15,7 +15,7 @@ pub(super) fn answers(answers: &[Answer]) -> String {
         .rows
         .columns()
         .iter()
-        .map(|column| answers.iter().filter_map(|a| width(a, column.name)).max().unwrap_or(1))
+        .map(|column| answers.iter().filter_map(|a| width(a, &column.name)).max().unwrap_or(1))
         .collect();
     let mut names = Vec::new();
     if answers.len() > 1 {
@@ -50,19 +50,19 @@ fn width(answer: &Answer, name: &str) -> Option<usize> {
     })
 }
 
-fn names_of(column: &Column, width: usize) -> Vec<String> {
+pub(super) fn names_of(column: &Column, width: usize) -> Vec<String> {
     let is_list =
         matches!(column.values, Values::Groups(_) | Values::CountLists(_) | Values::FloatLists(_));
     if !is_list {
-        return vec![column.name.to_owned()];
+        return vec![column.name.clone().into_owned()];
     }
-    let stem = if column.name == "channels" { "channel" } else { column.name };
+    let stem = if column.name == "channels" { "channel" } else { &column.name };
     let letters = ('a'..='z').map(|letter| letter.to_string());
     let suffixes = letters.chain((27..).map(|number: usize| number.to_string()));
     suffixes.take(width).map(|suffix| format!("{stem}_{suffix}")).collect()
 }
 
-fn fields_of(column: &Column, at: usize, width: usize) -> Vec<String> {
+pub(super) fn fields_of(column: &Column, at: usize, width: usize) -> Vec<String> {
     fn list<T: ToString>(values: &[T], width: usize) -> Vec<String> {
         let mut fields: Vec<String> = values.iter().map(T::to_string).collect();
         fields.resize(width, String::new());
@@ -72,6 +72,9 @@ fn fields_of(column: &Column, at: usize, width: usize) -> Vec<String> {
     match &column.values {
         Values::Counts(values) => vec![values[at].to_string()],
         Values::Integers(values) => vec![values[at].to_string()],
+        Values::SomeIntegers(values) => {
+            vec![values[at].map_or(String::new(), |value| value.to_string())]
+        }
         Values::Floats(values) => vec![float(&values[at])],
         Values::Flags(values) => vec![values[at].to_string()],
         Values::Channels(values) => vec![values[at].map_or(String::new(), |c| c.to_string())],
@@ -99,7 +102,7 @@ pub(super) fn info(used: &[RunFacts]) -> String {
 }
 
 /// A field with whatever it holds.
-fn quoted(field: &str) -> String {
+pub(super) fn quoted(field: &str) -> String {
     if field.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", field.replace('"', "\"\""))
     } else {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use tagq::{Answer, Columns, Notes, Row, Run, RunFacts};
 
 /// Grows only by new keys while the version stays.
-const SCHEMA_VERSION: u32 = 1;
+pub(super) const SCHEMA_VERSION: u32 = 1;
 
 #[derive(Serialize)]
 struct One<'a> {
@@ -25,17 +25,17 @@ struct Several<'a> {
 
 /// A run with the query as it was counted there: its tick may be another.
 #[derive(Serialize)]
-struct RunOfSeveral<'a> {
+pub(super) struct RunOfSeveral<'a> {
     #[serde(flatten)]
-    run: &'a RunFacts,
-    query: &'a Value,
+    pub run: &'a RunFacts,
+    pub query: &'a Value,
 }
 
 #[derive(Serialize)]
-struct RowOfSeveral<'a> {
-    run: &'a str,
+pub(super) struct RowOfSeveral<'a> {
+    pub run: &'a str,
     #[serde(flatten)]
-    row: Row<'a>,
+    pub row: Row<'a>,
 }
 
 #[derive(Serialize)]

@@ -2,13 +2,14 @@
 
 mod csv;
 mod json;
+mod list;
 mod quantities;
 mod table;
 
 use std::io::{self, IsTerminal as _, Write as _};
 
 use anyhow::Context as _;
-use tagq::{Answer, Run, RunFacts};
+use tagq::{Answer, Run, RunFacts, ask::Listing};
 
 use crate::args::Format;
 
@@ -30,13 +31,27 @@ pub(crate) fn print(answers: &[Answer], format: Option<Format>) -> anyhow::Resul
     put(&text)
 }
 
+/// Prints lists as they are found, without holding them.
+pub(crate) fn print_list(listings: &[Listing<'_>], format: Option<Format>) -> anyhow::Result<()> {
+    let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout());
+    match chosen(format) {
+        Format::Table => list::table(listings, &mut out)?,
+        Format::Json => list::json(listings, &mut out)?,
+        Format::Csv => list::csv(listings, &mut out)?,
+    }
+    out.flush().context("cannot write to standard output")
+}
+
 /// Prints what is known of the runs themselves.
-pub(crate) fn print_info(runs: &[Run], format: Option<Format>) -> anyhow::Result<()> {
-    let used: Vec<RunFacts> = runs.iter().map(RunFacts::of).collect();
+pub(crate) fn print_info(
+    runs: &[Run],
+    used: &[RunFacts],
+    format: Option<Format>,
+) -> anyhow::Result<()> {
     let text = match chosen(format) {
-        Format::Table => table::info(runs, &used),
-        Format::Json => json::info(runs, &used)?,
-        Format::Csv => csv::info(&used),
+        Format::Table => table::info(runs, used),
+        Format::Json => json::info(runs, used)?,
+        Format::Csv => csv::info(used),
     };
     put(&text)
 }

@@ -1,6 +1,6 @@
 //! Tables for a person: aligned, thousands readable, units chosen.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use comfy_table::{CellAlignment, Table, presets};
 use tagq::{Answer, Column, Columns, Run, RunFacts, Values};
@@ -8,6 +8,26 @@ use tagq::{Answer, Column, Columns, Run, RunFacts, Values};
 use super::quantities::{
     dash, hertz, rate_with_err, ratio, seconds, short, thousands, two_digits, with_err,
 };
+
+/// What channels are called.
+pub(super) type Names = BTreeMap<u16, String>;
+
+/// The names that the setup gives.
+pub(super) fn names_of(run: &RunFacts) -> Names {
+    run.names.iter().cloned().collect()
+}
+
+fn name_of(names: &Names, channel: u16) -> String {
+    names.get(&channel).map_or_else(|| channel.to_string(), Clone::clone)
+}
+
+/// A field of a list, as it is.
+pub(super) fn listed_field(column: &Column, at: usize, names: &Names) -> String {
+    match &column.values {
+        Values::Counts(values) => values[at].to_string(),
+        _ => fields(column, &Columns::default(), at, names).join(","),
+    }
+}
 
 pub(super) fn answers(answers: &[Answer]) -> String {
     let mut text = String::new();
@@ -19,16 +39,16 @@ pub(super) fn answers(answers: &[Answer]) -> String {
             let _ = writeln!(text, "{}", answer.run.path);
         }
         let _ = writeln!(text, "{}\n", answer.header);
-        if answer.rows.get("singles").is_some() {
-            let _ = writeln!(text, "{}\n", singles(&answer.run));
+        if let Some(selected) = singles_selected(answer) {
+            let _ = writeln!(text, "{selected}\n");
         }
-        let _ = writeln!(text, "{}", rows(&answer.rows));
+        let _ = writeln!(text, "{}", rows(&answer.rows, &names_of(&answer.run)));
     }
     text
 }
 
 /// All rows, a value and its error in one field.
-fn rows(columns: &Columns) -> Table {
+fn rows(columns: &Columns, names: &Names) -> Table {
     let shown: Vec<(&Column, Vec<String>)> = columns
         .columns()
         .iter()
@@ -39,7 +59,7 @@ fn rows(columns: &Columns) -> Table {
     let mut table = plain(&head.iter().map(String::as_str).collect::<Vec<_>>(), 0);
     for at in 0..columns.len() {
         let fields = shown.iter().flat_map(|(column, heads)| {
-            let mut fields = fields(column, columns, at);
+            let mut fields = fields(column, columns, at, names);
             fields.resize(heads.len(), dash());
             fields
         });
@@ -64,7 +84,7 @@ fn is_shown(column: &Column, columns: &Columns) -> bool {
 }
 
 fn heads(column: &Column) -> Vec<String> {
-    let head = match column.name {
+    let head = match &*column.name {
         "channels" => "channels",
         "rate_hz" => "rate",
         "accidentals_independent" => "independent",
@@ -81,7 +101,7 @@ fn heads(column: &Column) -> Vec<String> {
     vec![head.to_owned()]
 }
 
-fn fields(column: &Column, columns: &Columns, at: usize) -> Vec<String> {
+fn fields(column: &Column, columns: &Columns, at: usize, names: &Names) -> Vec<String> {
     let err = |name: &str| {
         let name = match name.strip_suffix("_hz") {
             Some(stem) => format!("{stem}_err_hz"),
@@ -92,13 +112,13 @@ fn fields(column: &Column, columns: &Columns, at: usize) -> Vec<String> {
             _ => None,
         }
     };
-    match (&column.values, column.name) {
+    match (&column.values, &*column.name) {
         (Values::Groups(groups), _) => {
-            let names: Vec<String> = groups[at].iter().map(u16::to_string).collect();
-            vec![names.join(",")]
+            let group: Vec<String> = groups[at].iter().map(|&c| name_of(names, c)).collect();
+            vec![group.join(",")]
         }
         (Values::Channels(channels), _) => {
-            vec![channels[at].map_or_else(|| "all".to_owned(), |channel| channel.to_string())]
+            vec![channels[at].map_or_else(|| "all".to_owned(), |channel| name_of(names, channel))]
         }
         (Values::Counts(counts), name) => {
             let count = thousands(counts[at]);
@@ -108,6 +128,9 @@ fn fields(column: &Column, columns: &Columns, at: usize) -> Vec<String> {
             }]
         }
         (Values::Integers(values), _) => vec![values[at].to_string()],
+        (Values::SomeIntegers(values), _) => {
+            vec![values[at].map_or_else(dash, |value| value.to_string())]
+        }
         (Values::Floats(values), name) => vec![match (values[at], err(name), name) {
             (None, ..) => dash(),
             (Some(value), Some(err), "rate_hz") => rate_with_err(value, err),
@@ -153,7 +176,8 @@ pub(super) fn info(runs: &[Run], used: &[RunFacts]) -> String {
         let _ = writeln!(text, "tick     {tick}{assumed}");
         let _ = writeln!(text, "live     {}", tick.format(run.live_ticks()));
         let _ = writeln!(text, "elapsed  {}", tick.format(run.elapsed_ticks()));
-        let _ = writeln!(text, "\n{}\n", singles(used));
+        let channels = used.channels.iter().map(|of| (of.channel, of.count));
+        let _ = writeln!(text, "\n{}\n", singles_table(channels, used.live_s, &names_of(used)));
         let _ = writeln!(text, "{}", sources(run));
         text.push_str(&recorded(run));
     }
@@ -195,11 +219,37 @@ fn recorded(run: &Run) -> String {
     text
 }
 
-fn singles(run: &RunFacts) -> Table {
+/// The singles of the channels that were counted, in the selection.
+fn singles_selected(answer: &Answer) -> Option<Table> {
+    let (Some(Values::Groups(groups)), Some(Values::CountLists(singles))) =
+        (answer.rows.get("channels"), answer.rows.get("singles"))
+    else {
+        return None;
+    };
+    let bin_of = |row: usize| match answer.rows.get("start_ticks") {
+        Some(Values::Integers(starts)) => starts[row],
+        _ => 0,
+    };
+    // A channel is in many groups of a bin, each time with the same singles; bins add up.
+    let mut of_bins = BTreeMap::new();
+    for (row, (group, singles)) in groups.iter().zip(singles).enumerate() {
+        for (&channel, &singles) in group.iter().zip(singles) {
+            of_bins.insert((channel, bin_of(row)), singles);
+        }
+    }
+    let mut of_channels = BTreeMap::<u16, u64>::new();
+    for ((channel, _), singles) in of_bins {
+        *of_channels.entry(channel).or_default() += singles;
+    }
+    let live_s = answer.query["live_s"].as_f64().unwrap_or(0.0);
+    Some(singles_table(of_channels.into_iter(), live_s, &names_of(&answer.run)))
+}
+
+fn singles_table(of: impl Iterator<Item = (u16, u64)>, live_s: f64, names: &Names) -> Table {
     let mut table = plain(&["channel", "singles", "rate"], 0);
-    for of in &run.channels {
-        let rate = if run.live_s > 0.0 { hertz(of.count as f64 / run.live_s) } else { dash() };
-        table.add_row([of.channel.to_string(), thousands(of.count), rate]);
+    for (channel, count) in of {
+        let rate = if live_s > 0.0 { hertz(count as f64 / live_s) } else { dash() };
+        table.add_row([name_of(names, channel), thousands(count), rate]);
     }
     table
 }

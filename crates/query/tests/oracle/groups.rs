@@ -187,8 +187,14 @@ fn groups_that_mean_nothing_are_refused() {
     let grid = |groups: &[&[u16]], window| listed(groups, Rule::Grid, window);
     assert_eq!(error(&grid(&[&[1, 2]], 0)), Error::GridWindow);
     assert_eq!(error(&grid(&[&[1, 2, 3]], 5)), Error::GridGroup { channels: vec![1, 2, 3] });
-    let delayed = query(Groups::EveryPair, Rule::Grid, 5, &[(2, 12)]);
-    assert_eq!(error(&delayed), Error::GridDelay { channel: 2, delay: 12, window: 5 });
+    let delayed = |group: &[u16]| {
+        query(Groups::Listed(vec![group.to_vec()]), Rule::Grid, 5, &[(2, 12), (1, 5)])
+    };
+    let parted = Error::GridDelay { channel: 2, delay: 12, window: 5 };
+    assert_eq!(error(&delayed(&[1, 2])), parted);
+    // The delay of a channel in no group parts no cell of any.
+    let other = delayed(&[1, 3]).run(&recording(&sources, None), &Execution::best());
+    assert!(other.is_ok(), "{other:?}");
     let mut left_out = all(&[&[1, 2]]);
     left_out.scope.channels = Some(vec![2, 3]);
     assert_eq!(error(&left_out), Error::NotInUse { channel: 1 });

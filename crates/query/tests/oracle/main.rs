@@ -7,6 +7,7 @@
 )]
 
 mod groups;
+mod listing;
 mod pairs;
 mod scope;
 mod support;

@@ -5,11 +5,11 @@ use tagq_query::{
     Coincidences as Query, Counted, Estimate, Execution, GroupCount, Groups, Measured, Recording,
     Rule, Terms, TimeRange, Veto, g2_heralded,
 };
-use tagq_store::Duration;
+use tagq_store::{Duration, Tick};
 
 use super::{
-    Asking, Channel, Selection, SelectionUsed, Window, header_end, select::Selected, shifted,
-    trace::Trace,
+    Asking, Channel, Listing, Selection, SelectionUsed, Window, header_end, select::Selected,
+    shifted, trace::Trace,
 };
 use crate::{Answer, Columns, Error, Run, Values};
 
@@ -54,6 +54,8 @@ pub enum Accidentals {
 #[derive(Debug, Serialize)]
 struct Used {
     kind: &'static str,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    listed: bool,
     rule: &'static str,
     window_ticks: i64,
     window_s: f64,
@@ -69,6 +71,7 @@ struct Used {
     bin_ticks: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     bin_s: Option<f64>,
+    live_s: f64,
     #[serde(flatten)]
     selection: SelectionUsed,
 }
@@ -87,6 +90,38 @@ pub(crate) fn rule_name(rule: Rule) -> &'static str {
 }
 
 impl Coincidences {
+    /// The tuples themselves, in place of how many there are: what is known before the first one. Nothing
+    /// is read before [`Listing::stream`].
+    ///
+    /// # Errors
+    /// Those of the query, and of words that mean nothing there.
+    pub fn listing<'a>(&self, run: &'a Run, asking: &Asking<'a>) -> Result<Listing<'a>, Error> {
+        let tick = run.store().manifest().tick;
+        if self.bin.is_some() || self.accidentals != Accidentals::Formula {
+            return Err(Error::Question(
+                "a list has neither bins nor accidentals; leave --bin and --accidentals out".into(),
+            ));
+        }
+        let selected = self.selection.of(run, asking.setup)?;
+        selected.notes.iter().for_each(|note| asking.progress.note(note));
+        let query = self.query(run, &selected, asking)?;
+        let (groups, live) = run.count_as(self.selection.join, |recording| {
+            let groups = match query.rule {
+                Rule::Cluster => Vec::new(),
+                _ => query.groups_in(recording)?,
+            };
+            Ok((groups, live_of(recording, query.scope.range)))
+        })?;
+        let used = Used { listed: true, ..self.used(run, &query, &selected, live, None, None) };
+        let live = live_words(&selected, live, tick);
+        let header = format!("list, {}", self.header(run, &used, asking, &live));
+        let facts = asking.facts(run);
+        let head = |rows| -> Result<Answer, Error> {
+            Ok(Answer { header, query: serde_json::to_value(used)?, run: facts, rows })
+        };
+        Listing::new(run, asking.pool, self.selection.join, query, groups, head)
+    }
+
     /// Asks `run`.
     ///
     /// # Errors
@@ -123,7 +158,7 @@ impl Coincidences {
                         Ok((rows, live))
                     }
                     Some(width) => {
-                        let trace = Trace::new(recording, &query.scope, width)?;
+                        let trace = Trace::new(recording, &query, width)?;
                         let each = trace.counts(&query, recording)?;
                         for (bin, (query, counted)) in trace.bins.iter().zip(each) {
                             rows.add(recording, &query, &counted, &terms, shift, &mut notes)?;
@@ -143,11 +178,8 @@ impl Coincidences {
         if query.rule == Rule::Cluster && !rows.count.is_empty() {
             note_clock(run, &query, asking);
         }
-        let live = match selected.live_s {
-            Some(seconds) => format!("{seconds} s (given)"),
-            None => tick.format(live),
-        };
-        let used = self.used(run, &query, &selected, shift, bin);
+        let used = self.used(run, &query, &selected, live, shift, bin);
+        let live = live_words(&selected, live, tick);
         let header = self.header(run, &used, asking, &live);
         let query = serde_json::to_value(used)?;
         Ok(Answer { header, query, run: asking.facts(run), rows: rows.columns(bin.is_some()) })
@@ -223,6 +255,7 @@ impl Coincidences {
         run: &Run,
         query: &Query,
         selected: &Selected,
+        live: i128,
         shift: Option<shifted::Shift>,
         bin: Option<i64>,
     ) -> Used {
@@ -231,6 +264,7 @@ impl Coincidences {
         let selected = Selected { scope: query.scope.clone(), ..selected.clone() };
         Used {
             kind: "coincidences",
+            listed: false,
             rule: rule_name(query.rule),
             window_ticks: window,
             window_s: tick.seconds_of(window.into()),
@@ -244,6 +278,7 @@ impl Coincidences {
             shift_ticks: shift.map(shifted::Shift::ticks),
             bin_ticks: bin,
             bin_s: bin.map(|bin| tick.seconds_of(bin.into())),
+            live_s: selected.live_s.unwrap_or_else(|| tick.seconds_of(live)),
             selection: SelectionUsed::of(&selected, self.selection.join, tick),
         }
     }
@@ -276,6 +311,14 @@ impl Coincidences {
             used.selection.words(asking.setup, tick),
             header_end(run, live)
         )
+    }
+}
+
+/// The live time, or that it was given.
+fn live_words(selected: &Selected, live: i128, tick: Tick) -> String {
+    match selected.live_s {
+        Some(seconds) => format!("{seconds} s (given)"),
+        None => tick.format(live),
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod coincidences;
 mod histogram;
+mod listing;
 mod rates;
 
 mod shifted;
@@ -17,6 +18,7 @@ mod words;
 
 pub use coincidences::{Accidentals, Coincidences};
 pub use histogram::{Histogram, Reach};
+pub use listing::Listing;
 pub use rates::Rates;
 pub use select::Selection;
 pub use setup::Setup;
@@ -52,12 +54,7 @@ const LIVE_TIME_OF_BINS: &str =
 impl Asking<'_> {
     /// What is known of a run, with the names of its channels.
     fn facts(&self, run: &Run) -> RunFacts {
-        let mut facts = RunFacts::of(run);
-        for of in &mut facts.channels {
-            let name = self.setup.names.iter().find(|(channel, _)| *channel == of.channel);
-            of.name = name.map(|(_, name)| name.clone());
-        }
-        facts
+        RunFacts::named(run, self.setup)
     }
 
     /// Says which of these channels have no tags: a dark channel is a row of zeros, and the person may

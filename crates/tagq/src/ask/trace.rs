@@ -2,7 +2,8 @@
 
 use rayon::prelude::*;
 use tagq_query::{
-    Coincidences as Query, Counted, Execution, Groups, Rates, Recording, Scope, TimeRange,
+    Acquisition, Coincidences as Query, Counted, Execution, Groups, Rates, Recording, Rule, Scope,
+    TimeRange,
 };
 
 /// The bins of a trace.
@@ -22,10 +23,12 @@ impl Trace {
     /// The bins that rates would have, so that all traces have the same.
     pub(super) fn new(
         recording: &Recording<'_>,
-        scope: &Scope,
+        query: &Query,
         width: i64,
     ) -> Result<Self, tagq_query::Error> {
+        let scope = &query.scope;
         let rates = Rates { scope: scope.clone(), bin: Some(width) };
+        let frontier = frontier(recording, query);
         let Some(trace) = rates.run(recording, &Execution::best())?.trace else {
             return Ok(Self { bins: Vec::new() });
         };
@@ -36,7 +39,9 @@ impl Trace {
                 from: i64::try_from(from).ok(),
                 to: i64::try_from(from + i128::from(width)).ok(),
             };
-            Bin { start_ticks, is_partial: bin.is_partial, range: own.and(&scope.range) }
+            let is_final = from + i128::from(width) <= frontier;
+            let is_partial = bin.is_partial || !is_final;
+            Bin { start_ticks, is_partial, range: own.and(&scope.range) }
         };
         Ok(Self { bins: trace.bins.iter().map(bin).collect() })
     }
@@ -60,5 +65,65 @@ impl Trace {
             Ok((query, counted))
         };
         self.bins.par_iter().map(count).collect()
+    }
+}
+
+/// Before this no tag that is yet to be recorded changes a count any more: a veto may still come as far
+/// behind a tuple as its guard, and a tag of a cluster as far behind its first as the window.
+fn frontier(recording: &Recording<'_>, query: &Query) -> i128 {
+    let scope = &query.scope;
+    let mut channels = scope.channels.clone().unwrap_or_else(|| recording.channels());
+    let mut look_ahead = 0;
+    if let Some(veto) = &query.veto {
+        channels.extend(&veto.channels);
+        look_ahead = veto.guard;
+    }
+    if query.rule == Rule::Cluster {
+        look_ahead = query.window;
+    }
+    let spans = recording.sources.iter().filter_map(Acquisition::span);
+    let last = spans.map(|(_, last)| last).max();
+    let smallest = channels.iter().map(|&channel| scope.delay_of(channel)).min().unwrap_or(0);
+    i128::from(last.unwrap_or(0)) + i128::from(smallest) - i128::from(look_ahead)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tagq_query::{Delay, Veto};
+    use tagq_store::{Channels, Tags};
+
+    /// Tags up to 99, bins of 10.
+    fn partial(rule: Rule, guard: Option<i64>, delay: i64) -> Vec<i64> {
+        let time: Vec<i64> = (0..100).collect();
+        let tags = Tags { time: &time, channels: Channels::U8(&[1, 2, 1, 2, 3].repeat(20)) };
+        let query = Query {
+            groups: Groups::Listed(vec![vec![1, 2]]),
+            rule,
+            window: 12,
+            veto: guard.map(|guard| Veto { channels: vec![3], guard }),
+            scope: Scope {
+                channels: Some(vec![1, 2]),
+                delays: vec![Delay { channel: 3, ticks: delay }],
+                range: TimeRange::default(),
+            },
+        };
+        let trace = Trace::new(&Recording::from_tags(tags), &query, 10).unwrap();
+        let partial = trace.bins.iter().filter(|bin| bin.is_partial);
+        partial.map(|bin| bin.start_ticks).collect()
+    }
+
+    #[test]
+    fn a_bin_is_final_when_no_veto_and_no_tag_of_a_cluster_can_come() {
+        // At 99 an equal time may still come, so that the bin that ends at 100 is not final.
+        assert_eq!(partial(Rule::All, None, 0), [90]);
+        // A veto at 99 or later reaches down to 99 - 19 = 80; with 20 to 79, in the bin before.
+        assert_eq!(partial(Rule::All, Some(19), 0), [80, 90]);
+        assert_eq!(partial(Rule::All, Some(20), 0), [70, 80, 90]);
+        // Moved by -5, the next one comes at 94.
+        assert_eq!(partial(Rule::All, Some(14), -5), [80, 90]);
+        assert_eq!(partial(Rule::All, Some(15), -5), [70, 80, 90]);
+        // A cluster that opens at 87 may still grow at 99.
+        assert_eq!(partial(Rule::Cluster, None, 0), [80, 90]);
     }
 }

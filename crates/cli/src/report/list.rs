@@ -1,0 +1,169 @@
+//! Lists: written batch by batch as they are found, in any form.
+
+use std::io::{self, Write};
+
+use tagq::{Columns, ask::Listing};
+
+use super::{
+    csv::{fields_of, names_of, quoted},
+    json::{RowOfSeveral, RunOfSeveral, SCHEMA_VERSION},
+    table,
+};
+
+/// A line a tuple.
+pub(super) fn csv(
+    listings: &[Listing<'_>],
+    out: &mut (impl Write + Send),
+) -> Result<(), tagq::Error> {
+    let heads = || listings.iter().map(Listing::head);
+    let is_several = listings.len() > 1;
+    for head in heads() {
+        let path = head.run.path.replace('\n', " ");
+        writeln!(out, "# {path}: {}", head.header).map_err(tagq::Error::Output)?;
+    }
+    // Runs can have different channels: a field for each of any, and those a run lacks are empty.
+    let mut names: Vec<String> = Vec::new();
+    let mut width = 0;
+    for column in heads().flat_map(|head| head.rows.columns()) {
+        if column.name == "channels" {
+            let groups = listings.iter().map(Listing::widest_group).max();
+            width = groups.unwrap_or(0);
+        }
+        for name in names_of(column, width) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    let run = if is_several { "run," } else { "" };
+    writeln!(out, "{run}{}", names.join(",")).map_err(tagq::Error::Output)?;
+    for listing in listings {
+        let own: Vec<String> = listing
+            .head()
+            .rows
+            .columns()
+            .iter()
+            .flat_map(|column| names_of(column, width))
+            .collect();
+        let places: Vec<Option<usize>> =
+            names.iter().map(|name| own.iter().position(|own| own == name)).collect();
+        let run = if is_several { quoted(&listing.head().run.path) + "," } else { String::new() };
+        listing.stream(&mut |columns: Columns| {
+            for at in 0..columns.len() {
+                let fields: Vec<String> = columns
+                    .columns()
+                    .iter()
+                    .flat_map(|column| fields_of(column, at, width))
+                    .collect();
+                out.write_all(run.as_bytes())?;
+                for (i, place) in places.iter().enumerate() {
+                    let comma = if i > 0 { "," } else { "" };
+                    write!(out, "{comma}{}", place.map_or("", |place| fields[place].as_str()))?;
+                }
+                out.write_all(b"\n")?;
+            }
+            out.flush()
+        })?;
+    }
+    Ok(())
+}
+
+/// One object, a line a tuple.
+pub(super) fn json(
+    listings: &[Listing<'_>],
+    out: &mut (impl Write + Send),
+) -> Result<(), tagq::Error> {
+    let Some(first) = listings.first().map(Listing::head) else { return Ok(()) };
+    let is_several = listings.len() > 1;
+    let query = serde_json::to_string(&first.query)?;
+    let (key, run) = if is_several {
+        let heads = listings.iter().map(Listing::head);
+        let runs: Vec<RunOfSeveral<'_>> =
+            heads.map(|head| RunOfSeveral { run: &head.run, query: &head.query }).collect();
+        ("runs", serde_json::to_string(&runs)?)
+    } else {
+        ("run", serde_json::to_string(&first.run)?)
+    };
+    let head = format!(
+        "{{\n  \"schema_version\": {SCHEMA_VERSION},\n  \"query\": {query},\n  \"{key}\": {run},\n  \
+         \"rows\": ["
+    );
+    out.write_all(head.as_bytes()).map_err(tagq::Error::Output)?;
+    let mut separator = "\n";
+    for listing in listings {
+        let run = &listing.head().run.path;
+        listing.stream(&mut |columns: Columns| {
+            for row in columns.rows() {
+                write!(out, "{separator}    ")?;
+                separator = ",\n";
+                if is_several {
+                    serde_json::to_writer(&mut *out, &RowOfSeveral { run, row })?;
+                } else {
+                    serde_json::to_writer(&mut *out, &row)?;
+                }
+            }
+            out.flush()
+        })?;
+    }
+    out.write_all(b"\n  ]\n}\n").map_err(tagq::Error::Output)
+}
+
+/// Aligned for reading; a column grows when a value does not fit.
+pub(super) fn table(
+    listings: &[Listing<'_>],
+    out: &mut (impl Write + Send),
+) -> Result<(), tagq::Error> {
+    for (i, listing) in listings.iter().enumerate() {
+        let head = listing.head();
+        let mut text = String::new();
+        if i > 0 {
+            text.push('\n');
+        }
+        if listings.len() > 1 {
+            text = format!("{text}{}\n", head.run.path);
+        }
+        out.write_all(format!("{text}{}\n\n", head.header).as_bytes())
+            .map_err(tagq::Error::Output)?;
+        let mut widths: Vec<usize> = Vec::new();
+        let names = table::names_of(&head.run);
+        listing.stream(&mut |columns: Columns| {
+            let fields = |at: usize| -> Vec<String> {
+                let columns = columns.columns().iter();
+                columns.map(|column| table::listed_field(column, at, &names)).collect()
+            };
+            let is_first = widths.is_empty();
+            if is_first {
+                widths = columns.columns().iter().map(|column| column.name.len()).collect();
+            }
+            for at in 0..columns.len() {
+                for (width, field) in widths.iter_mut().zip(fields(at)) {
+                    *width = field.chars().count().max(*width);
+                }
+            }
+            if is_first {
+                let names = columns.columns().iter().map(|column| column.name.to_string());
+                line(out, &widths, names)?;
+            }
+            for at in 0..columns.len() {
+                line(out, &widths, fields(at).into_iter())?;
+            }
+            out.flush()
+        })?;
+        if widths.is_empty() {
+            writeln!(out, "no tuples").map_err(tagq::Error::Output)?;
+        }
+    }
+    Ok(())
+}
+
+fn line(
+    out: &mut impl Write,
+    widths: &[usize],
+    fields: impl Iterator<Item = String>,
+) -> io::Result<()> {
+    for (i, (width, field)) in widths.iter().zip(fields).enumerate() {
+        let gap = if i > 0 { "  " } else { "" };
+        write!(out, "{gap}{field:>width$}")?;
+    }
+    out.write_all(b"\n")
+}

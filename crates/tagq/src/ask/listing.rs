@@ -1,0 +1,169 @@
+//! The tuples of the question "coincidences", batch by batch.
+
+use std::{io, ops::ControlFlow};
+
+use tagq_query::{ClusterTag, Coincidences as Query, Execution, Rule, Tuples};
+
+use crate::{Answer, Columns, Error, Run, Values};
+
+/// A list that is yet to be made (docs/queries.md, section "Lists"): its head, and then its rows in
+/// batches of columns, in order of time. However many rows there are, one batch is held at a time.
+pub struct Listing<'a> {
+    run: &'a Run,
+    pool: &'a rayon::ThreadPool,
+    is_joined: bool,
+    query: Query,
+    shape: Shape,
+    head: Answer,
+}
+
+/// What the rows hold.
+enum Shape {
+    Tuples {
+        groups: Vec<Vec<u16>>,
+        /// The channels of all groups, as they come in them, and the delay of each.
+        channels: Vec<(u16, i64)>,
+    },
+    /// A row for each tag of a cluster.
+    Clusters,
+}
+
+impl std::fmt::Debug for Listing<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Listing").field("query", &self.query).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Listing<'a> {
+    pub(super) fn new(
+        run: &'a Run,
+        pool: &'a rayon::ThreadPool,
+        is_joined: bool,
+        query: Query,
+        groups: Vec<Vec<u16>>,
+        head: impl FnOnce(Columns) -> Result<Answer, Error>,
+    ) -> Result<Self, Error> {
+        let shape = if query.rule == Rule::Cluster {
+            Shape::Clusters
+        } else {
+            let mut channels: Vec<(u16, i64)> = Vec::new();
+            for &channel in groups.iter().flatten() {
+                if channels.iter().all(|(other, _)| *other != channel) {
+                    channels.push((channel, query.scope.delay_of(channel)));
+                }
+            }
+            Shape::Tuples { groups, channels }
+        };
+        let none = match &shape {
+            Shape::Tuples { groups, channels } => tuples(&Tuples::default(), groups, channels),
+            Shape::Clusters => clusters(&[], &query),
+        };
+        Ok(Self { run, pool, is_joined, query, shape, head: head(none)? })
+    }
+
+    /// What was asked, of which run; its columns are those of every batch, without rows.
+    pub fn head(&self) -> &Answer {
+        &self.head
+    }
+
+    /// Channels of the largest group; none for clusters.
+    pub fn widest_group(&self) -> usize {
+        match &self.shape {
+            Shape::Tuples { groups, .. } => groups.iter().map(Vec::len).max().unwrap_or(0),
+            Shape::Clusters => 0,
+        }
+    }
+
+    /// Gives all rows to `take`, batch by batch. Stops at its first error.
+    ///
+    /// # Errors
+    /// Those of the query, and as [`Error::Output`] that of `take`.
+    pub fn stream(
+        &self,
+        take: &mut (dyn FnMut(Columns) -> io::Result<()> + Send),
+    ) -> Result<(), Error> {
+        let mut fault = None;
+        let mut give = |columns: Columns| match take(columns) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                fault = Some(error);
+                ControlFlow::Break(())
+            }
+        };
+        let query = &self.query;
+        let execution = Execution::best();
+        self.run.count_as(self.is_joined, |recording| {
+            self.pool.install(|| match &self.shape {
+                Shape::Tuples { groups, channels } => {
+                    query.list(recording, &execution, &mut |batch| {
+                        give(tuples(batch, groups, channels))
+                    })
+                }
+                Shape::Clusters => query.list_clusters(recording, &execution, &mut |batch| {
+                    give(clusters(batch, query))
+                }),
+            })
+        })?;
+        fault.map_or(Ok(()), |fault| Err(Error::Output(fault)))
+    }
+}
+
+/// A row fits, as all rows of a run do in the address space.
+fn row_number(row: u64) -> i64 {
+    row.cast_signed()
+}
+
+fn tuples(batch: &Tuples, groups: &[Vec<u16>], channels: &[(u16, i64)]) -> Columns {
+    let mut columns = Columns::default();
+    if groups.len() != 1 {
+        let of = batch.iter().map(|tuple| groups[tuple.group].clone());
+        columns = columns.with("channels", Values::Groups(of.collect()));
+    }
+    columns =
+        columns.with("time", Values::Integers(batch.iter().map(|tuple| tuple.time).collect()));
+    // The place of a channel in each group.
+    for &(channel, delay) in channels {
+        let places: Vec<Option<usize>> =
+            groups.iter().map(|group| group.iter().position(|&of| of == channel)).collect();
+        let first_delay = |group: usize| {
+            let first = groups[group][0];
+            channels.iter().find(|(of, _)| *of == first).map_or(0, |(_, delay)| *delay)
+        };
+        let first_delays: Vec<i64> = (0..groups.len()).map(first_delay).collect();
+        let mut row = Vec::with_capacity(batch.len());
+        let mut time = Vec::with_capacity(batch.len());
+        let mut dt = Vec::with_capacity(batch.len());
+        for tuple in batch.iter() {
+            let tag = places[tuple.group].map(|place| tuple.tags[place]);
+            row.push(tag.map(|tag| row_number(tag.row)));
+            time.push(tag.map(|tag| tag.time));
+            // Delayed times of a source and their differences fit.
+            let first = tuple.tags[0].time + first_delays[tuple.group];
+            dt.push(tag.map(|tag| tag.time + delay - first));
+        }
+        for (name, values) in [("row", row), ("time", time), ("dt", dt)] {
+            columns = columns.with(format!("{name}_{channel}"), integers(values, groups.len()));
+        }
+    }
+    columns
+}
+
+/// Every channel is in the only group.
+fn integers(values: Vec<Option<i64>>, groups: usize) -> Values {
+    match groups {
+        1 => Values::Integers(values.into_iter().flatten().collect()),
+        _ => Values::SomeIntegers(values),
+    }
+}
+
+fn clusters(batch: &[ClusterTag], query: &Query) -> Columns {
+    let of = |value: fn(&ClusterTag) -> i64| Values::Integers(batch.iter().map(value).collect());
+    let dt = |of: &ClusterTag| of.tag.time + query.scope.delay_of(of.channel) - of.time;
+    Columns::default()
+        .with("cluster", Values::Counts(batch.iter().map(|of| of.cluster).collect()))
+        .with("time", of(|of| of.time))
+        .with("channel", Values::Channels(batch.iter().map(|of| Some(of.channel)).collect()))
+        .with("row", of(|of| row_number(of.tag.row)))
+        .with("time_recorded", of(|of| of.tag.time))
+        .with("dt", Values::Integers(batch.iter().map(dt).collect()))
+}
