@@ -7,6 +7,7 @@ mod support;
 mod convert;
 mod documents;
 mod fixture;
+mod follow;
 mod golden;
 mod lists;
 mod physics;

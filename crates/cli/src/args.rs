@@ -276,8 +276,10 @@ pub(crate) struct OutputArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq ingest run/
+  tagq ingest --follow run/
   tagq ingest --tick 4ps --store night.tagq a.tags.zst b.tags.zst
   ssh lab cat run.tags.zst | tagq ingest - --store night.tagq")]
+#[expect(clippy::struct_excessive_bools, reason = "flags of the command line")]
 pub(crate) struct IngestArgs {
     /// Files, or folders of files; - for standard input, with --store
     #[arg(value_name = "SOURCE", required = true)]
@@ -295,6 +297,13 @@ pub(crate) struct IngestArgs {
     /// Take what can be read of a torn end, too; nothing can be added to such a file later
     #[arg(long)]
     pub salvage: bool,
+    /// Go on while files grow and new ones appear, until Ctrl-C; one file or folder
+    #[arg(long, conflicts_with_all = ["rebuild", "rebase", "salvage"])]
+    pub follow: bool,
+    /// Of a file that still grows, keep back the newest D: tags that come late can then still be put in
+    /// order [default: 10ms]
+    #[arg(long, value_name = "D", requires = "follow")]
+    pub hold_back: Option<Duration>,
 }
 
 /// Say what a run holds: tick, live time, channels, sources
@@ -390,7 +399,9 @@ pub(crate) struct SetArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq simulate --duration 1s --channels 1,2 --rate 100kHz --delay 2=5ns pairs.tags.zst
-  tagq simulate --coherent --rate 1MHz --files 3 --gap 1s light/")]
+  tagq simulate --coherent --rate 1MHz --files 3 --gap 1s light/
+  tagq simulate --live 1MHz --rate 400kHz --dark 100kHz --duration 60s live.tags.zst")]
+#[expect(clippy::struct_excessive_bools, reason = "flags of the command line")]
 pub(crate) struct SimulateArgs {
     /// The file to write; with --files, a folder
     #[arg(value_name = "OUT")]
@@ -450,6 +461,16 @@ pub(crate) struct SimulateArgs {
     /// Give frames a checksum, which a recorder does not
     #[arg(long)]
     pub checksum: bool,
+    /// Append frames as a recorder does while it records, one each 250 ms, so many tags a second
+    #[arg(long, value_name = "RATE", conflicts_with_all = ["frames", "files", "checksum"])]
+    pub live: Option<Frequency>,
+    /// With --live: some tags come up to D later than others of their time
+    #[arg(long, value_name = "D", requires = "live")]
+    pub late: Option<Duration>,
+    /// With --live: frames of no tags, frames in pieces, and a recorder that dies now and then and begins
+    /// another file in the folder OUT
+    #[arg(long, requires = "live")]
+    pub faults: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

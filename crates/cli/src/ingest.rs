@@ -5,7 +5,7 @@ use tagq::{Input, Options, Progress as _, Run, Treatment, ask::Setup, store::Tic
 use crate::{
     Usage,
     args::{IngestArgs, SetArgs},
-    input,
+    follow, input,
     progress::Reporter,
     report::thousands,
 };
@@ -19,6 +19,19 @@ pub(crate) fn run(args: &IngestArgs) -> anyhow::Result<()> {
         treatment: Treatment { rebuild: args.rebuild, rebase: args.rebase, salvage: args.salvage },
         ..Options::default()
     };
+    if args.follow {
+        let [source] = &args.sources[..] else {
+            return Err(Usage("--follow takes one file or folder".into()).into());
+        };
+        if input::is_stdin(source) {
+            return Err(
+                Usage("standard input is followed without --follow, to its end".into()).into()
+            );
+        }
+        let setup = input::setup(source, &args.setup, &reporter)?;
+        let options = Options { tick: options.tick.or(setup.tick), ..options };
+        return follow::run(source, &options, args, &reporter);
+    }
     if let Some(store) = &args.store.store {
         input::check_once(&args.sources)?;
         let (stdin, files): (Vec<_>, Vec<_>) =
@@ -65,7 +78,7 @@ pub(crate) fn set(args: &SetArgs) -> anyhow::Result<()> {
     Ok(tagq::set_tick(&args.run, args.store.as_deref(), args.tick)?)
 }
 
-fn tell(run: &Run, reporter: &Reporter) {
+pub(crate) fn tell(run: &Run, reporter: &Reporter) {
     let manifest = run.store().manifest();
     reporter.note(&format!(
         "{}: {} tags of {} sources in {} (commit {})",

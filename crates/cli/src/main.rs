@@ -3,6 +3,7 @@
 mod args;
 mod cat;
 mod convert;
+mod follow;
 mod info;
 mod ingest;
 mod input;

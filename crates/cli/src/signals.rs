@@ -3,7 +3,10 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, Once, PoisonError},
+    sync::{
+        Arc, Mutex, Once, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
     thread,
 };
 
@@ -43,6 +46,37 @@ pub(crate) fn remove_at_end(path: &Path) {
         };
         drop(thread::Builder::new().name("signals".into()).spawn(watch));
     });
+}
+
+/// Notices the signals that end a program that goes on until it is told to stop.
+pub(crate) struct Stop(Arc<AtomicUsize>);
+
+impl Stop {
+    /// From now on the first such signal is noticed, and the second ends the program.
+    pub(crate) fn on_signals() -> std::io::Result<Self> {
+        let came = Arc::new(AtomicUsize::new(0));
+        let is_second = Arc::new(AtomicBool::new(false));
+        let ignored = ignored_signals();
+        for (signal, number) in [(SIGINT, 2), (SIGTERM, 15)] {
+            // What the shell has ignored for a job in the background stays ignored.
+            if ignored >> (signal - 1) & 1 == 1 {
+                continue;
+            }
+            // In this order: the first one is not the second.
+            flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&is_second))?;
+            flag::register(signal, Arc::clone(&is_second))?;
+            flag::register_usize(signal, Arc::clone(&came), number)?;
+        }
+        Ok(Self(came))
+    }
+
+    /// The exit code of the signal that came.
+    pub(crate) fn exit_code(&self) -> Option<u8> {
+        match self.0.load(Ordering::Relaxed) {
+            0 => None,
+            signal => u8::try_from(128 + signal).ok(),
+        }
+    }
 }
 
 fn remove_all() {

@@ -2,12 +2,18 @@
 
 use std::{
     fs::{self, File},
-    io::{BufWriter, Write as _},
+    io::{self, BufWriter, IsTerminal as _, Seek as _, Write as _},
     path::Path,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::Context as _;
-use tagq_simulate::{Detector, Light, Simulation, write};
+use tagq::store::units::Frequency;
+use tagq_simulate::{
+    Detector, Light, Simulation,
+    live::{self, Appended, Event},
+    write,
+};
 
 use crate::{
     Usage,
@@ -17,6 +23,9 @@ use crate::{
 
 pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<()> {
     let first = simulation(args)?;
+    if let Some(rate) = args.live {
+        return live(&first, rate, args);
+    }
     let Some(files) = args.files else {
         return one(&first, args, &args.out);
     };
@@ -52,6 +61,76 @@ fn one(simulation: &Simulation, args: &SimulateArgs, path: &Path) -> anyhow::Res
     let told = format!("{}: {} tags", path.display(), thousands(tags));
     let _ = writeln!(anstream::stderr(), "{told}");
     Ok(())
+}
+
+/// How often a recorder appends a frame.
+const FRAME_INTERVAL: Duration = Duration::from_millis(250);
+
+/// Appends the frames as time passes; they are made before the first one is due.
+fn live(simulation: &Simulation, rate: Frequency, args: &SimulateArgs) -> anyhow::Result<()> {
+    simulation.tags().map_err(|e| Usage(e.to_string()))?;
+    // Per tick of the simulation, at which tags come; times ticks per second.
+    let per_second = rate.per_tick(args.tick) / args.tick.seconds();
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
+    let frame_tags = (per_second * FRAME_INTERVAL.as_secs_f64()).round() as u64;
+    let late = match &args.late {
+        Some(late) => late.nearest(args.tick).map_err(tagq::Error::from)?,
+        None => 0,
+    };
+    if args.faults {
+        let made = fs::create_dir_all(&args.out);
+        made.with_context(|| format!("{}: cannot make this folder", args.out.display()))?;
+    }
+    let name = |number: usize| {
+        if args.faults {
+            args.out.join(format!("{:04}.tags.zst", number + 1))
+        } else {
+            args.out.clone()
+        }
+    };
+    let folder = match args.out.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        Some(folder) if !args.faults => folder,
+        _ if args.faults => &args.out,
+        _ => Path::new("."),
+    };
+    let aside = || format!("{}: cannot make a file in this folder", folder.display());
+    let mut prepared = tempfile::tempfile_in(folder).with_context(aside)?;
+    let frames = live::prepare(simulation, frame_tags, late, BufWriter::new(&prepared))
+        .with_context(|| format!("{}: frames not made", args.out.display()))?;
+    prepared.rewind()?;
+    let faults = args.faults.then_some(simulation.seed);
+    let open = |number| File::create(name(number));
+    let mut last = None;
+    live::replay(&prepared, &frames, FRAME_INTERVAL, faults, open, |appended| {
+        tell_appended(&appended);
+        last = Some(appended);
+    })
+    .with_context(|| format!("{}: not complete", args.out.display()))?;
+    if let Some(Appended { file, tags, .. }) = last {
+        let told =
+            format!("{}: {} tags in {} files", args.out.display(), thousands(tags), file + 1);
+        let _ = writeln!(anstream::stderr(), "{told}");
+    }
+    Ok(())
+}
+
+/// A line for each frame, for whoever measures how long it takes from there to an answer.
+fn tell_appended(appended: &Appended) {
+    if io::stdout().is_terminal() {
+        return;
+    }
+    let Appended { file, frame, tags, event } = *appended;
+    let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+    let event = match event {
+        Event::Whole => "whole",
+        Event::Pieces => "pieces",
+        Event::Died => "died",
+    };
+    // Whoever stopped listening does not stop the recorder.
+    let _ = writeln!(
+        io::stdout(),
+        r#"{{"at_s":{at:.6},"frame":{frame},"file":{file},"tags":{tags},"event":"{event}"}}"#
+    );
 }
 
 fn simulation(args: &SimulateArgs) -> Result<Simulation, tagq::Error> {

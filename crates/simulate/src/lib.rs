@@ -58,6 +58,7 @@
 mod error;
 mod simulation;
 
+pub mod live;
 mod write;
 
 mod check;

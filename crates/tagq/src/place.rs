@@ -52,12 +52,18 @@ impl Place {
                 input: None,
             });
         }
-        let store = store.map_or_else(|| path.join(STORE_IN_FOLDER), Into::into);
         let sources = sources_in(path)?;
-        if sources.is_empty() && !Store::is_at(&store) {
+        let place = Self::of_empty_folder(path, store);
+        if sources.is_empty() && !Store::is_at(&place.store) {
             return Err(Error::NoSources { path: path.into() });
         }
-        Ok(Self { path: path.into(), store, sources: Some(sources), input: None })
+        Ok(Self { sources: Some(sources), ..place })
+    }
+
+    /// A folder that may get sources later.
+    pub(crate) fn of_empty_folder(path: &Path, store: Option<&Path>) -> Self {
+        let store = store.map_or_else(|| path.join(STORE_IN_FOLDER), Into::into);
+        Self { path: path.into(), store, sources: Some(Vec::new()), input: None }
     }
 
     /// The name of a source in the manifest: its file name when it lies beside or around the store,

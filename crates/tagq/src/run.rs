@@ -89,6 +89,11 @@ pub struct Run {
 }
 
 impl Run {
+    /// The run that `path` names, as of the last commit of its store.
+    pub(crate) fn of_store(path: &Path, store: &Path, access: Access) -> Result<Self, Error> {
+        Ok(Self { path: path.into(), store: Store::open(store, access)? })
+    }
+
     /// What was named.
     pub fn path(&self) -> &Path {
         &self.path

@@ -45,14 +45,18 @@ struct Take {
 }
 
 /// What was learnt about sources while they were read.
-#[derive(Default)]
-struct Learnt {
+#[derive(Debug, Default)]
+pub(crate) struct Learnt {
     /// How many complete messages stand before a torn one.
     torn: HashMap<PathBuf, u64>,
     /// Grown sources that brought a tag too late: they stay as they are.
     stopped: HashSet<PathBuf>,
     /// The order of columns in which texts were taken before, by name.
     columns: HashMap<String, TextColumns>,
+    /// Of sources that still grow, the newest tags that are kept back, in ticks.
+    pub(crate) hold_back: Option<i64>,
+    /// The sources that do not grow any more: nothing of them is kept back.
+    pub(crate) still: HashSet<PathBuf>,
 }
 
 /// Takes all that is new into the store of `place`, one commit after the other.
@@ -64,9 +68,8 @@ pub(crate) fn bring_up_to_date(
 ) -> Result<(), Error> {
     let manifest = Manifest::read(&place.store)?;
     let known = manifest.as_ref().map_or(&[][..], |manifest| &manifest.sources);
-    let columns =
-        known.iter().filter_map(|source| Some((source.facts.name.clone(), columns_of(source)?)));
-    let mut learnt = Learnt { columns: columns.collect(), ..Learnt::default() };
+    let mut learnt = Learnt::default();
+    learnt.know(known);
     // Looked at before the store is, so that files that are none leave no store behind.
     let found = Work::find(
         place,
@@ -83,8 +86,21 @@ pub(crate) fn bring_up_to_date(
     if is_up_to_date {
         return Ok(());
     }
+    take_all(&mut None, place, sources, options, progress, &mut learnt)
+}
+
+/// As [`bring_up_to_date`], with a writer that stays open: it holds the store's lock. After an error
+/// there is none, and the next call opens one.
+pub(crate) fn take_all(
+    writer: &mut Option<Writer>,
+    place: &Place,
+    sources: &[PathBuf],
+    options: &Options,
+    progress: &dyn Progress,
+    learnt: &mut Learnt,
+) -> Result<(), Error> {
     loop {
-        match work(place, sources, options, progress, &learnt) {
+        match work(writer, place, sources, options, progress, learnt) {
             // Counted from where reading began, which moves on with each commit.
             Err(Error::Files(tagq_ingest::Error::TornMessage { path, message }))
                 if learnt.torn.get(&path) != Some(&(message - 1)) =>
@@ -94,8 +110,13 @@ pub(crate) fn bring_up_to_date(
             Err(Error::LateRest { path, source }) if learnt.stopped.insert(path.clone()) => {
                 let name = place.name_of(&path);
                 let error = place.shown(Error::Files(*source));
+                let longer = match learnt.hold_back {
+                    Some(_) => ", and a longer --hold-back waits for such tags",
+                    None => "",
+                };
                 progress.note(&format!(
-                    "{error}; {name} stays as it was taken: `tagq ingest --rebuild` takes it anew"
+                    "{error}; {name} stays as it was taken: `tagq ingest --rebuild` takes it \
+                     anew{longer}"
                 ));
             }
             result => return result,
@@ -125,6 +146,7 @@ pub(crate) fn left_out(place: &Place) -> Result<Vec<String>, Error> {
 }
 
 fn work(
+    kept: &mut Option<Writer>,
     place: &Place,
     sources: &[PathBuf],
     options: &Options,
@@ -132,11 +154,13 @@ fn work(
     learnt: &Learnt,
 ) -> Result<(), Error> {
     // What another process committed before the lock was ours is not new any more.
-    let mut writer = if options.treatment.rebuild {
-        check_all_there(place, sources)?;
-        open_writer_anew(place, options)?
-    } else {
-        open_writer(place, options)?
+    let mut writer = match kept.take() {
+        Some(writer) => writer,
+        None if options.treatment.rebuild => {
+            check_all_there(place, sources)?;
+            open_writer_anew(place, options)?
+        }
+        None => open_writer(place, options)?,
     };
     let is_first = writer.manifest().commit == 0;
     let work = Work::find(place, sources, &writer.manifest().sources, options, learnt)?;
@@ -149,8 +173,11 @@ fn work(
         writer.rename_source(from, to);
     }
     let mut last_commit = Instant::now();
+    let takes = work.grown.iter().len() + work.new.len();
     for (done, take) in work.grown.iter().chain(&work.new).enumerate() {
-        if let Err(error) = take.run(place, options, &mut writer, progress, learnt) {
+        // Nothing comes behind a source that another one follows.
+        let hold_back = learnt.hold_back_of(&take.path).filter(|_| done + 1 == takes);
+        if let Err(error) = take.run(place, options, &mut writer, progress, learnt, hold_back) {
             // What was appended of this source goes, and with it those since the last commit: they
             // are complete, and taken again.
             writer.discard();
@@ -162,7 +189,7 @@ fn work(
                 .map(|take| take.path.clone())
                 .collect();
             if changed && !before.is_empty() && !options.treatment.rebuild {
-                self::work(place, &before, options, progress, learnt)?;
+                self::work(kept, place, &before, options, progress, learnt)?;
             }
             return Err(error);
         }
@@ -173,7 +200,24 @@ fn work(
             changed = false;
         }
     }
-    if changed { Ok(writer.commit()?) } else { Ok(()) }
+    if changed {
+        writer.commit()?;
+    }
+    *kept = Some(writer);
+    Ok(())
+}
+
+impl Learnt {
+    /// Takes in what a store says of its sources.
+    pub(crate) fn know(&mut self, sources: &[Source]) {
+        let columns = |source: &Source| Some((source.facts.name.clone(), columns_of(source)?));
+        self.columns.extend(sources.iter().filter_map(columns));
+    }
+
+    /// The ticks that are kept back of a source.
+    fn hold_back_of(&self, path: &Path) -> Option<i64> {
+        self.hold_back.filter(|_| !self.still.contains(path))
+    }
 }
 
 impl Work {
@@ -245,6 +289,7 @@ impl Take {
         writer: &mut Writer,
         progress: &dyn Progress,
         learnt: &Learnt,
+        hold_back: Option<i64>,
     ) -> Result<(), Error> {
         let part = match self.begins {
             _ if self.is_rest => Part::Rest,
@@ -265,6 +310,7 @@ impl Take {
             salvage: options.treatment.salvage,
             bytes_read: Some(read),
             commit_rows: (!options.treatment.rebuild).then_some(COMMIT_ROWS),
+            hold_back,
             ..settings(options, learnt, &self.name)
         };
         let result = tagq_ingest::ingest(&self.path, &self.name, part, &settings, writer);
@@ -276,7 +322,7 @@ impl Take {
                 result?;
             }
             Err(source @ tagq_ingest::Error::Late { .. })
-                if self.is_rest && !self.is_interrupted =>
+                if self.is_rest && (!self.is_interrupted || learnt.hold_back.is_some()) =>
             {
                 return Err(Error::LateRest { path: self.path.clone(), source: Box::new(source) });
             }
@@ -284,7 +330,10 @@ impl Take {
                 result?;
             }
         }
-        self.compare_with_notes(writer, progress);
+        // A recorder notes all that it recorded, and that is not there before the end.
+        if hold_back.is_none() {
+            self.compare_with_notes(writer, progress);
+        }
         Ok(())
     }
 
@@ -361,8 +410,8 @@ fn is_grown(place: &Place, path: &Path, source: &Source, options: &Options) -> R
     }
     match compare(facts, path)? {
         Change::None => Ok(can_salvage),
-        // A torn end that is as it was has nothing to give.
-        Change::Grown => Ok(metadata.len() != facts.size || can_salvage),
+        // A torn end that is as it was has nothing to give, but what was kept back has.
+        Change::Grown => Ok(metadata.len() != facts.size || can_salvage || !facts.finished),
         Change::Other => {
             let what = format!("{} bytes then, {} now", facts.size, metadata.len());
             Err(changed(place, path, &what))

@@ -7,6 +7,7 @@ mod full;
 mod ground;
 mod inputs;
 mod kill;
+mod live;
 mod mount;
 mod output;
 mod power;
@@ -54,7 +55,7 @@ impl Tried {
 
 type Trial = fn(&Ground) -> Checked<Tried>;
 
-const TRIALS: [(&str, Trial); 9] = [
+const TRIALS: [(&str, Trial); 10] = [
     ("kill", kill::run),
     ("errors", errors::run),
     ("power", power::run),
@@ -64,6 +65,7 @@ const TRIALS: [(&str, Trial); 9] = [
     ("signals", signals::run),
     ("output", output::run),
     ("inputs", inputs::run),
+    ("live", live::run),
 ];
 
 /// The names of the trials, for the usage.

@@ -13,7 +13,7 @@ use tagq::{Answer, Run, RunFacts, ask::Listing};
 
 use crate::args::Format;
 
-pub(crate) use quantities::thousands;
+pub(crate) use quantities::{hertz, thousands};
 
 /// The format asked for; without one, a table for a person and JSON for a program.
 fn chosen(format: Option<Format>) -> Format {

@@ -79,7 +79,7 @@ pub(super) fn short(value: f64) -> String {
     format!("{value:.*}", places(value, 4))
 }
 
-pub(super) fn hertz(rate: f64) -> String {
+pub(crate) fn hertz(rate: f64) -> String {
     let (unit, size) = hertz_unit(rate);
     format!("{} {unit}", short(rate / size))
 }

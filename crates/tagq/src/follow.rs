@@ -1,0 +1,346 @@
+//! Following a run while it is recorded: what is new in its sources is taken into the store as it comes.
+
+use std::{
+    cell::RefCell,
+    collections::{HashMap, HashSet},
+    fs,
+    path::{Path, PathBuf},
+    sync::{Arc, atomic::AtomicU64},
+    time::{Duration, Instant},
+};
+
+use tagq_store::{Duration as Ticks, Manifest, Store, Tick, Writer};
+
+use crate::{
+    Error, Options, Place, Progress, Run,
+    update::{self, Learnt},
+};
+
+/// How often sources are looked at: by their length and time of change, so that it works on network
+/// file systems.
+pub const POLL: Duration = Duration::from_millis(50);
+/// How much of a growing source is kept back unless told otherwise: recorders hand over tags late by
+/// less than this.
+pub const HOLD_BACK: &str = "10ms";
+/// A source that did not change for so long is taken to its end.
+const STILL: Duration = Duration::from_secs(2);
+/// After an error it is tried again so much later.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Keeps the store of a run up to date while its sources grow and new ones appear.
+///
+/// It holds the lock of the store from its first step on, so that queries of other processes answer from
+/// the last commit and leave its sources alone. Where another process holds the lock, that one's
+/// commits can be followed ([`Follower::commit`]).
+pub struct Follower {
+    path: PathBuf,
+    place: Place,
+    options: Options,
+    hold_back: Ticks,
+    writer: Option<Writer>,
+    learnt: Learnt,
+    looks: HashMap<PathBuf, Look>,
+    /// Not before this moment after an error.
+    retry_at: Option<Instant>,
+    said: HashSet<String>,
+}
+
+/// What a source looked like.
+struct Look {
+    /// Length, and time of change.
+    stamp: (u64, Option<std::time::SystemTime>),
+    since: Instant,
+}
+
+impl std::fmt::Debug for Follower {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Follower").field("place", &self.place).finish_non_exhaustive()
+    }
+}
+
+impl Follower {
+    /// Follows the run that `path` names. Of a source that still grows, tags no older than `hold_back`
+    /// before its newest are kept back, so that late ones can still be put in order.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchPath`]. A folder may be empty yet.
+    pub fn new(path: &Path, options: &Options, hold_back: Ticks) -> Result<Self, Error> {
+        let place = match Place::find(path, options.store.as_deref()) {
+            Err(Error::NoSources { .. }) => Place::of_empty_folder(path, options.store.as_deref()),
+            place => place?,
+        };
+        Ok(Self {
+            path: path.into(),
+            place,
+            options: options.clone(),
+            hold_back,
+            writer: None,
+            learnt: Learnt::default(),
+            looks: HashMap::new(),
+            retry_at: None,
+            said: HashSet::new(),
+        })
+    }
+
+    /// The number of the store's last commit; 0 before the first.
+    ///
+    /// # Errors
+    /// A manifest that is damaged.
+    pub fn commit(&self) -> Result<u64, Error> {
+        if let Some(writer) = &self.writer {
+            return Ok(writer.manifest().commit);
+        }
+        Ok(Manifest::read(&self.place.store)?.map_or(0, |manifest| manifest.commit))
+    }
+
+    /// The rows that this follower has committed, or found.
+    pub fn rows(&self) -> u64 {
+        self.writer.as_ref().map_or(0, |writer| writer.manifest().rows)
+    }
+
+    /// The run as of its last commit.
+    ///
+    /// # Errors
+    /// [`Error::NothingIngested`] before the first commit, and those of opening a store.
+    pub fn run(&self) -> Result<Run, Error> {
+        if !Store::is_at(&self.place.store) {
+            return Err(Error::NothingIngested { path: self.path.clone() });
+        }
+        Run::of_store(&self.path, &self.place.store, self.options.access)
+    }
+
+    /// Looks at the sources once, and takes what is complete of those that changed into the store. What
+    /// stops it, a full disk or a source that cannot be taken, is tried again a second later.
+    ///
+    /// # Errors
+    /// What stopped it; what was committed before stays, and the next call goes on.
+    /// [`tagq_store::Error::Busy`] while another process writes the store.
+    pub fn step(&mut self, progress: &dyn Progress) -> Result<(), Error> {
+        self.step_at(Instant::now(), progress)
+    }
+
+    fn step_at(&mut self, now: Instant, progress: &dyn Progress) -> Result<(), Error> {
+        if self.retry_at.is_some_and(|at| now < at) {
+            return Ok(());
+        }
+        let is_retry = self.retry_at.take().is_some();
+        let sources = self.sources()?;
+        if !self.look(&sources, now) && !is_retry {
+            return Ok(());
+        }
+        let once = Once { progress, said: RefCell::new(std::mem::take(&mut self.said)) };
+        let result = self.take(&sources, &once);
+        self.said = once.said.into_inner();
+        if result.is_err() {
+            self.retry_at = Some(now + RETRY);
+        }
+        result.map_err(|error| self.place.shown(error))
+    }
+
+    /// The sources as they are now. Those that vanished keep their rows.
+    fn sources(&mut self) -> Result<Vec<PathBuf>, Error> {
+        match Place::find(&self.path, self.options.store.as_deref()) {
+            Ok(place) => self.place = place,
+            Err(Error::NoSuchPath { .. } | Error::NoSources { .. }) => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        }
+        Ok(self.place.sources.clone().unwrap_or_default())
+    }
+
+    /// Whether a source changed, or has just become still.
+    fn look(&mut self, sources: &[PathBuf], now: Instant) -> bool {
+        let mut is_due = false;
+        for path in sources {
+            // One that vanished in this moment is none.
+            let Ok(metadata) = fs::metadata(path) else { continue };
+            let stamp = (metadata.len(), metadata.modified().ok());
+            match self.looks.get(path).filter(|look| look.stamp == stamp) {
+                Some(look) if now - look.since >= STILL => {
+                    is_due |= self.learnt.still.insert(path.clone());
+                }
+                Some(_) => {}
+                None => {
+                    self.looks.insert(path.clone(), Look { stamp, since: now });
+                    self.learnt.still.remove(path);
+                    is_due = true;
+                }
+            }
+        }
+        is_due
+    }
+
+    fn take(&mut self, sources: &[PathBuf], progress: &dyn Progress) -> Result<(), Error> {
+        if sources.is_empty() {
+            return Ok(());
+        }
+        let tick = if let Some(writer) = &self.writer {
+            writer.manifest().tick
+        } else {
+            let manifest = Manifest::read(&self.place.store)?;
+            self.learnt.know(manifest.as_ref().map_or(&[], |manifest| &manifest.sources));
+            let tick = self.options.tick.unwrap_or(Tick::DEFAULT);
+            manifest.map_or(tick, |manifest| manifest.tick)
+        };
+        self.learnt.hold_back = Some(self.hold_back.nearest(tick)?);
+        let Self { writer, place, options, learnt, .. } = self;
+        update::take_all(writer, place, sources, options, progress, learnt)
+    }
+}
+
+/// Says each thing once, however often it is found again.
+struct Once<'a> {
+    progress: &'a dyn Progress,
+    said: RefCell<HashSet<String>>,
+}
+
+impl Progress for Once<'_> {
+    fn source(&self, name: &str, bytes: u64, read: &Arc<AtomicU64>) {
+        self.progress.source(name, bytes, read);
+    }
+
+    fn done(&self) {
+        self.progress.done();
+    }
+
+    fn note(&self, note: &str) {
+        if self.said.borrow_mut().insert(note.into()) {
+            self.progress.note(note);
+        }
+    }
+
+    fn temporary(&self, path: &Path) {
+        self.progress.temporary(path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Silent;
+    use std::io::Write as _;
+    use tagq_ingest::encode::Encoder;
+    use tagq_store::{Access, Tag};
+
+    /// Ticks of 156.25 ps in 10 ms.
+    const HELD: i64 = 64_000_000;
+
+    fn frame(times: &[i64]) -> Vec<u8> {
+        let tags: Vec<Tag> = times.iter().map(|&time| Tag { time, channel: 1 }).collect();
+        let mut encoder = Encoder::new(Vec::new());
+        encoder.frame(tags.len() as u64, [&tags[..]]).unwrap();
+        encoder.into_inner()
+    }
+
+    fn append(path: &Path, bytes: &[u8]) {
+        let mut file = fs::OpenOptions::new().create(true).append(true).open(path).unwrap();
+        file.write_all(bytes).unwrap();
+    }
+
+    fn follower(folder: &Path) -> Follower {
+        Follower::new(folder, &Options::default(), HOLD_BACK.parse().unwrap()).unwrap()
+    }
+
+    fn times(folder: &Path) -> Vec<i64> {
+        let store = Store::open(&folder.join(".tagq"), Access::Copied).unwrap();
+        store.tags().time.to_vec()
+    }
+
+    /// Keeps what it is told.
+    #[derive(Default)]
+    struct Told(RefCell<Vec<String>>);
+
+    impl Progress for Told {
+        fn source(&self, _: &str, _: u64, _: &Arc<AtomicU64>) {}
+        fn done(&self) {}
+        fn note(&self, note: &str) {
+            self.0.borrow_mut().push(note.into());
+        }
+    }
+
+    #[test]
+    fn the_newest_tags_wait_for_late_ones_until_the_source_is_still() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut follower = follower(folder.path());
+        let begun = Instant::now();
+        follower.step_at(begun, &Silent).unwrap();
+        assert_eq!(follower.commit().unwrap(), 0, "an empty folder has no store");
+        let source = folder.path().join("a.tags.zst");
+        append(&source, &frame(&[0, 10, HELD + 5, HELD + 20]));
+        follower.step_at(begun, &Silent).unwrap();
+        assert_eq!(times(folder.path()), [0, 10], "older than the newest by more than was held");
+        let commit = follower.commit().unwrap();
+        follower.step_at(begun + POLL, &Silent).unwrap();
+        assert_eq!(follower.commit().unwrap(), commit, "nothing new");
+        // Later by 10, and put in order.
+        append(&source, &frame(&[HELD + 10, HELD + 30]));
+        follower.step_at(begun + 2 * POLL, &Silent).unwrap();
+        assert_eq!(times(folder.path()), [0, 10]);
+        follower.step_at(begun + 2 * POLL + STILL, &Silent).unwrap();
+        let all = [0, 10, HELD + 5, HELD + 10, HELD + 20, HELD + 30];
+        assert_eq!(times(folder.path()), all);
+        let commit = follower.commit().unwrap();
+        follower.step_at(begun + 3 * STILL, &Silent).unwrap();
+        assert_eq!(follower.commit().unwrap(), commit, "it is still only once");
+        append(&source, &frame(&[3 * HELD, 5 * HELD]));
+        follower.step_at(begun + 4 * STILL, &Silent).unwrap();
+        assert_eq!(times(folder.path()), [&all[..], &[3 * HELD]].concat());
+    }
+
+    #[test]
+    fn a_source_that_another_one_follows_is_taken_to_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut follower = follower(folder.path());
+        let begun = Instant::now();
+        append(&folder.path().join("1.tags.zst"), &frame(&[0, 10]));
+        follower.step_at(begun, &Silent).unwrap();
+        // A frame that is torn for ever, and the recorder begun anew.
+        let torn = frame(&[20, 30]);
+        append(&folder.path().join("1.tags.zst"), &torn[..torn.len() / 2]);
+        append(&folder.path().join("2.tags.zst"), &frame(&[40, 50]));
+        follower.step_at(begun + POLL, &Silent).unwrap();
+        assert_eq!(times(folder.path()), [0, 10]);
+        // One that vanished keeps its rows.
+        fs::remove_file(folder.path().join("1.tags.zst")).unwrap();
+        follower.step_at(begun + STILL + 2 * POLL, &Silent).unwrap();
+        assert_eq!(times(folder.path()), [0, 10, 40, 50]);
+    }
+
+    #[test]
+    fn a_tag_later_than_what_was_held_stops_its_source_with_one_note() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut follower = follower(folder.path());
+        let begun = Instant::now();
+        let source = folder.path().join("a.tags.zst");
+        append(&source, &frame(&[0, 3 * HELD]));
+        let told = Told::default();
+        follower.step_at(begun, &told).unwrap();
+        append(&source, &frame(&[-1, 4 * HELD]));
+        follower.step_at(begun + POLL, &told).unwrap();
+        append(&source, &frame(&[5 * HELD]));
+        follower.step_at(begun + 2 * POLL, &told).unwrap();
+        follower.step_at(begun + 2 * STILL, &told).unwrap();
+        assert_eq!(times(folder.path()), [0]);
+        let told = told.0.into_inner();
+        assert!(told.len() == 1 && told[0].contains("--hold-back"), "{told:?}");
+        assert!(told[0].contains("--rebuild"), "{told:?}");
+    }
+
+    #[test]
+    fn two_followers_of_one_run_take_turns_and_lose_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut first, mut second) = (follower(folder.path()), follower(folder.path()));
+        let begun = Instant::now();
+        let source = folder.path().join("a.tags.zst");
+        append(&source, &frame(&[0, 3 * HELD]));
+        first.step_at(begun, &Silent).unwrap();
+        let busy = second.step_at(begun, &Silent).unwrap_err();
+        assert!(busy.to_string().contains("another"), "{busy}");
+        assert_eq!(second.commit().unwrap(), first.commit().unwrap());
+        drop(first);
+        append(&source, &frame(&[4 * HELD, 5 * HELD]));
+        second.step_at(begun + RETRY, &Silent).unwrap();
+        assert_eq!(times(folder.path()), [0, 3 * HELD]);
+        second.step_at(begun + RETRY + STILL, &Silent).unwrap();
+        assert_eq!(times(folder.path()), [0, 3 * HELD, 4 * HELD, 5 * HELD]);
+    }
+}

@@ -1,0 +1,87 @@
+//! `tagq ingest --follow` and `tagq simulate --live`, as processes.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Read as _},
+    process::{Child, Stdio},
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::support::{command, tagq};
+
+/// A child that does not outlive a test that fails.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_follower_takes_what_is_recorded_until_it_is_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    fs::create_dir(&run).unwrap();
+    let out = run.join("live.tags.zst");
+    let mut follower = Killed(
+        command()
+            .args(["ingest", "--follow"])
+            .arg(&run)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap(),
+    );
+    // Four frames, one each 250 ms.
+    let mut recorder = command()
+        .args(["simulate", "--live", "40kHz", "--rate", "20kHz", "--duration", "1s"])
+        .arg(&out)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let told = BufReader::new(recorder.stdout.take().unwrap()).lines();
+    let told: Vec<Value> = told.map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
+    assert!(recorder.wait().unwrap().success());
+    let tags = told.last().unwrap()["tags"].as_u64().unwrap();
+    assert!(told.len() >= 4 && (38_000..42_000).contains(&tags), "{told:?}");
+    // All of it is there once the file was still for two seconds.
+    let store = run.join(".tagq");
+    let committed = || -> Option<u64> {
+        let text = fs::read_to_string(store.join("manifest.json")).ok()?;
+        serde_json::from_str::<Value>(&text).unwrap()["rows"].as_u64()
+    };
+    let begun = Instant::now();
+    while committed() != Some(tags) {
+        assert!(begun.elapsed() < Duration::from_secs(30), "{:?} of {tags}", committed());
+        assert!(follower.0.try_wait().unwrap().is_none(), "it goes on");
+        std::thread::yield_now();
+    }
+    // It holds the lock: a query answers from its commits, and another ingest is turned away.
+    let query = tagq(["rates".as_ref(), run.as_os_str()]);
+    assert_eq!(query.json()["run"]["tags"], tags);
+    let other = tagq(["ingest".as_ref(), "--rebuild".as_ref(), run.as_os_str()]);
+    assert_eq!(other.code, 4, "{}", other.stderr);
+    kill_process(Pid::from_child(&follower.0), Signal::INT).unwrap();
+    assert_eq!(follower.0.wait().unwrap().code(), Some(130));
+    let mut told = String::new();
+    follower.0.stderr.take().unwrap().read_to_string(&mut told).unwrap();
+    assert!(told.contains("of 1 sources"), "{told}");
+}
+
+#[test]
+fn what_cannot_be_followed_is_said() {
+    let nowhere = tagq(["ingest", "--follow", "/nowhere"]);
+    assert_eq!((nowhere.code, nowhere.stderr.contains("/nowhere")), (1, true));
+    let two = tagq(["ingest", "--follow", "a", "b"]);
+    assert_eq!((two.code, two.stderr.contains("one file or folder")), (2, true));
+    let stream = tagq(["ingest", "--follow", "-"]);
+    assert_eq!((stream.code, stream.stderr.contains("to its end")), (2, true));
+}

@@ -1,0 +1,100 @@
+//! A run that is recorded, with tags that come late and a recorder that dies now and then, followed by an
+//! ingest that is killed again and again: no tag is lost, and none is there twice.
+//!
+//! `TAGQ_LIVE_SECONDS` and `TAGQ_LIVE_RATE` make it a soak.
+
+use std::{
+    env,
+    fs::{self, File},
+    path::Path,
+    process::{Command, Stdio},
+    thread,
+    time::Duration,
+};
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use super::{Checked, Tried, ground::Ground, program};
+
+const SECONDS: u64 = 12;
+const RATE: &str = "400kHz";
+/// A follower lives up to so many milliseconds.
+const LIFE_MS: u64 = 900;
+
+pub(super) fn run(ground: &Ground) -> Checked<Tried> {
+    let folder = tempfile::tempdir_in(&ground.folder)?;
+    let run = folder.path().join("run");
+    fs::create_dir(&run)?;
+    let seconds = env::var("TAGQ_LIVE_SECONDS").map_or(Ok(SECONDS), |text| text.parse())?;
+    let rate = env::var("TAGQ_LIVE_RATE").unwrap_or_else(|_| RATE.into());
+    let log = folder.path().join("appended");
+    // Half of it in pairs on two channels, half in dark counts, at the rate at which it is appended.
+    let mut recorder = ground.tagq("simulate");
+    recorder.args(["--live", &rate, "--rate", &quarter(&rate)?, "--dark", &quarter(&rate)?]);
+    recorder.args(["--late", "3ms", "--faults", "--duration", &format!("{seconds}s")]);
+    let mut recorder = recorder
+        .arg(&run)
+        .stdin(Stdio::null())
+        .stdout(File::create(&log)?)
+        .stderr(Stdio::null())
+        .spawn()?;
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut killed = 0;
+    while recorder.try_wait()?.is_none() {
+        let follower = program::start(&mut follow(ground, &run))?;
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        thread::sleep(Duration::from_millis(100 + random % LIFE_MS));
+        follower.signal(Signal::KILL);
+        let ended = follower.wait()?;
+        if ended.signal != Some(Signal::KILL.as_raw()) {
+            return Err(format!("a follower ended by itself: {ended}").into());
+        }
+        killed += 1;
+    }
+    let appended = fs::read_to_string(&log)?;
+    let last: Value = serde_json::from_str(appended.lines().last().ok_or("nothing appended")?)?;
+    // What nobody took yet, as a query would.
+    program::run_well(ground.tagq("ingest").arg(&run))?;
+    program::run_well(ground.tagq("verify").arg(&run))?;
+    check_tags(ground, &run, &last["tags"])?;
+    let anew = folder.path().join("anew.tagq");
+    program::run_well(ground.tagq("ingest").arg(&run).arg("--store").arg(&anew))?;
+    for name in ["time.col", "channel.col", "blocks.idx", "counts.idx"] {
+        if values(&run.join(".tagq").join(name))? != values(&anew.join(name))? {
+            return Err(format!("{name} is not what an ingest of the same files makes").into());
+        }
+    }
+    Ok(Tried::points(killed))
+}
+
+/// Tags of the run against what its recorder says it appended whole.
+fn check_tags(ground: &Ground, run: &Path, expected: &Value) -> Checked<()> {
+    let ended = program::run_well(ground.tagq("info").args(["--format", "json"]).arg(run))?;
+    let info: Value = serde_json::from_slice(&ended.stdout)?;
+    if info["tags"] == *expected {
+        return Ok(());
+    }
+    Err(format!("{} tags were appended, {} are in the store", expected, info["tags"]).into())
+}
+
+fn follow(ground: &Ground, run: &Path) -> Command {
+    let mut command = ground.tagq("ingest");
+    command.args(["--follow", "--quiet"]).arg(run);
+    command
+}
+
+/// What stands behind a file's header page, which names its run.
+fn values(path: &Path) -> Checked<Vec<u8>> {
+    let mut bytes = fs::read(path)?;
+    Ok(bytes.split_off(4096))
+}
+
+/// A quarter of a rate in kHz or MHz.
+fn quarter(rate: &str) -> Checked<String> {
+    let digits = rate.find(|c: char| !c.is_ascii_digit()).unwrap_or(rate.len());
+    let (number, unit) = rate.split_at(digits);
+    Ok(format!("{}{unit}", number.parse::<f64>()? / 4.0))
+}
