@@ -2,18 +2,23 @@
 
 mod faults;
 mod fuzz;
+mod rivals;
 
 use std::{
     env,
     process::{Command, ExitCode},
 };
 
-const USAGE: &str = "usage: cargo xtask test | bench | large | faults | fuzz
+const USAGE: &str = "usage: cargo xtask test | bench | large | scale | rivals | faults | fuzz
 
   test    all tests of the workspace, documentation examples included
   bench   the benches, from the released program; makes runs of 1.2 GB below target/
   large   files of 35 M tags in one frame and in 2,000, from simulation to answer, with the memory
           that it takes
+  scale   10 M, 100 M and 1,000 M rows, warm, from disk, and the memory that queries take; makes a store
+          of 9 GB and removes it: scale [make] [warm] [memory] [cold] [--keep]
+  rivals  the same questions to NumPy, Numba, Polars, DuckDB and the tools of the field, in a Python
+          environment below target/: rivals [--rounds N] [--rows N] [--write] [--record]
   faults  what the released program leaves when it is killed, refused or cut off, by strace, mounts and
           signals, about five minutes; some trials need root: faults [--program PATH] [TRIAL…]
   fuzz    tries to break what must hold for any input: fuzz [TARGET] [SECONDS], all targets for a minute
@@ -31,6 +36,13 @@ fn main() -> ExitCode {
             &["build", "--release", "--bin", "tagq"],
             &["bench", "--package", "tagq-benches", "--bench", "large"],
         ]),
+        Some("scale") => {
+            let args = env::args().skip(2).collect::<Vec<_>>();
+            let bench = ["bench", "--package", "tagq-benches", "--bench", "scale", "--"];
+            let bench = bench.into_iter().chain(args.iter().map(String::as_str));
+            cargo(&[&["build", "--release", "--bin", "tagq"], &bench.collect::<Vec<_>>()])
+        }
+        Some("rivals") => rivals::run(&env::args().skip(2).collect::<Vec<_>>()),
         Some("faults") => faults::run(&env::args().skip(2).collect::<Vec<_>>()),
         Some("fuzz") => fuzz::run(&env::args().skip(2).collect::<Vec<_>>()),
         _ => {

@@ -1,0 +1,61 @@
+//! Runs of any size whose answers are known: copies of one run, each later than the one before.
+
+use std::{error::Error, fs, path::PathBuf};
+
+use tagq::store::{Access, Channels, Creation, SourceFacts, Store, Tick, Writer};
+
+use crate::{Made, made_run};
+
+/// Rows of the run that is copied, about.
+pub const PART_ROWS: u64 = 10_000_000;
+/// Ticks between the last tag of a copy and the first of the next, 1 ms: more than any window, range
+/// or delay of the benches, so that no pair spans two copies, and every count is a multiple.
+pub const GAP: i64 = 6_400_000;
+/// Rows written at once.
+const SLAB_ROWS: usize = 1 << 20;
+
+/// A store of one source that holds the run of [`PART_ROWS`] `copies` times, one behind the other, made
+/// below the target folder when it is not there yet.
+pub fn made_copies(copies: u32) -> Result<Made, Box<dyn Error>> {
+    let part = made_run(PART_ROWS)?;
+    if copies == 1 {
+        return Ok(part);
+    }
+    let folder = folder_of(copies);
+    if let Ok(store) = Store::open(&folder, Access::Mapped) {
+        return Ok(Made { folder, store });
+    }
+    eprintln!("making {}", folder.display());
+    // What is left of an earlier try.
+    remove_copies(copies)?;
+    let tags = part.store.tags();
+    let Channels::U8(label) = tags.channels else { return Err("a narrow column expected".into()) };
+    let labels: Vec<u16> = label.iter().copied().map(u16::from).collect();
+    let creation = Creation { tick: Tick::DEFAULT, tick_assumed: false, run_id: None };
+    let mut writer = Writer::open(&folder, &creation)?;
+    writer.begin_source();
+    let step = tags.time[tags.len() - 1] - tags.time[0] + GAP;
+    let mut later = Vec::with_capacity(SLAB_ROWS);
+    for copy in 0..i64::from(copies) {
+        for (time, label) in tags.time.chunks(SLAB_ROWS).zip(labels.chunks(SLAB_ROWS)) {
+            later.clear();
+            later.extend(time.iter().map(|time| time + copy * step));
+            writer.append(&later, label)?;
+        }
+    }
+    writer.finish_source(SourceFacts::named("copies"));
+    writer.commit()?;
+    let store = Store::open(&folder, Access::Mapped)?;
+    Ok(Made { folder, store })
+}
+
+/// Removes the store of `copies` copies, if there is one.
+pub fn remove_copies(copies: u32) -> std::io::Result<()> {
+    let folder = folder_of(copies);
+    if folder.exists() { fs::remove_dir_all(folder) } else { Ok(()) }
+}
+
+fn folder_of(copies: u32) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join(format!("../target/bench-runs/{copies}-copies.tagq"))
+}

@@ -1,0 +1,134 @@
+"""NumPy: parts that fit the cache, on a thread for each core where nothing but array functions run."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
+
+import numpy as np
+from questions import DELAY, NARROW, RATE_BIN, WIDE, WINDOW, WINDOW_WIDE, log_edges
+
+NAME = "NumPy"
+# Pairs are written out one by one, and each edge is a search for every tag: too slow for all rows.
+ROWS = {"three": 5_000_000, "bins": 10_000_000, "log": 1_000_000}
+PART = 1 << 17
+POOL = ThreadPoolExecutor(os.cpu_count())
+
+
+def _split(columns, *labels):
+    return POOL.map(lambda label: columns.time[columns.channel == label], labels)
+
+
+def _close(columns):
+    """Pairs of rows at most a window apart: their labels. Few rows are close to the next one."""
+
+    def of_part(begin):
+        time = columns.time[begin : begin + PART + 64]
+        owners = min(PART, len(time))
+        firsts = np.flatnonzero(np.diff(time) <= WINDOW)
+        firsts = firsts[firsts < owners]
+        found, k = [], 1
+        while len(firsts):
+            found.append((firsts, firsts + k))
+            k += 1
+            firsts = firsts[firsts + k < len(time)]
+            firsts = firsts[time[firsts + k] - time[firsts] <= WINDOW]
+        if not found:
+            return np.zeros((2, 0), np.int64)
+        return begin + np.hstack(found)
+
+    return np.hstack(list(POOL.map(of_part, range(0, len(columns), PART))))
+
+
+def _counts_of_pairs(columns):
+    first, second = columns.channel[_close(columns)].astype(np.int64)
+    counts = np.bincount(first * 16 + second, minlength=256).reshape(16, 16)
+    return counts + counts.T
+
+
+def _between(starts, stops, low, high):
+    """How many stops are from low to high behind each start: where they begin, and where they end."""
+
+    def of_part(begin):
+        part = starts[begin : begin + PART]
+        return (np.searchsorted(stops, part + high, "right") - np.searchsorted(stops, part + low)).sum()
+
+    return sum(POOL.map(of_part, range(0, len(starts), PART)))
+
+
+def _histogram(columns, bins):
+    starts, stops = _split(columns, 1, 2)
+
+    def of_part(begin):
+        part = starts[begin : begin + PART // 8]
+        first = np.searchsorted(stops, part + bins.low)
+        many = np.searchsorted(stops, part + bins.high) - first
+        before = np.cumsum(many) - many
+        stop = np.arange(many.sum()) + np.repeat(first - before, many)
+        bin = (stops[stop] - np.repeat(part + bins.low, many)) // bins.width
+        return np.bincount(bin, minlength=bins.count)
+
+    return sum(POOL.map(of_part, range(0, len(starts), PART // 8)))
+
+
+def pair(columns):
+    return _counts_of_pairs(columns)[1, 2]
+
+
+def wide(columns):
+    return _between(*_split(columns, 1, 2), -WINDOW_WIDE, WINDOW_WIDE)
+
+
+def every(columns):
+    counts = _counts_of_pairs(columns)
+    return [counts[a, b] for a, b in combinations(range(1, 9), 2)]
+
+
+def three(columns):
+    """Close rows only: each tag of 1 with the tags of 2 and 3 near it, then 2 with 3."""
+    first, second = _close(columns)
+    label = columns.channel
+    rows = np.unique(np.concatenate([first, second]))
+    one, two, three = (rows[label[rows] == wanted] for wanted in (1, 2, 3))
+    one, two, three = columns.time[one], columns.time[two], columns.time[three]
+    lowest = np.searchsorted(two, one - WINDOW)
+    many = np.searchsorted(two, one + WINDOW, "right") - lowest
+    before = np.cumsum(many) - many
+    two = two[np.arange(many.sum()) + np.repeat(lowest - before, many)]
+    one = np.repeat(one, many)
+    earliest, latest = np.maximum(one, two) - WINDOW, np.minimum(one, two) + WINDOW
+    return (np.searchsorted(three, latest, "right") - np.searchsorted(three, earliest)).sum()
+
+
+def delayed(columns):
+    return _between(*_split(columns, 1, 2), -WINDOW - DELAY, WINDOW - DELAY)
+
+
+def narrow(columns):
+    return _histogram(columns, NARROW)
+
+
+def bins(columns):
+    return _histogram(columns, WIDE)
+
+
+def log(columns):
+    starts, stops = _split(columns, 1, 2)
+
+    def reaching(edge):
+        return np.searchsorted(starts, stops - edge, "right").sum()
+
+    counts = np.array(list(POOL.map(reaching, log_edges())))
+    return counts[:-1] - counts[1:]
+
+
+def rates(columns):
+    """Bins are slices of the sorted times; eight comparisons of bytes are faster than a count by label."""
+    time, channel = columns.time, columns.channel
+    edges = time[0] + RATE_BIN * np.arange((time[-1] - time[0]) // RATE_BIN + 2)
+    rows = np.searchsorted(time, edges)
+
+    def of_bin(k):
+        part = channel[rows[k] : rows[k + 1]]
+        return [np.count_nonzero(part == label) for label in range(1, 9)]
+
+    return list(POOL.map(of_bin, range(len(rows) - 1)))

@@ -1,0 +1,35 @@
+"""tagq: its library, asked through tagq-timed, and its program."""
+
+import csv
+import subprocess
+import time
+
+import numpy as np
+
+
+class Library:
+    """A child that holds the store mapped, and says itself how long an answer took."""
+
+    def __init__(self, program, store):
+        self.child = subprocess.Popen(
+            [program, store], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def ask(self, line, rows="all"):
+        """Seconds and counts."""
+        print(rows, line, file=self.child.stdin, flush=True)
+        seconds, *counts = self.child.stdout.readline().split()
+        return float(seconds), np.array(counts, np.int64)
+
+
+def run_program(program, words, store):
+    """Seconds from start to end, and the counts."""
+    start = time.perf_counter()
+    done = subprocess.run(
+        [program, *words.split(), "--format", "csv", "--quiet", store], capture_output=True, check=True
+    )
+    seconds = time.perf_counter() - start
+    lines = [line for line in done.stdout.decode().splitlines() if not line.startswith("#")]
+    rows = csv.DictReader(lines)
+    # Rates have rows of all channels together.
+    return seconds, np.array([int(row["count"]) for row in rows if row.get("channel") != ""])

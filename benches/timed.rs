@@ -1,0 +1,113 @@
+//! The library, asked from outside: a line on standard input is a query over a store that is mapped and
+//! in memory, a line on standard output what it took, in seconds, and its counts. So other programs can
+//! time it in turn with themselves: `tagq-timed STORE`. `tagq-timed make ROWS` makes the run of the benches,
+//! when it is not there yet, and says where. A line is the rows to go over (`all`, or a number
+//! from the first on) and one of
+//!
+//! ```text
+//! pairs WINDOW A,B[,C] [CH=DELAY]    once WINDOW A,B[,C]    every WINDOW
+//! linear LO HI WIDTH    centred REACH WIDTH    log LO HI PER_DECADE    (starts 1, stops 2)
+//! rates WIDTH
+//! ```
+//!
+//! with all times in ticks.
+
+use std::{
+    env,
+    error::Error,
+    io::{self, BufRead as _, Write as _},
+    time::Instant,
+};
+
+use tagq::{
+    query::{
+        Bins, Coincidences, Delay, Execution, Groups, Histogram, Mode, Rates, Recording, Rule,
+        Scope,
+    },
+    store::{Access, Store},
+};
+
+type Failure = Box<dyn Error>;
+type Query = Box<dyn Fn(&Recording<'_>) -> Result<Vec<u64>, tagq::query::Error>>;
+
+fn main() -> Result<(), Failure> {
+    let args: Vec<String> = env::args().skip(1).collect();
+    let folder = match &args[..] {
+        [make, rows] if make == "make" => {
+            println!("{}", tagq_benches::made_run(rows.parse()?)?.folder.display());
+            return Ok(());
+        }
+        [folder] => folder,
+        _ => return Err("usage: tagq-timed STORE | make ROWS".into()),
+    };
+    let store = Store::open(folder.as_ref(), Access::Mapped)?;
+    for line in io::stdin().lock().lines() {
+        let line = line?;
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (rows, words) = words.split_first().ok_or("an empty line")?;
+        let query = query(words).map_err(|error| format!("`{line}`: {error}"))?;
+        let part = match *rows {
+            "all" => None,
+            rows => Some(Recording::from_tags(store.tags().rows(0..rows.parse()?))),
+        };
+        let start = Instant::now();
+        // Made anew, since a recording keeps the index that it has read.
+        let counts = query(&part.unwrap_or_else(|| Recording::of(&store)))?;
+        let seconds = start.elapsed().as_secs_f64();
+        let counts: Vec<String> = counts.iter().map(u64::to_string).collect();
+        let mut out = io::stdout().lock();
+        writeln!(out, "{seconds:.9} {}", counts.join(" "))?;
+        out.flush()?;
+    }
+    Ok(())
+}
+
+fn query(words: &[&str]) -> Result<Query, Failure> {
+    let number = |at: usize| -> Result<i64, Failure> {
+        Ok(words.get(at).ok_or("a number is missing")?.parse()?)
+    };
+    Ok(match words.first().copied().unwrap_or_default() {
+        "pairs" => coincidences(Rule::All, group(words)?, number(1)?, delay(words)?),
+        "once" => coincidences(Rule::Once, group(words)?, number(1)?, delay(words)?),
+        "every" => coincidences(Rule::All, Groups::EveryPair, number(1)?, Vec::new()),
+        "linear" => histogram(Bins::linear(number(1)?, number(2)?, number(3)?)?),
+        "centred" => histogram(Bins::centred(number(1)?, number(2)?)?),
+        "log" => histogram(Bins::logarithmic(number(1)?, number(2)?, number(3)?.try_into()?)?),
+        "rates" => {
+            let query = Rates { scope: Scope::default(), bin: Some(number(1)?) };
+            Box::new(move |run| {
+                let rated = query.run(run, &Execution::best())?;
+                Ok(rated.trace.map(|trace| trace.counts).unwrap_or_default())
+            })
+        }
+        other => return Err(format!("no query is called `{other}`").into()),
+    })
+}
+
+fn group(words: &[&str]) -> Result<Groups, Failure> {
+    let channels = words.get(2).ok_or("no group")?.split(',').map(str::parse);
+    Ok(Groups::Listed(vec![channels.collect::<Result<_, _>>()?]))
+}
+
+fn delay(words: &[&str]) -> Result<Vec<Delay>, Failure> {
+    let delays = words.iter().skip(3).map(|word| {
+        let (channel, ticks) = word.split_once('=').ok_or("no CH=DELAY")?;
+        Ok(Delay { channel: channel.parse()?, ticks: ticks.parse()? })
+    });
+    delays.collect()
+}
+
+fn coincidences(rule: Rule, groups: Groups, window: i64, delays: Vec<Delay>) -> Query {
+    let scope = Scope { delays, ..Scope::default() };
+    let query = Coincidences { groups, rule, window, veto: None, scope };
+    Box::new(move |run| {
+        let counted = query.run(run, &Execution::best())?;
+        Ok(counted.rows.iter().map(|row| row.count).collect())
+    })
+}
+
+fn histogram(bins: Bins) -> Query {
+    let (mode, scope) = (Mode::All, Scope::default());
+    let query = Histogram { start: 1, stop: 2, bins, mode, fold: None, scope };
+    Box::new(move |run| Ok(query.run(run, &Execution::best())?.counts))
+}
