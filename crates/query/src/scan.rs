@@ -106,7 +106,8 @@ pub(crate) fn seek(time: &[i64], hint: usize, is_before: impl Fn(i64) -> bool) -
 ///
 /// Each delay cuts at every so many of its own rows; of all these cuts, in order of delayed time, one
 /// is taken for each delay. Delays of any size leave no interval crowded, also where they move tags
-/// beyond the span of the source.
+/// beyond the span of the source. Looks only at rows that lie in the range, and at those where a search
+/// for its ends looks.
 pub(crate) fn intervals(
     time: &[i64],
     rows: usize,
@@ -114,15 +115,16 @@ pub(crate) fn intervals(
     range: TimeRange,
 ) -> Vec<Interval> {
     let step = (rows / delays.len().max(1)).max(rows.min(FEWEST_ROWS));
+    let first = range.from.unwrap_or(i64::MIN);
     let cuts_of = |&delay: &i64| {
-        let rows = (step..time.len()).step_by(step);
+        let inside = Interval { start: first, end: range.to }.rows(time, delay);
+        let rows = (inside.start.next_multiple_of(step).max(step)..inside.end).step_by(step);
         rows.map(move |row| time[row].saturating_add(delay))
     };
     let mut cuts: Vec<i64> = delays.iter().flat_map(cuts_of).collect();
     if delays.len() > 1 {
         cuts.sort_unstable();
     }
-    let first = range.from.unwrap_or(i64::MIN);
     let inside = |&cut: &i64| cut > first && range.to.is_none_or(|to| cut < to);
     let mut starts: Vec<i64> = cuts.into_iter().step_by(delays.len().max(1)).collect();
     starts.retain(inside);
