@@ -282,7 +282,7 @@ impl List {
 }
 
 /// Clears the bits of the rows outside `rows`.
-fn keep_only(masks: &mut [u64], rows: Range<usize>) {
+pub(crate) fn keep_only(masks: &mut [u64], rows: Range<usize>) {
     for (step, mask) in masks.iter_mut().enumerate() {
         let first = step * MASK_ROWS;
         if first >= rows.start && first + MASK_ROWS <= rows.end {

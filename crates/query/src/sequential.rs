@@ -12,8 +12,9 @@ use rayon::prelude::*;
 use crate::{
     Acquisition, Execution, Recording, Scope, Simd, TimeRange,
     groups::Part,
+    level::{self, MASK_ROWS},
     scan::{Interval, intervals},
-    select::{Buffers, Selected, Selection},
+    select::{Buffers, Selected, Selection, keep_only},
     veto::Guard,
 };
 
@@ -28,7 +29,10 @@ pub(crate) trait Machine: Clone + Send + Sync {
     /// Whether it looks at tags of this dense number.
     fn sees(&self, number: u8) -> bool;
 
-    /// Takes the next tag that it looks at.
+    /// Takes tags, a bit each in the masks, that are further than the window from all others it can see.
+    fn push_alone(&self, tags: Selected<'_>, alone: &[u64], counts: &mut Self::Counts);
+
+    /// Takes the next tag that it looks at, of those that are not alone.
     fn push(&mut self, time: i64, number: u8, counts: &mut Self::Counts);
 
     /// No more tags come.
@@ -52,13 +56,13 @@ pub(crate) fn run<M: Machine>(
         .needed(machines, range)
         .into_par_iter()
         .fold(
-            || (zero(), Buffers::default()),
-            |(mut counts, mut buffers), at| {
-                morsels.run(at, machines, &mut counts, &mut buffers);
-                (counts, buffers)
+            || (zero(), Buffers::default(), Vec::new()),
+            |(mut counts, mut buffers, mut alone), at| {
+                morsels.run(at, machines, &mut counts, &mut buffers, &mut alone);
+                (counts, buffers, alone)
             },
         )
-        .map(|(counts, _)| counts)
+        .map(|(counts, ..)| counts)
         .collect()
 }
 
@@ -134,6 +138,7 @@ impl Morsels<'_> {
         machines: &[M],
         counts: &mut [M::Counts],
         buffers: &mut Buffers,
+        alone: &mut Vec<u64>,
     ) {
         // Nothing comes before the first morsel.
         let state = if at == 0 { State::Running } else { State::Waiting };
@@ -143,10 +148,12 @@ impl Morsels<'_> {
             .collect();
         let interval = self.intervals[at];
         let tags = self.first_tags(&interval, buffers);
+        self.find_alone(tags.time, interval.start, alone);
         for (runner, counts) in runners.iter_mut().zip(&mut *counts) {
-            for (&time, &number) in tags.time.iter().zip(tags.number) {
+            runner.machine.push_alone(tags, alone, counts);
+            let mut take = |time: i64, number: u8| {
                 if !runner.machine.sees(number) {
-                    continue;
+                    return;
                 }
                 if runner.state == State::Waiting
                     && time >= interval.start
@@ -158,6 +165,16 @@ impl Morsels<'_> {
                     runner.machine.push(time, number, counts);
                 }
                 runner.before = Some(time);
+            };
+            let steps = tags.time.chunks(MASK_ROWS).zip(tags.number.chunks(MASK_ROWS));
+            for ((times, numbers), &alone) in steps.zip(&*alone) {
+                if alone == 0 {
+                    times.iter().zip(numbers).for_each(|(&time, &number)| take(time, number));
+                    continue;
+                }
+                for row in bits(!alone).take_while(|&row| row < times.len()) {
+                    take(times[row], numbers[row]);
+                }
             }
         }
         for &interval in &self.intervals[at + 1..] {
@@ -174,6 +191,22 @@ impl Morsels<'_> {
                 runner.machine.finish(counts);
             }
         }
+    }
+
+    /// A bit for each row from time `start` on that is further than the window from the rows around it.
+    /// There is a gap on both sides of it, so that it belongs to this morsel, and no machine need go
+    /// through it. The last row is not told, since what comes behind it is not known.
+    fn find_alone(&self, time: &[i64], start: i64, alone: &mut Vec<u64>) {
+        alone.resize(time.len().div_ceil(MASK_ROWS), 0);
+        level::near(self.simd, time, 1, self.window, alone);
+        let mut before = 0;
+        for near in &mut *alone {
+            let last = *near >> (MASK_ROWS - 1);
+            *near = !(*near | *near << 1 | before);
+            before = last;
+        }
+        let owned = time.partition_point(|&time| time < start);
+        keep_only(alone, owned..time.len().saturating_sub(1).max(owned));
     }
 
     /// Takes tags behind the morsel, up to the first gap.
@@ -208,6 +241,15 @@ impl Morsels<'_> {
     fn is_gap(&self, before: Option<i64>, time: i64) -> bool {
         before.is_none_or(|before| time - before > self.window)
     }
+}
+
+/// The places of the bits that are set, ascending.
+fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
+        mask &= mask - 1;
+        Some(place)
+    })
 }
 
 /// Rule `once` for one group: the earliest unused tag of each channel, if they lie within the window,
@@ -245,6 +287,9 @@ impl Machine for Once<'_> {
     fn sees(&self, number: u8) -> bool {
         self.place_of[usize::from(number)] != NOT_SEEN
     }
+
+    /// No coincidence has only one tag.
+    fn push_alone(&self, _: Selected<'_>, _: &[u64], _: &mut u64) {}
 
     fn push(&mut self, time: i64, number: u8, count: &mut u64) {
         let oldest = time.saturating_sub(self.window);
@@ -300,6 +345,27 @@ impl Machine for Clusters {
 
     fn sees(&self, number: u8) -> bool {
         number < 64
+    }
+
+    fn push_alone(&self, tags: Selected<'_>, alone: &[u64], sets: &mut Sets) {
+        let inside = |limit: Option<i64>, open| {
+            limit.map_or(open, |limit| tags.time.partition_point(|&time| time < limit))
+        };
+        let rows = inside(self.range.from, 0)..inside(self.range.to, tags.time.len());
+        let mut counts = [0_u64; 64];
+        let steps = tags.number.chunks(MASK_ROWS).zip(alone).enumerate();
+        for (step, (numbers, &alone)) in steps {
+            let mut alone = [alone];
+            let first = step * MASK_ROWS;
+            let from = |row: usize| row.saturating_sub(first);
+            keep_only(&mut alone, from(rows.start)..from(rows.end));
+            for row in bits(alone[0]) {
+                counts[usize::from(numbers[row]) % 64] += 1;
+            }
+        }
+        for (number, count) in counts.into_iter().enumerate().filter(|&(_, count)| count > 0) {
+            sets.add(1 << number, count);
+        }
     }
 
     fn push(&mut self, time: i64, number: u8, sets: &mut Sets) {
@@ -497,6 +563,39 @@ mod tests {
             }
             prop_assert_eq!(rows.iter().map(|row| row.1).sum::<u128>(), expected.len() as u128);
             prop_assert!(rows.is_sorted_by_key(|(set, _)| (set.len(), set.clone())));
+        }
+    }
+
+    /// Tags alone and in runs at every place of a mask, and over the edges of masks.
+    #[test]
+    fn tags_that_are_alone_are_found_at_every_place() {
+        let time = |i: i64| 9 * i - [0, 6, 7, 0, 0][usize::try_from(i % 5).unwrap()];
+        let label = |i: i64| u16::try_from(i % 7 % 3).unwrap();
+        let lens = [0, 1, 2, 63, 64, 65, 66, 127, 128, 129, 200];
+        // Pairs begin at each fifth row, also at the last one of a mask.
+        for (len, first) in lens.into_iter().flat_map(|len| (0..5).map(move |first| (len, first))) {
+            let sources =
+                vec![(first..first + len).map(|i| (time(i), label(i))).collect::<Vec<_>>()];
+            for (simd, range) in Simd::available()
+                .into_iter()
+                .flat_map(|simd| [[None; 2], [Some(200), Some(1_100)]].map(|range| (simd, range)))
+            {
+                let execution = Execution { simd, morsel_rows: None };
+                let scope = scope(&[], range);
+                let rows = clusters(&recording(&sources), &[0, 1, 2], 3, &scope, &execution);
+                let expected = oracle::clusters(&sources, &[0, 1, 2], 3, &[], range);
+                for (set, count) in &rows {
+                    let same = expected.iter().filter(|other| *other == set).count();
+                    assert_eq!(*count, same as u128, "{set:?} of {len}");
+                }
+                assert_eq!(rows.iter().map(|row| row.1).sum::<u128>(), expected.len() as u128);
+                let groups = Groups::Listed(vec![vec![0, 1], vec![2, 1, 0]]);
+                let query = Coincidences { groups, rule: Rule::Once, window: 3, veto: None, scope };
+                for row in query.run(&recording(&sources), &execution).unwrap().rows {
+                    let expected = oracle::once(&sources, &row.channels, 3, &[], (&[], 0), range);
+                    assert_eq!(row.count, expected, "{:?} of {len}", row.channels);
+                }
+            }
         }
     }
 
