@@ -85,7 +85,9 @@ fn unsafe_code_stands_in_few_files() {
     let expected = [
         "query/src/level/avx2.rs",
         "query/src/level/avx512.rs",
-        "query/src/level/differences.rs",
+        "query/src/level/differences/avx2.rs",
+        "query/src/level/differences/avx512.rs",
+        "query/src/level/differences/mod.rs",
         "query/src/level/labels.rs",
         "query/src/level/merges.rs",
         "query/src/level/mod.rs",

@@ -1,12 +1,12 @@
 //! The query "histogram": differences of the times of two channels, in bins.
 
 mod bins;
-mod direct;
 mod fold;
 mod nearest;
 mod normalise;
 mod pairs;
 mod sides;
+mod tally;
 
 pub use bins::Bins;
 pub use fold::{Fold, Period};
@@ -157,12 +157,13 @@ struct Channel {
 }
 
 /// Lets the threads of the pool take pieces of work in turn, and adds up what they counted: `bins`
-/// counts, and one number beside them.
+/// counts, and one number beside them. At its end each thread adds to its counts what its buffers hold.
 fn add_up<W: Sync, B>(
     work: &[W],
     bins: usize,
     buffers: impl Fn() -> B + Sync,
     count: impl Fn(&W, &mut B, &mut [u64]) -> u64 + Sync,
+    finish: impl Fn(B, &mut [u64]) + Sync,
 ) -> (Vec<u64>, u64) {
     // A thread has all bins to itself: there may be too many of them for too many threads.
     let fitting = COUNTS_MAX / bins.max(1);
@@ -175,6 +176,7 @@ fn add_up<W: Sync, B>(
         while let Some(piece) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
             beside += count(piece, &mut buffers, &mut counts);
         }
+        finish(buffers, &mut counts);
         (counts, beside)
     };
     let added = (0..threads).into_par_iter().with_max_len(1).map(one_thread).reduce_with(

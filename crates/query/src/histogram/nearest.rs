@@ -39,7 +39,7 @@ pub(super) fn count(
     let count = |morsel: &Morsel<'_>, buffers: &mut [Buffers; 2], counts: &mut [u64]| {
         plan.count(morsel, buffers, counts)
     };
-    add_up(&morsels, query.bins.count(), Default::default, count)
+    add_up(&morsels, query.bins.count(), Default::default, count, |_, _| ())
 }
 
 struct Plan<'a> {

@@ -3,25 +3,25 @@
 use super::{
     Channel, Histogram, add_up,
     bins::{Binning, Bins},
-    direct::Direct,
     longest,
     sides::{Owner, Side},
+    tally::Bucket,
 };
 use crate::{
     Acquisition, Execution, Recording, Simd, TimeRange,
     level::differences::{REACH, Wanted, differences},
     scan::{Interval, intervals, seek},
-    select::{Buffers, Selection},
+    select::{Buffers, Selected, Selection},
 };
-use tagq_store::{Channels, Tags};
+use tagq_store::Channels;
 
 /// Rows of a morsel that goes through buffers, which then stay in a core's cache.
 const SELECTED_ROWS: usize = 1 << 16;
 
 /// Rows of a morsel that is read from the columns: 2.25 MiB.
 const DIRECT_ROWS: usize = 1 << 18;
-/// Mean tags within reach above which it is faster to take out the two channels first, measured.
-const NEIGHBOURS: i128 = 12;
+/// Mean starts and stops within reach above which it is faster not to compare neighbours, measured.
+const NEIGHBOURS: i128 = 8;
 
 /// Counts the pairs of every bin.
 pub(super) fn count(
@@ -89,6 +89,8 @@ impl Scale {
 struct Plan<'a> {
     starts: Selection,
     stops: Selection,
+    /// Both in one list: starts have number 0, and stops 1 if they are of another channel.
+    both: Selection,
     ends: [Channel; 2],
     bins: &'a Bins,
     binning: Binning,
@@ -106,8 +108,26 @@ struct Morsel<'a> {
 
 /// The buffers of one thread.
 struct Thread {
+    both: Buffers,
     lists: Lists,
-    direct: Direct,
+    bucket: Bucket,
+}
+
+/// Tags in order, those before `head` looked back at, which own nothing.
+#[derive(Clone, Copy)]
+struct Ready<'a> {
+    source: &'a Acquisition<'a>,
+    time: &'a [i64],
+    id: &'a [u8],
+    head: usize,
+}
+
+/// How neighbours are compared.
+enum Near {
+    /// In the columns as they lie.
+    Columns(Wanted),
+    /// In the list of both.
+    List(Wanted),
 }
 
 #[derive(Default)]
@@ -121,7 +141,13 @@ impl<'a> Plan<'a> {
     fn new(query: &Histogram, bins: &'a Bins, scale: Scale, simd: Simd) -> Self {
         let ends = query.ends();
         let [starts, stops] = ends.map(|end| Selection::new(&[end.label], &[end.delay]));
-        Self { starts, stops, ends, bins, binning: Binning::of(bins), scale, simd }
+        let [start, stop] = ends;
+        let both = if start.label == stop.label {
+            starts.clone()
+        } else {
+            Selection::new(&[start.label, stop.label], &[start.delay, stop.delay])
+        };
+        Self { starts, stops, both, ends, bins, binning: Binning::of(bins), scale, simd }
     }
 
     fn sides(&self, source: &Acquisition<'_>) -> Vec<Side<'_>> {
@@ -144,16 +170,21 @@ impl<'a> Plan<'a> {
             .flat_map(|source| self.morsels(source, execution, range, limit))
             .collect();
         let count = |morsel: &Morsel<'_>, thread: &mut Thread, counts: &mut [u64]| {
-            let tags = morsel.source.tags;
-            match self.wanted(morsel.source) {
-                Some(wanted) => self.count_direct(morsel, &wanted, thread, counts),
-                None => self.count_selected(morsel, tags, &mut thread.lists, counts),
+            match self.near(morsel.source) {
+                Some(Near::Columns(wanted)) => self.count_columns(morsel, &wanted, thread, counts),
+                Some(Near::List(wanted)) => self.count_list(morsel, &wanted, thread, counts),
+                None => self.count_lists(morsel, thread, counts),
             }
             0
         };
         let bins = self.bins.count();
-        let thread = || Thread { lists: Lists::default(), direct: Direct::new(bins) };
-        add_up(&morsels, bins, thread, count).0
+        let thread = || Thread {
+            both: Buffers::default(),
+            lists: Lists::default(),
+            bucket: Bucket::new(bins),
+        };
+        let finish = |mut thread: Thread, counts: &mut [u64]| thread.bucket.tally.drain(counts);
+        add_up(&morsels, bins, thread, count, finish).0
     }
 
     fn morsels<'r>(
@@ -166,12 +197,17 @@ impl<'a> Plan<'a> {
         let look_back = |side: &Side<'_>| self.ticks(side.last - side.first);
         let window = self.sides(source).iter().map(look_back).max().unwrap_or(0);
         let time = source.tags.time;
-        let cached = if self.wanted(source).is_some() { DIRECT_ROWS } else { SELECTED_ROWS };
+        let is_direct = matches!(self.near(source), Some(Near::Columns(_)));
+        let cached = if is_direct { DIRECT_ROWS } else { SELECTED_ROWS };
         let rows = execution.rows_per_morsel(time, window, cached);
         // Rows are cut where stops lie after their delay.
         let delay = self.ends[1].delay;
-        let cut = |limit: i64| self.scale.first_time(self.scale.of(limit)).unwrap_or(i64::MIN);
-        let intervals = intervals(time, rows, &[delay], TimeRange::default()).into_iter();
+        let cut = |limit: i64| {
+            let is_end = Some(limit) == range.from || Some(limit) == range.to;
+            let whole = || self.scale.first_time(self.scale.of(limit)).unwrap_or(i64::MIN);
+            if is_end { limit } else { whole() }
+        };
+        let intervals = intervals(time, rows, &[delay], range).into_iter();
         intervals
             .map(|interval| {
                 let from = (interval.start > i64::MIN).then(|| cut(interval.start));
@@ -182,27 +218,35 @@ impl<'a> Plan<'a> {
             .collect()
     }
 
-    /// What to look for in the columns themselves; nothing where channels are moved against each
-    /// other, or so many tags lie within reach that the two channels are better taken out first.
-    fn wanted(&self, source: &Acquisition<'_>) -> Option<Wanted> {
+    /// What neighbours to look for, and where: in the columns themselves when most of their rows are starts
+    /// or stops, and not moved against each other. Nothing where too many lie within reach.
+    fn near(&self, source: &Acquisition<'_>) -> Option<Near> {
         let [start, stop] = self.ends;
-        let is_as_stored = matches!(self.scale, Scale::Ticks) && start.delay == stop.delay;
-        if !is_as_stored || !matches!(source.tags.channels, Channels::U8(_)) {
-            return None;
-        }
-        // A label above 255 has no tags in a narrow column, and nothing to be taken out.
-        let ends = [u8::try_from(start.label).ok()?, u8::try_from(stop.label).ok()?];
+        let Scale::Ticks = self.scale else { return None };
         let reach = self.sides(source).iter().map(|side| side.last).max()?;
         let (first, last) = source.span()?;
-        let within =
-            source.tags.len() as i128 * i128::from(reach) / i128::from(last - first).max(1);
+        let one = source.singles_of(start.label);
+        let both =
+            if start.label == stop.label { one } else { one + source.singles_of(stop.label) };
+        let within = i128::from(both) * i128::from(reach) / i128::from(last - first).max(1);
+        if within > NEIGHBOURS {
+            return None;
+        }
         let (low, high) = (self.bins.edge(0), self.bins.edge(self.bins.count()));
-        let wanted = Wanted { ends, low, width: high.abs_diff(low), reach };
-        (within <= NEIGHBOURS).then_some(wanted)
+        let wanted = |ends| Wanted { ends, low, width: high.abs_diff(low), reach };
+        let is_most = 2 * both >= source.tags.len() as u64;
+        let labels = [start, stop].map(|end| u8::try_from(end.label));
+        if let (Channels::U8(_), [Ok(a), Ok(b)]) = (source.tags.channels, labels)
+            && is_most
+            && start.delay == stop.delay
+        {
+            return Some(Near::Columns(wanted([a, b])));
+        }
+        Some(Near::List(wanted([0, u8::from(start.label != stop.label)])))
     }
 
     /// Counts the pairs of the morsel's owners in the columns as they lie.
-    fn count_direct(
+    fn count_columns(
         &self,
         morsel: &Morsel<'_>,
         wanted: &Wanted,
@@ -220,18 +264,61 @@ impl<'a> Plan<'a> {
         let earliest = first.saturating_sub(wanted.reach);
         let head = seek(tags.time, start, |time| time < earliest);
         if start - head > REACH {
-            return self.count_selected(morsel, tags, &mut thread.lists, counts);
+            return self.count_lists(morsel, thread, counts);
         }
-        let Direct { buffer, tally } = &mut thread.direct;
-        let mut take = |distances: &[u64]| tally.add(&self.binning, distances);
         let (time, id) = (&tags.time[head..rows.end], &ids[head..rows.end]);
-        let done = differences(self.simd, time, id, start - head, wanted, buffer, &mut take);
-        tally.drain(counts);
-        if done < time.len() {
-            // Pairs of a tag from here on with one before are counted.
-            let tags = tags.rows(head + done..rows.end);
-            self.count_selected(morsel, tags, &mut thread.lists, counts);
+        let Thread { lists, bucket, .. } = thread;
+        let ready = Ready { source: morsel.source, time, id, head: start - head };
+        self.count_near(ready, wanted, lists, bucket, counts);
+    }
+
+    /// Counts the pairs of the morsel's owners in a list of starts and stops.
+    fn count_list(
+        &self,
+        morsel: &Morsel<'_>,
+        wanted: &Wanted,
+        thread: &mut Thread,
+        counts: &mut [u64],
+    ) {
+        let TimeRange { from, to } = morsel.owned;
+        let interval = Interval { start: from.unwrap_or(i64::MIN), end: to };
+        let interval = interval.looking_back(wanted.reach);
+        let tags = morsel.source.tags;
+        let Selected { time, number } =
+            self.both.select(self.simd, tags, interval, &mut thread.both);
+        let head = from.map_or(0, |from| time.partition_point(|&time| time < from));
+        if head > REACH {
+            return self.count_lists(morsel, thread, counts);
         }
+        let Thread { lists, bucket, .. } = thread;
+        let ready = Ready { source: morsel.source, time, id: number, head };
+        self.count_near(ready, wanted, lists, bucket, counts);
+    }
+
+    /// Counts the pairs of the rows from the head on by comparing neighbours, and those of a crowded
+    /// row and behind it by their lists.
+    fn count_near(
+        &self,
+        Ready { source, time, id, head }: Ready<'_>,
+        wanted: &Wanted,
+        lists: &mut Lists,
+        bucket: &mut Bucket,
+        counts: &mut [u64],
+    ) {
+        let Bucket { buffer, tally } = bucket;
+        let take = |distances: &[u64]| tally.add(&self.binning, distances, counts);
+        let done = differences(self.simd, time, id, head, wanted, buffer, take);
+        if done == time.len() {
+            return;
+        }
+        // Pairs of a row from there on with one before are counted.
+        let rest = || time[done..].iter().zip(&id[done..]);
+        let of = |wanted: u8| rest().filter(move |&(_, &id)| id == wanted).map(|(&time, _)| time);
+        lists.starts.clear();
+        lists.starts.extend(of(wanted.ends[0]));
+        lists.stops.clear();
+        lists.stops.extend(of(wanted.ends[1]));
+        self.count_sides(source, lists, i64::MIN, bucket, counts);
     }
 
     /// A distance in ticks.
@@ -242,40 +329,48 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Counts the pairs of the morsel's owners with others among `tags`.
-    fn count_selected(
+    /// Counts the pairs of the morsel's owners from a list of starts and one of stops.
+    fn count_lists(&self, morsel: &Morsel<'_>, thread: &mut Thread, counts: &mut [u64]) {
+        let Thread { lists, bucket, .. } = thread;
+        self.take(morsel, lists);
+        let from = morsel.owned.from.map_or(i64::MIN, |from| self.scale.of(from));
+        self.count_sides(morsel.source, lists, from, bucket, counts);
+    }
+
+    /// Counts the pairs whose later tag is not before `from`.
+    fn count_sides(
         &self,
-        morsel: &Morsel<'_>,
-        tags: Tags<'_>,
-        lists: &mut Lists,
+        source: &Acquisition<'_>,
+        lists: &Lists,
+        from: i64,
+        bucket: &mut Bucket,
         counts: &mut [u64],
     ) {
-        let sides = self.sides(morsel.source);
-        self.take(morsel, tags, &sides, lists);
-        let from = morsel.owned.from.map_or(i64::MIN, |from| self.scale.of(from));
         let owned = |times: &[i64]| times.partition_point(|&time| time < from);
         let (starts, stops) = (&lists.starts[..], &lists.stops[..]);
-        for side in &sides {
+        for side in self.sides(source) {
             let (owners, others) = match side.owner {
                 Owner::Stop => (&stops[owned(stops)..], starts),
                 Owner::Start => (&starts[owned(starts)..], stops),
             };
-            side.count(owners, others, counts);
+            side.count(owners, others, bucket, counts);
             if side.holds_zero() && self.ends[0].label == self.ends[1].label {
                 // Each tag was paired with itself.
+                bucket.tally.drain(counts);
                 counts[side.bin(0)] -= owners.len() as u64;
             }
         }
     }
 
     /// Takes out the starts and stops that the morsel needs: its owners, and what is near them.
-    fn take(&self, morsel: &Morsel<'_>, tags: Tags<'_>, sides: &[Side<'_>], lists: &mut Lists) {
+    fn take(&self, morsel: &Morsel<'_>, lists: &mut Lists) {
+        let (tags, sides) = (morsel.source.tags, self.sides(morsel.source));
         let TimeRange { from, to } = morsel.owned;
         let to = to.into_iter().chain(morsel.limit).min();
         let all = [(Owner::Start, &self.starts), (Owner::Stop, &self.stops)];
         for (of, selection) in all {
             let mut needed: Option<(i64, Option<i64>)> = None;
-            for side in sides {
+            for side in &sides {
                 let (mut begin, mut end) = (from.unwrap_or(i64::MIN), to);
                 if side.owner != of {
                     begin = begin.saturating_sub(self.ticks(side.last));

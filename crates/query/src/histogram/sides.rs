@@ -5,10 +5,16 @@
 //! other, and the bins are intervals of D. Counting goes one by one through the pairs, or edge by edge:
 //! how many pairs are at least E apart costs a step a tag, however many pairs there are.
 
-use super::bins::{Binning, Bins, WithBin};
+use super::{
+    bins::{Binning, Bins},
+    tally::Bucket,
+};
 use crate::{
     Simd,
-    level::merges::{self, EDGES},
+    level::{
+        differences::{Distances, distances},
+        merges::{self, EDGES},
+    },
 };
 
 /// Owners that are looked at together: they and the others near them stay in a core's nearest caches.
@@ -106,7 +112,13 @@ impl<'a> Side<'a> {
 
     /// Adds the pairs of each owner with each of the others to the counts of their bins. Both lists
     /// are in order; differences between any two of them fit in `i64`.
-    pub(super) fn count(&self, owners: &[i64], others: &[i64], counts: &mut [u64]) {
+    pub(super) fn count(
+        &self,
+        owners: &[i64],
+        others: &[i64],
+        bucket: &mut Bucket,
+        counts: &mut [u64],
+    ) {
         let split = self.split(owners, others);
         let mut reached = vec![0; self.count + 1 - split];
         for owners in owners.chunks(UNIT) {
@@ -115,7 +127,7 @@ impl<'a> Side<'a> {
                 continue;
             }
             if split > 0 {
-                self.enumerate(owners, near, split, counts);
+                self.enumerate(owners, near, split, bucket, counts);
             }
             if split < self.count {
                 self.merge(owners, others, split, &mut reached, counts);
@@ -179,53 +191,22 @@ impl<'a> Side<'a> {
     }
 
     /// Pair by pair through the first `bins` bins.
-    fn enumerate(&self, owners: &[i64], others: &[i64], bins: usize, counts: &mut [u64]) {
-        struct Walk<'w> {
-            owners: &'w [i64],
-            others: &'w [i64],
-            first: i64,
-            last: i64,
-            /// Distances from the lower edge of bin 0: D minus `low`, or −D minus `low`.
-            low: u64,
-            is_negative: bool,
-            counts: &'w mut [u64],
-        }
-        impl WithBin<()> for Walk<'_> {
-            #[inline]
-            fn call(self, bin: impl Fn(u64) -> usize) {
-                let Self { owners, others, first, last, low, is_negative, counts } = self;
-                let (mut start, mut end) = (0, 0);
-                for &owner in owners {
-                    while start < others.len() && owner - others[start] > last {
-                        start += 1;
-                    }
-                    end = start.max(end);
-                    while end < others.len() && owner - others[end] >= first {
-                        end += 1;
-                    }
-                    let near = &others[start..end];
-                    if is_negative {
-                        for &other in near {
-                            let difference = (other - owner).cast_unsigned();
-                            counts[bin(difference.wrapping_sub(low))] += 1;
-                        }
-                    } else {
-                        for &other in near {
-                            let difference = (owner - other).cast_unsigned();
-                            counts[bin(difference.wrapping_sub(low))] += 1;
-                        }
-                    }
-                }
-            }
-        }
-        self.binning.with(Walk {
-            owners,
-            others,
+    fn enumerate(
+        &self,
+        owners: &[i64],
+        others: &[i64],
+        bins: usize,
+        Bucket { buffer, tally }: &mut Bucket,
+        counts: &mut [u64],
+    ) {
+        let wanted = Distances {
             first: self.first,
             last: i64::try_from(self.edge(bins) - 1).unwrap_or(i64::MAX),
-            low: self.bins.edge(0).cast_unsigned(),
+            low: self.bins.edge(0),
             is_negative: self.owner == Owner::Start,
-            counts,
+        };
+        distances(self.simd, [owners, others], &wanted, buffer, |distances| {
+            tally.add(self.binning, distances, counts);
         });
     }
 

@@ -98,7 +98,7 @@ pub(super) fn compress_labels(labels: &[u8], masks: &[u64], into: &mut [u8]) {
 }
 
 /// For each mask of four times: the halves of those that it takes, one behind the other.
-const HALVES: [[u32; 8]; 16] = {
+pub(super) const HALVES: [[u32; 8]; 16] = {
     let mut halves = [[0; 8]; 16];
     let mut mask = 0;
     while mask < 16 {
