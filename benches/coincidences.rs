@@ -1,17 +1,22 @@
 //! Coincidences over 100 M rows: the floor, each level, delays, windows of all widths, larger groups,
 //! each rule; then the whole process over 35 M rows. `cargo xtask bench` builds the program and runs this.
 //!
-//! `TAGQ_BENCH_ROWS` and `TAGQ_BENCH_ROUNDS` make it shorter.
+//! `TAGQ_BENCH_ROWS` and `TAGQ_BENCH_ROUNDS` make it shorter, and
+//! `cargo bench -p tagq-benches --bench coincidences -- WORD…` times only the cases named.
 
-use std::{env, error::Error, path::Path, process::Command, time::Instant};
+use std::{cell::LazyCell, env, error::Error, path::Path, process::Command, rc::Rc, time::Instant};
 
 use tagq::{
-    query::{Coincidences, Delay, Execution, Groups, Recording, Rule, Scope, Simd},
-    store::Channels,
+    query::{Coincidences, Delay, Execution, Groups, Recording, Rule, Scope, Simd, TimeRange},
+    store::{Channels, Tags},
 };
-use tagq_benches::{Case, Suite, made_run, plain, sum_of_columns};
+use tagq_benches::{Answer, Case, Suite, made_run, plain, sum_of_columns};
 
+/// 2 ns in ticks.
 const NARROW: i64 = 12;
+/// 10 ms and 1 s in ticks.
+const BIN: i64 = 64_000_000;
+const SECOND: i64 = 100 * BIN;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let number = |name: &str, default: u64| -> Result<u64, Box<dyn Error>> {
@@ -29,91 +34,182 @@ fn main() -> Result<(), Box<dyn Error>> {
         rayon::current_num_threads(),
         Simd::best().name()
     );
-
-    let floor = Case {
+    let lists = Lists::new(LazyCell::new(Box::new(|| plain::times_of_channels(tags.time, label))));
+    let mut bench = Bench { recording: &recording, lists, cases: Vec::new() };
+    bench.cases.push(Case {
         name: "floor: sum of both columns".into(),
         run: Box::new(move || vec![sum_of_columns(tags.time, label)]),
         answer: None,
-    };
-    let mut cases = vec![floor];
-    let mut add = |name: &str, simd: Simd, query: Coincidences, answer: Vec<u64>| {
-        let execution = Execution { simd, ..Execution::best() };
-        let recording = &recording;
-        cases.push(Case {
-            name: format!("{name}, {}", simd.name()),
-            run: Box::new(move || counts(&query, recording, &execution)),
-            answer: Some(answer),
-        });
-    };
-    let times = plain::times_of_channels(tags.time, label);
-    let list = |channel: u16| &times[usize::from(channel)][..];
-    let one = |window| query(&[&[1, 2]], window, &[]);
-    let plain_of = |group: &[u16], window| {
-        plain::all(&group.iter().map(|&channel| list(channel)).collect::<Vec<_>>(), window)
-    };
-    let plain_of_every = |size: usize, window| -> Vec<u64> {
-        every_choice(size).iter().map(|group| plain_of(group, window)).collect()
-    };
-    let every = |groups: Groups, window| Coincidences { groups, ..one(window) };
-    let by_rule =
-        |groups: &[&[u16]], rule, window| Coincidences { rule, ..query(groups, window, &[]) };
-    let (later, four_delays) = (plain::delayed(list(2), 640), [(2, 640), (3, -5_000), (4, 81)]);
-    let of_four: Vec<Vec<i64>> =
-        [0, 640, -5_000, 81].iter().zip(&times[1..]).map(|(&d, t)| plain::delayed(t, d)).collect();
-    let four: [&[u16]; 6] = [&[1, 2], &[1, 3], &[1, 4], &[2, 3], &[2, 4], &[3, 4]];
-    let of_pair = |pair: &&[u16]| {
-        let [a, b] = [0, 1].map(|i| &of_four[usize::from(pair[i]) - 1][..]);
-        plain::all(&[a, b], NARROW)
-    };
-    let of_four: Vec<u64> = four.iter().map(of_pair).collect();
-
-    let answer = vec![plain_of(&[1, 2], NARROW)];
-    let of_every = plain_of_every(2, NARROW);
-    let of_later = vec![plain::all(&[list(1), &later], NARROW)];
-    for simd in Simd::available() {
-        add("one pair, 2 ns", simd, one(NARROW), answer.clone());
-    }
-    for simd in Simd::available() {
-        add("all 28 pairs, 2 ns", simd, every(Groups::EveryPair, NARROW), of_every.clone());
-    }
-    for simd in Simd::available() {
-        let delayed = query(&[&[1, 2]], NARROW, &[(2, 640)]);
-        add("one pair with a delay, 2 ns", simd, delayed, of_later.clone());
-    }
-    for simd in Simd::available() {
-        let delayed = query(&four, NARROW, &four_delays);
-        add("6 pairs of 4 channels, 4 delays, 2 ns", simd, delayed, of_four.clone());
-    }
-    let best = Simd::best();
-    for (name, window) in [("1 us", 6_400), ("1 ms", 6_400_000)] {
-        let answer = vec![plain_of(&[1, 2], window)];
-        add(&format!("one pair, {name}"), best, one(window), answer);
-        let answer = plain_of_every(2, window);
-        let every = every(Groups::EveryPair, window);
-        add(&format!("all 28 pairs, {name}"), best, every, answer);
-    }
-    for (name, window) in [("2 ns", NARROW), ("1 us", 6_400)] {
-        for group in [&[1, 2, 3][..], &[1, 2, 3, 4]] {
-            let answer = vec![plain_of(group, window)];
-            let name = format!("one group of {}, {name}", group.len());
-            add(&name, best, query(&[group], window, &[]), answer);
-        }
-        let answer = plain_of_every(3, window);
-        let every = every(Groups::EveryFold(3), window);
-        add(&format!("all 56 groups of 3, {name}"), best, every, answer);
-        let lists = [list(1), list(2), list(3)];
-        for (rule, once) in [(Rule::Herald, false), (Rule::PerHerald, true)] {
-            let answer = vec![plain::herald(&lists, window, once)];
-            let query = by_rule(&[&[1, 2, 3]], rule, window);
-            add(&format!("one group of 3, {rule:?}, {name}"), best, query, answer);
-        }
-        let answer = vec![plain::grid(list(1), list(2), window)];
-        let query = by_rule(&[&[1, 2]], Rule::Grid, window);
-        add(&format!("one pair, Grid, {name}"), best, query, answer);
-    }
-    Suite { rows: tags.len() as u64, row_bytes: 9, cases }.run(rounds);
+    });
+    bench.pairs();
+    bench.groups();
+    bench.rules(tags, label);
+    bench.ranges(tags);
+    Suite { rows: tags.len() as u64, row_bytes: 9, cases: bench.cases }.run(rounds);
 
     whole_process(number("TAGQ_BENCH_PROCESS_ROWS", 35_000_000)?)
+}
+
+/// The times of each channel, taken out when first needed.
+type Lists<'a> = Rc<LazyCell<Vec<Vec<i64>>, Box<dyn FnOnce() -> Vec<Vec<i64>> + 'a>>>;
+
+/// Channels and what their tags are moved by.
+type Delays = &'static [(u16, i64)];
+
+struct Bench<'a> {
+    recording: &'a Recording<'a>,
+    lists: Lists<'a>,
+    cases: Vec<Case<'a>>,
+}
+
+impl<'a> Bench<'a> {
+    fn add(&mut self, name: &str, simd: Simd, query: Coincidences, answer: Option<Answer<'a>>) {
+        let (execution, recording) = (Execution { simd, ..Execution::best() }, self.recording);
+        self.cases.push(Case {
+            name: format!("{name}, {}", simd.name()),
+            run: Box::new(move || counts(&query, recording, &execution)),
+            answer,
+        });
+    }
+
+    /// What a plain method makes of the times of each channel.
+    fn plain(&self, make: impl FnOnce(&[Vec<i64>]) -> Vec<u64> + 'a) -> Option<Answer<'a>> {
+        let lists = Rc::clone(&self.lists);
+        tagq_benches::answer(move || make(&lists))
+    }
+
+    /// Rule `all` of each group, with delays of its channels.
+    fn plain_all(&self, groups: Vec<Vec<u16>>, window: i64, delays: Delays) -> Option<Answer<'a>> {
+        self.plain(move |lists| {
+            let delay = |channel| delays.iter().find(|delay| delay.0 == channel).map_or(0, |d| d.1);
+            let list = |channel: u16| plain::delayed(&lists[usize::from(channel)], delay(channel));
+            let moved: Vec<Vec<i64>> = (0..=8).map(list).collect();
+            let of = |group: &Vec<u16>| {
+                let lists: Vec<&[i64]> =
+                    group.iter().map(|&c| &moved[usize::from(c)][..]).collect();
+                plain::all(&lists, window)
+            };
+            groups.iter().map(of).collect()
+        })
+    }
+
+    fn pairs(&mut self) {
+        const FOUR: [&[u16]; 6] = [&[1, 2], &[1, 3], &[1, 4], &[2, 3], &[2, 4], &[3, 4]];
+        let listed = |groups: &[&[u16]]| groups.iter().map(|group| group.to_vec()).collect();
+        let cases: [(&str, Coincidences, Delays); 4] = [
+            ("one pair, 2 ns", query(&[&[1, 2]], NARROW, &[]), &[]),
+            ("all 28 pairs, 2 ns", every(Groups::EveryPair, NARROW), &[]),
+            ("one pair with a delay, 2 ns", query(&[&[1, 2]], NARROW, &[(2, 640)]), &[(2, 640)]),
+            (
+                "6 pairs of 4 channels, 4 delays, 2 ns",
+                query(&FOUR, NARROW, &[(2, 640), (3, -5_000), (4, 81)]),
+                &[(2, 640), (3, -5_000), (4, 81)],
+            ),
+        ];
+        for (name, query, delays) in cases {
+            let groups = match &query.groups {
+                Groups::Listed(groups) => groups.clone(),
+                _ => every_choice(2),
+            };
+            let answer = self.plain_all(groups, NARROW, delays);
+            for simd in Simd::available() {
+                self.add(name, simd, query.clone(), answer.clone());
+            }
+        }
+        for (name, window) in [("1 us", 6_400), ("1 ms", 6_400_000)] {
+            let answer = self.plain_all(listed(&[&[1, 2]]), window, &[]);
+            let one = query(&[&[1, 2]], window, &[]);
+            self.add(&format!("one pair, {name}"), Simd::best(), one, answer);
+            let answer = self.plain_all(every_choice(2), window, &[]);
+            let every = every(Groups::EveryPair, window);
+            self.add(&format!("all 28 pairs, {name}"), Simd::best(), every, answer);
+        }
+    }
+
+    fn groups(&mut self) {
+        for (name, window) in [("2 ns", NARROW), ("1 us", 6_400)] {
+            for group in [&[1, 2, 3][..], &[1, 2, 3, 4]] {
+                let answer = self.plain_all(vec![group.to_vec()], window, &[]);
+                let name = format!("one group of {}, {name}", group.len());
+                self.add(&name, Simd::best(), query(&[group], window, &[]), answer);
+            }
+            let answer = self.plain_all(every_choice(3), window, &[]);
+            let every = every(Groups::EveryFold(3), window);
+            self.add(&format!("all 56 groups of 3, {name}"), Simd::best(), every, answer);
+        }
+    }
+
+    fn rules(&mut self, tags: Tags<'a>, label: &'a [u8]) {
+        let by_rule =
+            |groups: &[&[u16]], rule, window| Coincidences { rule, ..query(groups, window, &[]) };
+        let best = Simd::best();
+        for (name, window) in [("2 ns", NARROW), ("1 us", 6_400)] {
+            for (rule, once) in [(Rule::Herald, false), (Rule::PerHerald, true)] {
+                let answer = self.plain(move |lists| {
+                    vec![plain::herald(&[&lists[1], &lists[2], &lists[3]], window, once)]
+                });
+                let query = by_rule(&[&[1, 2, 3]], rule, window);
+                self.add(&format!("one group of 3, {rule:?}, {name}"), best, query, answer);
+            }
+            let answer = self.plain(move |lists| vec![plain::grid(&lists[1], &lists[2], window)]);
+            let query = by_rule(&[&[1, 2]], Rule::Grid, window);
+            self.add(&format!("one pair, Grid, {name}"), best, query, answer);
+            for group in [&[1, 2][..], &[1, 2, 3]] {
+                let channels = group.to_vec();
+                let answer = self.plain(move |lists| {
+                    let lists: Vec<&[i64]> =
+                        channels.iter().map(|&c| &lists[usize::from(c)][..]).collect();
+                    vec![plain::once(&lists, window)]
+                });
+                let name = format!("one group of {}, Once, {name}", group.len());
+                self.add(&name, best, by_rule(&[group], Rule::Once, window), answer);
+            }
+            for channels in [&[1, 2, 3][..], &[1, 2, 3, 4, 5, 6, 7, 8]] {
+                let wanted = channels.to_vec();
+                let answer = tagq_benches::answer(move || {
+                    plain::clusters(tags.time, label, &wanted, window)
+                });
+                let mut query = by_rule(&[], Rule::Cluster, window);
+                query.scope.channels = Some(channels.to_vec());
+                let name = format!("Cluster of {} channels, {name}", channels.len());
+                self.add(&name, best, query, answer);
+            }
+        }
+    }
+
+    fn ranges(&mut self, tags: Tags<'a>) {
+        let (first, last) = (tags.time[0], tags.time[tags.len() - 1]);
+        let from = last - SECOND;
+        let mut query = query(&[&[1, 2]], NARROW, &[]);
+        query.scope.range = TimeRange { from: Some(from), to: None };
+        let answer = self.plain(move |lists| {
+            let before = |list: &Vec<i64>| list.partition_point(|&time| time < from);
+            let pairs =
+                |to: [usize; 2]| plain::all(&[&lists[1][..to[0]], &lists[2][..to[1]]], NARROW);
+            let all = pairs([lists[1].len(), lists[2].len()]);
+            vec![all - pairs([before(&lists[1]), before(&lists[2])])]
+        });
+        self.add("one pair, 2 ns, the last second", Simd::best(), query.clone(), answer);
+        let answer =
+            self.plain(move |lists| plain::trace(&lists[1], &lists[2], NARROW, first, BIN, last));
+        let recording = self.recording;
+        self.cases.push(Case {
+            name: "one pair, 2 ns, asked for each 10 ms in turn".into(),
+            run: Box::new(move || {
+                let of_bin = |bin: i64| {
+                    let from = first + bin * BIN;
+                    query.scope.range = TimeRange { from: Some(from), to: Some(from + BIN) };
+                    counts(&query, recording, &Execution::best())[0]
+                };
+                (0..=(last - first) / BIN).map(of_bin).collect()
+            }),
+            answer,
+        });
+    }
+}
+
+fn every(groups: Groups, window: i64) -> Coincidences {
+    Coincidences { groups, ..query(&[], window, &[]) }
 }
 
 fn counts(query: &Coincidences, recording: &Recording<'_>, execution: &Execution) -> Vec<u64> {

@@ -1,13 +1,14 @@
 //! Histograms and rates over 100 M rows of eight channels, and over 50 M of two.
-//! `cargo xtask bench` runs this. `TAGQ_BENCH_ROWS` and `TAGQ_BENCH_ROUNDS` make it shorter.
+//! `cargo xtask bench` runs this. `TAGQ_BENCH_ROWS` and `TAGQ_BENCH_ROUNDS` make it shorter, and
+//! `cargo bench -p tagq-benches --bench histogram -- WORD…` times only the cases named.
 
-use std::{env, error::Error};
+use std::{cell::LazyCell, env, error::Error, rc::Rc};
 
 use tagq::{
     query::{Bins, Delay, Execution, Histogram, Mode, Rates, Recording, Scope, Simd},
     store::{Channels, Tags},
 };
-use tagq_benches::{Case, Suite, made_run, sum_of_columns};
+use tagq_benches::{Answer, Case, Suite, answer, made_run, sum_of_columns};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let number = |name: &str, default: u64| -> Result<u64, Box<dyn Error>> {
@@ -46,7 +47,6 @@ fn suite<'a>(
     let mut cases = vec![floor];
     for (name, bin) in [("rates of the whole run", None), ("rates in 100 ms", Some(640_000_000))] {
         let query = Rates { scope: Scope::default(), bin };
-        let plain = rates_plainly(tags, label, bin);
         cases.push(Case {
             name: name.into(),
             run: Box::new(move || {
@@ -55,11 +55,12 @@ fn suite<'a>(
                     .map(|rated| rated.trace.map_or(rated.sources[0].counts.clone(), |t| t.counts))
                     .unwrap_or_default()
             }),
-            answer: Some(plain),
+            answer: answer(move || rates_plainly(tags, label, bin)),
         });
     }
-    let starts_stops = [1, 2].map(|channel| times_of(tags, label, channel));
-    let mut add = |name: &str, simd: Simd, bins: Bins, delay: i64, answer: Option<Vec<u64>>| {
+    let starts_stops =
+        Rc::new(LazyCell::new(move || [1, 2].map(|channel| times_of(tags, label, channel))));
+    let mut add = |name: &str, simd: Simd, bins: Bins, delay: i64, answer: Option<Answer<'a>>| {
         let delays = vec![Delay { channel: 2, ticks: delay }];
         let scope = Scope { delays, ..Scope::default() };
         let query = Histogram { start: 1, stop: 2, bins, mode: Mode::All, fold: None, scope };
@@ -73,7 +74,10 @@ fn suite<'a>(
         });
     };
     let narrow = Bins::centred(640, 1)?;
-    let plain = |bins: &Bins, delay| Some(pairs_plainly(&starts_stops, bins, delay));
+    let plain = |bins: &Bins, delay| {
+        let (lists, bins) = (Rc::clone(&starts_stops), bins.clone());
+        answer(move || pairs_plainly(&lists, &bins, delay))
+    };
     let answer = plain(&narrow, 0);
     for simd in Simd::available() {
         add("g2 ±100 ns, bins of 1 tick", simd, narrow.clone(), 0, answer.clone());
@@ -81,12 +85,21 @@ fn suite<'a>(
     let best = Simd::best();
     add("the same with a delay", best, narrow.clone(), 640, plain(&narrow, 640));
     let wide = Bins::centred(64_000, 8)?;
-    add("±10 us, bins of 8 ticks", best, wide.clone(), 0, plain(&wide, 0));
+    let of_wide = plain(&wide, 0);
+    add("±10 us, bins of 8 ticks", best, wide.clone(), 0, of_wide.clone());
     add("±1 ms, bins of 20 us", best, Bins::centred(6_400_000, 128_000)?, 0, None);
     let log = Bins::logarithmic(8, 640_000_000, 20)?;
     add("log, 8 ticks to 100 ms, 20 a decade", best, log.clone(), 0, None);
+    // The rival of the pairs: one thread takes out both channels and goes through them by pointers.
+    cases.push(Case {
+        name: "a plain loop for ±10 us, channels taken out".into(),
+        run: Box::new(move || {
+            pairs_plainly(&[1, 2].map(|channel| times_of(tags, label, channel)), &wide, 0)
+        }),
+        answer: of_wide,
+    });
     // The rival of the merges: a plain two-pointer merge for each edge, on the lists as they lie.
-    let lists = starts_stops.clone();
+    let lists = Rc::clone(&starts_stops);
     cases.push(Case {
         name: "a plain merge for each of 16 of its edges".into(),
         run: Box::new(move || {

@@ -15,5 +15,5 @@ pub use copies::{GAP, PART_ROWS, made_copies, remove_copies};
 pub use floor::sum_of_columns;
 pub use record::{Figure, record};
 pub use run::{Made, made_run};
-pub use timing::{Case, Suite};
+pub use timing::{Answer, Case, Suite, answer};
 pub use watched::{Watched, watch};

@@ -1,6 +1,8 @@
 //! Counts by plain methods, other ones than those of the queries: pointers over the sorted times of
 //! each channel.
 
+use std::collections::BTreeMap;
+
 use rayon::prelude::*;
 
 /// The times of each of the channels 0 to 8.
@@ -62,6 +64,73 @@ pub fn grid(a: &[i64], b: &[i64], width: i64) -> u64 {
         count += between(a, cell, cell + width - 1, &mut from, &mut to);
     }
     count
+}
+
+/// Matches: the earliest tag left of each list, if all lie within the window, count and are used up;
+/// else the earliest of them is dropped.
+pub fn once(lists: &[&[i64]], window: i64) -> u64 {
+    let mut at = vec![0; lists.len()];
+    let mut count = 0;
+    loop {
+        let Some(fronts) = lists
+            .iter()
+            .zip(&at)
+            .map(|(list, &at)| list.get(at).copied())
+            .collect::<Option<Vec<i64>>>()
+        else {
+            return count;
+        };
+        let (earliest, &first) =
+            fronts.iter().enumerate().min_by_key(|&(_, &time)| time).unwrap_or((0, &0));
+        if fronts.iter().all(|&time| time - first <= window) {
+            for at in &mut at {
+                *at += 1;
+            }
+            count += 1;
+        } else {
+            at[earliest] += 1;
+        }
+    }
+}
+
+/// Events of the channels wanted: how many of each set of channels that occurs, by size and then by
+/// channels.
+pub fn clusters(time: &[i64], label: &[u8], wanted: &[u16], window: i64) -> Vec<u64> {
+    let mut counts: BTreeMap<(u32, Vec<u8>), u64> = BTreeMap::new();
+    let mut of_set = vec![0_u64; 512];
+    let (mut first, mut set) = (i64::MIN, 0_usize);
+    for (&time, &label) in time.iter().zip(label) {
+        if !wanted.contains(&label.into()) {
+            continue;
+        }
+        if set == 0 || time - first > window {
+            of_set[set] += 1;
+            (first, set) = (time, 0);
+        }
+        set |= 1 << label;
+    }
+    of_set[set] += 1;
+    for (set, &count) in of_set.iter().enumerate().skip(1).filter(|&(_, &count)| count > 0) {
+        let channels = (0..9).filter(|channel| set >> channel & 1 == 1).collect();
+        counts.insert((set.count_ones(), channels), count);
+    }
+    counts.into_values().collect()
+}
+
+/// Pairs by the bin of their later tag, for bins of `width` from `first` to that of `last`.
+pub fn trace(a: &[i64], b: &[i64], window: i64, first: i64, width: i64, last: i64) -> Vec<u64> {
+    let bin = |time: i64| usize::try_from((time - first) / width).unwrap_or(0);
+    let mut counts = vec![0; bin(last) + 1];
+    let mut add = |later: &[i64], earlier: &[i64], end: i64| {
+        let (mut from, mut to) = (0, 0);
+        for &time in later {
+            counts[bin(time)] += between(earlier, time - window, time - end, &mut from, &mut to);
+        }
+    };
+    // Of equal times the tag of `a` is the later one.
+    add(a, b, 0);
+    add(b, a, 1);
+    counts
 }
 
 /// How many times of `list` are from `first` to `last`, both growing from call to call.

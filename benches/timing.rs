@@ -1,6 +1,14 @@
 //! Cases timed in turn, and what came out.
 
-use std::time::Instant;
+use std::{cell::LazyCell, env, rc::Rc, time::Instant};
+
+/// An answer known from elsewhere, made when a case that is timed needs it, and shared.
+pub type Answer<'a> = Rc<LazyCell<Vec<u64>, Box<dyn FnOnce() -> Vec<u64> + 'a>>>;
+
+/// The answer that `make` gives.
+pub fn answer<'a>(make: impl FnOnce() -> Vec<u64> + 'a) -> Option<Answer<'a>> {
+    Some(Rc::new(LazyCell::new(Box::new(make))))
+}
 
 /// One thing to time. It returns its answer, which must be the same every time.
 pub struct Case<'a> {
@@ -8,8 +16,8 @@ pub struct Case<'a> {
     pub name: String,
     /// Does it once.
     pub run: Box<dyn FnMut() -> Vec<u64> + 'a>,
-    /// The answer that it must give.
-    pub answer: Option<Vec<u64>>,
+    /// The answer that it must give; its own first one when nothing is known.
+    pub answer: Option<Answer<'a>>,
 }
 
 /// Cases over one run; the first is the floor.
@@ -23,19 +31,32 @@ pub struct Suite<'a> {
 }
 
 impl Suite<'_> {
-    /// Times every case `rounds` times, one after the other in each round, and prints the medians.
+    /// Times every case `rounds` times, one after the other in each round, and prints the medians. Words
+    /// on the command line choose the cases that have one of them in their names, and the floor.
     ///
     /// # Panics
     /// When an answer is not the one expected.
     pub fn run(&mut self, rounds: usize) {
+        let words: Vec<String> = env::args().skip(1).filter(|word| word != "--bench").collect();
+        let mut is_first = true;
+        self.cases.retain(|case| {
+            let is_named = words.is_empty() || words.iter().any(|word| case.name.contains(word));
+            std::mem::take(&mut is_first) || is_named
+        });
         let mut seconds = vec![Vec::new(); self.cases.len()];
+        let mut firsts = vec![None; self.cases.len()];
         for round in 0..=rounds {
-            for (case, seconds) in self.cases.iter_mut().zip(&mut seconds) {
+            let cases = self.cases.iter_mut().zip(&mut firsts).zip(&mut seconds);
+            for ((case, first), seconds) in cases {
                 let start = Instant::now();
                 let answer = (case.run)();
                 let taken = start.elapsed().as_secs_f64();
-                let expected = case.answer.get_or_insert_with(|| answer.clone());
-                assert_eq!(&answer, expected, "{}", case.name);
+                if let Some(known) = &case.answer {
+                    assert_eq!(answer, ***known, "{}", case.name);
+                } else {
+                    let expected = first.get_or_insert_with(|| answer.clone());
+                    assert_eq!(answer, *expected, "{}", case.name);
+                }
                 // The first round warms pages and caches.
                 if round > 0 {
                     seconds.push(taken);
