@@ -82,7 +82,12 @@ pub struct Block {
 
 #[derive(Debug)]
 enum Column<T> {
-    Mapped { map: Map, rows: usize },
+    Mapped {
+        map: Map,
+        /// The same bytes at another address, which no guard ever touches.
+        unguarded: Map,
+        rows: usize,
+    },
     Copied(Vec<T>),
 }
 
@@ -179,6 +184,17 @@ impl Store {
             ChannelColumn::U16(column) => Channels::U16(column.values()),
         };
         Tags { time: self.time.values(), channels }
+    }
+
+    /// The same tags for views that outlive a scan: in mappings of their own, so that a page which is
+    /// missing is never read as zeros while some scan is [guarded](Self::guarded); whoever reads one
+    /// meets the system's signal. A store that was copied has one copy for both.
+    pub fn unguarded_tags(&self) -> Tags<'_> {
+        let channels = match &self.channel {
+            ChannelColumn::U8(column) => Channels::U8(column.unguarded_values()),
+            ChannelColumn::U16(column) => Channels::U16(column.unguarded_values()),
+        };
+        Tags { time: self.time.unguarded_values(), channels }
     }
 
     /// Runs a scan over the tags of this snapshot. When a column turns out to be cut short or
@@ -409,6 +425,7 @@ impl Part {
         Ok(match access {
             Access::Mapped => Column::Mapped {
                 map: Map::new(&self.file, &self.path, self.len)?,
+                unguarded: Map::new(&self.file, &self.path, self.len)?,
                 rows: self.values,
             },
             Access::Copied => {
@@ -433,21 +450,30 @@ impl Part {
 impl<T: bytemuck::Pod> Column<T> {
     fn values(&self) -> &[T] {
         match self {
-            // A page is a multiple of every alignment, so that the cast cannot fail.
-            Self::Mapped { map, rows } => {
-                bytemuck::cast_slice(&map.bytes()[HEADER_BYTES..][..rows * size_of::<T>()])
-            }
+            Self::Mapped { map, rows, .. } => values_of(map, *rows),
             Self::Copied(values) => values,
         }
     }
 
-    /// All mapped bytes; nothing for a copy.
+    fn unguarded_values(&self) -> &[T] {
+        match self {
+            Self::Mapped { unguarded, rows, .. } => values_of(unguarded, *rows),
+            Self::Copied(values) => values,
+        }
+    }
+
+    /// All bytes that a guard may touch; nothing for a copy.
     fn mapped(&self) -> Option<&[u8]> {
         match self {
             Self::Mapped { map, .. } => Some(map.bytes()),
             Self::Copied(_) => None,
         }
     }
+}
+
+/// The rows behind the header page. A page is a multiple of every alignment, so that the cast cannot fail.
+fn values_of<T: bytemuck::Pod>(map: &Map, rows: usize) -> &[T] {
+    bytemuck::cast_slice(&map.bytes()[HEADER_BYTES..][..rows * size_of::<T>()])
 }
 
 impl ChannelColumn {

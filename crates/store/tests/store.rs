@@ -269,26 +269,42 @@ fn a_column_cut_short_under_a_scan_is_an_error_and_the_process_lives() {
 #[test]
 fn an_unguarded_read_of_a_missing_page_ends_the_process() {
     const CHILD: &str = "TAGQ_TEST_UNGUARDED";
+    const VIEW: &str = "TAGQ_TEST_VIEW";
     if let Some(folder) = std::env::var_os(CHILD) {
         let store = Store::open(Path::new(&folder), Access::Mapped).unwrap();
         store.guarded(|_| ()).unwrap();
         let file =
             fs::File::options().write(true).open(Path::new(&folder).join("time.col")).unwrap();
         file.set_len(4096).unwrap();
+        if std::env::var_os(VIEW).is_some() {
+            // Also while the same rows are scanned, and after the scan met the missing page.
+            let seen = store.guarded(|store| {
+                let zeros = store.tags().time.iter().sum::<i64>();
+                println!("scanned {zeros}");
+                store.unguarded_tags().time.iter().sum::<i64>()
+            });
+            println!("{seen:?}");
+        }
         println!("{}", store.tags().time.iter().sum::<i64>());
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let rows = BLOCK_ROWS;
-    let time: Vec<i64> = (0..rows as i64).collect();
-    write(folder.path(), &time, &vec![1; rows], &[(rows, false)]);
-    let child = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "an_unguarded_read_of_a_missing_page_ends_the_process"])
-        .env(CHILD, folder.path())
-        .output()
-        .unwrap();
-    let signal = std::os::unix::process::ExitStatusExt::signal(&child.status);
-    assert_eq!(signal, Some(7), "{child:?}");
+    for is_view in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let rows = BLOCK_ROWS;
+        let time: Vec<i64> = (0..rows as i64).collect();
+        write(folder.path(), &time, &vec![1; rows], &[(rows, false)]);
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", "an_unguarded_read_of_a_missing_page_ends_the_process"]);
+        child.arg("--nocapture").env(CHILD, folder.path());
+        if is_view {
+            child.env(VIEW, "1");
+        }
+        let child = child.output().unwrap();
+        let signal = std::os::unix::process::ExitStatusExt::signal(&child.status);
+        assert_eq!(signal, Some(7), "{child:?}");
+        let text = String::from_utf8(child.stdout).unwrap();
+        assert_eq!(text.contains("scanned 0"), is_view, "{text}");
+    }
 }
 
 proptest! {
