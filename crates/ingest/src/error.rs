@@ -182,6 +182,9 @@ pub enum Error {
     /// Whoever takes the tags refused them.
     #[error("cannot write: {0}")]
     Sink(#[source] io::Error),
+    /// Whoever asked wants it no more.
+    #[error("interrupted; what was committed stays, and the next ingest goes on from there")]
+    Cancelled,
 }
 
 impl Error {

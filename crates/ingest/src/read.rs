@@ -4,7 +4,10 @@ use std::{
     fs::{self, File},
     io::{self, BufRead, BufReader},
     path::Path,
-    sync::{Arc, atomic::AtomicU64},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
     thread,
 };
 
@@ -50,6 +53,8 @@ pub struct Settings {
     pub columns: Option<TextColumns>,
     /// The order in which the same text was read before. A header overrules it.
     pub columns_before: Option<TextColumns>,
+    /// Set by another thread when what is read is not wanted any more.
+    pub cancelled: Option<Arc<AtomicBool>>,
 }
 
 impl Settings {
@@ -57,6 +62,14 @@ impl Settings {
         match self.threads {
             0 => thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
+        }
+    }
+
+    /// Refuses to go on once nobody wants it.
+    pub(crate) fn check_wanted(&self) -> Result<(), Error> {
+        match &self.cancelled {
+            Some(cancelled) if cancelled.load(Ordering::Relaxed) => Err(Error::Cancelled),
+            _ => Ok(()),
         }
     }
 

@@ -67,9 +67,12 @@ fn ingest_within(
         columns_before: columns.or(settings.columns_before),
         ..settings.clone()
     };
-    let summary = read_pieces(path, &settings, &mut |piece| match piece {
-        Piece::Tags(tags) => intake.take(tags),
-        Piece::Complete(complete) => intake.complete(complete, settings.commit_rows),
+    let summary = read_pieces(path, &settings, &mut |piece| {
+        settings.check_wanted()?;
+        match piece {
+            Piece::Tags(tags) => intake.take(tags),
+            Piece::Complete(complete) => intake.complete(complete, settings.commit_rows),
+        }
     })?;
     intake.finish(settings.hold_back)?;
     let Intake { mut facts, rows, .. } = intake;

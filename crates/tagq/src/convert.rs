@@ -1,9 +1,9 @@
 //! From any form of tags to any other.
 
 use std::{
-    fs::{self, File, Permissions},
+    fs,
     io::{self, Write},
-    os::unix::fs::{MetadataExt as _, PermissionsExt as _},
+    os::unix::fs::MetadataExt as _,
     path::Path,
     sync::atomic::{AtomicU64, Ordering},
 };
@@ -14,7 +14,7 @@ use tagq_ingest::{
 };
 use tagq_store::{Store, Tag};
 
-use crate::{Error, Input, Progress, Run, input};
+use crate::{Error, Input, NewFile, Progress, Run, input, new_file::folder_of};
 
 /// Rows of a store handed on at once.
 const CHUNK_ROWS: usize = 16_384;
@@ -56,26 +56,9 @@ pub fn convert(
 ) -> Result<Converted, Error> {
     let form = check_out(out, force)?;
     check_apart(tags, out)?;
-    let io_error = |action| move |source| Error::Io { path: out.into(), action, source };
-    let folder = folder_of(out);
-    let fresh = tempfile::Builder::new()
-        .prefix(".tagq-")
-        .suffix(".part")
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(folder)
-        .map_err(io_error("write beside it"))?;
-    progress.temporary(fresh.path());
-    let file = fresh.as_file().try_clone().map_err(io_error("write"))?;
-    let (file, converted) = write(tags, file, form, settings, out)?;
-    file.sync_all().map_err(io_error("make it durable"))?;
-    let kept = if force { fresh.persist(out) } else { fresh.persist_noclobber(out) };
-    kept.map_err(|failed| match failed.error.kind() {
-        io::ErrorKind::AlreadyExists => Error::Exists { path: out.into() },
-        _ => io_error("give the file its name")(failed.error),
-    })?;
-    File::open(folder)
-        .and_then(|folder| folder.sync_all())
-        .map_err(io_error("make its name durable"))?;
+    let fresh = NewFile::create(out, force, progress)?;
+    let (file, converted) = write(tags, fresh.file()?, form, settings, out)?;
+    fresh.keep(&file)?;
     Ok(converted)
 }
 
@@ -158,15 +141,8 @@ fn of_store<W: Write + Send + 'static>(
 /// [`Error::NoForm`], and [`Error::Exists`] without `force` or for anything but a file.
 pub fn check_out(out: &Path, force: bool) -> Result<Form, Error> {
     let form = Form::of_name(out).ok_or_else(|| Error::NoForm { path: out.into() })?;
-    match fs::symlink_metadata(out) {
-        Ok(metadata) if !force || !metadata.is_file() => Err(Error::Exists { path: out.into() }),
-        _ => Ok(form),
-    }
-}
-
-fn folder_of(path: &Path) -> &Path {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    folder.unwrap_or(Path::new("."))
+    NewFile::check(out, force)?;
+    Ok(form)
 }
 
 /// Whether `out` is none of what is read.

@@ -169,6 +169,12 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// A store would be made where something is.
+    #[error("{path}: is there already; name a folder that is not there yet", path = path.display())]
+    StoreThere {
+        /// The folder.
+        path: PathBuf,
+    },
     /// A file would be written while it is read.
     #[error("{path}: is the file to read; write to another name", path = path.display())]
     OntoItself {

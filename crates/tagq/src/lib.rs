@@ -24,6 +24,8 @@ pub mod ask;
 mod convert;
 mod follow;
 mod input;
+mod new_file;
+mod new_store;
 mod notes;
 mod place;
 mod run;
@@ -37,6 +39,8 @@ pub use convert::{Converted, Tags, check_out, convert, write};
 pub use error::Error;
 pub use follow::{Follower, HOLD_BACK, POLL};
 pub use input::Input;
+pub use new_file::NewFile;
+pub use new_store::NewStore;
 pub use notes::{ChannelSettings, Notes, Singles};
 pub use place::Place;
 pub use run::{

@@ -97,6 +97,11 @@ fn beside(path: &Path) -> PathBuf {
     name.into()
 }
 
+/// Whether a file of this name in a folder is a source.
+pub(crate) fn is_source_name(name: &[u8]) -> bool {
+    !name.starts_with(b".") && ENDINGS.iter().any(|end| name.ends_with(end))
+}
+
 /// The sources in a folder, not in folders inside it, in natural order of their names.
 fn sources_in(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let io_error = |source| Error::Io { path: folder.into(), action: "list this folder", source };
@@ -105,8 +110,7 @@ fn sources_in(folder: &Path) -> Result<Vec<PathBuf>, Error> {
         let entry = entry.map_err(io_error)?;
         let name = entry.file_name();
         let name = name.as_encoded_bytes();
-        let is_source = !name.starts_with(b".") && ENDINGS.iter().any(|end| name.ends_with(end));
-        if !is_source {
+        if !is_source_name(name) {
             continue;
         }
         // A link to a file counts as one. A file that cannot be looked at is not left out in

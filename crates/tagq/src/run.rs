@@ -4,7 +4,10 @@ use std::{
     env, io,
     panic::{self, AssertUnwindSafe},
     path::{Path, PathBuf},
-    sync::{Arc, atomic::AtomicU64},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64},
+    },
     thread,
 };
 
@@ -31,6 +34,8 @@ pub struct Options {
     pub run_id: Option<RunId>,
     /// The order of the columns of text without a header; what was taken before keeps its own.
     pub columns: Option<TextColumns>,
+    /// Set by another thread to end an ingest; what was committed stays.
+    pub cancelled: Option<Arc<AtomicBool>>,
 }
 
 /// What is done with sources that are not just new.
@@ -54,6 +59,7 @@ impl Default for Options {
             access: Access::Mapped,
             run_id: None,
             columns: None,
+            cancelled: None,
         }
     }
 }
@@ -85,13 +91,13 @@ impl Progress for Silent {
 #[derive(Debug)]
 pub struct Run {
     path: PathBuf,
-    store: Store,
+    store: Arc<Store>,
 }
 
 impl Run {
     /// The run that `path` names, as of the last commit of its store.
     pub(crate) fn of_store(path: &Path, store: &Path, access: Access) -> Result<Self, Error> {
-        Ok(Self { path: path.into(), store: Store::open(store, access)? })
+        Ok(Self { path: path.into(), store: Arc::new(Store::open(store, access)?) })
     }
 
     /// What was named.
@@ -102,6 +108,11 @@ impl Run {
     /// Its rows as of the last commit.
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// The same, for views of its columns that outlive this run.
+    pub fn shared_store(&self) -> Arc<Store> {
+        Arc::clone(&self.store)
     }
 
     /// Counts over the run. A column that is cut short meanwhile is an error, not a crash.
@@ -182,7 +193,7 @@ pub fn open(path: &Path, options: &Options, progress: &dyn Progress) -> Result<R
         store.use_tick(tick)?;
     }
     note_torn(&store, progress);
-    Ok(Run { path: place.path, store })
+    Ok(Run { path: place.path, store: Arc::new(store) })
 }
 
 /// Opens a stream as a run, for queries: its store is made in a temporary folder, and removed again
@@ -206,7 +217,7 @@ pub fn open_input(input: &Input, options: &Options, progress: &dyn Progress) -> 
     })?;
     let store = Store::open(&place.store, options.access)?;
     note_torn(&store, progress);
-    Ok(Run { path: place.path, store })
+    Ok(Run { path: place.path, store: Arc::new(store) })
 }
 
 /// Takes the new sources of the run that `path` names into its store.
@@ -266,7 +277,7 @@ fn ingest_place(place: Place, options: &Options, progress: &dyn Progress) -> Res
     Writer::make_durable(&place.store)?;
     let store = Store::open(&place.store, options.access)?;
     note_torn(&store, progress);
-    Ok(Run { path: place.path, store })
+    Ok(Run { path: place.path, store: Arc::new(store) })
 }
 
 /// Says each time what is missing at the end of sources.

@@ -309,6 +309,7 @@ impl Take {
             messages_max: learnt.torn.get(&self.path).copied(),
             salvage: options.treatment.salvage,
             bytes_read: Some(read),
+            cancelled: options.cancelled.clone(),
             commit_rows: (!options.treatment.rebuild).then_some(COMMIT_ROWS),
             hold_back,
             ..settings(options, learnt, &self.name)

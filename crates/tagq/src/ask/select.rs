@@ -41,6 +41,14 @@ impl Selection {
         self.channels.iter().chain(self.delays.iter().map(|(channel, _)| channel))
     }
 
+    /// What it means in `run`, in ticks and labels.
+    ///
+    /// # Errors
+    /// Names that nobody has, and durations that do not fit the run.
+    pub fn scope(&self, run: &Run, setup: &Setup) -> Result<Scope, Error> {
+        Ok(self.of(run, setup)?.scope)
+    }
+
     pub(crate) fn of(&self, run: &Run, setup: &Setup) -> Result<Selected, Error> {
         let manifest = run.store().manifest();
         let tick = manifest.tick;

@@ -1,0 +1,122 @@
+//! A store of rows that some program has in memory.
+
+use std::{
+    env,
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+};
+
+use tagq_store::{Creation, SourceFacts, Store, Tick, Writer};
+use tempfile::TempDir;
+
+use crate::{Error, Options, Run, Silent, new_file::folder_of, open};
+
+/// A store on its way: made beside its place, and put there when it is complete and durable. Dropped
+/// before that, nothing is left of it.
+#[derive(Debug)]
+pub struct NewStore {
+    writer: Writer,
+    folder: TempDir,
+    at: Option<PathBuf>,
+}
+
+impl NewStore {
+    /// Begins a store of one source without a file, listed as `name`, that will be at `at`; without a
+    /// place it is temporary, and goes with the run. The tick is the default, assumed, if none is
+    /// given.
+    ///
+    /// # Errors
+    /// [`Error::StoreThere`], and those of making a folder.
+    pub fn create(at: Option<&Path>, tick: Option<Tick>) -> Result<Self, Error> {
+        if let Some(at) = at.filter(|at| fs::symlink_metadata(at).is_ok()) {
+            return Err(Error::StoreThere { path: at.into() });
+        }
+        let around = at.map_or_else(env::temp_dir, |at| folder_of(at).into());
+        let folder = tempfile::Builder::new().prefix(".tagq-").suffix(".part").tempdir_in(&around);
+        let folder = folder.map_err(io_error(&around, "make a folder in it"))?;
+        let tick_assumed = tick.is_none();
+        let creation = Creation { tick: tick.unwrap_or(Tick::DEFAULT), tick_assumed, run_id: None };
+        let mut writer = Writer::open(&folder.path().join("run"), &creation)?;
+        writer.begin_source();
+        Ok(Self { writer, folder, at: at.map(Into::into) })
+    }
+
+    /// Appends tags: `times[i]` in ticks and `channels[i]` are one. In order of time, and not before the
+    /// last one.
+    ///
+    /// # Errors
+    /// [`tagq_store::Error::Unsorted`], [`tagq_store::Error::Span`], and those of the disk.
+    ///
+    /// # Panics
+    /// When the lengths differ.
+    pub fn append(&mut self, times: &[i64], channels: &[u16]) -> Result<(), Error> {
+        Ok(self.writer.append(times, channels)?)
+    }
+
+    /// Makes the store durable, puts it in its place, and opens it. `name` is what the manifest calls the
+    /// source.
+    ///
+    /// # Errors
+    /// [`Error::StoreThere`] when something else took the place meanwhile; those of the disk.
+    pub fn finish(mut self, name: &str, options: &Options) -> Result<Run, Error> {
+        self.writer.finish_source(SourceFacts::named(name));
+        self.writer.commit()?;
+        drop(self.writer);
+        let made = self.folder.path().join("run");
+        let options = Options { ingest: false, tick: None, ..options.clone() };
+        let Some(at) = self.at else {
+            // What is mapped stays when the folder goes.
+            return open(&made, &options, &Silent);
+        };
+        fs::rename(&made, &at).map_err(|source| match source.kind() {
+            io::ErrorKind::DirectoryNotEmpty
+            | io::ErrorKind::AlreadyExists
+            | io::ErrorKind::NotADirectory => Error::StoreThere { path: at.clone() },
+            _ => io_error(&at, "put the store in its place")(source),
+        })?;
+        File::open(folder_of(&at))
+            .and_then(|folder| folder.sync_all())
+            .map_err(io_error(&at, "make its name durable"))?;
+        debug_assert!(Store::is_at(&at), "a store was made");
+        open(&at, &options, &Silent)
+    }
+}
+
+fn io_error(path: &Path, action: &'static str) -> impl Fn(io::Error) -> Error {
+    move |source| Error::Io { path: path.into(), action, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_is_there_whole_or_not_at_all() {
+        let around = tempfile::tempdir().unwrap();
+        let at = around.path().join("made.tagq");
+        let mut store = NewStore::create(Some(&at), None).unwrap();
+        store.append(&[1, 2, 2], &[3, 300, 3]).unwrap();
+        assert!(store.append(&[1], &[3]).is_err());
+        drop(store);
+        assert_eq!(fs::read_dir(around.path()).unwrap().count(), 0);
+
+        let mut store = NewStore::create(Some(&at), "4ps".parse().ok()).unwrap();
+        store.append(&[1, 2, 2], &[3, 300, 3]).unwrap();
+        let run = store.finish("arrays", &Options::default()).unwrap();
+        assert_eq!(run.store().tags().time, [1, 2, 2]);
+        assert_eq!(run.store().manifest().tick, "4ps".parse().unwrap());
+        assert_eq!(fs::read_dir(around.path()).unwrap().count(), 1);
+        let there = NewStore::create(Some(&at), None).unwrap_err().to_string();
+        assert!(there.contains("is there already"), "{there}");
+    }
+
+    #[test]
+    fn a_store_without_a_place_lives_as_long_as_its_run() {
+        let mut store = NewStore::create(None, None).unwrap();
+        store.append(&[7], &[1]).unwrap();
+        let run = store.finish("arrays", &Options::default()).unwrap();
+        assert!(!run.store().folder().exists());
+        assert_eq!(run.store().tags().time, [7]);
+    }
+}
