@@ -1,6 +1,9 @@
 //! The command line, word for word: the only file that names clap.
 
-use std::{path::PathBuf, str::FromStr};
+use std::{
+    path::{Path, PathBuf},
+    str::FromStr,
+};
 
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 use tagq::{
@@ -8,6 +11,7 @@ use tagq::{
     files::text::TextColumns,
     store::{Duration, Tick, units::Frequency},
 };
+use tagq_export::{Form, TimeUnit};
 
 /// Exact questions to photon time tags.
 #[derive(Debug, Parser)]
@@ -27,6 +31,7 @@ pub(crate) enum Command {
     Info(InfoArgs),
     Cat(CatArgs),
     Convert(ConvertArgs),
+    Export(ExportArgs),
     Verify(VerifyArgs),
     Set(SetArgs),
     Simulate(Box<SimulateArgs>),
@@ -264,9 +269,15 @@ pub(crate) struct StoreArgs {
 /// How an answer is given.
 #[derive(Debug, clap::Args)]
 pub(crate) struct OutputArgs {
-    /// How to print the answer [default: table on a terminal, else json]
+    /// How to give the answer [default: as FILE is named; table on a terminal, else json]
     #[arg(long, value_enum)]
     pub format: Option<Format>,
+    /// Write the answer to FILE, named .txt (a table), .json, .csv, .arrow or .parquet
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Replace FILE if it is there
+    #[arg(long, requires = "output")]
+    pub force: bool,
 }
 
 /// Take new files into the store
@@ -354,6 +365,53 @@ pub(crate) struct ConvertArgs {
     pub force: bool,
     #[command(flatten)]
     pub store: StoreArgs,
+}
+
+/// Write the tags of a run for other programs: .arrow, .parquet, .csv or .tsv, as FILE is named
+///
+/// The columns are time, in ticks as recorded, and channel, in order of time; the tick stands in the
+/// metadata of .arrow and .parquet. Without --output an Arrow stream goes to standard output. FILE is
+/// there whole or not at all, and memory does not grow with the run.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tagq export run/ -o run.parquet
+  tagq export run/ --channels 3,15 --from 1s --to 2s --time-unit ns -o second.csv
+  tagq export run/ | python3 -c 'import sys, pyarrow as pa; print(pa.ipc.open_stream(sys.stdin.buffer).read_all())'")]
+pub(crate) struct ExportArgs {
+    /// A folder of tag files, one such file, a store, or - for standard input
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// The file to write
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// What to write: arrow, parquet, csv or tsv [default: as FILE is named, else an Arrow stream]
+    #[arg(long, value_name = "FORM")]
+    pub format: Option<Form>,
+    /// Replace FILE if it is there
+    #[arg(long, requires = "output")]
+    pub force: bool,
+    /// A column of floats beside the ticks, since the run's first tag: ps, ns, us or s
+    #[arg(long, value_name = "UNIT")]
+    pub time_unit: Option<TimeUnit>,
+    /// Only these channels, by number or name
+    #[arg(long, value_name = "A,B…", value_delimiter = ',')]
+    pub channels: Vec<Channel>,
+    /// From so long after the run's first tag; negative: before its last; @T: ticks as recorded
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    pub from: Option<Moment>,
+    /// Up to, not including, this moment
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    pub to: Option<Moment>,
+    /// Only the last D of the run
+    #[arg(long, value_name = "D", conflicts_with_all = ["from", "to"])]
+    pub last: Option<Duration>,
+    #[command(flatten)]
+    pub setup: SetupArgs,
+    #[command(flatten)]
+    pub store: StoreArgs,
+    /// Write what is in the store, without taking in new files
+    #[arg(long)]
+    pub no_ingest: bool,
 }
 
 /// Hold every block of a store against its checksums
@@ -519,6 +577,24 @@ pub(crate) enum Format {
     Json,
     /// One line a row, a comment line before
     Csv,
+    /// Arrow: a stream to a pipe, a file with --output
+    Arrow,
+    /// Parquet
+    Parquet,
+}
+
+impl Format {
+    /// What the name of a file asks for.
+    pub(crate) fn of_name(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()? {
+            "txt" => Some(Self::Table),
+            "json" => Some(Self::Json),
+            "csv" => Some(Self::Csv),
+            "arrow" => Some(Self::Arrow),
+            "parquet" => Some(Self::Parquet),
+            _ => None,
+        }
+    }
 }
 
 /// 2 to 16 channels.

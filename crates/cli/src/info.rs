@@ -6,6 +6,7 @@ use crate::{args::InfoArgs, input, progress::Reporter, queries::options, report}
 
 pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<()> {
     let reporter = Reporter::new(args.query.store.quiet);
+    report::check(&args.output, &args.query.runs)?;
     input::check_once(&args.query.runs)?;
     let (mut runs, mut facts) = (Vec::new(), Vec::new());
     for path in &args.query.runs {
@@ -16,5 +17,5 @@ pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<()> {
         facts.push(RunFacts::named(&run, &setup));
         runs.push(run);
     }
-    report::print_info(&runs, &facts, args.output.format)
+    report::print_info(&runs, &facts, &args.output, &reporter)
 }

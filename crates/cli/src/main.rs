@@ -3,6 +3,7 @@
 mod args;
 mod cat;
 mod convert;
+mod export;
 mod follow;
 mod info;
 mod ingest;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         Command::Info(args) => info::run(args),
         Command::Cat(args) => cat::run(args),
         Command::Convert(args) => convert::run(args),
+        Command::Export(args) => export::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Set(args) => ingest::set(args),
         Command::Simulate(args) => simulate::run(args),
@@ -78,13 +80,22 @@ fn exit_code(error: &anyhow::Error) -> u8 {
     if error.is::<Usage>() {
         return 2;
     }
-    error.downcast_ref::<tagq::Error>().map_or(1, tagq::Error::exit_code)
+    let of_run = |error: &tagq_export::Error| match error {
+        tagq_export::Error::Run(error) => error.exit_code(),
+        _ => 1,
+    };
+    match error.downcast_ref::<tagq_export::Error>() {
+        Some(error) => of_run(error),
+        None => error.downcast_ref::<tagq::Error>().map_or(1, tagq::Error::exit_code),
+    }
 }
 
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
-        cause
+        let is_closed = cause
             .downcast_ref::<std::io::Error>()
-            .is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+            .is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe);
+        let export = cause.downcast_ref::<tagq_export::Error>();
+        is_closed || export.is_some_and(tagq_export::Error::is_closed_pipe)
     })
 }

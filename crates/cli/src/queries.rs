@@ -139,6 +139,7 @@ impl Way<'_> {
         ask: impl Fn(&Run, &Asking<'_>) -> Result<Answer, tagq::Error>,
     ) -> anyhow::Result<()> {
         let reporter = Reporter::new(self.query.store.quiet);
+        report::check(self.output, &self.query.runs)?;
         let pool = self.pool()?;
         let mut answers = Vec::new();
         input::check_once(&self.query.runs)?;
@@ -147,12 +148,13 @@ impl Way<'_> {
             let asking = Asking { setup: &setup, pool: &pool, progress: &reporter };
             answers.push(ask(&run, &asking)?);
         }
-        report::print(&answers, self.output.format)
+        report::print(&answers, self.output, &reporter)
     }
 
     /// Lists the tuples of each run as they are found.
     fn list_all(&self, named: &[&Channel], question: &Coincidences) -> anyhow::Result<()> {
         let reporter = Reporter::new(self.query.store.quiet);
+        report::check(self.output, &self.query.runs)?;
         let pool = self.pool()?;
         input::check_once(&self.query.runs)?;
         let open = |path: &PathBuf| self.open(path, named, &reporter);
@@ -164,7 +166,7 @@ impl Way<'_> {
         };
         let listings: Vec<Listing<'_>> =
             runs.iter().map(|(setup, run)| listing((setup, run))).collect::<Result<_, _>>()?;
-        report::print_list(&listings, self.output.format)
+        report::print_list(&listings, self.output, &reporter)
     }
 
     fn pool(&self) -> anyhow::Result<rayon::ThreadPool> {

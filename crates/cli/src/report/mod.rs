@@ -1,4 +1,4 @@
-//! Answers on stdout: as a table, as JSON, as CSV. Everything else goes to stderr.
+//! Answers on stdout or in a file: as a table, as JSON, as CSV, as Arrow. Everything else goes to stderr.
 
 mod csv;
 mod json;
@@ -6,58 +6,141 @@ mod list;
 mod quantities;
 mod table;
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::{
+    io::{self, IsTerminal as _, Write as _},
+    path::PathBuf,
+};
 
 use anyhow::Context as _;
-use tagq::{Answer, Run, RunFacts, ask::Listing};
+use tagq::{Answer, NewFile, Run, RunFacts, ask::Listing};
+use tagq_export::{Form, write_answers, write_listings};
 
-use crate::args::Format;
+use crate::{
+    Usage,
+    args::{Format, OutputArgs},
+    progress::Reporter,
+};
 
 pub(crate) use quantities::{hertz, thousands};
 
-/// The format asked for; without one, a table for a person and JSON for a program.
-fn chosen(format: Option<Format>) -> Format {
-    let is_terminal = io::stdout().is_terminal();
-    format.unwrap_or(if is_terminal { Format::Table } else { Format::Json })
-}
-
-/// Prints the answers for all runs.
-pub(crate) fn print(answers: &[Answer], format: Option<Format>) -> anyhow::Result<()> {
-    let text = match chosen(format) {
-        Format::Table => table::answers(answers),
-        Format::Json => json::answers(answers)?,
-        Format::Csv => csv::answers(answers),
+/// The format asked for by name or by that of the file; without one, a table for a person and JSON for a
+/// program. Asked before anything is read, which may take long.
+pub(crate) fn check(output: &OutputArgs, runs: &[PathBuf]) -> anyhow::Result<()> {
+    let format = chosen(output)?;
+    let Some(out) = &output.output else {
+        if matches!(format, Format::Arrow | Format::Parquet) && io::stdout().is_terminal() {
+            return Err(Usage(
+                "what would be written is not for a terminal; name a file with --output FILE"
+                    .into(),
+            )
+            .into());
+        }
+        return Ok(());
     };
-    put(&text)
+    NewFile::check(out, output.force)?;
+    for run in runs {
+        NewFile::check_beside(out, run)?;
+    }
+    Ok(())
 }
 
-/// Prints lists as they are found, without holding them.
-pub(crate) fn print_list(listings: &[Listing<'_>], format: Option<Format>) -> anyhow::Result<()> {
-    let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout());
-    match chosen(format) {
+fn chosen(output: &OutputArgs) -> Result<Format, Usage> {
+    match (output.format, &output.output) {
+        (Some(format), _) => Ok(format),
+        (None, Some(out)) => Format::of_name(out).ok_or_else(|| {
+            Usage(format!(
+                "{}: its name does not say what to write; it ends with .txt, .json, .csv, .arrow or \
+                 .parquet, or --format says it",
+                out.display()
+            ))
+        }),
+        (None, None) if io::stdout().is_terminal() => Ok(Format::Table),
+        (None, None) => Ok(Format::Json),
+    }
+}
+
+/// Prints the answers for all runs, or writes them to the file that was named.
+pub(crate) fn print(
+    answers: &[Answer],
+    output: &OutputArgs,
+    reporter: &Reporter,
+) -> anyhow::Result<()> {
+    let form = |of_pipe, of_file| if output.output.is_some() { of_file } else { of_pipe };
+    let bytes = match chosen(output)? {
+        Format::Table => table::answers(answers).into_bytes(),
+        Format::Json => json::answers(answers)?.into_bytes(),
+        Format::Csv => csv::answers(answers).into_bytes(),
+        Format::Arrow => write_answers(answers, Vec::new(), form(Form::Stream, Form::Arrow))?,
+        Format::Parquet => write_answers(answers, Vec::new(), Form::Parquet)?,
+    };
+    put(&bytes, output, reporter)
+}
+
+/// Prints lists as they are found, without holding them, or writes them to the file that was named.
+pub(crate) fn print_list(
+    listings: &[Listing<'_>],
+    output: &OutputArgs,
+    reporter: &Reporter,
+) -> anyhow::Result<()> {
+    let format = chosen(output)?;
+    let Some(out) = &output.output else {
+        let out = io::BufWriter::with_capacity(1 << 16, io::stdout());
+        let mut out = write_list(listings, format, Form::Stream, out)?;
+        return out.flush().context("cannot write to standard output");
+    };
+    let fresh = NewFile::create(out, output.force, reporter)?;
+    let shown = || format!("{}: cannot be written", out.display());
+    let file = io::BufWriter::with_capacity(1 << 16, fresh.file()?);
+    let file = write_list(listings, format, Form::Arrow, file)?;
+    let file = file.into_inner().map_err(io::IntoInnerError::into_error).with_context(shown)?;
+    Ok(fresh.keep(&file)?)
+}
+
+fn write_list<W: io::Write + Send>(
+    listings: &[Listing<'_>],
+    format: Format,
+    arrow: Form,
+    mut out: W,
+) -> anyhow::Result<W> {
+    match format {
         Format::Table => list::table(listings, &mut out)?,
         Format::Json => list::json(listings, &mut out)?,
         Format::Csv => list::csv(listings, &mut out)?,
+        Format::Arrow => return Ok(write_listings(listings, out, arrow)?),
+        Format::Parquet => return Ok(write_listings(listings, out, Form::Parquet)?),
     }
-    out.flush().context("cannot write to standard output")
+    Ok(out)
 }
 
 /// Prints what is known of the runs themselves.
 pub(crate) fn print_info(
     runs: &[Run],
     used: &[RunFacts],
-    format: Option<Format>,
+    output: &OutputArgs,
+    reporter: &Reporter,
 ) -> anyhow::Result<()> {
-    let text = match chosen(format) {
+    let text = match chosen(output)? {
         Format::Table => table::info(runs, used),
         Format::Json => json::info(runs, used)?,
         Format::Csv => csv::info(used),
+        Format::Arrow | Format::Parquet => {
+            return Err(Usage(
+                "what is known of a run is no table; write it as table, json or csv".into(),
+            )
+            .into());
+        }
     };
-    put(&text)
+    put(text.as_bytes(), output, reporter)
 }
 
-fn put(text: &str) -> anyhow::Result<()> {
-    let mut out = anstream::stdout().lock();
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    written.context("cannot write to standard output")
+fn put(bytes: &[u8], output: &OutputArgs, reporter: &Reporter) -> anyhow::Result<()> {
+    let Some(out) = &output.output else {
+        let mut out = io::stdout().lock();
+        let written = out.write_all(bytes).and_then(|()| out.flush());
+        return written.context("cannot write to standard output");
+    };
+    let fresh = NewFile::create(out, output.force, reporter)?;
+    let mut file = fresh.file()?;
+    file.write_all(bytes).with_context(|| format!("{}: cannot be written", out.display()))?;
+    Ok(fresh.keep(&file)?)
 }

@@ -1,0 +1,124 @@
+//! `tagq export`: tags for other programs.
+
+use std::{
+    io::{self, IsTerminal as _, Write as _},
+    path::Path,
+};
+
+use anyhow::Context as _;
+use tagq::{
+    NewFile, Options, Progress as _, Run,
+    ask::{Selection as Words, Setup},
+};
+use tagq_export::{Form, Selection, Written, write_tags};
+
+use crate::{Usage, args::ExportArgs, input, progress::Reporter, report::thousands};
+
+pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<()> {
+    let reporter = Reporter::new(args.store.quiet);
+    let form = form(args)?;
+    if let Some(out) = &args.output {
+        // Before anything is read, which may take long.
+        NewFile::check(out, args.force)?;
+        NewFile::check_beside(out, &args.run)?;
+    }
+    let setup = input::setup(&args.run, &args.setup, &reporter)?;
+    let words = Words {
+        channels: args.channels.clone(),
+        from: args.from.clone(),
+        to: args.to.clone(),
+        last: args.last.clone(),
+        ..Words::default()
+    };
+    for channel in &words.channels {
+        setup.channel(channel)?;
+    }
+    let options = Options {
+        store: args.store.store.clone(),
+        tick: args.store.tick.or(setup.tick),
+        columns: args.store.columns,
+        ingest: !args.no_ingest,
+        ..Options::default()
+    };
+    let run = input::open(&args.run, &options, &reporter)?;
+    // Names come from the setup; times are exported as they were recorded.
+    let scope = words.scope(&run, &Setup { delays: Vec::new(), ..setup })?;
+    let selection = Selection {
+        range: scope.range,
+        channels: scope.channels,
+        time_unit: args.time_unit,
+        ..Selection::default()
+    };
+    let written = match &args.output {
+        None => to_stdout(&run, &selection, form)?,
+        Some(out) => to_file(&run, &selection, form, out, args.force, &reporter)?,
+    };
+    tell(args, &run, written, &reporter);
+    Ok(())
+}
+
+fn to_stdout(run: &Run, selection: &Selection, form: Form) -> anyhow::Result<Written> {
+    let out = io::BufWriter::new(io::stdout());
+    let (mut out, written) = write_tags(run, selection, out, form)?;
+    out.flush().context("cannot write to standard output")?;
+    Ok(written)
+}
+
+fn to_file(
+    run: &Run,
+    selection: &Selection,
+    form: Form,
+    out: &Path,
+    force: bool,
+    reporter: &Reporter,
+) -> anyhow::Result<Written> {
+    let fresh = NewFile::create(out, force, reporter)?;
+    let file = io::BufWriter::new(fresh.file()?);
+    let shown = || format!("{}: cannot be written", out.display());
+    let (file, written) = write_tags(run, selection, file, form)?;
+    let file = file.into_inner().map_err(io::IntoInnerError::into_error).with_context(shown)?;
+    fresh.keep(&file)?;
+    Ok(written)
+}
+
+/// The form asked for, by its name or that of the file.
+fn form(args: &ExportArgs) -> anyhow::Result<Form> {
+    match (args.format, &args.output) {
+        (None, Some(out)) => Form::of_name(out).ok_or_else(|| {
+            let out = out.display();
+            Usage(format!(
+                "{out}: its name does not say what to write; it ends with .arrow, .parquet, .csv or \
+                 .tsv, or --format says it"
+            ))
+            .into()
+        }),
+        (None | Some(Form::Arrow | Form::Parquet), None) if io::stdout().is_terminal() => {
+            Err(Usage(
+                "what would be written is not for a terminal; name a file with --output FILE, or \
+                 write text with --format csv"
+                    .into(),
+            )
+            .into())
+        }
+        (None | Some(Form::Arrow), None) => Ok(Form::Stream),
+        (Some(form), _) => Ok(form),
+    }
+}
+
+fn tell(args: &ExportArgs, run: &Run, written: Written, reporter: &Reporter) {
+    let Written { tags, lost } = written;
+    if lost > 0 {
+        let column = args.time_unit.map_or("time", |unit| unit.column());
+        reporter.note(&format!(
+            "{} of {} floats in {column} do not say which tick it was, because the run is too long \
+             for its tick; the times in ticks are exact",
+            thousands(lost),
+            thousands(tags)
+        ));
+    }
+    if let Some(out) = &args.output {
+        let (from, tick) = (run.path().display(), run.store().manifest().tick);
+        let tags = thousands(tags);
+        reporter.note(&format!("{}: {tags} tags of {from}, tick {tick}", out.display()));
+    }
+}

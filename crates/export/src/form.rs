@@ -1,0 +1,135 @@
+//! The forms that record batches are written in.
+
+use std::{io::Write, path::Path, str::FromStr};
+
+use arrow_array::RecordBatch;
+use arrow_ipc::writer::{FileWriter, StreamWriter};
+use arrow_schema::Schema;
+use parquet::{
+    arrow::ArrowWriter,
+    basic::{Compression, Encoding, ZstdLevel},
+    file::properties::{EnabledStatistics, WriterProperties},
+    schema::types::ColumnPath,
+};
+
+use crate::{Error, text::TextWriter};
+
+/// Rows of a group of a Parquet file, which is what its readers skip by and what is held in memory.
+const GROUP_ROWS: usize = 1 << 20;
+
+/// What a file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// An Arrow IPC file: random access, mapped by its readers.
+    Arrow,
+    /// An Arrow IPC stream, for pipes.
+    Stream,
+    /// Parquet, compressed, with statistics by which its readers skip.
+    Parquet,
+    /// Text with commas and a header.
+    Csv,
+    /// Text with tabs and a header.
+    Tsv,
+}
+
+impl Form {
+    /// The form that the name of a file asks for.
+    pub fn of_name(path: &Path) -> Option<Self> {
+        path.extension()?.to_str()?.parse().ok()
+    }
+}
+
+impl FromStr for Form {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "arrow" => Ok(Self::Arrow),
+            "parquet" => Ok(Self::Parquet),
+            "csv" => Ok(Self::Csv),
+            "tsv" => Ok(Self::Tsv),
+            _ => Err(format!("`{text}` is no form of tags; they are arrow, parquet, csv, tsv")),
+        }
+    }
+}
+
+/// Writes batches of one schema, one after the other.
+pub struct BatchWriter<W: Write + Send>(Writer<W>);
+
+enum Writer<W: Write + Send> {
+    Arrow(Box<FileWriter<W>>),
+    Stream(Box<StreamWriter<W>>),
+    Parquet(Box<ArrowWriter<W>>),
+    Text(TextWriter<W>),
+}
+
+impl<W: Write + Send> BatchWriter<W> {
+    /// Begins a file or stream of this form.
+    ///
+    /// # Errors
+    /// Those of `out`; [`Error::NoText`] for lists as text.
+    pub fn new(out: W, form: Form, schema: &Schema) -> Result<Self, Error> {
+        Ok(Self(match form {
+            Form::Arrow => Writer::Arrow(Box::new(FileWriter::try_new(out, schema)?)),
+            Form::Stream => Writer::Stream(Box::new(StreamWriter::try_new(out, schema)?)),
+            Form::Parquet => {
+                let schema = schema.clone().into();
+                let writer = ArrowWriter::try_new(out, schema, Some(properties()?))?;
+                Writer::Parquet(Box::new(writer))
+            }
+            Form::Csv => Writer::Text(TextWriter::new(out, b',', schema)?),
+            Form::Tsv => Writer::Text(TextWriter::new(out, b'\t', schema)?),
+        }))
+    }
+
+    /// Writes one batch.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn push(&mut self, batch: &RecordBatch) -> Result<(), Error> {
+        match &mut self.0 {
+            Writer::Arrow(writer) => Ok(writer.write(batch)?),
+            Writer::Stream(writer) => Ok(writer.write(batch)?),
+            Writer::Parquet(writer) => Ok(writer.write(batch)?),
+            Writer::Text(writer) => writer.push(batch),
+        }
+    }
+
+    /// Writes what comes behind the last batch, and gives back where it was written.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn finish(self) -> Result<W, Error> {
+        match self.0 {
+            Writer::Arrow(mut writer) => {
+                writer.finish()?;
+                Ok(writer.into_inner()?)
+            }
+            Writer::Stream(mut writer) => {
+                writer.finish()?;
+                Ok(writer.into_inner()?)
+            }
+            Writer::Parquet(writer) => Ok(writer.into_inner()?),
+            Writer::Text(writer) => Ok(writer.into_inner()),
+        }
+    }
+}
+
+impl<W: Write + Send> std::fmt::Debug for BatchWriter<W> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BatchWriter").finish_non_exhaustive()
+    }
+}
+
+/// Times grow, so that their differences are written; labels are few.
+fn properties() -> Result<WriterProperties, Error> {
+    let time = ColumnPath::from("time");
+    Ok(WriterProperties::builder()
+        .set_created_by(concat!("tagq ", env!("CARGO_PKG_VERSION")).into())
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
+        .set_max_row_group_row_count(Some(GROUP_ROWS))
+        .set_column_dictionary_enabled(time.clone(), false)
+        .set_column_encoding(time, Encoding::DELTA_BINARY_PACKED)
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .build())
+}

@@ -1,0 +1,38 @@
+//! Tags and answers as Arrow, and files that other programs read them from.
+//!
+//! [`Selection::batches`] gives the tags of a run as record batches that lie in the mapping of its store:
+//! nothing is copied, and the mapping stays while a batch does. [`write_tags`] writes tags to a file
+//! or a pipe with bounded memory, [`answers`] makes one table of what was asked. Times stay in ticks,
+//! and the tick stands in the metadata of schema and field (docs/queries.md, section "Arrow").
+//!
+//! ```no_run
+//! use tagq::{Options, Silent, open};
+//! use tagq_export::Selection;
+//!
+//! let run = open("run/".as_ref(), &Options::default(), &Silent)?;
+//! for batch in Selection::default().batches(&run)? {
+//!     println!("{} tags", batch?.num_rows());
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod answers;
+mod batches;
+mod form;
+mod schema;
+mod text;
+mod unit;
+mod view;
+mod write;
+
+mod plan;
+
+mod error;
+
+pub use answers::answers;
+pub use batches::{Batches, Selection, Touched};
+pub use error::Error;
+pub use form::{BatchWriter, Form};
+pub use schema::Projection;
+pub use unit::TimeUnit;
+pub use write::{Written, write_answers, write_listings, write_tags};

@@ -1,0 +1,131 @@
+//! Which rows a selection needs, from the index: blocks that hold nothing of it are never touched.
+
+use std::ops::Range;
+
+use tagq::{
+    query::TimeRange,
+    store::{Block, Store, Tags, format::BLOCK_ROWS},
+};
+
+use crate::Selection;
+
+/// Rows that follow each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Stretch {
+    pub rows: Range<usize>,
+    /// All of them are wanted; otherwise each label is looked at.
+    pub is_whole: bool,
+}
+
+impl Stretch {
+    /// How many blocks it lies in.
+    pub fn blocks(&self) -> u64 {
+        if self.rows.is_empty() {
+            return 0;
+        }
+        ((self.rows.end - 1) / BLOCK_ROWS - self.rows.start / BLOCK_ROWS + 1) as u64
+    }
+
+    /// The same rows in pieces of at most so many blocks, cut where blocks are.
+    pub fn pieces(self, blocks: usize) -> impl Iterator<Item = Self> {
+        let step = blocks.saturating_mul(BLOCK_ROWS);
+        let Self { rows, is_whole } = self;
+        let mut start = rows.start;
+        std::iter::from_fn(move || {
+            let end = (start / step).saturating_add(1).saturating_mul(step).min(rows.end);
+            let piece = (start < end).then_some(Self { rows: start..end, is_whole });
+            start = end;
+            piece
+        })
+    }
+}
+
+/// The rows of a selection in order; everything without looking at the index when no time and no channel
+/// is left out. Where the range cuts a block, its times are searched in `tags`.
+pub(crate) fn stretches(
+    store: &Store,
+    tags: Tags<'_>,
+    selection: &Selection,
+) -> Result<Vec<Stretch>, tagq::store::Error> {
+    let Selection { range, channels, first, .. } = selection;
+    let channels = channels.as_deref();
+    let end = first.map_or(tags.len(), |first| first.min(tags.len()));
+    if range.is_open() && channels.is_none() {
+        return Ok(vec![Stretch { rows: 0..end, is_whole: true }]);
+    }
+    let mut stretches: Vec<Stretch> = Vec::new();
+    for block in &store.blocks()? {
+        if block.rows.start >= end as u64 {
+            break;
+        }
+        let mut rows = rows_within(block, tags, range);
+        rows.end = rows.end.min(end);
+        let is_whole = match of_channels(block, channels) {
+            _ if rows.is_empty() => continue,
+            Held::None => continue,
+            Held::Some => false,
+            Held::All => true,
+        };
+        match stretches.last_mut() {
+            Some(last) if last.is_whole == is_whole && last.rows.end == rows.start => {
+                last.rows.end = rows.end;
+            }
+            _ => stretches.push(Stretch { rows, is_whole }),
+        }
+    }
+    Ok(stretches)
+}
+
+fn rows_within(block: &Block, tags: Tags<'_>, range: &TimeRange) -> Range<usize> {
+    #[expect(clippy::cast_possible_truncation, reason = "rows of an opened column")]
+    let rows = block.rows.start as usize..block.rows.end as usize;
+    let behind = |side: Option<i64>, otherwise: usize| match side {
+        Some(time) if time <= block.time_min => rows.start,
+        Some(time) if time > block.time_max => rows.end,
+        Some(time) => rows.start + tags.time[rows.clone()].partition_point(|&before| before < time),
+        None => otherwise,
+    };
+    let (start, end) = (behind(range.from, rows.start), behind(range.to, rows.end));
+    start..end.max(start)
+}
+
+enum Held {
+    None,
+    Some,
+    All,
+}
+
+fn of_channels(block: &Block, channels: Option<&[u16]>) -> Held {
+    let Some(channels) = channels else { return Held::All };
+    let is_wanted = |channel: u16| channels.contains(&channel);
+    let wanted = block.channels.iter().filter(|of| is_wanted(of.channel)).count();
+    match wanted {
+        0 => Held::None,
+        n if n == block.channels.len() => Held::All,
+        _ => Held::Some,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_cut_where_blocks_are() {
+        let stretch = |rows| Stretch { rows, is_whole: true };
+        let rows = |blocks: usize| blocks * BLOCK_ROWS;
+        let whole = stretch(rows(1) - 5..rows(4) + 1);
+        assert_eq!(whole.blocks(), 5);
+        let pieces: Vec<Stretch> = whole.pieces(2).collect();
+        assert_eq!(
+            pieces,
+            [
+                stretch(rows(1) - 5..rows(2)),
+                stretch(rows(2)..rows(4)),
+                stretch(rows(4)..rows(4) + 1)
+            ]
+        );
+        assert_eq!(stretch(7..7).pieces(1).count(), 0);
+        assert_eq!((stretch(7..7).blocks(), stretch(0..rows(1)).blocks()), (0, 1));
+    }
+}

@@ -1,0 +1,112 @@
+//! Times as floats in a unit of a person's choice, beside the ticks.
+
+use std::str::FromStr;
+
+use tagq::store::{Duration, Tick, UnitError};
+
+/// A unit of time for a column of floats, relative to the first tag of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeUnit {
+    /// Picoseconds.
+    Ps,
+    /// Nanoseconds.
+    Ns,
+    /// Microseconds.
+    Us,
+    /// Seconds.
+    S,
+}
+
+impl TimeUnit {
+    /// The name of the column.
+    pub fn column(self) -> &'static str {
+        match self {
+            Self::Ps => "time_ps",
+            Self::Ns => "time_ns",
+            Self::Us => "time_us",
+            Self::S => "time_s",
+        }
+    }
+
+    /// The unit as it stands behind a number.
+    pub fn name(self) -> &'static str {
+        &self.column()["time_".len()..]
+    }
+
+    /// How ticks of this length become floats of this unit.
+    pub(crate) fn scale(self, tick: Tick) -> Result<Scale, UnitError> {
+        let unit: Duration = format!("1{}", self.name()).parse()?;
+        let (ticks, units) = unit.fraction(tick)?;
+        Ok(Scale { ticks: ticks as f64, units: units as f64 })
+    }
+}
+
+impl FromStr for TimeUnit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        [Self::Ps, Self::Ns, Self::Us, Self::S]
+            .into_iter()
+            .find(|unit| unit.name() == text)
+            .ok_or_else(|| format!("`{text}` is no unit of times; they are ps, ns, us, s"))
+    }
+}
+
+/// `ticks` ticks are `units` units. Both are whole numbers, so that up to 2^53 ticks times units one
+/// division is all that rounds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scale {
+    ticks: f64,
+    units: f64,
+}
+
+impl Scale {
+    /// `times` in units since `origin`, and for how many of them the float does not say which tick it
+    /// was.
+    pub fn floats(self, times: &[i64], origin: i64) -> (Vec<f64>, u64) {
+        let mut lost = 0;
+        let float = |&time: &i64| {
+            // The span of a run fits in 63 bits.
+            let ticks = time.wrapping_sub(origin);
+            let float = ticks as f64 * self.units / self.ticks;
+            let back = float * self.ticks / self.units;
+            // 2^63 as a float is one more than the largest number of ticks.
+            #[expect(clippy::cast_possible_truncation, reason = "no more than 2^64")]
+            let is_lost = back.round() as i128 != i128::from(ticks);
+            lost += u64::from(is_lost);
+            float
+        };
+        let floats = times.iter().map(float).collect();
+        (floats, lost)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_become_the_nearest_floats() {
+        // 156.25 ps are 5/32 ns: 32 ticks are 5 ns.
+        let scale = TimeUnit::Ns.scale(Tick::DEFAULT).unwrap();
+        let (floats, lost) = scale.floats(&[-7, -6, 25], -7);
+        assert_eq!((floats, lost), (vec![0.0, 0.156_25, 5.0], 0));
+        // 1/3 ps: three ticks are a picosecond.
+        let scale = TimeUnit::Ps.scale("1/3ps".parse().unwrap()).unwrap();
+        assert_eq!(scale.floats(&[1, 2, 3], 0).0, [1.0 / 3.0, 2.0 / 3.0, 1.0]);
+        assert_eq!("us".parse(), Ok(TimeUnit::Us));
+        assert!("ms".parse::<TimeUnit>().unwrap_err().contains("ps, ns, us, s"));
+    }
+
+    #[test]
+    fn what_a_float_cannot_tell_apart_is_counted() {
+        let scale = TimeUnit::Ns.scale("1ps".parse().unwrap()).unwrap();
+        // Whole numbers up to 2^53 = 9,007,199,254,740,992 are floats, and of those above each other
+        // one.
+        let edge = 1 << 53;
+        assert_eq!(scale.floats(&[0, 1, edge / 8 + 1], 0).1, 0);
+        let (floats, lost) = scale.floats(&[4 * edge + 1, 4 * edge + 2], 0);
+        assert!(lost >= 1, "{floats:?}");
+        assert_eq!(scale.floats(&[i64::MAX], 0).1, 1);
+    }
+}

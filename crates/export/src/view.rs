@@ -1,0 +1,55 @@
+//! The columns of a store as Arrow buffers: not a byte is copied, and the store stays open while one of
+//! them is in use.
+
+use std::sync::Arc;
+
+use arrow_buffer::{Buffer, ScalarBuffer};
+use tagq::store::{Channels, Store};
+
+/// Hands out the bytes of one column, and keeps its store.
+struct Bytes {
+    store: Arc<Store>,
+    column: fn(&Store) -> &[u8],
+}
+
+impl AsRef<[u8]> for Bytes {
+    fn as_ref(&self) -> &[u8] {
+        (self.column)(&self.store)
+    }
+}
+
+fn buffer(store: &Arc<Store>, column: fn(&Store) -> &[u8]) -> Buffer {
+    Buffer::from(bytes::Bytes::from_owner(Bytes { store: Arc::clone(store), column }))
+}
+
+/// All times of the store. A page that is missing is the system's signal, never a zero.
+pub(crate) fn times(store: &Arc<Store>) -> ScalarBuffer<i64> {
+    let rows = store.unguarded_tags().len();
+    ScalarBuffer::new(buffer(store, time_bytes), 0, rows)
+}
+
+fn time_bytes(store: &Store) -> &[u8] {
+    bytemuck::cast_slice(store.unguarded_tags().time)
+}
+
+fn label_bytes(store: &Store) -> &[u8] {
+    match store.unguarded_tags().channels {
+        Channels::U8(labels) => labels,
+        Channels::U16(labels) => bytemuck::cast_slice(labels),
+    }
+}
+
+/// All labels of the store, likewise.
+pub(crate) enum Labels {
+    Narrow(ScalarBuffer<u8>),
+    Wide(ScalarBuffer<u16>),
+}
+
+pub(crate) fn labels(store: &Arc<Store>) -> Labels {
+    let tags = store.unguarded_tags();
+    let bytes = buffer(store, label_bytes);
+    match tags.channels {
+        Channels::U8(_) => Labels::Narrow(ScalarBuffer::new(bytes, 0, tags.len())),
+        Channels::U16(_) => Labels::Wide(ScalarBuffer::new(bytes, 0, tags.len())),
+    }
+}

@@ -1,0 +1,88 @@
+//! Tags and answers into files and pipes.
+
+use std::io::{self, Write};
+
+use arrow_array::RecordBatch;
+use tagq::{Answer, Run, ask::Listing};
+
+use crate::{
+    BatchWriter, Error, Form, Selection, Touched,
+    answers::{answers, batch, schema_of},
+    batches::{BATCH_BLOCKS, Maker},
+    plan,
+};
+
+/// What was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Written {
+    /// Tags.
+    pub tags: u64,
+    /// Tags of which the float column does not say which tick it was.
+    pub lost: u64,
+}
+
+/// Writes the selected tags of `run` to `out`, and gives it back. Memory holds a million tags or so,
+/// however many there are. A column that is cut short meanwhile is an error, not a crash.
+///
+/// # Errors
+/// Those of reading the columns and of `out`.
+pub fn write_tags<W: Write + Send>(
+    run: &Run,
+    selection: &Selection,
+    out: W,
+    form: Form,
+) -> Result<(W, Written), Error> {
+    let maker = Maker::new(run, selection)?;
+    let touched = Touched::default();
+    let written = run.store().guarded(|store| {
+        let stretches = plan::stretches(store, store.tags(), selection)?;
+        let mut writer = BatchWriter::new(out, form, &maker.schema)?;
+        let mut tags = 0;
+        for piece in stretches.into_iter().flat_map(|stretch| stretch.pieces(BATCH_BLOCKS)) {
+            let batch = maker.picked(store.tags().rows(piece.rows), &touched)?;
+            tags += batch.num_rows() as u64;
+            writer.push(&batch)?;
+        }
+        Ok::<_, Error>((writer.finish()?, Written { tags, lost: touched.lost() }))
+    });
+    written.map_err(Error::from)?
+}
+
+/// Writes answers as one table to `out`, and gives it back.
+///
+/// # Errors
+/// Those of [`answers`] and of `out`.
+pub fn write_answers<W: Write + Send>(of: &[Answer], out: W, form: Form) -> Result<W, Error> {
+    let batch: RecordBatch = answers(of)?;
+    let mut writer = BatchWriter::new(out, form, batch.schema_ref())?;
+    writer.push(&batch)?;
+    writer.finish()
+}
+
+/// Writes lists as one table to `out`, batch by batch as they are found, and gives it back. The columns
+/// are those of the heads of all lists; what one lacks is null.
+///
+/// # Errors
+/// Those of the queries and of `out`.
+pub fn write_listings<W: Write + Send>(
+    listings: &[Listing<'_>],
+    out: W,
+    form: Form,
+) -> Result<W, Error> {
+    let heads: Vec<&Answer> = listings.iter().map(Listing::head).collect();
+    let schema = schema_of(&heads)?;
+    let mut writer = BatchWriter::new(out, form, &schema)?;
+    for (listing, head) in listings.iter().zip(heads) {
+        let mut fault = None;
+        let listed = listing.stream(&mut |rows| {
+            let written = batch(&schema, &head.run.path, &rows).and_then(|b| writer.push(&b));
+            written.map_err(|error| {
+                fault = Some(error);
+                io::ErrorKind::Other.into()
+            })
+        });
+        fault.map_or(Ok(()), Err)?;
+        listed?;
+    }
+    writer.finish()
+}

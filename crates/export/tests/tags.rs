@@ -1,0 +1,237 @@
+//! Tags as Arrow, held against the columns they come from and read back from every form.
+
+#![expect(clippy::unwrap_used, reason = "a test says so by failing")]
+
+use arrow_array::{
+    Float64Array, RecordBatch,
+    cast::AsArray as _,
+    types::{Int64Type, UInt8Type, UInt16Type},
+};
+use arrow_ipc::reader::{FileReader, StreamReader};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use tagq::{NewStore, Options, Run, query::TimeRange, store::Access};
+use tagq_export::{Form, Projection, Selection, TimeUnit, write_tags};
+
+/// Three full blocks and some rows. Channel 9 stands in the second block alone, and the third block is
+/// of channel 5 only; times come in pairs.
+fn tags(wide: bool) -> (Vec<i64>, Vec<u16>) {
+    let rows = 3 * 65_536 + 700;
+    let label = |row: i64| match row / 65_536 {
+        0 => 3 + u16::try_from(row % 2).unwrap() * if wide { 1_000 } else { 1 },
+        1 if row % 1_000 == 17 => 9,
+        1 => 3,
+        2 => 5,
+        _ => 4,
+    };
+    ((0..rows).map(|row| row / 2 * 10 - 1_000).collect(), (0..rows).map(label).collect())
+}
+
+fn run(wide: bool, access: Access) -> Run {
+    let (times, labels) = tags(wide);
+    let mut store = NewStore::create(None, "4ps".parse().ok()).unwrap();
+    store.append(&times, &labels).unwrap();
+    store.finish("made", &Options { access, ..Options::default() }).unwrap()
+}
+
+/// The tags that are selected, one by one.
+fn expected(wide: bool, selection: &Selection) -> Vec<(i64, u16)> {
+    let (times, labels) = tags(wide);
+    let all = times.into_iter().zip(labels);
+    let is_in = |&(time, channel): &(i64, u16)| {
+        let channels = selection.channels.as_ref();
+        selection.range.contains(time) && channels.is_none_or(|of| of.contains(&channel))
+    };
+    all.take(selection.first.unwrap_or(usize::MAX)).filter(is_in).collect()
+}
+
+fn rows(batches: &[RecordBatch]) -> Vec<(i64, u16)> {
+    let mut rows = Vec::new();
+    for batch in batches {
+        let times = batch.column_by_name("time").unwrap().as_primitive::<Int64Type>();
+        let labels = batch.column_by_name("channel").unwrap();
+        let labels: Vec<u16> = match labels.as_primitive_opt::<UInt8Type>() {
+            Some(labels) => labels.values().iter().map(|&label| label.into()).collect(),
+            None => labels.as_primitive::<UInt16Type>().values().to_vec(),
+        };
+        rows.extend(times.values().iter().copied().zip(labels));
+    }
+    rows
+}
+
+fn selections() -> Vec<Selection> {
+    let ranges = [
+        (None, None),
+        (Some(-1_000), Some(-990)),
+        (Some(0), Some(655_360)),
+        (Some(326_681), None),
+        (None, Some(1)),
+        (Some(i64::MIN), Some(i64::MAX)),
+        (Some(5), Some(5)),
+        (Some(10_000_000), None),
+    ];
+    let channels =
+        [None, Some(vec![9]), Some(vec![5, 3]), Some(vec![4]), Some(vec![8]), Some(vec![])];
+    let both = |(from, to): (Option<i64>, Option<i64>)| {
+        channels.clone().into_iter().map(move |channels| Selection {
+            range: TimeRange { from, to },
+            channels,
+            ..Selection::default()
+        })
+    };
+    let all: Vec<Selection> = ranges.into_iter().flat_map(both).collect();
+    let first = [None, Some(0), Some(65_536), Some(65_537), Some(usize::MAX)].into_iter();
+    first.flat_map(|first| all.iter().map(move |of| Selection { first, ..of.clone() })).collect()
+}
+
+#[test]
+fn batches_hold_what_is_selected_and_nothing_else() {
+    for (wide, access) in [(false, Access::Mapped), (true, Access::Mapped), (true, Access::Copied)]
+    {
+        let run = run(wide, access);
+        for selection in selections() {
+            let batches = selection.batches(&run).unwrap();
+            let (schema, touched) = (batches.schema(), batches.touched());
+            let at_most = batches.rows_at_most();
+            let batches: Vec<RecordBatch> = batches.collect::<Result<_, _>>().unwrap();
+            let expected = expected(wide, &selection);
+            assert_eq!(rows(&batches), expected, "{selection:?}");
+            assert!(at_most >= expected.len() && touched.blocks() <= 4);
+            assert!(batches.iter().all(|batch| batch.schema() == schema));
+            assert_eq!(schema.metadata()["tagq.tick"], "4000000/1");
+            assert_eq!(schema.field(0).metadata()["tagq.unit"], "tick");
+        }
+    }
+}
+
+#[test]
+fn only_blocks_that_hold_something_are_touched() {
+    let run = run(false, Access::Mapped);
+    let blocks = |selection: &Selection| {
+        let batches = selection.batches(&run).unwrap();
+        let touched = batches.touched();
+        assert_eq!((batches.blocks(), touched.blocks()), (4, 0));
+        batches.for_each(drop);
+        touched.blocks()
+    };
+    let of = |from, to, channels| Selection {
+        range: TimeRange { from, to },
+        channels,
+        ..Selection::default()
+    };
+    assert_eq!(blocks(&of(None, None, None)), 4);
+    assert_eq!(blocks(&of(None, None, Some(vec![9]))), 1);
+    assert_eq!(blocks(&of(None, None, Some(vec![3, 5]))), 3);
+    // The second block begins at row 65,536, the third at 131,072: times 326,680 and 654,360.
+    assert_eq!(blocks(&of(Some(326_680), Some(654_360), None)), 1);
+    assert_eq!(blocks(&of(Some(326_679), Some(654_361), None)), 2);
+    assert_eq!(blocks(&of(Some(326_670), Some(654_361), None)), 3);
+    assert_eq!(blocks(&of(Some(326_680), Some(654_360), Some(vec![5]))), 0);
+}
+
+#[test]
+fn whole_stretches_lie_in_the_mapping_and_keep_it() {
+    for access in [Access::Mapped, Access::Copied] {
+        let run = run(false, access);
+        let tags = run.store().unguarded_tags();
+        let (time, rows) = (tags.time.as_ptr(), tags.len());
+        let batches: Vec<RecordBatch> =
+            Selection::default().batches(&run).unwrap().collect::<Result<_, _>>().unwrap();
+        assert_eq!(batches.len(), 1);
+        let times = batches[0].column(0).as_primitive::<Int64Type>();
+        assert_eq!((times.values().as_ptr(), times.len()), (time, rows));
+        assert_eq!(access == Access::Mapped, time.addr() % 4_096 == 0, "behind the header page");
+        // The third block has channel 5 alone: its labels need no picking.
+        let third = Selection { channels: Some(vec![5]), ..Selection::default() };
+        let third = third.batches(&run).unwrap().next().unwrap().unwrap();
+        let third = third.column(0).as_primitive::<Int64Type>();
+        assert_eq!(third.values().as_ptr(), time.wrapping_add(2 * 65_536));
+        drop(run);
+        assert_eq!(times.value(rows - 1), 5 * (3 * 65_536 + 698) - 1_000);
+    }
+}
+
+#[test]
+fn columns_are_those_that_are_wanted() {
+    let run = run(false, Access::Mapped);
+    for (time, channel, unit) in [
+        (true, false, None),
+        (false, true, None),
+        (false, false, Some(TimeUnit::Ns)),
+        (false, false, None),
+    ] {
+        let columns = Projection { time, channel };
+        let selection = Selection { columns, time_unit: unit, ..Selection::default() };
+        let batches: Vec<RecordBatch> =
+            selection.batches(&run).unwrap().collect::<Result<_, _>>().unwrap();
+        let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
+        let names: Vec<String> =
+            batches[0].schema().fields().iter().map(|field| field.name().clone()).collect();
+        assert_eq!(rows, 3 * 65_536 + 700);
+        let all = [("time", time), ("channel", channel), ("time_ns", unit.is_some())];
+        let expected: Vec<&str> = all.iter().filter(|of| of.1).map(|of| of.0).collect();
+        assert_eq!(names, expected);
+    }
+}
+
+#[test]
+fn every_form_is_read_back() {
+    let selection = Selection {
+        range: TimeRange { from: Some(326_000), to: Some(700_000) },
+        channels: Some(vec![3, 5, 9]),
+        time_unit: Some(TimeUnit::Ns),
+        ..Selection::default()
+    };
+    for wide in [false, true] {
+        let run = run(wide, Access::Mapped);
+        let expected = expected(wide, &selection);
+        let written = |form| {
+            let (bytes, written) = write_tags(&run, &selection, Vec::new(), form).unwrap();
+            assert_eq!((written.tags, written.lost), (expected.len() as u64, 0));
+            bytes
+        };
+        let stream = written(Form::Stream);
+        let stream: Vec<RecordBatch> =
+            StreamReader::try_new(&stream[..], None).unwrap().collect::<Result<_, _>>().unwrap();
+        let file = std::io::Cursor::new(written(Form::Arrow));
+        let file: Vec<RecordBatch> =
+            FileReader::try_new(file, None).unwrap().collect::<Result<_, _>>().unwrap();
+        let parquet = bytes::Bytes::from(written(Form::Parquet));
+        let parquet = ParquetRecordBatchReaderBuilder::try_new(parquet).unwrap();
+        assert_eq!(parquet.schema().metadata()["tagq.tick"], "4000000/1");
+        let parquet: Vec<RecordBatch> = parquet.build().unwrap().collect::<Result<_, _>>().unwrap();
+        for batches in [&stream, &file, &parquet] {
+            assert_eq!(rows(batches), expected);
+            let floats = batches[0].column_by_name("time_ns").unwrap();
+            let floats: &Float64Array = floats.as_primitive();
+            // 4 ps since the first tag, at −1,000 ticks.
+            let first = (expected[0].0 + 1_000) as f64 * 4.0 / 1_000.0;
+            assert_eq!(floats.values()[..1], [first]);
+        }
+        for (form, separator) in [(Form::Csv, ','), (Form::Tsv, '\t')] {
+            let text = String::from_utf8(written(form)).unwrap();
+            let mut lines = text.lines();
+            let head = ["time", "channel", "time_ns"].join(&separator.to_string());
+            assert_eq!(lines.next(), Some(&*head));
+            for ((time, channel), line) in expected.iter().zip(&mut lines) {
+                let float = (time + 1_000) as f64 * 4.0 / 1_000.0;
+                assert_eq!(line, format!("{time}{separator}{channel}{separator}{float}"));
+            }
+            assert_eq!(lines.next(), None);
+        }
+    }
+}
+
+#[test]
+fn a_run_without_tags_has_a_schema() {
+    let store = NewStore::create(None, None).unwrap();
+    let run = store.finish("nothing", &Options::default()).unwrap();
+    for selection in selections() {
+        let batches: Vec<RecordBatch> =
+            selection.batches(&run).unwrap().collect::<Result<_, _>>().unwrap();
+        assert_eq!(rows(&batches), []);
+        for form in [Form::Arrow, Form::Stream, Form::Parquet, Form::Csv] {
+            let (_, written) = write_tags(&run, &selection, Vec::new(), form).unwrap();
+            assert_eq!(written.tags, 0);
+        }
+    }
+}
