@@ -2,6 +2,7 @@
 
 mod faults;
 mod fuzz;
+mod python;
 mod rivals;
 
 use std::{
@@ -9,9 +10,10 @@ use std::{
     process::{Command, ExitCode},
 };
 
-const USAGE: &str = "usage: cargo xtask test | bench | large | scale | rivals | faults | fuzz
+const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | rivals | faults | fuzz
 
-  test    all tests of the workspace, documentation examples included
+  test    all tests of the workspace, documentation examples included, then those of the Python package
+  python  those of the Python package alone, in an environment below target/: python [PYTEST ARGUMENT…]
   bench   the benches, from the released program; makes runs of 1.2 GB below target/
   large   files of 35 M tags in one frame and in 2,000, from simulation to answer, with the memory
           that it takes
@@ -26,7 +28,13 @@ const USAGE: &str = "usage: cargo xtask test | bench | large | scale | rivals | 
 
 fn main() -> ExitCode {
     match env::args().nth(1).as_deref() {
-        Some("test") => cargo(&[&["test", "--workspace", "--no-fail-fast"]]),
+        Some("test") => {
+            // The module of Python has no tests of its own, and is built as a wheel.
+            let rust = ["test", "--workspace", "--exclude", "tagq-python", "--no-fail-fast"];
+            let (rust, python) = (cargo(&[&rust]), python::test(&[]));
+            if rust == ExitCode::SUCCESS { python } else { rust }
+        }
+        Some("python") => python::test(&env::args().skip(2).collect::<Vec<_>>()),
         Some("bench") => cargo(&[
             &["build", "--release", "--bin", "tagq"],
             &["bench", "--package", "tagq-benches", "--bench", "coincidences"],

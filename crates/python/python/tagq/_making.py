@@ -1,0 +1,111 @@
+"""Stores made of arrays and tables."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from . import _tagq
+from ._errors import QuestionError, WrongTypeError
+from ._run import Run, _path
+
+if TYPE_CHECKING:
+    import numpy
+
+#: Rows that are handed on at once.
+CHUNK_ROWS = 1 << 20
+
+
+def from_arrays(
+    time: numpy.ndarray,
+    channel: numpy.ndarray,
+    *,
+    tick: str,
+    store: str | os.PathLike[str] | None = None,
+) -> Run:
+    """Makes a run of two NumPy arrays of whole numbers, shape (tags,), and opens it.
+
+    time
+        In ticks, in order.
+    channel
+        From 0 to 65535.
+    tick
+        The unit of the times, as "1ps".
+    store
+        The folder for the store, which is there whole or not at all. Without it the store is temporary and
+        goes with the run.
+    """
+    _check_tick(tick)
+    time = _whole("time", time, -(2**63), 2**63 - 1)
+    channel = _whole("channel", channel, 0, 65535)
+    if len(time) != len(channel):
+        raise QuestionError(
+            f"{len(time)} times and {len(channel)} channels; a tag has one of each"
+        )
+    new = _tagq.NewStore(None if store is None else _path(store, "store"), tick)
+    for start in range(0, len(time), CHUNK_ROWS):
+        rows = slice(start, start + CHUNK_ROWS)
+        new.append(time[rows].astype("<i8").tobytes(), channel[rows].astype("<u2").tobytes())
+    return Run(new.finish("arrays"))
+
+
+def from_table(
+    table: object,
+    *,
+    tick: str | None = None,
+    time: str = "time",
+    channel: str = "channel",
+    store: str | os.PathLike[str] | None = None,
+) -> Run:
+    """Makes a run of two columns of a table, and opens it: a Polars, pandas or pyarrow one, a DuckDB
+    relation, or anything else that speaks the Arrow PyCapsule stream. Read batch by batch.
+
+    tick
+        The unit of the times, as "1ps"; what tagq itself exported brings it, else it is assumed.
+    time, channel
+        The names of the columns: whole ticks in order, whole numbers from 0 to 65535.
+    store
+        As in ``from_arrays``.
+    """
+    if tick is not None:
+        _check_tick(tick)
+    for name, of in (("time", time), ("channel", channel)):
+        if not isinstance(of, str):
+            raise WrongTypeError(f"{name}: the name of a column is wanted")
+    new = _tagq.NewStore(None if store is None else _path(store, "store"), tick)
+    new.append_table(table, time, channel)
+    return Run(new.finish("table"))
+
+
+def _check_tick(tick: object) -> None:
+    if not isinstance(tick, str):
+        raise WrongTypeError(f'tick: a text is wanted, as "156.25ps", not {type(tick).__name__}')
+
+
+def _whole(name: str, values: object, low: int, high: int) -> numpy.ndarray:
+    """An array of whole numbers of one dimension, all of them from ``low`` to ``high``."""
+    import numpy
+
+    if not isinstance(values, numpy.ndarray):
+        raise WrongTypeError(
+            f"{name}: a NumPy array of whole numbers is wanted, not {type(values).__name__}; "
+            f"numpy.asarray makes one, and tagq.from_table takes tables"
+        )
+    if isinstance(values, numpy.ma.MaskedArray):
+        raise WrongTypeError(f"{name}: a masked array has values that are none; compress it first")
+    if values.dtype.kind == "f":
+        raise WrongTypeError(
+            f"{name} is {values.dtype}, and floats cannot hold what is counted exactly: divide by the "
+            f"tick, numpy.rint, and astype('int64'); NaN has no whole number"
+        )
+    if values.dtype.kind not in "iu":
+        raise WrongTypeError(f"{name} is {values.dtype}; whole numbers are wanted, as int64")
+    if values.ndim != 1:
+        raise WrongTypeError(f"{name} has {values.ndim} dimensions; one is wanted")
+    if len(values) > 0:
+        smallest, largest = int(values.min()), int(values.max())
+        if smallest < low or largest > high:
+            wrong = smallest if smallest < low else largest
+            row = int(numpy.argmax(values == values.dtype.type(wrong)))
+            raise QuestionError(f"{name}: row {row} is {wrong}; it is from {low} to {high}")
+    return values

@@ -1,0 +1,150 @@
+"""What comes out of a question."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from . import _tagq
+from ._errors import MissingLibraryError
+from ._show import html_table, text_table
+
+if TYPE_CHECKING:
+    import numpy
+
+#: Rows that are shown before the middle is left out.
+ROWS_SHOWN = 24
+
+
+class Result:
+    """An answer: a header, the query as it was counted, the run, and rows.
+
+    It speaks the Arrow PyCapsule stream, so that ``polars.DataFrame(result)``, ``pyarrow.table(result)``,
+    ``pandas.DataFrame.from_arrow(result)`` and ``duckdb.sql("from result")`` take it. The columns are the
+    keys of docs/queries.md.
+    """
+
+    def __init__(self, answer: _tagq.Answer) -> None:
+        self._answer = answer
+        self._read: dict[str, Any] | None = None
+
+    def _json(self) -> dict[str, Any]:
+        if self._read is None:
+            self._read = json.loads(self._answer.to_json())
+        return self._read
+
+    @property
+    def header(self) -> str:
+        """What was asked and what was done, on one line."""
+        return self._answer.header
+
+    @property
+    def query(self) -> dict[str, Any]:
+        """The query as it was counted, in ticks and seconds."""
+        query: dict[str, Any] = self._json()["query"]
+        return query
+
+    @property
+    def run(self) -> dict[str, Any]:
+        """The run it was counted over: path, tick, commit, live seconds, channels."""
+        run: dict[str, Any] = self._json()["run"]
+        return run
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows as dicts; what is not defined is None."""
+        rows: list[dict[str, Any]] = self._json()["rows"]
+        return rows
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return self._answer.columns
+
+    def to_json(self) -> str:
+        """The object that the command line gives with ``--format json``."""
+        return self._answer.to_json()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as a dict."""
+        read: dict[str, Any] = json.loads(self._answer.to_json())
+        return read
+
+    def __len__(self) -> int:
+        return len(self._answer)
+
+    def __getitem__(self, name: str) -> numpy.ndarray | list[list[Any]]:
+        """A column as a NumPy array, shape (rows,): counts uint64, ticks int64, measures float64 with NaN
+        where nothing is defined. The channels of groups, and what stands for each of them, as lists."""
+        column = self._answer.column(name)
+        if isinstance(column, list):
+            return column
+        try:
+            import numpy
+        except ImportError:
+            raise MissingLibraryError("columns want NumPy: pip install numpy; .rows does not") from None
+        kind, values = column
+        return numpy.frombuffer(values, dtype=kind)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._answer.__arrow_c_stream__(requested_schema)
+
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Draws the result on ``ax``, or on new axes, and gives them back: a histogram with errors, a
+        matrix of coincidences, or a trace of rates. Needs matplotlib."""
+        from ._plot import plot
+
+        return plot(self, ax, style)
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        names = [name for name in self.columns if not _is_err(name) and name != "singles"]
+        rows = self.rows
+        names = [name for name in names if any(_is_said(row.get(name)) for row in rows)] or names[:1]
+        shown = range(len(rows))
+        if len(rows) > ROWS_SHOWN:
+            half = ROWS_SHOWN // 2
+            shown = [*range(half), -1, *range(len(rows) - half, len(rows))]  # type: ignore[assignment]
+        lines = []
+        for at in shown:
+            if at < 0:
+                lines.append(["…"] * len(names))
+            else:
+                lines.append([_text(name, rows[at]) for name in names])
+        return names, lines
+
+    def __repr__(self) -> str:
+        return f"{self.header}\n\n{text_table(*self._table())}"
+
+    def _repr_html_(self) -> str:
+        return html_table(self.header, *self._table())
+
+
+def _is_err(name: str) -> bool:
+    return "_err" in name
+
+
+def _is_said(value: Any) -> bool:
+    if isinstance(value, list):
+        return any(item is not None for item in value)
+    return value is not None and value is not False
+
+
+def _text(name: str, row: dict[str, Any]) -> str:
+    value = row.get(name)
+    err = row.get(name[:-3] + "_err_hz" if name.endswith("_hz") else name + "_err")
+    if name == "channel" and value is None:
+        return "all"
+    if isinstance(value, list):
+        if name == "channels":
+            return ",".join(map(str, value))
+        return " ".join(_number(item, None) for item in value)
+    return _number(value, err)
+
+
+def _number(value: Any, err: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    shown = f"{value:,}" if isinstance(value, int) else f"{value:.5g}"
+    return shown if err is None else f"{shown} ± {err:.2g}"

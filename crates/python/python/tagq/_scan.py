@@ -1,0 +1,205 @@
+"""A lazy frame of Polars over a run: what is filtered is never read."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+from ._errors import MissingLibraryError, WrongTypeError
+from ._run import Run
+
+if TYPE_CHECKING:
+    import polars
+
+TIME_MIN, TIME_MAX = -(2**63), 2**63 - 1
+
+
+class ScanCounters:
+    """What the scans that it was given to have touched so far.
+
+    blocks
+        Blocks of 65,536 tags that the run has, summed over the scans.
+    blocks_read
+        Blocks of which some tag was handed out or looked at.
+    """
+
+    def __init__(self) -> None:
+        self.blocks = 0
+        self.blocks_read = 0
+
+    def __repr__(self) -> str:
+        return f"ScanCounters({self.blocks_read:,} of {self.blocks:,} blocks)"
+
+
+def scan(run: Run, *, counters: ScanCounters | None = None) -> polars.LazyFrame:
+    """The tags of a run as a lazy frame of Polars: ``time`` (Int64, ticks), ``channel`` (UInt8 or UInt16).
+
+    What is asked of ``time`` and ``channel`` by comparisons, ``is_between``, ``is_in``, ``&`` and ``|``
+    goes into the index: blocks of 65,536 tags without a match are not read, and columns that nobody
+    wants neither. Whatever else is filtered, Polars filters. ``counters`` counts what was read.
+    """
+    try:
+        import polars
+        from polars.io.plugins import register_io_source
+    except ImportError:
+        raise MissingLibraryError("a lazy frame wants Polars: pip install polars") from None
+    if not isinstance(run, Run):
+        raise WrongTypeError(f"tagq.scan wants a run, as tagq.open gives it, not {type(run).__name__}")
+    inner = run._run
+    wide = polars.UInt16 if inner.channel_bits() == 16 else polars.UInt8
+    schema = polars.Schema({"time": polars.Int64(), "channel": wide()})
+
+    def source(
+        with_columns: list[str] | None,
+        predicate: polars.Expr | None,
+        n_rows: int | None,
+        batch_size: int | None,  # noqa: ARG001 - batches are views, as long as they come
+    ) -> Iterator[polars.DataFrame]:
+        wanted = list(schema) if with_columns is None else with_columns
+        read = set(wanted)
+        bounds = Bounds.everything()
+        if predicate is not None:
+            read |= set(predicate.meta.root_names())
+            bounds = bounds_of(predicate)
+        if bounds.is_empty():
+            return
+        low = None if bounds.low <= TIME_MIN else bounds.low
+        high = None if bounds.high >= TIME_MAX else bounds.high + 1
+        channels = None if bounds.channels is None else sorted(bounds.channels)
+        # A frame without columns has no rows in Polars.
+        time, channel = "time" in read, "channel" in read or "time" not in read
+        # By Polars's rules rows are numbered before they are filtered.
+        batches = inner.scan(low, high, channels, n_rows, time, channel)
+        counted = 0
+        if counters is not None:
+            counters.blocks += batches.blocks
+        for batch in batches:
+            if counters is not None:
+                counters.blocks_read += batches.blocks_read - counted
+                counted = batches.blocks_read
+            frame = polars.DataFrame(batch)
+            if predicate is not None:
+                frame = frame.filter(predicate)
+            yield frame.select(wanted)
+
+    return register_io_source(source, schema=schema, is_pure=True)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Times and channels that a row must have for a predicate to hold; more may be left in, none out."""
+
+    low: int
+    high: int
+    #: None for all of them.
+    channels: frozenset[int] | None
+
+    @classmethod
+    def everything(cls) -> Bounds:
+        return cls(TIME_MIN, TIME_MAX, None)
+
+    @classmethod
+    def nothing(cls) -> Bounds:
+        return cls(TIME_MAX, TIME_MIN, frozenset())
+
+    def is_empty(self) -> bool:
+        return self.low > self.high or (self.channels is not None and not self.channels)
+
+    def both(self, other: Bounds) -> Bounds:
+        """For rows that satisfy both."""
+        if self.channels is None or other.channels is None:
+            channels = other.channels if self.channels is None else self.channels
+        else:
+            channels = self.channels & other.channels
+        return Bounds(max(self.low, other.low), min(self.high, other.high), channels)
+
+    def either(self, other: Bounds) -> Bounds:
+        """For rows that satisfy one of them."""
+        if self.is_empty():
+            return other
+        if other.is_empty():
+            return self
+        if self.channels is None or other.channels is None:
+            channels = None
+        else:
+            channels = self.channels | other.channels
+        return Bounds(min(self.low, other.low), max(self.high, other.high), channels)
+
+
+#: A comparison with its sides exchanged.
+FLIPPED = {"Lt": "Gt", "LtEq": "GtEq", "Gt": "Lt", "GtEq": "LtEq", "Eq": "Eq", "NotEq": "NotEq"}
+CHANNELS = range(65536)
+
+
+def bounds_of(predicate: polars.Expr) -> Bounds:
+    """What a predicate says of time and channel, as far as it is understood."""
+    with warnings.catch_warnings():
+        # The form of the text is Polars's own; one that is not understood leaves everything in.
+        warnings.simplefilter("ignore")
+        try:
+            return _bounds(json.loads(predicate.meta.serialize(format="json")))
+        except Exception:  # noqa: BLE001 - then Polars filters alone
+            return Bounds.everything()
+
+
+def _bounds(tree: dict[str, Any]) -> Bounds:
+    if "BinaryExpr" in tree:
+        node = tree["BinaryExpr"]
+        left, op, right = node["left"], node["op"], node["right"]
+        if op in ("And", "LogicalAnd"):
+            return _bounds(left).both(_bounds(right))
+        if op in ("Or", "LogicalOr"):
+            return _bounds(left).either(_bounds(right))
+        if op in FLIPPED:
+            if "Column" in right:
+                left, op, right = right, FLIPPED[op], left
+            return _compared(left, op, _whole_numbers(right))
+    if "Function" in tree:
+        function, inputs = tree["Function"]["function"], tree["Function"]["input"]
+        boolean = function.get("Boolean") if isinstance(function, dict) else None
+        if isinstance(boolean, dict) and "IsBetween" in boolean:
+            closed = boolean["IsBetween"]["closed"]
+            low = "GtEq" if closed in ("Both", "Left") else "Gt"
+            high = "LtEq" if closed in ("Both", "Right") else "Lt"
+            column, at_least, at_most = inputs
+            below = _compared(column, high, _whole_numbers(at_most))
+            return _compared(column, low, _whole_numbers(at_least)).both(below)
+        if isinstance(boolean, dict) and "IsIn" in boolean:
+            values = _whole_numbers(inputs[1])
+            if values is not None and inputs[0] == {"Column": "channel"}:
+                return Bounds(TIME_MIN, TIME_MAX, frozenset(values))
+            if values is not None and inputs[0] == {"Column": "time"}:
+                return Bounds(min(values), max(values), None) if values else Bounds.nothing()
+    return Bounds.everything()
+
+
+def _compared(column: dict[str, Any], op: str, values: list[int] | None) -> Bounds:
+    """A column compared with one number."""
+    if values is None or len(values) != 1 or column not in ({"Column": "time"}, {"Column": "channel"}):
+        return Bounds.everything()
+    value = values[0]
+    low = {"Gt": value + 1, "GtEq": value, "Eq": value}.get(op, TIME_MIN)
+    high = {"Lt": value - 1, "LtEq": value, "Eq": value}.get(op, TIME_MAX)
+    if column["Column"] == "time":
+        return Bounds(max(low, TIME_MIN), min(high, TIME_MAX), None)
+    channels = frozenset(c for c in CHANNELS if low <= c <= high and not (op == "NotEq" and c == value))
+    return Bounds(TIME_MIN, TIME_MAX, channels)
+
+
+def _whole_numbers(tree: dict[str, Any]) -> list[int] | None:
+    """The values of a literal, when they are whole numbers without a null; Polars reads its own text."""
+    import polars
+
+    if "Literal" not in tree:
+        return None
+    literal = polars.Expr.deserialize(StringIO(json.dumps(tree)), format="json")
+    series = polars.select(literal).to_series()
+    if isinstance(series.dtype, polars.List):
+        series = series.explode(empty_as_null=False) if len(series) == 1 else polars.Series([None])
+    values = series.to_list()
+    is_whole = all(isinstance(value, int) and not isinstance(value, bool) for value in values)
+    return values if is_whole else None

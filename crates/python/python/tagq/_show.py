@@ -1,0 +1,28 @@
+"""Tables for a terminal and for a notebook."""
+
+from __future__ import annotations
+
+from html import escape
+
+
+def text_table(names: list[str], rows: list[list[str]]) -> str:
+    """A table without lines, aligned right."""
+    widths = [max(len(line[at]) for line in [names, *rows]) for at in range(len(names))]
+    lines = [
+        "  ".join(field.rjust(width) for field, width in zip(line, widths, strict=True)).rstrip()
+        for line in [names, *rows]
+    ]
+    return "\n".join(lines)
+
+
+def html_table(header: str, names: list[str], rows: list[list[str]]) -> str:
+    """The same as HTML, with what was asked above it."""
+    style = ' style="text-align: right"'
+    head = "".join(f"<th{style}>{escape(name)}</th>" for name in names)
+    body = "".join(
+        "<tr>" + "".join(f"<td{style}>{escape(field)}</td>" for field in row) + "</tr>" for row in rows
+    )
+    return (
+        f"<div><p>{escape(header)}</p><table><thead><tr>{head}</tr></thead>"
+        f"<tbody>{body}</tbody></table></div>"
+    )

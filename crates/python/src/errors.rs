@@ -1,0 +1,75 @@
+//! Errors of the library as exceptions of the package, and its notes as warnings.
+
+use pyo3::{prelude::*, types::PyType};
+
+/// The exceptions, which stand in Python.
+const HOME: &str = "tagq._errors";
+
+/// The exception of this class.
+fn exception(name: &str, message: String) -> PyErr {
+    Python::attach(|py| {
+        let class = py.import(HOME).and_then(|home| home.getattr(name));
+        match class.and_then(|class| Ok(class.cast_into::<PyType>()?)) {
+            Ok(class) => PyErr::from_type(class, message),
+            Err(error) => error,
+        }
+    })
+}
+
+/// An error of the library.
+pub(crate) fn of_run(error: &tagq::Error) -> PyErr {
+    let class = match (error, error.exit_code()) {
+        (tagq::Error::Files(tagq::files::Error::Cancelled), _) => {
+            return pyo3::exceptions::PyKeyboardInterrupt::new_err(error.to_string());
+        }
+        (
+            tagq::Error::NoSuchPath { .. }
+            | tagq::Error::NoSources { .. }
+            | tagq::Error::NothingIngested { .. },
+            _,
+        ) => "NotFoundError",
+        (_, 2) => "QuestionError",
+        (_, 3) => "DamageError",
+        (_, 4) => "BusyError",
+        _ => "TagqError",
+    };
+    exception(class, error.to_string())
+}
+
+/// An error of making Arrow.
+pub(crate) fn of_export(error: tagq_export::Error) -> PyErr {
+    match error {
+        tagq_export::Error::Run(error) => of_run(&error),
+        tagq_export::Error::Store(error) => of_run(&error.into()),
+        error => exception("TagqError", error.to_string()),
+    }
+}
+
+/// A question that means nothing.
+pub(crate) fn question(message: impl Into<String>) -> PyErr {
+    exception("QuestionError", message.into())
+}
+
+/// A value of a wrong type.
+pub(crate) fn wrong_type(message: impl Into<String>) -> PyErr {
+    exception("WrongTypeError", message.into())
+}
+
+/// A run that was closed.
+pub(crate) fn closed() -> PyErr {
+    exception("ClosedError", "this run was closed; open it again with tagq.open".into())
+}
+
+/// What a person should know that stops nothing.
+pub(crate) fn warn(py: Python<'_>, notes: &[String]) -> PyResult<()> {
+    if notes.is_empty() {
+        return Ok(());
+    }
+    let category = py.import(HOME)?.getattr("TagqWarning")?;
+    let warnings = py.import("warnings")?;
+    for note in notes {
+        // The caller stands two frames above the method of the package that was called.
+        warnings.call_method1("warn", (note, &category, 2))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,35 @@
+//! The Python package `tagq`: what stands between the library and Python.
+//!
+//! The package itself, with its words and docstrings, is Python (`python/tagq/`); this module is
+//! `tagq._tagq` below it. Results and tags leave as Arrow streams, columns as arrays that lie in the
+//! mapping of the store; while a query counts, other threads of Python run.
+
+mod answer;
+mod errors;
+mod making;
+mod run;
+mod stream;
+mod tags;
+mod waiting;
+mod words;
+
+use pyo3::prelude::*;
+
+/// The part of the package `tagq` that is not Python.
+#[pymodule]
+mod _tagq {
+    #[pymodule_export]
+    use crate::{
+        answer::Answer,
+        making::NewStore,
+        run::{Run, ingest, open},
+        tags::{Batch, Column, Scan, Tags},
+    };
+
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

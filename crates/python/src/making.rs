@@ -1,0 +1,228 @@
+//! Stores made of what Python holds: arrays and tables.
+
+use std::{
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+};
+
+use arrow_array::{
+    Array, ArrayRef, RecordBatchReader, cast::AsArray as _, types::ArrowPrimitiveType,
+};
+use arrow_schema::{DataType, Schema};
+use pyo3::{prelude::*, types::PyBytes};
+use tagq::{Options, store::Tick};
+
+use crate::{
+    errors::{self, question, wrong_type},
+    run::Run,
+    stream, words,
+};
+
+/// Where the tick of a table's times stands.
+const TICK_KEY: &str = "tagq.tick";
+
+/// A store on its way.
+#[pyclass(frozen, module = "tagq._tagq")]
+pub(crate) struct NewStore {
+    making: Mutex<Option<Making>>,
+}
+
+struct Making {
+    at: Option<PathBuf>,
+    tick: Option<Tick>,
+    /// Begun with the first rows: a table may bring its tick.
+    store: Option<tagq::NewStore>,
+    rows: u64,
+}
+
+#[pymethods]
+impl NewStore {
+    #[new]
+    #[pyo3(signature = (store = None, tick = None))]
+    fn new(store: Option<PathBuf>, tick: Option<&str>) -> PyResult<Self> {
+        let tick = tick.map(|tick| words::parse("tick", tick)).transpose()?;
+        Ok(Self { making: Mutex::new(Some(Making { at: store, tick, store: None, rows: 0 })) })
+    }
+
+    /// Appends tags: times as little-endian 64-bit integers, channels as unsigned 16-bit ones.
+    fn append(
+        &self,
+        py: Python<'_>,
+        times: &Bound<'_, PyBytes>,
+        channels: &Bound<'_, PyBytes>,
+    ) -> PyResult<()> {
+        let times = times.as_bytes().as_chunks().0.iter();
+        let times: Vec<i64> = times.map(|&bytes| i64::from_le_bytes(bytes)).collect();
+        let channels = channels.as_bytes().as_chunks().0.iter();
+        let channels: Vec<u16> = channels.map(|&bytes| u16::from_le_bytes(bytes)).collect();
+        self.with(py, |making| making.append(&times, &channels))
+    }
+
+    /// Appends the columns `time` and `channel` of a table, batch by batch.
+    fn append_table(
+        &self,
+        py: Python<'_>,
+        table: &Bound<'_, PyAny>,
+        time: &str,
+        channel: &str,
+    ) -> PyResult<()> {
+        let batches = stream::import(table)?;
+        let schema = batches.schema();
+        let at = (index_of(&schema, time)?, index_of(&schema, channel)?);
+        self.with(py, |making| making.take_tick(&schema))?;
+        for batch in batches {
+            let batch = batch.map_err(|e| errors::of_export(e.into()))?;
+            let columns = (batch.column(at.0), batch.column(at.1));
+            self.with(py, |making| {
+                let times = times(time, columns.0, making.rows)?;
+                let channels = labels(channel, columns.1, making.rows)?;
+                making.append(&times, &channels)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Puts the store in its place and opens it.
+    fn finish(&self, py: Python<'_>, name: &str) -> PyResult<Run> {
+        let making = self.making.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut making = making.ok_or_else(errors::closed)?;
+        making.store()?;
+        let Some(store) = making.store.take() else { return Err(errors::closed()) };
+        let run = py.detach(|| store.finish(name, &Options::default()));
+        Run::new(run.map_err(|e| errors::of_run(&e))?, tagq::ask::Setup::default(), None)
+    }
+}
+
+impl NewStore {
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Making) -> PyResult<T> + Send,
+    ) -> PyResult<T> {
+        py.detach(|| {
+            let mut making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+            let done = work(making.as_mut().ok_or_else(errors::closed)?);
+            if done.is_err() {
+                // Nothing is left of it, however long the exception is looked at.
+                *making = None;
+            }
+            done
+        })
+    }
+}
+
+impl Making {
+    fn store(&mut self) -> PyResult<&mut tagq::NewStore> {
+        if self.store.is_none() {
+            let store = tagq::NewStore::create(self.at.as_deref(), self.tick);
+            self.store = Some(store.map_err(|e| errors::of_run(&e))?);
+        }
+        self.store.as_mut().ok_or_else(errors::closed)
+    }
+
+    /// The tick that a table written by tagq brings, unless another one was given.
+    fn take_tick(&mut self, schema: &Schema) -> PyResult<()> {
+        if let (None, Some(tick)) = (self.tick, schema.metadata().get(TICK_KEY)) {
+            self.tick = Some(Tick::from_fraction(tick).map_err(|e| question(e.to_string()))?);
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, times: &[i64], channels: &[u16]) -> PyResult<()> {
+        if times.len() != channels.len() {
+            return Err(question(format!(
+                "{} times and {} channels; a tag has one of each",
+                times.len(),
+                channels.len()
+            )));
+        }
+        let appended = self.store()?.append(times, channels);
+        self.rows += times.len() as u64;
+        appended.map_err(|error| match error {
+            tagq::Error::Store(error @ tagq::store::Error::Unsorted { .. }) => question(format!(
+                "{error}; sort them first, as by numpy.argsort(time, kind=\"stable\")"
+            )),
+            tagq::Error::Store(error @ tagq::store::Error::Span { .. }) => {
+                question(error.to_string())
+            }
+            error => errors::of_run(&error),
+        })
+    }
+}
+
+fn index_of(schema: &Schema, name: &str) -> PyResult<usize> {
+    schema.index_of(name).map_err(|_| {
+        let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+        question(format!("no column is called {name}; they are {}", names.join(", ")))
+    })
+}
+
+fn times(name: &str, array: &ArrayRef, row: u64) -> PyResult<Vec<i64>> {
+    let range = "a time is a 64-bit number with its sign";
+    integers(name, array, row, range, "whole ticks, as Int64").map_err(|error| {
+        match array.data_type() {
+            DataType::Float16 | DataType::Float32 | DataType::Float64 => wrong_type(format!(
+                "{name} is {}, and times are whole ticks: divide by the tick, round, and cast to Int64",
+                array.data_type()
+            )),
+            _ => error,
+        }
+    })
+}
+
+fn labels(name: &str, array: &ArrayRef, row: u64) -> PyResult<Vec<u16>> {
+    integers(name, array, row, "channels are numbers from 0 to 65535", "whole numbers, as UInt8")
+}
+
+/// The values of a column of any integer type, which must all fit.
+fn integers<T: TryFrom<i128>>(
+    name: &str,
+    array: &ArrayRef,
+    row: u64,
+    range: &str,
+    wanted: &str,
+) -> PyResult<Vec<T>> {
+    use arrow_array::types::{
+        Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    };
+    if array.null_count() > 0 {
+        let at = (0..array.len()).find(|&at| array.is_null(at)).unwrap_or(0) as u64;
+        return Err(question(format!("{name}: row {} is null", row + at)));
+    }
+    let of = Wanted { name, row, range };
+    match array.data_type() {
+        DataType::Int8 => of.all::<Int8Type, T>(array),
+        DataType::Int16 => of.all::<Int16Type, T>(array),
+        DataType::Int32 => of.all::<Int32Type, T>(array),
+        DataType::Int64 => of.all::<Int64Type, T>(array),
+        DataType::UInt8 => of.all::<UInt8Type, T>(array),
+        DataType::UInt16 => of.all::<UInt16Type, T>(array),
+        DataType::UInt32 => of.all::<UInt32Type, T>(array),
+        DataType::UInt64 => of.all::<UInt64Type, T>(array),
+        other => Err(wrong_type(format!("{name} is {other}; {wanted} is wanted"))),
+    }
+}
+
+struct Wanted<'a> {
+    name: &'a str,
+    row: u64,
+    range: &'a str,
+}
+
+impl Wanted<'_> {
+    fn all<A, T>(&self, array: &ArrayRef) -> PyResult<Vec<T>>
+    where
+        A: ArrowPrimitiveType<Native: Into<i128> + Copy>,
+        T: TryFrom<i128>,
+    {
+        let values = array.as_primitive::<A>().values().iter().enumerate();
+        let fit = |(at, &value): (usize, &A::Native)| {
+            let value: i128 = value.into();
+            T::try_from(value).map_err(|_| {
+                let (name, row) = (self.name, self.row + at as u64);
+                question(format!("{name}: row {row} is {value}, and {}", self.range))
+            })
+        };
+        values.map(fit).collect()
+    }
+}

@@ -1,0 +1,275 @@
+//! Runs: opening, ingesting, and asking them.
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
+};
+
+use pyo3::{
+    prelude::*,
+    types::{PyDict, PyList},
+};
+use rayon::ThreadPool;
+use tagq::{
+    Options, RunFacts, Treatment,
+    ask::{Asking, Channel, Setup},
+    query::TimeRange,
+    store::Access,
+};
+use tagq_export::{Projection, Selection};
+
+use crate::{
+    answer::Answer,
+    errors::{self, question},
+    tags::{Column, Scan, Tags},
+    waiting::{Told, wait},
+    words,
+};
+
+/// An open run: its rows as of one commit.
+#[pyclass(frozen, module = "tagq._tagq")]
+pub(crate) struct Run {
+    open: Mutex<Option<Open>>,
+}
+
+#[derive(Clone)]
+struct Open {
+    run: Arc<tagq::Run>,
+    setup: Arc<Setup>,
+    pool: Arc<ThreadPool>,
+}
+
+impl Run {
+    pub fn new(run: tagq::Run, setup: Setup, threads: Option<usize>) -> PyResult<Self> {
+        // Zero means one a core to rayon.
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build();
+        let pool = Arc::new(pool.map_err(|e| question(format!("threads: {e}")))?);
+        let open = Open { run: Arc::new(run), setup: Arc::new(setup), pool };
+        Ok(Self { open: Mutex::new(Some(open)) })
+    }
+
+    fn open(&self) -> PyResult<Open> {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.clone().ok_or_else(errors::closed)
+    }
+
+    /// Asks, without the interpreter's lock.
+    fn ask(
+        &self,
+        py: Python<'_>,
+        ask: impl FnOnce(&tagq::Run, &Asking<'_>) -> Result<tagq::Answer, tagq::Error> + Send,
+    ) -> PyResult<Answer> {
+        let Open { run, setup, pool } = self.open()?;
+        let told = Told::default();
+        let answer = py.detach(|| {
+            let asking = Asking { setup: &setup, pool: &pool, progress: &told };
+            ask(&run, &asking)
+        });
+        errors::warn(py, &told.take_notes())?;
+        Answer::new(answer.map_err(|e| errors::of_run(&e))?)
+    }
+}
+
+#[pymethods]
+impl Run {
+    fn coincidences(&self, py: Python<'_>, words: &Bound<'_, PyDict>) -> PyResult<Answer> {
+        let question = words::coincidences(words)?;
+        self.ask(py, move |run, asking| question.ask(run, asking))
+    }
+
+    fn histogram(&self, py: Python<'_>, words: &Bound<'_, PyDict>) -> PyResult<Answer> {
+        let question = words::histogram(words)?;
+        self.ask(py, move |run, asking| question.ask(run, asking))
+    }
+
+    fn rates(&self, py: Python<'_>, words: &Bound<'_, PyDict>) -> PyResult<Answer> {
+        let question = words::rates(words)?;
+        self.ask(py, move |run, asking| question.ask(run, asking))
+    }
+
+    /// The times, for `numpy.asarray`.
+    fn time(&self) -> PyResult<Column> {
+        Ok(Column::new(self.open()?.run.shared_store(), true))
+    }
+
+    /// The channels, likewise.
+    fn channel(&self) -> PyResult<Column> {
+        Ok(Column::new(self.open()?.run.shared_store(), false))
+    }
+
+    /// Selected tags, as Arrow.
+    fn tags(&self, words: &Bound<'_, PyDict>) -> PyResult<Tags> {
+        let Open { run, setup, .. } = self.open()?;
+        let scope = words::selection(words)?.scope(&run, &setup);
+        let scope = scope.map_err(|e| errors::of_run(&e))?;
+        let selection = Selection {
+            range: scope.range,
+            channels: scope.channels,
+            first: None,
+            time_unit: words::text(words, "time_unit")?,
+            columns: Projection::default(),
+        };
+        Ok(Tags::new(run, selection))
+    }
+
+    /// A scan over times `from <= t < to` in ticks among the first tags, of these columns.
+    #[pyo3(signature = (from_ticks, to_ticks, channels, first, time, channel))]
+    #[expect(clippy::too_many_arguments, reason = "named where it is called")]
+    fn scan(
+        &self,
+        py: Python<'_>,
+        from_ticks: Option<i64>,
+        to_ticks: Option<i64>,
+        channels: Option<Vec<u16>>,
+        first: Option<usize>,
+        time: bool,
+        channel: bool,
+    ) -> PyResult<Scan> {
+        let run = self.open()?.run;
+        let selection = Selection {
+            range: TimeRange { from: from_ticks, to: to_ticks },
+            channels,
+            first,
+            columns: Projection { time, channel },
+            time_unit: None,
+        };
+        py.detach(|| Scan::new(&run, &selection)).map_err(errors::of_export)
+    }
+
+    /// What is known of the run, as JSON.
+    fn facts(&self) -> PyResult<String> {
+        let Open { run, setup, .. } = self.open()?;
+        let mut facts = RunFacts::of(&run);
+        for of in &mut facts.channels {
+            let name = setup.name_of(of.channel);
+            of.name = (name != of.channel.to_string()).then_some(name);
+        }
+        serde_json::to_string(&facts).map_err(|e| errors::of_run(&e.into()))
+    }
+
+    /// Bits of a channel label.
+    fn channel_bits(&self) -> PyResult<u32> {
+        Ok(match self.open()?.run.store().tags().channels {
+            tagq::store::Channels::U8(_) => 8,
+            tagq::store::Channels::U16(_) => 16,
+        })
+    }
+
+    /// First and last time in ticks.
+    fn span(&self) -> PyResult<Option<(i64, i64)>> {
+        let run = self.open()?.run;
+        let manifest = run.store().manifest();
+        Ok(manifest.time_first.zip(manifest.time_last))
+    }
+
+    /// The tick as it can be given to `tagq.open`.
+    fn tick(&self) -> PyResult<String> {
+        Ok(self.open()?.run.store().manifest().tick.to_string())
+    }
+
+    /// The folder of the store.
+    fn store(&self) -> PyResult<PathBuf> {
+        Ok(self.open()?.run.store().folder().into())
+    }
+
+    /// The names of the sources.
+    fn sources<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let run = self.open()?.run;
+        PyList::new(py, run.store().manifest().sources.iter().map(|source| &source.facts.name))
+    }
+
+    /// The label of a channel that is named.
+    fn number_of(&self, name: &Bound<'_, PyAny>) -> PyResult<u16> {
+        let channel: Channel = words::channel("channel", name)?;
+        self.open()?.setup.channel(&channel).map_err(|e| errors::of_run(&e))
+    }
+
+    fn is_closed(&self) -> bool {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
+    /// Lets go of the run. Views that were handed out keep its columns.
+    fn close(&self) {
+        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+/// How to open a run, in words.
+#[expect(clippy::struct_excessive_bools, reason = "they are the keywords of a function")]
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Opening {
+    store: Option<PathBuf>,
+    tick: Option<String>,
+    columns: Option<String>,
+    io: String,
+    ingest: bool,
+    rebuild: bool,
+    rebase: bool,
+    salvage: bool,
+    setup: Option<PathBuf>,
+    no_setup: bool,
+    threads: Option<usize>,
+    progress: Option<Py<PyAny>>,
+}
+
+impl Opening {
+    fn options(&self, setup: &Setup) -> PyResult<Options> {
+        let tick = self.tick.as_deref().map(|tick| words::parse("tick", tick)).transpose()?;
+        let columns = self.columns.as_deref().map(|names| words::parse("columns", names));
+        let access = match &*self.io {
+            "map" => Access::Mapped,
+            "read" => Access::Copied,
+            other => return Err(question(format!("io: `{other}` is none of map, read"))),
+        };
+        Ok(Options {
+            store: self.store.clone(),
+            tick: tick.or(setup.tick),
+            ingest: self.ingest,
+            treatment: Treatment {
+                rebuild: self.rebuild,
+                rebase: self.rebase,
+                salvage: self.salvage,
+            },
+            access,
+            columns: columns.transpose()?,
+            cancelled: Some(Arc::new(AtomicBool::new(false))),
+            ..Options::default()
+        })
+    }
+}
+
+/// Opens a run for questions.
+#[expect(clippy::needless_pass_by_value, reason = "arguments of Python come as values")]
+#[pyfunction]
+pub(crate) fn open(py: Python<'_>, path: PathBuf, opening: Opening) -> PyResult<Run> {
+    let setup = if opening.no_setup {
+        Ok(Setup::default())
+    } else {
+        Setup::of(&path, opening.setup.as_deref())
+    };
+    let setup = setup.map_err(|e| errors::of_run(&e))?;
+    let options = opening.options(&setup)?;
+    let cancelled = options.cancelled.clone().unwrap_or_default();
+    let run =
+        wait(py, opening.progress.as_ref(), &cancelled, |told| tagq::open(&path, &options, told))?;
+    Run::new(run, setup, opening.threads)
+}
+
+/// Takes sources into a store, and opens it.
+#[expect(clippy::needless_pass_by_value, reason = "arguments of Python come as values")]
+#[pyfunction]
+pub(crate) fn ingest(py: Python<'_>, paths: Vec<PathBuf>, opening: Opening) -> PyResult<Run> {
+    let options = opening.options(&Setup::default())?;
+    let cancelled = options.cancelled.clone().unwrap_or_default();
+    let run = wait(py, opening.progress.as_ref(), &cancelled, |told| {
+        match (&paths[..], &options.store) {
+            ([path], None) => tagq::ingest(path, &options, told),
+            (paths, Some(store)) => tagq::ingest_sources(paths, None, store, &options, told),
+            (_, None) => Err(tagq::Error::Question(
+                "several sources want a store to be named, as store=\"night.tagq\"".into(),
+            )),
+        }
+    })?;
+    Run::new(run, Setup::default(), opening.threads)
+}

@@ -1,0 +1,176 @@
+//! The tags of a run: columns, streams of batches, and scans that can be watched.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
+use pyo3::{
+    prelude::*,
+    types::{PyCapsule, PyDict},
+};
+use tagq::store::{Channels, Store};
+use tagq_export::{Batches, Selection, Touched};
+
+use crate::{errors, stream};
+
+/// One column as it lies in the mapping of its store, for `numpy.asarray`. The store stays open while
+/// this does.
+#[pyclass(frozen, module = "tagq._tagq")]
+pub(crate) struct Column {
+    store: Arc<Store>,
+    is_time: bool,
+}
+
+impl Column {
+    pub fn new(store: Arc<Store>, is_time: bool) -> Self {
+        Self { store, is_time }
+    }
+}
+
+#[pymethods]
+impl Column {
+    /// Where it lies, by NumPy's array interface: read-only.
+    #[getter]
+    fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let tags = self.store.unguarded_tags();
+        let (address, kind) = match (self.is_time, tags.channels) {
+            (true, _) => (tags.time.as_ptr().expose_provenance(), "<i8"),
+            (false, Channels::U8(labels)) => (labels.as_ptr().expose_provenance(), "|u1"),
+            (false, Channels::U16(labels)) => (labels.as_ptr().expose_provenance(), "<u2"),
+        };
+        let interface = PyDict::new(py);
+        interface.set_item("version", 3)?;
+        interface.set_item("shape", (tags.len(),))?;
+        interface.set_item("typestr", kind)?;
+        interface.set_item("data", (address, true))?;
+        Ok(interface)
+    }
+
+    fn __len__(&self) -> usize {
+        self.store.unguarded_tags().len()
+    }
+}
+
+/// Selected tags of a run. Each stream that is asked of it begins at the first.
+#[pyclass(frozen, module = "tagq._tagq")]
+pub(crate) struct Tags {
+    run: Arc<tagq::Run>,
+    selection: Selection,
+}
+
+impl Tags {
+    pub fn new(run: Arc<tagq::Run>, selection: Selection) -> Self {
+        Self { run, selection }
+    }
+
+    fn batches(&self) -> PyResult<Batches> {
+        self.selection.batches(&self.run).map_err(errors::of_export)
+    }
+}
+
+#[pymethods]
+impl Tags {
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        drop(requested_schema);
+        let batches = py.detach(|| self.batches())?;
+        stream::export(py, Reader(batches))
+    }
+
+    /// The metadata of the schema and the names of the columns.
+    fn schema(&self) -> PyResult<(Vec<String>, std::collections::HashMap<String, String>)> {
+        let schema = self.batches()?.schema();
+        let names = schema.fields().iter().map(|field| field.name().clone()).collect();
+        Ok((names, schema.metadata().clone()))
+    }
+}
+
+/// Batches with their schema, as Arrow wants them.
+struct Reader(Batches);
+
+impl Iterator for Reader {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next()
+    }
+}
+
+impl RecordBatchReader for Reader {
+    fn schema(&self) -> SchemaRef {
+        self.0.schema()
+    }
+}
+
+/// One batch, as a stream of one.
+#[pyclass(frozen, module = "tagq._tagq")]
+pub(crate) struct Batch(RecordBatch);
+
+#[pymethods]
+impl Batch {
+    fn __len__(&self) -> usize {
+        self.0.num_rows()
+    }
+
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        drop(requested_schema);
+        let schema = self.0.schema();
+        stream::export(py, RecordBatchIterator::new([Ok(self.0.clone())], schema))
+    }
+}
+
+/// A scan that goes on batch by batch and counts the blocks it touches.
+#[pyclass(frozen, module = "tagq._tagq")]
+pub(crate) struct Scan {
+    batches: Mutex<Batches>,
+    touched: Arc<Touched>,
+    blocks: u64,
+}
+
+impl Scan {
+    pub fn new(run: &tagq::Run, selection: &Selection) -> Result<Self, tagq_export::Error> {
+        let batches = selection.batches(run)?;
+        let (touched, blocks) = (batches.touched(), batches.blocks());
+        Ok(Self { batches: Mutex::new(batches), touched, blocks })
+    }
+}
+
+#[pymethods]
+impl Scan {
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
+        let next = || self.batches.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let batch = py.detach(next).transpose();
+        Ok(batch.map_err(|error| errors::of_export(error.into()))?.map(Batch))
+    }
+
+    /// Blocks of which some row was handed out or looked at.
+    #[getter]
+    fn blocks_read(&self) -> u64 {
+        self.touched.blocks()
+    }
+
+    /// All blocks of the run.
+    #[getter]
+    fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    /// Tags of which the float column does not say which tick it was.
+    #[getter]
+    fn lost(&self) -> u64 {
+        self.touched.lost()
+    }
+}

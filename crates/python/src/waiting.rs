@@ -1,0 +1,107 @@
+//! Work that takes long: done on a thread of its own, while this one tells how far it is and listens for
+//! Ctrl-C.
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use pyo3::prelude::*;
+use tagq::Progress;
+
+use crate::errors;
+
+/// How often Python is asked for signals, and told how far the work is.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// What the work told.
+#[derive(Default)]
+pub(crate) struct Told {
+    source: Mutex<Option<Source>>,
+    notes: Mutex<Vec<String>>,
+}
+
+/// What is read at the moment.
+#[derive(Clone)]
+struct Source {
+    name: String,
+    bytes: u64,
+    read: Arc<AtomicU64>,
+}
+
+impl Told {
+    /// What was noted so far, once.
+    pub fn take_notes(&self) -> Vec<String> {
+        std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn source_now(&self) -> Option<Source> {
+        self.source.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Progress for Told {
+    fn source(&self, name: &str, bytes: u64, read: &Arc<AtomicU64>) {
+        let source = Source { name: name.into(), bytes, read: Arc::clone(read) };
+        *self.source.lock().unwrap_or_else(PoisonError::into_inner) = Some(source);
+    }
+
+    fn done(&self) {}
+
+    fn note(&self, note: &str) {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note.into());
+    }
+}
+
+/// Does `work` without the interpreter's lock. `callback` is called with the name of the source, the
+/// bytes read and its length; what it raises, and Ctrl-C, set `cancelled` and end the work.
+pub(crate) fn wait<T: Send>(
+    py: Python<'_>,
+    callback: Option<&Py<PyAny>>,
+    cancelled: &AtomicBool,
+    work: impl FnOnce(&Told) -> Result<T, tagq::Error> + Send,
+) -> PyResult<T> {
+    let told = Told::default();
+    let result = py.detach(|| {
+        thread::scope(|scope| {
+            let here = thread::current();
+            let told = &told;
+            let worker = scope.spawn(move || {
+                let result = work(told);
+                here.unpark();
+                result
+            });
+            let mut raised = Ok(());
+            while !worker.is_finished() {
+                thread::park_timeout(INTERVAL);
+                if raised.is_ok() && !worker.is_finished() {
+                    raised = Python::attach(|py| report(py, told, callback));
+                    cancelled.store(raised.is_err(), Ordering::Relaxed);
+                }
+            }
+            // A worker that panicked ends this thread the same way.
+            let result = worker.join().unwrap_or_else(|fault| std::panic::resume_unwind(fault));
+            raised.map(|()| result)
+        })
+    })?;
+    if let (Some(source), Some(callback)) = (told.source_now(), callback)
+        && result.is_ok()
+    {
+        callback.call1(py, (&source.name, source.bytes, source.bytes))?;
+    }
+    errors::warn(py, &told.take_notes())?;
+    result.map_err(|error| errors::of_run(&error))
+}
+
+fn report(py: Python<'_>, told: &Told, callback: Option<&Py<PyAny>>) -> PyResult<()> {
+    py.check_signals()?;
+    if let (Some(source), Some(callback)) = (told.source_now(), callback) {
+        let read = source.read.load(Ordering::Relaxed).min(source.bytes);
+        callback.call1(py, (&source.name, read, source.bytes))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,246 @@
+//! The words of the command line, as arguments of Python.
+
+use std::{fmt::Display, str::FromStr};
+
+use pyo3::prelude::*;
+use tagq::{
+    ask::{Accidentals, Channel, Coincidences, Histogram, Rates, Selection, Window},
+    query::{Mode, Rule},
+    store::Duration,
+};
+
+use crate::errors::{question, wrong_type};
+
+/// A text as the command line would read it.
+pub(crate) fn parse<T: FromStr<Err: Display>>(name: &str, text: &str) -> PyResult<T> {
+    text.parse().map_err(|error: T::Err| question(format!("{name}: {error}")))
+}
+
+/// The value of a keyword; nothing when it is absent or None.
+fn value<'py>(words: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if !words.contains(name)? {
+        return Ok(None);
+    }
+    let value = words.get_item(name)?;
+    Ok((!value.is_none()).then_some(value))
+}
+
+fn type_name(value: &Bound<'_, PyAny>) -> String {
+    value.get_type().name().map_or_else(|_| "this".into(), |name| name.to_string())
+}
+
+pub(crate) fn text<T: FromStr<Err: Display>>(
+    words: &Bound<'_, PyAny>,
+    name: &str,
+) -> PyResult<Option<T>> {
+    let Some(value) = value(words, name)? else { return Ok(None) };
+    let text: String = value.extract().map_err(|_| {
+        let found = type_name(&value);
+        wrong_type(format!(
+            "{name}: a text with its unit is wanted, as \"2ns\" or \"13t\", not {found}"
+        ))
+    })?;
+    parse(name, &text).map(Some)
+}
+
+fn number<T: for<'a, 'py> FromPyObject<'a, 'py>>(
+    words: &Bound<'_, PyAny>,
+    name: &str,
+) -> PyResult<Option<T>> {
+    let Some(value) = value(words, name)? else { return Ok(None) };
+    let number = value.extract().map_err(|_| {
+        wrong_type(format!("{name}: a whole number is wanted, not {}", type_name(&value)))
+    })?;
+    Ok(Some(number))
+}
+
+fn flag(words: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
+    let Some(value) = value(words, name)? else { return Ok(false) };
+    value.extract().map_err(|_| wrong_type(format!("{name}: True or False is wanted")))
+}
+
+/// One channel, by number or name.
+pub(crate) fn channel(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Channel> {
+    if let Ok(text) = value.extract::<String>() {
+        return parse(name, &text);
+    }
+    let is_flag = value.is_instance_of::<pyo3::types::PyBool>();
+    // NumPy's whole numbers have this method, floats have not.
+    let index = (!is_flag).then(|| value.call_method0("__index__").ok()).flatten();
+    let Some(index) = index else {
+        return Err(wrong_type(format!(
+            "{name}: a channel is a whole number or a name, not {}",
+            type_name(value)
+        )));
+    };
+    index.extract().map(Channel::Number).map_err(|_| {
+        question(format!("{name}: {index} is no channel; channels are numbers from 0 to 65535"))
+    })
+}
+
+/// Several channels, in any iterable.
+pub(crate) fn channels(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<Channel>> {
+    let wanted =
+        || wrong_type(format!("{name}: channels are wanted, as [3, 15], not {}", type_name(value)));
+    if value.is_instance_of::<pyo3::types::PyString>() {
+        return Err(wanted());
+    }
+    let items = value.try_iter().map_err(|_| wanted())?;
+    items.map(|item| channel(name, &item?)).collect()
+}
+
+fn named_channels(words: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Channel>> {
+    value(words, name)?.map_or(Ok(Vec::new()), |value| channels(name, &value))
+}
+
+fn one_of<T: Copy>(
+    words: &Bound<'_, PyAny>,
+    name: &str,
+    known: &[(&str, T)],
+) -> PyResult<Option<T>> {
+    let Some(value) = value(words, name)? else { return Ok(None) };
+    let text: String = value
+        .extract()
+        .map_err(|_| wrong_type(format!("{name}: a word is wanted, not {}", type_name(&value))))?;
+    let found = known.iter().find(|(word, _)| *word == text);
+    found.map(|&(_, of)| Some(of)).ok_or_else(|| {
+        let known: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
+        question(format!("{name}: `{text}` is none of {}", known.join(", ")))
+    })
+}
+
+/// Which tags, from the keywords that all queries take.
+pub(crate) fn selection(words: &Bound<'_, PyAny>) -> PyResult<Selection> {
+    let mut delays = Vec::new();
+    if let Some(given) = value(words, "delays")? {
+        let items = given
+            .call_method0("items")
+            .map_err(|_| wrong_type("delays: a dict is wanted, as {15: \"-4.0625ns\"}"))?;
+        for item in items.try_iter()? {
+            let (of, delay): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item?.extract()?;
+            let delay: String = delay.extract().map_err(|_| {
+                wrong_type(format!(
+                    "delays: a text with its unit is wanted, as \"-4.0625ns\" or \"-26t\", not {}",
+                    type_name(&delay)
+                ))
+            })?;
+            delays.push((channel("delays", &of)?, parse("delays", &delay)?));
+        }
+    }
+    Ok(Selection {
+        channels: named_channels(words, "channels")?,
+        delays,
+        from: text(words, "from_")?,
+        to: text(words, "to")?,
+        last: text(words, "last")?,
+        live_time: text(words, "live_time")?,
+        join: flag(words, "join")?,
+    })
+}
+
+/// `coincidences` by its keywords.
+pub(crate) fn coincidences(words: &Bound<'_, PyAny>) -> PyResult<Coincidences> {
+    let window = match (text(words, "window")?, text(words, "full_width")?) {
+        (Some(window), None) => Window::Half(window),
+        (None, Some(width)) => Window::Full(width),
+        (Some(_), Some(_)) => return Err(question("window and full_width say the same; give one")),
+        (None, None) => return Err(question("window or full_width is missing, as window=\"2ns\"")),
+    };
+    let rules = [
+        ("all", Rule::All),
+        ("herald", Rule::Herald),
+        ("once", Rule::Once),
+        ("cluster", Rule::Cluster),
+        ("grid", Rule::Grid),
+    ];
+    let rule = match (one_of(words, "rule", &rules)?, flag(words, "per_herald")?) {
+        (Some(Rule::Herald), true) => Rule::PerHerald,
+        (_, true) => return Err(question("per_herald goes with rule=\"herald\"")),
+        (rule, false) => rule.unwrap_or(Rule::All),
+    };
+    let mut groups = Vec::new();
+    if let Some(given) = value(words, "groups")? {
+        let wanted = || wrong_type("groups: a list of groups of channels is wanted, as [(3, 15)]");
+        if given.is_instance_of::<pyo3::types::PyString>() {
+            return Err(wanted());
+        }
+        for group in given.try_iter().map_err(|_| wanted())? {
+            let group = channels("groups", &group?)?;
+            if !(2..=16).contains(&group.len()) {
+                let n = group.len();
+                return Err(question(format!("groups: {n} channels; a group has 2 to 16")));
+            }
+            groups.push(group);
+        }
+    }
+    Ok(Coincidences {
+        window,
+        groups,
+        fold: number(words, "fold")?,
+        rule,
+        veto: named_channels(words, "veto")?,
+        guard: text(words, "guard")?,
+        accidentals: accidentals(words)?,
+        bin: text(words, "bin")?,
+        selection: selection(words)?,
+    })
+}
+
+fn accidentals(words: &Bound<'_, PyAny>) -> PyResult<Accidentals> {
+    let shift: Option<Duration> = text(words, "shift")?;
+    let how: Option<String> = match value(words, "accidentals")? {
+        None => None,
+        Some(how) => Some(how.extract().map_err(|_| {
+            wrong_type(format!("accidentals: a word is wanted, not {}", type_name(&how)))
+        })?),
+    };
+    let counts = match how.as_deref() {
+        None | Some("formula") if shift.is_some() => {
+            return Err(question("shift goes with accidentals=\"shifted\""));
+        }
+        None | Some("formula") => return Ok(Accidentals::Formula),
+        Some("shifted") => Some(10),
+        Some(how) => how.strip_prefix("shifted:").and_then(|counts| counts.parse().ok()),
+    };
+    match counts {
+        Some(counts) => Ok(Accidentals::Shifted { counts, shift }),
+        None => Err(question(
+            "accidentals: it is \"formula\", \"shifted\" or \"shifted:10\" with a number of counts",
+        )),
+    }
+}
+
+/// `histogram` and `g2` by their keywords.
+pub(crate) fn histogram(words: &Bound<'_, PyAny>) -> PyResult<Histogram> {
+    let end = |name: &str| {
+        let value = value(words, name)?.ok_or_else(|| question(format!("{name} is missing")))?;
+        channel(name, &value)
+    };
+    let modes = [("all", Mode::All), ("next", Mode::Next), ("last", Mode::Last)];
+    let mode = match (one_of(words, "mode", &modes)?, one_of(words, "rule", &[("grid", ())])?) {
+        (None | Some(Mode::All), Some(())) => Mode::Grid,
+        (Some(_), Some(())) => return Err(question("rule grid counts all pairs; leave mode out")),
+        (mode, None) => mode.unwrap_or(Mode::All),
+    };
+    let (period, sync_divider) = (text(words, "period")?, number(words, "sync_divider")?);
+    if period.is_some() && sync_divider.is_some() {
+        return Err(question("period and sync_divider say the same in two ways; give one"));
+    }
+    Ok(Histogram {
+        start: end("start")?,
+        stop: end("stop")?,
+        bin: text(words, "bin")?,
+        range: text(words, "range")?,
+        log: number(words, "log")?,
+        mode,
+        period,
+        sync_divider,
+        g2: flag(words, "g2")?,
+        selection: selection(words)?,
+    })
+}
+
+/// `rates` by its keywords.
+pub(crate) fn rates(words: &Bound<'_, PyAny>) -> PyResult<Rates> {
+    Ok(Rates { selection: selection(words)?, bin: text(words, "bin")? })
+}

@@ -1,0 +1,54 @@
+"""The package against the program, and against the libraries that take its tables: nothing is mocked."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy
+import pytest
+
+import tagq
+
+ROOT = Path(__file__).parents[3]
+PROGRAM = os.environ.get("TAGQ_PROGRAM", "tagq")
+
+
+def cli(*args: object) -> bytes:
+    """What the program prints."""
+    done = subprocess.run([PROGRAM, *map(str, args)], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout
+
+
+def cli_json(*args: object) -> dict:
+    return json.loads(cli(*args))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A copy of the project's small run, without a store."""
+    run = tmp_path / "run"
+    run.mkdir()
+    for name in ("1.tags.zst", "2.tags.zst"):
+        shutil.copy(ROOT / "data/fixtures/pairs" / name, run)
+    return run
+
+
+@pytest.fixture
+def run(folder: Path) -> tagq.Run:
+    return tagq.open(folder)
+
+
+@pytest.fixture(scope="session")
+def blocks(tmp_path_factory: pytest.TempPathFactory) -> tagq.Run:
+    """Ten blocks and a bit, of which the fourth alone has channel 9, and the last is of channel 7."""
+    rows = 10 * 65_536 + 123
+    time = numpy.cumsum(numpy.arange(rows) % 7 + 1)
+    channel = (numpy.arange(rows) % 5 + 1).astype("u1")
+    channel[3 * 65_536 + 5] = 9
+    channel[10 * 65_536 :] = 7
+    return tagq.from_arrays(time, channel, tick="1ps", store=tmp_path_factory.mktemp("blocks") / "b.tagq")

@@ -1,0 +1,205 @@
+"""What the package answers is what the command line answers, in every form."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import duckdb
+import numpy
+import pandas
+import polars
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+import tagq
+from conftest import cli, cli_json
+
+QUESTIONS = [
+    ("coincidences", dict(window="2ns"), ["--window", "2ns"]),
+    (
+        "coincidences",
+        dict(window="2ns", groups=[(1, 2)], delays={2: "-1.5625ns"}),
+        ["--window", "2ns", "--group", "1,2", "--delay", "2=-1.5625ns"],
+    ),
+    (
+        "coincidences",
+        dict(window="100ns", fold=3, channels=[1, 2, 3], rule="once"),
+        ["--window", "100ns", "--fold", "3", "--channels", "1,2,3", "--rule", "once"],
+    ),
+    (
+        "coincidences",
+        dict(window="1us", groups=[[1, 2, 3]], rule="herald", per_herald=True),
+        ["--window", "1us", "--group", "1,2,3", "--rule", "herald", "--per-herald"],
+    ),
+    ("coincidences", dict(full_width="4ns", bin="1ms"), ["--full-width", "4ns", "--bin", "1ms"]),
+    (
+        "coincidences",
+        dict(window="2ns", veto=[3], guard="1us", accidentals="shifted:3", shift="1us"),
+        ["--window", "2ns", "--veto", "3", "--guard", "1us", "--accidentals", "shifted:3", "--shift", "1us"],
+    ),
+    ("coincidences", dict(window="1us", rule="cluster"), ["--window", "1us", "--rule", "cluster"]),
+    ("histogram", dict(start=1, stop=2), ["--start", "1", "--stop", "2"]),
+    (
+        "histogram",
+        dict(start=1, stop=2, bin="10t", range="-100t..100t", rule="grid"),
+        ["--start", "1", "--stop", "2", "--bin", "10t", "--range", "-100t..100t", "--rule", "grid"],
+    ),
+    (
+        "histogram",
+        dict(start=1, stop=2, mode="next", bin="16t", range="0t..1600t", period="100t"),
+        [*"--start 1 --stop 2 --mode next --bin 16t --range 0t..1600t --period 100t".split()],
+    ),
+    ("g2", dict(start=1, stop=2, bin="5ns", range="100ns"), ["1,2", "--bin", "5ns", "--range", "100ns"]),
+    ("g2", dict(start=1, stop=2, log=5, range="1ns..1ms"), ["1,2", "--log", "5", "--range", "1ns..1ms"]),
+    ("rates", {}, []),
+    ("rates", dict(bin="10ms", channels=[1, 2]), ["--bin", "10ms", "--channels", "1,2"]),
+    ("rates", dict(from_="1ms", to="5ms"), ["--from", "1ms", "--to", "5ms"]),
+    ("rates", dict(last="2ms", join=True), ["--last", "2ms", "--join"]),
+]
+
+
+@pytest.mark.parametrize(("kind", "words", "flags"), QUESTIONS)
+@pytest.mark.filterwarnings("ignore::tagq.TagqWarning")
+def test_answers_are_those_of_the_command_line(run, folder: Path, kind: str, words: dict, flags: list) -> None:
+    words = dict(words)
+    ends = [words.pop(name) for name in ("start", "stop") if name in words]
+    result = getattr(run, kind)(*ends, **words)
+    expected = cli_json(kind, *flags, folder)
+    assert json.loads(result.to_json()) == expected
+    assert (result.query, result.run, result.rows) == tuple(expected[k] for k in ("query", "run", "rows"))
+    assert len(result) == len(expected["rows"]) and result.rows
+
+    # The same rows by way of Arrow, from the package and from the program.
+    path = folder.parent / "result.arrow"
+    cli(kind, *flags, folder, "-o", path, "--force")
+    cli(kind, *flags, folder, "-o", path.with_suffix(".parquet"), "--force")
+    stream = cli(kind, *flags, folder, "--format", "arrow")
+    written = pyarrow.ipc.open_file(path).read_all()
+    for table in (
+        pyarrow.table(result),
+        written,
+        pyarrow.ipc.open_stream(stream).read_all(),
+        pyarrow.parquet.read_table(path.with_suffix(".parquet")),
+        polars.DataFrame(result).to_arrow(),
+    ):
+        assert table.column_names == result.columns
+        assert table.to_pylist() == expected["rows"]
+    assert json.loads(written.schema.metadata[b"tagq.query"]) == expected["query"]
+    assert json.loads(written.schema.metadata[b"tagq.run"]) == expected["run"]
+    assert written.schema.metadata[b"tagq.header"].decode() == result.header
+    for name in result.columns:
+        column = result[name]
+        if isinstance(column, list):
+            assert column == [row[name] for row in expected["rows"]]
+        else:
+            plain = [(-1 if name == "channel" else numpy.nan) if row[name] is None else row[name] for row in expected["rows"]]
+            assert numpy.array_equal(column, plain, equal_nan=column.dtype.kind == "f")
+    assert result.header in repr(result) and "<table>" in result._repr_html_()
+
+
+def test_every_library_takes_an_answer(run: tagq.Run) -> None:
+    result = run.coincidences(window="2ns")
+    rows = [(row["channels"], row["count"]) for row in result.rows]
+    frame = polars.DataFrame(result)
+    assert list(zip(frame["channels"].to_list(), frame["count"].to_list(), strict=True)) == rows
+    assert duckdb.sql("select channels, count from result").fetchall() == rows
+    assert pandas.DataFrame.from_arrow(result)["count"].tolist() == [count for _, count in rows]
+    assert pyarrow.table(result)["count"].to_pylist() == [count for _, count in rows]
+    # A stream is read as often as anybody likes.
+    assert polars.DataFrame(result).equals(frame)
+
+
+def test_several_runs_are_one_table(folder: Path) -> None:
+    sources = sorted(folder.glob("*.tags.zst"))
+    out = folder.parent / "both.parquet"
+    cli("rates", *sources, "-o", out)
+    table = pyarrow.parquet.read_table(out)
+    assert table.column_names[0] == "run"
+    assert set(table["run"].to_pylist()) == set(map(str, sources))
+    runs = json.loads(table.schema.metadata[b"tagq.runs"])
+    assert [of["path"] for of in runs] == list(map(str, sources))
+
+
+def test_exports_are_read_by_others(run: tagq.Run, folder: Path) -> None:
+    here = folder.parent
+    for name in ("a.arrow", "a.parquet", "a.csv", "a.tsv"):
+        cli("export", folder, "-o", here / name, "--time-unit", "us")
+    frames = [
+        polars.read_ipc(here / "a.arrow"),
+        polars.read_parquet(here / "a.parquet"),
+        polars.read_csv(here / "a.csv"),
+        polars.read_csv(here / "a.tsv", separator="\t"),
+        polars.DataFrame(pyarrow.ipc.open_stream(cli("export", folder, "--time-unit", "us"))),
+        polars.DataFrame(duckdb.sql(f"from '{here / 'a.parquet'}'")),
+    ]
+    expected = (run.time - run.time[0]) / 6400
+    for frame in frames:
+        assert frame.columns == ["time", "channel", "time_us"]
+        assert numpy.array_equal(frame["time"], run.time)
+        assert numpy.array_equal(frame["channel"], run.channel)
+        assert numpy.array_equal(frame["time_us"], expected)
+    assert frames[0].schema["channel"] == frames[1].schema["channel"] == polars.UInt8
+    # Skipped by the statistics of the row groups.
+    groups = pyarrow.parquet.ParquetFile(here / "a.parquet").metadata
+    assert groups.row_group(0).column(0).statistics.min == run.time[0]
+
+
+def test_numbers_of_groups_and_names(folder: Path) -> None:
+    (folder / "tagq.toml").write_text("[channels]\n1 = 'Alice'\n2 = 'Bob'\n[delays]\nBob = '-1.5625ns'\n")
+    run = tagq.open(folder)
+    named = run.coincidences(window="2ns", groups=[("Alice", "Bob")])
+    assert named.rows == cli_json("coincidences", "--window", "2ns", "--group", "Alice,Bob", folder)["rows"]
+    assert "Alice" in repr(run)
+    assert run.coincidences(window="2ns", groups=[numpy.array([1, 2])]).rows == named.rows
+    with pytest.raises(tagq.QuestionError, match="did you mean Alice"):
+        run.rates(channels=["Alic"])
+    assert named.query["delays"][0]["ticks"] == -10
+    assert tagq.open(folder, no_setup=True).rates().query["delays"] == []
+
+
+def test_notes_are_warnings(run: tagq.Run) -> None:
+    with pytest.warns(tagq.TagqWarning, match="channel 77 has no tags") as caught:
+        run.coincidences(window="2ns", groups=[(1, 77)])
+    assert caught[0].filename == __file__
+
+
+def test_what_is_shown(run: tagq.Run) -> None:
+    shown = repr(run.g2(1, 2, bin="2.5ns", range="200ns"))
+    assert "…" in shown and len(shown.splitlines()) < 40
+    rates = repr(run.rates())
+    assert "all" in rates and "rates; T =" in rates
+    assert "<script" not in run._repr_html_() and "19,350 tags" in repr(run)
+    facts = run.facts
+    assert facts["tags"] == len(run) and facts["sources"] == 2 and len(run.sources) == 2
+    assert run.tick == "156.25 ps" and run.tick_s == 156.25e-12
+    assert run.span == (int(run.time[0]), int(run.time[-1]))
+
+
+def test_pictures(run: tagq.Run) -> None:
+    import matplotlib.pyplot as plt
+
+    results = [
+        run.coincidences(window="2ns"),
+        run.coincidences(window="1us", fold=3),
+        run.coincidences(window="2ns", bin="1ms"),
+        run.histogram(1, 2),
+        run.histogram(1, 2, range="1us"),
+        run.g2(1, 2, bin="2.5ns", range="50ns"),
+        run.g2(1, 2, log=5, range="1ns..1ms"),
+        run.rates(),
+        run.rates(bin="1ms"),
+    ]
+    for result in results:
+        ax = result.plot()
+        ax.figure.canvas.draw()
+        assert ax.has_data() and ax.get_xlabel() and ax.get_ylabel()
+        plt.close(ax.figure)
+    _, ax = plt.subplots()
+    assert results[3].plot(ax, color="red") is ax
+    counts = results[3]["count"]
+    assert numpy.array_equal(ax.lines[0].get_ydata(), counts)
+    plt.close(ax.figure)
+    with pytest.raises(tagq.QuestionError, match="nothing to draw"):
+        tagq.from_arrays(run.time[:0], run.channel[:0], tick="1ps").coincidences(window="2ns").plot()

@@ -1,0 +1,60 @@
+"""What the documents show is what the package does."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy
+import pytest
+
+import tagq
+from conftest import ROOT
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_page_runs_from_top_to_bottom(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder.parent)
+    text = (ROOT / "docs/python.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) >= 4
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(block, names)
+    assert (folder.parent / "made.tagq" / "manifest.json").exists()
+    # What the page says is there is there.
+    for name in re.findall(r"`tagq\.(\w+)", text):
+        assert hasattr(tagq, name) or name in ("toml", "tick"), name
+    for name in re.findall(r"`run\.(\w+)", text):
+        assert hasattr(tagq.Run, name), name
+
+
+def test_the_example_makes_a_picture(folder: Path, tmp_path: Path) -> None:
+    script, picture = ROOT / "docs/examples/g2.py", Path(os.environ.get("TAGQ_PICTURE", tmp_path / "g2.png"))
+    code = [line for line in script.read_text().splitlines()[1:] if line.strip()]
+    assert len(code) == 10
+    args = [sys.executable, script, folder / "1.tags.zst", picture]
+    done = subprocess.run(list(map(str, args)), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "g2, mode all" in done.stdout
+    import matplotlib.image
+
+    image = matplotlib.image.imread(picture)
+    colours = numpy.unique(image.reshape(-1, image.shape[2]), axis=0)
+    assert image.shape[0] > 400 and len(colours) > 20
+
+
+def test_everything_public_is_described() -> None:
+    for name in tagq.__all__:
+        of = getattr(tagq, name)
+        assert name == "__version__" or of.__doc__, name
+        if isinstance(of, type) and not issubclass(of, Exception):
+            public = [(key, value) for key, value in vars(of).items() if not key.startswith("_")]
+            assert all(value.__doc__ for _, value in public), (name, [k for k, v in public if not v.__doc__])
+    stubs = (Path(tagq.__file__).parent / "_tagq.pyi").read_text()
+    for name in vars(tagq._run._tagq):
+        assert name.startswith("_") or re.search(rf"^(class|def) {name}\b", stubs, re.MULTILINE), name
+    assert (Path(tagq.__file__).parent / "py.typed").exists()

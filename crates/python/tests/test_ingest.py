@@ -1,0 +1,115 @@
+"""Taking files in: progress, Ctrl-C, other writers, damage."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy
+import pytest
+
+import tagq
+from conftest import cli_json
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A source that takes a while: 6 M tags as text."""
+    path = tmp_path_factory.mktemp("large") / "large.tsv"
+    time = numpy.arange(6_000_000) * 37
+    numpy.savetxt(path, numpy.column_stack([time % 4 + 1, time]), fmt="%d", delimiter="\t")
+    return path
+
+
+def test_progress_is_told(large: Path, tmp_path: Path) -> None:
+    told: list[tuple[str, int, int]] = []
+    run = tagq.ingest(large, store=tmp_path / "s", tick="1ps", progress=lambda *of: told.append(of))
+    assert len(run) == 6_000_000
+    assert {(Path(name).name, size) for name, _, size in told} == {("large.tsv", large.stat().st_size)}
+    read = [done for _, done, _ in told]
+    assert read == sorted(read) and read[-1] == large.stat().st_size
+    assert len(told) > 1
+
+
+def test_what_progress_raises_ends_the_ingest(large: Path, tmp_path: Path) -> None:
+    def stop(*_: object) -> None:
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        tagq.ingest(large, store=tmp_path / "s", progress=stop)
+    # Nothing holds the store, and the next one takes everything.
+    assert len(tagq.ingest(large, store=tmp_path / "s")) == 6_000_000
+
+
+INTERRUPTED = """
+import sys, tagq
+def tell(name, done, size):
+    print("reading", flush=True)
+try:
+    tagq.ingest(sys.argv[1], store=sys.argv[2], progress=tell)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+    sys.exit(7)
+"""
+
+
+def test_control_c_ends_the_ingest(large: Path, tmp_path: Path) -> None:
+    args = [sys.executable, "-c", INTERRUPTED, str(large), str(tmp_path / "s")]
+    child = subprocess.Popen(args, stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None and child.stdout.readline() == "reading\n"
+    child.send_signal(signal.SIGINT)
+    rest = child.stdout.read()
+    child.stdout.close()
+    assert child.wait() == 7 and rest.endswith("interrupted\n"), rest
+    assert len(tagq.ingest(large, store=tmp_path / "s")) == 6_000_000
+
+
+def test_other_threads_run_meanwhile(large: Path, tmp_path: Path) -> None:
+    ticks, is_done = [], threading.Event()
+
+    def count() -> None:
+        while not is_done.wait(0.001):
+            ticks.append(None)
+
+    counter = threading.Thread(target=count)
+    counter.start()
+    try:
+        tagq.ingest(large, store=tmp_path / "s")
+    finally:
+        is_done.set()
+        counter.join()
+    assert len(ticks) > 20
+
+
+def test_a_store_that_is_written_is_busy(folder: Path) -> None:
+    run = tagq.ingest(folder)
+    shutil.copy(folder / "2.tags.zst", folder / "3.tags.zst")
+    with open(Path(run.store) / "lock", "r+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(tagq.BusyError, match="another tagq"):
+            tagq.ingest(folder)
+        with pytest.warns(tagq.TagqWarning, match="left out: 3.tags.zst"):
+            assert len(tagq.open(folder)) == len(run)
+
+
+def test_damage_is_told(run: tagq.Run, folder: Path) -> None:
+    manifest = Path(run.store) / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"commit": ', '"commit": 1', 1))
+    with pytest.raises(tagq.DamageError, match="manifest.json"):
+        tagq.open(folder)
+
+
+def test_words_of_ingest(folder: Path, tmp_path: Path) -> None:
+    sources = sorted(folder.glob("*.tags.zst"))
+    run = tagq.ingest(sources, store=tmp_path / "both", tick="4ps")
+    assert len(run.sources) == 2 and run.tick == "4 ps"
+    assert cli_json("info", tmp_path / "both")["tags"] == len(run)
+    with pytest.raises(tagq.QuestionError, match="the tick of this run was set"):
+        tagq.open(tmp_path / "both", tick="5ps")
+    assert os.fspath(run.store) == str(tmp_path / "both")

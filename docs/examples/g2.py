@@ -1,0 +1,13 @@
+"""From a recorder's file to a picture of g2: python3 g2.py data/fixtures/pairs/1.tags.zst g2.png"""
+import sys
+
+import tagq
+
+source, picture = sys.argv[1:]
+run = tagq.open(source)
+print(run)
+g2 = run.g2(1, 2, bin="2.5ns", range="100ns")
+print(g2)
+ax = g2.plot()
+ax.set_title(g2.header.split(";")[0])
+ax.figure.savefig(picture, dpi=150)

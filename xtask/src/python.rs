@@ -1,0 +1,140 @@
+//! The Python package: an environment below target/, the wheel, and its tests against the libraries that
+//! take its tables.
+
+use std::{
+    env, fs, io,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+};
+
+/// What the tests are made with, and what they hold the package against.
+const LIBRARIES: [&str; 9] = [
+    "maturin>=1.16,<2",
+    "duckdb>=1.3",
+    "hypothesis>=6.100",
+    "matplotlib>=3.8",
+    "numpy>=2",
+    "pandas>=3",
+    "polars>=1.30",
+    "pyarrow>=20",
+    "pytest>=8",
+];
+
+/// Builds and tests the package; `args` go to pytest. Without a python3 there is nothing to test with.
+pub(crate) fn test(args: &[String]) -> ExitCode {
+    let python = env::var_os("PYTHON").map_or_else(|| PathBuf::from("python3"), PathBuf::from);
+    if Command::new(&python).arg("--version").output().is_err() {
+        eprintln!("skipped: there is no python3, and the Python package is not tested");
+        return ExitCode::SUCCESS;
+    }
+    match all(&python, args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("the Python package: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn all(python: &Path, args: &[String]) -> Result<(), Failure> {
+    let target =
+        env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    let home = target.join("python");
+    fs::create_dir_all(&home)?;
+    let inside = environment(python, &home)?;
+    let wheel = wheel(&inside, &home, &target)?;
+    let install = ["-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall"];
+    run(Command::new(&inside).args(install).arg(wheel))?;
+    // The program that the tests hold the package against.
+    run(cargo().args(["build", "--quiet", "--bin", "tagq"]))?;
+    let tests = root().join("crates/python");
+    run(Command::new(&inside)
+        .args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider"])
+        .args(args)
+        .current_dir(tests)
+        .env("TAGQ_PROGRAM", target.join("debug/tagq"))
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("HYPOTHESIS_STORAGE_DIRECTORY", home.join("hypothesis"))
+        .env("MPLBACKEND", "agg"))
+}
+
+/// The interpreter of an environment with all libraries, made when it is not there as it should be.
+fn environment(python: &Path, home: &Path) -> Result<PathBuf, Failure> {
+    let (folder, stamp) = (home.join("venv"), home.join("venv.stamp"));
+    let inside = folder.join("bin/python");
+    let wanted = LIBRARIES.join("\n");
+    if fs::read_to_string(&stamp).is_ok_and(|stamp| stamp == wanted) && inside.exists() {
+        return Ok(inside);
+    }
+    eprintln!("preparing {}", folder.display());
+    run(Command::new(python).args(["-m", "venv", "--clear"]).arg(&folder))?;
+    run(Command::new(&inside)
+        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+        .args(LIBRARIES))?;
+    fs::write(stamp, wanted)?;
+    Ok(inside)
+}
+
+/// The wheel, built anew in the profile that the tests of the workspace share.
+fn wheel(inside: &Path, home: &Path, target: &Path) -> Result<PathBuf, Failure> {
+    let folder = home.join("wheels");
+    match fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+        _ => {}
+    }
+    run(Command::new(inside)
+        .args(["-m", "maturin", "build", "--quiet", "--profile", "dev", "--out"])
+        .arg(&folder)
+        .arg("--manifest-path")
+        .arg(root().join("crates/python/Cargo.toml"))
+        .arg("--interpreter")
+        .arg(inside)
+        .env("CARGO_TARGET_DIR", target))?;
+    let wheel = fs::read_dir(&folder)?.next().ok_or(Failure::NoWheel(folder))??;
+    Ok(wheel.path())
+}
+
+fn run(command: &mut Command) -> Result<(), Failure> {
+    let shown = command.get_program().display().to_string();
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(_) => {
+            let args: Vec<_> = command.get_args().map(|arg| arg.display().to_string()).collect();
+            Err(Failure::Failed(format!("{shown} {}", args.join(" "))))
+        }
+        Err(error) => Err(Failure::Failed(format!("{shown}: {error}"))),
+    }
+}
+
+fn cargo() -> Command {
+    Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+fn root() -> &'static Path {
+    let home = Path::new(env!("CARGO_MANIFEST_DIR"));
+    home.parent().unwrap_or(home)
+}
+
+/// Why the package was not tested to the end.
+#[derive(Debug)]
+enum Failure {
+    Failed(String),
+    NoWheel(PathBuf),
+    Io(io::Error),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Failed(command) => write!(f, "`{command}` failed"),
+            Self::NoWheel(folder) => write!(f, "no wheel was built in {}", folder.display()),
+            Self::Io(error) => write!(f, "{error}"),
+        }
+    }
+}
