@@ -79,7 +79,8 @@ fn the_name_of_a_file_says_its_form() {
     let forms: [(&str, &[u8], &[u8]); 2] =
         [("a.arrow", b"ARROW1", b"ARROW1"), ("a.parquet", b"PAR1", b"PAR1")];
     for (name, begins, ends) in forms {
-        for args in [&["export"][..], &["rates"], &["coincidences", "--window", "2ns"]] {
+        let list = ["coincidences", "--list", "--window", "2ns"];
+        for args in [&["export"][..], &["rates"], &list, &["coincidences", "--window", "2ns"]] {
             let made =
                 output(command().args(args).arg(&run).args(["--force", "-o"]).arg(here(name)));
             assert_eq!(made.code, 0, "{}", made.stderr);

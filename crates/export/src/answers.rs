@@ -140,6 +140,7 @@ mod tests {
             live_s: 0.5,
             elapsed_s: 0.5,
             channels: vec![ChannelFacts { channel: 3, name: None, count: 3 }],
+            names: Vec::new(),
         };
         Answer { header: format!("of {path}"), query: json!({"kind": "test"}), run, rows }
     }
