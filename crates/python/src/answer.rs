@@ -44,8 +44,8 @@ impl Answer {
 
     /// The names of the columns.
     #[getter]
-    fn columns(&self) -> Vec<&'static str> {
-        self.answer.rows.columns().iter().map(|column| column.name).collect()
+    fn columns(&self) -> Vec<&str> {
+        self.answer.rows.columns().iter().map(|column| &*column.name).collect()
     }
 
     fn __len__(&self) -> usize {
@@ -79,6 +79,7 @@ impl Answer {
                     values.iter().map(|value| value.unwrap_or(f64::NAN)).collect();
                 flat("<f8", bytemuck::cast_slice(&floats))
             }
+            Values::SomeIntegers(values) => Ok(PyList::new(py, values)?.into_any()),
             Values::Flags(values) => {
                 let bytes: Vec<u8> = values.iter().map(|&flag| flag.into()).collect();
                 flat("|b1", &bytes)

@@ -139,11 +139,7 @@ impl Run {
     /// What is known of the run, as JSON.
     fn facts(&self) -> PyResult<String> {
         let Open { run, setup, .. } = self.open()?;
-        let mut facts = RunFacts::of(&run);
-        for of in &mut facts.channels {
-            let name = setup.name_of(of.channel);
-            of.name = (name != of.channel.to_string()).then_some(name);
-        }
+        let facts = RunFacts::named(&run, &setup);
         serde_json::to_string(&facts).map_err(|e| errors::of_run(&e.into()))
     }
 

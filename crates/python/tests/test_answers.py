@@ -122,6 +122,19 @@ def test_several_runs_are_one_table(folder: Path) -> None:
     assert [of["path"] for of in runs] == list(map(str, sources))
 
 
+def test_lists_are_tables(folder: Path) -> None:
+    out = folder.parent / "list.parquet"
+    for flags in (["--group", "1,2"], ["--channels", "1,2,3"], ["--rule", "cluster"]):
+        words = ["coincidences", "--list", "--window", "1us", *flags]
+        expected = cli_json(*words, folder)
+        cli(*words, folder, "-o", out, "--force")
+        table = pyarrow.parquet.read_table(out)
+        assert table.to_pylist() == expected["rows"] and len(expected["rows"]) > 100
+        stream = pyarrow.ipc.open_stream(cli(*words, folder, "--format", "arrow")).read_all()
+        assert stream.to_pylist() == expected["rows"]
+        assert json.loads(table.schema.metadata[b"tagq.query"]) == expected["query"]
+
+
 def test_exports_are_read_by_others(run: tagq.Run, folder: Path) -> None:
     here = folder.parent
     for name in ("a.arrow", "a.parquet", "a.csv", "a.tsv"):
