@@ -139,7 +139,7 @@ class Suite:
             for name in names
             if self.rows.get((question.key, name), self.rival_rows) < self.rival_rows
         )
-        lines += ["", f"\\* over fewer rows: {'; '.join(fewer)}.", ""]
+        lines += ["", *([f"\\* over fewer rows: {'; '.join(fewer)}.", ""] if fewer else [])]
         lines += ["All answers are equal to tagq's, but for these, which were compared by their own rule:", ""]
         lines += [f"- {why} ({', '.join(where)})." for why, where in self.notes.items()]
         return "\n".join(lines)
