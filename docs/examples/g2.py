@@ -6,8 +6,8 @@ import tagq
 source, picture = sys.argv[1:]
 run = tagq.open(source)
 print(run)
-g2 = run.g2(1, 2, bin="2.5ns", range="100ns")
+g2 = run.g2(1, 2, range="5ns")
 print(g2)
 ax = g2.plot()
-ax.set_title(g2.header.split(";")[0])
+ax.set_title(f"{g2.run['tags']:,} tags of {g2.run['live_s']:.2g} s")
 ax.figure.savefig(picture, dpi=150)

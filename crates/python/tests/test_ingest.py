@@ -12,6 +12,7 @@ import threading
 from pathlib import Path
 
 import numpy
+import polars
 import pytest
 
 import tagq
@@ -23,7 +24,8 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A source that takes a while: 6 M tags as text."""
     path = tmp_path_factory.mktemp("large") / "large.tsv"
     time = numpy.arange(6_000_000) * 37
-    numpy.savetxt(path, numpy.column_stack([time % 4 + 1, time]), fmt="%d", delimiter="\t")
+    frame = polars.DataFrame({"channel": time % 4 + 1, "time": time})
+    frame.write_csv(path, include_header=False, separator="\t")
     return path
 
 
