@@ -1,8 +1,8 @@
 //! Known physics: an oracle repeats a definition, light does not know it.
 
 use tagq::query::{
-    Bins, Coincidences, Estimate, Execution, Groups, Histogram, Mode, Recording, Rule, Scope,
-    Terms, g2_heralded,
+    Bins, Coincidences, Delay, Estimate, Execution, Groups, Histogram, Mode, Recording, Rule,
+    Scope, Terms, g2_heralded,
 };
 use tagq::store::{Channels, Tags};
 use tagq_simulate::{Detector, Drift, Light, Simulation};
@@ -100,53 +100,143 @@ fn three_acquisitions_with_gaps_have_a_plateau_of_one() {
     check_one(&g2(&light, Bins::linear(-10_000, 10_000, 200).unwrap()), "three sources");
 }
 
+/// Also with an arm moved by a tenth of the run, where a tenth of the heralds have no partner on it, and
+/// with a rate that drifts.
 #[test]
 fn a_heralded_g2_of_independent_arms_is_one() {
-    let light = recorded(&[coherent(3, 0.5, 9)]);
-    let groups = Groups::Listed(vec![vec![1, 2, 3], vec![1, 2], vec![1, 3]]);
-    let (rule, window, scope) = (Rule::Herald, 100, Scope::default());
-    let query = Coincidences { groups, rule, window, veto: None, scope };
-    let rows = query.run(&light, &Execution::best()).unwrap().rows;
-    let g2 = g2_heralded(rows[0].count, rows[0].singles()[0], [rows[1].count, rows[2].count]);
-    let g2 = g2.unwrap();
-    // 500,000 · 0.2²: 20,000 triples.
-    assert!((g2.value - 1.0).abs() < 4.5 * g2.err && g2.err < 0.02, "{g2:?}");
+    let light = coherent(3, 0.5, 9);
+    // From 1 to 1.06 of the rate over the run: the arms rise together, by 3 in 10,000 of g2.
+    let drift = Drift { relative_amplitude: 0.1, period: 5.0 * SECOND };
+    for drift in [None, Some(drift)] {
+        let light = recorded(&[Simulation { drift, ..light.clone() }]);
+        for ticks in [0, 50_000_000, -50_000_000] {
+            let groups = Groups::Listed(vec![vec![1, 2, 3], vec![1, 2], vec![1, 3]]);
+            let scope = Scope { delays: vec![Delay { channel: 3, ticks }], ..Scope::default() };
+            let (rule, window) = (Rule::Herald, 100);
+            let query = Coincidences { groups, rule, window, veto: None, scope };
+            let rows = query.run(&light, &Execution::best()).unwrap().rows;
+            let arms = [rows[1].count, rows[2].count];
+            // 100,000 pairs of each arm, a tenth fewer of the one that is moved.
+            let overlap = if ticks == 0 { 1.0 } else { 0.9 };
+            let ratio = arms[1] as f64 / arms[0] as f64 / overlap;
+            assert!((ratio - 1.0).abs() < 0.03, "{ticks}: {arms:?}");
+            let g2 = g2_heralded(rows[0].count, rows[0].singles()[0], arms).unwrap();
+            // 500,000 · 0.2²: 20,000 triples.
+            let is_one = (g2.value - 1.0).abs() < 4.5 * g2.err && g2.err < 0.02;
+            assert!(is_one, "{ticks}, {drift:?}: {g2:?}");
+        }
+    }
 }
 
-/// Counts of independent channels are their expectation, and scatter as their errors say.
+/// A group of independent channels: how it is counted, and what theory says of it.
+struct Group {
+    rule: Rule,
+    channels: Vec<u16>,
+    /// The standard deviation of the count over its `count_err`.
+    scatter: f64,
+}
+
+/// Rate times window, and rate times the 2w + 1 ticks in which a pair may lie.
+const X: f64 = 0.2;
+const M: f64 = 0.401;
+
+/// Groups of channels of 1 MHz with a window of 200 ns.
+///
+/// The tuples of a group share tags, and come and go with these: the variance of their count is more than
+/// its mean μ. Two tuples that share the tags of a part S of the channels, k of n left, give μ more for
+/// each S, times the tuples that a tuple's own tags of S could make with other tags. By `herald`, with m = λ(2w+1)
+/// pairs of a herald on each arm, that is mᵏ where S holds the herald; where it holds j arms and not the
+/// herald, another herald has to lie near all of them, m·2/(j+1) times m for each arm left. By `all`, with
+/// x = λw: s tags that span r windows make g = (1 + k(1 − r))·xᵏ tuples with k others, and spans of r
+/// come s(s−1)·r^(s−2) often, so that it is ∫ g² of all spans over the n·xⁿ⁻¹ tuples of a tag.
+/// `count_err` has the share of pairs by `all`, and is the root of the count for all others.
+fn groups() -> Vec<Group> {
+    let group = |rule, channels: &[u16], variance: f64| Group {
+        rule,
+        channels: channels.to_vec(),
+        scatter: variance.sqrt(),
+    };
+    let three = 1.0 + 3.0 * 14.0 / 9.0 * X + 3.0 * 3.0 * X * X;
+    let four = 1.0 + 5.5 * X + 13.0 * X * X + 16.0 * X * X * X;
+    let three_heralded = 1.0 + 8.0 / 3.0 * M + 3.0 * M * M;
+    let four_heralded = 1.0 + 3.5 * M + 5.0 * M * M + 4.0 * M * M * M;
+    vec![
+        group(Rule::All, &[1, 2], 1.0),
+        group(Rule::All, &[1, 2, 3], three),
+        group(Rule::All, &[1, 2, 3, 4], four),
+        group(Rule::Herald, &[2, 1], 1.0 + 2.0 * M),
+        group(Rule::Herald, &[1, 2, 3], three_heralded),
+        group(Rule::Herald, &[1, 2, 3, 4], four_heralded),
+    ]
+}
+
+/// Values of many seeds.
+#[derive(Default)]
+struct Sample(Vec<f64>);
+
+impl Sample {
+    fn mean(&self) -> f64 {
+        self.0.iter().sum::<f64>() / self.0.len() as f64
+    }
+
+    fn deviation(&self) -> f64 {
+        let mean = self.mean();
+        let squares = self.0.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+        (squares / (self.0.len() as f64 - 1.0)).sqrt()
+    }
+}
+
+/// The counts of one group, seed by seed, and what was reported with them.
+#[derive(Default)]
+struct Counts {
+    count: Sample,
+    count_err: Sample,
+    excess: Sample,
+    car: Sample,
+    car_err: Sample,
+}
+
+/// Counts of independent channels are their expectation, and scatter as their errors say, or by as much
+/// more as theory says.
 #[test]
 fn independent_channels_scatter_as_the_errors_say() {
-    let (mut pulls, mut squares) = (vec![0.0; 8], vec![0.0; 8]);
-    let seeds = 200;
-    for seed in 0..seeds {
+    let groups = groups();
+    let mut counted: Vec<Counts> = groups.iter().map(|_| Counts::default()).collect();
+    for seed in 0..200 {
         let light = recorded(&[coherent(4, 0.01, 1_000 + seed)]);
-        for (of, rule) in [Rule::All, Rule::Herald].into_iter().enumerate() {
-            let groups =
-                Groups::Listed(vec![vec![1, 2], vec![1, 2, 3], vec![1, 2, 3, 4], vec![2, 1]]);
-            let query =
-                Coincidences { groups, rule, window: 200, veto: None, scope: Scope::default() };
-            let terms = Terms { rule, window: 200, is_vetoed: false, tick_s: 1e-9, live_s: None };
-            for (i, row) in query.run(&light, &Execution::best()).unwrap().rows.iter().enumerate() {
-                let estimate = Estimate::new(row.count, &row.sources, &terms);
-                let expected = estimate.accidentals.map(|accidentals| accidentals.value);
-                let expected = expected.or(estimate.accidentals_independent).unwrap();
-                // The rates are known to themselves, so that the excess has the Poisson error of
-                // pairs; larger groups share pairs among them and scatter more.
-                let pull = (row.count as f64 - expected) / expected.sqrt();
-                pulls[4 * of + i] += pull;
-                squares[4 * of + i] += pull * pull;
+        for (Group { rule, channels, .. }, counted) in groups.iter().zip(&mut counted) {
+            let (rule, window, scope) = (*rule, 200, Scope::default());
+            let groups = Groups::Listed(vec![channels.clone()]);
+            let query = Coincidences { groups, rule, window, veto: None, scope };
+            let row = query.run(&light, &Execution::best()).unwrap().rows.remove(0);
+            let terms = Terms { rule, window, is_vetoed: false, tick_s: 1e-9, live_s: None };
+            let estimate = Estimate::new(row.count, &row.sources, &terms);
+            let expected = estimate.accidentals.map(|accidentals| accidentals.value);
+            let expected = expected.or(estimate.accidentals_independent).unwrap();
+            counted.count.0.push(row.count as f64);
+            counted.count_err.0.push(estimate.count_err);
+            counted.excess.0.push(row.count as f64 - expected);
+            if let Some(car) = estimate.car {
+                counted.car.0.push(car.value);
+                counted.car_err.0.push(car.err);
             }
         }
     }
-    let n = seeds as f64;
-    for i in 0..8 {
-        let (mean, spread) = (pulls[i] / n, (squares[i] / n).sqrt());
-        assert!(mean.abs() < 4.5 * spread / n.sqrt(), "group {i}: mean pull {mean} of {spread}");
-        if i % 4 == 0 || i % 4 == 3 {
-            // Of 200 the spread is known to 5 %.
-            assert!((spread - 1.0).abs() < 0.25, "group {i}: spread {spread}");
-        } else {
-            assert!((1.0..3.0).contains(&spread), "group {i}: spread {spread}");
+    // The deviation of 200 values is known to 1/√(2·199): 5 %.
+    let is_near = |found: f64, theory: f64| (found / theory - 1.0).abs() < 0.2;
+    for (Group { rule, channels, scatter }, counted) in groups.iter().zip(&counted) {
+        let what = format!("{channels:?} by {rule:?}");
+        let err = counted.excess.deviation() / 200_f64.sqrt();
+        let excess = counted.excess.mean();
+        assert!(excess.abs() < 4.5 * err, "{what}: {excess} ± {err} more than expected");
+        // Nor is the error so large that it says nothing.
+        assert!(err < 0.01 * counted.count.mean(), "{what}: {err} of {}", counted.count.mean());
+        let found = counted.count.deviation() / counted.count_err.mean();
+        assert!(is_near(found, *scatter), "{what}: count scatters by {found}, not {scatter}");
+        if channels.len() == 2 {
+            assert_eq!(counted.car.0.len(), 200);
+            let found = counted.car.deviation() / counted.car_err.mean();
+            assert!(is_near(found, 1.0), "{what}: CAR scatters by {found}");
         }
     }
 }

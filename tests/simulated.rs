@@ -60,15 +60,24 @@ fn shifted_accidentals_of_pulses_are_the_side_peaks() {
     let answer = coincidences("--window 2ns --group 1,2 --accidentals shifted --shift 100ns", &run);
     let args = "histogram --start 1 --stop 2 --range -3300t..3301t".split(' ').map(Into::into);
     let histogram = tagq(args.chain([run.as_os_str().to_owned()])).json();
-    let near = |row: &serde_json::Value| {
-        // 100 ns are 640 ticks: peaks 1 to 5 on either side, the window around each.
-        let delay = row["delay_ticks"].as_i64().unwrap();
-        (1..=5).any(|k| (delay.abs() - 640 * k).abs() <= 12)
+    // 100 ns are 640 ticks: the window around the peak at so many of them.
+    let peak = |k: i64| -> u64 {
+        let is_near =
+            |row: &&serde_json::Value| (row["delay_ticks"].as_i64().unwrap() - 640 * k).abs() <= 12;
+        let rows = histogram["rows"].as_array().unwrap().iter().filter(is_near);
+        rows.map(|row| row["count"].as_u64().unwrap()).sum()
     };
-    let rows = histogram["rows"].as_array().unwrap().iter().filter(|row| near(row));
-    let side: u64 = rows.map(|row| row["count"].as_u64().unwrap()).sum();
-    let accidentals = answer["rows"][0]["accidentals"].as_f64().unwrap();
+    // Peaks 1 to 5 on either side.
+    let side: u64 = (1..=5).map(|k| peak(k) + peak(-k)).sum();
+    let row = &answer["rows"][0];
+    let accidentals = row["accidentals"].as_f64().unwrap();
     assert!(side > 1_000 && (accidentals / (side as f64 / 10.0) - 1.0).abs() < 1e-3, "{answer}");
+    let (car, car_err) = (row["car"].as_f64().unwrap(), row["car_err"].as_f64().unwrap());
+    let of_peaks = (peak(0) as f64 - side as f64 / 10.0) / (side as f64 / 10.0);
+    assert!((car / of_peaks - 1.0).abs() < 1e-3, "{car} by shift, {of_peaks} of the peaks");
+    // 1 MHz in pulses of 100 ns: 0.1 pairs a pulse, each photon seen by half. Of a pulse 0.1/4 true
+    // pairs, and 0.1²/4 accidental ones, as between two pulses: CAR is 1/0.1.
+    assert!((car - 10.0).abs() < 4.5 * car_err && car_err < 0.2, "{car} \u{b1} {car_err}");
     let steady = coincidences("--window 2ns --group 1,2", &run);
     // All pairs of neighbouring pulses come within a window of theirs: 640/25 times the steady figure.
     let ratio = accidentals / steady["rows"][0]["accidentals"].as_f64().unwrap();
