@@ -6,6 +6,7 @@ mod support;
 
 mod convert;
 mod documents;
+mod explain;
 mod export;
 mod fixture;
 mod follow;

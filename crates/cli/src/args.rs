@@ -88,6 +88,9 @@ pub(crate) struct CoincidencesArgs {
     /// The tuples themselves, in order of time: rows, recorded times, differences
     #[arg(long, conflicts_with = "bin")]
     pub list: bool,
+    /// Say what would be read, and do not count
+    #[arg(long, conflicts_with = "list")]
+    pub explain: bool,
     #[command(flatten)]
     pub query: QueryArgs,
     #[command(flatten)]
@@ -128,6 +131,9 @@ pub(crate) struct HistogramArgs {
     pub sync_divider: Option<u32>,
     #[command(flatten)]
     pub bins: BinsArgs,
+    /// Say what would be read, and do not count
+    #[arg(long)]
+    pub explain: bool,
     #[command(flatten)]
     pub query: QueryArgs,
     #[command(flatten)]
@@ -147,6 +153,9 @@ pub(crate) struct G2Args {
     pub pair: ChannelPair,
     #[command(flatten)]
     pub bins: BinsArgs,
+    /// Say what would be read, and do not count
+    #[arg(long)]
+    pub explain: bool,
     #[command(flatten)]
     pub query: QueryArgs,
     #[command(flatten)]
@@ -178,6 +187,9 @@ pub(crate) struct RatesArgs {
     /// A trace: a row for each bin of this width and channel
     #[arg(long, value_name = "W")]
     pub bin: Option<Duration>,
+    /// Say what would be read, and do not count
+    #[arg(long)]
+    pub explain: bool,
     #[command(flatten)]
     pub query: QueryArgs,
     #[command(flatten)]

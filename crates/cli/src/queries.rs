@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use tagq::{
     Answer, Options, Run,
     ask::{
-        Accidentals, Asking, Channel, Coincidences, Histogram, Listing, Rates, Selection, Setup,
-        Window,
+        Accidentals, Asking, Channel, Coincidences, Explained, Histogram, Listing, Rates,
+        Selection, Setup, Window,
     },
     query::{Mode, Rule},
     store::Access,
@@ -62,6 +62,9 @@ pub(crate) fn coincidences(args: &CoincidencesArgs) -> anyhow::Result<()> {
     if args.list {
         return way.list_all(&named, &question);
     }
+    if args.explain {
+        return way.explain_all(&named, |run, asking| question.explain(run, asking));
+    }
     way.ask_all(&named, |run, asking| question.ask(run, asking))
 }
 
@@ -89,7 +92,7 @@ pub(crate) fn histogram(args: &HistogramArgs) -> anyhow::Result<()> {
         selection: selection(&args.selection),
     };
     let way = Way { query: &args.query, of: &args.selection, output: &args.output };
-    way.ask_histogram(&question)
+    way.ask_histogram(&question, args.explain)
 }
 
 pub(crate) fn g2(args: &G2Args) -> anyhow::Result<()> {
@@ -108,13 +111,16 @@ pub(crate) fn g2(args: &G2Args) -> anyhow::Result<()> {
         selection: selection(&args.selection),
     };
     let way = Way { query: &args.query, of: &args.selection, output: &args.output };
-    way.ask_histogram(&question)
+    way.ask_histogram(&question, args.explain)
 }
 
 pub(crate) fn rates(args: &RatesArgs) -> anyhow::Result<()> {
     let question = Rates { selection: selection(&args.selection), bin: args.bin.clone() };
     let way = Way { query: &args.query, of: &args.selection, output: &args.output };
     let named: Vec<&Channel> = question.selection.named().collect();
+    if args.explain {
+        return way.explain_all(&named, |run, asking| question.explain(run, asking));
+    }
     way.ask_all(&named, |run, asking| question.ask(run, asking))
 }
 
@@ -126,9 +132,12 @@ struct Way<'a> {
 }
 
 impl Way<'_> {
-    fn ask_histogram(&self, question: &Histogram) -> anyhow::Result<()> {
+    fn ask_histogram(&self, question: &Histogram, explain: bool) -> anyhow::Result<()> {
         let named = [&question.start, &question.stop].into_iter();
         let named: Vec<&Channel> = named.chain(question.selection.named()).collect();
+        if explain {
+            return self.explain_all(&named, |run, asking| question.explain(run, asking));
+        }
         self.ask_all(&named, |run, asking| question.ask(run, asking))
     }
 
@@ -139,16 +148,36 @@ impl Way<'_> {
         ask: impl Fn(&Run, &Asking<'_>) -> Result<Answer, tagq::Error>,
     ) -> anyhow::Result<()> {
         let reporter = Reporter::new(self.query.store.quiet);
+        report::print(&self.of_each(named, &reporter, ask)?, self.output, &reporter)
+    }
+
+    /// Prints what answering would read.
+    fn explain_all(
+        &self,
+        named: &[&Channel],
+        explain: impl Fn(&Run, &Asking<'_>) -> Result<Explained, tagq::Error>,
+    ) -> anyhow::Result<()> {
+        report::check_explained(self.output)?;
+        let reporter = Reporter::new(self.query.store.quiet);
+        report::print_explained(&self.of_each(named, &reporter, explain)?, self.output, &reporter)
+    }
+
+    fn of_each<T>(
+        &self,
+        named: &[&Channel],
+        reporter: &Reporter,
+        ask: impl Fn(&Run, &Asking<'_>) -> Result<T, tagq::Error>,
+    ) -> anyhow::Result<Vec<T>> {
         report::check(self.output, &self.query.runs)?;
         let pool = self.pool()?;
         let mut answers = Vec::new();
         input::check_once(&self.query.runs)?;
         for path in &self.query.runs {
-            let (setup, run) = self.open(path, named, &reporter)?;
-            let asking = Asking { setup: &setup, pool: &pool, progress: &reporter };
+            let (setup, run) = self.open(path, named, reporter)?;
+            let asking = Asking { setup: &setup, pool: &pool, progress: reporter };
             answers.push(ask(&run, &asking)?);
         }
-        report::print(&answers, self.output, &reporter)
+        Ok(answers)
     }
 
     /// Lists the tuples of each run as they are found.

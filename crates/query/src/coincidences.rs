@@ -1,8 +1,8 @@
 //! The query "coincidences": tags of several channels within a window.
 
 use crate::{
-    Acquisition, Delay, Error, Execution, Recording, Scope, SourceSingles, Veto,
-    groups::{self, Part},
+    Acquisition, Delay, Error, Execution, Plan, PlannedScan, Recording, Scope, SourceSingles, Veto,
+    groups::{self, Method, Part},
     sequential,
 };
 
@@ -105,6 +105,37 @@ impl Coincidences {
             }
         }
         self.counted(recording, execution, groups, counts)
+    }
+
+    /// What [`Coincidences::run`] would read, without counting.
+    ///
+    /// # Errors
+    /// Those of the query, but for counts that leave 64 bits.
+    pub fn plan(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Plan, Error> {
+        self.check(recording)?;
+        let (scope, window) = (&self.scope, self.window);
+        let mut plan = Plan::new(recording, execution);
+        let mut singles = PlannedScan::new("singles, labels of blocks cut", 0);
+        let channels = if self.rule == Rule::Cluster {
+            let channels = self.cluster_channels(recording)?;
+            plan.push(sequential::plan_clusters(recording, &channels, window, scope, execution));
+            // Of those that turn out to be in a cluster.
+            singles.is_at_least = true;
+            channels
+        } else {
+            let groups = groups::asked(&self.groups, scope, recording)?;
+            self.check_groups(&groups)?;
+            for part in Part::all(&groups, self) {
+                match part.method {
+                    Method::Once => plan.push(sequential::plan_once(&part, recording, execution)),
+                    _ => plan.push_all(part.plan(recording, execution)),
+                }
+            }
+            groups::channels_of(&groups)
+        };
+        singles.plan_singles(recording, &channels, scope);
+        plan.push(singles);
+        Ok(plan)
     }
 
     fn run_clusters(

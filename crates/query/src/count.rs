@@ -1,5 +1,7 @@
 //! One scan: a part of a query counted over all morsels of a recording.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 use tagq_store::Channels;
 
@@ -10,6 +12,7 @@ use crate::{
     groups::{Method, Part},
     heralds,
     level::{self, Matrix},
+    plan::{PlannedScan, numbered},
     scan::{Interval, intervals, rows_within_window},
     select::{Buffers, Selected},
     sequential,
@@ -56,6 +59,49 @@ impl Part {
                 }
                 counts
             })
+    }
+
+    /// What [`Part::count`] takes.
+    pub(crate) fn plan(
+        &self,
+        recording: &Recording<'_>,
+        execution: &Execution,
+    ) -> Vec<PlannedScan> {
+        let [direct, selected] = self.method.names();
+        let mut scans = [direct, selected].map(|name| PlannedScan::new(name, self.groups.len()));
+        // Where windows turn out to be crowded, channels are taken out after all.
+        scans[0].is_at_least = !matches!(self.method, Method::Folds(_));
+        for (first, source) in numbered(recording) {
+            let time = source.tags.time;
+            for morsel in self.morsels(source, execution) {
+                let Morsel { interval, is_direct, .. } = morsel;
+                let scan = &mut scans[usize::from(!is_direct)];
+                scan.morsels += 1;
+                if is_direct {
+                    if !self.is_dark() {
+                        scan.take(first, self.direct_rows(&interval, time));
+                    }
+                    continue;
+                }
+                let interval = interval.looking_back(self.look_back());
+                let mut stretches = self.selection.stretches(time, interval);
+                if let Some(veto) = &self.veto {
+                    stretches.extend(veto.stretches(time, interval));
+                }
+                scan.take_all(first, stretches);
+            }
+        }
+        scans.into_iter().filter(|scan| scan.morsels > 0).collect()
+    }
+
+    /// The rows that a morsel is counted in as they lie in the store.
+    fn direct_rows(&self, interval: &Interval, time: &[i64]) -> Range<usize> {
+        interval.looking_back(self.window).rows(time, 0)
+    }
+
+    /// Whether the one pair has a label above 255, which no tag in a narrow column has.
+    fn is_dark(&self) -> bool {
+        matches!(self.method, Method::Pair) && self.channels.iter().any(|&c| c > u8::MAX.into())
     }
 
     fn morsels<'a>(
@@ -254,8 +300,13 @@ impl<'p> Counter<'p> {
     fn count_direct(&mut self, morsel: &Morsel<'_>, counts: &mut [u128]) -> Option<()> {
         let (part, tags) = (self.part, morsel.source.tags);
         let Channels::U8(labels) = tags.channels else { return None };
+        if part.is_dark() {
+            return Some(());
+        }
         let own = morsel.interval.rows(tags.time, 0);
-        let rows = morsel.interval.looking_back(part.window).rows(tags.time, 0);
+        let rows = part.direct_rows(&morsel.interval, tags.time);
+        #[cfg(test)]
+        crate::plan::watch::took(&tags.time[rows.clone()]);
         let ready = Ready {
             time: &tags.time[rows.clone()],
             id: &labels[rows.clone()],

@@ -53,6 +53,24 @@ pub(crate) enum Method {
     Once,
 }
 
+impl Method {
+    /// What a plan says of it: counting in the columns as they lie, and with the channels taken out.
+    pub(crate) fn names(&self) -> [&'static str; 2] {
+        match self {
+            Self::Pair => ["pair, neighbours in the columns", "pair, two lists by rank"],
+            Self::Pairs => ["pairs, neighbours in the columns", "pairs, channels taken out"],
+            Self::PairInCells => ["pair in cells", "pair in cells, two lists by rank"],
+            Self::PairsInCells => ["pairs in cells", "pairs in cells, channels taken out"],
+            Self::Folds(_) => ["groups, in the columns", "groups, channels taken out"],
+            Self::Heralds { once: false } => ["heralds", "heralds, a list for each channel"],
+            Self::Heralds { once: true } => {
+                ["heralds, each once", "heralds, each once, a list for each channel"]
+            }
+            Self::Once => ["tags used up", "tags used up, channels taken out"],
+        }
+    }
+}
+
 /// The groups of a query in the order of the answer, each of different channels in use.
 pub(crate) fn asked(
     groups: &Groups,

@@ -26,6 +26,7 @@ mod histogram;
 mod rates;
 
 mod estimate;
+mod plan;
 mod recording;
 mod scope;
 mod singles;
@@ -54,6 +55,7 @@ pub use error::Error;
 pub use estimate::{Estimate, Measured, SourceSingles, Terms, g2_heralded};
 pub use histogram::{Binned, Bins, Fold, Histogram, Mode, Period};
 pub use listing::{ClusterTag, ListedTag, Tuple, Tuples};
+pub use plan::{Plan, PlannedScan};
 pub use rates::{Rated, Rates, SourceRates, Trace, TraceBin};
 pub use recording::{Acquisition, Recording};
 pub use scan::Execution;

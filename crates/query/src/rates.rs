@@ -4,7 +4,11 @@ use std::ops::RangeInclusive;
 
 use rayon::prelude::*;
 
-use crate::{Acquisition, Error, Execution, Recording, Scope, TimeRange, singles::add_singles};
+use crate::{
+    Acquisition, Error, Execution, Plan, PlannedScan, Recording, Scope, TimeRange,
+    plan::numbered,
+    singles::{add_singles, rows_read},
+};
 
 /// How many counts of a trace are kept at most: 512 MiB.
 const COUNTS_MAX: u64 = 1 << 26;
@@ -97,23 +101,63 @@ impl Rates {
         Ok(Rated { channels, sources, trace })
     }
 
-    fn trace(
+    /// What [`Rates::run`] would read, without counting.
+    ///
+    /// # Errors
+    /// Those of the query.
+    pub fn plan(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Plan, Error> {
+        self.scope.check(&recording.sources)?;
+        let channels = self.scope.channels.clone().unwrap_or_else(|| recording.channels());
+        let counting = Counting::new(&self.scope, &channels, execution);
+        let mut plan = Plan::new(recording, execution);
+        let mut whole = PlannedScan::new("totals, labels of blocks cut", channels.len());
+        let mut trace = PlannedScan::new("bins, labels of blocks cut", channels.len());
+        (whole.has_times, trace.has_times) = (false, false);
+        let range = self.scope.range;
+        counting.plan(recording, range, &mut whole);
+        plan.push(whole);
+        if let Some(width) = self.bin {
+            if let Some(grid) = self.grid(recording, &counting, width)? {
+                for number in grid.numbers.clone() {
+                    trace.morsels += 1;
+                    counting.plan(recording, grid.part(number), &mut trace);
+                }
+            }
+            plan.push(trace);
+        }
+        Ok(plan)
+    }
+
+    /// The bins of a trace; nothing for a run without tags.
+    fn grid(
         &self,
         recording: &Recording<'_>,
         counting: &Counting<'_>,
         width: i64,
-    ) -> Result<Trace, Error> {
+    ) -> Result<Option<Grid>, Error> {
         if width < 1 {
             return Err(Error::BinWidth { width });
         }
         let Some(grid) = Grid::new(recording, self.scope.range, counting, width)? else {
-            return Ok(Trace { origin: 0, width, bins: vec![], counts: vec![] });
+            return Ok(None);
         };
         let asked = u128::from(grid.numbers.end().abs_diff(*grid.numbers.start())) + 1;
         let max = COUNTS_MAX / (counting.channels as u64).max(1);
         if !grid.numbers.is_empty() && asked > u128::from(max) {
             return Err(Error::Bins { bins: asked, max });
         }
+        Ok(Some(grid))
+    }
+
+    fn trace(
+        &self,
+        recording: &Recording<'_>,
+        counting: &Counting<'_>,
+        width: i64,
+    ) -> Result<Trace, Error> {
+        let Some(grid) = self.grid(recording, counting, width)? else {
+            return Ok(Trace { origin: 0, width, bins: vec![], counts: vec![] });
+        };
         let numbers: Vec<i64> = grid.numbers.clone().collect();
         let of_bin = |&number: &i64| grid.bin(number, recording, counting);
         let rows: Vec<_> = numbers.par_iter().with_min_len(16).map(of_bin).collect();
@@ -246,6 +290,15 @@ impl<'a> Counting<'a> {
         let mut counts = vec![0; self.channels];
         self.add(source, range, &mut counts);
         counts
+    }
+
+    /// Adds what counting in `range` takes.
+    fn plan(&self, recording: &Recording<'_>, range: TimeRange, scan: &mut PlannedScan) {
+        for (first, source) in numbered(recording) {
+            for &(delay, _) in &self.delays {
+                rows_read(source, delay, range, |rows| scan.take(first, rows));
+            }
+        }
     }
 
     fn add(&self, source: &Acquisition<'_>, range: TimeRange, counts: &mut [u64]) {

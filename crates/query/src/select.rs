@@ -144,9 +144,7 @@ impl Selection {
             let rows = |wanted: &Wanted| interval.rows(tags.time, wanted.delay);
             if let ([a, b], [into_a, into_b]) = (wanted, &mut *lists) {
                 let (rows_a, rows_b) = (rows(a), rows(b));
-                let both = rows_a.start.min(rows_b.start)..rows_a.end.max(rows_b.end);
-                // Two lists of nearly the same rows share their loads.
-                if both.len() <= (rows_a.len() + rows_b.len()) * 5 / 8 {
+                if let Some(both) = shared(&rows_a, &rows_b) {
                     let wanted = [(a, rows_a), (b, rows_b)];
                     let into = [into_a, into_b];
                     self.take(simd, tags, both, wanted, &mut buffers.masks, into);
@@ -162,6 +160,19 @@ impl Selection {
         &mut buffers.lists
     }
 
+    /// The rows of a source that [`Selection::lists`] goes through, as often as it does.
+    pub(crate) fn stretches(&self, time: &[i64], interval: Interval) -> Vec<Range<usize>> {
+        let rows = |wanted: &Wanted| interval.rows(time, wanted.delay);
+        let of = |wanted: &[Wanted]| match wanted {
+            [a, b] => {
+                let (a, b) = (rows(a), rows(b));
+                shared(&a, &b).map_or(vec![a, b], |both| vec![both])
+            }
+            wanted => wanted.iter().map(rows).collect(),
+        };
+        self.lists.chunks(2).flat_map(of).collect()
+    }
+
     /// Takes N lists out of the same rows, each with the part of them that it owns.
     fn take<const N: usize>(
         &self,
@@ -173,6 +184,8 @@ impl Selection {
         mut into: [&mut List; N],
     ) {
         let tags = tags.rows(rows.clone());
+        #[cfg(test)]
+        crate::plan::watch::took(tags.time);
         let delays = std::array::from_fn(|n| wanted[n].0.delay);
         for ((masks, (wanted, own)), into) in masks.iter_mut().zip(wanted).zip(&mut into) {
             masks.resize(tags.len().div_ceil(MASK_ROWS), 0);
@@ -279,6 +292,12 @@ impl List {
             self.number.resize(len + SLACK, 0);
         }
     }
+}
+
+/// The rows from which two lists of these rows are taken at once: nearly the same share their loads.
+fn shared(a: &Range<usize>, b: &Range<usize>) -> Option<Range<usize>> {
+    let both = a.start.min(b.start)..a.end.max(b.end);
+    (both.len() <= (a.len() + b.len()) * 5 / 8).then_some(both)
 }
 
 /// Clears the bits of the rows outside `rows`.

@@ -13,6 +13,7 @@ use crate::{
     Acquisition, Execution, Recording, Scope, Simd, TimeRange,
     groups::Part,
     level::{self, MASK_ROWS},
+    plan::{PlannedScan, numbered},
     scan::{Interval, intervals},
     select::{Buffers, Selected, Selection, keep_only},
     veto::Guard,
@@ -48,9 +49,7 @@ pub(crate) fn run<M: Machine>(
     range: &TimeRange,
     execution: &Execution,
 ) -> Vec<Vec<M::Counts>> {
-    let rows = execution.morsel_rows.unwrap_or(ROWS).max(1);
-    let intervals = intervals(source.tags.time, rows, &selection.delays(), TimeRange::default());
-    let morsels = Morsels { source, selection, window, intervals, simd: execution.simd };
+    let morsels = Morsels::new(source, selection, window, execution);
     let zero = || machines.iter().map(|_| M::Counts::default()).collect::<Vec<_>>();
     morsels
         .needed(machines, range)
@@ -91,7 +90,39 @@ enum State {
     Done,
 }
 
-impl Morsels<'_> {
+impl<'a> Morsels<'a> {
+    fn new(
+        source: &'a Acquisition<'a>,
+        selection: &'a Selection,
+        window: i64,
+        execution: &Execution,
+    ) -> Self {
+        let rows = execution.morsel_rows.unwrap_or(ROWS).max(1);
+        let (time, delays) = (source.tags.time, selection.delays());
+        let intervals = intervals(time, rows, &delays, TimeRange::default());
+        Self { source, selection, window, intervals, simd: execution.simd }
+    }
+
+    /// Adds what [`run`] takes: each morsel, and where it does not end in a gap, those behind it.
+    fn plan<M: Machine>(
+        &self,
+        machines: &[M],
+        range: &TimeRange,
+        first: u64,
+        scan: &mut PlannedScan,
+    ) {
+        let needed = self.needed(machines, range);
+        scan.morsels += needed.len();
+        for at in needed {
+            let own = self.intervals[at].looking_back(self.window);
+            // No machine knows that it has come to a gap before it sees the tag behind it.
+            for interval in [Some(&own), self.intervals.get(at + 1)].into_iter().flatten() {
+                let stretches = self.selection.stretches(self.source.tags.time, *interval);
+                scan.take_all(first, stretches);
+            }
+        }
+    }
+
     /// The morsels that can count something in `range`.
     fn needed<M: Machine>(&self, machines: &[M], range: &TimeRange) -> std::ops::Range<usize> {
         let end = range.to.map_or(self.intervals.len(), |to| {
@@ -414,19 +445,62 @@ pub(crate) fn once(part: &Part, recording: &Recording<'_>, execution: &Execution
     let (window, range) = (part.window, part.scope.range);
     let mut total = vec![0_u128; part.groups.len()];
     for source in &recording.sources {
-        let machines: Vec<Once<'_>> = places
-            .iter()
-            .zip(&part.numbered)
-            .map(|(place_of, group)| {
-                let guard = part.veto.as_ref().map(|veto| veto.guard(source));
-                Once::new(place_of, group.len(), window, range, guard)
-            })
-            .collect();
+        let machines = machines(part, &places, source);
         for counts in run(&machines, source, &part.selection, window, &range, execution) {
             total.iter_mut().zip(counts).for_each(|(total, count)| *total += u128::from(count));
         }
     }
     total
+}
+
+/// What [`once`] takes.
+pub(crate) fn plan_once(
+    part: &Part,
+    recording: &Recording<'_>,
+    execution: &Execution,
+) -> PlannedScan {
+    let places: Vec<[u8; 256]> = part.numbered.iter().map(|group| places(group)).collect();
+    let [_, name] = part.method.names();
+    let mut scan = PlannedScan::new(name, part.groups.len());
+    scan.is_at_least = true;
+    for (first, source) in numbered(recording) {
+        let morsels = Morsels::new(source, &part.selection, part.window, execution);
+        morsels.plan(&machines(part, &places, source), &part.scope.range, first, &mut scan);
+    }
+    scan
+}
+
+/// What [`clusters`] takes.
+pub(crate) fn plan_clusters(
+    recording: &Recording<'_>,
+    channels: &[u16],
+    window: i64,
+    scope: &Scope,
+    execution: &Execution,
+) -> PlannedScan {
+    let delays: Vec<i64> = channels.iter().map(|&channel| scope.delay_of(channel)).collect();
+    let selection = Selection::new(channels, &delays);
+    let mut scan = PlannedScan::new("clusters, channels taken out", channels.len());
+    scan.is_at_least = true;
+    for (first, source) in numbered(recording) {
+        let morsels = Morsels::new(source, &selection, window, execution);
+        let machine = [Clusters::new(window, scope.range)];
+        morsels.plan(&machine, &scope.range, first, &mut scan);
+    }
+    scan
+}
+
+/// A machine for each group.
+fn machines<'a>(
+    part: &'a Part,
+    places: &'a [[u8; 256]],
+    source: &'a Acquisition<'a>,
+) -> Vec<Once<'a>> {
+    let of = |(place_of, group): (&'a [u8; 256], &Vec<u8>)| {
+        let guard = part.veto.as_ref().map(|veto| veto.guard(source));
+        Once::new(place_of, group.len(), part.window, part.scope.range, guard)
+    };
+    places.iter().zip(&part.numbered).map(of).collect()
 }
 
 /// The place in `group` of each number.

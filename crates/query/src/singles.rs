@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use tagq_store::Channels;
+use tagq_store::{Block, Channels};
 
 use crate::{Acquisition, Simd, TimeRange, level::labels};
 
@@ -28,9 +28,13 @@ pub(crate) fn add_singles(
     simd: Simd,
     counts: &mut [u64],
 ) {
+    add_rows(source, channels, rows_in(source, delay, range), simd, counts);
+}
+
+/// The rows whose time plus `delay` lies in `range`.
+fn rows_in(source: &Acquisition<'_>, delay: i64, range: TimeRange) -> Range<usize> {
     let limit = |limit: Option<i64>, open| limit.map_or(open, |limit| row_at(source, limit, delay));
-    let rows = limit(range.from, 0)..limit(range.to, source.tags.len());
-    add_rows(source, channels, rows, simd, counts);
+    limit(range.from, 0)..limit(range.to, source.tags.len())
 }
 
 /// The first row whose time plus `delay` is at least `limit`.
@@ -54,6 +58,19 @@ pub(crate) fn row_at(source: &Acquisition<'_>, limit: i64, delay: i64) -> usize 
     around.start + time[around].partition_point(|&time| i128::from(time) < limit)
 }
 
+/// The rows of a source whose labels [`add_singles`] reads.
+pub(crate) fn rows_read(
+    source: &Acquisition<'_>,
+    delay: i64,
+    range: TimeRange,
+    mut take: impl FnMut(Range<usize>),
+) {
+    pieces(source, rows_in(source, delay, range), |piece| match piece {
+        Piece::Source | Piece::Block(_) => {}
+        Piece::Rows(rows) | Piece::LeftOut(rows) => take(rows),
+    });
+}
+
 /// Adds to `counts` the tags of each of `channels` among `rows` of the source.
 pub(crate) fn add_rows(
     source: &Acquisition<'_>,
@@ -62,14 +79,42 @@ pub(crate) fn add_rows(
     simd: Simd,
     counts: &mut [u64],
 ) {
+    pieces(source, rows, |piece| match piece {
+        Piece::Source => {
+            for (count, &channel) in counts.iter_mut().zip(channels) {
+                *count += source.singles_of(channel);
+            }
+        }
+        Piece::Block(block) => {
+            for (count, &channel) in counts.iter_mut().zip(channels) {
+                let known = block.channels.iter().find(|known| known.channel == channel);
+                *count += known.map_or(0, |known| known.rows);
+            }
+        }
+        Piece::Rows(rows) => read(source, channels, rows, simd, |i, more| counts[i] += more),
+        Piece::LeftOut(rows) => read(source, channels, rows, simd, |i, less| counts[i] -= less),
+    });
+}
+
+/// What rows are counted from.
+enum Piece<'b> {
+    /// What is known of the source.
+    Source,
+    /// What is known of a block.
+    Block(&'b Block),
+    /// The rows themselves.
+    Rows(Range<usize>),
+    /// Rows of a block taken before, which are not asked for.
+    LeftOut(Range<usize>),
+}
+
+/// Hands `take` the pieces of `rows`.
+fn pieces(source: &Acquisition<'_>, rows: Range<usize>, mut take: impl FnMut(Piece<'_>)) {
     if rows.is_empty() {
         return;
     }
     if rows == (0..source.tags.len()) {
-        for (count, &channel) in counts.iter_mut().zip(channels) {
-            *count += source.singles_of(channel);
-        }
-        return;
+        return take(Piece::Source);
     }
     let (blocks, first) = source.blocks();
     let mut row = rows.start;
@@ -80,20 +125,16 @@ pub(crate) fn add_rows(
         let asked = row..inside.end.min(rows.end);
         // Of a block that is cut, the smaller part is read.
         if is_whole && 2 * asked.len() > inside.len() {
-            for (count, &channel) in counts.iter_mut().zip(channels) {
-                let known = block.channels.iter().find(|known| known.channel == channel);
-                *count += known.map_or(0, |known| known.rows);
-            }
-            for left_out in [inside.start..asked.start, asked.end..inside.end] {
-                read(source, channels, left_out, simd, |i, count| counts[i] -= count);
-            }
+            take(Piece::Block(block));
+            take(Piece::LeftOut(inside.start..asked.start));
+            take(Piece::LeftOut(asked.end..inside.end));
         } else {
-            read(source, channels, asked.clone(), simd, |i, count| counts[i] += count);
+            take(Piece::Rows(asked.clone()));
         }
         row = asked.end;
         at += 1;
     }
-    read(source, channels, row.min(rows.end)..rows.end, simd, |i, count| counts[i] += count);
+    take(Piece::Rows(row.min(rows.end)..rows.end));
 }
 
 /// The rows of a block that lie in a source of `len` rows whose first is `first`, counted from there.
@@ -111,6 +152,11 @@ fn read(
     mut take: impl FnMut(usize, u64),
 ) {
     const PIECE: usize = 1 << 14;
+    #[cfg(test)]
+    match source.tags.channels {
+        Channels::U8(label) => crate::plan::watch::took(&label[rows.clone()]),
+        Channels::U16(label) => crate::plan::watch::took(&label[rows.clone()]),
+    }
     for start in rows.clone().step_by(PIECE) {
         let piece = start..rows.end.min(start + PIECE);
         for (i, &channel) in channels.iter().enumerate() {

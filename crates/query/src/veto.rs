@@ -1,5 +1,7 @@
 //! Veto channels: a coincidence with a tag of theirs near it does not count.
 
+use std::ops::Range;
+
 use tagq_store::Tags;
 
 use crate::{
@@ -78,11 +80,20 @@ impl Forbidding {
         interval: Interval,
         buffers: &'b mut Buffers,
     ) -> &'b [i64] {
-        let reach = Interval {
+        self.selection.select(simd, tags, self.reaching(interval), buffers).time
+    }
+
+    /// The rows that [`Forbidding::times`] goes through.
+    pub(crate) fn stretches(&self, time: &[i64], interval: Interval) -> Vec<Range<usize>> {
+        self.selection.stretches(time, self.reaching(interval))
+    }
+
+    /// The times of vetoes that matter in `interval`.
+    fn reaching(&self, interval: Interval) -> Interval {
+        Interval {
             start: interval.start.saturating_sub(self.guard),
             end: interval.end.and_then(|end| end.checked_add(self.guard)),
-        };
-        self.selection.select(simd, tags, reach, buffers).time
+        }
     }
 
     /// Takes the tags out of `list` that a veto is near to, and moves those between one veto and the

@@ -1,6 +1,7 @@
 //! Answers on stdout or in a file: as a table, as JSON, as CSV, as Arrow. Everything else goes to stderr.
 
 mod csv;
+mod explained;
 mod json;
 mod list;
 mod quantities;
@@ -12,7 +13,10 @@ use std::{
 };
 
 use anyhow::Context as _;
-use tagq::{Answer, NewFile, Run, RunFacts, ask::Listing};
+use tagq::{
+    Answer, NewFile, Run, RunFacts,
+    ask::{Explained, Listing},
+};
 use tagq_export::{Form, write_answers, write_listings};
 
 use crate::{
@@ -110,6 +114,29 @@ fn write_list<W: io::Write + Send>(
         Format::Parquet => return Ok(write_listings(listings, out, Form::Parquet)?),
     }
     Ok(out)
+}
+
+/// Refuses forms that are made of rows: a plan has none.
+pub(crate) fn check_explained(output: &OutputArgs) -> anyhow::Result<()> {
+    match chosen(output)? {
+        Format::Table | Format::Json => Ok(()),
+        Format::Csv | Format::Arrow | Format::Parquet => {
+            Err(Usage("what would be read has no rows; write it as table or json".into()).into())
+        }
+    }
+}
+
+/// Prints what answering would read.
+pub(crate) fn print_explained(
+    explained: &[Explained],
+    output: &OutputArgs,
+    reporter: &Reporter,
+) -> anyhow::Result<()> {
+    let text = match chosen(output)? {
+        Format::Json => explained::json(explained)?,
+        _ => explained::table(explained),
+    };
+    put(text.as_bytes(), output, reporter)
 }
 
 /// Prints what is known of the runs themselves.

@@ -284,7 +284,7 @@ fn sources(run: &Run) -> Table {
 }
 
 /// A table without lines, all columns aligned right but the first `left`.
-fn plain(head: &[&str], left: usize) -> Table {
+pub(super) fn plain(head: &[&str], left: usize) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING);
     table.set_header(head.iter().copied());

@@ -14,7 +14,7 @@ pub use fold::{Fold, Period};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::{Acquisition, Error, Execution, Recording, Scope, SourceSingles};
+use crate::{Acquisition, Error, Execution, Plan, PlannedScan, Recording, Scope, SourceSingles};
 
 /// Counts of all threads together that are kept at most: 1 GiB.
 const COUNTS_MAX: usize = 1 << 27;
@@ -106,6 +106,25 @@ impl Histogram {
         });
         let sources = sources.collect();
         Ok(Binned { bins: self.counted_bins(), counts, dropped, period, sources })
+    }
+
+    /// What [`Histogram::run`] would read, without counting.
+    ///
+    /// # Errors
+    /// Those of the query.
+    pub fn plan(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Plan, Error> {
+        self.check(recording)?;
+        let period = self.period(recording)?;
+        let mut plan = Plan::new(recording, execution);
+        let scans = match self.mode {
+            Mode::All | Mode::Grid => pairs::plan(self, recording, execution),
+            Mode::Next | Mode::Last => vec![nearest::plan(self, period, recording, execution)],
+        };
+        plan.push_all(scans);
+        let mut singles = PlannedScan::new("singles, labels of blocks cut", 0);
+        singles.plan_singles(recording, &[self.start, self.stop], &self.scope);
+        plan.push(singles);
+        Ok(plan)
     }
 
     /// The bins that are counted: by the grid there is one more, because both ends are in.

@@ -9,7 +9,8 @@ use tagq_store::Channels;
 
 use super::{Bins, Channel, Histogram, Mode, Period, add_up};
 use crate::{
-    Acquisition, Execution, Recording, Simd, TimeRange,
+    Acquisition, Execution, PlannedScan, Recording, Simd, TimeRange,
+    plan::numbered,
     scan::{Interval, intervals},
     select::{Buffers, Selection},
 };
@@ -40,6 +41,35 @@ pub(super) fn count(
         plan.count(morsel, buffers, counts)
     };
     add_up(&morsels, query.bins.count(), Default::default, count, |_, _| ())
+}
+
+/// What [`count`] takes.
+pub(super) fn plan(
+    query: &Histogram,
+    period: Option<Period>,
+    recording: &Recording<'_>,
+    execution: &Execution,
+) -> PlannedScan {
+    let plan = Plan::new(query, period, execution.simd);
+    let mut scan = PlannedScan::new("neighbours, starts and stops taken out", 1);
+    // Neighbours beyond a morsel are looked up by their labels.
+    scan.is_at_least = true;
+    for (first, source) in numbered(recording) {
+        for morsel in plan.morsels(source, execution) {
+            scan.morsels += 1;
+            for selection in [&plan.starts, &plan.stops] {
+                let stretches = selection.stretches(source.tags.time, morsel.interval());
+                scan.take_all(first, stretches);
+            }
+        }
+    }
+    scan
+}
+
+impl Morsel<'_> {
+    fn interval(&self) -> Interval {
+        Interval { start: self.from, end: self.to }
+    }
 }
 
 struct Plan<'a> {
@@ -109,7 +139,7 @@ impl<'a> Plan<'a> {
     /// Adds the pairs of a morsel to their bins, and returns how many tags are in none.
     fn count(&self, morsel: &Morsel<'_>, buffers: &mut [Buffers; 2], counts: &mut [u64]) -> u64 {
         let tags = morsel.source.tags;
-        let interval = Interval { start: morsel.from, end: morsel.to };
+        let interval = morsel.interval();
         let [of_starts, of_stops] = buffers;
         let starts = self.starts.select(self.simd, tags, interval, of_starts).time;
         let stops = self.stops.select(self.simd, tags, interval, of_stops).time;

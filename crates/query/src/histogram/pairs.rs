@@ -1,15 +1,18 @@
 //! All pairs: a source is cut into morsels, the two channels are taken out, and both sides counted.
 
+use std::ops::Range;
+
 use super::{
-    Channel, Histogram, add_up,
+    Channel, Histogram, Mode, add_up,
     bins::{Binning, Bins},
     longest,
     sides::{Owner, Side},
     tally::Bucket,
 };
 use crate::{
-    Acquisition, Execution, Recording, Simd, TimeRange,
+    Acquisition, Execution, PlannedScan, Recording, Simd, TimeRange,
     level::differences::{REACH, Wanted, differences},
+    plan::numbered,
     scan::{Interval, intervals, seek},
     select::{Buffers, Selected, Selection},
 };
@@ -44,19 +47,59 @@ pub(super) fn count_cells(
     let scale = Scale::Cells(width);
     let bins = Bins::Linear { low: low / width, width: 1, count };
     let plan = Plan::new(query, &bins, scale, execution.simd);
-    let range = query.scope.range;
-    let Some(from) = range.from else {
-        return plan.count(recording, execution, range, range.to);
-    };
+    let (range, before) = of_cells(query.scope.range, scale);
+    let mut counts = plan.count(recording, execution, range, range.to);
+    if let Some(before) = before {
+        let before = plan.count(recording, execution, before, before.to);
+        counts.iter_mut().zip(before).for_each(|(count, before)| *count -= before);
+    }
+    counts
+}
+
+/// The range whose pairs are counted in cells, and the one whose pairs are taken off again.
+fn of_cells(range: TimeRange, scale: Scale) -> (TimeRange, Option<TimeRange>) {
+    let Some(from) = range.from else { return (range, None) };
     // A pair belongs to its latest tag, and two tags in one cell have an order, too. Count all pairs
     // of the cell that `from` cuts and of those behind it, and take off those of tags before `from`.
     let cell = scale.of(from);
     let from_cell = TimeRange { from: scale.first_time(cell), to: range.to };
-    let mut counts = plan.count(recording, execution, from_cell, range.to);
     let to = if range.to.is_some_and(|to| to < from) { range.to } else { Some(from) };
-    let before = plan.count(recording, execution, TimeRange { to, ..from_cell }, to);
-    counts.iter_mut().zip(before).for_each(|(count, before)| *count -= before);
-    counts
+    (from_cell, Some(TimeRange { to, ..from_cell }))
+}
+
+/// What [`count`] and [`count_cells`] take.
+pub(super) fn plan(
+    query: &Histogram,
+    recording: &Recording<'_>,
+    execution: &Execution,
+) -> Vec<PlannedScan> {
+    let (bins, range) = (query.counted_bins(), query.scope.range);
+    let (scale, bins, (range, before)) = match (query.mode, bins) {
+        (Mode::Grid, Bins::Linear { low, width, count }) => {
+            let scale = Scale::Cells(width);
+            let bins = Bins::Linear { low: low / width, width: 1, count };
+            (scale, bins, of_cells(range, scale))
+        }
+        (_, bins) => (Scale::Ticks, bins, (range, None)),
+    };
+    let plan = Plan::new(query, &bins, scale, execution.simd);
+    let mut scans = [
+        "pairs, neighbours in the columns",
+        "pairs, neighbours among starts and stops taken out",
+        "pairs, lists of starts and stops",
+    ]
+    .map(|method| PlannedScan::new(method, 1));
+    // Where many lie within reach after all, lists are taken out for the rest.
+    scans[0].is_at_least = true;
+    scans[1].is_at_least = true;
+    for range in [Some(range), before].into_iter().flatten() {
+        for (first, source) in numbered(recording) {
+            for morsel in plan.morsels(source, execution, range, range.to) {
+                plan.stretches(&morsel, first, &mut scans);
+            }
+        }
+    }
+    scans.into_iter().filter(|scan| scan.morsels > 0).collect()
 }
 
 /// What times are counted in.
@@ -104,6 +147,21 @@ struct Morsel<'a> {
     owned: TimeRange,
     /// No tag from here on is used at all.
     limit: Option<i64>,
+}
+
+impl Morsel<'_> {
+    /// Its owners, and what they can make a pair with.
+    fn reaching(&self, wanted: &Wanted) -> Interval {
+        let TimeRange { from, to } = self.owned;
+        Interval { start: from.unwrap_or(i64::MIN), end: to }.looking_back(wanted.reach)
+    }
+}
+
+/// Rows of a morsel as they lie in the columns.
+struct Rows {
+    own: Range<usize>,
+    /// The first row that is looked back at.
+    head: usize,
 }
 
 /// The buffers of one thread.
@@ -245,6 +303,50 @@ impl<'a> Plan<'a> {
         Some(Near::List(wanted([0, u8::from(start.label != stop.label)])))
     }
 
+    /// Adds what the morsel takes to the scan that it belongs to.
+    fn stretches(&self, morsel: &Morsel<'_>, first: u64, scans: &mut [PlannedScan; 3]) {
+        let time = morsel.source.tags.time;
+        let by_lists = |scan: &mut PlannedScan| {
+            let sides = self.sides(morsel.source);
+            for (of, selection) in [(Owner::Start, &self.starts), (Owner::Stop, &self.stops)] {
+                let interval = self.needed(morsel, &sides, of);
+                let stretches = interval.map(|interval| selection.stretches(time, interval));
+                scan.take_all(first, stretches.into_iter().flatten());
+            }
+            scan.morsels += 1;
+        };
+        match self.near(morsel.source) {
+            Some(Near::Columns(wanted)) => match self.rows(morsel, &wanted) {
+                Some(Rows { own, head }) if own.start - head <= REACH => {
+                    scans[0].take(first, head..own.end);
+                    scans[0].morsels += 1;
+                }
+                Some(_) => by_lists(&mut scans[2]),
+                None => scans[0].morsels += 1,
+            },
+            Some(Near::List(wanted)) => {
+                let stretches = self.both.stretches(time, morsel.reaching(&wanted));
+                scans[1].take_all(first, stretches);
+                scans[1].morsels += 1;
+            }
+            None => by_lists(&mut scans[2]),
+        }
+    }
+
+    /// The rows of a morsel in the columns, and the first that is looked back at; nothing without any.
+    fn rows(&self, morsel: &Morsel<'_>, wanted: &Wanted) -> Option<Rows> {
+        let time = morsel.source.tags.time;
+        let TimeRange { from, to } = morsel.owned;
+        let delay = self.ends[0].delay;
+        let row = |limit: i64| time.partition_point(|&time| time + delay < limit);
+        let start = from.map_or(0, row);
+        let own = start..to.map_or(time.len(), row).max(start);
+        let &first = time[own.clone()].first()?;
+        let earliest = first.saturating_sub(wanted.reach);
+        let head = seek(time, start, |time| time < earliest);
+        Some(Rows { own, head })
+    }
+
     /// Counts the pairs of the morsel's owners in the columns as they lie.
     fn count_columns(
         &self,
@@ -255,20 +357,15 @@ impl<'a> Plan<'a> {
     ) {
         let tags = morsel.source.tags;
         let Channels::U8(ids) = tags.channels else { return };
-        let TimeRange { from, to } = morsel.owned;
-        let delay = self.ends[0].delay;
-        let row = |limit: i64| tags.time.partition_point(|&time| time + delay < limit);
-        let start = from.map_or(0, row);
-        let rows = start..to.map_or(tags.len(), row).max(start);
-        let Some(&first) = tags.time[rows.clone()].first() else { return };
-        let earliest = first.saturating_sub(wanted.reach);
-        let head = seek(tags.time, start, |time| time < earliest);
-        if start - head > REACH {
+        let Some(Rows { own, head }) = self.rows(morsel, wanted) else { return };
+        if own.start - head > REACH {
             return self.count_lists(morsel, thread, counts);
         }
-        let (time, id) = (&tags.time[head..rows.end], &ids[head..rows.end]);
+        let (time, id) = (&tags.time[head..own.end], &ids[head..own.end]);
+        #[cfg(test)]
+        crate::plan::watch::took(time);
         let Thread { lists, bucket, .. } = thread;
-        let ready = Ready { source: morsel.source, time, id, head: start - head };
+        let ready = Ready { source: morsel.source, time, id, head: own.start - head };
         self.count_near(ready, wanted, lists, bucket, counts);
     }
 
@@ -280,9 +377,8 @@ impl<'a> Plan<'a> {
         thread: &mut Thread,
         counts: &mut [u64],
     ) {
-        let TimeRange { from, to } = morsel.owned;
-        let interval = Interval { start: from.unwrap_or(i64::MIN), end: to };
-        let interval = interval.looking_back(wanted.reach);
+        let interval = morsel.reaching(wanted);
+        let from = morsel.owned.from;
         let tags = morsel.source.tags;
         let Selected { time, number } =
             self.both.select(self.simd, tags, interval, &mut thread.both);
@@ -365,33 +461,37 @@ impl<'a> Plan<'a> {
     /// Takes out the starts and stops that the morsel needs: its owners, and what is near them.
     fn take(&self, morsel: &Morsel<'_>, lists: &mut Lists) {
         let (tags, sides) = (morsel.source.tags, self.sides(morsel.source));
-        let TimeRange { from, to } = morsel.owned;
-        let to = to.into_iter().chain(morsel.limit).min();
         let all = [(Owner::Start, &self.starts), (Owner::Stop, &self.stops)];
         for (of, selection) in all {
-            let mut needed: Option<(i64, Option<i64>)> = None;
-            for side in &sides {
-                let (mut begin, mut end) = (from.unwrap_or(i64::MIN), to);
-                if side.owner != of {
-                    begin = begin.saturating_sub(self.ticks(side.last));
-                    if let Scale::Ticks = self.scale {
-                        end = end.map(|end| end.saturating_sub(side.first));
-                    }
-                }
-                needed = Some(match needed {
-                    None => (begin, end),
-                    Some((a, b)) => (a.min(begin), b.zip(end).map(|(b, end)| b.max(end))),
-                });
-            }
             let into = match of {
                 Owner::Start => &mut lists.starts,
                 Owner::Stop => &mut lists.stops,
             };
             into.clear();
-            let Some((begin, end)) = needed else { continue };
-            let interval = Interval { start: begin, end };
+            let Some(interval) = self.needed(morsel, &sides, of) else { continue };
             let selected = selection.select(self.simd, tags, interval, &mut lists.buffers);
             into.extend(selected.time.iter().map(|&time| self.scale.of(time)));
         }
+    }
+
+    /// Where the starts or stops lie that the morsel needs.
+    fn needed(&self, morsel: &Morsel<'_>, sides: &[Side<'_>], of: Owner) -> Option<Interval> {
+        let TimeRange { from, to } = morsel.owned;
+        let to = to.into_iter().chain(morsel.limit).min();
+        let mut needed: Option<Interval> = None;
+        for side in sides {
+            let mut own = Interval { start: from.unwrap_or(i64::MIN), end: to };
+            if side.owner != of {
+                own.start = own.start.saturating_sub(self.ticks(side.last));
+                if let Scale::Ticks = self.scale {
+                    own.end = own.end.map(|end| end.saturating_sub(side.first));
+                }
+            }
+            needed = Some(needed.map_or(own, |known| Interval {
+                start: known.start.min(own.start),
+                end: known.end.zip(own.end).map(|(a, b)| a.max(b)),
+            }));
+        }
+        needed
     }
 }

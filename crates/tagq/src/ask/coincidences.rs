@@ -8,8 +8,8 @@ use tagq_query::{
 use tagq_store::{Duration, Tick};
 
 use super::{
-    Asking, Channel, Listing, Selection, SelectionUsed, Window, header_end, select::Selected,
-    shifted, trace::Trace,
+    Asking, Channel, Explained, Listing, Selection, SelectionUsed, Window, explain, header_end,
+    select::Selected, shifted, trace::Trace,
 };
 use crate::{Answer, Columns, Error, Run, Values};
 
@@ -140,12 +140,7 @@ impl Coincidences {
             tick_s: tick.seconds(),
             live_s: selected.live_s,
         };
-        let shift = match &self.accidentals {
-            Accidentals::Formula => None,
-            Accidentals::Shifted { counts, shift } => {
-                Some(shifted::Shift::new(*counts, shift.as_ref(), query.window, tick)?)
-            }
-        };
+        let shift = self.shift(&query, tick)?;
         let mut notes = Vec::new();
         let counted = run.count_as(self.selection.join, |recording| {
             asking.pool.install(|| {
@@ -183,6 +178,38 @@ impl Coincidences {
         let header = self.header(run, &used, asking, &live);
         let query = serde_json::to_value(used)?;
         Ok(Answer { header, query, run: asking.facts(run), rows: rows.columns(bin.is_some()) })
+    }
+
+    /// What [`Coincidences::ask`] would read, without counting.
+    ///
+    /// # Errors
+    /// Those of the query, and of words that mean nothing there.
+    pub fn explain(&self, run: &Run, asking: &Asking<'_>) -> Result<Explained, Error> {
+        let tick = run.store().manifest().tick;
+        self.check()?;
+        let selected = self.selection.of(run, asking.setup)?;
+        selected.notes.iter().for_each(|note| asking.progress.note(note));
+        let query = self.query(run, &selected, asking)?;
+        let bin = self.bin.as_ref().map(|bin| bin.bin(tick)).transpose()?;
+        let shift = self.shift(&query, tick)?;
+        let is_joined = self.selection.join;
+        let live = run.count_as(is_joined, |tags| Ok(live_of(tags, query.scope.range)))?;
+        let plan = explain::planned(run, asking, is_joined, |tags| {
+            explain::plan_coincidences(tags, &query, bin, shift)
+        })?;
+        let used = self.used(run, &query, &selected, live, shift, bin);
+        let header = self.header(run, &used, asking, &live_words(&selected, live, tick));
+        let query = serde_json::to_value(used)?;
+        Ok(Explained { header, query, run: asking.facts(run), plan })
+    }
+
+    fn shift(&self, query: &Query, tick: Tick) -> Result<Option<shifted::Shift>, Error> {
+        match &self.accidentals {
+            Accidentals::Formula => Ok(None),
+            Accidentals::Shifted { counts, shift } => {
+                shifted::Shift::new(*counts, shift.as_ref(), query.window, tick).map(Some)
+            }
+        }
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -438,18 +465,20 @@ impl Rows {
     }
 }
 
+/// What is counted beside a group of three by rule `herald`: the pairs of its herald.
+pub(super) fn arms(query: &Query, channels: &[u16]) -> Option<Query> {
+    let [herald, a, b] = channels[..] else { return None };
+    let groups = Groups::Listed(vec![vec![herald, a], vec![herald, b]]);
+    (query.rule == Rule::Herald).then(|| Query { groups, ..query.clone() })
+}
+
 /// The heralded g2 of a group of three by rule `herald`.
 fn heralded(
     recording: &Recording<'_>,
     query: &Query,
     row: &GroupCount,
 ) -> Result<Option<Measured>, tagq_query::Error> {
-    let [herald, a, b] = row.channels[..] else { return Ok(None) };
-    if query.rule != Rule::Herald {
-        return Ok(None);
-    }
-    let arms =
-        Query { groups: Groups::Listed(vec![vec![herald, a], vec![herald, b]]), ..query.clone() };
+    let Some(arms) = arms(query, &row.channels) else { return Ok(None) };
     let arms = arms.run(recording, &Execution::best())?;
     let counts = [arms.rows[0].count, arms.rows[1].count];
     Ok(g2_heralded(row.count, row.singles()[0], counts))

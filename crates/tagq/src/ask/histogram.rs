@@ -4,7 +4,9 @@ use serde::Serialize;
 use tagq_query::{Bins, Execution, Fold, Histogram as Query, Measured, Mode, Period};
 use tagq_store::{Duration, Tick};
 
-use super::{Asking, Channel, Selection, SelectionUsed, header_end};
+use super::{
+    Asking, Channel, Explained, Selection, SelectionUsed, explain, header_end, select::Selected,
+};
 use crate::{Answer, Columns, Error, Run, Values};
 
 /// Bins on either side of zero when no range is asked for.
@@ -80,6 +82,18 @@ struct Used {
     selection: SelectionUsed,
 }
 
+/// The query as it would be counted.
+#[derive(Debug, Serialize)]
+struct UsedToExplain {
+    kind: &'static str,
+    mode: &'static str,
+    start: u16,
+    stop: u16,
+    range_ticks: [i64; 2],
+    #[serde(flatten)]
+    selection: SelectionUsed,
+}
+
 /// The word for a mode.
 fn mode_name(mode: Mode) -> &'static str {
     match mode {
@@ -98,24 +112,8 @@ impl Histogram {
     /// Those of the query, and of words that mean nothing there.
     pub fn ask(&self, run: &Run, asking: &Asking<'_>) -> Result<Answer, Error> {
         let tick = run.store().manifest().tick;
-        if self.selection.live_time.is_some() {
-            return Err(Error::Question(
-                "a histogram has the live time that was recorded; leave --live-time out".into(),
-            ));
-        }
-        let selected = self.selection.of(run, asking.setup)?;
-        selected.notes.iter().for_each(|note| asking.progress.note(note));
-        let (start, stop) = (asking.setup.channel(&self.start)?, asking.setup.channel(&self.stop)?);
-        asking.note_dark(run, vec![start, stop]);
-        let fold = self.fold(tick)?;
-        let query = Query {
-            start,
-            stop,
-            bins: self.bins(tick, asking)?,
-            mode: self.mode,
-            fold,
-            scope: selected.scope.clone(),
-        };
+        let (query, selected) = self.query(run, asking)?;
+        let (start, stop) = (query.start, query.stop);
         let (binned, g2) = run.count_as(self.selection.join, |recording| {
             asking.pool.install(|| {
                 let execution = Execution::best();
@@ -151,6 +149,56 @@ impl Histogram {
             run: asking.facts(run),
             rows: columns(&binned.bins, binned.counts, g2.as_deref(), tick),
         })
+    }
+
+    /// What [`Histogram::ask`] would read, without counting.
+    ///
+    /// # Errors
+    /// Those of the query, and of words that mean nothing there.
+    pub fn explain(&self, run: &Run, asking: &Asking<'_>) -> Result<Explained, Error> {
+        let tick = run.store().manifest().tick;
+        let (query, selected) = self.query(run, asking)?;
+        let is_joined = self.selection.join;
+        let plan = explain::planned(run, asking, is_joined, |tags| {
+            let plan = query.plan(tags, &Execution::best())?;
+            Ok(if self.g2 { plan.with_more() } else { plan })
+        })?;
+        let kind = if self.g2 { "g2" } else { "histogram" };
+        let [start, stop] = [query.start, query.stop].map(|channel| asking.setup.name_of(channel));
+        let used = UsedToExplain {
+            kind: "histogram",
+            mode: mode_name(query.mode),
+            start: query.start,
+            stop: query.stop,
+            range_ticks: [query.bins.edge(0), query.bins.edge(query.bins.count())],
+            selection: SelectionUsed::of(&selected, is_joined, tick),
+        };
+        let words = used.selection.words(asking.setup, tick);
+        let [low, high] = used.range_ticks.map(|ticks| tick.format(ticks.into()));
+        let header = format!(
+            "{kind}, mode {}: {start} to {stop}, \u{394} from {low} to {high}{words}; tick {tick}",
+            used.mode
+        );
+        let query = serde_json::to_value(used)?;
+        Ok(Explained { header, query, run: asking.facts(run), plan })
+    }
+
+    /// The query in ticks and labels.
+    fn query(&self, run: &Run, asking: &Asking<'_>) -> Result<(Query, Selected), Error> {
+        let tick = run.store().manifest().tick;
+        if self.selection.live_time.is_some() {
+            return Err(Error::Question(
+                "a histogram has the live time that was recorded; leave --live-time out".into(),
+            ));
+        }
+        let selected = self.selection.of(run, asking.setup)?;
+        selected.notes.iter().for_each(|note| asking.progress.note(note));
+        let (start, stop) = (asking.setup.channel(&self.start)?, asking.setup.channel(&self.stop)?);
+        asking.note_dark(run, vec![start, stop]);
+        let fold = self.fold(tick)?;
+        let (bins, mode) = (self.bins(tick, asking)?, self.mode);
+        let query = Query { start, stop, bins, mode, fold, scope: selected.scope.clone() };
+        Ok((query, selected))
     }
 
     fn bins(&self, tick: Tick, asking: &Asking<'_>) -> Result<Bins, Error> {

@@ -9,6 +9,7 @@ mod histogram;
 mod listing;
 mod rates;
 
+mod explain;
 mod shifted;
 mod trace;
 
@@ -17,6 +18,7 @@ mod setup;
 mod words;
 
 pub use coincidences::{Accidentals, Coincidences};
+pub use explain::{Explained, PlanFacts, Reading, ScanFacts};
 pub use histogram::{Histogram, Reach};
 pub use listing::Listing;
 pub use rates::Rates;

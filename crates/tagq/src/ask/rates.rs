@@ -1,10 +1,10 @@
 //! The question "rates".
 
 use serde::Serialize;
-use tagq_query::Execution;
-use tagq_store::Duration;
+use tagq_query::{Execution, Rates as Query};
+use tagq_store::{Duration, Tick};
 
-use super::{Asking, Selection, SelectionUsed, header_end};
+use super::{Asking, Explained, Selection, SelectionUsed, explain, header_end, select::Selected};
 use crate::{Answer, Columns, Error, Run, Values};
 
 /// How many tags, channel by channel (docs/queries.md, section "Rates").
@@ -47,25 +47,13 @@ impl Rates {
     /// Those of the query, and of words that mean nothing there.
     pub fn ask(&self, run: &Run, asking: &Asking<'_>) -> Result<Answer, Error> {
         let tick = run.store().manifest().tick;
-        if self.bin.is_some() && self.selection.live_time.is_some() {
-            return Err(Error::Question(super::LIVE_TIME_OF_BINS.into()));
-        }
-        let selected = self.selection.of(run, asking.setup)?;
-        let bin = self.bin.as_ref().map(|bin| bin.bin(tick)).transpose()?;
-        selected.notes.iter().for_each(|note| asking.progress.note(note));
-        let scope = selected.scope.clone();
-        asking.note_dark(run, scope.channels.clone().unwrap_or_default());
-        let query = tagq_query::Rates { scope, bin };
+        let (query, selected) = self.query(run, asking)?;
+        let bin = query.bin;
         let rated = run.count_as(self.selection.join, |tags| {
             asking.pool.install(|| query.run(tags, &Execution::best()))
         })?;
         let live_s = selected.live_s.unwrap_or_else(|| tick.seconds_of(rated.live()));
-        let used = Used {
-            kind: "rates",
-            bin_ticks: bin,
-            bin_s: bin.map(|bin| tick.seconds_of(bin.into())),
-            selection: SelectionUsed::of(&selected, self.selection.join, tick),
-        };
+        let used = self.used(bin, &selected, tick);
         let mut rows = Rows::default();
         match &rated.trace {
             None => rows.add(&rated.channels, &rated.counts(), live_s),
@@ -94,6 +82,46 @@ impl Rates {
         );
         let query = serde_json::to_value(used)?;
         Ok(Answer { header, query, run: asking.facts(run), rows: rows.columns(bin.is_some()) })
+    }
+
+    /// What [`Rates::ask`] would read, without counting.
+    ///
+    /// # Errors
+    /// Those of the query, and of words that mean nothing there.
+    pub fn explain(&self, run: &Run, asking: &Asking<'_>) -> Result<Explained, Error> {
+        let tick = run.store().manifest().tick;
+        let (query, selected) = self.query(run, asking)?;
+        let plan = explain::planned(run, asking, self.selection.join, |tags| {
+            query.plan(tags, &Execution::best())
+        })?;
+        let used = self.used(query.bin, &selected, tick);
+        let words = used.selection.words(asking.setup, tick);
+        let header = format!("rates{words}; tick {tick}");
+        let query = serde_json::to_value(used)?;
+        Ok(Explained { header, query, run: asking.facts(run), plan })
+    }
+
+    /// The query in ticks and labels.
+    fn query(&self, run: &Run, asking: &Asking<'_>) -> Result<(Query, Selected), Error> {
+        if self.bin.is_some() && self.selection.live_time.is_some() {
+            return Err(Error::Question(super::LIVE_TIME_OF_BINS.into()));
+        }
+        let selected = self.selection.of(run, asking.setup)?;
+        let tick = run.store().manifest().tick;
+        let bin = self.bin.as_ref().map(|bin| bin.bin(tick)).transpose()?;
+        selected.notes.iter().for_each(|note| asking.progress.note(note));
+        let scope = selected.scope.clone();
+        asking.note_dark(run, scope.channels.clone().unwrap_or_default());
+        Ok((Query { scope, bin }, selected))
+    }
+
+    fn used(&self, bin: Option<i64>, selected: &Selected, tick: Tick) -> Used {
+        Used {
+            kind: "rates",
+            bin_ticks: bin,
+            bin_s: bin.map(|bin| tick.seconds_of(bin.into())),
+            selection: SelectionUsed::of(selected, self.selection.join, tick),
+        }
     }
 }
 

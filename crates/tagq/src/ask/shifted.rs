@@ -95,22 +95,35 @@ impl Shift {
         query: &Query,
         row: &GroupCount,
     ) -> Result<Option<Found>, tagq_query::Error> {
+        self.measure_by(recording, query, &row.channels, &|query| {
+            let counted = query.run(recording, &Execution::best())?;
+            Ok(counted.rows[0].count)
+        })
+    }
+
+    /// The same for the group of `channels`, each count as `ask` gives it.
+    pub(crate) fn measure_by(
+        self,
+        recording: &Recording<'_>,
+        query: &Query,
+        channels: &[u16],
+        ask: &dyn Fn(&Query) -> Result<u64, tagq_query::Error>,
+    ) -> Result<Option<Found>, tagq_query::Error> {
         let count = |moves: &[i64]| -> Result<Option<Moved>, tagq_query::Error> {
             let Some(scale) = scale(recording, query.scope.range, moves) else { return Ok(None) };
             let mut scope = query.scope.clone();
             scope.delays.clear();
-            for (&channel, &moved) in row.channels.iter().zip(moves) {
+            for (&channel, &moved) in channels.iter().zip(moves) {
                 let ticks = query.scope.delay_of(channel).saturating_add(moved);
                 scope.delays.push(Delay { channel, ticks });
             }
             let others = query.scope.delays.iter();
-            scope.delays.extend(others.filter(|d| !row.channels.contains(&d.channel)));
-            let groups = Groups::Listed(vec![row.channels.clone()]);
+            scope.delays.extend(others.filter(|d| !channels.contains(&d.channel)));
+            let groups = Groups::Listed(vec![channels.to_vec()]);
             let query = Query { groups, scope, ..query.clone() };
-            let counted = query.run(recording, &Execution::best())?;
-            Ok(Some(Moved { count: counted.rows[0].count as f64, scale }))
+            Ok(Some(Moved { count: ask(&query)? as f64, scale }))
         };
-        match row.channels.len() {
+        match channels.len() {
             2 => {
                 let mut moved = Vec::new();
                 for by in self.each() {

@@ -46,25 +46,32 @@ impl Trace {
         Ok(Self { bins: trace.bins.iter().map(bin).collect() })
     }
 
-    /// What each bin holds, with the query as it was asked of it.
-    pub(super) fn counts(
-        &self,
-        query: &Query,
-        recording: &Recording<'_>,
-    ) -> Result<Vec<(Query, Counted)>, tagq_query::Error> {
+    /// The query as it is asked of each bin.
+    pub(super) fn queries(&self, query: &Query, recording: &Recording<'_>) -> Vec<Query> {
         // Which pairs there are does not depend on the bin.
         let in_use = query.scope.channels.clone().unwrap_or_else(|| recording.channels());
         let fixed = match &query.groups {
             Groups::Listed(_) => query.scope.clone(),
             _ => Scope { channels: Some(in_use), ..query.scope.clone() },
         };
-        let count = |bin: &Bin| {
+        let of = |bin: &Bin| {
             let scope = Scope { range: bin.range, ..fixed.clone() };
-            let query = Query { scope, ..query.clone() };
+            Query { scope, ..query.clone() }
+        };
+        self.bins.iter().map(of).collect()
+    }
+
+    /// What each bin holds, with the query as it was asked of it.
+    pub(super) fn counts(
+        &self,
+        query: &Query,
+        recording: &Recording<'_>,
+    ) -> Result<Vec<(Query, Counted)>, tagq_query::Error> {
+        let count = |query: Query| {
             let counted = query.run(recording, &Execution::best())?;
             Ok((query, counted))
         };
-        self.bins.par_iter().map(count).collect()
+        self.queries(query, recording).into_par_iter().map(count).collect()
     }
 }
 

@@ -1,0 +1,115 @@
+//! `--explain`: what would be read, against the rows themselves.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::support::{cat, command, fixture_copy, output, tagq};
+
+fn ask(args: &str, run: &Path) -> crate::support::Output {
+    let args = args.split_whitespace().map(Into::into);
+    tagq(args.chain([run.as_os_str().to_owned()]))
+}
+
+fn explain(args: &str, run: &Path) -> Value {
+    ask(&format!("{args} --explain"), run).json()
+}
+
+/// 400,000 tags in one file.
+fn long(folder: &Path) -> PathBuf {
+    let run = folder.join("run.tags.zst");
+    let args = "simulate --rate 1MHz --channels 1,2,3,4 --duration 100ms --seed 3";
+    let made = output(command().args(args.split_whitespace()).arg(&run));
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    run
+}
+
+#[test]
+fn a_range_reads_its_rows_and_skips_the_other_blocks() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = long(folder.path());
+    let times: Vec<i64> = cat(&run).iter().map(|tag| tag.0).collect();
+    let all = explain("coincidences --window 20ns", &run);
+    assert_eq!(all["plan"]["rows"], times.len());
+    assert_eq!(all["plan"]["bytes"], 9 * times.len());
+    assert_eq!(all["plan"]["blocks_skipped"], 0);
+    assert_eq!(all["run"]["tags"], times.len());
+    assert_eq!(all["query"]["window_ticks"], 128);
+    assert!(all.get("rows").is_none(), "{all}");
+    // 40 to 50 ms behind the first tag, and the 128 ticks before that: 6,400,000 ticks are 1 ms.
+    let [from, to] = [40, 50].map(|ms| times[0] + ms * 6_400_000);
+    let part = explain("coincidences --window 20ns --from 40ms --to 50ms", &run);
+    assert_eq!(part["query"]["from_ticks"], from);
+    let begin = times.partition_point(|&time| time < from - 128);
+    let end = times.partition_point(|&time| time < to);
+    let scan = &part["plan"]["scans"][0];
+    assert_eq!(
+        (&scan["rows"], &scan["bytes"]),
+        (&(end - begin).into(), &(9 * (end - begin)).into())
+    );
+    // Blocks of 65,536 rows.
+    let blocks = times.len().div_ceil(1 << 16);
+    let touched = (end - 1) / (1 << 16) - begin / (1 << 16) + 1;
+    assert_eq!(
+        (&scan["blocks"], &scan["blocks_skipped"]),
+        (&blocks.into(), &(blocks - touched).into())
+    );
+    assert!(blocks - touched > 3, "{part}");
+}
+
+#[test]
+fn every_kind_of_question_says_what_it_would_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = long(folder.path());
+    let rows = |args: &str| explain(args, &run)["plan"]["rows"].as_u64().unwrap();
+    let all = cat(&run).len() as u64;
+    // The manifest knows the totals.
+    assert_eq!(rows("rates"), 0);
+    let binned = rows("rates --bin 10ms");
+    assert!(binned > 0 && binned < all, "{binned}");
+    for args in [
+        "g2 1,2 --range 100ns",
+        "histogram --start 1 --stop 2 --mode next",
+        "coincidences --window 20ns --rule once --group 1,2",
+        "coincidences --window 20ns --rule cluster",
+    ] {
+        assert_eq!(rows(args), all, "{args}");
+        assert_eq!(explain(args, &run)["plan"]["at_least"], true, "{args}");
+    }
+    // Once, and for each of four shifts; a trace bin by bin.
+    let scans = |args: &str| {
+        let scans = explain(args, &run)["plan"]["scans"].clone();
+        let with_times =
+            scans.as_array().unwrap().iter().filter(|scan| scan["bytes"] != scan["rows"]);
+        with_times.map(|scan| scan["scans"].as_u64().unwrap()).sum::<u64>()
+    };
+    let pair = "coincidences --window 20ns --group 1,2";
+    assert_eq!(scans(&format!("{pair} --accidentals shifted:4")), 5);
+    assert_eq!(scans(&format!("{pair} --bin 10ms")), 10);
+    assert_eq!(scans("coincidences --window 20ns --group 1,2,3 --rule herald"), 2);
+    let threads = explain(&format!("{pair} --threads 3"), &run);
+    assert_eq!(threads["plan"]["threads"], 3);
+}
+
+#[test]
+fn a_plan_is_a_table_or_json_and_of_each_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    let rows = cat(&run).len();
+    let table = ask("coincidences --window 2ns --explain --format table", &run);
+    let text = table.text();
+    assert!(text.starts_with("rule all: |\u{394}t| \u{2264} 12 ticks"), "{text}");
+    assert!(text.contains("pairs, neighbours in the columns"), "{text}");
+    assert!(text.contains("morsels") && text.contains("0 of 1"), "{text}");
+    let files = ["1.tags.zst", "2.tags.zst"].map(|name| run.join(name).into_os_string());
+    let two = output(command().args(["rates", "--explain"]).args(files));
+    let two: Vec<Value> = two.json()["runs"].as_array().unwrap().clone();
+    let tags = two.iter().map(|run| run["tags"].as_u64().unwrap()).sum::<u64>();
+    assert_eq!((two.len(), tags), (2, rows as u64));
+    assert!(two.iter().all(|run| run["plan"]["rows"] == 0), "{two:?}");
+    let csv = ask("rates --explain --format csv", &run);
+    assert_eq!(csv.code, 2);
+    assert!(csv.stderr.contains("table or json"), "{}", csv.stderr);
+    let meaningless = ask("coincidences --window 2ns --rule grid --fold 3 --explain", &run);
+    assert_eq!(meaningless.code, 2, "{}", meaningless.stderr);
+}
