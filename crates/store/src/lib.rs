@@ -43,7 +43,7 @@ mod faults;
 
 pub use error::Error;
 pub use manifest::{ChannelRows, MANIFEST_NAME, Manifest, ResumePoint, RunId, Source, SourceFacts};
-pub use snapshot::{Access, Block, Channels, Store, Tags};
+pub use snapshot::{Access, Block, Channels, Mark, Store, Tags};
 pub use units::{Duration, Tick, UnitError};
 pub use writer::{Creation, Writer};
 

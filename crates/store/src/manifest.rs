@@ -160,7 +160,8 @@ impl SourceFacts {
 pub struct Manifest {
     pub(crate) format: String,
     pub(crate) version: u64,
-    pub(crate) run_id: RunId,
+    /// Drawn when the store was made.
+    pub run_id: RunId,
     /// One more with every commit; the first is 1.
     pub commit: u64,
     /// The unit of all times.
@@ -226,6 +227,11 @@ impl Manifest {
             last_block: None,
             sources: Vec::new(),
         }
+    }
+
+    /// Rows in blocks that are full, and stand in the index.
+    pub fn full_rows(&self) -> u64 {
+        self.full_blocks() * format::BLOCK_ROWS as u64
     }
 
     /// Blocks that are full and stand in the index.

@@ -80,6 +80,18 @@ pub struct Block {
     pub channels: Vec<ChannelRows>,
 }
 
+/// A point between two full blocks of rows, and what the rows before it are known by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    /// Rows before it.
+    pub rows: u64,
+    /// The time of the last of them in ticks. No row behind it has an earlier one.
+    pub time: i64,
+    /// The chained crc32c of the index there: equal in two states of a run when the rows before it
+    /// are the same.
+    pub chain: u32,
+}
+
 #[derive(Debug)]
 enum Column<T> {
     Mapped {
@@ -243,14 +255,8 @@ impl Store {
         let mut blocks = Vec::new();
         for (i, bytes) in self.blocks.as_chunks::<BLOCK_ENTRY_BYTES>().0.iter().enumerate() {
             let entry = BlockEntry::decode(bytes).ok_or_else(|| damaged(i, "the entry"))?;
-            let counts = usize::try_from(entry.counts_start)
-                .ok()
-                .and_then(|start| {
-                    let start = start.checked_mul(COUNT_ENTRY_BYTES)?;
-                    let len = (entry.counts_len as usize).checked_mul(COUNT_ENTRY_BYTES)?;
-                    self.counts.get(start..start.checked_add(len)?)
-                })
-                .ok_or_else(|| damaged(i, "the place of the counts"))?;
+            let counts =
+                self.counts_of(&entry).ok_or_else(|| damaged(i, "the place of the counts"))?;
             if entry.chained(chain, counts) != entry.chain {
                 return Err(damaged(i, "the checksum of entry and counts"));
             }
@@ -292,6 +298,50 @@ impl Store {
             return Err(damaged(blocks.len().saturating_sub(1), "the last time"));
         }
         Ok(blocks)
+    }
+
+    /// The end of the full block that ends with row `rows`; nothing when none does. Reads two entries of
+    /// the index, whatever its length.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] when the entry or its counts are not what was committed.
+    pub fn mark(&self, rows: u64) -> Result<Option<Mark>, Error> {
+        let block_rows = BLOCK_ROWS as u64;
+        if rows == 0 || !rows.is_multiple_of(block_rows) || rows > self.manifest.rows {
+            return Ok(None);
+        }
+        let number = rows / block_rows - 1;
+        let damaged = || Error::Damaged {
+            path: self.folder.join(&self.manifest.files.blocks.name),
+            what: format!("the entry of block {number}"),
+            expected: "as committed".into(),
+            found: "something else".into(),
+        };
+        let (entries, _) = self.blocks.as_chunks::<BLOCK_ENTRY_BYTES>();
+        let entry = |number: u64| {
+            let number = usize::try_from(number).ok()?;
+            BlockEntry::decode(entries.get(number)?)
+        };
+        let last = entry(number).ok_or_else(damaged)?;
+        let before = match number.checked_sub(1) {
+            Some(number) => entry(number).ok_or_else(damaged)?.chain,
+            None => 0,
+        };
+        let counts = self.counts_of(&last).ok_or_else(damaged)?;
+        let is_last = rows == self.manifest.full_blocks() * block_rows;
+        if last.chained(before, counts) != last.chain
+            || (is_last && last.chain != self.manifest.chain)
+        {
+            return Err(damaged());
+        }
+        Ok(Some(Mark { rows, time: last.time_max, chain: last.chain }))
+    }
+
+    /// The bytes of a block's pairs of channel and rows.
+    fn counts_of(&self, entry: &BlockEntry) -> Option<&[u8]> {
+        let start = usize::try_from(entry.counts_start).ok()?.checked_mul(COUNT_ENTRY_BYTES)?;
+        let len = (entry.counts_len as usize).checked_mul(COUNT_ENTRY_BYTES)?;
+        self.counts.get(start..start.checked_add(len)?)
     }
 
     /// Holds the rows of `block` against its checksums, and whether they are in order of time from
@@ -546,6 +596,26 @@ mod tests {
             let named = "the times of block 1 (rows 65536 to 65538)";
             assert!(found.is_ok() || found.unwrap_err().to_string().contains(named));
         }
+    }
+
+    #[test]
+    fn the_end_of_each_full_block_is_marked() {
+        let folder = store();
+        let store = Store::open(folder.path(), Access::Mapped).unwrap();
+        let rows = BLOCK_ROWS as u64;
+        let mark = store.mark(rows).unwrap().unwrap();
+        // Row 65,535 has time 655,350.
+        assert_eq!((mark.rows, mark.time, mark.chain), (rows, 655_350, store.manifest.chain));
+        for none in [0, 1, rows - 1, rows + 3, 2 * rows] {
+            assert_eq!(store.mark(none).unwrap(), None);
+        }
+        drop(store);
+        // The last time in the entry of block 0.
+        let blocks = File::options().write(true).open(folder.path().join("blocks.idx")).unwrap();
+        blocks.write_all_at(&[1], HEADER_BYTES as u64 + 8).unwrap();
+        let store = Store::open(folder.path(), Access::Mapped).unwrap();
+        let error = store.mark(rows).unwrap_err().to_string();
+        assert!(error.contains("the entry of block 0"), "{error}");
     }
 
     #[test]
