@@ -1,8 +1,10 @@
 //! The query "coincidences": tags of several channels within a window.
 
 use crate::{
-    Acquisition, Delay, Error, Execution, Plan, PlannedScan, Recording, Scope, SourceSingles, Veto,
+    Acquisition, Additive, Delay, Error, Execution, Partial, Plan, PlannedScan, Recording, Scope,
+    SourceSingles, TimeRange, Veto,
     groups::{self, Method, Part},
+    partial::{Counts, Left, Unused},
     sequential,
 };
 
@@ -92,18 +94,7 @@ impl Coincidences {
     /// For a query that means nothing, times that leave 64 bits with their delays, and counts that
     /// do.
     pub fn run(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Counted, Error> {
-        self.check(recording)?;
-        if self.rule == Rule::Cluster {
-            return self.run_clusters(recording, execution);
-        }
-        let groups = groups::asked(&self.groups, &self.scope, recording)?;
-        self.check_groups(&groups)?;
-        let mut counts = vec![0; groups.len()];
-        for part in Part::all(&groups, self) {
-            for (&group, count) in part.groups.iter().zip(part.count(recording, execution)) {
-                counts[group] = count;
-            }
-        }
+        let Found { groups, counts, .. } = self.count(recording, None, execution)?;
         self.counted(recording, execution, groups, counts)
     }
 
@@ -138,15 +129,54 @@ impl Coincidences {
         Ok(plan)
     }
 
-    fn run_clusters(
+    /// Counts from where `before` ends.
+    fn count(
         &self,
         recording: &Recording<'_>,
+        before: Option<&Partial>,
         execution: &Execution,
-    ) -> Result<Counted, Error> {
+    ) -> Result<Found, Error> {
+        self.check(recording)?;
+        if self.rule == Rule::Cluster {
+            return self.count_clusters(recording, before, execution);
+        }
+        let groups = groups::asked(&self.groups, &self.scope, recording)?;
+        self.check_groups(&groups)?;
+        let is_once = self.rule == Rule::Once;
+        let unused = before.and_then(|before| before.unused(&groups));
+        let mut counts = vec![0; groups.len()];
+        let mut left = Vec::new();
+        for part in Part::all(&groups, self) {
+            let found = if is_once {
+                let (found, more) = sequential::once(&part, &groups, recording, unused, execution);
+                left.extend(more);
+                found
+            } else {
+                part.count(recording, execution)
+            };
+            for (&group, count) in part.groups.iter().zip(found) {
+                counts[group] = count;
+            }
+        }
+        let left = if is_once { Left::Unused(left) } else { Left::Nothing };
+        Ok(Found { groups, counts, left })
+    }
+
+    fn count_clusters(
+        &self,
+        recording: &Recording<'_>,
+        before: Option<&Partial>,
+        execution: &Execution,
+    ) -> Result<Found, Error> {
         let channels = self.cluster_channels(recording)?;
-        let sets = sequential::clusters(recording, &channels, self.window, &self.scope, execution);
-        let (groups, counts) = sets.into_iter().unzip();
-        self.counted(recording, execution, groups, counts)
+        let open = before.and_then(|before| match &before.left {
+            Left::Open(open) => Some(&open[..]),
+            _ => None,
+        });
+        let clustered =
+            sequential::clusters(recording, &channels, self.window, &self.scope, open, execution);
+        let (groups, counts) = by_size(clustered.sets.into_iter().collect()).into_iter().unzip();
+        Ok(Found { groups, counts, left: Left::Open(clustered.open) })
     }
 
     /// The channels that clusters are of, ascending.
@@ -233,6 +263,91 @@ impl Coincidences {
             return Err(Error::GridWindow);
         }
         Ok(())
+    }
+}
+
+/// What was counted, group by group, and what is left for those who go on.
+struct Found {
+    groups: Vec<Vec<u16>>,
+    counts: Vec<u128>,
+    left: Left,
+}
+
+impl Additive for Coincidences {
+    type Answer = Counted;
+
+    fn answer(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Counted, Error> {
+        self.run(recording, execution)
+    }
+
+    fn partial(
+        &self,
+        recording: &Recording<'_>,
+        interval: TimeRange,
+        before: Option<&Partial>,
+        execution: &Execution,
+    ) -> Result<Partial, Error> {
+        let query = self.words();
+        Partial::check_before(before, &query, interval)?;
+        let part = Self { scope: Scope { range: interval, ..self.scope.clone() }, ..self.clone() };
+        let Found { groups, counts, left } = part.count(recording, before, execution)?;
+        let counts = Counts::Groups(groups.into_iter().zip(counts).collect());
+        Ok(Partial { query, interval, counts, left })
+    }
+
+    fn finish(
+        &self,
+        recording: &Recording<'_>,
+        partial: &Partial,
+        execution: &Execution,
+    ) -> Result<Counted, Error> {
+        self.check(recording)?;
+        partial.check_of(&self.words(), self.scope.range)?;
+        let Counts::Groups(known) = &partial.counts else {
+            return Err(Error::PartialDamaged { what: "counts of another kind" });
+        };
+        if self.rule == Rule::Cluster {
+            self.cluster_channels(recording)?;
+            let sets = known.iter().map(|(set, &count)| (set.clone(), count)).collect();
+            let (groups, counts) = by_size(sets).into_iter().unzip();
+            return self.counted(recording, execution, groups, counts);
+        }
+        let groups = groups::asked(&self.groups, &self.scope, recording)?;
+        self.check_groups(&groups)?;
+        // A group that was not there has channels that had no tags.
+        let counts = groups.iter().map(|group| known.get(group).copied().unwrap_or(0)).collect();
+        self.counted(recording, execution, groups, counts)
+    }
+
+    fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    fn words(&self) -> String {
+        self.in_words()
+    }
+
+    fn frontier(&self, time: i64) -> Option<i64> {
+        self.final_before(time)
+    }
+}
+
+/// Sets of channels by their size, and then by channels.
+fn by_size(mut sets: Vec<(Vec<u16>, u128)>) -> Vec<(Vec<u16>, u128)> {
+    sets.sort_by(|(a, _), (b, _)| (a.len(), a).cmp(&(b.len(), b)));
+    sets
+}
+
+impl Partial {
+    /// The unused tags of all `groups`; nothing where one of them was not counted: of its channels that
+    /// had tags none was used up, and none was kept.
+    fn unused(&self, groups: &[Vec<u16>]) -> Option<&[Unused]> {
+        match (&self.counts, &self.left) {
+            (Counts::Groups(known), Left::Unused(unused)) => {
+                groups.iter().all(|group| known.contains_key(group)).then_some(unused)
+            }
+            _ => None,
+        }
     }
 }
 

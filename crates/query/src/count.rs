@@ -15,7 +15,6 @@ use crate::{
     plan::{PlannedScan, numbered},
     scan::{Interval, intervals, rows_within_window},
     select::{Buffers, Selected},
-    sequential,
     sliding::{self, Sliding},
 };
 
@@ -34,11 +33,8 @@ struct Morsel<'a> {
 }
 
 impl Part {
-    /// The coincidences of each group.
+    /// The coincidences of each group, by all rules but `once`.
     pub(crate) fn count(&self, recording: &Recording<'_>, execution: &Execution) -> Vec<u128> {
-        if matches!(self.method, Method::Once) {
-            return sequential::once(self, recording, execution);
-        }
         let sources = recording.sources.iter();
         let morsels: Vec<Morsel<'_>> =
             sources.flat_map(|source| self.morsels(source, execution)).collect();

@@ -1,5 +1,7 @@
 //! Queries that cannot be counted, and why.
 
+use crate::TimeRange;
+
 /// An error of a query.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -206,4 +208,58 @@ pub enum Error {
     /// Not all pairs were counted.
     #[error("g2 is defined for all pairs, not for the modes next and last or rule grid")]
     NoG2,
+    /// Parts of an answer that depends on all of the run.
+    #[error(
+        "the period of --sync-divider is that of the whole run, so that no part of it can be counted \
+         alone; give the period instead"
+    )]
+    NoPartial,
+    /// A partial answer of another query.
+    #[error("a partial answer to `{found}` is none to `{expected}`")]
+    PartialOf {
+        /// The query asked.
+        expected: String,
+        /// The one that was counted.
+        found: String,
+    },
+    /// Two partial answers that do not follow each other.
+    #[error(
+        "a partial answer ends {} and the next one begins {}; they merge where one begins at the very \
+         tick at which the other ends", tick_or(*ends, "never"), tick_or(*begins, "with all times")
+    )]
+    PartialGap {
+        /// Where the earlier one ends, in ticks.
+        ends: Option<i64>,
+        /// Where the later one begins.
+        begins: Option<i64>,
+    },
+    /// A partial answer of other times than those asked.
+    #[error("a partial answer covers {covered:?}, and {asked:?} was asked")]
+    PartialRange {
+        /// What it covers.
+        covered: TimeRange,
+        /// What was asked.
+        asked: TimeRange,
+    },
+    /// The sum of two counts does not fit.
+    #[error("the sum of two partial counts does not fit")]
+    PartialSum,
+    /// Bytes that are no partial answer.
+    #[error("no partial answer: {what}")]
+    PartialDamaged {
+        /// What is wrong with them.
+        what: &'static str,
+    },
+    /// A partial answer in a newer form.
+    #[error(
+        "a partial answer of version {version}, and this program reads version 1; use a newer one"
+    )]
+    PartialVersion {
+        /// Its version.
+        version: u32,
+    },
+}
+
+fn tick_or(tick: Option<i64>, without: &str) -> String {
+    tick.map_or(without.to_owned(), |tick| format!("at {tick} ticks"))
 }

@@ -25,6 +25,8 @@ mod coincidences;
 mod histogram;
 mod rates;
 
+mod partial;
+
 mod estimate;
 mod plan;
 mod recording;
@@ -55,6 +57,7 @@ pub use error::Error;
 pub use estimate::{Estimate, Measured, SourceSingles, Terms, g2_heralded};
 pub use histogram::{Binned, Bins, Fold, Histogram, Mode, Period};
 pub use listing::{ClusterTag, ListedTag, Tuple, Tuples};
+pub use partial::{Additive, Partial};
 pub use plan::{Plan, PlannedScan};
 pub use rates::{Rated, Rates, SourceRates, Trace, TraceBin};
 pub use recording::{Acquisition, Recording};

@@ -1,11 +1,13 @@
 //! The query "rates": tags per channel, over a selection and in bins of time.
 
-use std::ops::RangeInclusive;
+use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use rayon::prelude::*;
 
 use crate::{
-    Acquisition, Error, Execution, Plan, PlannedScan, Recording, Scope, TimeRange,
+    Acquisition, Additive, Error, Execution, Partial, Plan, PlannedScan, Recording, Scope,
+    TimeRange,
+    partial::{Counts, Left},
     plan::numbered,
     singles::{add_singles, rows_read},
 };
@@ -91,13 +93,22 @@ impl Rates {
         self.scope.check(&recording.sources)?;
         let channels = self.scope.channels.clone().unwrap_or_else(|| recording.channels());
         let counting = Counting::new(&self.scope, &channels, execution);
-        let range = self.scope.range;
-        let sources = recording.sources.iter().map(|source| SourceRates {
-            live: range.live_of(source),
-            counts: counting.counts(source, range),
-        });
-        let sources = sources.collect();
-        let trace = self.bin.map(|width| self.trace(recording, &counting, width)).transpose()?;
+        let of = |source: &Acquisition<'_>| counting.counts(source, self.scope.range);
+        let counts = recording.sources.iter().map(of).collect();
+        self.rated(recording, &counting, channels, counts)
+    }
+
+    /// The answer with these counts of each source.
+    fn rated(
+        &self,
+        recording: &Recording<'_>,
+        counting: &Counting<'_>,
+        channels: Vec<u16>,
+        counts: Vec<Vec<u64>>,
+    ) -> Result<Rated, Error> {
+        let live = recording.sources.iter().map(|source| self.scope.range.live_of(source));
+        let sources = live.zip(counts).map(|(live, counts)| SourceRates { live, counts }).collect();
+        let trace = self.bin.map(|width| self.trace(recording, counting, width)).transpose()?;
         Ok(Rated { channels, sources, trace })
     }
 
@@ -165,6 +176,68 @@ impl Rates {
         let bins = rows.iter().map(|(bin, _)| *bin).collect();
         let counts = rows.iter().flat_map(|(_, counts)| counts).copied().collect();
         Ok(Trace { origin: grid.origin, width, bins, counts })
+    }
+}
+
+impl Additive for Rates {
+    type Answer = Rated;
+
+    fn answer(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Rated, Error> {
+        self.run(recording, execution)
+    }
+
+    fn partial(
+        &self,
+        recording: &Recording<'_>,
+        interval: TimeRange,
+        before: Option<&Partial>,
+        execution: &Execution,
+    ) -> Result<Partial, Error> {
+        let query = self.words();
+        Partial::check_before(before, &query, interval)?;
+        self.scope.check(&recording.sources)?;
+        let channels = self.scope.channels.clone().unwrap_or_else(|| recording.channels());
+        let counting = Counting::new(&self.scope, &channels, execution);
+        let mut tags = BTreeMap::new();
+        for (number, source) in (0..).zip(&recording.sources) {
+            let counts = counting.counts(source, interval);
+            let counts = channels.iter().zip(counts).filter(|&(_, count)| count > 0);
+            tags.extend(counts.map(|(&channel, count)| ((number, channel), count)));
+        }
+        Ok(Partial { query, interval, counts: Counts::Tags(tags), left: Left::Nothing })
+    }
+
+    fn finish(
+        &self,
+        recording: &Recording<'_>,
+        partial: &Partial,
+        execution: &Execution,
+    ) -> Result<Rated, Error> {
+        self.scope.check(&recording.sources)?;
+        partial.check_of(&self.words(), self.scope.range)?;
+        let Counts::Tags(tags) = &partial.counts else {
+            return Err(Error::PartialDamaged { what: "counts of another kind" });
+        };
+        let channels = self.scope.channels.clone().unwrap_or_else(|| recording.channels());
+        let counting = Counting::new(&self.scope, &channels, execution);
+        let of = |number: u32| {
+            let of = |&channel: &u16| tags.get(&(number, channel)).copied().unwrap_or(0);
+            channels.iter().map(of).collect()
+        };
+        let counts = (0..).zip(&recording.sources).map(|(number, _)| of(number)).collect();
+        self.rated(recording, &counting, channels.clone(), counts)
+    }
+
+    fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    fn words(&self) -> String {
+        self.in_words()
+    }
+
+    fn frontier(&self, time: i64) -> Option<i64> {
+        self.final_before(time)
     }
 }
 

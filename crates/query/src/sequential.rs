@@ -5,7 +5,7 @@
 //! behind its end; without a gap inside it, it counts nothing, and the morsel before goes on through
 //! it. So the answer does not depend on where the morsels begin.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use rayon::prelude::*;
 
@@ -13,6 +13,7 @@ use crate::{
     Acquisition, Execution, Recording, Scope, Simd, TimeRange,
     groups::Part,
     level::{self, MASK_ROWS},
+    partial::{Open, Unused},
     plan::{PlannedScan, numbered},
     scan::{Interval, intervals},
     select::{Buffers, Selected, Selection, keep_only},
@@ -40,29 +41,63 @@ pub(crate) trait Machine: Clone + Send + Sync {
     fn finish(&mut self, counts: &mut Self::Counts);
 }
 
-/// Runs machines over a source, each from a fresh start. Returns what each piece of work counted.
+/// What machines made of a source.
+pub(crate) struct Outcome<M: Machine> {
+    /// What each piece of work counted, machine by machine.
+    pub counts: Vec<Vec<M::Counts>>,
+    /// Each machine as the end of the range found it, not finished; nothing without a tag.
+    pub ends: Vec<Option<M>>,
+}
+
+/// Where machines begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// Anew, at a gap before the range.
+    Fresh,
+    /// At the begin of the range, as the tags before it have left them.
+    Resumed,
+}
+
+/// Runs machines over the tags of a source up to the end of `range`. They see tags before it, too,
+/// unless they are resumed.
 pub(crate) fn run<M: Machine>(
     machines: &[M],
+    start: Start,
     source: &Acquisition<'_>,
     selection: &Selection,
     window: i64,
     range: &TimeRange,
     execution: &Execution,
-) -> Vec<Vec<M::Counts>> {
-    let morsels = Morsels::new(source, selection, window, execution);
+) -> Outcome<M> {
+    let from = range.from.filter(|_| start == Start::Resumed);
+    let cut = TimeRange { from, to: range.to };
+    let morsels = Morsels::new(source, selection, window, cut, execution);
+    let needed = match start {
+        Start::Fresh => morsels.needed(machines, range),
+        Start::Resumed => 0..morsels.intervals.len(),
+    };
     let zero = || machines.iter().map(|_| M::Counts::default()).collect::<Vec<_>>();
-    morsels
-        .needed(machines, range)
+    let none = || machines.iter().map(|_| None).collect::<Vec<_>>();
+    let pieces: Vec<_> = needed
         .into_par_iter()
         .fold(
-            || (zero(), Buffers::default(), Vec::new()),
-            |(mut counts, mut buffers, mut alone), at| {
-                morsels.run(at, machines, &mut counts, &mut buffers, &mut alone);
-                (counts, buffers, alone)
+            || (zero(), none(), Buffers::default(), Vec::new()),
+            |(mut counts, mut ends, mut buffers, mut alone), at| {
+                morsels.run(at, machines, &mut counts, &mut ends, &mut buffers, &mut alone);
+                (counts, ends, buffers, alone)
             },
         )
-        .map(|(counts, ..)| counts)
-        .collect()
+        .map(|(counts, ends, ..)| (counts, ends))
+        .collect();
+    let mut outcome = Outcome { counts: Vec::new(), ends: none() };
+    for (counts, ends) in pieces {
+        outcome.counts.push(counts);
+        // Only the runner behind the last gap reaches the end.
+        for (known, end) in outcome.ends.iter_mut().zip(ends) {
+            *known = known.take().or(end);
+        }
+    }
+    outcome
 }
 
 /// A source, cut into morsels.
@@ -95,11 +130,12 @@ impl<'a> Morsels<'a> {
         source: &'a Acquisition<'a>,
         selection: &'a Selection,
         window: i64,
+        cut: TimeRange,
         execution: &Execution,
     ) -> Self {
         let rows = execution.morsel_rows.unwrap_or(ROWS).max(1);
         let (time, delays) = (source.tags.time, selection.delays());
-        let intervals = intervals(time, rows, &delays, TimeRange::default());
+        let intervals = intervals(time, rows, &delays, cut);
         Self { source, selection, window, intervals, simd: execution.simd }
     }
 
@@ -125,9 +161,7 @@ impl<'a> Morsels<'a> {
 
     /// The morsels that can count something in `range`.
     fn needed<M: Machine>(&self, machines: &[M], range: &TimeRange) -> std::ops::Range<usize> {
-        let end = range.to.map_or(self.intervals.len(), |to| {
-            self.intervals.partition_point(|interval| interval.start < to)
-        });
+        let end = self.intervals.len();
         let Some(from) = range.from else { return 0..end };
         let mut start =
             self.intervals.partition_point(|interval| interval.start <= from).saturating_sub(1);
@@ -168,10 +202,11 @@ impl<'a> Morsels<'a> {
         at: usize,
         machines: &[M],
         counts: &mut [M::Counts],
+        ends: &mut [Option<M>],
         buffers: &mut Buffers,
         alone: &mut Vec<u64>,
     ) {
-        // Nothing comes before the first morsel.
+        // What comes before the first morsel, if anything, is in the machine already.
         let state = if at == 0 { State::Running } else { State::Waiting };
         let mut runners: Vec<Runner<M>> = machines
             .iter()
@@ -192,7 +227,7 @@ impl<'a> Morsels<'a> {
                 {
                     runner.state = State::Running;
                 }
-                if runner.state == State::Running {
+                if runner.state == State::Running && time >= interval.start {
                     runner.machine.push(time, number, counts);
                 }
                 runner.before = Some(time);
@@ -217,9 +252,11 @@ impl<'a> Morsels<'a> {
                 self.go_on(runner, tags, counts);
             }
         }
-        for (runner, counts) in runners.iter_mut().zip(counts) {
-            if runner.state != State::Waiting {
-                runner.machine.finish(counts);
+        for ((mut runner, counts), end) in runners.into_iter().zip(counts).zip(ends) {
+            match runner.state {
+                State::Waiting => {}
+                State::Done => runner.machine.finish(counts),
+                State::Running => *end = Some(runner.machine),
             }
         }
     }
@@ -309,6 +346,21 @@ impl<'a> Once<'a> {
         veto: Option<Guard<'a>>,
     ) -> Self {
         Self { place_of, window, range, veto, unused: vec![VecDeque::new(); channels] }
+    }
+}
+
+impl Once<'_> {
+    /// What tags from `to` on can still be matched with.
+    fn left_at(self, to: i64, source: u32, group: &[u16]) -> Option<Unused> {
+        let oldest = to.saturating_sub(self.window);
+        let is_near = |time: &i64| *time >= oldest;
+        let times: Vec<Vec<i64>> = self
+            .unused
+            .into_iter()
+            .map(|unused| unused.into_iter().filter(is_near).collect())
+            .collect();
+        let is_empty = times.iter().all(Vec::is_empty);
+        (!is_empty).then(|| Unused { source, group: group.to_vec(), times })
     }
 }
 
@@ -439,18 +491,40 @@ impl Sets {
     }
 }
 
-/// The answer of rule `once`, group by group, over all sources.
-pub(crate) fn once(part: &Part, recording: &Recording<'_>, execution: &Execution) -> Vec<u128> {
+/// The answer of rule `once`, group by group, over all sources, from where `before` ends; and the tags
+/// left unused at the end of the range.
+pub(crate) fn once(
+    part: &Part,
+    groups: &[Vec<u16>],
+    recording: &Recording<'_>,
+    before: Option<&[Unused]>,
+    execution: &Execution,
+) -> (Vec<u128>, Vec<Unused>) {
     let places: Vec<[u8; 256]> = part.numbered.iter().map(|group| places(group)).collect();
     let (window, range) = (part.window, part.scope.range);
+    let start = if before.is_some() { Start::Resumed } else { Start::Fresh };
     let mut total = vec![0_u128; part.groups.len()];
-    for source in &recording.sources {
-        let machines = machines(part, &places, source);
-        for counts in run(&machines, source, &part.selection, window, &range, execution) {
+    let mut left = Vec::new();
+    for (number, source) in (0..).zip(&recording.sources) {
+        let asked = || part.groups.iter().map(|&at| &groups[at]);
+        let mut machines = machines(part, &places, source);
+        for (machine, group) in machines.iter_mut().zip(asked()) {
+            let mut known = before.unwrap_or(&[]).iter();
+            if let Some(known) = known.find(|u| u.source == number && u.group == *group) {
+                let times = known.times.iter().map(|times| times.iter().copied().collect());
+                machine.unused = times.collect();
+            }
+        }
+        let outcome = run(&machines, start, source, &part.selection, window, &range, execution);
+        for counts in outcome.counts {
             total.iter_mut().zip(counts).for_each(|(total, count)| *total += u128::from(count));
         }
+        let Some(to) = range.to else { continue };
+        for (group, end) in asked().zip(outcome.ends) {
+            left.extend(end.and_then(|machine| machine.left_at(to, number, group)));
+        }
     }
-    total
+    (total, left)
 }
 
 /// What [`once`] takes.
@@ -464,7 +538,8 @@ pub(crate) fn plan_once(
     let mut scan = PlannedScan::new(name, part.groups.len());
     scan.is_at_least = true;
     for (first, source) in numbered(recording) {
-        let morsels = Morsels::new(source, &part.selection, part.window, execution);
+        let cut = TimeRange { from: None, to: part.scope.range.to };
+        let morsels = Morsels::new(source, &part.selection, part.window, cut, execution);
         morsels.plan(&machines(part, &places, source), &part.scope.range, first, &mut scan);
     }
     scan
@@ -483,7 +558,8 @@ pub(crate) fn plan_clusters(
     let mut scan = PlannedScan::new("clusters, channels taken out", channels.len());
     scan.is_at_least = true;
     for (first, source) in numbered(recording) {
-        let morsels = Morsels::new(source, &selection, window, execution);
+        let cut = TimeRange { from: None, to: scope.range.to };
+        let morsels = Morsels::new(source, &selection, window, cut, execution);
         let machine = [Clusters::new(window, scope.range)];
         morsels.plan(&machine, &scope.range, first, &mut scan);
     }
@@ -512,38 +588,74 @@ fn places(group: &[u8]) -> [u8; 256] {
     places
 }
 
-/// The answer of rule `cluster` over all sources: each set of channels that was a cluster, ascending,
-/// and how often. Sets are sorted by size, then by channels.
+/// What rule `cluster` counted.
+pub(crate) struct Clustered {
+    /// Each set of channels that was a cluster, ascending, and how often. In order of the sets.
+    pub sets: BTreeMap<Vec<u16>, u128>,
+    /// The last cluster of each source, where it reaches to the end of the range.
+    pub open: Vec<Open>,
+}
+
+/// The answer of rule `cluster` over all sources, from where `before` ends.
 pub(crate) fn clusters(
     recording: &Recording<'_>,
     channels: &[u16],
     window: i64,
     scope: &Scope,
+    before: Option<&[Open]>,
     execution: &Execution,
-) -> Vec<(Vec<u16>, u128)> {
+) -> Clustered {
     let delays: Vec<i64> = channels.iter().map(|&channel| scope.delay_of(channel)).collect();
     let selection = Selection::new(channels, &delays);
-    let machine = [Clusters::new(window, scope.range)];
+    let start = if before.is_some() { Start::Resumed } else { Start::Fresh };
     let mut total: HashMap<u64, u128> = HashMap::new();
-    for source in &recording.sources {
-        for sets in run(&machine, source, &selection, window, &scope.range, execution) {
-            for (set, count) in sets.iter().flat_map(Sets::counted) {
-                *total.entry(set).or_default() += u128::from(count);
+    let mut clustered = Clustered { sets: BTreeMap::new(), open: Vec::new() };
+    for (number, source) in (0..).zip(&recording.sources) {
+        let mut machine = Clusters::new(window, scope.range);
+        let known = before.unwrap_or(&[]).iter().find(|open| open.source == number);
+        // A cluster that was counted takes tags, and is not counted again: it begins before the range.
+        machine.open = known.map(|open| (open.first, 0));
+        let mut outcome =
+            run(&[machine], start, source, &selection, window, &scope.range, execution);
+        if let Some(mut machine) = outcome.ends[0].take() {
+            let mut sets = Sets::default();
+            if let Some(to) = scope.range.to {
+                machine.complete(source, &selection, to, execution.simd);
+                let reaches = |&(first, _): &(i64, u64)| first >= to.saturating_sub(window);
+                let first = machine.open.filter(reaches).map(|(first, _)| first);
+                clustered.open.extend(first.map(|first| Open { source: number, first }));
             }
+            machine.finish(&mut sets);
+            outcome.counts.push(vec![sets]);
+        }
+        for (set, count) in outcome.counts.iter().flatten().flat_map(Sets::counted) {
+            *total.entry(set).or_default() += u128::from(count);
         }
     }
-    let mut rows: Vec<(Vec<u16>, u128)> = total
-        .into_iter()
-        .map(|(set, count)| {
-            let in_set = |&(bit, _): &(u32, &u16)| set >> bit & 1 == 1;
-            let mut set: Vec<u16> =
-                (0..).zip(channels).filter(in_set).map(|(_, &channel)| channel).collect();
-            set.sort_unstable();
-            (set, count)
-        })
-        .collect();
-    rows.sort_by(|(a, _), (b, _)| (a.len(), a).cmp(&(b.len(), b)));
-    rows
+    for (set, count) in total {
+        let in_set = |&(bit, _): &(u32, &u16)| set >> bit & 1 == 1;
+        let set = (0..).zip(channels).filter(in_set).map(|(_, &channel)| channel);
+        let mut set: Vec<u16> = set.collect();
+        set.sort_unstable();
+        clustered.sets.insert(set, count);
+    }
+    clustered
+}
+
+impl Clusters {
+    /// Takes what still belongs to the open cluster of the tags from `to` on.
+    fn complete(&mut self, source: &Acquisition<'_>, selection: &Selection, to: i64, simd: Simd) {
+        let Some((first, set)) = &mut self.open else { return };
+        let end = first.checked_add(self.window).and_then(|last| last.checked_add(1));
+        if end.is_some_and(|end| end <= to) {
+            return;
+        }
+        let mut buffers = Buffers::default();
+        let behind = Interval { start: to, end };
+        for &number in selection.select(simd, source.tags, behind, &mut buffers).number {
+            *set |= 1 << number;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -628,15 +740,14 @@ mod tests {
         ) {
             let channels = [2, 0, 3];
             let execution = Execution { simd: Simd::best(), morsel_rows: Some(rows) };
-            let rows =
-                clusters(&recording(&sources), &channels, window, &scope(&delays, range), &execution);
+            let scope = scope(&delays, range);
+            let rows = clusters(&recording(&sources), &channels, window, &scope, None, &execution).sets;
             let expected = oracle::clusters(&sources, &channels, window, &delays, range);
             for (set, count) in &rows {
                 let same = expected.iter().filter(|other| *other == set).count();
                 prop_assert_eq!(*count, same as u128, "{:?}", set);
             }
-            prop_assert_eq!(rows.iter().map(|row| row.1).sum::<u128>(), expected.len() as u128);
-            prop_assert!(rows.is_sorted_by_key(|(set, _)| (set.len(), set.clone())));
+            prop_assert_eq!(rows.values().sum::<u128>(), expected.len() as u128);
         }
     }
 
@@ -656,16 +767,17 @@ mod tests {
             {
                 let execution = Execution { simd, morsel_rows: None };
                 let scope = scope(&[], range);
-                let rows = clusters(&recording(&sources), &[0, 1, 2], 3, &scope, &execution);
+                let recording = recording(&sources);
+                let rows = clusters(&recording, &[0, 1, 2], 3, &scope, None, &execution).sets;
                 let expected = oracle::clusters(&sources, &[0, 1, 2], 3, &[], range);
                 for (set, count) in &rows {
                     let same = expected.iter().filter(|other| *other == set).count();
                     assert_eq!(*count, same as u128, "{set:?} of {len}");
                 }
-                assert_eq!(rows.iter().map(|row| row.1).sum::<u128>(), expected.len() as u128);
+                assert_eq!(rows.values().sum::<u128>(), expected.len() as u128);
                 let groups = Groups::Listed(vec![vec![0, 1], vec![2, 1, 0]]);
                 let query = Coincidences { groups, rule: Rule::Once, window: 3, veto: None, scope };
-                for row in query.run(&recording(&sources), &execution).unwrap().rows {
+                for row in query.run(&recording, &execution).unwrap().rows {
                     let expected = oracle::once(&sources, &row.channels, 3, &[], (&[], 0), range);
                     assert_eq!(row.count, expected, "{:?} of {len}", row.channels);
                 }
@@ -679,7 +791,8 @@ mod tests {
         let channels: Vec<u16> = (0..64).collect();
         let tags = vec![(0, 60), (1, 3), (1, 60), (50, 3), (90, 63)];
         let execution = Execution::best();
-        let rows = clusters(&recording(&vec![tags]), &channels, 5, &Scope::default(), &execution);
-        assert_eq!(rows, [(vec![3], 1), (vec![63], 1), (vec![3, 60], 1)]);
+        let scope = Scope::default();
+        let rows = clusters(&recording(&vec![tags]), &channels, 5, &scope, None, &execution).sets;
+        assert_eq!(rows, [(vec![3], 1), (vec![63], 1), (vec![3, 60], 1)].into());
     }
 }

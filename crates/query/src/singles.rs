@@ -71,6 +71,48 @@ pub(crate) fn rows_read(
     });
 }
 
+/// Rows that are looked at before the index is.
+const NEAR: usize = 1 << 16;
+
+/// The last of the first `end` rows that is of `channel`. Blocks without such a tag are passed over.
+pub(crate) fn last_row_of(source: &Acquisition<'_>, channel: u16, end: usize) -> Option<usize> {
+    let find = |rows: Range<usize>| {
+        let row = match source.tags.channels {
+            Channels::U8(labels) => {
+                labels[rows.clone()].iter().rposition(|&label| u16::from(label) == channel)
+            }
+            Channels::U16(labels) => {
+                labels[rows.clone()].iter().rposition(|&label| label == channel)
+            }
+        };
+        row.map(|row| rows.start + row)
+    };
+    if source.singles_of(channel) == 0 {
+        return None;
+    }
+    let near = end.saturating_sub(NEAR)..end;
+    let mut left = near.start;
+    if let Some(row) = find(near) {
+        return Some(row);
+    }
+    let (blocks, first) = source.blocks();
+    while left > 0 {
+        let last = first + left as u64 - 1;
+        let block = blocks.get(blocks.partition_point(|block| block.rows.end <= last));
+        let start = match block {
+            Some(block) => within(&block.rows, first, left - 1).start,
+            None => left.saturating_sub(NEAR),
+        };
+        let may_hold =
+            block.is_none_or(|block| block.channels.iter().any(|of| of.channel == channel));
+        if may_hold && let Some(row) = find(start..left) {
+            return Some(row);
+        }
+        left = start;
+    }
+    None
+}
+
 /// Adds to `counts` the tags of each of `channels` among `rows` of the source.
 pub(crate) fn add_rows(
     source: &Acquisition<'_>,

@@ -14,7 +14,11 @@ pub use fold::{Fold, Period};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::{Acquisition, Error, Execution, Plan, PlannedScan, Recording, Scope, SourceSingles};
+use crate::{
+    Acquisition, Additive, Error, Execution, Partial, Plan, PlannedScan, Recording, Scope,
+    SourceSingles, TimeRange,
+    partial::{Counts, Left},
+};
 
 /// Counts of all threads together that are kept at most: 1 GiB.
 const COUNTS_MAX: usize = 1 << 27;
@@ -85,13 +89,37 @@ impl Histogram {
     pub fn run(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Binned, Error> {
         self.check(recording)?;
         let period = self.period(recording)?;
-        let (counts, dropped) = match self.mode {
-            Mode::All => (pairs::count(self, recording, execution), None),
-            Mode::Grid => (pairs::count_cells(self, recording, execution), None),
-            Mode::Next | Mode::Last => {
-                let (counts, dropped) = nearest::count(self, period, recording, execution);
-                (counts, Some(dropped))
-            }
+        let (counts, dropped) = self.count(period, recording, execution);
+        Ok(self.binned(period, counts, dropped, recording, execution))
+    }
+
+    /// What adds up: the counts, and the tags in no bin but for starts without any stop.
+    fn count(
+        &self,
+        period: Option<Period>,
+        recording: &Recording<'_>,
+        execution: &Execution,
+    ) -> (Vec<u64>, u64) {
+        match self.mode {
+            Mode::All => (pairs::count(self, recording, execution), 0),
+            Mode::Grid => (pairs::count_cells(self, recording, execution), 0),
+            Mode::Next | Mode::Last => nearest::count(self, period, recording, execution),
+        }
+    }
+
+    /// The answer, with what each source had.
+    fn binned(
+        &self,
+        period: Option<Period>,
+        counts: Vec<u64>,
+        dropped: u64,
+        recording: &Recording<'_>,
+        execution: &Execution,
+    ) -> Binned {
+        let dropped = match self.mode {
+            Mode::All | Mode::Grid => None,
+            Mode::Last => Some(dropped),
+            Mode::Next => Some(dropped + nearest::without_stop(self, recording, execution)),
         };
         let range = self.scope.range;
         let sources = recording.sources.iter().map(|source| SourceSingles {
@@ -105,7 +133,7 @@ impl Histogram {
                 .collect(),
         });
         let sources = sources.collect();
-        Ok(Binned { bins: self.counted_bins(), counts, dropped, period, sources })
+        Binned { bins: self.counted_bins(), counts, dropped, period, sources }
     }
 
     /// What [`Histogram::run`] would read, without counting.
@@ -123,6 +151,8 @@ impl Histogram {
         plan.push_all(scans);
         let mut singles = PlannedScan::new("singles, labels of blocks cut", 0);
         singles.plan_singles(recording, &[self.start, self.stop], &self.scope);
+        // Starts behind the last stop are counted by themselves; where that is, the tags say.
+        singles.is_at_least = self.mode == Mode::Next;
         plan.push(singles);
         Ok(plan)
     }
@@ -165,6 +195,61 @@ impl Histogram {
     /// Starts and stops, each with its delay.
     fn ends(&self) -> [Channel; 2] {
         [self.start, self.stop].map(|label| Channel { label, delay: self.scope.delay_of(label) })
+    }
+}
+
+impl Additive for Histogram {
+    type Answer = Binned;
+
+    fn answer(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Binned, Error> {
+        self.run(recording, execution)
+    }
+
+    fn partial(
+        &self,
+        recording: &Recording<'_>,
+        interval: TimeRange,
+        before: Option<&Partial>,
+        execution: &Execution,
+    ) -> Result<Partial, Error> {
+        if let Some(Fold::SyncDivider(_)) = self.fold {
+            return Err(Error::NoPartial);
+        }
+        let query = self.words();
+        Partial::check_before(before, &query, interval)?;
+        let part = Self { scope: Scope { range: interval, ..self.scope.clone() }, ..self.clone() };
+        part.check(recording)?;
+        let (counts, dropped) = part.count(part.period(recording)?, recording, execution);
+        Ok(Partial { query, interval, counts: Counts::Bins(counts, dropped), left: Left::Nothing })
+    }
+
+    fn finish(
+        &self,
+        recording: &Recording<'_>,
+        partial: &Partial,
+        execution: &Execution,
+    ) -> Result<Binned, Error> {
+        self.check(recording)?;
+        partial.check_of(&self.words(), self.scope.range)?;
+        match &partial.counts {
+            Counts::Bins(counts, dropped) if counts.len() == self.counted_bins().count() => {
+                let period = self.period(recording)?;
+                Ok(self.binned(period, counts.clone(), *dropped, recording, execution))
+            }
+            _ => Err(Error::PartialDamaged { what: "counts of another kind" }),
+        }
+    }
+
+    fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    fn words(&self) -> String {
+        self.in_words()
+    }
+
+    fn frontier(&self, time: i64) -> Option<i64> {
+        self.final_before(time)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Pairs of neighbours: each start with its next stop, each stop with its last start.
 //!
 //! A morsel sees the tags of an interval of time. The neighbour of a tag at its edge may lie far away,
-//! so the first stop, or the last start, of every morsel is looked up beforehand.
+//! so the first stop, or the last start, of every morsel is looked up beforehand. A start without any
+//! stop is found apart from the pairs: of all that is counted, only this can change when tags are added.
 
 use std::ops::Range;
 
@@ -13,6 +14,7 @@ use crate::{
     plan::numbered,
     scan::{Interval, intervals},
     select::{Buffers, Selection},
+    singles::{last_row_of, row_at},
 };
 
 /// Rows of a morsel, whose buffers then stay in a core's cache.
@@ -27,7 +29,8 @@ struct Morsel<'a> {
     beyond: Option<i64>,
 }
 
-/// Counts the pairs of every bin, and the starts or stops that are in none.
+/// Counts the pairs of every bin, and the starts or stops that are in none; of the starts of mode `next`
+/// only those with a stop.
 pub(super) fn count(
     query: &Histogram,
     period: Option<Period>,
@@ -72,6 +75,30 @@ impl Morsel<'_> {
     }
 }
 
+/// The starts of mode `next` in the range that have no stop in their source.
+pub(super) fn without_stop(
+    query: &Histogram,
+    recording: &Recording<'_>,
+    execution: &Execution,
+) -> u64 {
+    let [start, stop] = query.ends();
+    let range = query.scope.range;
+    let of = |source: &Acquisition<'_>| {
+        let last = last_row_of(source, stop.label, source.tags.len());
+        let last = last.map(|row| source.tags.time[row] + stop.delay);
+        if query.start == query.stop {
+            return u64::from(last.is_some_and(|last| range.contains(last)));
+        }
+        // Behind the last of times nothing comes.
+        let Some(from) = last.map_or(Some(None), |last| last.checked_add(1).map(Some)) else {
+            return 0;
+        };
+        let behind = TimeRange { from, to: None }.and(&range);
+        source.singles_within(start.label, start.delay, behind, execution.simd)
+    };
+    recording.sources.iter().map(of).sum()
+}
+
 struct Plan<'a> {
     query: &'a Histogram,
     period: Option<Period>,
@@ -93,32 +120,41 @@ impl<'a> Plan<'a> {
     fn morsels<'r>(&self, source: &'r Acquisition<'r>, execution: &Execution) -> Vec<Morsel<'r>> {
         let time = source.tags.time;
         let rows = execution.rows_per_morsel(time, 0, ROWS);
-        // The intervals follow the partner, whose neighbours beyond are then found by row.
+        let range = self.query.scope.range;
         let delay = self.partner.delay;
         let is_next = self.query.mode == Mode::Next;
-        let mut intervals = intervals(time, rows, &[delay], TimeRange::default());
+        let mut own = range;
+        let mut beyond = None;
+        if let Some(from) = range.from {
+            // A start may have waited since the last stop; a stop may go back to the last start.
+            let before = self.last_partner_before(source, Some(from));
+            if is_next {
+                if self.last_partner_before(source, range.to).is_none_or(|stop| stop < from) {
+                    return Vec::new();
+                }
+                own.from = before;
+            } else {
+                beyond = before;
+            }
+        }
+        // The intervals follow the partner, whose neighbours beyond are then found by row.
+        let mut intervals = intervals(time, rows, &[delay], own);
         if is_next {
             intervals.reverse();
         }
         let mut morsels = Vec::new();
-        let mut beyond = None;
         for interval in intervals {
-            let (from, to) = (interval.start, interval.end);
-            if self.can_be_selected(from, to, beyond) {
-                morsels.push(Morsel { source, from, to, beyond });
-            }
+            morsels.push(Morsel { source, from: interval.start, to: interval.end, beyond });
             beyond = self.partner_in(source, interval.rows(time, delay)).or(beyond);
         }
         morsels
     }
 
-    /// Whether a tag from `from` up to `to` can have its pair in the range.
-    fn can_be_selected(&self, from: i64, to: Option<i64>, beyond: Option<i64>) -> bool {
-        let range = self.query.scope.range;
-        // A pair belongs to its stop, which may lie beyond.
-        let stop = beyond.filter(|_| self.query.mode == Mode::Next);
-        range.to.is_none_or(|end| from < end)
-            && range.from.zip(to).is_none_or(|(start, to)| to > start || stop >= Some(start))
+    /// The delayed time of the last stop, or start, before `limit`.
+    fn last_partner_before(&self, source: &Acquisition<'_>, limit: Option<i64>) -> Option<i64> {
+        let Channel { label, delay } = self.partner;
+        let end = limit.map_or(source.tags.len(), |limit| row_at(source, limit, delay));
+        last_row_of(source, label, end).map(|row| source.tags.time[row] + delay)
     }
 
     /// The delayed time of the first stop or of the last start among the rows.
@@ -149,8 +185,9 @@ impl<'a> Plan<'a> {
         let is_same = self.query.start == self.query.stop;
         match (self.query.mode, is_same) {
             (Mode::Next, true) => {
-                for (i, &start) in starts.iter().enumerate() {
-                    tally.add(Some(start), starts.get(i + 1).copied().or(morsel.beyond), start);
+                let next = starts.iter().skip(1).copied().chain(morsel.beyond);
+                for (&start, stop) in starts.iter().zip(next) {
+                    tally.add(Some(start), stop);
                 }
             }
             (Mode::Next, false) => {
@@ -159,13 +196,14 @@ impl<'a> Plan<'a> {
                     while stops.get(next).is_some_and(|&stop| stop < start) {
                         next += 1;
                     }
-                    tally.add(Some(start), stops.get(next).copied().or(morsel.beyond), start);
+                    let Some(stop) = stops.get(next).copied().or(morsel.beyond) else { break };
+                    tally.add(Some(start), stop);
                 }
             }
             (_, true) => {
                 let mut last = morsel.beyond;
                 for &stop in stops {
-                    tally.add(last, Some(stop), stop);
+                    tally.add(last, stop);
                     last = Some(stop);
                 }
             }
@@ -177,7 +215,7 @@ impl<'a> Plan<'a> {
                         last = Some(start);
                         next += 1;
                     }
-                    tally.add(last, Some(stop), stop);
+                    tally.add(last, stop);
                 }
             }
         }
@@ -195,13 +233,13 @@ struct Tally<'a> {
 }
 
 impl Tally<'_> {
-    /// Counts a tag's pair, which belongs to its stop, or a tag without one, at its own time.
+    /// Counts a stop with its start, or without any.
     #[inline]
-    fn add(&mut self, start: Option<i64>, stop: Option<i64>, own: i64) {
-        if !self.range.contains(stop.unwrap_or(own)) {
+    fn add(&mut self, start: Option<i64>, stop: i64) {
+        if !self.range.contains(stop) {
             return;
         }
-        let bin = start.zip(stop).and_then(|(start, stop)| {
+        let bin = start.and_then(|start| {
             let difference = stop - start;
             let folded = self.period.map_or(difference, |period| period.fold(difference));
             self.bins.holding(folded)

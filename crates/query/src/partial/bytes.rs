@@ -1,0 +1,270 @@
+//! The serialised form of partial answers (docs/partials.md): little-endian, one form for one value.
+
+use std::collections::BTreeMap;
+
+use super::{Counts, Left, Open, Partial, Unused};
+use crate::{Error, TimeRange};
+
+/// The first eight bytes. Part of a released format: never changed.
+const MAGIC: [u8; 8] = *b"TAGQPART";
+/// The version written. Part of a released format: never changed.
+const VERSION: u32 = 1;
+/// Magic, version and checksum.
+const HEAD_BYTES: usize = 16;
+
+impl Partial {
+    /// Its serialised form, version 1: equal bytes for equal partial answers.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = [&MAGIC[..], &VERSION.to_le_bytes(), &[0; 4]].concat();
+        put_len(&mut out, self.query.len());
+        out.extend(self.query.as_bytes());
+        let TimeRange { from, to } = self.interval;
+        out.push(u8::from(from.is_some()) | u8::from(to.is_some()) << 1);
+        out.extend(from.unwrap_or(0).to_le_bytes());
+        out.extend(to.unwrap_or(0).to_le_bytes());
+        put_counts(&mut out, &self.counts);
+        put_left(&mut out, &self.left);
+        let crc = crc_of(&out).to_le_bytes();
+        out[12..HEAD_BYTES].copy_from_slice(&crc);
+        out
+    }
+
+    /// A partial answer from its serialised form. Any other bytes are refused.
+    ///
+    /// # Errors
+    /// [`Error::PartialVersion`] for another version, [`Error::PartialDamaged`] for all that no
+    /// partial answer gives.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let mut input = Input { left: bytes };
+        if input.array()? != MAGIC {
+            return Err(Error::PartialDamaged { what: "other first bytes" });
+        }
+        let version = u32::from_le_bytes(input.array()?);
+        if version != VERSION {
+            return Err(Error::PartialVersion { version });
+        }
+        if u32::from_le_bytes(input.array()?) != crc_of(bytes) {
+            return Err(Error::PartialDamaged { what: "another checksum" });
+        }
+        let query = input.len(1)?;
+        let query = str::from_utf8(input.take(query)?)
+            .map_err(|_| Error::PartialDamaged { what: "a query that is no text" })?;
+        let interval = input.interval()?;
+        let counts = input.counts()?;
+        let left = input.left(interval)?;
+        input.end()?;
+        Ok(Self { query: query.into(), interval, counts, left })
+    }
+}
+
+/// crc32c of all but the checksum itself.
+fn crc_of(bytes: &[u8]) -> u32 {
+    crc32c::crc32c_append(crc32c::crc32c(&bytes[..12]), &bytes[HEAD_BYTES..])
+}
+
+fn put_len(out: &mut Vec<u8>, len: usize) {
+    out.extend((len as u64).to_le_bytes());
+}
+
+fn put_channels(out: &mut Vec<u8>, channels: &[u16]) {
+    put_len(out, channels.len());
+    out.extend(channels.iter().flat_map(|channel| channel.to_le_bytes()));
+}
+
+fn put_counts(out: &mut Vec<u8>, counts: &Counts) {
+    match counts {
+        Counts::Groups(groups) => {
+            out.push(1);
+            put_len(out, groups.len());
+            for (group, count) in groups {
+                put_channels(out, group);
+                out.extend(count.to_le_bytes());
+            }
+        }
+        Counts::Bins(bins, dropped) => {
+            out.push(2);
+            put_len(out, bins.len());
+            out.extend(bins.iter().flat_map(|count| count.to_le_bytes()));
+            out.extend(dropped.to_le_bytes());
+        }
+        Counts::Tags(tags) => {
+            out.push(3);
+            put_len(out, tags.len());
+            for ((source, channel), count) in tags {
+                out.extend(source.to_le_bytes());
+                out.extend(channel.to_le_bytes());
+                out.extend(count.to_le_bytes());
+            }
+        }
+    }
+}
+
+fn put_left(out: &mut Vec<u8>, left: &Left) {
+    match left {
+        Left::Nothing => out.push(0),
+        Left::Unused(unused) => {
+            out.push(1);
+            put_len(out, unused.len());
+            for Unused { source, group, times } in unused {
+                out.extend(source.to_le_bytes());
+                put_channels(out, group);
+                for times in times {
+                    put_len(out, times.len());
+                    out.extend(times.iter().flat_map(|time| time.to_le_bytes()));
+                }
+            }
+        }
+        Left::Open(open) => {
+            out.push(2);
+            put_len(out, open.len());
+            for Open { source, first } in open {
+                out.extend(source.to_le_bytes());
+                out.extend(first.to_le_bytes());
+            }
+        }
+    }
+}
+
+/// Bytes that are left to read.
+struct Input<'a> {
+    left: &'a [u8],
+}
+
+impl<'a> Input<'a> {
+    fn take(&mut self, len: usize) -> Result<&'a [u8], Error> {
+        self.left.split_off(..len).ok_or(Error::PartialDamaged { what: "an end in the middle" })
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+        let (array, left) = self
+            .left
+            .split_first_chunk()
+            .ok_or(Error::PartialDamaged { what: "an end in the middle" })?;
+        self.left = left;
+        Ok(*array)
+    }
+
+    fn u64(&mut self) -> Result<u64, Error> {
+        Ok(u64::from_le_bytes(self.array()?))
+    }
+
+    fn i64(&mut self) -> Result<i64, Error> {
+        Ok(i64::from_le_bytes(self.array()?))
+    }
+
+    /// How many values follow, each of at least so many bytes: no more than there are bytes for.
+    fn len(&mut self, bytes: usize) -> Result<usize, Error> {
+        let len = self.u64()?;
+        let fitting = usize::try_from(len).ok().filter(|&len| len <= self.left.len() / bytes);
+        fitting.ok_or(Error::PartialDamaged { what: "a length beyond its end" })
+    }
+
+    fn interval(&mut self) -> Result<TimeRange, Error> {
+        let [has] = self.array()?;
+        let (from, to) = (self.i64()?, self.i64()?);
+        let end = |bit: u8, time: i64| match (has & bit != 0, time) {
+            (true, time) => Ok(Some(time)),
+            (false, 0) => Ok(None),
+            (false, _) => Err(Error::PartialDamaged { what: "a time of an open end" }),
+        };
+        let range = TimeRange { from: end(1, from)?, to: end(2, to)? };
+        if has > 3 || range.from.zip(range.to).is_some_and(|(from, to)| from > to) {
+            return Err(Error::PartialDamaged { what: "an interval that is none" });
+        }
+        Ok(range)
+    }
+
+    fn channels(&mut self) -> Result<Vec<u16>, Error> {
+        let len = self.len(2)?;
+        let (channels, _) = self.take(len * 2)?.as_chunks();
+        Ok(channels.iter().map(|&channel| u16::from_le_bytes(channel)).collect())
+    }
+
+    fn counts(&mut self) -> Result<Counts, Error> {
+        let [kind] = self.array()?;
+        match kind {
+            1 => {
+                let mut groups = BTreeMap::new();
+                for _ in 0..self.len(24)? {
+                    let group = self.channels()?;
+                    let count = u128::from_le_bytes(self.array()?);
+                    put_behind(&mut groups, group, count)?;
+                }
+                Ok(Counts::Groups(groups))
+            }
+            2 => {
+                let len = self.len(8)?;
+                let (bins, _) = self.take(len * 8)?.as_chunks();
+                let bins = bins.iter().map(|&count| u64::from_le_bytes(count)).collect();
+                Ok(Counts::Bins(bins, self.u64()?))
+            }
+            3 => {
+                let mut tags = BTreeMap::new();
+                for _ in 0..self.len(14)? {
+                    let source = u32::from_le_bytes(self.array()?);
+                    let channel = u16::from_le_bytes(self.array()?);
+                    put_behind(&mut tags, (source, channel), self.u64()?)?;
+                }
+                Ok(Counts::Tags(tags))
+            }
+            _ => Err(Error::PartialDamaged { what: "an unknown kind of counts" }),
+        }
+    }
+
+    fn left(&mut self, interval: TimeRange) -> Result<Left, Error> {
+        let is_before = |time: i64| interval.to.is_some_and(|to| time < to);
+        let damaged = Error::PartialDamaged { what: "tags left that cannot be" };
+        let [kind] = self.array()?;
+        match kind {
+            0 => Ok(Left::Nothing),
+            1 => {
+                let mut all = Vec::new();
+                for _ in 0..self.len(12)? {
+                    let source = u32::from_le_bytes(self.array()?);
+                    let group = self.channels()?;
+                    let mut times = Vec::new();
+                    for _ in &group {
+                        let len = self.len(8)?;
+                        let (of_channel, _) = self.take(len * 8)?.as_chunks();
+                        let of_channel: Vec<i64> =
+                            of_channel.iter().map(|&time| i64::from_le_bytes(time)).collect();
+                        let latest = of_channel.last().copied();
+                        if !of_channel.is_sorted() || !latest.is_none_or(is_before) {
+                            return Err(damaged);
+                        }
+                        times.push(of_channel);
+                    }
+                    all.push(Unused { source, group, times });
+                }
+                Ok(Left::Unused(all))
+            }
+            2 => {
+                let mut all = Vec::new();
+                for _ in 0..self.len(12)? {
+                    let source = u32::from_le_bytes(self.array()?);
+                    let first = self.i64()?;
+                    if !is_before(first) {
+                        return Err(damaged);
+                    }
+                    all.push(Open { source, first });
+                }
+                Ok(Left::Open(all))
+            }
+            _ => Err(Error::PartialDamaged { what: "an unknown kind of tags left" }),
+        }
+    }
+
+    fn end(&self) -> Result<(), Error> {
+        let what = "more than its end";
+        if self.left.is_empty() { Ok(()) } else { Err(Error::PartialDamaged { what }) }
+    }
+}
+
+/// Puts in a count behind those that are there: in ascending order, and none twice.
+fn put_behind<K: Ord, V>(counts: &mut BTreeMap<K, V>, key: K, count: V) -> Result<(), Error> {
+    if counts.last_key_value().is_some_and(|(last, _)| *last >= key) {
+        return Err(Error::PartialDamaged { what: "counts out of order" });
+    }
+    counts.insert(key, count);
+    Ok(())
+}
