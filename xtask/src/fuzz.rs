@@ -9,8 +9,13 @@ use std::{
 /// The name of a target, and the longest input that is worth a try, in bytes.
 type Target = (&'static str, u32);
 
-const TARGETS: [Target; 4] =
-    [("messages", 4096), ("sources", 4096), ("stores", 1024), ("durations", 160)];
+const TARGETS: [Target; 5] = [
+    ("messages", 4096),
+    ("sources", 4096),
+    ("stores", 1024),
+    ("durations", 160),
+    ("partials", 1024),
+];
 /// How long each target runs unless told otherwise.
 const SECONDS: u32 = 60;
 /// Resident memory that an input may take, in MiB.

@@ -18,6 +18,7 @@ mod sources;
 mod stores;
 
 mod durations;
+mod partials;
 
 #[expect(dead_code, reason = "the rest is for the tests of the ingest crate")]
 #[path = "../../../crates/ingest/tests/files/support.rs"]
@@ -30,5 +31,6 @@ mod tags_capnp;
 
 pub use durations::durations;
 pub use messages::messages;
+pub use partials::partials;
 pub use sources::sources;
 pub use stores::stores;

@@ -39,3 +39,8 @@ fn stores() {
 fn durations() {
     replay("durations", tagq_checks::durations);
 }
+
+#[test]
+fn partials() {
+    replay("partials", tagq_checks::partials);
+}
