@@ -255,6 +255,9 @@ pub(crate) struct QueryArgs {
     /// which files may be cut short while they are mapped
     #[arg(long, value_enum, default_value_t = Io::Map)]
     pub io: Io,
+    /// Count everything anew, and keep nothing for the next time
+    #[arg(long)]
+    pub no_cache: bool,
     /// Threads to scan with [default: one a core]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,

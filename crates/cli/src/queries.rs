@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use tagq::{
-    Answer, Options, Run,
+    Answer, Caching, Options, Run,
     ask::{
         Accidentals, Asking, Channel, Coincidences, Explained, Histogram, Listing, Rates,
         Selection, Setup, Window,
@@ -229,6 +229,7 @@ pub(crate) fn options(args: &QueryArgs) -> Options {
         store: args.store.store.clone(),
         tick: args.store.tick,
         columns: args.store.columns,
+        caching: if args.no_cache { Caching::Off } else { Caching::default() },
         ingest: !args.no_ingest,
         access: match args.io {
             Io::Map => Access::Mapped,

@@ -106,7 +106,7 @@ impl Follower {
         if !Store::is_at(&self.place.store) {
             return Err(Error::NothingIngested { path: self.path.clone() });
         }
-        Run::of_store(&self.path, &self.place.store, self.options.access)
+        Run::of_store(&self.path, &self.place.store, &self.options)
     }
 
     /// Looks at the sources once, and takes what is complete of those that changed into the store. What

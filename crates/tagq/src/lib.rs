@@ -21,6 +21,7 @@ struct Readme;
 
 mod answer;
 pub mod ask;
+mod cache;
 mod convert;
 mod follow;
 mod input;
@@ -35,6 +36,7 @@ mod verify;
 mod error;
 
 pub use answer::{Answer, ChannelFacts, Column, Columns, Row, RunFacts, Values};
+pub use cache::Caching;
 pub use convert::{Converted, Tags, check_out, convert, write};
 pub use error::Error;
 pub use follow::{Follower, HOLD_BACK, POLL};

@@ -15,7 +15,7 @@ use tagq_ingest::{Error as FilesError, text::TextColumns};
 use tagq_query::Recording;
 use tagq_store::{Access, Creation, Error as StoreError, RunId, Store, Tick, Writer};
 
-use crate::{Error, Input, Notes, Place, update};
+use crate::{Caching, Error, Input, Notes, Place, update};
 
 /// How to open a run.
 #[derive(Debug, Clone)]
@@ -36,6 +36,8 @@ pub struct Options {
     pub columns: Option<TextColumns>,
     /// Set by another thread to end an ingest; what was committed stays.
     pub cancelled: Option<Arc<AtomicBool>>,
+    /// Whether answers are kept for the next time.
+    pub caching: Caching,
 }
 
 /// What is done with sources that are not just new.
@@ -60,6 +62,7 @@ impl Default for Options {
             run_id: None,
             columns: None,
             cancelled: None,
+            caching: Caching::default(),
         }
     }
 }
@@ -92,12 +95,14 @@ impl Progress for Silent {
 pub struct Run {
     path: PathBuf,
     store: Arc<Store>,
+    caching: Caching,
 }
 
 impl Run {
     /// The run that `path` names, as of the last commit of its store.
-    pub(crate) fn of_store(path: &Path, store: &Path, access: Access) -> Result<Self, Error> {
-        Ok(Self { path: path.into(), store: Arc::new(Store::open(store, access)?) })
+    pub(crate) fn of_store(path: &Path, store: &Path, options: &Options) -> Result<Self, Error> {
+        let store = Store::open(store, options.access)?;
+        Ok(Self { path: path.into(), store: Arc::new(store), caching: options.caching })
     }
 
     /// What was named.
@@ -113,6 +118,11 @@ impl Run {
     /// The same, for views of its columns that outlive this run.
     pub fn shared_store(&self) -> Arc<Store> {
         Arc::clone(&self.store)
+    }
+
+    /// Whether answers are kept for the next time.
+    pub(crate) fn caching(&self) -> Caching {
+        self.caching
     }
 
     /// Counts over the run. A column that is cut short meanwhile is an error, not a crash.
@@ -193,7 +203,7 @@ pub fn open(path: &Path, options: &Options, progress: &dyn Progress) -> Result<R
         store.use_tick(tick)?;
     }
     note_torn(&store, progress);
-    Ok(Run { path: place.path, store: Arc::new(store) })
+    Ok(Run { path: place.path, store: Arc::new(store), caching: options.caching })
 }
 
 /// Opens a stream as a run, for queries: its store is made in a temporary folder, and removed again
@@ -217,7 +227,8 @@ pub fn open_input(input: &Input, options: &Options, progress: &dyn Progress) -> 
     })?;
     let store = Store::open(&place.store, options.access)?;
     note_torn(&store, progress);
-    Ok(Run { path: place.path, store: Arc::new(store) })
+    // Nobody asks a store again that is gone.
+    Ok(Run { path: place.path, store: Arc::new(store), caching: Caching::Off })
 }
 
 /// Takes the new sources of the run that `path` names into its store.
@@ -277,7 +288,7 @@ fn ingest_place(place: Place, options: &Options, progress: &dyn Progress) -> Res
     Writer::make_durable(&place.store)?;
     let store = Store::open(&place.store, options.access)?;
     note_torn(&store, progress);
-    Ok(Run { path: place.path, store: Arc::new(store) })
+    Ok(Run { path: place.path, store: Arc::new(store), caching: options.caching })
 }
 
 /// Says each time what is missing at the end of sources.

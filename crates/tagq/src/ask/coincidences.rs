@@ -11,7 +11,10 @@ use super::{
     Asking, Channel, Explained, Listing, Selection, SelectionUsed, Window, explain, header_end,
     select::Selected, shifted, trace::Trace,
 };
-use crate::{Answer, Columns, Error, Run, Values};
+use crate::{
+    Answer, Columns, Error, Run, Values,
+    cache::{Kept, Putting},
+};
 
 /// How many tags of several channels come within a window (docs/queries.md, section "Coincidences").
 #[derive(Debug, Clone)]
@@ -142,21 +145,30 @@ impl Coincidences {
         };
         let shift = self.shift(&query, tick)?;
         let mut notes = Vec::new();
+        let is_new = self.counted_anew().is_some();
+        let kept = Kept::new(run, Putting { is_joined: self.selection.join, bin, is_new });
         let counted = run.count_as(self.selection.join, |recording| {
             asking.pool.install(|| {
                 let mut rows = Rows::default();
                 match bin {
                     None => {
-                        let counted = query.run(recording, &Execution::best())?;
+                        let counted = kept.answer(&query, recording, &Execution::best())?;
                         let live = live_of(recording, query.scope.range);
-                        rows.add(recording, &query, &counted, &terms, shift, &mut notes)?;
+                        rows.add(recording, &query, &counted, &terms, (shift, &kept), &mut notes)?;
                         Ok((rows, live))
                     }
                     Some(width) => {
                         let trace = Trace::new(recording, &query, width)?;
-                        let each = trace.counts(&query, recording)?;
+                        let each = trace.counts(&query, recording, &kept)?;
                         for (bin, (query, counted)) in trace.bins.iter().zip(each) {
-                            rows.add(recording, &query, &counted, &terms, shift, &mut notes)?;
+                            rows.add(
+                                recording,
+                                &query,
+                                &counted,
+                                &terms,
+                                (shift, &kept),
+                                &mut notes,
+                            )?;
                             let start = bin.start_ticks;
                             rows.starts(start, tick.seconds_of(start.into()), bin.is_partial);
                         }
@@ -165,6 +177,7 @@ impl Coincidences {
                 }
             })
         })?;
+        kept.keep();
         notes.dedup();
         for note in notes {
             asking.progress.note(&note);
@@ -210,6 +223,11 @@ impl Coincidences {
                 shifted::Shift::new(*counts, shift.as_ref(), query.window, tick).map(Some)
             }
         }
+    }
+
+    /// Why all of it is counted anew each time it is asked; nothing where only what is new is.
+    pub fn counted_anew(&self) -> Option<&'static str> {
+        self.selection.moves().then_some(super::MOVES)
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -391,13 +409,13 @@ impl Rows {
         query: &Query,
         counted: &Counted,
         terms: &Terms,
-        shift: Option<shifted::Shift>,
+        (shift, kept): (Option<shifted::Shift>, &Kept<'_>),
         notes: &mut Vec<String>,
     ) -> Result<(), tagq_query::Error> {
         for row in &counted.rows {
             let mut estimate = Estimate::new(row.count, &row.sources, terms);
             if let Some(shift) = shift {
-                let measured = shift.measure(recording, query, row)?;
+                let measured = shift.measure(recording, query, row, kept)?;
                 estimate = estimate.without_accidentals();
                 if let Some(shifted::Found { accidentals, note }) = measured {
                     notes.extend(note);
@@ -407,7 +425,7 @@ impl Rows {
                     estimate = estimate.with_accidentals(row.count, accidentals, pair);
                 }
             }
-            self.g2_heralded.push(heralded(recording, query, row)?);
+            self.g2_heralded.push(heralded(recording, query, row, kept)?);
             self.channels.push(row.channels.clone());
             self.count.push(row.count);
             self.estimates.push(estimate);
@@ -477,9 +495,10 @@ fn heralded(
     recording: &Recording<'_>,
     query: &Query,
     row: &GroupCount,
+    kept: &Kept<'_>,
 ) -> Result<Option<Measured>, tagq_query::Error> {
     let Some(arms) = arms(query, &row.channels) else { return Ok(None) };
-    let arms = arms.run(recording, &Execution::best())?;
+    let arms = kept.answer(&arms, recording, &Execution::best())?;
     let counts = [arms.rows[0].count, arms.rows[1].count];
     Ok(g2_heralded(row.count, row.singles()[0], counts))
 }

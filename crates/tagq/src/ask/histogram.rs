@@ -7,7 +7,10 @@ use tagq_store::{Duration, Tick};
 use super::{
     Asking, Channel, Explained, Selection, SelectionUsed, explain, header_end, select::Selected,
 };
-use crate::{Answer, Columns, Error, Run, Values};
+use crate::{
+    Answer, Columns, Error, Run, Values,
+    cache::{Kept, Putting},
+};
 
 /// Bins on either side of zero when no range is asked for.
 const DEFAULT_BINS: i64 = 64;
@@ -114,14 +117,17 @@ impl Histogram {
         let tick = run.store().manifest().tick;
         let (query, selected) = self.query(run, asking)?;
         let (start, stop) = (query.start, query.stop);
+        let (is_joined, is_new) = (self.selection.join, self.counted_anew().is_some());
+        let kept = Kept::new(run, Putting { is_joined, bin: None, is_new });
         let (binned, g2) = run.count_as(self.selection.join, |recording| {
             asking.pool.install(|| {
                 let execution = Execution::best();
-                let binned = query.run(recording, &execution)?;
+                let binned = kept.answer(&query, recording, &execution)?;
                 let g2 = self.g2.then(|| query.g2(recording, &binned, &execution)).transpose()?;
                 Ok((binned, g2))
             })
         })?;
+        kept.keep();
         let live: i128 = binned.sources.iter().map(|source| i128::from(source.live)).sum();
         let used = Used {
             kind: "histogram",
@@ -199,6 +205,14 @@ impl Histogram {
         let (bins, mode) = (self.bins(tick, asking)?, self.mode);
         let query = Query { start, stop, bins, mode, fold, scope: selected.scope.clone() };
         Ok((query, selected))
+    }
+
+    /// Why all of it is counted anew each time it is asked; nothing where only what is new is.
+    pub fn counted_anew(&self) -> Option<&'static str> {
+        if self.sync_divider.is_some() {
+            return Some("its period is the mean over the whole run, and changes with it");
+        }
+        self.selection.moves().then_some(super::MOVES)
     }
 
     fn bins(&self, tick: Tick, asking: &Asking<'_>) -> Result<Bins, Error> {

@@ -53,6 +53,9 @@ impl std::fmt::Debug for Asking<'_> {
 const LIVE_TIME_OF_BINS: &str =
     "--live-time is that of the whole; each bin has its own, leave one of the two out";
 
+/// Why a question is counted anew each time.
+const MOVES: &str = "its range of time counts back from the end of the run, and moves with it";
+
 impl Asking<'_> {
     /// What is known of a run, with the names of its channels.
     fn facts(&self, run: &Run) -> RunFacts {

@@ -49,6 +49,11 @@ impl Selection {
         Ok(self.of(run, setup)?.scope)
     }
 
+    /// Whether the range of time is another one when the run has grown.
+    pub(crate) fn moves(&self) -> bool {
+        self.last.is_some() || self.from.iter().chain(&self.to).any(Moment::moves)
+    }
+
     pub(crate) fn of(&self, run: &Run, setup: &Setup) -> Result<Selected, Error> {
         let manifest = run.store().manifest();
         let tick = manifest.tick;

@@ -5,7 +5,7 @@ use tagq_query::{
 };
 use tagq_store::{Duration, Tick};
 
-use crate::Error;
+use crate::{Error, cache::Kept};
 
 /// Standard deviations of the scatter of a steady source beyond which a warning is due.
 const SCATTER: f64 = 5.0;
@@ -94,9 +94,10 @@ impl Shift {
         recording: &Recording<'_>,
         query: &Query,
         row: &GroupCount,
+        kept: &Kept<'_>,
     ) -> Result<Option<Found>, tagq_query::Error> {
         self.measure_by(recording, query, &row.channels, &|query| {
-            let counted = query.run(recording, &Execution::best())?;
+            let counted = kept.answer(query, recording, &Execution::best())?;
             Ok(counted.rows[0].count)
         })
     }

@@ -6,6 +6,8 @@ use tagq_query::{
     TimeRange,
 };
 
+use crate::cache::Kept;
+
 /// The bins of a trace.
 pub(super) struct Trace {
     pub bins: Vec<Bin>,
@@ -66,9 +68,10 @@ impl Trace {
         &self,
         query: &Query,
         recording: &Recording<'_>,
+        kept: &Kept<'_>,
     ) -> Result<Vec<(Query, Counted)>, tagq_query::Error> {
         let count = |query: Query| {
-            let counted = query.run(recording, &Execution::best())?;
+            let counted = kept.answer(&query, recording, &Execution::best())?;
             Ok((query, counted))
         };
         self.queries(query, recording).into_par_iter().map(count).collect()

@@ -57,6 +57,12 @@ impl FromStr for Moment {
 
 impl Moment {
     /// The first tick that is not earlier, in a run whose tags lie between these times.
+    /// Whether it counts back from the end of the run, and moves with it.
+    pub(crate) fn moves(&self) -> bool {
+        // Less than nothing, however little.
+        matches!(self, Self::Since(duration) if duration.floor(Tick::DEFAULT).is_ok_and(|t| t < 0))
+    }
+
     pub(crate) fn tick_in(&self, (first, last): (i64, i64), tick: Tick) -> Result<i64, UnitError> {
         match self {
             Self::At(time) => Ok(*time),

@@ -1,0 +1,248 @@
+//! Answers kept for the next time: what is final of them, so that a question asked again while data
+//! arrives costs what is new, not what there is.
+//!
+//! Final is what no row can change that is still to come (docs/partials.md). As the last row that is
+//! known for sure the cache takes the last one of the last full block: then every row that matters to
+//! what is kept lies in full blocks, and the chained checksum of the index at that row says whether a
+//! store has the very same ones, whatever happened to it meanwhile. What lies behind is counted anew
+//! each time. A file that does not fit is thrown away, never trusted.
+
+mod entry;
+mod folder;
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+};
+
+use tagq_query::{Additive, Error as QueryError, Execution, Partial, Recording, TimeRange};
+use tagq_store::{Mark, Store};
+
+use crate::Run;
+use entry::{Entry, Seen};
+use folder::Folder;
+
+/// Whether answers are kept for the next time the question is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Caching {
+    /// Nothing that was kept is used, and nothing is kept.
+    Off,
+    /// What is final is kept where it took a scan of at least so many rows.
+    Rows(u64),
+}
+
+impl Default for Caching {
+    fn default() -> Self {
+        // A scan of fewer takes about as long as looking for the file.
+        Self::Rows(1 << 20)
+    }
+}
+
+/// The bytes of an entry at most: what is larger is quicker counted than read.
+const ENTRY_BYTES_MAX: usize = 16 << 20;
+
+/// The answers of one question to one run: those kept before, and those to be kept.
+pub(crate) struct Kept<'a> {
+    store: &'a Store,
+    rows_min: u64,
+    is_joined: bool,
+    /// The width of the bins that are asked one by one.
+    bin: Option<i64>,
+    /// The end of the last full block; nothing when all is counted anew.
+    mark: Option<Mark>,
+    folder: Folder,
+    entries: Mutex<HashMap<String, Entry>>,
+}
+
+/// How a question is put to the run, as far as it matters to what can be kept.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Putting {
+    pub is_joined: bool,
+    /// Asked bin by bin of this width.
+    pub bin: Option<i64>,
+    /// Whether no part of it is the same next time.
+    pub is_new: bool,
+}
+
+impl<'a> Kept<'a> {
+    pub(crate) fn new(run: &'a Run, putting: Putting) -> Self {
+        let store = run.store();
+        let rows_min = match run.caching() {
+            Caching::Rows(rows) if !putting.is_new => Some(rows),
+            _ => None,
+        };
+        let full_rows = store.manifest().full_rows();
+        // An index that is damaged is not used.
+        let mark = rows_min
+            .filter(|&rows| full_rows >= rows)
+            .and_then(|_| store.mark(full_rows).ok().flatten());
+        Self {
+            store,
+            rows_min: rows_min.unwrap_or(0),
+            is_joined: putting.is_joined,
+            bin: putting.bin,
+            mark,
+            folder: Folder::of(store.folder()),
+            entries: Mutex::default(),
+        }
+    }
+
+    /// The answer to the query, as counting all of the run gives it.
+    pub(crate) fn answer<Q: Additive>(
+        &self,
+        query: &Q,
+        recording: &Recording<'_>,
+        execution: &Execution,
+    ) -> Result<Q::Answer, QueryError> {
+        let gone_on = self.mark.and_then(|mark| match self.bin {
+            None => self.go_on(query, mark, recording, execution),
+            Some(bin) => self.bin(query, bin, mark, recording, execution),
+        });
+        // Whatever went wrong there goes wrong here, too, or was no fault of the query.
+        gone_on.map_or_else(|| query.answer(recording, execution), Ok)
+    }
+
+    /// The answer from what was kept and what has come since; nothing where nothing can be kept.
+    fn go_on<Q: Additive>(
+        &self,
+        query: &Q,
+        mark: Mark,
+        recording: &Recording<'_>,
+        execution: &Execution,
+    ) -> Option<Q::Answer> {
+        let range = query.scope().range;
+        let end = query.frontier(mark.time)?;
+        let end = range.to.map_or(end, |to| to.min(end));
+        if range.from.is_some_and(|from| from >= end) {
+            return None;
+        }
+        let key = self.key(query, range);
+        let known = self.entry(&key).partials.into_values().next();
+        let known = known.filter(|known| {
+            let interval = known.interval();
+            interval.from == range.from && interval.to.is_some_and(|to| to <= end)
+        });
+        let ends = known.as_ref().map_or(range.from, |known| known.interval().to);
+        let rows = self.rows_before(Some(end)) - self.rows_before(ends);
+        let is_much = rows >= self.rows_min_of(known.is_some());
+        let prefix = match known {
+            Some(known) if !is_much => known,
+            None if !is_much => return None,
+            known => {
+                let more = TimeRange { from: ends, to: Some(end) };
+                let more = query.partial(recording, more, known.as_ref(), execution).ok()?;
+                let prefix = match known {
+                    Some(known) => known.merge(&more).ok()?,
+                    None => more,
+                };
+                self.keep_partial(&key, mark, prefix.clone(), rows);
+                prefix
+            }
+        };
+        let reaches = prefix.interval().to;
+        if reaches == range.to {
+            return query.finish(recording, &prefix, execution).ok();
+        }
+        let rest = TimeRange { from: reaches, to: range.to };
+        let rest = query.partial(recording, rest, Some(&prefix), execution).ok()?;
+        query.finish(recording, &prefix.merge(&rest).ok()?, execution).ok()
+    }
+
+    /// The answer of one bin; those that are final are kept together.
+    fn bin<Q: Additive>(
+        &self,
+        query: &Q,
+        bin: i64,
+        mark: Mark,
+        recording: &Recording<'_>,
+        execution: &Execution,
+    ) -> Option<Q::Answer> {
+        let range = query.scope().range;
+        let (from, to) = range.from.zip(range.to).filter(|(from, to)| from < to)?;
+        let key = format!("{}; bins of {bin}", self.key(query, TimeRange::default()));
+        if let Some(known) = self.known_bin(&key, (Some(from), Some(to))) {
+            return query.finish(recording, &known, execution).ok();
+        }
+        let partial = query.partial(recording, range, None, execution).ok()?;
+        if query.frontier(mark.time).is_some_and(|end| to <= end) {
+            let rows = self.rows_before(Some(to)) - self.rows_before(Some(from));
+            self.keep_partial(&key, mark, partial.clone(), rows);
+        }
+        query.finish(recording, &partial, execution).ok()
+    }
+
+    /// Writes what is new and worth it. What cannot be written is not: nobody asked for it.
+    pub(crate) fn keep(self) {
+        let entries = self.entries.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut is_written = false;
+        for (key, entry) in entries {
+            let rows_min = if entry.is_known { self.rows_min / 4 } else { self.rows_min };
+            if entry.rows_new < rows_min.max(1) {
+                continue;
+            }
+            if let Some(bytes) = entry.to_bytes(&key, ENTRY_BYTES_MAX) {
+                is_written |= self.folder.write(&key, &bytes);
+            }
+        }
+        if is_written {
+            self.folder.tidy();
+        }
+    }
+
+    /// What a scan must read that another one is kept for.
+    fn rows_min_of(&self, is_known: bool) -> u64 {
+        // Going on costs less than beginning, and is less of a saving.
+        if is_known { (self.rows_min / 4).max(1) } else { self.rows_min.max(1) }
+    }
+
+    /// What is the same for all queries that are the same.
+    fn key<Q: Additive>(&self, query: &Q, range: TimeRange) -> String {
+        let mut key = query.words();
+        if !range.is_open() {
+            let side = |side: Option<i64>| side.map_or(String::new(), |ticks| ticks.to_string());
+            key = format!("{key}; times {}..{}", side(range.from), side(range.to));
+        }
+        if self.is_joined {
+            key += "; joined";
+        }
+        key
+    }
+
+    /// The rows whose undelayed time is before a limit; with none, those before all times.
+    fn rows_before(&self, limit: Option<i64>) -> u64 {
+        let time = self.store.tags().time;
+        limit.map_or(0, |limit| time.partition_point(|&time| time < limit) as u64)
+    }
+
+    /// What is known of a query, read when it is first asked for.
+    fn entry(&self, key: &str) -> Entry {
+        self.with_entry(key, |entry| entry.clone())
+    }
+
+    fn known_bin(&self, key: &str, of: (Option<i64>, Option<i64>)) -> Option<Partial> {
+        self.with_entry(key, |entry| entry.partials.get(&of).cloned())
+    }
+
+    /// Puts a partial answer, final at `mark`, in the place of those that it takes in.
+    fn keep_partial(&self, key: &str, mark: Mark, partial: Partial, rows: u64) {
+        let interval = partial.interval();
+        self.with_entry(key, |entry| {
+            if self.bin.is_none() {
+                entry.partials.clear();
+            }
+            entry.partials.insert((interval.from, interval.to), partial);
+            entry.seen = Seen::of(self.store, mark, self.is_joined);
+            entry.rows_new += rows;
+        });
+    }
+
+    fn with_entry<T>(&self, key: &str, use_it: impl FnOnce(&mut Entry) -> T) -> T {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        if !entries.contains_key(key) {
+            let entry = self.folder.read(key).and_then(|bytes| Entry::from_bytes(&bytes, key));
+            let entry = entry.filter(|entry| entry.seen.is_of(self.store, self.is_joined));
+            entries.insert(key.to_owned(), entry.unwrap_or_default());
+        }
+        use_it(entries.entry(key.to_owned()).or_default())
+    }
+}

@@ -1,0 +1,475 @@
+//! Answers that go on from what was kept are those of counting everything.
+
+#![expect(clippy::unwrap_used, reason = "a test says so by failing")]
+
+use std::{
+    fs,
+    os::unix::fs::FileExt as _,
+    path::{Path, PathBuf},
+    sync::LazyLock,
+};
+
+use proptest::prelude::*;
+use tagq::{
+    Answer, Caching, Options, Run, Silent,
+    ask::{Accidentals, Asking, Channel, Coincidences, Histogram, Selection, Setup, Window},
+    open,
+    query::{Mode, Rule, oracle},
+    store::{Creation, RunId, SourceFacts, Tick, Writer},
+};
+
+/// Rows of a block.
+const BLOCK: usize = 1 << 16;
+/// The channel of most tags; the oracle need not look at them.
+const CROWD: u16 = 7;
+
+/// Time and label of each tag.
+type Tags = Vec<(i64, u16)>;
+
+static POOL: LazyLock<rayon::ThreadPool> =
+    LazyLock::new(|| rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
+
+/// A question, asked of a run.
+enum Question {
+    Coincidences(Coincidences),
+    Histogram(Histogram),
+}
+
+impl Question {
+    fn ask(&self, run: &Run) -> Answer {
+        let setup = Setup::default();
+        let asking = Asking { setup: &setup, pool: &POOL, progress: &Silent };
+        match self {
+            Self::Coincidences(question) => question.ask(run, &asking).unwrap(),
+            Self::Histogram(question) => question.ask(run, &asking).unwrap(),
+        }
+    }
+
+    fn counted_anew(&self) -> Option<&'static str> {
+        match self {
+            Self::Coincidences(question) => question.counted_anew(),
+            Self::Histogram(question) => question.counted_anew(),
+        }
+    }
+
+    fn with_selection(mut self, change: impl FnOnce(&mut Selection)) -> Self {
+        match &mut self {
+            Self::Coincidences(question) => change(&mut question.selection),
+            Self::Histogram(question) => change(&mut question.selection),
+        }
+        self
+    }
+}
+
+fn of(labels: &[u16]) -> Vec<Channel> {
+    labels.iter().map(|&label| Channel::Number(label)).collect()
+}
+
+fn coincidences(rule: Rule, groups: &[&[u16]]) -> Coincidences {
+    Coincidences {
+        window: Window::Half("9t".parse().unwrap()),
+        groups: groups.iter().map(|group| of(group)).collect(),
+        fold: None,
+        rule,
+        veto: vec![],
+        guard: None,
+        accidentals: Accidentals::Formula,
+        bin: None,
+        selection: Selection {
+            channels: if groups.is_empty() { of(&[0, 1, 2, 3, 300]) } else { vec![] },
+            ..Selection::default()
+        },
+    }
+}
+
+fn histogram(mode: Mode) -> Histogram {
+    Histogram {
+        start: Channel::Number(0),
+        stop: Channel::Number(1),
+        bin: Some("4t".parse().unwrap()),
+        range: Some("-40t..40t".parse().unwrap()),
+        log: None,
+        mode,
+        period: None,
+        sync_divider: None,
+        g2: mode == Mode::All,
+        selection: Selection::default(),
+    }
+}
+
+/// Each rule and mode, with what changes how it is counted.
+fn questions() -> Vec<Question> {
+    let pair: &[&[u16]] = &[&[0, 1]];
+    let groups: &[&[u16]] = &[&[0, 1, 2], &[3, 0], &[1, 2]];
+    let vetoed = |rule| Coincidences {
+        veto: of(&[3]),
+        guard: Some("200t".parse().unwrap()),
+        ..coincidences(rule, pair)
+    };
+    let every = |rule| Coincidences { selection: Selection::default(), ..coincidences(rule, &[]) };
+    let mut questions: Vec<Coincidences> = [Rule::All, Rule::Herald, Rule::PerHerald, Rule::Once]
+        .into_iter()
+        .flat_map(|rule| [coincidences(rule, groups), coincidences(rule, &[]), vetoed(rule)])
+        .collect();
+    questions.extend([
+        // Of all channels, also those that appear late.
+        every(Rule::All),
+        every(Rule::Once),
+        every(Rule::Cluster),
+        coincidences(Rule::Cluster, &[]),
+        coincidences(Rule::Grid, pair),
+        Coincidences { fold: Some(3), ..coincidences(Rule::All, &[]) },
+        Coincidences { bin: Some("20000t".parse().unwrap()), ..coincidences(Rule::All, groups) },
+        Coincidences { bin: Some("30000t".parse().unwrap()), ..coincidences(Rule::Once, groups) },
+        Coincidences {
+            accidentals: Accidentals::Shifted { counts: 3, shift: Some("500t".parse().unwrap()) },
+            bin: Some("50000t".parse().unwrap()),
+            ..coincidences(Rule::All, &[&[0, 1], &[2, 0, 1]])
+        },
+        Coincidences {
+            accidentals: Accidentals::Shifted { counts: 2, shift: None },
+            ..coincidences(Rule::All, pair)
+        },
+    ]);
+    let modes = [Mode::All, Mode::Grid, Mode::Next, Mode::Last];
+    let histograms = modes.into_iter().map(histogram).chain([
+        Histogram { stop: Channel::Number(0), ..histogram(Mode::Next) },
+        Histogram { stop: Channel::Number(0), ..histogram(Mode::Last) },
+        Histogram { stop: Channel::Number(0), ..histogram(Mode::All) },
+        Histogram { period: Some("1953.125ps".parse().unwrap()), ..histogram(Mode::Last) },
+        Histogram { sync_divider: Some(2), ..histogram(Mode::Last) },
+        Histogram { stop: Channel::Number(300), ..histogram(Mode::Next) },
+    ]);
+    let questions = questions.into_iter().map(Question::Coincidences);
+    questions.chain(histograms.map(Question::Histogram)).collect()
+}
+
+fn run_of(store: &Path, caching: Caching) -> Run {
+    open(store, &Options { caching, ..Options::default() }, &Silent).unwrap()
+}
+
+/// Everything that an answer says.
+fn said(answer: &Answer) -> String {
+    format!("{} {} {:?} {:?}", answer.header, answer.query, answer.run, answer.rows)
+}
+
+/// Asks with what was kept and without, and compares.
+fn compare(store: &Path, questions: &[Question]) {
+    let (kept, anew) = (run_of(store, Caching::Rows(1)), run_of(store, Caching::Off));
+    for (number, question) in questions.iter().enumerate() {
+        let (kept, anew) = (said(&question.ask(&kept)), said(&question.ask(&anew)));
+        assert_eq!(kept, anew, "question {number}");
+    }
+}
+
+fn kept_files(store: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(store.join("cache")) else { return vec![] };
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+fn writer(store: &Path) -> Writer {
+    let run_id = Some(RunId([9; 16]));
+    Writer::open(store, &Creation { tick: Tick::DEFAULT, tick_assumed: false, run_id }).unwrap()
+}
+
+/// Appends to the source at the end, or to a new one, and commits.
+fn append(store: &Path, tags: &[(i64, u16)], is_new: bool) {
+    let mut writer = writer(store);
+    if is_new || writer.continue_source().is_none() {
+        writer.begin_source();
+    }
+    let (times, labels): (Vec<i64>, Vec<u16>) = tags.iter().copied().unzip();
+    writer.append(&times, &labels).unwrap();
+    writer.finish_source(SourceFacts::named("by hand"));
+    writer.commit().unwrap();
+}
+
+/// Random numbers from a seed.
+fn random(seed: u64) -> impl FnMut(u64) -> u64 {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    move |below| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 20) % below
+    }
+}
+
+/// Rows with many equal times: rare tags among a crowd, but at the ends of blocks, where what is
+/// kept ends, all kinds in dense order. Channels 3 and 300 come late.
+fn tags(rows: usize, seed: u64) -> Tags {
+    let mut below = random(seed);
+    let mut time = -30_000;
+    let tag = |row: usize| {
+        let is_seam = (row + 60) % BLOCK < 120;
+        time += [0, 0, 1, 1, 2][usize::try_from(below(5)).unwrap()];
+        let labels = if row > rows / 2 { [0, 1, 2, 3, 300, 1] } else { [0, 1, 2, 0, 1, 1] };
+        let label = labels[usize::try_from(below(6)).unwrap()];
+        let is_rare = below(if is_seam { 2 } else { 3_000 }) == 0;
+        (time, if is_rare { label } else { CROWD })
+    };
+    (0..rows).map(tag).collect()
+}
+
+/// Delays in ticks, small and larger than a block is long.
+fn delays() -> impl Strategy<Value = Vec<(u16, i64)>> {
+    let ticks = prop_oneof![-30_i64..30, -90_000_i64..90_000];
+    prop::collection::vec(ticks, 0..4).prop_map(|ticks| (0..).zip(ticks).collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn answers_are_those_of_counting_everything(
+        seed: u64,
+        // In rows before or behind the end of a block.
+        cuts in prop::collection::vec((1_usize..4, -90_isize..90), 1..5),
+        new in prop::collection::vec(any::<bool>(), 5),
+        delays in delays(),
+        is_joined: bool,
+        from in prop::option::weighted(0.3, 0_u32..60_000),
+        to in prop::option::weighted(0.3, 60_000_u32..190_000),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = folder.path().join("run.tagq");
+        let all = tags(3 * BLOCK + 200, seed);
+        let mut cuts: Vec<usize> = cuts
+            .into_iter()
+            .map(|(block, aside)| (block * BLOCK).checked_add_signed(aside).unwrap())
+            .collect();
+        cuts.push(all.len());
+        cuts.sort_unstable();
+        let choose = |selection: &mut Selection| {
+            selection.join = is_joined;
+            selection.from = from.map(|ticks| format!("{ticks}t").parse().unwrap());
+            selection.to = to.map(|ticks| format!("{ticks}t").parse().unwrap());
+            let delay = |&(label, ticks): &(u16, i64)| {
+                (Channel::Number(label), format!("{ticks}t").parse().unwrap())
+            };
+            selection.delays = delays.iter().map(delay).collect();
+        };
+        let questions: Vec<Question> = questions()
+            .into_iter()
+            // Delays are no whole cells.
+            .filter(|question| match question {
+                Question::Coincidences(question) => question.rule != Rule::Grid,
+                Question::Histogram(question) => question.mode != Mode::Grid,
+            })
+            .map(|question| question.with_selection(choose))
+            .chain([
+                Question::Coincidences(coincidences(Rule::Grid, &[&[0, 1]])),
+                Question::Histogram(histogram(Mode::Grid)),
+            ])
+            .collect();
+        let mut sources: Vec<Tags> = Vec::new();
+        let mut row = 0;
+        for (cut, is_new) in cuts.into_iter().zip(new) {
+            append(&store, &all[row..cut], is_new);
+            if is_new || sources.is_empty() {
+                sources.push(Vec::new());
+            }
+            let rare = all[row..cut].iter().filter(|&&(_, label)| label != CROWD);
+            sources.last_mut().unwrap().extend(rare);
+            row = cut;
+            compare(&store, &questions);
+        }
+        prop_assert!(!kept_files(&store).is_empty());
+        // What stands there now was put together from many parts: the oracle says whether rightly.
+        if is_joined {
+            sources = vec![sources.concat()];
+        }
+        let range = [from, to].map(|side| side.map(|ticks| all[0].0 + i64::from(ticks)));
+        let answer = questions[0].ask(&run_of(&store, Caching::Rows(1)));
+        let tagq::Values::Counts(counts) = &answer.rows.get("count").unwrap() else { panic!() };
+        for (group, &count) in [&[0, 1, 2][..], &[3, 0], &[1, 2]].into_iter().zip(counts) {
+            let [from, to] = range;
+            let expected =
+                oracle::coincidences(&sources, group, Rule::All, 9, &delays, (&[], 0), (from, to));
+            prop_assert_eq!(u128::from(count), expected, "{:?}", group);
+        }
+    }
+}
+
+/// A store of a run with what every question keeps of it.
+fn kept_store(folder: &Path) -> (PathBuf, Tags) {
+    let store = folder.join("run.tagq");
+    let all = tags(3 * BLOCK + 200, 5);
+    append(&store, &all[..2 * BLOCK + 100], true);
+    compare(&store, &questions());
+    (store, all)
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), to).unwrap();
+        }
+    }
+}
+
+#[test]
+fn what_is_final_is_not_counted_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, _) = kept_store(folder.path());
+    let before: Vec<String> = questions()
+        .iter()
+        .map(|question| said(&question.ask(&run_of(&store, Caching::Off))))
+        .collect();
+    // Rows of the first block become others behind the back of the index. None of its rows is looked at
+    // again: N comes from the manifest.
+    // A label above 255 has made the column wide.
+    let is_labels =
+        |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("channel.");
+    let labels = fs::read_dir(&store).unwrap().map(|entry| entry.unwrap().path()).find(is_labels);
+    let labels = fs::File::options().write(true).open(labels.unwrap()).unwrap();
+    labels.write_all_at(&[1, 0].repeat(BLOCK), 4_096).unwrap();
+    let questions = questions();
+    let each = questions.iter().zip(&before).filter(|(question, _)| !has_n_of_rows(question));
+    for (number, (question, before)) in each.enumerate() {
+        let anew = said(&question.ask(&run_of(&store, Caching::Off)));
+        let kept = said(&question.ask(&run_of(&store, Caching::Rows(1))));
+        if question.counted_anew().is_some() {
+            assert_eq!(kept, anew, "question {number}");
+        } else {
+            assert_eq!(&kept, before, "question {number}");
+            assert_ne!(kept, anew, "question {number}");
+        }
+    }
+}
+
+/// Whether the N of its bins or lags is read from rows, too, and not from the index alone.
+fn has_n_of_rows(question: &Question) -> bool {
+    match question {
+        Question::Coincidences(question) => question.bin.is_some(),
+        Question::Histogram(question) => question.g2,
+    }
+}
+
+#[test]
+fn files_that_are_torn_or_foreign_are_not_believed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, _) = kept_store(folder.path());
+    let question = [Question::Coincidences(coincidences(Rule::Once, &[&[0, 1]]))];
+    fs::remove_dir_all(store.join("cache")).unwrap();
+    compare(&store, &question);
+    let file = kept_files(&store).remove(0);
+    let whole = fs::read(&file).unwrap();
+    // A crash leaves the file as it was, or another without all its bytes; a disk changes some.
+    for len in 0..whole.len() {
+        fs::write(&file, &whole[..len]).unwrap();
+        compare(&store, &question);
+        assert_eq!(fs::read(&file).unwrap(), whole, "{len} bytes are written anew");
+    }
+    for at in 0..whole.len() {
+        let mut changed = whole.clone();
+        changed[at] ^= 0x10;
+        fs::write(&file, &changed).unwrap();
+        compare(&store, &question);
+        assert_eq!(fs::read(&file).unwrap(), whole, "byte {at}");
+    }
+    // Under the name of another question.
+    let other = [Question::Coincidences(coincidences(Rule::All, &[&[0, 1]]))];
+    compare(&store, &other);
+    let others = kept_files(&store).into_iter().find(|other| *other != file).unwrap();
+    fs::copy(&file, &others).unwrap();
+    compare(&store, &other);
+    // What is in the way is no error.
+    fs::remove_file(&file).unwrap();
+    fs::create_dir(&file).unwrap();
+    compare(&store, &question);
+}
+
+#[test]
+fn a_store_that_went_back_and_grew_otherwise_has_its_own_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, all) = kept_store(folder.path());
+    let older = folder.path().join("older");
+    copy(&store, &older);
+    append(&store, &all[2 * BLOCK + 100..], false);
+    compare(&store, &questions());
+    // The power fails: the older commit is back, with the younger answers. Then as many other rows come.
+    fs::remove_dir_all(older.join("cache")).unwrap();
+    copy(&store.join("cache"), &older.join("cache"));
+    compare(&older, &questions());
+    copy(&store.join("cache"), &older.join("cache"));
+    let last = all[2 * BLOCK + 99].0;
+    let others: Tags =
+        tags(BLOCK + 100, 77).iter().map(|&(time, label)| (time + 30_000 + last, label)).collect();
+    append(&older, &others, false);
+    compare(&older, &questions());
+    // The same rows in other sources are another run for tuples that would span two.
+    let cut = folder.path().join("cut");
+    append(&cut, &all[..BLOCK - 3], true);
+    append(&cut, &all[BLOCK - 3..], true);
+    copy(&store.join("cache"), &cut.join("cache"));
+    compare(&cut, &questions());
+}
+
+#[test]
+fn only_what_is_worth_it_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("run.tagq");
+    append(&store, &tags(3 * BLOCK + 200, 5), true);
+    let pair = || Question::Coincidences(coincidences(Rule::All, &[&[0, 1]]));
+    let select = |change: fn(&mut Selection)| pair().with_selection(change);
+    let moving = [
+        select(|selection| selection.last = Some("5us".parse().unwrap())),
+        select(|selection| selection.from = Some("-5us".parse().unwrap())),
+        select(|selection| selection.to = Some("-1t".parse().unwrap())),
+        Question::Histogram(Histogram { sync_divider: Some(2), ..histogram(Mode::Last) }),
+    ];
+    for question in moving {
+        assert!(question.counted_anew().is_some());
+        question.ask(&run_of(&store, Caching::Rows(1)));
+    }
+    assert!(pair().counted_anew().is_none());
+    for caching in [Caching::Off, Caching::default(), Caching::Rows(4 * BLOCK as u64)] {
+        pair().ask(&run_of(&store, caching));
+    }
+    assert!(kept_files(&store).is_empty());
+    pair().ask(&run_of(&store, Caching::Rows(2 * BLOCK as u64)));
+    let files = kept_files(&store);
+    assert_eq!(files.len(), 1);
+    // A few rows more are not worth a write.
+    let kept = fs::read(&files[0]).unwrap();
+    let end =
+        open(&store, &Options::default(), &Silent).unwrap().store().manifest().time_last.unwrap();
+    append(&store, &vec![(end, 0); BLOCK / 8], false);
+    compare(&store, &[]);
+    pair().ask(&run_of(&store, Caching::Rows(2 * BLOCK as u64)));
+    assert_eq!(fs::read(&files[0]).unwrap(), kept);
+}
+
+#[test]
+fn many_at_once_do_not_disturb_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, all) = kept_store(folder.path());
+    let expected: Vec<String> = questions()
+        .iter()
+        .map(|question| said(&question.ask(&run_of(&store, Caching::Off))))
+        .collect();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for (question, expected) in questions().iter().zip(&expected) {
+                    let kept = said(&question.ask(&run_of(&store, Caching::Rows(1))));
+                    assert_eq!(&kept, expected);
+                    if let Some(file) = kept_files(&store).pop() {
+                        drop(fs::remove_file(file));
+                    }
+                }
+            });
+        }
+    });
+    append(&store, &all[2 * BLOCK + 100..], false);
+    compare(&store, &questions());
+    assert!(kept_files(&store).iter().all(|file| file.extension().is_none()));
+}
