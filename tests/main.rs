@@ -18,6 +18,7 @@ mod real_data;
 mod simulated;
 mod sources;
 mod stores;
+mod sum;
 mod text;
 mod tidy;
 mod wrong_input;

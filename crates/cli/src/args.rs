@@ -223,6 +223,9 @@ pub(crate) struct SelectionArgs {
     /// Sources follow each other without a gap: coincidences may span them
     #[arg(long)]
     pub join: bool,
+    /// Several runs as one answer: what they hold is added up
+    #[arg(long)]
+    pub sum: bool,
     #[command(flatten)]
     pub setup: SetupArgs,
 }

@@ -60,12 +60,17 @@ pub(crate) fn coincidences(args: &CoincidencesArgs) -> anyhow::Result<()> {
     let way = Way { query: &args.query, of: &args.selection, output: &args.output };
     let named: Vec<&Channel> = named.collect();
     if args.list {
+        if args.selection.sum {
+            return Err(
+                Usage("a list is of one run after the other; leave --sum out".into()).into()
+            );
+        }
         return way.list_all(&named, &question);
     }
     if args.explain {
         return way.explain_all(&named, |run, asking| question.explain(run, asking));
     }
-    way.ask_all(&named, |run, asking| question.ask(run, asking))
+    way.ask_all(&named, |runs| question.sum(runs))
 }
 
 pub(crate) fn histogram(args: &HistogramArgs) -> anyhow::Result<()> {
@@ -121,7 +126,7 @@ pub(crate) fn rates(args: &RatesArgs) -> anyhow::Result<()> {
     if args.explain {
         return way.explain_all(&named, |run, asking| question.explain(run, asking));
     }
-    way.ask_all(&named, |run, asking| question.ask(run, asking))
+    way.ask_all(&named, |runs| question.sum(runs))
 }
 
 /// How questions are asked.
@@ -138,17 +143,23 @@ impl Way<'_> {
         if explain {
             return self.explain_all(&named, |run, asking| question.explain(run, asking));
         }
-        self.ask_all(&named, |run, asking| question.ask(run, asking))
+        self.ask_all(&named, |runs| question.sum(runs))
     }
 
-    /// Asks each run, and prints what it answers.
+    /// Asks each run, or all of them as one, and prints what is answered.
     fn ask_all(
         &self,
         named: &[&Channel],
-        ask: impl Fn(&Run, &Asking<'_>) -> Result<Answer, tagq::Error>,
+        ask: impl Fn(&[(&Run, &Asking<'_>)]) -> Result<Answer, tagq::Error>,
     ) -> anyhow::Result<()> {
         let reporter = Reporter::new(self.query.store.quiet);
-        report::print(&self.of_each(named, &reporter, ask)?, self.output, &reporter)
+        report::check(self.output, &self.query.runs)?;
+        let pool = self.pool()?;
+        let of_each = |runs: &[(&Run, &Asking<'_>)]| -> Result<Vec<Answer>, tagq::Error> {
+            if self.of.sum { Ok(vec![ask(runs)?]) } else { runs.chunks(1).map(&ask).collect() }
+        };
+        let answers = self.of_all(named, &pool, &reporter, of_each)?;
+        report::print(&answers, self.output, &reporter)
     }
 
     /// Prints what answering would read.
@@ -159,25 +170,31 @@ impl Way<'_> {
     ) -> anyhow::Result<()> {
         report::check_explained(self.output)?;
         let reporter = Reporter::new(self.query.store.quiet);
-        report::print_explained(&self.of_each(named, &reporter, explain)?, self.output, &reporter)
-    }
-
-    fn of_each<T>(
-        &self,
-        named: &[&Channel],
-        reporter: &Reporter,
-        ask: impl Fn(&Run, &Asking<'_>) -> Result<T, tagq::Error>,
-    ) -> anyhow::Result<Vec<T>> {
         report::check(self.output, &self.query.runs)?;
         let pool = self.pool()?;
-        let mut answers = Vec::new();
+        let explained = self.of_all(named, &pool, &reporter, |runs| {
+            runs.iter().map(|(run, asking)| explain(run, asking)).collect()
+        })?;
+        report::print_explained(&explained, self.output, &reporter)
+    }
+
+    /// Opens all runs, and asks.
+    fn of_all<T>(
+        &self,
+        named: &[&Channel],
+        pool: &rayon::ThreadPool,
+        reporter: &Reporter,
+        ask: impl FnOnce(&[(&Run, &Asking<'_>)]) -> Result<Vec<T>, tagq::Error>,
+    ) -> anyhow::Result<Vec<T>> {
         input::check_once(&self.query.runs)?;
-        for path in &self.query.runs {
-            let (setup, run) = self.open(path, named, reporter)?;
-            let asking = Asking { setup: &setup, pool: &pool, progress: reporter };
-            answers.push(ask(&run, &asking)?);
-        }
-        Ok(answers)
+        let open = |path: &PathBuf| self.open(path, named, reporter);
+        let opened: Vec<(Setup, Run)> =
+            self.query.runs.iter().map(open).collect::<anyhow::Result<_>>()?;
+        let asking = |(setup, _)| Asking { setup, pool, progress: reporter };
+        let askings: Vec<Asking<'_>> =
+            opened.iter().map(|(setup, run)| asking((setup, run))).collect();
+        let runs = opened.iter().map(|(_, run)| run).zip(&askings);
+        Ok(ask(&runs.collect::<Vec<_>>())?)
     }
 
     /// Lists the tuples of each run as they are found.

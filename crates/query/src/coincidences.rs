@@ -236,6 +236,18 @@ impl Coincidences {
         }
     }
 
+    /// The live time of each source and its tags of these channels, in the scope of the query. Reads the
+    /// blocks that an edge of the scope cuts.
+    pub fn singles(
+        &self,
+        recording: &Recording<'_>,
+        channels: &[u16],
+        execution: &Execution,
+    ) -> Vec<SourceSingles> {
+        let group = [channels.to_vec()];
+        SinglesInScope::new(recording, &self.scope, &group, execution).of_group(channels)
+    }
+
     fn check_veto(&self, groups: &[Vec<u16>]) -> Result<(), Error> {
         let Some(veto) = &self.veto else { return Ok(()) };
         if self.rule == Rule::Grid {

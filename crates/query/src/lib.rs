@@ -55,7 +55,7 @@ mod error;
 pub use coincidences::{Coincidences, Counted, GroupCount, Groups, Rule};
 pub use error::Error;
 pub use estimate::{Estimate, Measured, SourceSingles, Terms, g2_heralded};
-pub use histogram::{Binned, Bins, Fold, Histogram, Mode, Period};
+pub use histogram::{Binned, Bins, Fold, Histogram, Mode, Period, normalised};
 pub use listing::{ClusterTag, ListedTag, Tuple, Tuples};
 pub use partial::{Additive, Partial};
 pub use plan::{Plan, PlannedScan};

@@ -10,6 +10,7 @@ mod tally;
 
 pub use bins::Bins;
 pub use fold::{Fold, Period};
+pub use normalise::normalised;
 
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -8,33 +8,50 @@ use crate::{
     singles::{add_rows, row_at},
 };
 
+/// Counts over what is expected, with the error of the count; absent where nothing is expected.
+pub fn normalised(counts: &[u64], expected: &[Option<f64>]) -> Vec<Option<Measured>> {
+    let g2 = |(&count, &expected): (&u64, &Option<f64>)| {
+        let expected = expected.filter(|&expected| expected > 0.0)?;
+        let err = (count.max(1) as f64).sqrt() / expected;
+        Some(Measured { value: count as f64 / expected, err })
+    };
+    counts.iter().zip(expected).map(g2).collect()
+}
+
 impl Histogram {
-    /// The normalised correlation g2 of each bin (docs/queries.md, section "g2"): the count over
-    /// Σ n_A·n_B·width / (T − |τ|) of the sources, τ the undelayed lag of the bin's middle and n_A, n_B
-    /// the starts and stops that can have a partner at that lag (Laurence, Fore and Huser 2006). Absent
-    /// where no source is longer than the lag, and where nothing is expected.
+    /// The normalised correlation g2 of each bin (docs/queries.md, section "g2"): its count over
+    /// [`Histogram::expected`]. Absent where nothing is expected.
     ///
     /// # Errors
-    /// Unless all pairs were counted: neighbours and cells have no such expectation.
+    /// As [`Histogram::expected`].
     pub fn g2(
         &self,
         recording: &Recording<'_>,
         binned: &Binned,
         execution: &Execution,
     ) -> Result<Vec<Option<Measured>>, Error> {
+        Ok(normalised(&binned.counts, &self.expected(recording, execution)?))
+    }
+
+    /// What light without correlation would give in each bin: Σ n_A·n_B·width / (T − |τ|) of the sources,
+    /// τ the undelayed lag of the bin's middle and n_A, n_B the starts and stops that can have a partner
+    /// at that lag (Laurence, Fore and Huser 2006). Absent where no source is longer than the lag.
+    ///
+    /// # Errors
+    /// Unless all pairs are counted: neighbours and cells have no such expectation.
+    pub fn expected(
+        &self,
+        recording: &Recording<'_>,
+        execution: &Execution,
+    ) -> Result<Vec<Option<f64>>, Error> {
         if self.mode != Mode::All {
             return Err(Error::NoG2);
         }
-        let mut expected = vec![None; binned.counts.len()];
+        let mut expected = vec![None; self.bins.count()];
         for source in &recording.sources {
             self.expect(source, execution.simd, &mut expected);
         }
-        let g2 = |(&count, &expected): (&u64, &Option<f64>)| {
-            let expected = expected.filter(|&expected| expected > 0.0)?;
-            let err = (count.max(1) as f64).sqrt() / expected;
-            Some(Measured { value: count as f64 / expected, err })
-        };
-        Ok(binned.counts.iter().zip(&expected).map(g2).collect())
+        Ok(expected)
     }
 
     /// Adds what one source is expected to give.

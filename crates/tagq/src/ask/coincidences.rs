@@ -2,17 +2,21 @@
 
 use serde::Serialize;
 use tagq_query::{
-    Coincidences as Query, Counted, Estimate, Execution, GroupCount, Groups, Measured, Recording,
-    Rule, Terms, TimeRange, Veto, g2_heralded,
+    Coincidences as Query, Counted, Estimate, Execution, Groups, Measured, Recording, Rule,
+    SourceSingles, Terms, TimeRange, Veto, g2_heralded,
 };
 use tagq_store::{Duration, Tick};
 
 use super::{
     Asking, Channel, Explained, Listing, Selection, SelectionUsed, Window, explain, header_end,
-    select::Selected, shifted, trace::Trace,
+    select::Selected,
+    shifted::{Shift, found},
+    sum::check_alike,
+    tallied::{Tallied, add_up},
+    trace::Trace,
 };
 use crate::{
-    Answer, Columns, Error, Run, Values,
+    Answer, Columns, Error, Run, RunFacts, Values,
     cache::{Kept, Putting},
 };
 
@@ -79,6 +83,39 @@ struct Used {
     selection: SelectionUsed,
 }
 
+/// The query as it is put to one run.
+struct Put<'a> {
+    run: &'a Run,
+    asking: &'a Asking<'a>,
+    query: Query,
+    selected: Selected,
+}
+
+impl Put<'_> {
+    /// The live time and the singles of sets of channels, in one bin or without any.
+    fn singles(
+        &self,
+        is_joined: bool,
+        bin: Option<i64>,
+        sets: &[(Option<i64>, Vec<u16>)],
+    ) -> Result<Vec<Vec<SourceSingles>>, Error> {
+        self.run.count_as(is_joined, |recording| {
+            let trace = bin.map(|width| Trace::new(recording, &self.query, width)).transpose()?;
+            let singles = |(start, set): &(Option<i64>, Vec<u16>)| {
+                let mut query = self.query.clone();
+                if let Some((trace, start)) = trace.as_ref().zip(*start) {
+                    let Some(bin) = trace.bins.iter().find(|bin| bin.start_ticks == start) else {
+                        return Vec::new();
+                    };
+                    query.scope.range = bin.range;
+                }
+                query.singles(recording, set, &Execution::best())
+            };
+            Ok(sets.iter().map(singles).collect())
+        })
+    }
+}
+
 /// The word for a rule.
 pub(crate) fn rule_name(rule: Rule) -> &'static str {
     match rule {
@@ -130,12 +167,39 @@ impl Coincidences {
     /// # Errors
     /// Those of the query, and of words that mean nothing there.
     pub fn ask(&self, run: &Run, asking: &Asking<'_>) -> Result<Answer, Error> {
+        self.sum(&[(run, asking)])
+    }
+
+    /// Asks several runs, and adds up what they hold: counts, and what is expected of each source. Bins of a
+    /// trace are added that begin as long after the first tag of their run.
+    ///
+    /// # Errors
+    /// As [`Coincidences::ask`]; unless there is a run, and the words mean the same in all of them.
+    pub fn sum(&self, runs: &[(&Run, &Asking<'_>)]) -> Result<Answer, Error> {
+        let &[(run, asking), ..] = runs else { return Err(super::sum::nothing()) };
         let tick = run.store().manifest().tick;
         self.check()?;
-        let selected = self.selection.of(run, asking.setup)?;
-        selected.notes.iter().for_each(|note| asking.progress.note(note));
-        let query = self.query(run, &selected, asking)?;
+        let mut puts = Vec::new();
+        for &(run, asking) in runs {
+            let selected = self.selection.of(run, asking.setup)?;
+            selected.notes.iter().for_each(|note| asking.progress.note(note));
+            let query = self.query(run, &selected, asking)?;
+            puts.push(Put { run, asking, query, selected });
+        }
+        put_alike(&mut puts)?;
+        let Put { query, selected, .. } = &puts[0];
         let bin = self.bin.as_ref().map(|bin| bin.bin(tick)).transpose()?;
+        let shift = self.shift(query, tick)?;
+        let mut live = 0;
+        let mut of_runs = Vec::new();
+        for put in &puts {
+            let (tallied, live_of_run) = self.tally(put, shift, bin)?;
+            live += live_of_run;
+            of_runs.push(tallied);
+        }
+        let tallied = add_up(of_runs, query.rule == Rule::Cluster, |of, sets| {
+            puts[of].singles(self.selection.join, bin, sets)
+        })?;
         let terms = Terms {
             rule: query.rule,
             window: query.window,
@@ -143,54 +207,62 @@ impl Coincidences {
             tick_s: tick.seconds(),
             live_s: selected.live_s,
         };
-        let shift = self.shift(&query, tick)?;
         let mut notes = Vec::new();
-        let is_new = self.counted_anew().is_some();
-        let kept = Kept::new(run, Putting { is_joined: self.selection.join, bin, is_new });
-        let counted = run.count_as(self.selection.join, |recording| {
-            asking.pool.install(|| {
-                let mut rows = Rows::default();
-                match bin {
-                    None => {
-                        let counted = kept.answer(&query, recording, &Execution::best())?;
-                        let live = live_of(recording, query.scope.range);
-                        rows.add(recording, &query, &counted, &terms, (shift, &kept), &mut notes)?;
-                        Ok((rows, live))
-                    }
-                    Some(width) => {
-                        let trace = Trace::new(recording, &query, width)?;
-                        let each = trace.counts(&query, recording, &kept)?;
-                        for (bin, (query, counted)) in trace.bins.iter().zip(each) {
-                            rows.add(
-                                recording,
-                                &query,
-                                &counted,
-                                &terms,
-                                (shift, &kept),
-                                &mut notes,
-                            )?;
-                            let start = bin.start_ticks;
-                            rows.starts(start, tick.seconds_of(start.into()), bin.is_partial);
-                        }
-                        Ok((rows, live_of(recording, query.scope.range)))
-                    }
-                }
-            })
-        })?;
-        kept.keep();
+        let rows = Rows::of(&tallied, query.rule, &terms, shift.is_some(), tick, &mut notes);
         notes.dedup();
         for note in notes {
             asking.progress.note(&note);
         }
-        let (rows, live) = counted;
         if query.rule == Rule::Cluster && !rows.count.is_empty() {
-            note_clock(run, &query, asking);
+            for put in &puts {
+                note_clock(put.run, &put.query, put.asking);
+            }
         }
-        let used = self.used(run, &query, &selected, live, shift, bin);
-        let live = live_words(&selected, live, tick);
+        let mut used = self.used(run, query, selected, live, shift, bin);
+        used.selection.sums_up(runs.len());
+        let live = live_words(selected, live, tick);
         let header = self.header(run, &used, asking, &live);
+        let facts = RunFacts::sum(runs.iter().map(|(run, asking)| asking.facts(run)));
         let query = serde_json::to_value(used)?;
-        Ok(Answer { header, query, run: asking.facts(run), rows: rows.columns(bin.is_some()) })
+        Ok(Answer { header, query, run: facts, rows: rows.columns(bin.is_some()) })
+    }
+
+    /// Counts in one run.
+    fn tally(
+        &self,
+        put: &Put<'_>,
+        shift: Option<Shift>,
+        bin: Option<i64>,
+    ) -> Result<(Vec<Tallied>, i128), Error> {
+        let Put { run, asking, query, .. } = put;
+        let is_new = self.counted_anew().is_some();
+        let kept = Kept::new(run, Putting { is_joined: self.selection.join, bin, is_new });
+        let counted = run.count_as(self.selection.join, |recording| {
+            asking.pool.install(|| {
+                let mut all = Vec::new();
+                let tally = |query: &Query, counted: Counted, start| {
+                    let row = |row| Tallied::of(recording, query, row, start, shift, &kept);
+                    counted.rows.into_iter().map(row).collect::<Result<Vec<_>, _>>()
+                };
+                match bin {
+                    None => {
+                        let counted = kept.answer(query, recording, &Execution::best())?;
+                        all.extend(tally(query, counted, None)?);
+                    }
+                    Some(width) => {
+                        let trace = Trace::new(recording, query, width)?;
+                        let each = trace.counts(query, recording, &kept)?;
+                        for (bin, (query, counted)) in trace.bins.iter().zip(each) {
+                            let start = Some((bin.start_ticks, bin.is_partial));
+                            all.extend(tally(&query, counted, start)?);
+                        }
+                    }
+                }
+                Ok((all, live_of(recording, query.scope.range)))
+            })
+        })?;
+        kept.keep();
+        Ok(counted)
     }
 
     /// What [`Coincidences::ask`] would read, without counting.
@@ -216,11 +288,11 @@ impl Coincidences {
         Ok(Explained { header, query, run: asking.facts(run), plan })
     }
 
-    fn shift(&self, query: &Query, tick: Tick) -> Result<Option<shifted::Shift>, Error> {
+    fn shift(&self, query: &Query, tick: Tick) -> Result<Option<Shift>, Error> {
         match &self.accidentals {
             Accidentals::Formula => Ok(None),
             Accidentals::Shifted { counts, shift } => {
-                shifted::Shift::new(*counts, shift.as_ref(), query.window, tick).map(Some)
+                Shift::new(*counts, shift.as_ref(), query.window, tick).map(Some)
             }
         }
     }
@@ -301,7 +373,7 @@ impl Coincidences {
         query: &Query,
         selected: &Selected,
         live: i128,
-        shift: Option<shifted::Shift>,
+        shift: Option<Shift>,
         bin: Option<i64>,
     ) -> Used {
         let tick = run.store().manifest().tick;
@@ -320,7 +392,7 @@ impl Coincidences {
             },
             veto: query.veto.as_ref().map_or(Vec::new(), |veto| veto.channels.clone()),
             guard_ticks: query.veto.as_ref().map(|veto| veto.guard),
-            shift_ticks: shift.map(shifted::Shift::ticks),
+            shift_ticks: shift.map(Shift::ticks),
             bin_ticks: bin,
             bin_s: bin.map(|bin| tick.seconds_of(bin.into())),
             live_s: selected.live_s.unwrap_or_else(|| tick.seconds_of(live)),
@@ -357,6 +429,33 @@ impl Coincidences {
             header_end(run, live)
         )
     }
+}
+
+/// Makes the same groups of what is put to several runs.
+fn put_alike(puts: &mut [Put<'_>]) -> Result<(), Error> {
+    let alike = |put: &Put<'_>| {
+        let Query { groups, rule: _, window, veto, scope } = &put.query;
+        let listed = matches!(groups, Groups::Listed(_)).then(|| groups.clone());
+        (put.run.store().manifest().tick, *window, veto.clone(), scope.delays.clone(), listed)
+    };
+    check_alike(puts.iter().map(|put| (put.run, alike(put))))?;
+    if puts.len() < 2 || matches!(puts[0].query.groups, Groups::Listed(_)) {
+        return Ok(());
+    }
+    let mut in_use: Vec<u16> = Vec::new();
+    for put in &*puts {
+        let present = put.run.store().manifest().channels.iter().map(|of| of.channel);
+        match &put.query.scope.channels {
+            Some(channels) => in_use.extend(channels),
+            None => in_use.extend(present),
+        }
+    }
+    in_use.sort_unstable();
+    in_use.dedup();
+    for put in puts {
+        put.query.scope.channels = Some(in_use.clone());
+    }
+    Ok(())
 }
 
 /// The live time, or that it was given.
@@ -403,42 +502,41 @@ struct Rows {
 }
 
 impl Rows {
-    fn add(
-        &mut self,
-        recording: &Recording<'_>,
-        query: &Query,
-        counted: &Counted,
+    /// What the counts say.
+    fn of(
+        tallied: &[Tallied],
+        rule: Rule,
         terms: &Terms,
-        (shift, kept): (Option<shifted::Shift>, &Kept<'_>),
+        is_shifted: bool,
+        tick: Tick,
         notes: &mut Vec<String>,
-    ) -> Result<(), tagq_query::Error> {
-        for row in &counted.rows {
+    ) -> Self {
+        let mut rows = Self::default();
+        for row in tallied {
             let mut estimate = Estimate::new(row.count, &row.sources, terms);
-            if let Some(shift) = shift {
-                let measured = shift.measure(recording, query, row, kept)?;
+            let singles = row.singles();
+            if is_shifted {
                 estimate = estimate.without_accidentals();
-                if let Some(shifted::Found { accidentals, note }) = measured {
-                    notes.extend(note);
-                    let singles = row.singles();
-                    let pair = <[u64; 2]>::try_from(singles).ok();
+                if let Some(found) = found(row.channels.len(), &row.moved) {
+                    notes.extend(found.note);
+                    let pair = <[u64; 2]>::try_from(&singles[..]).ok();
                     let pair = pair.map(|pair| pair.map(|n| n as f64));
-                    estimate = estimate.with_accidentals(row.count, accidentals, pair);
+                    estimate = estimate.with_accidentals(row.count, found.accidentals, pair);
                 }
             }
-            self.g2_heralded.push(heralded(recording, query, row, kept)?);
-            self.channels.push(row.channels.clone());
-            self.count.push(row.count);
-            self.estimates.push(estimate);
-            self.singles.push(row.singles());
+            let arms = row.arms.filter(|_| rule == Rule::Herald);
+            rows.g2_heralded.push(arms.and_then(|arms| g2_heralded(row.count, singles[0], arms)));
+            rows.channels.push(row.channels.clone());
+            rows.count.push(row.count);
+            rows.estimates.push(estimate);
+            rows.singles.push(singles);
+            if let Some((start, is_partial)) = row.start {
+                rows.start_ticks.push(start);
+                rows.start_s.push(Some(tick.seconds_of(start.into())));
+                rows.partial.push(is_partial);
+            }
         }
-        Ok(())
-    }
-
-    /// Where the bin of the rows added last begins.
-    fn starts(&mut self, ticks: i64, seconds: f64, is_partial: bool) {
-        self.start_ticks.resize(self.count.len(), ticks);
-        self.start_s.resize(self.count.len(), Some(seconds));
-        self.partial.resize(self.count.len(), is_partial);
+        rows
     }
 
     fn columns(self, has_bins: bool) -> Columns {
@@ -488,17 +586,4 @@ pub(super) fn arms(query: &Query, channels: &[u16]) -> Option<Query> {
     let [herald, a, b] = channels[..] else { return None };
     let groups = Groups::Listed(vec![vec![herald, a], vec![herald, b]]);
     (query.rule == Rule::Herald).then(|| Query { groups, ..query.clone() })
-}
-
-/// The heralded g2 of a group of three by rule `herald`.
-fn heralded(
-    recording: &Recording<'_>,
-    query: &Query,
-    row: &GroupCount,
-    kept: &Kept<'_>,
-) -> Result<Option<Measured>, tagq_query::Error> {
-    let Some(arms) = arms(query, &row.channels) else { return Ok(None) };
-    let arms = kept.answer(&arms, recording, &Execution::best())?;
-    let counts = [arms.rows[0].count, arms.rows[1].count];
-    Ok(g2_heralded(row.count, row.singles()[0], counts))
 }

@@ -170,7 +170,7 @@ fn plan_one(
     for channels in query.groups_in(recording)? {
         if let Some(shift) = shift {
             let more = std::cell::RefCell::new(Vec::new());
-            shift.measure_by(recording, query, &channels, &|query| {
+            shift.counts_by(recording, query, &channels, &|query| {
                 more.borrow_mut().push(query.plan(recording, &execution)?);
                 Ok(0)
             })?;

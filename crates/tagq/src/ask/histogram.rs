@@ -1,14 +1,17 @@
 //! The question "histogram", and "g2" as one of its kinds.
 
 use serde::Serialize;
-use tagq_query::{Bins, Execution, Fold, Histogram as Query, Measured, Mode, Period};
+use tagq_query::{
+    Binned, Bins, Execution, Fold, Histogram as Query, Measured, Mode, Period, normalised,
+};
 use tagq_store::{Duration, Tick};
 
 use super::{
     Asking, Channel, Explained, Selection, SelectionUsed, explain, header_end, select::Selected,
+    sum,
 };
 use crate::{
-    Answer, Columns, Error, Run, Values,
+    Answer, Columns, Error, Run, RunFacts, Values,
     cache::{Kept, Putting},
 };
 
@@ -60,6 +63,9 @@ impl std::str::FromStr for Reach {
         }
     }
 }
+
+/// What light without correlation would give in each bin, where that is asked for.
+type Expected = Option<Vec<Option<f64>>>;
 
 /// The query as it was counted.
 #[derive(Debug, Serialize)]
@@ -114,26 +120,50 @@ impl Histogram {
     /// # Errors
     /// Those of the query, and of words that mean nothing there.
     pub fn ask(&self, run: &Run, asking: &Asking<'_>) -> Result<Answer, Error> {
-        let tick = run.store().manifest().tick;
-        let (query, selected) = self.query(run, asking)?;
-        let (start, stop) = (query.start, query.stop);
-        let (is_joined, is_new) = (self.selection.join, self.counted_anew().is_some());
-        let kept = Kept::new(run, Putting { is_joined, bin: None, is_new });
-        let (binned, g2) = run.count_as(self.selection.join, |recording| {
-            asking.pool.install(|| {
-                let execution = Execution::best();
-                let binned = kept.answer(&query, recording, &execution)?;
-                let g2 = self.g2.then(|| query.g2(recording, &binned, &execution)).transpose()?;
-                Ok((binned, g2))
-            })
-        })?;
-        kept.keep();
+        self.sum(&[(run, asking)])
+    }
+
+    /// Asks several runs, and adds up what they hold: counts, and what is expected of each source.
+    ///
+    /// # Errors
+    /// As [`Histogram::ask`]; unless there is a run, and the words mean the same in all of them.
+    pub fn sum(&self, runs: &[(&Run, &Asking<'_>)]) -> Result<Answer, Error> {
+        let &[(run, asking), ..] = runs else { return Err(sum::nothing()) };
+        if runs.len() > 1 && self.sync_divider.is_some() {
+            return Err(Error::Question(
+                "each run has a sync period of its own; for --sum give it with --period".into(),
+            ));
+        }
+        let mut queries = Vec::new();
+        for &(run, asking) in runs {
+            queries.push(self.query(run, asking)?);
+        }
+        let alike = |(query, _): &(Query, Selected)| {
+            let Query { start, stop, bins, scope, .. } = query;
+            (*start, *stop, bins.clone(), scope.delays.clone())
+        };
+        let tick_of = |run: &Run| run.store().manifest().tick;
+        sum::check_alike(
+            runs.iter().zip(&queries).map(|((run, _), query)| (*run, (tick_of(run), alike(query)))),
+        )?;
+        let mut total: Option<(Binned, Expected)> = None;
+        for (&(run, asking), (query, _)) in runs.iter().zip(&queries) {
+            let (binned, expected) = self.count(run, asking, query)?;
+            match &mut total {
+                None => total = Some((binned, expected)),
+                Some(total) => add(total, binned, expected.as_deref()),
+            }
+        }
+        let Some((binned, expected)) = total else { return Err(sum::nothing()) };
+        let g2 = expected.map(|expected| normalised(&binned.counts, &expected));
+        let tick = tick_of(run);
+        let (query, selected) = &queries[0];
         let live: i128 = binned.sources.iter().map(|source| i128::from(source.live)).sum();
-        let used = Used {
+        let mut used = Used {
             kind: "histogram",
             mode: mode_name(self.mode),
-            start,
-            stop,
+            start: query.start,
+            stop: query.stop,
             bin_ticks: self.log.is_none().then(|| binned.bins.edge(1) - binned.bins.edge(0)),
             bin_s: self
                 .log
@@ -145,14 +175,15 @@ impl Histogram {
             singles: binned.singles(),
             dropped: binned.dropped,
             live_s: tick.seconds_of(live),
-            selection: SelectionUsed::of(&selected, self.selection.join, tick),
+            selection: SelectionUsed::of(selected, self.selection.join, tick),
         };
+        used.selection.sums_up(runs.len());
         let header = self.header(run, &used, asking, live);
         let query = serde_json::to_value(used)?;
         Ok(Answer {
             header,
             query,
-            run: asking.facts(run),
+            run: RunFacts::sum(runs.iter().map(|(run, asking)| asking.facts(run))),
             rows: columns(&binned.bins, binned.counts, g2.as_deref(), tick),
         })
     }
@@ -201,10 +232,31 @@ impl Histogram {
         selected.notes.iter().for_each(|note| asking.progress.note(note));
         let (start, stop) = (asking.setup.channel(&self.start)?, asking.setup.channel(&self.stop)?);
         asking.note_dark(run, vec![start, stop]);
-        let fold = self.fold(tick)?;
-        let (bins, mode) = (self.bins(tick, asking)?, self.mode);
-        let query = Query { start, stop, bins, mode, fold, scope: selected.scope.clone() };
-        Ok((query, selected))
+        let (mode, fold) = (self.mode, self.fold(tick)?);
+        let (bins, scope) = (self.bins(tick, asking)?, selected.scope.clone());
+        Ok((Query { start, stop, bins, mode, fold, scope }, selected))
+    }
+
+    /// Counts in one run; with g2, what is expected, too.
+    fn count(
+        &self,
+        run: &Run,
+        asking: &Asking<'_>,
+        query: &Query,
+    ) -> Result<(Binned, Expected), Error> {
+        let (is_joined, is_new) = (self.selection.join, self.counted_anew().is_some());
+        let kept = Kept::new(run, Putting { is_joined, bin: None, is_new });
+        let counted = run.count_as(self.selection.join, |recording| {
+            asking.pool.install(|| {
+                let execution = Execution::best();
+                let binned = kept.answer(query, recording, &execution)?;
+                let expected =
+                    self.g2.then(|| query.expected(recording, &execution)).transpose()?;
+                Ok((binned, expected))
+            })
+        })?;
+        kept.keep();
+        Ok(counted)
     }
 
     /// Why all of it is counted anew each time it is asked; nothing where only what is new is.
@@ -315,6 +367,26 @@ impl Histogram {
             used.selection.words(asking.setup, tick),
             header_end(run, &tick.format(live))
         )
+    }
+}
+
+/// Adds what another run holds.
+fn add(
+    (binned, expected): &mut (Binned, Expected),
+    more: Binned,
+    expected_more: Option<&[Option<f64>]>,
+) {
+    for (count, more) in binned.counts.iter_mut().zip(more.counts) {
+        *count += more;
+    }
+    binned.dropped = binned.dropped.zip(more.dropped).map(|(dropped, more)| dropped + more);
+    binned.sources.extend(more.sources);
+    let both = expected.iter_mut().flatten().zip(expected_more.into_iter().flatten());
+    for (expected, more) in both {
+        *expected = match (*expected, *more) {
+            (Some(expected), Some(more)) => Some(expected + more),
+            (expected, more) => expected.or(more),
+        };
     }
 }
 

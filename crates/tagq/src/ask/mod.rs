@@ -11,6 +11,8 @@ mod rates;
 
 mod explain;
 mod shifted;
+mod sum;
+mod tallied;
 mod trace;
 
 mod select;
@@ -102,6 +104,9 @@ struct SelectionUsed {
     to_ticks: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     live_time_s: Option<f64>,
+    /// How many runs were added up; a selection in time is then one of each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs_summed: Option<usize>,
     delays: Vec<DelayUsed>,
 }
 
@@ -119,7 +124,16 @@ impl SelectionUsed {
             from_ticks: scope.range.from,
             to_ticks: scope.range.to,
             live_time_s: selected.live_s,
+            runs_summed: None,
             delays: delays.collect(),
+        }
+    }
+
+    /// So many runs were added up: times as recorded are those of none of them.
+    fn sums_up(&mut self, runs: usize) {
+        if runs > 1 {
+            self.runs_summed = Some(runs);
+            (self.from_ticks, self.to_ticks) = (None, None);
         }
     }
 
@@ -136,6 +150,9 @@ impl SelectionUsed {
         }
         if self.joined {
             words.push_str("; sources joined");
+        }
+        if let Some(runs) = self.runs_summed {
+            let _ = write!(words, "; sum of {runs} runs");
         }
         match (self.from_ticks, self.to_ticks) {
             (None, None) => {}

@@ -25,14 +25,31 @@ pub(crate) struct Found {
     pub note: Option<String>,
 }
 
-/// A count with channels moved, and by how much the live time in which they overlap is shorter.
-struct Moved {
+/// A count with channels moved, and the live time in which they overlap.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Moved {
     count: f64,
-    scale: f64,
+    /// Live ticks, and those of them in which the channels, moved so, overlap.
+    live: f64,
+    overlap: f64,
 }
 
-/// Live ticks over those in which the channels, moved so, overlap; nothing where they do not.
-fn scale(recording: &Recording<'_>, range: TimeRange, moves: &[i64]) -> Option<f64> {
+impl Moved {
+    /// Adds the same of another run.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.count += other.count;
+        self.live += other.live;
+        self.overlap += other.overlap;
+    }
+
+    /// What it stands for; nothing where the channels do not overlap.
+    fn scaled(&self) -> Option<f64> {
+        (self.overlap > 0.0).then(|| self.count * self.live / self.overlap)
+    }
+}
+
+/// Live ticks, and those in which the channels, moved so, overlap.
+fn overlap(recording: &Recording<'_>, range: TimeRange, moves: &[i64]) -> (f64, f64) {
     let (mut live, mut overlap) = (0.0, 0.0);
     for source in &recording.sources {
         let Some((first, last)) = source.span() else { continue };
@@ -46,7 +63,7 @@ fn scale(recording: &Recording<'_>, range: TimeRange, moves: &[i64]) -> Option<f
             (i128::from(last) + i128::from(earliest)).min(range.to.map_or(i128::MAX, i128::from));
         overlap += (to - from).max(0) as f64;
     }
-    (overlap > 0.0).then_some(live / overlap)
+    (live, overlap)
 }
 
 impl Shift {
@@ -87,31 +104,47 @@ impl Shift {
         })
     }
 
-    /// The accidentals of a group: of a pair by moving its second channel, of three by moving each alone
-    /// and taking off those where all are apart, which every one of these holds. Nothing for more.
-    pub(crate) fn measure(
+    /// The moves whose counts give the accidentals of a group of so many channels: of a pair its second
+    /// channel; of three all apart, then each alone, shift by shift. None for more.
+    fn moves(self, channels: usize) -> Vec<Vec<i64>> {
+        let of_shift = |by: i64| match channels {
+            2 => vec![vec![0, by]],
+            3 => {
+                let apart = vec![by, 0, by.saturating_neg()];
+                vec![apart, vec![by, 0, 0], vec![0, by, 0], vec![0, 0, by]]
+            }
+            _ => Vec::new(),
+        };
+        self.each().flat_map(of_shift).collect()
+    }
+
+    /// The counts of a group with its channels moved, one for each of the moves.
+    pub(crate) fn counts(
         self,
         recording: &Recording<'_>,
         query: &Query,
         row: &GroupCount,
         kept: &Kept<'_>,
-    ) -> Result<Option<Found>, tagq_query::Error> {
-        self.measure_by(recording, query, &row.channels, &|query| {
+    ) -> Result<Vec<Moved>, tagq_query::Error> {
+        self.counts_by(recording, query, &row.channels, &|query| {
             let counted = kept.answer(query, recording, &Execution::best())?;
             Ok(counted.rows[0].count)
         })
     }
 
     /// The same for the group of `channels`, each count as `ask` gives it.
-    pub(crate) fn measure_by(
+    pub(crate) fn counts_by(
         self,
         recording: &Recording<'_>,
         query: &Query,
         channels: &[u16],
         ask: &dyn Fn(&Query) -> Result<u64, tagq_query::Error>,
-    ) -> Result<Option<Found>, tagq_query::Error> {
-        let count = |moves: &[i64]| -> Result<Option<Moved>, tagq_query::Error> {
-            let Some(scale) = scale(recording, query.scope.range, moves) else { return Ok(None) };
+    ) -> Result<Vec<Moved>, tagq_query::Error> {
+        let count = |moves: &Vec<i64>| {
+            let (live, overlap) = overlap(recording, query.scope.range, moves);
+            if overlap <= 0.0 {
+                return Ok(Moved { count: 0.0, live, overlap });
+            }
             let mut scope = query.scope.clone();
             scope.delays.clear();
             for (&channel, &moved) in channels.iter().zip(moves) {
@@ -122,51 +155,54 @@ impl Shift {
             scope.delays.extend(others.filter(|d| !channels.contains(&d.channel)));
             let groups = Groups::Listed(vec![channels.to_vec()]);
             let query = Query { groups, scope, ..query.clone() };
-            Ok(Some(Moved { count: ask(&query)? as f64, scale }))
+            Ok(Moved { count: ask(&query)? as f64, live, overlap })
         };
-        match channels.len() {
-            2 => {
-                let mut moved = Vec::new();
-                for by in self.each() {
-                    moved.extend(count(&[0, by])?);
-                }
-                Ok((!moved.is_empty()).then(|| mean(&moved)))
-            }
-            3 => {
-                let (mut value, mut variance, mut counts) = (0.0, 0.0, 0.0);
-                for by in self.each() {
-                    // Where all overlap moved apart, they do with one moved alone.
-                    let apart = count(&[by, 0, by.saturating_neg()])?;
-                    let Some(apart) = apart else { continue };
-                    for moves in [[by, 0, 0], [0, by, 0], [0, 0, by]] {
-                        if let Some(moved) = count(&moves)? {
-                            value += moved.count * moved.scale;
-                            variance += moved.count;
-                        }
-                    }
-                    value -= 2.0 * apart.count * apart.scale;
-                    variance += 4.0 * apart.count;
-                    counts += 1.0;
-                }
-                if counts == 0.0 {
-                    return Ok(None);
-                }
-                let accidentals = Measured { value: value / counts, err: variance.sqrt() / counts };
-                Ok(Some(Found { accidentals, note: None }))
-            }
-            _ => Ok(None),
-        }
+        self.moves(channels.len()).iter().map(count).collect()
     }
 }
 
-/// The mean of counts, its error, and whether they scatter more than those of a steady source.
-fn mean(moved: &[Moved]) -> Found {
+/// The accidentals of a group of so many channels: of a pair the mean of its counts; of three those
+/// with one moved alone, less those where all are apart, which every one of these holds.
+pub(crate) fn found(channels: usize, moved: &[Moved]) -> Option<Found> {
+    match channels {
+        2 => mean(moved),
+        3 => {
+            let (mut value, mut variance, mut counts) = (0.0, 0.0, 0.0);
+            for of_shift in moved.chunks_exact(4) {
+                // Where all overlap moved apart, they do with one moved alone.
+                let Some(apart) = of_shift[0].scaled() else { continue };
+                value -= 2.0 * apart;
+                variance += 4.0 * of_shift[0].count;
+                for alone in &of_shift[1..] {
+                    value += alone.scaled().unwrap_or(0.0);
+                    variance += alone.count;
+                }
+                counts += 1.0;
+            }
+            if counts == 0.0 {
+                return None;
+            }
+            let accidentals = Measured { value: value / counts, err: variance.sqrt() / counts };
+            Some(Found { accidentals, note: None })
+        }
+        _ => None,
+    }
+}
+
+/// The mean of counts, its error, and whether they scatter more than those of a steady source; nothing
+/// where the channels never overlap.
+fn mean(moved: &[Moved]) -> Option<Found> {
+    let moved: Vec<(f64, f64)> =
+        moved.iter().filter_map(|moved| Some((moved.count, moved.scaled()?))).collect();
+    if moved.is_empty() {
+        return None;
+    }
     let counts = moved.len() as f64;
-    let value = moved.iter().map(|moved| moved.count * moved.scale).sum::<f64>() / counts;
-    let err = moved.iter().map(|moved| moved.count).sum::<f64>().sqrt() / counts;
-    let plain = moved.iter().map(|moved| moved.count).sum::<f64>() / counts;
+    let value = moved.iter().map(|(_, scaled)| scaled).sum::<f64>() / counts;
+    let sum: f64 = moved.iter().map(|(count, _)| count).sum();
+    let (err, plain) = (sum.sqrt() / counts, sum / counts);
     let scatter: f64 =
-        moved.iter().map(|moved| (moved.count - plain).powi(2) / plain.max(1.0)).sum();
+        moved.iter().map(|(count, _)| (count - plain).powi(2) / plain.max(1.0)).sum();
     let free = counts - 1.0;
     let is_steady = scatter <= free + SCATTER * (2.0 * free).sqrt();
     let note = (!is_steady).then(|| {
@@ -174,7 +210,7 @@ fn mean(moved: &[Moved]) -> Found {
          slowly correlated? Give its period with --shift"
             .to_owned()
     });
-    Found { accidentals: Measured { value, err }, note }
+    Some(Found { accidentals: Measured { value, err }, note })
 }
 
 #[cfg(test)]
@@ -197,8 +233,8 @@ mod tests {
     #[test]
     fn counts_that_scatter_are_noted() {
         let moved = |counts: &[f64]| {
-            let moved = counts.iter().map(|&count| Moved { count, scale: 1.0 });
-            mean(&moved.collect::<Vec<_>>())
+            let moved = counts.iter().map(|&count| Moved { count, live: 1.0, overlap: 1.0 });
+            mean(&moved.collect::<Vec<_>>()).unwrap()
         };
         let steady = moved(&[100.0, 108.0, 93.0, 99.0]);
         assert_eq!((steady.accidentals.value, steady.accidentals.err), (100.0, 5.0));

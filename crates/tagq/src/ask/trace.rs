@@ -18,7 +18,7 @@ pub(super) struct Bin {
     /// Where it begins, since the run's first tag.
     pub start_ticks: i64,
     pub is_partial: bool,
-    range: TimeRange,
+    pub range: TimeRange,
 }
 
 impl Trace {
