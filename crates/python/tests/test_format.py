@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy
+import pytest
 from conftest import ROOT
 
 import tagq
 
 
+# The reader leaves its file to be closed by itself.
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 def test_the_reader_in_the_format_sees_the_tags_of_the_files(folder: Path, run: tagq.Run) -> None:
     page = (ROOT / "docs/format.md").read_text()
     reader: dict[str, object] = {}
