@@ -93,7 +93,7 @@ impl Follower {
         Ok(Manifest::read(&self.place.store)?.map_or(0, |manifest| manifest.commit))
     }
 
-    /// The rows that this follower has committed, or found.
+    /// Rows of the store while this follower holds its lock; 0 while another process does.
     pub fn rows(&self) -> u64 {
         self.writer.as_ref().map_or(0, |writer| writer.manifest().rows)
     }

@@ -23,7 +23,7 @@ const SELECTED_ROWS: usize = 1 << 16;
 
 /// Rows of a morsel that is read from the columns: 2.25 MiB.
 const DIRECT_ROWS: usize = 1 << 18;
-/// Mean starts and stops within reach above which it is faster not to compare neighbours, measured.
+/// Mean starts and stops within reach above which neighbours are not compared. Estimated, not tuned.
 const NEIGHBOURS: i128 = 8;
 
 /// Counts the pairs of every bin.

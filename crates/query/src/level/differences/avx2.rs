@@ -11,7 +11,7 @@ use std::arch::x86_64::{
 use super::{Buffer, Distances, REACH, ROWS, Wanted, spans, steps};
 use crate::level::avx2::HALVES;
 
-/// Up to this many differences of a step are written one by one, measured.
+/// Up to this many differences of a step are written one by one. Estimated, not tuned.
 const FEW: u32 = 10;
 
 steps!("avx2,bmi1,popcnt");
