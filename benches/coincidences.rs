@@ -247,6 +247,7 @@ fn whole_process(rows: u64) -> Result<(), Box<dyn Error>> {
     for _ in 0..21 {
         let mut command = Command::new(&program);
         command.args(["coincidences", "--window", "2ns", "--group", "1,2", "--format", "csv"]);
+        command.arg("--no-cache");
         let start = Instant::now();
         let output = command.arg(&made.folder).output()?;
         taken.push(start.elapsed().as_secs_f64() * 1e3);

@@ -326,7 +326,7 @@ fn program(asked: &Asked, folder: &Path) -> Command {
     let limit = format!("ulimit -d {} && exec \"$0\" \"$@\"", MEMORY_MIB * 1024);
     let mut command = Command::new("sh");
     command.args(["-c", &limit]).arg(program).args(asked.args);
-    command.args(["--format", "csv", "--quiet"]).arg(folder);
+    command.args(["--format", "csv", "--quiet", "--no-cache"]).arg(folder);
     command
 }
 

@@ -24,10 +24,9 @@ class Library:
 
 def run_program(program, words, store):
     """Seconds from start to end, and the counts."""
+    asked = [program, *words.split(), "--format", "csv", "--quiet", "--no-cache", store]
     start = time.perf_counter()
-    done = subprocess.run(
-        [program, *words.split(), "--format", "csv", "--quiet", store], capture_output=True, check=True
-    )
+    done = subprocess.run(asked, capture_output=True, check=True)
     seconds = time.perf_counter() - start
     lines = [line for line in done.stdout.decode().splitlines() if not line.startswith("#")]
     rows = csv.DictReader(lines)
