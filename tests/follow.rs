@@ -3,25 +3,14 @@
 use std::{
     fs,
     io::{BufRead as _, BufReader, Read as _},
-    process::{Child, Stdio},
+    process::Stdio,
     time::{Duration, Instant},
 };
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::support::{command, tagq};
-
-/// A child that does not outlive a test that fails.
-struct Killed(Child);
-
-impl Drop for Killed {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
+use crate::support::{Killed, command, tagq};
 
 #[test]
 fn a_follower_takes_what_is_recorded_until_it_is_stopped() {

@@ -5,6 +5,7 @@
 mod support;
 
 mod convert;
+mod delays;
 mod documents;
 mod explain;
 mod export;
@@ -21,4 +22,5 @@ mod stores;
 mod sum;
 mod text;
 mod tidy;
+mod watch;
 mod wrong_input;

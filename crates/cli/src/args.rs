@@ -1,15 +1,17 @@
 //! The command line, word for word: the only file that names clap.
 
 use std::{
+    ffi::{OsStr, OsString},
     path::{Path, PathBuf},
     str::FromStr,
 };
 
-use clap::{ArgAction, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use tagq::{
+    HOLD_BACK,
     ask::{Channel, Moment, Reach},
     files::text::TextColumns,
-    store::{Duration, Tick, units::Frequency},
+    store::{Duration, Tick, UnitError, units::Frequency},
 };
 use tagq_export::{Form, TimeUnit};
 
@@ -27,12 +29,15 @@ pub(crate) enum Command {
     Histogram(HistogramArgs),
     G2(G2Args),
     Rates(RatesArgs),
+    Delays(DelaysArgs),
+    Watch(WatchArgs),
     Ingest(IngestArgs),
     Info(InfoArgs),
     Cat(CatArgs),
     Convert(ConvertArgs),
     Export(ExportArgs),
     Verify(VerifyArgs),
+    Name(NameArgs),
     Set(SetArgs),
     Simulate(Box<SimulateArgs>),
 }
@@ -196,6 +201,180 @@ pub(crate) struct RatesArgs {
     pub output: OutputArgs,
     #[command(flatten)]
     pub selection: SelectionArgs,
+}
+
+/// Find the delays between channels: the peaks of their differences, from coarse to fine
+///
+/// Each pair of the channels is searched, in the times as recorded. Below the table stand the --delay
+/// options that put the peaks at zero. A peak is said to be one when chance would put nothing as high
+/// into the whole range (7 sigmas).
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tagq delays --channels 3,15 run/
+  tagq delays --channels 1,2,3,4 --range 10us --write run/tagq.toml run/")]
+pub(crate) struct DelaysArgs {
+    /// Two channels and more, by number or name
+    #[arg(long, value_name = "A,B…", value_delimiter = ',', required = true)]
+    pub channels: Vec<Channel>,
+    /// How far to search on both sides of zero [default: 1ms]
+    #[arg(long, value_name = "R")]
+    pub range: Option<Duration>,
+    /// Write the delays into this tagq.toml; what else stands there stays
+    #[arg(long, value_name = "FILE")]
+    pub write: Option<PathBuf>,
+    /// From so long after the run's first tag; negative: before its last; @T: ticks as recorded
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    pub from: Option<Moment>,
+    /// Up to, not including, this moment
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    pub to: Option<Moment>,
+    /// Only the last D of the run
+    #[arg(long, value_name = "D", conflicts_with_all = ["from", "to"])]
+    pub last: Option<Duration>,
+    /// Sources follow each other without a gap: pairs may span them
+    #[arg(long)]
+    pub join: bool,
+    /// The run, as for any query
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    #[command(flatten)]
+    pub store: StoreArgs,
+    #[command(flatten)]
+    pub setup: SetupArgs,
+    /// Answer from what is in the store, without taking in new files
+    #[arg(long)]
+    pub no_ingest: bool,
+    /// Threads to scan with [default: one a core]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Answer queries again whenever something new was recorded
+///
+/// New files and what files have grown by are taken into the store as by `tagq ingest --follow`, and
+/// each query is answered from the new commit. On a terminal the answers are drawn in place; elsewhere
+/// each update is one line of JSON. With --last D a query counts the whole run and the last D beside
+/// it. Ctrl-C ends it.
+#[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "tagq watch [OPTIONS] QUERY [--and QUERY]…",
+    after_help = "Examples:
+  tagq watch rates --last 1s run/
+  tagq watch coincidences --window 2ns --delay 15=-4.0625ns --last 1s run/ --and g2 3,15 --every 1s"
+)]
+pub(crate) struct WatchArgs {
+    /// Answer not more often than this [default: each commit]
+    #[arg(long, value_name = "D")]
+    every: Option<Duration>,
+    /// Keep back tags of a file that grows, up to D before its newest: recorders hand over late ones
+    /// [default: 10ms]
+    #[arg(long, value_name = "D")]
+    hold_back: Option<Duration>,
+    /// A query as on its own: coincidences, histogram, g2 or rates with their options. Others follow
+    /// behind --and; without a RUN they ask that of the first
+    #[arg(
+        value_name = "QUERY",
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    words: Vec<OsString>,
+}
+
+impl WatchArgs {
+    /// The queries, each read as on its own; a mistake in one ends the program as it would there.
+    pub(crate) fn queries(&self) -> Vec<Command> {
+        let mut runs: Vec<PathBuf> = Vec::new();
+        let mut queries = Vec::new();
+        for words in self.split().0 {
+            let words = || [OsString::from("tagq")].into_iter().chain(words.iter().cloned());
+            let read = Args::try_parse_from(words()).or_else(|error| {
+                if error.kind() != ErrorKind::MissingRequiredArgument || runs.is_empty() {
+                    return Err(error);
+                }
+                let more = runs.iter().map(|run| run.clone().into_os_string());
+                Args::try_parse_from(words().chain(more)).map_err(|_| error)
+            });
+            let command = read.unwrap_or_else(|error| error.exit()).command;
+            if runs.is_empty()
+                && let Some(query) = command.query()
+            {
+                runs.clone_from(&query.runs);
+            }
+            queries.push(command);
+        }
+        queries
+    }
+
+    /// The least time between two answers.
+    pub(crate) fn interval(&self) -> Result<std::time::Duration, UnitError> {
+        let every = self.split().1.or_else(|| self.every.clone());
+        let Some(every) = every else { return Ok(std::time::Duration::ZERO) };
+        let nanoseconds = every.nearest("1ns".parse()?)?;
+        let negative = |_| UnitError::Negative { text: every.asked().into() };
+        u64::try_from(nanoseconds).map(std::time::Duration::from_nanos).map_err(negative)
+    }
+
+    /// How much of a growing file is kept back.
+    pub(crate) fn hold_back(&self) -> Result<Duration, UnitError> {
+        match self.split().2.or_else(|| self.hold_back.clone()) {
+            Some(hold_back) => Ok(hold_back),
+            None => HOLD_BACK.parse(),
+        }
+    }
+
+    /// The words of each query, without the options of watching, which may stand anywhere.
+    fn split(&self) -> (Vec<Vec<OsString>>, Option<Duration>, Option<Duration>) {
+        let mut parts = vec![Vec::new()];
+        let (mut every, mut hold_back) = (None, None);
+        let mut words = self.words.iter();
+        while let Some(word) = words.next() {
+            if word == OsStr::new("--and") {
+                parts.push(Vec::new());
+            } else if let Some(value) = option("--every", word, &mut words) {
+                every = Some(value);
+            } else if let Some(value) = option("--hold-back", word, &mut words) {
+                hold_back = Some(value);
+            } else if let Some(part) = parts.last_mut() {
+                part.push(word.clone());
+            }
+        }
+        (parts, every, hold_back)
+    }
+}
+
+/// The duration of an option, written `NAME D` or `NAME=D`, when `word` begins it. What is no duration
+/// ends the program as a mistake of the command line.
+fn option<'a>(
+    name: &str,
+    word: &OsStr,
+    words: &mut impl Iterator<Item = &'a OsString>,
+) -> Option<Duration> {
+    let word = word.to_str()?;
+    let value = if word == name {
+        words.next().map_or(String::new(), |value| value.to_string_lossy().into_owned())
+    } else {
+        word.strip_prefix(name)?.strip_prefix('=')?.to_owned()
+    };
+    let read = value.parse::<Duration>().map_err(|error| {
+        clap::Error::raw(ErrorKind::ValueValidation, format!("{name}: {error}\n"))
+    });
+    Some(read.unwrap_or_else(|error| error.exit()))
+}
+
+impl Command {
+    /// What a query is asked of.
+    fn query(&self) -> Option<&QueryArgs> {
+        match self {
+            Self::Coincidences(args) => Some(&args.query),
+            Self::Histogram(args) => Some(&args.query),
+            Self::G2(args) => Some(&args.query),
+            Self::Rates(args) => Some(&args.query),
+            _ => None,
+        }
+    }
 }
 
 /// Which tags a query is about.
@@ -454,6 +633,23 @@ pub(crate) struct VerifyArgs {
     pub quiet: bool,
 }
 
+/// Name the channels of a run, in the tagq.toml of its folder
+///
+/// A name stands wherever a channel does, in every command. Without names those that there are are
+/// listed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tagq name run/ 3=Alice-H 15=Bob-H
+  tagq name run/ 3=")]
+pub(crate) struct NameArgs {
+    /// The run
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// A channel and its name; without a name it has only its number
+    #[arg(value_name = "CH=NAME")]
+    pub names: Vec<ChannelName>,
+}
+
 /// Correct what a store says of its run
 #[derive(Debug, clap::Args)]
 pub(crate) struct SetArgs {
@@ -710,6 +906,25 @@ impl FromStr for ChannelDelay {
             .ok_or_else(|| format!("`{text}` is no CH=D; write it as 15=-4.0625ns"))?;
         let delay = delay.parse::<Duration>().map_err(|e| e.to_string())?;
         Ok(Self { channel: channel(name)?, delay })
+    }
+}
+
+/// `CH=NAME`, or `CH=` for none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ChannelName {
+    pub channel: u16,
+    pub name: Option<String>,
+}
+
+impl FromStr for ChannelName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (number, name) = text
+            .split_once('=')
+            .ok_or_else(|| format!("`{text}` is no CH=NAME; write it as 3=Alice-H"))?;
+        let name = (!name.is_empty()).then(|| name.to_owned());
+        Ok(Self { channel: channel(number)?, name })
     }
 }
 

@@ -3,17 +3,21 @@
 mod args;
 mod cat;
 mod convert;
+mod delays;
 mod export;
 mod follow;
 mod info;
 mod ingest;
 mod input;
+mod name;
 mod progress;
 mod queries;
+mod questions;
 mod report;
 mod signals;
 mod simulate;
 mod verify;
+mod watch;
 
 use std::{io::Write as _, process::ExitCode};
 
@@ -25,10 +29,13 @@ fn main() -> ExitCode {
     signals::outlive_file_limits();
     let args = Args::parse();
     let result = match &args.command {
+        Command::Watch(args) => return watch::run(args).unwrap_or_else(|error| end(&error)),
         Command::Coincidences(args) => queries::coincidences(args),
         Command::Histogram(args) => queries::histogram(args),
         Command::G2(args) => queries::g2(args),
         Command::Rates(args) => queries::rates(args),
+        Command::Delays(args) => delays::run(args),
+        Command::Name(args) => name::run(args),
         Command::Ingest(args) => ingest::run(args),
         Command::Info(args) => info::run(args),
         Command::Cat(args) => cat::run(args),
@@ -40,15 +47,20 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever reads the output has seen enough.
-        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) => {
-            let style = anstyle::AnsiColor::Red.on_default().bold();
-            // The exit code says it, too, where nobody can read this.
-            let _ = writeln!(anstream::stderr(), "{style}error:{style:#} {}", message(&error));
-            ExitCode::from(exit_code(&error))
-        }
+        Err(error) => end(&error),
     }
+}
+
+/// Says what went wrong; the exit code of it.
+fn end(error: &anyhow::Error) -> ExitCode {
+    if is_closed_pipe(error) {
+        // Whoever reads the output has seen enough.
+        return ExitCode::SUCCESS;
+    }
+    let style = anstyle::AnsiColor::Red.on_default().bold();
+    // The exit code says it, too, where nobody can read this.
+    let _ = writeln!(anstream::stderr(), "{style}error:{style:#} {}", message(error));
+    ExitCode::from(exit_code(error))
 }
 
 /// The error and its causes, each said once.

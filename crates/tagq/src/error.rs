@@ -268,6 +268,15 @@ impl Error {
         }
     }
 
+    /// Whether another process writes the store.
+    pub fn is_busy(&self) -> bool {
+        matches!(
+            self,
+            Self::Store(tagq_store::Error::Busy { .. })
+                | Self::Files(tagq_ingest::Error::Store(tagq_store::Error::Busy { .. }))
+        )
+    }
+
     /// The exit code of a program that ends with this error: 1 failed, 2 asked wrongly, 3 data
     /// damaged, 4 another one is writing.
     pub fn exit_code(&self) -> u8 {

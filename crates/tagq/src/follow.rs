@@ -98,6 +98,11 @@ impl Follower {
         self.writer.as_ref().map_or(0, |writer| writer.manifest().rows)
     }
 
+    /// Whether something stopped the last step, and is tried again.
+    pub fn is_stopped(&self) -> bool {
+        self.retry_at.is_some()
+    }
+
     /// The run as of its last commit.
     ///
     /// # Errors

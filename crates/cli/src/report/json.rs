@@ -92,6 +92,30 @@ pub(super) fn answers(answers: &[Answer]) -> anyhow::Result<String> {
     Ok(text + "\n")
 }
 
+#[derive(Serialize)]
+struct Update<'a> {
+    schema_version: u32,
+    #[serde(rename = "update")]
+    number: u64,
+    at_s: f64,
+    answers: Vec<Answered<'a>>,
+}
+
+#[derive(Serialize)]
+struct Answered<'a> {
+    query: &'a Value,
+    run: &'a RunFacts,
+    rows: &'a Columns,
+}
+
+pub(super) fn update(number: u64, at_s: f64, answers: &[Answer]) -> anyhow::Result<String> {
+    let answers =
+        answers.iter().map(|Answer { query, run, rows, .. }| Answered { query, run, rows });
+    let answers = answers.collect();
+    let update = Update { schema_version: SCHEMA_VERSION, number, at_s, answers };
+    Ok(serde_json::to_string(&update)? + "\n")
+}
+
 pub(super) fn info(runs: &[Run], used: &[RunFacts]) -> anyhow::Result<String> {
     let infos: Vec<Info<'_>> =
         runs.iter().zip(used).map(|(run, used)| one_info(run, used)).collect();

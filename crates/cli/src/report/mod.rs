@@ -1,6 +1,7 @@
 //! Answers on stdout or in a file: as a table, as JSON, as CSV, as Arrow. Everything else goes to stderr.
 
 mod csv;
+mod delays;
 mod explained;
 mod json;
 mod list;
@@ -14,8 +15,9 @@ use std::{
 
 use anyhow::Context as _;
 use tagq::{
-    Answer, NewFile, Run, RunFacts,
+    Answer, Delayed, NewFile, Run, RunFacts,
     ask::{Explained, Listing},
+    store::Tick,
 };
 use tagq_export::{Form, write_answers, write_listings};
 
@@ -80,6 +82,16 @@ pub(crate) fn print(
     put(&bytes, output, reporter)
 }
 
+/// Answers as tables.
+pub(crate) fn tables(answers: &[Answer]) -> String {
+    table::answers(answers)
+}
+
+/// Answers as one line of JSON, the `number`th, given `at_s` seconds after 1970.
+pub(crate) fn update(number: u64, at_s: f64, answers: &[Answer]) -> anyhow::Result<String> {
+    json::update(number, at_s, answers)
+}
+
 /// Prints lists as they are found, without holding them, or writes them to the file that was named.
 pub(crate) fn print_list(
     listings: &[Listing<'_>],
@@ -137,6 +149,19 @@ pub(crate) fn print_explained(
         _ => explained::table(explained),
     };
     put(text.as_bytes(), output, reporter)
+}
+
+/// Prints where peaks are, and in a table also what to do with them.
+pub(crate) fn print_delays(
+    found: &Delayed,
+    output: &OutputArgs,
+    reporter: &Reporter,
+    tick: Tick,
+) -> anyhow::Result<()> {
+    match chosen(output)? {
+        Format::Table => put(delays::text(found, tick).as_bytes(), output, reporter),
+        _ => print(std::slice::from_ref(&found.answer), output, reporter),
+    }
 }
 
 /// Prints what is known of the runs themselves.

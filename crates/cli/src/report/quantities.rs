@@ -84,17 +84,30 @@ pub(crate) fn hertz(rate: f64) -> String {
     format!("{} {unit}", short(rate / size))
 }
 
+/// A time to four digits.
+pub(super) fn short_seconds(value: f64) -> String {
+    let (unit, size) = second_unit(value.abs());
+    format!("{} {unit}", short(value / size))
+}
+
+/// A time with its error, in the same unit.
+pub(super) fn seconds_with_err(value: f64, err: f64) -> String {
+    let (unit, size) = second_unit(value.abs().max(err));
+    format!("({}) {unit}", with_err(value / size, err / size))
+}
+
+fn second_unit(magnitude: f64) -> (&'static str, f64) {
+    let units = [("s", 1.0), ("ms", 1e-3), ("\u{b5}s", 1e-6), ("ns", 1e-9)];
+    let unit = units.into_iter().find(|&(_, size)| magnitude >= size * (1.0 - 1e-12));
+    unit.unwrap_or(("ps", 1e-12))
+}
+
 /// A time in the unit that leaves one to three digits before the point.
 pub(super) fn seconds(value: f64) -> String {
-    let units = [("s", 1.0), ("ms", 1e-3), ("\u{b5}s", 1e-6), ("ns", 1e-9)];
-    let magnitude = value.abs();
-    if magnitude == 0.0 {
+    if value == 0.0 {
         return "0 s".to_owned();
     }
-    let (unit, size) = units
-        .into_iter()
-        .find(|&(_, size)| magnitude >= size * (1.0 - 1e-12))
-        .unwrap_or(("ps", 1e-12));
+    let (unit, size) = second_unit(value.abs());
     let text = format!("{:.6}", value / size);
     format!("{} {unit}", text.trim_end_matches('0').trim_end_matches('.'))
 }
@@ -122,6 +135,7 @@ mod tests {
             (seconds(0.0), seconds(2.5), seconds(7.8125e-11)),
             ("0 s".into(), "2.5 s".into(), "78.125 ps".into())
         );
+        assert_eq!(seconds_with_err(-4.062_5e-9, 3.1e-11), "(-4.063 \u{b1} 0.031) ns");
         assert_eq!(hertz(96_277.2), "96.28 kHz");
         assert_eq!(with_err(8_769.4, 197.3), "8,769 \u{b1} 197");
         assert_eq!(with_err(-0.355_5, 0.082_5), "-0.355 \u{b1} 0.083");

@@ -6,7 +6,8 @@ use comfy_table::{CellAlignment, Table, presets};
 use tagq::{Answer, Column, Columns, Run, RunFacts, Values};
 
 use super::quantities::{
-    dash, hertz, rate_with_err, ratio, seconds, short, thousands, two_digits, with_err,
+    dash, hertz, rate_with_err, ratio, seconds, seconds_with_err, short, short_seconds, thousands,
+    two_digits, with_err,
 };
 
 /// What channels are called.
@@ -87,6 +88,8 @@ fn heads(column: &Column) -> Vec<String> {
     let head = match &*column.name {
         "channels" => "channels",
         "rate_hz" => "rate",
+        "last_count" => "last",
+        "last_rate_hz" => "last rate",
         "accidentals_independent" => "independent",
         "car" => "CAR",
         "g2_heralded" => "heralded g2",
@@ -95,6 +98,13 @@ fn heads(column: &Column) -> Vec<String> {
         "width_ticks" => "ticks",
         "delay_s" => "delay",
         "partial" => "",
+        "peak_ticks" => "peak (ticks)",
+        "peak_s" => "peak",
+        "centre_s" => "centre",
+        "width_s" => "width",
+        "second_s" => "second best",
+        "second_sigmas" => "sigmas",
+        "comb_s" => "again each",
         "heralding" => return vec!["heralding a".into(), "heralding b".into()],
         name => name,
     };
@@ -103,10 +113,8 @@ fn heads(column: &Column) -> Vec<String> {
 
 fn fields(column: &Column, columns: &Columns, at: usize, names: &Names) -> Vec<String> {
     let err = |name: &str| {
-        let name = match name.strip_suffix("_hz") {
-            Some(stem) => format!("{stem}_err_hz"),
-            None => format!("{name}_err"),
-        };
+        let unit = ["_hz", "_s"].into_iter().find(|unit| name.ends_with(unit)).unwrap_or("");
+        let name = format!("{}_err{unit}", name.trim_end_matches(unit));
         match columns.get(&name) {
             Some(Values::Floats(values)) => values[at],
             _ => None,
@@ -133,10 +141,12 @@ fn fields(column: &Column, columns: &Columns, at: usize, names: &Names) -> Vec<S
         }
         (Values::Floats(values), name) => vec![match (values[at], err(name), name) {
             (None, ..) => dash(),
-            (Some(value), Some(err), "rate_hz") => rate_with_err(value, err),
+            (Some(value), Some(err), "rate_hz" | "last_rate_hz") => rate_with_err(value, err),
             (Some(value), _, "accidentals") => short(value),
+            (Some(value), Some(err), "peak_s" | "centre_s") => seconds_with_err(value, err),
             (Some(value), Some(err), _) => with_err(value, err),
-            (Some(value), None, "delay_s" | "start_s") => seconds(value),
+            (Some(value), None, "width_s" | "second_s") => short_seconds(value),
+            (Some(value), None, name) if name.ends_with("_s") => seconds(value),
             (Some(value), None, _) => short(value),
         }],
         (Values::Flags(flags), name) => {

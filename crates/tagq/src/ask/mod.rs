@@ -4,9 +4,11 @@
 //! query of [`crate::query`] is counted, and an [`crate::Answer`] says what was asked, what was done and
 //! what came out. The command line and other programs fill in a question and show its answer.
 
+mod beside;
 mod coincidences;
 mod histogram;
 mod listing;
+mod question;
 mod rates;
 
 mod explain;
@@ -17,15 +19,18 @@ mod trace;
 
 mod select;
 mod setup;
+mod setup_file;
 mod words;
 
 pub use coincidences::{Accidentals, Coincidences};
 pub use explain::{Explained, PlanFacts, Reading, ScanFacts};
 pub use histogram::{Histogram, Reach};
 pub use listing::Listing;
+pub use question::Question;
 pub use rates::Rates;
 pub use select::Selection;
 pub use setup::Setup;
+pub use setup_file::SetupFile;
 pub use words::{Channel, Moment, Window};
 
 use std::fmt::Write as _;
@@ -66,7 +71,7 @@ impl Asking<'_> {
 
     /// Says which of these channels have no tags: a dark channel is a row of zeros, and the person may
     /// have meant another one.
-    fn note_dark(&self, run: &Run, mut channels: Vec<u16>) {
+    pub(crate) fn note_dark(&self, run: &Run, mut channels: Vec<u16>) {
         let present: Vec<u16> = run.store().manifest().channels.iter().map(|c| c.channel).collect();
         channels.sort_unstable();
         channels.dedup();

@@ -59,11 +59,16 @@ impl Setup {
         if let Some(path) = asked {
             return Self::read(path);
         }
-        let path = folder_of(run).join(SETUP_NAME);
+        let path = Self::place(run);
         match path.try_exists() {
             Ok(true) => Self::read(&path),
             _ => Ok(Self::default()),
         }
+    }
+
+    /// Where the setup of the run that `run` names is, or would be.
+    pub fn place(run: &Path) -> PathBuf {
+        folder_of(run).join(SETUP_NAME)
     }
 
     fn read(path: &Path) -> Result<Self, Error> {
@@ -71,9 +76,14 @@ impl Setup {
             io::ErrorKind::NotFound => Error::NoSuchPath { path: path.into() },
             _ => Error::Io { path: path.into(), action: "read this setup", source },
         })?;
+        Self::parse(path, &text)
+    }
+
+    /// What this text says, which stands or will stand at `path`.
+    pub(super) fn parse(path: &Path, text: &str) -> Result<Self, Error> {
         let fault = |reason: String| Error::Setup { path: path.into(), reason };
         let written: Written =
-            toml::from_str(&text).map_err(|e| fault(e.to_string().trim_end().into()))?;
+            toml::from_str(text).map_err(|e| fault(e.to_string().trim_end().into()))?;
         let mut setup = Self { path: Some(path.into()), ..Self::default() };
         setup.take(written).map_err(fault)?;
         Ok(setup)

@@ -1,0 +1,58 @@
+//! `tagq delays`: where the peaks of two channels are.
+
+use tagq::{
+    Delays, Options, Progress as _,
+    ask::{Asking, Selection, Setup, SetupFile},
+};
+
+use crate::{args::DelaysArgs, input, progress::Reporter, queries, report};
+
+pub(crate) fn run(args: &DelaysArgs) -> anyhow::Result<()> {
+    let reporter = Reporter::new(args.store.quiet);
+    report::check(&args.output, std::slice::from_ref(&args.run))?;
+    let question = Delays {
+        channels: args.channels.clone(),
+        range: args.range.clone(),
+        selection: Selection {
+            from: args.from.clone(),
+            to: args.to.clone(),
+            last: args.last.clone(),
+            join: args.join,
+            ..Selection::default()
+        },
+    };
+    let setup = input::setup(&args.run, &args.setup, &reporter)?;
+    for channel in &question.channels {
+        setup.channel(channel)?;
+    }
+    // Before anything is searched, which may take long.
+    let mut file = args.write.as_deref().map(SetupFile::open).transpose()?;
+    let options = Options {
+        store: args.store.store.clone(),
+        tick: args.store.tick.or(setup.tick),
+        columns: args.store.columns,
+        ingest: !args.no_ingest,
+        ..Options::default()
+    };
+    let run = input::open(&args.run, &options, &reporter)?;
+    let pool = queries::pool(args.threads)?;
+    let asking = Asking { setup: &setup, pool: &pool, progress: &reporter };
+    let found = question.ask(&run, &asking)?;
+    let tick = run.store().manifest().tick;
+    report::print_delays(&found, &args.output, &reporter, tick)?;
+    let (Some(file), Some(path)) = (&mut file, &args.write) else { return Ok(()) };
+    for &(channel, ticks) in &found.delays {
+        let delay = tick.format_paste(ticks).parse().map_err(tagq::Error::from)?;
+        file.set_delay(channel, &delay, ticks == 0)?;
+    }
+    file.save(&reporter)?;
+    reporter.note(&format!("{}: delays written", path.display()));
+    if setup.path.as_ref() != Some(path) && Setup::place(&args.run) != *path {
+        reporter.note(&format!(
+            "queries of {} use it with --setup {}",
+            args.run.display(),
+            path.display()
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,276 @@
+//! The delays between channels, found by the peaks of their differences.
+
+mod peak;
+mod search;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use tagq_store::{Duration, Tick};
+
+use crate::{
+    Answer, Columns, Error, Run, RunFacts, Values,
+    ask::{Asking, Channel, Selection},
+};
+use search::{Found, Search};
+
+/// How far delays are searched unless told otherwise.
+const RANGE: &str = "1ms";
+
+/// A delay is at most one of so many parts of the run: at longer ones there are too few pairs, and fewer
+/// the longer.
+const LONGEST_PART: i128 = 8;
+
+/// Which delays are searched (docs/queries.md, section "Delays"). They are those of the times as recorded:
+/// delays of the setup are not applied.
+#[derive(Debug, Clone, Default)]
+pub struct Delays {
+    /// Two channels and more; each pair of them is looked at.
+    pub channels: Vec<Channel>,
+    /// On both sides of zero; 1 ms without it.
+    pub range: Option<Duration>,
+    /// Of which times.
+    pub selection: Selection,
+}
+
+/// The answer, and the delays that put what belongs together at the same time.
+#[derive(Debug, Clone)]
+pub struct Delayed {
+    /// A row a pair.
+    pub answer: Answer,
+    /// Ticks for each channel that has a peak with another one; the first of those that hang together
+    /// has zero.
+    pub delays: Vec<(u16, i64)>,
+}
+
+/// The query as it was searched.
+#[derive(Debug, Serialize)]
+struct Used {
+    kind: &'static str,
+    range_ticks: i64,
+    range_s: f64,
+    channels: Vec<u16>,
+    /// What to add to the times of which channel.
+    delays: Vec<DelayFound>,
+}
+
+#[derive(Debug, Serialize)]
+struct DelayFound {
+    channel: u16,
+    ticks: i64,
+    seconds: f64,
+}
+
+impl Delays {
+    /// Searches in `run`.
+    ///
+    /// # Errors
+    /// Fewer than two channels, names that nobody has, a range below one tick.
+    pub fn ask(&self, run: &Run, asking: &Asking<'_>) -> Result<Delayed, Error> {
+        let manifest = run.store().manifest();
+        let tick = manifest.tick;
+        let mut channels: Vec<u16> = Vec::new();
+        for channel in &self.channels {
+            let number = asking.setup.channel(channel)?;
+            if !channels.contains(&number) {
+                channels.push(number);
+            }
+        }
+        if channels.len() < 2 {
+            return Err(Error::Question(
+                "a delay is between two channels; name them with --channels A,B".into(),
+            ));
+        }
+        asking.note_dark(run, channels.clone());
+        let range = match &self.range {
+            Some(range) => range.clone(),
+            None => RANGE.parse()?,
+        };
+        let reach = range.ceil(tick)?;
+        if reach < 1 {
+            return Err(Error::Question(format!(
+                "a range of {} is below one tick; delays are searched on both sides of zero",
+                range.asked()
+            )));
+        }
+        let longest = i64::try_from(run.elapsed_ticks() / LONGEST_PART).unwrap_or(i64::MAX).max(1);
+        let reach = if reach > longest {
+            asking.progress.note(&format!(
+                "delays are searched up to an eighth of the run, {}",
+                tick.format(longest.into())
+            ));
+            longest
+        } else {
+            reach
+        };
+        let times = self.selection.of(run, asking.setup)?.scope.range;
+        let mut pairs = Vec::new();
+        for (at, &start) in channels.iter().enumerate() {
+            for &stop in &channels[at + 1..] {
+                let found = self.search(run, asking, [start, stop], reach, times)?;
+                pairs.push(([start, stop], found));
+            }
+        }
+        let delays = delays_of(&channels, &pairs);
+        let used = Used {
+            kind: "delays",
+            range_ticks: reach,
+            range_s: tick.seconds_of(reach.into()),
+            channels,
+            delays: delays
+                .iter()
+                .map(|&(channel, ticks)| DelayFound {
+                    channel,
+                    ticks,
+                    seconds: tick.seconds_of(ticks.into()),
+                })
+                .collect(),
+        };
+        let header = format!(
+            "delays: peaks of t_b \u{2212} t_a within \u{b1}{}, times as recorded; tick {tick}{}",
+            tick.format(reach.into()),
+            if manifest.tick_assumed { " (assumed)" } else { "" }
+        );
+        let answer = Answer {
+            header,
+            query: serde_json::to_value(used)?,
+            run: RunFacts::named(run, asking.setup),
+            rows: columns(&pairs, tick),
+        };
+        Ok(Delayed { answer, delays })
+    }
+
+    fn search(
+        &self,
+        run: &Run,
+        asking: &Asking<'_>,
+        [start, stop]: [u16; 2],
+        reach: i64,
+        range: tagq_query::TimeRange,
+    ) -> Result<Option<Found>, Error> {
+        let manifest = run.store().manifest();
+        let Some((first, last)) = manifest.time_first.zip(manifest.time_last) else {
+            return Ok(None);
+        };
+        let span =
+            (range.from.unwrap_or(first).max(first), range.to.map_or(last, |to| to.min(last)));
+        let live = live_ticks(run);
+        let tags = |channel: u16| {
+            let of = manifest.channels.iter().find(|of| of.channel == channel);
+            of.map_or(0.0, |of| of.rows as f64)
+        };
+        // Of the part of the run that is looked at, as if its rates were even.
+        let part =
+            (span.1.saturating_sub(span.0)) as f64 / (last.saturating_sub(first)).max(1) as f64;
+        let pairs_per_tick = tags(start) * tags(stop) * part / live;
+        run.count_as(self.selection.join, |recording| {
+            asking.pool.install(|| {
+                Search { recording, start, stop, reach, range, span, pairs_per_tick }.run()
+            })
+        })
+    }
+}
+
+/// Live ticks, at least one.
+fn live_ticks(run: &Run) -> f64 {
+    (run.live_ticks().max(1)) as f64
+}
+
+/// The delays that put the peaks at zero: along the surest pairs, until all channels that hang together
+/// are reached. The first channel asked for stays where it is.
+fn delays_of(channels: &[u16], pairs: &[([u16; 2], Option<Found>)]) -> Vec<(u16, i64)> {
+    let mut surest: Vec<([u16; 2], Found)> =
+        pairs.iter().filter_map(|&(pair, found)| Some((pair, found?))).collect();
+    surest.retain(|(_, found)| found.is_highest);
+    surest.sort_by(|(_, a), (_, b)| b.sigmas.total_cmp(&a.sigmas));
+    // Where each channel's zero lies, and with which others it hangs together.
+    let mut offsets: BTreeMap<u16, (usize, f64)> =
+        channels.iter().enumerate().map(|(at, &channel)| (channel, (at, 0.0))).collect();
+    for ([start, stop], found) in surest {
+        let ((a, offset_a), (b, offset_b)) = (offsets[&start], offsets[&stop]);
+        if a == b {
+            continue;
+        }
+        // The stop comes later by the peak; added to its group this is zero.
+        let moved = offset_a - found.shape.top - offset_b;
+        let (kept, moved_group, by) = if a < b { (a, b, moved) } else { (b, a, -moved) };
+        for (group, offset) in offsets.values_mut() {
+            if *group == moved_group {
+                *group = kept;
+                *offset += by;
+            }
+        }
+    }
+    let hangs = |channel: u16| {
+        let group = offsets[&channel].0;
+        offsets.values().filter(|(other, _)| *other == group).count() > 1
+    };
+    #[expect(clippy::cast_possible_truncation, reason = "within the range")]
+    let delay = |&channel: &u16| (channel, offsets[&channel].1.round() as i64);
+    channels.iter().filter(|&&channel| hangs(channel)).map(delay).collect()
+}
+
+fn columns(pairs: &[([u16; 2], Option<Found>)], tick: Tick) -> Columns {
+    let of = |value: &dyn Fn(&Found) -> Option<f64>| {
+        Values::Floats(pairs.iter().map(|(_, found)| found.as_ref().and_then(value)).collect())
+    };
+    let of_peak =
+        |value: &dyn Fn(&Found) -> f64| of(&|found: &Found| found.is_highest.then(|| value(found)));
+    let seconds = tick.seconds();
+    #[expect(clippy::cast_possible_truncation, reason = "within the range")]
+    let peak = |(_, found): &([u16; 2], Option<Found>)| {
+        found.filter(|found| found.is_highest).map(|found| found.shape.top.round() as i64)
+    };
+    Columns::default()
+        .with("channels", Values::Groups(pairs.iter().map(|(pair, _)| pair.to_vec()).collect()))
+        .with("peak_ticks", Values::SomeIntegers(pairs.iter().map(peak).collect()))
+        .with("peak_s", of_peak(&|found| found.shape.top * seconds))
+        .with("peak_err_s", of_peak(&|found| found.shape.top_err * seconds))
+        .with("centre_s", of_peak(&|found| found.shape.centre * seconds))
+        .with("centre_err_s", of_peak(&|found| found.shape.centre_err * seconds))
+        .with("width_s", of_peak(&|found| found.shape.width * seconds))
+        .with("coincidences", of_peak(&|found| found.shape.net))
+        .with("sigmas", of_peak(&|found| found.sigmas))
+        .with("second_s", of(&|found| Some(found.second?.0 * seconds).filter(|_| found.is_highest)))
+        .with("second_sigmas", of(&|found| Some(found.second?.1).filter(|_| found.is_highest)))
+        .with("comb_s", of(&|found| found.comb.map(|period| period * seconds)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{peak::Shape, *};
+
+    #[expect(clippy::unnecessary_wraps, reason = "as a search gives it")]
+    fn found(top: f64, sigmas: f64) -> Option<Found> {
+        let (top_err, centre_err) = (0.5, 0.1);
+        let shape = Shape { top, top_err, centre: top - 0.4, centre_err, width: 2.0, net: 100.0 };
+        Some(Found { shape, sigmas, second: None, comb: None, is_highest: true })
+    }
+
+    #[test]
+    fn delays_follow_the_surest_pairs_from_the_first_channel() {
+        let pairs = [([3, 15], found(26.2, 30.0))];
+        assert_eq!(delays_of(&[3, 15], &pairs), [(3, 0), (15, -26)]);
+        assert_eq!(delays_of(&[3, 15], &[([3, 15], None)]), []);
+        // 1 and 2 belong together by 3; the pair of 1 and 2 itself is the least sure.
+        let pairs =
+            [([1, 2], found(5.0, 8.0)), ([1, 3], found(10.0, 50.0)), ([2, 3], found(-20.0, 40.0))];
+        assert_eq!(delays_of(&[1, 2, 3], &pairs), [(1, 0), (2, -30), (3, -10)]);
+        // Two sources: each has a channel that stays.
+        let pairs = [
+            ([1, 2], found(7.0, 9.0)),
+            ([1, 4], None),
+            ([1, 5], None),
+            ([2, 4], None),
+            ([2, 5], None),
+            ([4, 5], found(-3.0, 9.0)),
+        ];
+        assert_eq!(delays_of(&[1, 2, 4, 5], &pairs), [(1, 0), (2, -7), (4, 0), (5, 3)]);
+        // A peak like all others of a comb says nothing.
+        let like_others = found(7.0, 9.0).map(|found| Found { is_highest: false, ..found });
+        assert_eq!(delays_of(&[1, 2], &[([1, 2], like_others)]), []);
+        // A channel without a peak has no delay.
+        let pairs = [([1, 2], found(7.0, 9.0)), ([1, 9], None), ([2, 9], None)];
+        assert_eq!(delays_of(&[1, 2, 9], &pairs), [(1, 0), (2, -7)]);
+    }
+}

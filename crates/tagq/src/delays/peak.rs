@@ -1,0 +1,296 @@
+//! Peaks in a histogram of differences: where they are, how wide, and how sure.
+
+/// Equal bins of `width` ticks from `low` on.
+#[derive(Debug, Clone)]
+pub(super) struct Counted {
+    /// Ticks of the first bin's lower edge.
+    pub low: i64,
+    /// Ticks of a bin.
+    pub width: i64,
+    pub counts: Vec<u64>,
+}
+
+/// A range of bins that holds more than chance would put there.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Peak {
+    /// The first bin, and how many.
+    pub at: usize,
+    pub bins: usize,
+    /// What they hold beyond the background.
+    pub net: f64,
+    /// How far this is from chance, in standard deviations: the square root of twice the logarithm of
+    /// the likelihood ratio.
+    pub sigmas: f64,
+}
+
+/// Beyond this nothing of 10⁸ places is chance: that has a probability below 10⁻³.
+pub(super) const SIGNIFICANT: f64 = 7.0;
+
+/// What surrounds a place is looked at this many times its width far on both sides.
+const FLANKS: usize = 4;
+
+/// A measured peak, in ticks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Shape {
+    /// Its highest place, and how far from it places are that need not be lower.
+    pub top: f64,
+    pub top_err: f64,
+    /// Its centre of mass with its standard error.
+    pub centre: f64,
+    pub centre_err: f64,
+    /// Full width at half its height.
+    pub width: f64,
+    /// Tags of the peak beyond the background.
+    pub net: f64,
+}
+
+/// How far `count` is above what `beside` others say to expect, each place worth `part` of theirs: the
+/// likelihood ratio of a source being on against there being none (Li and Ma 1983, equation 17).
+pub(super) fn sigmas_above(count: u64, beside: u64, part: f64) -> f64 {
+    let (on, off) = (count as f64, beside as f64);
+    let term = |n: f64, share: f64| if n > 0.0 { n * (share * n / (on + off)).ln() } else { 0.0 };
+    let ratio = term(on, (1.0 + part) / part) + term(off, 1.0 + part);
+    (2.0 * ratio.max(0.0)).sqrt()
+}
+
+/// How far `count` is above the `expected` in standard deviations; zero for what is not above it.
+fn sigmas(count: u64, expected: f64) -> f64 {
+    let n = count as f64;
+    if n <= expected {
+        return 0.0;
+    }
+    // Less than one pair in the whole histogram says nothing of what to expect.
+    let expected = expected.max(f64::MIN_POSITIVE);
+    (2.0 * (n * (n / expected).ln() - (n - expected))).max(0.0).sqrt()
+}
+
+impl Counted {
+    /// The middle of the ticks that a range of bins holds.
+    pub fn middle(&self, at: usize, bins: usize) -> f64 {
+        let edge = self.low as f64 + at as f64 * self.width as f64;
+        // Whole ticks are held: the last of n ticks is n − 1 behind the first.
+        edge + (bins as f64 * self.width as f64 - 1.0) / 2.0
+    }
+
+    /// What a bin holds by chance: the mean of those that hold nothing else.
+    pub fn background(&self) -> f64 {
+        let mean = |most: f64| {
+            let kept = self.counts.iter().filter(|&&count| count as f64 <= most);
+            let (sum, bins) = kept.fold((0, 0_usize), |(sum, bins), count| (sum + count, bins + 1));
+            if bins == 0 { 0.0 } else { sum as f64 / bins as f64 }
+        };
+        let mut background = mean(f64::INFINITY);
+        for _ in 0..8 {
+            background = mean(background + 5.0 * background.max(1.0).sqrt());
+        }
+        // A histogram of few pairs has most bins empty, and chance is what all of them hold together.
+        let all = self.counts.iter().sum::<u64>() as f64 / self.counts.len().max(1) as f64;
+        if background < 0.5 { background.max(all / 2.0).max(f64::MIN_POSITIVE) } else { background }
+    }
+
+    /// The range of bins that is least like what lies on both sides of it, of one to `widest` bins, outside
+    /// those that `without` names.
+    pub fn highest(&self, widest: usize, without: impl Fn(usize, usize) -> bool) -> Option<Peak> {
+        let mut sums = Vec::with_capacity(self.counts.len() + 1);
+        sums.push(0_u64);
+        let mut sum = 0;
+        for count in &self.counts {
+            sum += count;
+            sums.push(sum);
+        }
+        let mut best: Option<Peak> = None;
+        let mut bins = 1;
+        while bins <= widest.min(self.counts.len()) {
+            for at in (0..=self.counts.len() - bins).step_by((bins / 4).max(1)) {
+                let count = sums[at + bins] - sums[at];
+                // As far on one side as on the other: a slope is no peak.
+                let reach = (FLANKS * bins).min(at).min(self.counts.len() - at - bins);
+                if reach < bins {
+                    continue;
+                }
+                let (from, to) = (at - reach, at + bins + reach);
+                let beside = sums[to] - sums[from] - count;
+                let part = bins as f64 / (2 * reach) as f64;
+                let expected = beside as f64 * part;
+                // Most places are like any other.
+                if count as f64 <= expected + 3.0 * expected.sqrt() || without(at, bins) {
+                    continue;
+                }
+                let sigmas = sigmas_above(count, beside, part);
+                if best.is_none_or(|best| sigmas > best.sigmas) {
+                    best = Some(Peak { at, bins, net: count as f64 - expected, sigmas });
+                }
+            }
+            bins *= 2;
+        }
+        best
+    }
+
+    /// What a bin holds beside a peak.
+    pub fn beside(&self, peak: &Peak) -> f64 {
+        let from = peak.at.saturating_sub(peak.bins);
+        let to = (peak.at + 2 * peak.bins).min(self.counts.len());
+        let outside = self.counts[..from].iter().chain(&self.counts[to..]);
+        let bins = from + self.counts.len() - to;
+        if bins == 0 { self.background() } else { outside.sum::<u64>() as f64 / bins as f64 }
+    }
+
+    /// What the ticks around `middle` hold, `bins` bins wide; nothing where these are not all there.
+    pub fn held(&self, middle: f64, bins: usize) -> Option<u64> {
+        let first = (middle - self.low as f64) / self.width as f64 - (bins as f64 - 1.0) / 2.0;
+        let first = first.round();
+        if first < 0.0 || first + bins as f64 > self.counts.len() as f64 {
+            return None;
+        }
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within bins")]
+        let at = first as usize;
+        Some(self.counts[at..at + bins].iter().sum())
+    }
+
+    /// How far that is above chance, in standard deviations.
+    pub fn sigmas_at(&self, middle: f64, bins: usize, background: f64) -> f64 {
+        let held = self.held(middle, bins);
+        held.map_or(0.0, |count| sigmas(count, background * bins as f64))
+    }
+
+    /// The shape of the peak in a range of bins.
+    pub fn shape(&self, peak: &Peak, background: f64) -> Shape {
+        let place = |bin: usize| self.middle(bin, 1);
+        let beyond = |bin: usize| self.counts[bin] as f64 - background;
+        // The top of many small counts is that of a part of the peak; its sides are seen as they are.
+        let over = |smooth: usize, bin: usize| {
+            let from = bin.saturating_sub(smooth / 2);
+            let to = (from + smooth).min(self.counts.len());
+            (from..to).map(beyond).sum::<f64>() / smooth as f64
+        };
+        let smooth = (peak.bins / 4).max(1);
+        let height = |bin: usize| over(smooth, bin);
+        let top = (peak.at..peak.at + peak.bins)
+            .max_by(|&a, &b| height(a).total_cmp(&height(b)))
+            .unwrap_or(peak.at);
+        // What is lower by less than chance alone makes could be the top as well.
+        let count = |bin: usize| (height(bin) + background).max(0.0) / smooth as f64;
+        let could_be = |bin: usize| height(top) - height(bin) <= (count(top) + count(bin)).sqrt();
+        let first = (0..=top).rev().take_while(|&bin| could_be(bin)).last().unwrap_or(top);
+        let last = (top..self.counts.len()).take_while(|&bin| could_be(bin)).last().unwrap_or(top);
+        let height = |bin: usize| over((peak.bins / 16).max(1), bin);
+        let half = height(top) / 2.0;
+        let mut left = top;
+        while left > 0 && height(left - 1) > half {
+            left -= 1;
+        }
+        let mut right = top;
+        while right + 1 < self.counts.len() && height(right + 1) > half {
+            right += 1;
+        }
+        // Where the line between two bins crosses half the height.
+        let part = |inside: usize, outside: usize| {
+            let (inside, outside) = (height(inside), height(outside));
+            if inside > outside { (inside - half) / (inside - outside) } else { 0.5 }
+        };
+        let before = if left > 0 { part(left, left - 1) } else { 0.5 };
+        let behind = if right + 1 < self.counts.len() { part(right, right + 1) } else { 0.5 };
+        let width = (right - left) as f64 + before + behind;
+        // The centre of mass of thrice that, which holds nearly all of a peak without its surroundings.
+        let reach = right - left + 2;
+        let from = left.saturating_sub(reach);
+        let to = (right + 1 + reach).min(self.counts.len());
+        let net: f64 = (from..to).map(beyond).sum();
+        let centre = (from..to).map(|bin| beyond(bin) * place(bin)).sum::<f64>() / net;
+        let spread: f64 =
+            (from..to).map(|bin| self.counts[bin] as f64 * (place(bin) - centre).powi(2)).sum();
+        let ticks = self.width as f64;
+        // Of times in whole bins: each is off by up to half of one.
+        let rounding = ticks * ticks / 12.0 / net.max(1.0);
+        Shape {
+            top: place(top),
+            top_err: (last - first + 1) as f64 * ticks / 2.0,
+            centre,
+            centre_err: (spread / (net * net) + rounding).sqrt(),
+            width: width * ticks,
+            net,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Flat, with a peak of five bins around tick `at`.
+    fn peaked(low: i64, bins: usize, flat: u64, at: i64) -> Counted {
+        let mut counts = vec![flat; bins];
+        let middle = usize::try_from(at - low).unwrap();
+        for (aside, more) in [(0, 400), (1, 200), (2, 40)] {
+            counts[middle + aside] += more;
+            if aside > 0 {
+                counts[middle - aside] += more;
+            }
+        }
+        Counted { low, width: 1, counts }
+    }
+
+    #[test]
+    fn a_peak_is_found_where_it_is_and_as_wide() {
+        let counted = peaked(-500, 1000, 100, 26);
+        let background = counted.background();
+        assert!((background - 100.0).abs() < 0.2, "{background}");
+        let peak = counted.highest(64, |_, _| false).unwrap();
+        assert!(peak.sigmas > 20.0, "{peak:?}");
+        assert!((counted.beside(&peak) - 100.0).abs() < 0.2, "{peak:?}");
+        let shape = counted.shape(&peak, background);
+        assert!((shape.centre - 26.0).abs() < 0.05 && shape.centre_err < 0.2, "{shape:?}");
+        assert!((shape.top - 26.0).abs() < 1e-9 && (shape.top_err - 0.5).abs() < 1e-9, "{shape:?}");
+        assert!(
+            (shape.width - 2.0).abs() < 0.05,
+            "half of 400 is reached one tick aside: {shape:?}"
+        );
+        assert!((shape.net - 880.0).abs() < 2.0, "{shape:?}");
+        // Outside of it there is nothing.
+        let aside = |at: usize, bins: usize| at < 540 && at + bins > 510;
+        assert_eq!(counted.highest(64, aside), None);
+    }
+
+    #[test]
+    fn chance_is_no_peak_and_few_pairs_can_be_one() {
+        // Equal bins are as even as can be.
+        let flat = Counted { low: 0, width: 3, counts: vec![7; 1000] };
+        assert_eq!(flat.highest(64, |_, _| false), None);
+        let empty = Counted { low: 0, width: 1, counts: vec![0; 1000] };
+        assert_eq!(empty.highest(64, |_, _| false), None);
+        let mut lone = empty.clone();
+        lone.counts[500] = 30;
+        let peak = lone.highest(64, |_, _| false).unwrap();
+        assert_eq!((peak.at, peak.bins), (500, 1));
+        assert!(peak.sigmas > SIGNIFICANT, "{peak:?}");
+        lone.counts[500] = 1;
+        let chance = lone.highest(64, |_, _| false).unwrap();
+        assert!(chance.sigmas < SIGNIFICANT, "{chance:?}");
+        // A slope is higher on one side, and no peak.
+        let slope = Counted { low: 0, width: 1, counts: (0..1000).map(|n| 1_000 + n).collect() };
+        let slope = slope.highest(64, |_, _| false);
+        assert!(slope.is_none_or(|peak| peak.sigmas < SIGNIFICANT), "{slope:?}");
+    }
+
+    #[test]
+    fn likelihoods_are_those_of_large_counts_in_the_limit() {
+        // (n − µ)/√µ for small deviations of large counts, and with µ from as many others (n − µ)/√2µ.
+        assert!((sigmas_above(1_010_000, 1_000_000, 1.0) - 7.05).abs() < 0.05);
+        assert!((sigmas_above(1_010_000, 1_000_000_000, 0.001) - 10.0).abs() < 0.05);
+        assert!((sigmas(1_010_000, 1e6) - 10.0).abs() < 0.05);
+        assert!(sigmas(5, 5.0).abs() < f64::EPSILON);
+        assert!(sigmas(3, 5.0).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn ticks_are_in_the_middle_of_their_bins() {
+        let counted = Counted { low: -10, width: 4, counts: vec![0; 5] };
+        assert!((counted.middle(0, 1) - -8.5).abs() < 1e-12, "-10, -9, -8, -7");
+        assert!((counted.middle(1, 2) - -2.5).abs() < 1e-12, "-6 to 1");
+        let counts = vec![1, 2, 4, 8, 16];
+        let counted = Counted { counts, ..counted };
+        assert_eq!(counted.held(-8.5, 1), Some(1));
+        assert_eq!(counted.held(-2.5, 2), Some(6));
+        assert_eq!(counted.held(100.0, 1), None);
+    }
+}

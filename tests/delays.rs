@@ -1,0 +1,148 @@
+//! `tagq delays` and `tagq name`.
+
+use std::{fs, path::Path};
+
+use serde_json::Value;
+
+use crate::support::{coincidences, command, output, root, skipped, tagq};
+
+/// Simulates a run of 1 s into `folder`.
+fn simulate(folder: &Path, args: &str) -> std::path::PathBuf {
+    let out = folder.join("run.tags.zst");
+    let made = output(command().arg("simulate").args(args.split_whitespace()).arg(&out));
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    out
+}
+
+fn delays(run: &Path, args: &str) -> Value {
+    let args = args.split_whitespace().map(Into::into);
+    tagq(["delays".into()].into_iter().chain(args).chain([run.as_os_str().to_owned()])).json()
+}
+
+fn seconds(value: &Value) -> f64 {
+    value.as_f64().unwrap_or(f64::NAN)
+}
+
+#[test]
+fn delays_are_found_wherever_they_are() {
+    for delay in ["0ns", "5ns", "-26t", "3us", "-0.7ms"] {
+        let folder = tempfile::tempdir().unwrap();
+        let light = "--duration 1s --rate 50kHz --dark 20kHz --jitter 300ps";
+        let run = simulate(folder.path(), &format!("{light} --delay 2={delay}"));
+        let found = delays(&run, "--channels 1,2");
+        let row = &found["rows"][0];
+        let expected: f64 = match delay {
+            "0ns" => 0.0,
+            "5ns" => 5e-9,
+            "-26t" => -26.0 * 156.25e-12,
+            "3us" => 3e-6,
+            _ => -0.7e-3,
+        };
+        let off = (seconds(&row["centre_s"]) - expected).abs();
+        assert!(off < 5.0 * seconds(&row["centre_err_s"]) + 156.25e-12 / 2.0, "{delay}: {row}");
+        // Two jitters of 300 ps make a peak of 2.355·√2·300 ps.
+        let width = seconds(&row["width_s"]);
+        assert!((0.8e-9..1.3e-9).contains(&width), "{delay}: {row}");
+        assert!(seconds(&row["sigmas"]) > 50.0 && row["comb_s"].is_null(), "{delay}: {row}");
+        // What is printed puts it at zero.
+        let ticks = found["query"]["delays"][1]["ticks"].as_i64().unwrap();
+        let flags = format!("--window 2ns --group 1,2 --delay 2={ticks}t");
+        let count = seconds(&coincidences(&flags, &run)["rows"][0]["count"]);
+        assert!(count > 0.99 * 50_000.0, "{delay}: {count}");
+    }
+}
+
+#[test]
+fn chance_has_no_peak_and_a_comb_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = simulate(folder.path(), "--coherent --rate 200kHz --duration 1s");
+    let found = delays(&run, "--channels 1,2");
+    assert!(found["rows"][0]["peak_ticks"].is_null(), "{found}");
+    assert!(found["query"]["delays"].as_array().unwrap().is_empty());
+    let table =
+        output(command().args(["delays", "--channels", "1,2", "--format", "table"]).arg(&run));
+    assert!(table.text().contains("no peak above chance: 1,2"), "{}", table.text());
+
+    let folder = tempfile::tempdir().unwrap();
+    let pulses = "--pulsed 12.5ns --jitter 100ps --duration 1s";
+    let pairs = format!("{pulses} --rate 200kHz --dark 100kHz --delay 2=100ns --efficiency 0.5");
+    let run = simulate(folder.path(), &pairs);
+    let row = &delays(&run, "--channels 1,2")["rows"][0];
+    assert!((seconds(&row["centre_s"]) - 100e-9).abs() < 0.1e-9, "{row}");
+    assert!((seconds(&row["comb_s"]) - 12.5e-9).abs() < 0.01e-9, "{row}");
+    assert!(seconds(&row["second_sigmas"]) < seconds(&row["sigmas"]), "{row}");
+
+    // Laser pulses alone: as many pairs in each peak.
+    let folder = tempfile::tempdir().unwrap();
+    let run = simulate(folder.path(), &format!("{pulses} --coherent --rate 400kHz"));
+    let found = delays(&run, "--channels 1,2");
+    assert!(found["rows"][0]["peak_ticks"].is_null(), "{found}");
+    assert!((seconds(&found["rows"][0]["comb_s"]) - 12.5e-9).abs() < 0.01e-9, "{found}");
+    assert!(found["query"]["delays"].as_array().unwrap().is_empty());
+    let table =
+        output(command().args(["delays", "--channels", "1,2", "--format", "table"]).arg(&run));
+    assert!(table.text().contains("none higher than the others"), "{}", table.text());
+}
+
+#[test]
+fn a_range_beyond_the_run_is_cut_and_wrong_words_are_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = simulate(folder.path(), "--duration 100ms --rate 50kHz --delay 2=1us");
+    let cut = output(command().args(["delays", "--channels", "1,2", "--range", "1s"]).arg(&run));
+    assert!(cut.stderr.contains("an eighth of the run"), "{}", cut.stderr);
+    assert!((seconds(&cut.json()["rows"][0]["peak_s"]) - 1e-6).abs() < 1e-9);
+    let said = |args: &[&str], part: &str| {
+        let output = output(command().arg("delays").args(args).arg(&run));
+        assert_eq!((output.code, output.stderr.contains(part)), (2, true), "{}", output.stderr);
+    };
+    said(&["--channels", "1"], "between two channels");
+    said(&["--channels", "1,1"], "between two channels");
+    said(&["--channels", "1,2", "--range", "0ns"], "below one tick");
+    said(&["--channels", "Alice,2"], "Alice");
+}
+
+#[test]
+fn real_data_has_its_delay_where_it_was_counted() {
+    let Some(data) = std::env::var_os("TAGQ_REAL_DATA") else {
+        return skipped("TAGQ_REAL_DATA names no folder of real data");
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    fs::create_dir(&run).unwrap();
+    let name = "uqd_logic16_500k.tags.zst";
+    fs::copy(Path::new(&data).join(name), run.join(name)).unwrap();
+    let setup = run.join("tagq.toml");
+    fs::write(&setup, "# room 3\ntick = \"156.25ps\"\n").unwrap();
+    let words = ["delays", "--channels", "3,15", "--format", "table", "--write"];
+    let found = output(command().args(words).arg(&setup).arg(&run));
+    assert_eq!(found.code, 0, "{}", found.stderr);
+    let flag = found.text().lines().last().unwrap().trim().to_owned();
+    assert_eq!(flag, "--delay 15=-4.0625ns");
+    let counted = coincidences(&format!("--window 2ns --group 3,15 --no-setup {flag}"), &run);
+    assert_eq!(counted["rows"][0]["count"], 370);
+    // And from the setup that it wrote.
+    assert!(fs::read_to_string(&setup).unwrap().starts_with("# room 3\n"));
+    let counted = coincidences("--window 2ns --group 3,15", &run);
+    assert_eq!(counted["rows"][0]["count"], 370);
+}
+
+#[test]
+fn channels_get_names_that_stand_wherever_a_channel_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = crate::support::fixture_copy(folder.path());
+    let name = |names: &[&str]| output(command().arg("name").arg(&run).args(names));
+    assert_eq!(name(&["1=Idler", "2=Signal"]).code, 0);
+    assert_eq!(name(&[]).text(), "1=Idler\n2=Signal\n");
+    let named = coincidences("--window 2ns --group Idler,Signal", &run);
+    let numbered = coincidences("--window 2ns --group 1,2 --no-setup", &run);
+    assert_eq!(named["rows"], numbered["rows"]);
+    let taken = name(&["3=Idler"]);
+    assert!(taken.code == 2 && taken.stderr.contains("two channels"), "{}", taken.stderr);
+    assert_eq!(name(&["1="]).code, 0);
+    assert_eq!(name(&[]).text(), "2=Signal\n");
+    for bad in ["1", "x=Idler", "1=7up"] {
+        assert_eq!(name(&[bad]).code, 2, "{bad}");
+    }
+    assert_eq!(output(command().args(["name", "/nowhere"])).code, 1);
+    assert!(!root().join("data/fixtures/pairs/tagq.toml").exists());
+}

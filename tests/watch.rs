@@ -1,0 +1,221 @@
+//! `tagq watch`, as a process beside a recorder.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Read as _},
+    path::{Path, PathBuf},
+    process::{ChildStdout, Stdio},
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
+use serde_json::Value;
+
+use crate::support::{Killed, cat, command, fixture_copy, tagq};
+
+/// A watch, and the lines it writes.
+struct Watch {
+    process: Killed,
+    lines: std::io::Lines<BufReader<ChildStdout>>,
+    notes: PathBuf,
+}
+
+impl Watch {
+    fn start(folder: &Path, args: &[&str]) -> Self {
+        let notes = folder.join("notes");
+        let mut process = Killed(
+            command()
+                .arg("watch")
+                .args(args)
+                .current_dir(folder)
+                .stdin(Stdio::null())
+                .stdout(Stdio::piped())
+                .stderr(fs::File::create(&notes).unwrap())
+                .spawn()
+                .unwrap(),
+        );
+        let lines = BufReader::new(process.0.stdout.take().unwrap()).lines();
+        Self { process, lines, notes }
+    }
+
+    fn next(&mut self) -> Value {
+        let line = self.lines.next();
+        let line = line.unwrap_or_else(|| panic!("it ended: {}", self.notes())).unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+
+    /// The first answer over so many tags.
+    fn until(&mut self, tags: u64) -> Value {
+        loop {
+            let update = self.next();
+            let seen = update["answers"][0]["run"]["tags"].as_u64().unwrap();
+            assert!(seen <= tags, "{seen} of {tags} tags");
+            if seen == tags {
+                return update;
+            }
+        }
+    }
+
+    fn notes(&self) -> String {
+        fs::read_to_string(&self.notes).unwrap()
+    }
+
+    /// Waits until it noted this.
+    fn until_noted(&self, what: &str) {
+        let begun = Instant::now();
+        while !self.notes().contains(what) {
+            assert!(begun.elapsed() < Duration::from_secs(30), "{}", self.notes());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn stop(mut self) {
+        kill_process(Pid::from_child(&self.process.0), Signal::INT).unwrap();
+        assert_eq!(self.process.0.wait().unwrap().code(), Some(130));
+        let mut rest = String::new();
+        for line in self.lines {
+            rest.push_str(&line.unwrap());
+        }
+        assert!(rest.is_empty() || rest.ends_with('}'), "{rest}");
+    }
+}
+
+/// Records four frames into a new file, from `start` on; its tags.
+fn record(out: &Path, start: &str) -> u64 {
+    let mut recorder = command()
+        .args(["simulate", "--live", "40kHz", "--rate", "20kHz", "--duration", "1s"])
+        .args(["--start", start])
+        .arg(out)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut told = String::new();
+    recorder.stdout.take().unwrap().read_to_string(&mut told).unwrap();
+    assert!(recorder.wait().unwrap().success());
+    let last: Value = serde_json::from_str(told.lines().last().unwrap()).unwrap();
+    last["tags"].as_u64().unwrap()
+}
+
+#[test]
+fn each_update_answers_all_queries_as_a_full_count_would() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    fs::create_dir(&run).unwrap();
+    let coincidences = ["coincidences", "--window", "2ns", "--delay", "2=1us", "run"];
+    let rates = ["rates", "--last", "100ms"];
+    let words = [&coincidences[..], &["--and"], &rates, &["--every", "1ms"]].concat();
+    let mut watch = Watch::start(folder.path(), &words);
+    let tags = record(&run.join("live.tags.zst"), "0s");
+    let update = watch.until(tags);
+    assert!(update["update"].as_u64().unwrap() > 1, "it answered while it was recorded");
+    let ask = |words: &[&str]| {
+        let words = words.iter().filter(|word| **word != "run").map(|word| (*word).into());
+        let more = ["--no-cache".into(), "--no-ingest".into(), run.clone().into_os_string()];
+        tagq(words.chain(more)).json()
+    };
+    let answers = update["answers"].as_array().unwrap();
+    assert_eq!(answers.len(), 2);
+    let whole = ask(&coincidences);
+    assert!(whole["rows"][0]["count"].as_u64().unwrap() > 0);
+    assert_eq!(answers[0]["rows"], whole["rows"]);
+    let (total, last) = (ask(&["rates"]), ask(&rates));
+    let rows = answers[1]["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 3, "two channels and both together");
+    for (at, row) in rows.iter().enumerate() {
+        assert_eq!(row["channel"], total["rows"][at]["channel"]);
+        assert_eq!(row["count"], total["rows"][at]["count"]);
+        assert_eq!(row["last_count"], last["rows"][at]["count"]);
+        assert_eq!(row["last_rate_hz"], last["rows"][at]["rate_hz"]);
+        assert_ne!(row["count"], row["last_count"]);
+    }
+    watch.stop();
+    // Nothing is left of it: the next one takes the lock at once.
+    assert_eq!(tagq(["ingest".as_ref(), run.as_os_str()]).code, 0);
+}
+
+#[test]
+fn while_another_process_writes_its_commits_are_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    let aside = tempfile::tempdir().unwrap();
+    let before = cat(&fixture_copy(aside.path())).len() as u64;
+    let follower = command()
+        .args(["ingest", "--follow", "--quiet"])
+        .arg(&run)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn();
+    let follower = Killed(follower.unwrap());
+    // It holds the store once another one is turned away.
+    let begun = Instant::now();
+    while tagq(["ingest".as_ref(), run.as_os_str()]).code != 4 {
+        assert!(begun.elapsed() < Duration::from_secs(30));
+    }
+    let mut watch = Watch::start(folder.path(), &["rates", "run"]);
+    watch.until_noted("another process");
+    watch.until(before);
+    let by_other = record(&run.join("8.tags.zst"), "100s");
+    watch.until(before + by_other);
+    assert_eq!(watch.notes().matches("another process").count(), 1, "{}", watch.notes());
+    // It ends without a word, and this one takes its place.
+    drop(follower);
+    let by_itself = record(&run.join("9.tags.zst"), "200s");
+    watch.until(before + by_other + by_itself);
+    assert!(watch.notes().contains("it goes on"), "{}", watch.notes());
+    watch.stop();
+}
+
+#[test]
+fn a_full_disk_is_said_and_it_goes_on_when_there_is_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    fs::create_dir(&run).unwrap();
+    let tags = record(&run.join("1.tags.zst"), "0s");
+    let mut watch = Watch::start(folder.path(), &["rates", "run"]);
+    watch.until(tags);
+    let pid = Pid::from_child(&watch.process.0);
+    // No file may be as long as the columns are, which stands for a disk without room.
+    let full = Rlimit { current: Some(4096), maximum: None };
+    let before = prlimit(Some(pid), Resource::Fsize, full).unwrap();
+    record(&run.join("2.tags.zst"), "100s");
+    watch.until_noted("trying again");
+    prlimit(Some(pid), Resource::Fsize, before).unwrap();
+    watch.until_noted("it goes on");
+    let whole = loop {
+        let update = watch.next();
+        if update["answers"][0]["run"]["sources"] == 2 {
+            break update;
+        }
+    };
+    let rows = tagq(["rates".as_ref(), "--no-cache".as_ref(), run.as_os_str()]).json();
+    assert_eq!(whole["answers"][0]["rows"], rows["rows"]);
+    // A source that vanishes keeps its rows.
+    fs::remove_file(run.join("1.tags.zst")).unwrap();
+    watch.stop();
+}
+
+#[test]
+fn what_cannot_be_watched_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    fixture_copy(folder.path());
+    let said = |words: &[&str], code: i32, part: &str| {
+        let words = ["watch"].iter().chain(words);
+        let output = crate::support::output(command().current_dir(folder.path()).args(words));
+        assert_eq!(output.code, code, "{}", output.stderr);
+        assert!(output.stderr.contains(part), "{part}: {}", output.stderr);
+    };
+    said(&[], 2, "QUERY");
+    said(&["info", "run"], 2, "only questions");
+    said(&["rates"], 2, "RUN");
+    said(&["rates", "-"], 2, "standard input");
+    said(&["rates", "nowhere"], 1, "nowhere");
+    said(&["rates", "run", "-o", "x.json"], 2, "--output");
+    said(&["rates", "run", "--format", "csv"], 2, "lines of json");
+    said(&["rates", "run", "--explain"], 2, "--explain");
+    said(&["rates", "run", "--every", "5"], 2, "--every");
+    said(&["--every=-1s", "rates", "run"], 2, "negative");
+    said(&["rates", "run", "--and", "coincidences"], 2, "--window");
+    said(&["coincidences", "--window", "2ns", "--group", "Alice,3", "run"], 2, "Alice");
+    said(&["coincidences", "--window", "1fs", "run"], 2, "tick");
+}
