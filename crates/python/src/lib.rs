@@ -6,6 +6,7 @@
 
 mod answer;
 mod errors;
+mod following;
 mod making;
 mod run;
 mod stream;
@@ -21,6 +22,7 @@ mod _tagq {
     #[pymodule_export]
     use crate::{
         answer::Answer,
+        following::Follower,
         making::NewStore,
         run::{Run, ingest, open},
         tags::{Batch, Column, Scan, Tags},

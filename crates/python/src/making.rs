@@ -14,6 +14,7 @@ use tagq::{Options, store::Tick};
 
 use crate::{
     errors::{self, question, wrong_type},
+    following::Origin,
     run::Run,
     stream, words,
 };
@@ -89,7 +90,9 @@ impl NewStore {
         making.store()?;
         let Some(store) = making.store.take() else { return Err(errors::closed()) };
         let run = py.detach(|| store.finish(name, &Options::default()));
-        Run::new(run.map_err(|e| errors::of_run(&e))?, tagq::ask::Setup::default(), None)
+        let run = run.map_err(|e| errors::of_run(&e))?;
+        let origin = Origin::of_store(&run);
+        Run::new(run, tagq::ask::Setup::default(), None, origin)
     }
 }
 

@@ -21,6 +21,7 @@ use tagq_export::{Projection, Selection};
 use crate::{
     answer::Answer,
     errors::{self, question},
+    following::Origin,
     tags::{Column, Scan, Tags},
     waiting::{Told, wait},
     words,
@@ -37,20 +38,37 @@ struct Open {
     run: Arc<tagq::Run>,
     setup: Arc<Setup>,
     pool: Arc<ThreadPool>,
+    origin: Origin,
 }
 
 impl Run {
-    pub fn new(run: tagq::Run, setup: Setup, threads: Option<usize>) -> PyResult<Self> {
+    pub fn new(
+        run: tagq::Run,
+        setup: Setup,
+        threads: Option<usize>,
+        origin: Origin,
+    ) -> PyResult<Self> {
         // Zero means one a core to rayon.
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build();
         let pool = Arc::new(pool.map_err(|e| question(format!("threads: {e}")))?);
-        let open = Open { run: Arc::new(run), setup: Arc::new(setup), pool };
+        let open = Open { run: Arc::new(run), setup: Arc::new(setup), pool, origin };
         Ok(Self { open: Mutex::new(Some(open)) })
     }
 
     fn open(&self) -> PyResult<Open> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.clone().ok_or_else(errors::closed)
+    }
+
+    pub fn origin(&self) -> PyResult<Origin> {
+        Ok(self.open()?.origin)
+    }
+
+    /// From now on it is this run; views that were handed out keep the old one.
+    pub fn replace(&self, run: tagq::Run) -> PyResult<()> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.as_mut().ok_or_else(errors::closed)?.run = Arc::new(run);
+        Ok(())
     }
 
     /// Asks, without the interpreter's lock.
@@ -180,6 +198,16 @@ impl Run {
         self.open()?.setup.channel(&channel).map_err(|e| errors::of_run(&e))
     }
 
+    /// Takes in what is new; whether it is another commit now.
+    fn refresh(&self, py: Python<'_>) -> PyResult<bool> {
+        let Open { run, origin, .. } = self.open()?;
+        let newer = origin.open_again(py)?;
+        let commit = |run: &tagq::Run| run.store().manifest().commit;
+        let is_new = commit(&newer) != commit(&run);
+        self.replace(newer)?;
+        Ok(is_new)
+    }
+
     fn is_closed(&self) -> bool {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).is_none()
     }
@@ -249,7 +277,8 @@ pub(crate) fn open(py: Python<'_>, path: PathBuf, opening: Opening) -> PyResult<
     let cancelled = options.cancelled.clone().unwrap_or_default();
     let run =
         wait(py, opening.progress.as_ref(), &cancelled, |told| tagq::open(&path, &options, told))?;
-    Run::new(run, setup, opening.threads)
+    let origin = Origin { path, options };
+    Run::new(run, setup, opening.threads, origin)
 }
 
 /// Takes sources into a store, and opens it.
@@ -267,5 +296,12 @@ pub(crate) fn ingest(py: Python<'_>, paths: Vec<PathBuf>, opening: Opening) -> P
             )),
         }
     })?;
-    Run::new(run, Setup::default(), opening.threads)
+    let origin = match &paths[..] {
+        [path] if options.store.is_none() => Origin {
+            path: path.clone(),
+            options: Options { treatment: Treatment::default(), ..options },
+        },
+        _ => Origin::of_store(&run),
+    };
+    Run::new(run, Setup::default(), opening.threads, origin)
 }

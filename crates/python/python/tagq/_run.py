@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from . import _tagq
-from ._errors import MissingLibraryError, WrongTypeError
+from ._errors import MissingLibraryError, QuestionError, WrongTypeError
 from ._result import Result
 from ._show import html_table, text_table
+
+T = TypeVar("T")
 
 if TYPE_CHECKING:
     import numpy
@@ -155,8 +157,8 @@ def _path(path: object, name: str = "path") -> str:
 class Run:
     """An open run: its tags as of the commit that was the last when it was opened.
 
-    It stays what it is while files are added; ``tagq.open`` shows what came since. Arrays and tables that
-    were taken from it stay valid after it is closed.
+    It stays what it is while files are added, until ``refresh`` or ``watch`` brings it up to date. Arrays and
+    tables that were taken from it stay what they are, also after it is closed.
     """
 
     def __init__(self, run: _tagq.Run) -> None:
@@ -388,6 +390,82 @@ class Run:
             join=join,
         )
         return Result(self._run.rates(words))
+
+    # While it grows.
+
+    def refresh(self) -> bool:
+        """Takes in what its files have grown by, and new ones; True if it is another commit now. While
+        another process takes them, it becomes that one's last commit."""
+        return self._run.refresh()
+
+    @overload
+    def watch(
+        self,
+        query: Callable[[Run], T],
+        *,
+        every: str | None = None,
+        hold_back: str | None = None,
+        timeout: str | None = None,
+    ) -> Iterator[T]: ...
+
+    @overload
+    def watch(
+        self,
+        query: Literal["coincidences", "histogram", "g2", "rates"],
+        *,
+        every: str | None = None,
+        hold_back: str | None = None,
+        timeout: str | None = None,
+        **words: Any,
+    ) -> Iterator[Result]: ...
+
+    def watch(
+        self,
+        query: str | Callable[[Run], Any],
+        *,
+        every: str | None = None,
+        hold_back: str | None = None,
+        timeout: str | None = None,
+        **words: Any,
+    ) -> Iterator[Any]:
+        """Answers now, and again whenever something new was recorded: an iterator without end.
+
+        New files and what files have grown by are taken in as it goes; this run is what was answered last.
+        What stops that (a full disk) is a warning, and tried again. Ctrl-C, or leaving the loop, ends it.
+
+        query
+            "coincidences", "histogram", "g2" or "rates" with its keywords, as
+            ``run.watch("coincidences", window="2ns")``; or a function of the run, as
+            ``run.watch(lambda run: (run.rates(), run.g2(1, 2)))``.
+        every
+            Not more often than this, as "1s".
+        hold_back
+            Of a file that grows, tags up to so long before its newest wait for late ones; "10ms".
+        timeout
+            End when nothing new came for so long.
+        """
+        for name, given in (("every", every), ("hold_back", hold_back), ("timeout", timeout)):
+            if given is not None and not isinstance(given, str):
+                raise WrongTypeError(f"{name}: a text with its unit is wanted, as \"1s\", not {type(given).__name__}")
+        if callable(query):
+            if words:
+                raise WrongTypeError(f"{next(iter(words))}: the function asks with its own keywords")
+            ask = query
+        elif query in ("coincidences", "histogram", "g2", "rates"):
+            name = query
+
+            def ask(run: Run) -> Any:
+                return getattr(run, name)(**words)
+        else:
+            raise QuestionError(f"{query!r} is no query; watch coincidences, histogram, g2, rates or a function")
+        return self._watch(ask, _tagq.Follower(self._run, every, hold_back, timeout))
+
+    def _watch(self, ask: Callable[[Run], Any], follower: _tagq.Follower) -> Iterator[Any]:
+        try:
+            while follower.next(self._run):
+                yield ask(self)
+        finally:
+            follower.close()
 
     # Its end.
 

@@ -1,0 +1,175 @@
+//! Runs that grow: brought up to date, and followed.
+
+use std::{
+    collections::HashSet,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
+    thread,
+    time::{Duration, Instant},
+};
+
+use pyo3::prelude::*;
+use tagq::{HOLD_BACK, Options, POLL};
+
+use crate::{
+    errors::{self, question},
+    run::Run,
+    waiting::{Told, wait},
+    words,
+};
+
+/// How a run was opened, and is opened again.
+#[derive(Clone)]
+pub(crate) struct Origin {
+    pub path: PathBuf,
+    pub options: Options,
+}
+
+impl Origin {
+    /// A store from which only its own commits can come.
+    pub fn of_store(run: &tagq::Run) -> Self {
+        let options = Options { ingest: false, ..Options::default() };
+        Self { path: run.store().folder().into(), options }
+    }
+
+    /// The run as it is now, with what its sources have grown by.
+    pub fn open_again(&self, py: Python<'_>) -> PyResult<tagq::Run> {
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let options = Options { cancelled: Some(Arc::clone(&cancelled)), ..self.options.clone() };
+        wait(py, None, &cancelled, |told| tagq::open(&self.path, &options, told))
+    }
+}
+
+/// Waits for what is new in a run.
+#[pyclass(frozen, module = "tagq._tagq")]
+pub(crate) struct Follower {
+    following: Mutex<Option<Following>>,
+}
+
+struct Following {
+    follower: tagq::Follower,
+    is_writer: bool,
+    every: Duration,
+    timeout: Option<Duration>,
+    /// The commit that was answered last, and when.
+    answered: Option<(u64, Instant)>,
+    trouble: Option<String>,
+    said: HashSet<String>,
+}
+
+#[pymethods]
+impl Follower {
+    /// Follows a run until it is closed. Times are durations with a unit.
+    #[new]
+    #[pyo3(signature = (run, every = None, hold_back = None, timeout = None))]
+    fn new(
+        run: &Run,
+        every: Option<&str>,
+        hold_back: Option<&str>,
+        timeout: Option<&str>,
+    ) -> PyResult<Self> {
+        let Origin { path, options } = run.origin()?;
+        let hold_back = words::parse("hold_back", hold_back.unwrap_or(HOLD_BACK))?;
+        let every = every.map(|every| seconds("every", every)).transpose()?;
+        let timeout = timeout.map(|timeout| seconds("timeout", timeout)).transpose()?;
+        let follower = tagq::Follower::new(&path, &options, hold_back);
+        let following = Following {
+            follower: follower.map_err(|e| errors::of_run(&e))?,
+            is_writer: options.ingest,
+            every: every.unwrap_or_default(),
+            timeout,
+            answered: None,
+            trouble: None,
+            said: HashSet::new(),
+        };
+        Ok(Self { following: Mutex::new(Some(following)) })
+    }
+
+    /// Waits for a commit that was not answered yet and makes `run` what it is by then: true. False when
+    /// nothing came for the timeout.
+    fn next(&self, py: Python<'_>, run: &Run) -> PyResult<bool> {
+        let begun = Instant::now();
+        loop {
+            py.check_signals()?;
+            let told = Told::default();
+            let step = py.detach(|| self.with(|following| Ok(following.step(&told))));
+            let (newer, mut notes) = step?;
+            notes.extend(told.take_notes());
+            errors::warn(py, &self.with(|following| Ok(following.unsaid(notes)))?)?;
+            if let Some(newer) = newer {
+                run.replace(newer)?;
+                return Ok(true);
+            }
+            if self.with(|following| Ok(following.is_over(begun)))? {
+                return Ok(false);
+            }
+            py.detach(|| thread::sleep(POLL));
+        }
+    }
+
+    /// Lets go of the store.
+    fn close(&self) {
+        *self.following.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+impl Follower {
+    fn with<T>(&self, what: impl FnOnce(&mut Following) -> PyResult<T>) -> PyResult<T> {
+        let mut following = self.following.lock().unwrap_or_else(PoisonError::into_inner);
+        what(following.as_mut().ok_or_else(errors::closed)?)
+    }
+}
+
+impl Following {
+    /// Takes what is new. The run if it has a commit that was not answered, and what a person should know.
+    fn step(&mut self, told: &Told) -> (Option<tagq::Run>, Vec<String>) {
+        let mut notes = Vec::new();
+        let result = if self.is_writer { self.follower.step(told) } else { Ok(()) };
+        let trouble = match result {
+            Err(error) if error.is_busy() => None,
+            Err(error) => Some(format!("{error}; trying again")),
+            Ok(()) if self.follower.is_stopped() => self.trouble.clone(),
+            Ok(()) => None,
+        };
+        if trouble != self.trouble {
+            notes.extend(trouble.clone());
+            self.trouble = trouble;
+        }
+        let is_time = self.answered.is_none_or(|(_, at)| at.elapsed() >= self.every);
+        let answered = self.answered.map(|(commit, _)| commit);
+        // A commit that cannot be read now can be the next time.
+        let Ok(commit) = self.follower.commit() else { return (None, notes) };
+        if !is_time || commit == 0 || Some(commit) == answered {
+            return (None, notes);
+        }
+        match self.follower.run() {
+            Ok(run) => {
+                self.answered = Some((run.store().manifest().commit, Instant::now()));
+                (Some(run), notes)
+            }
+            Err(error) => {
+                notes.push(error.to_string());
+                (None, notes)
+            }
+        }
+    }
+
+    /// Those that were not said before.
+    fn unsaid(&mut self, notes: Vec<String>) -> Vec<String> {
+        notes.into_iter().filter(|note| self.said.insert(note.clone())).collect()
+    }
+
+    fn is_over(&self, begun: Instant) -> bool {
+        self.timeout.is_some_and(|timeout| begun.elapsed() >= timeout)
+    }
+}
+
+/// A length of time on the clock of the computer.
+fn seconds(name: &str, text: &str) -> PyResult<Duration> {
+    let duration: tagq::store::Duration = words::parse(name, text)?;
+    let tick = "1ns".parse().map_err(|e| errors::of_run(&tagq::Error::Unit(e)))?;
+    let nanoseconds = duration.nearest(tick).map_err(|e| errors::of_run(&tagq::Error::Unit(e)))?;
+    let nanoseconds = u64::try_from(nanoseconds)
+        .map_err(|_| question(format!("{name}: {text} is negative; give a length of time")))?;
+    Ok(Duration::from_nanos(nanoseconds))
+}
