@@ -2,6 +2,7 @@
 
 mod faults;
 mod fuzz;
+mod latency;
 mod python;
 mod rivals;
 
@@ -10,7 +11,7 @@ use std::{
     process::{Command, ExitCode},
 };
 
-const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | rivals | faults | fuzz
+const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | latency | rivals | faults | fuzz
 
   test    all tests of the workspace, documentation examples included, then those of the Python package
   python  those of the Python package alone, in an environment below target/: python [PYTEST ARGUMENT…]
@@ -19,6 +20,8 @@ const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | 
           that it takes
   scale   10 M, 100 M and 1,000 M rows, warm, from disk, and the memory that queries take; makes a store
           of 9 GB and removes it: scale [make] [warm] [memory] [cold] [--keep]
+  latency from a frame's last byte to the answer of a watch, at 10 M tags a second; with a store, behind
+          a copy of it: latency [STORE]
   rivals  the same questions to NumPy, Numba, Polars, DuckDB and the tools of the field, in a Python
           environment below target/: rivals [--rounds N] [--rows N] [--write] [--record]
   faults  what the released program leaves when it is killed, refused or cut off, by strace, mounts and
@@ -49,6 +52,11 @@ fn main() -> ExitCode {
             let bench = ["bench", "--package", "tagq-benches", "--bench", "scale", "--"];
             let bench = bench.into_iter().chain(args.iter().map(String::as_str));
             cargo(&[&["build", "--release", "--bin", "tagq"], &bench.collect::<Vec<_>>()])
+        }
+        Some("latency") => {
+            let built = cargo(&[&["build", "--release", "--bin", "tagq"]]);
+            let args = env::args().skip(2).collect::<Vec<_>>();
+            if built == ExitCode::SUCCESS { latency::run(&args) } else { built }
         }
         Some("rivals") => rivals::run(&env::args().skip(2).collect::<Vec<_>>()),
         Some("faults") => faults::run(&env::args().skip(2).collect::<Vec<_>>()),

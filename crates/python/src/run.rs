@@ -77,7 +77,7 @@ impl Run {
         py: Python<'_>,
         ask: impl FnOnce(&tagq::Run, &Asking<'_>) -> Result<tagq::Answer, tagq::Error> + Send,
     ) -> PyResult<Answer> {
-        let Open { run, setup, pool } = self.open()?;
+        let Open { run, setup, pool, .. } = self.open()?;
         let told = Told::default();
         let answer = py.detach(|| {
             let asking = Asking { setup: &setup, pool: &pool, progress: &told };

@@ -98,6 +98,7 @@ struct Update<'a> {
     #[serde(rename = "update")]
     number: u64,
     at_s: f64,
+    took_s: f64,
     answers: Vec<Answered<'a>>,
 }
 
@@ -108,11 +109,16 @@ struct Answered<'a> {
     rows: &'a Columns,
 }
 
-pub(super) fn update(number: u64, at_s: f64, answers: &[Answer]) -> anyhow::Result<String> {
+pub(super) fn update(
+    number: u64,
+    at_s: f64,
+    took_s: f64,
+    answers: &[Answer],
+) -> anyhow::Result<String> {
     let answers =
         answers.iter().map(|Answer { query, run, rows, .. }| Answered { query, run, rows });
     let answers = answers.collect();
-    let update = Update { schema_version: SCHEMA_VERSION, number, at_s, answers };
+    let update = Update { schema_version: SCHEMA_VERSION, number, at_s, took_s, answers };
     Ok(serde_json::to_string(&update)? + "\n")
 }
 

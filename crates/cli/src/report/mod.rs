@@ -11,6 +11,7 @@ mod table;
 use std::{
     io::{self, IsTerminal as _, Write as _},
     path::PathBuf,
+    time::Duration,
 };
 
 use anyhow::Context as _;
@@ -87,9 +88,14 @@ pub(crate) fn tables(answers: &[Answer]) -> String {
     table::answers(answers)
 }
 
-/// Answers as one line of JSON, the `number`th, given `at_s` seconds after 1970.
-pub(crate) fn update(number: u64, at_s: f64, answers: &[Answer]) -> anyhow::Result<String> {
-    json::update(number, at_s, answers)
+/// Answers as one line of JSON, the `number`th, given `at_s` seconds after 1970; they took so long.
+pub(crate) fn update(
+    number: u64,
+    at_s: f64,
+    took: Duration,
+    answers: &[Answer],
+) -> anyhow::Result<String> {
+    json::update(number, at_s, took.as_secs_f64(), answers)
 }
 
 /// Prints lists as they are found, without holding them, or writes them to the file that was named.

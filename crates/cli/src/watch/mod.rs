@@ -11,7 +11,7 @@ use std::{
     process::ExitCode,
     sync::{Arc, atomic::AtomicU64},
     thread,
-    time::{Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use tagq::{
@@ -56,13 +56,15 @@ pub(crate) fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
             of.step(watched.options.ingest, &notes);
         }
         if updates.is_due(&parts, &followed) {
+            let since = Instant::now();
             for of in &mut followed {
                 of.refresh(&notes);
             }
             if let Some(answers) = updates.answers(&parts, &followed, &notes)? {
-                let status = updates.count(&answers);
+                let took = since.elapsed();
+                let status = updates.count(&answers, took);
                 let text = if screen.is_lines() {
-                    report::update(updates.number, seconds_now(), &answers)?
+                    report::update(updates.number, seconds_now(), took, &answers)?
                 } else {
                     format!("{}\n{status}\n", report::tables(&answers))
                 };
@@ -179,7 +181,7 @@ impl Updates {
     }
 
     /// Counts this update, and says on a line where the runs are.
-    fn count(&mut self, answers: &[Answer]) -> String {
+    fn count(&mut self, answers: &[Answer], took: Duration) -> String {
         const SPAN: f64 = 2.0;
         self.number += 1;
         let mut paths = HashSet::new();
@@ -192,7 +194,8 @@ impl Updates {
             self.before = Some((Instant::now(), tags));
         }
         let rate = self.rate.map_or(String::new(), |rate| format!(", {} recorded", hertz(rate)));
-        format!("{} tags{rate}; update {}; Ctrl-C ends", thousands(tags), self.number)
+        let (tags, number, took) = (thousands(tags), self.number, took.as_millis());
+        format!("{tags} tags{rate}; update {number} in {took} ms; Ctrl-C ends")
     }
 }
 

@@ -1,0 +1,166 @@
+//! How long a person waits at a running experiment: `cargo xtask latency`.
+//!
+//! A recorder appends a frame each 250 ms, and a watch answers coincidences with delays from each commit.
+//! Measured are the time from a frame's last byte on disk to the answer that has it, and that from the commit
+//! to the answer.
+
+use std::{
+    env, fs,
+    io::{self, BufRead as _, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitCode, Stdio},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+const SECONDS: &str = "20";
+const RATE: &str = "10MHz";
+/// Frames at the beginning that do not count: the first answer counts all there is.
+const FIRST_FRAMES: usize = 8;
+const WORDS: [&str; 8] =
+    ["coincidences", "--window", "2ns", "--delay", "2=5ns", "--delay", "4=-3ns", "--format"];
+
+/// Measures, over an empty run or behind a copy of the store that is named.
+pub fn run(args: &[String]) -> ExitCode {
+    let mut args = args.iter();
+    let store = args.next().map(PathBuf::from);
+    match measure(store.as_deref()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// A child that does not outlive an error.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn measure(store: Option<&Path>) -> io::Result<()> {
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target");
+    let program = target.join("release/tagq");
+    let seconds = env::var("TAGQ_LIVE_SECONDS").unwrap_or_else(|_| SECONDS.into());
+    let rate = env::var("TAGQ_LIVE_RATE").unwrap_or_else(|_| RATE.into());
+    fs::create_dir_all(target.join("bench-runs"))?;
+    let folder = tempfile::tempdir_in(target.join("bench-runs"))?;
+    let run = folder.path().join("run");
+    fs::create_dir(&run)?;
+    let (mut start, mut rows) = ("0t".to_owned(), 0);
+    if let Some(store) = store {
+        let manifest: Value =
+            serde_json::from_str(&fs::read_to_string(store.join("manifest.json"))?)?;
+        rows = manifest["rows"].as_u64().unwrap_or(0);
+        let last = manifest["time_last"].as_i64().unwrap_or(0);
+        start = format!("{}t", last + 6_400_000_000);
+        fs::create_dir(run.join(".tagq"))?;
+        for entry in fs::read_dir(store)? {
+            let entry = entry?;
+            if entry.file_type()?.is_file() {
+                fs::copy(entry.path(), run.join(".tagq").join(entry.file_name()))?;
+            }
+        }
+        // The first count of all there is is no matter of waiting.
+        let first = Command::new(&program).args(WORDS).arg("json").arg(&run).output()?;
+        if !first.status.success() {
+            return Err(io::Error::other(String::from_utf8_lossy(&first.stderr)));
+        }
+    }
+    // Eight channels: four pairs and dark counts, a part of `rate` each.
+    let part = sixteenth(&rate)?;
+    let mut recorder = Command::new(&program);
+    recorder.args(["simulate", "--channels", "1,2,3,4,5,6,7,8", "--start", &start]);
+    recorder.args(["--live", &rate, "--rate", &part, "--dark", &part]);
+    recorder.args(["--duration", &format!("{seconds}s"), "--late", "3ms"]);
+    recorder.arg(run.join("live.tags.zst")).stdin(Stdio::null()).stderr(Stdio::null());
+    let mut recorder = Killed(recorder.stdout(Stdio::piped()).spawn()?);
+    let frames = lines(recorder.0.stdout.take());
+    let mut watch = Command::new(&program);
+    watch.arg("watch").args(WORDS).arg("json").arg("--no-setup").arg(&run).stdin(Stdio::null());
+    let mut watch = Killed(watch.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?);
+    let updates = lines(watch.0.stdout.take());
+    let frames = frames.join().map_err(|_| io::Error::other("frames"))??;
+    std::thread::sleep(Duration::from_secs(4));
+    kill_process(Pid::from_child(&watch.0), Signal::INT)?;
+    let updates = updates.join().map_err(|_| io::Error::other("updates"))??;
+    report(rows, &rate, &frames, &updates)
+}
+
+/// Reads lines of JSON on a thread of its own.
+fn lines(
+    out: Option<impl io::Read + Send + 'static>,
+) -> std::thread::JoinHandle<io::Result<Vec<Value>>> {
+    std::thread::spawn(move || {
+        let Some(out) = out else { return Ok(Vec::new()) };
+        let parse = |line: io::Result<String>| Ok(serde_json::from_str(&line?)?);
+        BufReader::new(out).lines().map(parse).collect()
+    })
+}
+
+fn report(rows: u64, rate: &str, frames: &[Value], updates: &[Value]) -> io::Result<()> {
+    let seen: Vec<(f64, u64, f64)> = updates
+        .iter()
+        .map(|update| {
+            let tags = update["answers"][0]["run"]["tags"].as_u64().unwrap_or(0);
+            let of = |key: &str| update[key].as_f64().unwrap_or(f64::NAN);
+            (of("at_s"), tags, of("took_s"))
+        })
+        .collect();
+    // The answer that has more than there was before a frame has the frame, but for what is held back.
+    let (mut waited, mut before) = (Vec::new(), rows);
+    for frame in frames {
+        let (at, tags) = (frame["at_s"].as_f64().unwrap_or(f64::NAN), &frame["tags"]);
+        if let Some((answered, ..)) = seen.iter().find(|(_, tags, _)| *tags > before) {
+            waited.push(answered - at);
+        }
+        before = rows + tags.as_u64().unwrap_or(0);
+    }
+    let waited = waited.split_off(FIRST_FRAMES.min(waited.len()));
+    let took: Vec<f64> = seen.iter().skip(FIRST_FRAMES).map(|(.., took)| *took).collect();
+    let last = seen.last().map_or(0, |(_, tags, _)| *tags);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |now| now.as_secs_f64());
+    println!(
+        "{rows} rows, then {} tags in {} frames at {rate}; {} answers, the last over {last} tags \
+         {:.1} s before the end",
+        before - rows,
+        frames.len(),
+        seen.len(),
+        seen.last().map_or(f64::NAN, |(at, ..)| now - at),
+    );
+    if last != before {
+        return Err(io::Error::other(format!("{last} tags answered, {before} recorded")));
+    }
+    spread("from a frame's last byte on disk to its answer", waited);
+    spread("from the commit to the answer", took);
+    Ok(())
+}
+
+fn spread(what: &str, mut seconds: Vec<f64>) {
+    seconds.sort_by(f64::total_cmp);
+    let at = |percent: usize| seconds.get(seconds.len() * percent / 100).copied();
+    let at = |percent: usize| at(percent).unwrap_or(f64::NAN) * 1e3;
+    println!(
+        "  {what}: median {:.1} ms, p99 {:.1} ms, most {:.1} ms of {}",
+        at(50),
+        at(99),
+        seconds.last().copied().unwrap_or(f64::NAN) * 1e3,
+        seconds.len()
+    );
+}
+
+/// A sixteenth of a rate in MHz or kHz: four sources of pairs and eight dark counts make so many tags.
+fn sixteenth(rate: &str) -> io::Result<String> {
+    let digits = rate.find(|c: char| !c.is_ascii_digit()).unwrap_or(rate.len());
+    let (number, unit) = rate.split_at(digits);
+    let number: f64 = number.parse().map_err(io::Error::other)?;
+    Ok(format!("{}{unit}", number / 16.0))
+}
