@@ -203,21 +203,42 @@ impl Order {
         Ok(())
     }
 
-    /// Sorts the older and the newer columns as one, equal times in the order of arrival.
+    /// Puts the newer tags in order with the older ones, which are; equal times stay in the order of
+    /// arrival. A few late tags cost a pass, not a sort.
     fn sort(&mut self) {
         let (older, newer) = (&mut self.older, &mut self.newer);
-        let mut tags: Vec<(i64, u16)> = older
-            .time
+        let mut in_order = Vec::with_capacity(newer.time.len());
+        let mut late = Vec::new();
+        let mut latest = older.time.last().copied().unwrap_or(i64::MIN);
+        for (&time, &channel) in newer.time.iter().zip(&newer.channel) {
+            if time < latest {
+                late.push((time, channel));
+            } else {
+                latest = time;
+                in_order.push((time, channel));
+            }
+        }
+        late.sort_by_key(|&(time, _)| time);
+        let Some(&(first, _)) = late.first() else { return };
+        let kept = older.time.partition_point(|&time| time <= first);
+        let moved: Vec<(i64, u16)> = older.time[kept..]
             .iter()
-            .chain(&newer.time)
             .copied()
-            .zip(older.channel.iter().chain(&newer.channel).copied())
+            .zip(older.channel[kept..].iter().copied())
             .collect();
-        tags.sort_by_key(|&(time, _)| time);
-        let times = older.time.iter_mut().chain(&mut newer.time);
-        let channels = older.channel.iter_mut().chain(&mut newer.channel);
-        for ((time, channel), tag) in times.zip(channels).zip(tags) {
-            (*time, *channel) = tag;
+        let mut in_order = moved.into_iter().chain(in_order).peekable();
+        let mut late = late.into_iter().peekable();
+        let times = older.time[kept..].iter_mut().chain(&mut newer.time);
+        let channels = older.channel[kept..].iter_mut().chain(&mut newer.channel);
+        for (time, channel) in times.zip(channels) {
+            // What was in order with the time of a late tag came before it.
+            let is_late = match (in_order.peek(), late.peek()) {
+                (Some((time, _)), Some((late, _))) => late < time,
+                (in_order, _) => in_order.is_none(),
+            };
+            if let Some(tag) = if is_late { late.next() } else { in_order.next() } {
+                (*time, *channel) = tag;
+            }
         }
     }
 }
