@@ -1,0 +1,63 @@
+//! The command line, word for word: this folder alone names clap.
+
+mod files;
+mod options;
+mod queries;
+mod setup;
+mod simulate;
+mod stores;
+mod values;
+mod watch;
+
+use clap::{Parser, Subcommand};
+
+pub(crate) use files::{CatArgs, ConvertArgs, ExportArgs};
+pub(crate) use options::{OutputArgs, QueryArgs, SelectionArgs, SetupArgs};
+pub(crate) use queries::{BinsArgs, CoincidencesArgs, G2Args, HistogramArgs, RatesArgs};
+pub(crate) use setup::{DelaysArgs, NameArgs};
+pub(crate) use simulate::SimulateArgs;
+pub(crate) use stores::{InfoArgs, IngestArgs, SetArgs, VerifyArgs};
+pub(crate) use values::{
+    AccidentalsName, ForChannel, Format, HistogramRule, Io, ModeName, NamedDelay, RuleName,
+};
+pub(crate) use watch::WatchArgs;
+
+/// Exact questions to photon time tags.
+#[derive(Debug, Parser)]
+#[command(name = "tagq", version, max_term_width = 100)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Coincidences(CoincidencesArgs),
+    Histogram(HistogramArgs),
+    G2(G2Args),
+    Rates(RatesArgs),
+    Delays(DelaysArgs),
+    Watch(WatchArgs),
+    Ingest(IngestArgs),
+    Info(InfoArgs),
+    Cat(CatArgs),
+    Convert(ConvertArgs),
+    Export(ExportArgs),
+    Verify(VerifyArgs),
+    Name(NameArgs),
+    Set(SetArgs),
+    Simulate(Box<SimulateArgs>),
+}
+
+impl Command {
+    /// What a query is asked of.
+    fn query(&self) -> Option<&QueryArgs> {
+        match self {
+            Self::Coincidences(args) => Some(&args.query),
+            Self::Histogram(args) => Some(&args.query),
+            Self::G2(args) => Some(&args.query),
+            Self::Rates(args) => Some(&args.query),
+            _ => None,
+        }
+    }
+}

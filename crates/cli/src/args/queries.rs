@@ -1,0 +1,173 @@
+//! Questions.
+
+use clap::ArgAction;
+use tagq::{
+    ask::{Channel, Reach},
+    store::Duration,
+};
+
+use super::{
+    options::{OutputArgs, QueryArgs, SelectionArgs},
+    values::{AccidentalsName, ChannelPair, Group, HistogramRule, ModeName, RuleName},
+};
+
+/// Count coincidences within a window, between every pair of channels or the groups named
+///
+/// By rule `all` a pair counts when its times differ by at most the window W: |Δt| ≤ W, half the full
+/// width. Every answer names the rule, the window in ticks and the live time.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tagq coincidences --window 2ns run/
+  tagq coincidences --window 2ns --group 3,15 --delay 15=-4.0625ns run.tags.zst
+  tagq coincidences --window 1us --group 3,15,16 --rule once run/")]
+pub(crate) struct CoincidencesArgs {
+    /// Largest time difference allowed: a duration (2ns, 156.25ps) or whole ticks (13t)
+    #[arg(
+        long,
+        value_name = "W",
+        allow_hyphen_values = true,
+        required_unless_present = "full_width"
+    )]
+    pub window: Option<Duration>,
+    /// The window as its full width: the largest w with 2w + 1 ticks in it
+    #[arg(long, value_name = "F", allow_hyphen_values = true, conflicts_with = "window")]
+    pub full_width: Option<Duration>,
+    /// 2 to 16 channels, for example 3,15; may be repeated [default: every pair]
+    #[arg(long = "group", value_name = "A,B[,C…]", action = ArgAction::Append)]
+    pub groups: Vec<Group>,
+    /// Every choice of N of the channels in use
+    #[arg(long, value_name = "N", conflicts_with = "groups")]
+    pub fold: Option<usize>,
+    /// Which combinations of tags count
+    #[arg(long, value_enum, default_value_t = RuleName::All)]
+    pub rule: RuleName,
+    /// With rule herald: each herald at most once
+    #[arg(long)]
+    pub per_herald: bool,
+    /// Nothing counts that has a tag of these channels near it
+    #[arg(long, value_name = "C[,D…]", value_delimiter = ',')]
+    pub veto: Vec<Channel>,
+    /// How far a veto reaches beyond the earliest and latest tag [default: the window]
+    #[arg(long, value_name = "G", requires = "veto")]
+    pub guard: Option<Duration>,
+    /// How accidentals are found: formula, or shifted[:K] by K counts with a channel moved
+    #[arg(long, value_name = "HOW", default_value = "formula")]
+    pub accidentals: AccidentalsName,
+    /// Move channels by multiples of P, the period of a pulsed source
+    #[arg(long, value_name = "P")]
+    pub shift: Option<Duration>,
+    /// A trace: a row for each bin of this width and group
+    #[arg(long, value_name = "B")]
+    pub bin: Option<Duration>,
+    /// The tuples themselves, in order of time: rows, recorded times, differences
+    #[arg(long, conflicts_with = "bin")]
+    pub list: bool,
+    /// Say what would be read, and do not count
+    #[arg(long, conflicts_with = "list")]
+    pub explain: bool,
+    #[command(flatten)]
+    pub query: QueryArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+}
+
+/// Count differences of the times of two channels, in bins
+///
+/// Bin k holds LO + k·W ≤ Δ < LO + (k+1)·W with Δ the delayed time of the stop minus that of the
+/// start. All pairs count, however many; a tag is never paired with itself.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tagq histogram --start 3 --stop 15 --range -64t..65t run/
+  tagq histogram --start 1 --stop 2 --mode last --bin 16t --range 0ns..100ns run/")]
+pub(crate) struct HistogramArgs {
+    /// From the tags of this channel
+    #[arg(long, value_name = "A")]
+    pub start: Channel,
+    /// To the tags of this channel, which may be the same
+    #[arg(long, value_name = "B")]
+    pub stop: Channel,
+    /// Which pairs
+    #[arg(long, value_enum, default_value_t = ModeName::All)]
+    pub mode: ModeName,
+    /// Cells of a bin's width first, as the recorder's own tools count: grid
+    #[arg(long, value_enum)]
+    pub rule: Option<HistogramRule>,
+    /// Normalised by what light without correlation would give
+    #[arg(long)]
+    pub g2: bool,
+    /// Fold differences into [0, P), with mode next or last
+    #[arg(long, value_name = "P")]
+    pub period: Option<Duration>,
+    /// The same by the recorded sync, which is each N-th pulse
+    #[arg(long, value_name = "N", conflicts_with = "period")]
+    pub sync_divider: Option<u32>,
+    #[command(flatten)]
+    pub bins: BinsArgs,
+    /// Say what would be read, and do not count
+    #[arg(long)]
+    pub explain: bool,
+    #[command(flatten)]
+    pub query: QueryArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+}
+
+/// The correlation g2 of two channels: `histogram --g2`
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tagq g2 1,2 run/
+  tagq g2 3,15 --log 20 --range 1ns..1ms run/")]
+pub(crate) struct G2Args {
+    /// The two channels, or one twice
+    #[arg(value_name = "A,B")]
+    pub pair: ChannelPair,
+    #[command(flatten)]
+    pub bins: BinsArgs,
+    /// Say what would be read, and do not count
+    #[arg(long)]
+    pub explain: bool,
+    #[command(flatten)]
+    pub query: QueryArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+}
+
+/// The bins of a histogram.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct BinsArgs {
+    /// Width of a bin, a whole number of ticks [default: 1t]
+    #[arg(long, value_name = "W")]
+    pub bin: Option<Duration>,
+    /// Differences to count: D for both sides of zero, or LO..HI [default: 64 bins on either side]
+    #[arg(long, value_name = "R", allow_hyphen_values = true)]
+    pub range: Option<Reach>,
+    /// N bins a decade from LO to HI of the range, both above zero
+    #[arg(long, value_name = "N", conflicts_with = "bin")]
+    pub log: Option<u32>,
+}
+
+/// Count the tags of each channel, and their rates
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tagq rates run/
+  tagq rates --bin 100ms --channels 3,15 run/")]
+pub(crate) struct RatesArgs {
+    /// A trace: a row for each bin of this width and channel
+    #[arg(long, value_name = "W")]
+    pub bin: Option<Duration>,
+    /// Say what would be read, and do not count
+    #[arg(long)]
+    pub explain: bool,
+    #[command(flatten)]
+    pub query: QueryArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+}
