@@ -4,6 +4,8 @@
 //! step that could leave that range is checked. The rules (floor for a window, nearest for a delay)
 //! are those of docs/queries.md, section "Durations".
 
+mod meant;
+
 use std::{fmt, str::FromStr};
 
 use num_rational::Ratio;
@@ -65,12 +67,17 @@ pub enum UnitError {
         text: String,
     },
     /// The letters behind the number are no unit.
-    #[error("`{text}`: no unit is called `{unit}`; the units are {known}")]
+    #[error(
+        "`{text}`: no unit is called `{unit}`{}; the units are {known}",
+        meant.as_ref().map_or(String::new(), |meant| format!(" (did you mean {meant}?)"))
+    )]
     UnknownUnit {
         /// The text as given.
         text: String,
         /// The letters in question.
         unit: String,
+        /// The text with the unit that these letters stand for elsewhere.
+        meant: Option<String>,
         /// The units that would do.
         known: &'static str,
     },
@@ -479,6 +486,7 @@ impl FromStr for Frequency {
         let hertz = hertz.ok_or_else(|| UnitError::UnknownUnit {
             text: text.into(),
             unit: unit.into(),
+            meant: meant::rate(unit).map(|meant| with_unit(text, unit, meant)),
             known: "Hz kHz MHz GHz THz",
         })?;
         if value < Zero::zero() {
@@ -530,9 +538,16 @@ fn unit_length(unit: &str, whole: &str) -> Result<i128, UnitError> {
         UnitError::UnknownUnit {
             text: whole.into(),
             unit: unit.into(),
+            meant: meant::time(unit).map(|meant| with_unit(whole, unit, meant)),
             known: "as fs ps ns us µs ms s min h, and t for whole ticks",
         }
     })
+}
+
+/// `text`, which ends with `unit`, with `meant` in place of it.
+fn with_unit(text: &str, unit: &str, meant: &str) -> String {
+    let number = text.trim().strip_suffix(unit).unwrap_or_default();
+    format!("{}{meant}", number.trim_end())
 }
 
 /// The largest of the readers' units that is not longer than `time`.
@@ -578,6 +593,10 @@ mod tests {
         text.parse().unwrap()
     }
 
+    fn duration_error(text: &str) -> String {
+        text.parse::<Duration>().unwrap_err().to_string()
+    }
+
     #[test]
     fn windows_are_floored_exactly() {
         // 2 ns / 156.25 ps = 12.8; 1 µs / 156.25 ps = 6400 exactly.
@@ -618,6 +637,31 @@ mod tests {
             duration("-999999999999999999t").nearest(Tick::DEFAULT),
             Ok(-(10_i64.pow(18) - 1))
         );
+    }
+
+    #[test]
+    fn a_unit_that_is_none_is_read_as_it_was_meant() {
+        for (text, meant) in [
+            ("2nanosec", "2ns"),
+            ("2 nsec", "2ns"),
+            ("-4.0625 NS", "-4.0625ns"),
+            ("1 microseconds", "1us"),
+            ("3 sec", "3s"),
+            ("5mins", "5min"),
+            ("2 hrs", "2h"),
+            ("13 ticks", "13t"),
+        ] {
+            let error = duration_error(text);
+            assert!(error.contains(&format!("did you mean {meant}?")), "{text}: {error}");
+            assert!(meant.parse::<Duration>().is_ok(), "{meant}");
+        }
+        for text in ["2 parsec", "2n", "2 light years", "2xs"] {
+            assert!(!duration_error(text).contains("did you mean"), "{text}");
+        }
+        for (text, meant) in [("100khz", "100kHz"), ("5 kcps", "5kHz"), ("7 counts/s", "7Hz")] {
+            let error = text.parse::<Frequency>().unwrap_err().to_string();
+            assert!(error.contains(&format!("did you mean {meant}?")), "{text}: {error}");
+        }
     }
 
     #[test]

@@ -70,18 +70,23 @@ impl Asking<'_> {
     }
 
     /// Says which of these channels have no tags: a dark channel is a row of zeros, and the person may
-    /// have meant another one.
+    /// have meant another one. Those that have some are named, the nearest first.
     pub(crate) fn note_dark(&self, run: &Run, mut channels: Vec<u16>) {
         let present: Vec<u16> = run.store().manifest().channels.iter().map(|c| c.channel).collect();
         channels.sort_unstable();
         channels.dedup();
         for channel in channels.into_iter().filter(|channel| !present.contains(channel)) {
-            let present: Vec<String> = present.iter().map(|&c| self.setup.name_of(c)).collect();
+            let near = self.setup.nearest_first(channel, &present);
+            let near: Vec<String> = near.into_iter().map(|c| self.setup.name_of(c)).collect();
             self.progress.note(&format!(
-                "channel {} has no tags in {}; the channels that have are {}",
+                "channel {} has no tags in {}; {}",
                 self.setup.name_of(channel),
                 run.path().display(),
-                if present.is_empty() { "none".to_owned() } else { present.join(", ") }
+                match &near[..] {
+                    [] => "no channel has".to_owned(),
+                    [only] => format!("the only one that has is {only}"),
+                    near => format!("those that have, the nearest first: {}", near.join(", ")),
+                }
             ));
         }
     }

@@ -138,9 +138,7 @@ impl Setup {
         if let Some((number, _)) = self.names.iter().find(|(_, other)| other == name) {
             return Ok(*number);
         }
-        let is_alike = |other: &str| {
-            strsim::jaro_winkler(&name.to_lowercase(), &other.to_lowercase()) >= ALIKE
-        };
+        let is_alike = |other: &str| likeness(name, other) >= ALIKE;
         let names = self.names.iter().map(|(_, other)| other.as_str());
         Err(Error::NoSuchChannel {
             name: name.clone(),
@@ -149,11 +147,32 @@ impl Setup {
         })
     }
 
+    /// These channels, first those that one may have meant who wrote `channel`: by their names where it
+    /// has one, then by their numbers.
+    pub(super) fn nearest_first(&self, channel: u16, among: &[u16]) -> Vec<u16> {
+        let called = self.name_of(channel);
+        let mut near = among.to_vec();
+        near.sort_by(|&a, &b| {
+            let far = |other: u16| 1.0 - likeness(&called, &self.name_of(other));
+            let by_name = match self.names.iter().any(|(number, _)| *number == channel) {
+                true => far(a).total_cmp(&far(b)),
+                false => std::cmp::Ordering::Equal,
+            };
+            by_name.then(a.abs_diff(channel).cmp(&b.abs_diff(channel)))
+        });
+        near
+    }
+
     /// What a channel is called: its name, else its number.
     pub fn name_of(&self, channel: u16) -> String {
         let name = self.names.iter().find(|(number, _)| *number == channel);
         name.map_or_else(|| channel.to_string(), |(_, name)| name.clone())
     }
+}
+
+/// How alike two names are, from 0 to 1.
+fn likeness(name: &str, other: &str) -> f64 {
+    strsim::jaro_winkler(&name.to_lowercase(), &other.to_lowercase())
 }
 
 /// The folder in which the sources of a run lie.
@@ -191,6 +210,15 @@ mod tests {
         assert!(unknown.contains("did you mean Alice-H?"), "{unknown}");
         let unknown = setup.channel(&Channel::Name("xyz".into())).unwrap_err().to_string();
         assert!(unknown.contains("the names are Alice-H, Bob-V"), "{unknown}");
+    }
+
+    #[test]
+    fn channels_are_offered_nearest_first() {
+        let setup =
+            read("[channels]\n1 = 'Alice-H'\n2 = 'Alice-V'\n9 = 'Bob-V'\n8 = 'Bob-H'\n").unwrap();
+        assert_eq!(setup.nearest_first(7, &[1, 2, 6, 8, 9]), [6, 8, 9, 2, 1]);
+        assert_eq!(setup.nearest_first(8, &[1, 2, 7, 9]), [9, 1, 2, 7]);
+        assert_eq!(setup.nearest_first(3, &[]), [0; 0]);
     }
 
     #[test]
