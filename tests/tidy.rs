@@ -127,6 +127,5 @@ fn clap_is_named_in_one_folder() {
     let (inside, outside): (Vec<_>, Vec<_>) =
         files.iter().filter(names_clap).partition(|path| path.starts_with(sources.join("args")));
     assert!(inside.len() > 3, "{inside:?}");
-    // main.rs calls the parser.
-    assert_eq!(outside, [&sources.join("main.rs")]);
+    assert!(outside.is_empty(), "{outside:?}");
 }

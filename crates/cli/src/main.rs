@@ -21,13 +21,11 @@ mod watch;
 
 use std::{io::Write as _, process::ExitCode};
 
-use clap::Parser as _;
-
-use args::{Args, Command};
+use args::Command;
 
 fn main() -> ExitCode {
     signals::outlive_file_limits();
-    let args = Args::parse();
+    let args = args::parse();
     let result = match &args.command {
         Command::Watch(args) => return watch::run(args).unwrap_or_else(|error| end(&error)),
         Command::Coincidences(args) => queries::coincidences(args),
@@ -44,6 +42,9 @@ fn main() -> ExitCode {
         Command::Verify(args) => verify::run(args),
         Command::Set(args) => ingest::set(args),
         Command::Simulate(args) => simulate::run(args),
+        Command::Completions(args) => args.print().map_err(Into::into),
+        Command::Man(args) => args.write().map_err(Into::into),
+        Command::Help(args) => args.answer(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

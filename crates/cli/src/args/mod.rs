@@ -1,7 +1,9 @@
 //! The command line, word for word: this folder alone names clap.
 
 mod files;
+mod help;
 mod options;
+mod pages;
 mod queries;
 mod setup;
 mod simulate;
@@ -9,10 +11,12 @@ mod stores;
 mod values;
 mod watch;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub(crate) use files::{CatArgs, ConvertArgs, ExportArgs};
+pub(crate) use help::HelpArgs;
 pub(crate) use options::{OutputArgs, QueryArgs, SelectionArgs, SetupArgs};
+pub(crate) use pages::{CompletionsArgs, ManArgs};
 pub(crate) use queries::{BinsArgs, CoincidencesArgs, G2Args, HistogramArgs, RatesArgs};
 pub(crate) use setup::{DelaysArgs, NameArgs};
 pub(crate) use simulate::SimulateArgs;
@@ -24,7 +28,7 @@ pub(crate) use watch::WatchArgs;
 
 /// Exact questions to photon time tags.
 #[derive(Debug, Parser)]
-#[command(name = "tagq", version, max_term_width = 100)]
+#[command(name = "tagq", version, max_term_width = 100, disable_help_subcommand = true)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub command: Command,
@@ -47,6 +51,21 @@ pub(crate) enum Command {
     Name(NameArgs),
     Set(SetArgs),
     Simulate(Box<SimulateArgs>),
+    Completions(CompletionsArgs),
+    Help(HelpArgs),
+    #[command(hide = true)]
+    Man(ManArgs),
+}
+
+/// The command line of this process; a mistake in it ends the program.
+pub(crate) fn parse() -> Args {
+    let matches = command().get_matches();
+    Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
+
+/// The program as clap knows it.
+fn command() -> clap::Command {
+    help::in_families(Args::command())
 }
 
 impl Command {

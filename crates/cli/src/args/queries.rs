@@ -11,7 +11,18 @@ use super::{
     values::{AccidentalsName, ChannelPair, Group, HistogramRule, ModeName, RuleName},
 };
 
-/// Count coincidences within a window, between every pair of channels or the groups named
+macro_rules! g2_examples {
+    () => {
+        "Examples:
+  tagq g2 1,2 run/
+  tagq g2 3,15 --log 20 --range 1ns..1ms run/"
+    };
+}
+
+/// Count coincidences of channels within a window
+///
+/// Every pair of channels is counted, or the groups named. `tagq help rules` and `tagq help windows` draw
+/// what counts.
 ///
 /// By rule `all` a pair counts when its times differ by at most the window W: |Δt| ≤ W, half the full
 /// width. Every answer names the rule, the window in ticks and the live time.
@@ -118,9 +129,10 @@ pub(crate) struct HistogramArgs {
 
 /// The correlation g2 of two channels: `histogram --g2`
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  tagq g2 1,2 run/
-  tagq g2 3,15 --log 20 --range 1ns..1ms run/")]
+#[command(
+    after_help = g2_examples!(),
+    after_long_help = concat!(include_str!("topics/g2.txt"), "\n", g2_examples!())
+)]
 pub(crate) struct G2Args {
     /// The two channels, or one twice
     #[arg(value_name = "A,B")]

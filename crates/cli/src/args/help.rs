@@ -1,0 +1,126 @@
+//! `tagq help`: the help of a command, and topics that no command has for itself.
+
+use std::fmt::Write as _;
+
+use clap::{Command, error::ErrorKind};
+use console::strip_ansi_codes;
+
+/// Help on a command, or on what is counted: rules, windows
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tagq help rules
+  tagq help coincidences")]
+pub(crate) struct HelpArgs {
+    /// rules, windows, or a command
+    #[arg(value_name = "TOPIC")]
+    words: Vec<String>,
+}
+
+/// What can be explained apart from commands.
+const TOPICS: [(&str, &str); 2] =
+    [("rules", include_str!("topics/rules.txt")), ("windows", include_str!("topics/windows.txt"))];
+
+/// The commands as a person looks for them.
+const FAMILIES: [(&str, &[&str]); 5] = [
+    ("Ask", &["coincidences", "histogram", "g2", "rates", "delays"]),
+    ("Watch", &["watch"]),
+    ("Stores", &["ingest", "info", "verify", "name", "set"]),
+    ("Files", &["cat", "convert", "export", "simulate"]),
+    ("Other", &["completions", "help"]),
+];
+
+/// Columns that the list of commands fits.
+const WIDTH: usize = 80;
+
+impl HelpArgs {
+    /// Prints what was asked for, and ends the program.
+    pub(crate) fn answer(&self) -> ! {
+        // To clap a topic is one more command, so that one that is misspelt is offered, too.
+        let topic =
+            |(name, text): (&'static str, &'static str)| Command::new(name).override_help(text);
+        let known = super::command().subcommands(TOPICS.map(topic));
+        let mut words = vec![known.get_name().to_owned()];
+        words.extend(self.words.iter().cloned());
+        words.push("--help".to_owned());
+        let none = || super::command().error(ErrorKind::InvalidSubcommand, "there is no such help");
+        known.try_get_matches_from(words).err().unwrap_or_else(none).exit()
+    }
+}
+
+/// `command` with its commands in families.
+pub(super) fn in_families(command: Command) -> Command {
+    let styles = command.get_styles();
+    let (head, literal) = (*styles.get_header(), *styles.get_literal());
+    let mut text = String::from("{about}\n\n{usage-heading} {usage}\n");
+    for (family, names) in FAMILIES {
+        let _ = writeln!(text, "\n{head}{family}:{head:#}");
+        for name in names {
+            let Some(of) = command.find_subcommand(name) else { continue };
+            let about = of.get_about().map(ToString::to_string).unwrap_or_default();
+            let lines = wrapped(&about, WIDTH - INDENT);
+            let _ = write!(text, "  {literal}{name}{literal:#}{:1$}", "", INDENT - 2 - name.len());
+            let _ = writeln!(text, "{}", lines.join(&format!("\n{:INDENT$}", "")));
+        }
+    }
+    text.push_str("\n{options}\n\n");
+    let _ = write!(
+        text,
+        "{head}More:{head:#}\n  \
+         {literal}tagq help rules{literal:#}    which tags make a coincidence, with pictures\n  \
+         {literal}tagq help windows{literal:#}  how far apart they may be\n  \
+         {literal}tagq help COMMAND{literal:#}  all of a command, with examples\n"
+    );
+    command.help_template(text)
+}
+
+/// Where the second column begins.
+const INDENT: usize = 16;
+
+/// Lines of at most `width` characters.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in strip_ansi_codes(text).split_whitespace() {
+        let last = lines.len() - 1;
+        let line = &mut lines[last];
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= width {
+            let _ = write!(line, " {word}");
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_command_is_in_one_family() {
+        let command = super::super::command();
+        let named: Vec<&str> = FAMILIES.iter().flat_map(|(_, names)| *names).copied().collect();
+        for of in command.get_subcommands() {
+            let families = named.iter().filter(|name| **name == of.get_name()).count();
+            assert_eq!(families, usize::from(!of.is_hide_set()), "{}", of.get_name());
+        }
+        assert_eq!(command.get_subcommands().filter(|of| !of.is_hide_set()).count(), named.len());
+    }
+
+    #[test]
+    fn topics_fit_a_terminal() {
+        let g2 = include_str!("topics/g2.txt");
+        for text in TOPICS.map(|(_, text)| text).into_iter().chain([g2]) {
+            for line in text.lines() {
+                assert!(line.chars().count() <= WIDTH, "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn lines_are_broken_between_words() {
+        assert_eq!(wrapped("one two three", 8), ["one two", "three"]);
+        assert_eq!(wrapped("one two three", 80), ["one two three"]);
+    }
+}
