@@ -23,6 +23,7 @@
 
 mod coincidences;
 mod histogram;
+mod nearest_tags;
 mod rates;
 
 mod partial;
@@ -57,6 +58,7 @@ pub use error::Error;
 pub use estimate::{Estimate, Measured, SourceSingles, Terms, g2_heralded};
 pub use histogram::{Binned, Bins, Fold, Histogram, Mode, Period, normalised};
 pub use listing::{ClusterTag, ListedTag, Tuple, Tuples};
+pub use nearest_tags::{ShortestInterval, shortest_intervals};
 pub use partial::{Additive, Partial};
 pub use plan::{Plan, PlannedScan};
 pub use rates::{Rated, Rates, SourceRates, Trace, TraceBin};

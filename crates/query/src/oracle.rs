@@ -420,6 +420,25 @@ pub fn clusters(
     clusters
 }
 
+/// The least difference of two tags of a channel that are of one source; nothing where there are no two.
+pub fn shortest_interval(sources: &[Vec<(i64, u16)>], channel: u16) -> Option<i128> {
+    let mut shortest = None;
+    for tags in sources {
+        for (i, &(time, of)) in tags.iter().enumerate() {
+            for &(other, of_other) in &tags[..i] {
+                let apart = (i128::from(time) - i128::from(other)).abs();
+                if of == channel
+                    && of_other == channel
+                    && shortest.is_none_or(|least| apart < least)
+                {
+                    shortest = Some(apart);
+                }
+            }
+        }
+    }
+    shortest
+}
+
 // The tuples themselves.
 
 /// The tuples that [`coincidences`] counts, of all rules but `cluster`: of each the delayed time of its

@@ -24,6 +24,7 @@ pub mod ask;
 mod cache;
 mod convert;
 mod delays;
+mod details;
 mod follow;
 mod input;
 mod new_file;

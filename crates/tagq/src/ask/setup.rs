@@ -1,6 +1,7 @@
 //! What is known of an experiment beside its tags: `tagq.toml`.
 
 use std::{
+    cmp::Ordering,
     collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
@@ -151,13 +152,11 @@ impl Setup {
     /// has one, then by their numbers.
     pub(super) fn nearest_first(&self, channel: u16, among: &[u16]) -> Vec<u16> {
         let called = self.name_of(channel);
+        let is_named = self.names.iter().any(|(number, _)| *number == channel);
         let mut near = among.to_vec();
         near.sort_by(|&a, &b| {
             let far = |other: u16| 1.0 - likeness(&called, &self.name_of(other));
-            let by_name = match self.names.iter().any(|(number, _)| *number == channel) {
-                true => far(a).total_cmp(&far(b)),
-                false => std::cmp::Ordering::Equal,
-            };
+            let by_name = if is_named { far(a).total_cmp(&far(b)) } else { Ordering::Equal };
             by_name.then(a.abs_diff(channel).cmp(&b.abs_diff(channel)))
         });
         near

@@ -1,0 +1,51 @@
+//! What is looked up of a run beside its manifest: how near its tags come, what its store takes.
+
+use std::{fs, io, os::unix::fs::MetadataExt as _, path::Path};
+
+use tagq_query::{Execution, ShortestInterval, shortest_intervals};
+
+use crate::{Error, Run};
+
+/// A block of `stat`, whatever the file system has.
+const BLOCK_BYTES: u64 = 512;
+
+impl Run {
+    /// The shortest interval between two tags of each channel, as they were recorded. Reads all tags, on
+    /// the threads of the rayon pool it is called in.
+    ///
+    /// # Errors
+    /// Those of reading the columns.
+    pub fn shortest_intervals(&self) -> Result<Vec<ShortestInterval>, Error> {
+        self.count(|recording| Ok(shortest_intervals(recording, &Execution::best())))
+    }
+
+    /// What the store takes on its disk, in bytes; what is kept of answers included.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn store_bytes(&self) -> Result<u64, Error> {
+        let folder = self.store().folder();
+        bytes_below(folder).map_err(|source| Error::Io {
+            path: folder.into(),
+            action: "look at the files of this store",
+            source,
+        })
+    }
+}
+
+fn bytes_below(folder: &Path) -> io::Result<u64> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let metadata = match entry.metadata() {
+            // Another process has replaced it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            metadata => metadata?,
+        };
+        bytes += metadata.blocks() * BLOCK_BYTES;
+        if metadata.is_dir() {
+            bytes += bytes_below(&entry.path())?;
+        }
+    }
+    Ok(bytes)
+}
