@@ -3,6 +3,10 @@
 use std::{
     io::{self, IsTerminal as _, Write as _},
     path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
 };
 
 use anyhow::Context as _;
@@ -10,7 +14,7 @@ use tagq::{
     NewFile, Options, Progress as _, Run,
     ask::{Selection as Words, Setup},
 };
-use tagq_export::{Form, Selection, Written, write_tags};
+use tagq_export::{Form, Selection, Written, write_tags_telling};
 
 use crate::{Usage, args::ExportArgs, input, progress::Reporter, report::thousands};
 
@@ -49,17 +53,30 @@ pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<()> {
         time_unit: args.time_unit,
         ..Selection::default()
     };
-    let written = match &args.output {
-        None => to_stdout(&run, &selection, form)?,
-        Some(out) => to_file(&run, &selection, form, out, args.force, &reporter)?,
+    let tags = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
+    reporter.job_of_tags("exporting", &args.run.display().to_string(), &tags);
+    let mut done = |through, rows| {
+        tags[1].store(rows, Relaxed);
+        tags[0].store(through, Relaxed);
     };
+    let written = match &args.output {
+        None => to_stdout(&run, &selection, form, &mut done),
+        Some(out) => to_file(&run, &selection, (form, out, args.force), &reporter, &mut done),
+    };
+    reporter.done();
+    let written = written?;
     tell(args, &run, written, &reporter);
     Ok(())
 }
 
-fn to_stdout(run: &Run, selection: &Selection, form: Form) -> anyhow::Result<Written> {
+fn to_stdout(
+    run: &Run,
+    selection: &Selection,
+    form: Form,
+    done: &mut dyn FnMut(u64, u64),
+) -> anyhow::Result<Written> {
     let out = io::BufWriter::new(io::stdout());
-    let (mut out, written) = write_tags(run, selection, out, form)?;
+    let (mut out, written) = write_tags_telling(run, selection, out, form, done)?;
     out.flush().context("cannot write to standard output")?;
     Ok(written)
 }
@@ -67,15 +84,14 @@ fn to_stdout(run: &Run, selection: &Selection, form: Form) -> anyhow::Result<Wri
 fn to_file(
     run: &Run,
     selection: &Selection,
-    form: Form,
-    out: &Path,
-    force: bool,
+    (form, out, force): (Form, &Path, bool),
     reporter: &Reporter,
+    done: &mut dyn FnMut(u64, u64),
 ) -> anyhow::Result<Written> {
     let fresh = NewFile::create(out, force, reporter)?;
     let file = io::BufWriter::new(fresh.file()?);
     let shown = || format!("{}: cannot be written", out.display());
-    let (file, written) = write_tags(run, selection, file, form)?;
+    let (file, written) = write_tags_telling(run, selection, file, form, done)?;
     let file = file.into_inner().map_err(io::IntoInnerError::into_error).with_context(shown)?;
     fresh.keep(&file)?;
     Ok(written)

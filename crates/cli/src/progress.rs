@@ -1,4 +1,4 @@
-//! What is told on stderr while a store is brought up to date.
+//! What is told on stderr while something takes long.
 
 use std::{
     cell::RefCell,
@@ -6,7 +6,7 @@ use std::{
     path::Path,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering::Relaxed},
         mpsc::{Sender, channel},
     },
     thread,
@@ -16,47 +16,95 @@ use std::{
 use indicatif::{ProgressBar, ProgressStyle};
 use tagq::Progress;
 
-use crate::signals;
+use crate::{report::thousands, signals};
 
-/// Notes as lines, and a bar for each source on a terminal.
+/// Notes as lines, and on a terminal a bar for each source, or a line that says what takes so long.
 pub(crate) struct Reporter {
     quiet: bool,
-    bar: RefCell<Option<Running>>,
+    running: RefCell<Option<Running>>,
 }
 
 struct Running {
+    bar: ProgressBar,
     stop: Sender<()>,
     drawer: thread::JoinHandle<()>,
 }
 
-impl Reporter {
-    pub(crate) fn new(quiet: bool) -> Self {
-        Self { quiet, bar: RefCell::new(None) }
-    }
-}
+/// A bar is drawn when its job takes longer.
+const BEFORE_BAR: Duration = Duration::from_millis(100);
+/// What says no more than how long it takes is drawn later.
+const BEFORE_SPINNER: Duration = Duration::from_secs(1);
+/// How often what is drawn is drawn again.
+const REDRAWN: Duration = Duration::from_millis(100);
 
 impl Reporter {
+    pub(crate) fn new(quiet: bool) -> Self {
+        Self { quiet, running: RefCell::new(None) }
+    }
+
     /// A bar for something that goes over `bytes` bytes, until [`Progress::done`].
     pub(crate) fn job(&self, what: &str, name: &str, bytes: u64, read: &Arc<AtomicU64>) {
+        const TEMPLATE: &str = "{msg} {bar:24} {bytes}/{total_bytes} {bytes_per_sec}, {eta} left";
+        let bar = ProgressBar::new(bytes);
+        bar.set_message(format!("{what} {name}"));
+        let read = Arc::clone(read);
+        self.run(bar, TEMPLATE, BEFORE_BAR, move |bar| bar.set_position(read.load(Relaxed)));
+    }
+
+    /// A bar for something that goes over tags, until [`Progress::done`]. `tags` are those done, and how
+    /// many there are once that is known.
+    pub(crate) fn job_of_tags(&self, what: &str, name: &str, tags: &Arc<[AtomicU64; 2]>) {
+        const TEMPLATE: &str = "{msg} {bar:24} {human_pos}/{human_len} tags {per_sec}, {eta} left";
+        let bar = ProgressBar::new(0);
+        bar.set_message(format!("{what} {name}"));
+        let tags = Arc::clone(tags);
+        self.run(bar, TEMPLATE, BEFORE_BAR, move |bar| {
+            bar.set_length(tags[1].load(Relaxed));
+            bar.set_position(tags[0].load(Relaxed));
+        });
+    }
+
+    /// A line for something of which only the time is known that it takes; gone with what is returned.
+    pub(crate) fn waiting(&self, what: &str, tags: u64) -> Waiting<'_> {
+        let bar = ProgressBar::new_spinner();
+        bar.set_message(format!("{what} {} tags", thousands(tags)));
+        self.run(bar, "{spinner} {msg}, {elapsed}", BEFORE_SPINNER, ProgressBar::tick);
+        Waiting(self)
+    }
+
+    fn run(
+        &self,
+        bar: ProgressBar,
+        template: &str,
+        before: Duration,
+        draw: impl Fn(&ProgressBar) + Send + 'static,
+    ) {
         if self.quiet || !stderr().is_terminal() {
             return;
         }
-        let bar = ProgressBar::new(bytes);
-        let template = "{msg} {bar:24} {bytes}/{total_bytes} {bytes_per_sec}, {eta} left";
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        bar.set_message(format!("{what} {name}"));
-        let read = Arc::clone(read);
         let (stop, stopped) = channel::<()>();
+        let drawn = bar.clone();
         let drawer = thread::spawn(move || {
-            // Small files are done before the first line is drawn.
-            while stopped.recv_timeout(Duration::from_millis(100)).is_err() {
-                bar.set_position(read.load(Ordering::Relaxed));
+            let mut wait = before;
+            while stopped.recv_timeout(wait).is_err() {
+                draw(&drawn);
+                wait = REDRAWN;
             }
-            bar.finish_and_clear();
+            drawn.finish_and_clear();
         });
-        *self.bar.borrow_mut() = Some(Running { stop, drawer });
+        *self.running.borrow_mut() = Some(Running { bar, stop, drawer });
+    }
+}
+
+/// While this is there, a person is told that something takes long.
+pub(crate) struct Waiting<'a>(&'a Reporter);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.done();
     }
 }
 
@@ -66,7 +114,7 @@ impl Progress for Reporter {
     }
 
     fn done(&self) {
-        if let Some(Running { stop, drawer }) = self.bar.borrow_mut().take() {
+        if let Some(Running { stop, drawer, .. }) = self.running.borrow_mut().take() {
             // A drawer that is gone needs no word.
             let _ = stop.send(());
             let _ = drawer.join();
@@ -78,10 +126,17 @@ impl Progress for Reporter {
     }
 
     fn note(&self, note: &str) {
-        if !self.quiet {
+        if self.quiet {
+            return;
+        }
+        let say = || {
             let style = anstyle::AnsiColor::Yellow.on_default();
             // A note that nobody can read stops nothing.
             let _ = writeln!(anstream::stderr(), "{style}note:{style:#} {note}");
+        };
+        match &*self.running.borrow() {
+            Some(running) => running.bar.suspend(say),
+            None => say(),
         }
     }
 }

@@ -35,4 +35,4 @@ pub use error::Error;
 pub use form::{BatchWriter, Form};
 pub use schema::Projection;
 pub use unit::TimeUnit;
-pub use write::{Written, write_answers, write_listings, write_tags};
+pub use write::{Written, write_answers, write_listings, write_tags, write_tags_telling};

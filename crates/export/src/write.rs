@@ -32,16 +32,33 @@ pub fn write_tags<W: Write + Send>(
     out: W,
     form: Form,
 ) -> Result<(W, Written), Error> {
+    write_tags_telling(run, selection, out, form, &mut |_, _| ())
+}
+
+/// The same, and tells `done` again and again how many rows of how many are through.
+///
+/// # Errors
+/// As [`write_tags`].
+pub fn write_tags_telling<W: Write + Send>(
+    run: &Run,
+    selection: &Selection,
+    out: W,
+    form: Form,
+    done: &mut dyn FnMut(u64, u64),
+) -> Result<(W, Written), Error> {
     let maker = Maker::new(run, selection)?;
     let touched = Touched::default();
     let written = run.store().guarded(|store| {
         let stretches = plan::stretches(store, store.tags(), selection)?;
         let mut writer = BatchWriter::new(out, form, &maker.schema)?;
-        let mut tags = 0;
+        let rows: u64 = stretches.iter().map(|stretch| stretch.rows.len() as u64).sum();
+        let (mut tags, mut through) = (0, 0);
         for piece in stretches.into_iter().flat_map(|stretch| stretch.pieces(BATCH_BLOCKS)) {
+            through += piece.rows.len() as u64;
             let batch = maker.picked(store.tags().rows(piece.rows), &touched)?;
             tags += batch.num_rows() as u64;
             writer.push(&batch)?;
+            done(through, rows);
         }
         Ok::<_, Error>((writer.finish()?, Written { tags, lost: touched.lost() }))
     });

@@ -10,7 +10,7 @@ use arrow_array::{
 use arrow_ipc::reader::{FileReader, StreamReader};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use tagq::{NewStore, Options, Run, query::TimeRange, store::Access};
-use tagq_export::{Form, Projection, Selection, TimeUnit, write_tags};
+use tagq_export::{Form, Projection, Selection, TimeUnit, write_tags, write_tags_telling};
 
 /// Three full blocks and some rows. Channel 9 stands in the second block alone, and the third block is
 /// of channel 5 only; times come in pairs.
@@ -218,6 +218,22 @@ fn every_form_is_read_back() {
             }
             assert_eq!(lines.next(), None);
         }
+    }
+}
+
+#[test]
+fn whoever_writes_tells_how_far_it_is() {
+    let run = run(false, Access::Mapped);
+    // Of channel 9 one block is looked at, of 3 and 9 two.
+    for (channels, rows) in
+        [(None, 3 * 65_536 + 700), (Some(vec![9]), 65_536), (Some(vec![3, 9]), 131_072)]
+    {
+        let selection = Selection { channels, ..Selection::default() };
+        let mut told = Vec::new();
+        let mut tell = |through, of| told.push((through, of));
+        write_tags_telling(&run, &selection, Vec::new(), Form::Csv, &mut tell).unwrap();
+        assert_eq!(told.last(), Some(&(rows, rows)));
+        assert!(told.iter().all(|(_, of)| *of == rows) && told.is_sorted());
     }
 }
 
