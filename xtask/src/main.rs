@@ -1,5 +1,6 @@
 //! What a developer runs: `cargo xtask test`.
 
+mod dist;
 mod faults;
 mod fuzz;
 mod latency;
@@ -11,7 +12,7 @@ use std::{
     process::{Command, ExitCode},
 };
 
-const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | latency | rivals | faults | fuzz
+const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | latency | rivals | faults | fuzz | dist
 
   test    all tests of the workspace, documentation examples included, then those of the Python package
   python  those of the Python package alone, in an environment below target/: python [PYTEST ARGUMENT…]
@@ -27,7 +28,8 @@ const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | 
   faults  what the released program leaves when it is killed, refused or cut off, by strace, mounts and
           signals, about five minutes; some trials need root: faults [--program PATH] [TRIAL…]
   fuzz    tries to break what must hold for any input: fuzz [TARGET] [SECONDS], all targets for a minute
-          each when nothing is named; the targets are messages, sources, stores and durations";
+          each when nothing is named; the targets are messages, sources, stores and durations
+  dist    an archive of the released program, a .deb and, where maturin is, the wheel, below target/dist";
 
 fn main() -> ExitCode {
     match env::args().nth(1).as_deref() {
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         Some("rivals") => rivals::run(&env::args().skip(2).collect::<Vec<_>>()),
         Some("faults") => faults::run(&env::args().skip(2).collect::<Vec<_>>()),
         Some("fuzz") => fuzz::run(&env::args().skip(2).collect::<Vec<_>>()),
+        Some("dist") => dist::run(),
         _ => {
             eprintln!("{USAGE}");
             ExitCode::from(2)
