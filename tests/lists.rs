@@ -149,7 +149,7 @@ fn a_table_has_the_names_of_the_setup_and_the_singles_of_the_selection() {
     assert!(table("coincidences --list --window 12t").contains("Alice,Bob"));
     // The tick of the setup, and its names.
     let info = table("info");
-    assert!(info.contains("tick     1 ns\n") && info.contains("Alice"), "{info}");
+    assert!(info.contains("tick       1 ns\n") && info.contains("Alice"), "{info}");
     let plain = table("info --no-setup");
     assert!(!plain.contains("Alice"), "{plain}");
     assert!(table("rates").contains("Bob"));

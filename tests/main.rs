@@ -12,6 +12,8 @@ mod export;
 mod fixture;
 mod follow;
 mod golden;
+mod help;
+mod info;
 mod lists;
 mod physics;
 mod queries;

@@ -62,7 +62,7 @@ fn a_channel_without_tags_is_a_row_of_zeros_and_a_note() {
     assert_eq!(json["rows"][0]["singles"][1], 0);
     assert!(json["rows"][0]["car"].is_null());
     assert!(answer.stderr.contains("channel 99 has no tags"), "{}", answer.stderr);
-    assert!(answer.stderr.contains("1, 2, 3, 4"), "{}", answer.stderr);
+    assert!(answer.stderr.contains("nearest first: 4, 3, 2, 1"), "{}", answer.stderr);
     let quiet = output(command().args(args).arg("--quiet").arg(&run));
     assert_eq!(quiet.stderr, "");
 }

@@ -2,20 +2,35 @@
 
 use tagq::{Options, RunFacts};
 
-use crate::{args::InfoArgs, input, progress::Reporter, queries::options, report};
+use crate::{
+    args::InfoArgs,
+    input,
+    progress::Reporter,
+    queries::{self, options},
+    report::{self, Looked},
+};
 
 pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<()> {
     let reporter = Reporter::new(args.query.store.quiet);
     report::check(&args.output, &args.query.runs)?;
     input::check_once(&args.query.runs)?;
-    let (mut runs, mut facts) = (Vec::new(), Vec::new());
+    let pool = queries::pool(args.query.threads)?;
+    let mut looked = Vec::new();
     for path in &args.query.runs {
         let setup = input::setup(path, &args.setup, &reporter)?;
         let options = options(&args.query);
         let tick = options.tick.or(setup.tick);
         let run = input::open(path, &Options { tick, ..options }, &reporter)?;
-        facts.push(RunFacts::named(&run, &setup));
-        runs.push(run);
+        let facts = RunFacts::named(&run, &setup);
+        let shortest = if args.fast {
+            None
+        } else {
+            let _waiting = reporter.waiting("looking at", facts.tags);
+            Some(pool.install(|| run.shortest_intervals())?)
+        };
+        // Of standard input the store is gone already.
+        let store_bytes = if input::is_stdin(path) { None } else { Some(run.store_bytes()?) };
+        looked.push(Looked { run, facts, shortest, store_bytes });
     }
-    report::print_info(&runs, &facts, &args.output, &reporter)
+    report::print_info(&looked, &args.output, &reporter)
 }

@@ -10,10 +10,13 @@ use tagq_export::{Form, TimeUnit};
 
 use super::options::{SetupArgs, StoreArgs};
 
-/// Print the tags as text: channel TAB time, one line a tag, times in ticks
+/// Print the tags as text: a channel, a tab, a time in ticks
 ///
-/// A file is printed as it stands, without a store; a folder or a store in order of time.
+/// A line a tag. A file is printed as it stands, without a store; a folder or a store in order of time.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tagq cat run/ | head
+  tagq cat run.tags.zst | cut -f1 | sort -n | uniq -c")]
 pub(crate) struct CatArgs {
     /// A file, a folder of files, a store, or - for standard input
     #[arg(value_name = "RUN|FILE")]
@@ -25,16 +28,16 @@ pub(crate) struct CatArgs {
     pub no_ingest: bool,
 }
 
-/// Write tags in another form: .tags.zst, .tags, .tsv, .tsv.zst, .csv or .csv.zst, as OUT is named
+/// Write tags in another form, as OUT is named
 ///
-/// A file is converted as it stands, whatever its name; a folder or a store in order of time. Text has
+/// OUT ends with .tags.zst, .tags, .tsv, .tsv.zst, .csv or .csv.zst. A file is converted as it stands, whatever its name; a folder or a store in order of time. Text has
 /// the channel first, with tabs in .tsv, and commas and a header in .csv. What is compressed has
 /// frames that can be read one by one, with checksums. OUT is there whole or not at all.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq convert run.tags.zst run.csv
-  tagq convert --columns time,channel measured.txt run.tags.zst
-  zcat old.txt.gz | tagq convert - run.tags.zst")]
+  tagq convert --columns time,channel measured.txt measured.tags.zst
+  zcat old.txt.gz | tagq convert - old.tags.zst")]
 pub(crate) struct ConvertArgs {
     /// A file, a folder of files, a store, or - for standard input
     #[arg(value_name = "IN")]
@@ -49,16 +52,16 @@ pub(crate) struct ConvertArgs {
     pub store: StoreArgs,
 }
 
-/// Write the tags of a run for other programs: .arrow, .parquet, .csv or .tsv, as FILE is named
+/// Write the tags of a run for other programs
 ///
-/// The columns are time, in ticks as recorded, and channel, in order of time; the tick stands in the
+/// FILE is named .arrow, .parquet, .csv or .tsv. The columns are time, in ticks as recorded, and channel, in order of time; the tick stands in the
 /// metadata of .arrow and .parquet. Without --output an Arrow stream goes to standard output. FILE is
 /// there whole or not at all, and memory does not grow with the run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq export run/ -o run.parquet
-  tagq export run/ --channels 3,15 --from 1s --to 2s --time-unit ns -o second.csv
-  tagq export run/ | python3 -c 'import sys, pyarrow as pa; print(pa.ipc.open_stream(sys.stdin.buffer).read_all())'")]
+  tagq export run/ --channels 3,15 --last 1s --time-unit ns -o second.csv
+  tagq export --channels 3 run/ > three.arrows")]
 pub(crate) struct ExportArgs {
     /// A folder of tag files, one such file, a store, or - for standard input
     #[arg(value_name = "RUN")]

@@ -102,6 +102,9 @@ pub(crate) struct OutputArgs {
     /// How to give the answer [default: as FILE is named; table on a terminal, else json]
     #[arg(long, value_enum)]
     pub format: Option<Format>,
+    /// In tables: all digits, plain seconds and hertz
+    #[arg(long)]
+    pub exact: bool,
     /// Write the answer to FILE, named .txt (a table), .json, .csv, .arrow or .parquet
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,

@@ -65,16 +65,12 @@ fn page(command: &Command, folder: &Path) -> io::Result<()> {
     let mut page = Vec::new();
     Man::new(bare).render(&mut page)?;
     for part in behind.split("\n\n").filter(|part| !part.trim().is_empty()) {
-        match part.strip_prefix("Examples:\n") {
-            Some(examples) => {
-                writeln!(page, ".SH EXAMPLES\n.nf")?;
-                plain(examples, &mut page)?;
-            }
-            None => {
-                writeln!(page, ".SH NOTES\n.nf")?;
-                plain(part, &mut page)?;
-            }
-        }
+        let (head, text) = match part.strip_prefix("Examples:\n") {
+            Some(examples) => ("EXAMPLES", examples),
+            None => ("NOTES", part),
+        };
+        writeln!(page, ".SH {head}\n.nf")?;
+        plain(text, &mut page)?;
         writeln!(page, ".fi")?;
     }
     fs::write(folder.join(format!("{name}.1")), page)

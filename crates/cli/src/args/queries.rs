@@ -91,7 +91,7 @@ pub(crate) struct CoincidencesArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq histogram --start 3 --stop 15 --range -64t..65t run/
-  tagq histogram --start 1 --stop 2 --mode last --bin 16t --range 0ns..100ns run/")]
+  tagq histogram --start 1 --stop 2 --mode last --bin 16t --range 0t..640t run/")]
 pub(crate) struct HistogramArgs {
     /// From the tags of this channel
     #[arg(long, value_name = "A")]

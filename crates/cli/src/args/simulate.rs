@@ -13,9 +13,9 @@ use super::values::{ChannelDelay, ForChannel};
 /// give the same file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  tagq simulate --duration 1s --channels 1,2 --rate 100kHz --delay 2=5ns pairs.tags.zst
+  tagq simulate --rate 100kHz --delay 2=5ns pairs.tags.zst
   tagq simulate --coherent --rate 1MHz --files 3 --gap 1s light/
-  tagq simulate --live 1MHz --rate 400kHz --dark 100kHz --duration 60s live.tags.zst")]
+  tagq simulate --live 1MHz --rate 400kHz --duration 60s live.tags.zst")]
 #[expect(clippy::struct_excessive_bools, reason = "flags of the command line")]
 pub(crate) struct SimulateArgs {
     /// The file to write; with --files, a folder

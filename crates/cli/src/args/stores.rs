@@ -15,7 +15,7 @@ use super::options::{OutputArgs, QueryArgs, SetupArgs, StoreArgs};
   tagq ingest run/
   tagq ingest --follow run/
   tagq ingest --tick 4ps --store night.tagq a.tags.zst b.tags.zst
-  ssh lab cat run.tags.zst | tagq ingest - --store night.tagq")]
+  ssh lab cat run.tags.zst | tagq ingest - --store lab.tagq")]
 #[expect(clippy::struct_excessive_bools, reason = "flags of the command line")]
 pub(crate) struct IngestArgs {
     /// Files, or folders of files; - for standard input, with --store
@@ -43,9 +43,19 @@ pub(crate) struct IngestArgs {
     pub hold_back: Option<Duration>,
 }
 
-/// Say what a run holds: tick, live time, channels, sources
+/// Say what a run holds: tick, live time, rates, gaps, sources, disk
+///
+/// What to look at first: whether the tick was assumed, rates of the channels, the shortest interval
+/// between two tags of each (a bound on its dead time), gaps between sources, tags that had to be put in
+/// order, and what the store takes. The shortest intervals take a look at every tag.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tagq info run/
+  tagq info run/ | jq '.channels[] | {channel, rate_hz, shortest_s}'")]
 pub(crate) struct InfoArgs {
+    /// Leave out the shortest intervals, for which every tag is read
+    #[arg(long)]
+    pub fast: bool,
     #[command(flatten)]
     pub query: QueryArgs,
     #[command(flatten)]
@@ -77,7 +87,12 @@ pub(crate) struct VerifyArgs {
 }
 
 /// Correct what a store says of its run
+///
+/// Times are stored in ticks, so that another tick changes no tag.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tagq set --tick 4ps run/
+  tagq set --tick 1/12.288GHz run.tags.zst")]
 pub(crate) struct SetArgs {
     /// The run
     #[arg(value_name = "RUN")]

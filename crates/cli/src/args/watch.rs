@@ -24,7 +24,7 @@ use super::{Args, Command};
     override_usage = "tagq watch [OPTIONS] QUERY [--and QUERY]…",
     after_help = "Examples:
   tagq watch rates --last 1s run/
-  tagq watch coincidences --window 2ns --delay 15=-4.0625ns --last 1s run/ --and g2 3,15 --every 1s"
+  tagq watch coincidences --window 2ns --last 1s run/ --and g2 3,15 --every 1s"
 )]
 pub(crate) struct WatchArgs {
     /// Answer not more often than this [default: each commit]

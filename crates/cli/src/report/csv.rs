@@ -86,7 +86,7 @@ pub(super) fn fields_of(column: &Column, at: usize, width: usize) -> Vec<String>
     }
 }
 
-pub(super) fn info(used: &[RunFacts]) -> String {
+pub(super) fn info<'a>(used: impl Iterator<Item = &'a RunFacts>) -> String {
     let mut text = String::from("run,channel,count,rate_hz\n");
     for run in used {
         for of in &run.channels {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use tagq::{Answer, Columns, Notes, Row, Run, RunFacts};
+use tagq::{Answer, Columns, Row, RunFacts};
 
 /// Grows only by new keys while the version stays.
 pub(super) const SCHEMA_VERSION: u32 = 1;
@@ -36,37 +36,6 @@ pub(super) struct RowOfSeveral<'a> {
     pub run: &'a str,
     #[serde(flatten)]
     pub row: Row<'a>,
-}
-
-#[derive(Serialize)]
-struct Info<'a> {
-    schema_version: u32,
-    #[serde(flatten)]
-    run: &'a RunFacts,
-    sources: Vec<SourceInfo<'a>>,
-}
-
-#[derive(Serialize)]
-struct SourceInfo<'a> {
-    name: &'a str,
-    tags: u64,
-    time_first: Option<i64>,
-    time_last: Option<i64>,
-    rebased: Option<i64>,
-    reordered: u64,
-    checksummed: bool,
-    torn: Option<&'a str>,
-    /// What its recorder noted of it.
-    recorded: Option<Recorded>,
-}
-
-/// A recorder's notes of a source, and where it is not as they say.
-#[derive(Serialize)]
-struct Recorded {
-    #[serde(flatten)]
-    notes: Notes,
-    duration_s: Option<f64>,
-    differences: Vec<String>,
 }
 
 pub(super) fn answers(answers: &[Answer]) -> anyhow::Result<String> {
@@ -120,34 +89,4 @@ pub(super) fn update(
     let answers = answers.collect();
     let update = Update { schema_version: SCHEMA_VERSION, number, at_s, took_s, answers };
     Ok(serde_json::to_string(&update)? + "\n")
-}
-
-pub(super) fn info(runs: &[Run], used: &[RunFacts]) -> anyhow::Result<String> {
-    let infos: Vec<Info<'_>> =
-        runs.iter().zip(used).map(|(run, used)| one_info(run, used)).collect();
-    let text = match &infos[..] {
-        [info] => serde_json::to_string_pretty(info)?,
-        infos => serde_json::to_string_pretty(infos)?,
-    };
-    Ok(text + "\n")
-}
-
-fn one_info<'a>(run: &'a Run, used: &'a RunFacts) -> Info<'a> {
-    let manifest = run.store().manifest();
-    let sources = manifest.sources.iter().zip(run.notes()).map(|(source, notes)| SourceInfo {
-        name: &source.facts.name,
-        tags: source.rows,
-        time_first: source.time_first,
-        time_last: source.time_last,
-        rebased: source.facts.rebased,
-        reordered: source.facts.reordered,
-        checksummed: source.facts.checksummed,
-        torn: source.facts.torn.as_deref(),
-        recorded: notes.map(|notes| Recorded {
-            duration_s: notes.duration_s(),
-            differences: notes.differences(source, manifest.tick),
-            notes,
-        }),
-    });
-    Info { schema_version: SCHEMA_VERSION, run: used, sources: sources.collect() }
 }

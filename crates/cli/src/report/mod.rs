@@ -3,8 +3,10 @@
 mod csv;
 mod delays;
 mod explained;
+mod info;
 mod json;
 mod list;
+mod look;
 mod quantities;
 mod table;
 
@@ -16,7 +18,7 @@ use std::{
 
 use anyhow::Context as _;
 use tagq::{
-    Answer, Delayed, NewFile, Run, RunFacts,
+    Answer, Delayed, NewFile,
     ask::{Explained, Listing},
     store::Tick,
 };
@@ -28,6 +30,8 @@ use crate::{
     progress::Reporter,
 };
 
+pub(crate) use info::Looked;
+use look::Look;
 pub(crate) use quantities::{hertz, thousands};
 
 /// The format asked for by name or by that of the file; without one, a table for a person and JSON for a
@@ -74,7 +78,7 @@ pub(crate) fn print(
 ) -> anyhow::Result<()> {
     let form = |of_pipe, of_file| if output.output.is_some() { of_file } else { of_pipe };
     let bytes = match chosen(output)? {
-        Format::Table => table::answers(answers).into_bytes(),
+        Format::Table => table::drawn(answers, Look::of(output)).into_bytes(),
         Format::Json => json::answers(answers)?.into_bytes(),
         Format::Csv => csv::answers(answers).into_bytes(),
         Format::Arrow => write_answers(answers, Vec::new(), form(Form::Stream, Form::Arrow))?,
@@ -83,9 +87,9 @@ pub(crate) fn print(
     put(&bytes, output, reporter)
 }
 
-/// Answers as tables.
+/// Answers as tables for standard output.
 pub(crate) fn tables(answers: &[Answer]) -> String {
-    table::answers(answers)
+    table::drawn(answers, Look::of_stdout())
 }
 
 /// Answers as one line of JSON, the `number`th, given `at_s` seconds after 1970; they took so long.
@@ -172,15 +176,14 @@ pub(crate) fn print_delays(
 
 /// Prints what is known of the runs themselves.
 pub(crate) fn print_info(
-    runs: &[Run],
-    used: &[RunFacts],
+    looked: &[Looked],
     output: &OutputArgs,
     reporter: &Reporter,
 ) -> anyhow::Result<()> {
     let text = match chosen(output)? {
-        Format::Table => table::info(runs, used),
-        Format::Json => json::info(runs, used)?,
-        Format::Csv => csv::info(used),
+        Format::Table => info::text(looked, Look::of(output)),
+        Format::Json => info::json(looked)?,
+        Format::Csv => csv::info(looked.iter().map(|of| &of.facts)),
         Format::Arrow | Format::Parquet => {
             return Err(Usage(
                 "what is known of a run is no table; write it as table, json or csv".into(),

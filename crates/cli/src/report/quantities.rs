@@ -13,6 +13,22 @@ pub(crate) fn thousands(n: u64) -> String {
     text
 }
 
+/// -1234567 as -1,234,567.
+pub(super) fn ticks(n: i64) -> String {
+    let sign = if n < 0 { "-" } else { "" };
+    format!("{sign}{}", thousands(n.unsigned_abs()))
+}
+
+/// A size in the unit that leaves one to three digits before the point.
+pub(super) fn bytes(n: u64) -> String {
+    let units = [("GB", 1e9), ("MB", 1e6), ("kB", 1e3)];
+    let unit = units.into_iter().find(|&(_, size)| n as f64 >= size);
+    match unit {
+        Some((unit, size)) => format!("{} {unit}", short(n as f64 / size)),
+        None => format!("{n} bytes"),
+    }
+}
+
 /// What is not defined.
 pub(super) fn dash() -> String {
     "\u{2013}".to_owned()
@@ -125,6 +141,8 @@ mod tests {
     fn numbers_are_shown_short() {
         assert_eq!(thousands(1_234_567), "1,234,567");
         assert_eq!(thousands(999), "999");
+        assert_eq!((ticks(-6_400), ticks(-26)), ("-6,400".into(), "-26".into()));
+        assert_eq!((bytes(512), bytes(4_500_123)), ("512 bytes".into(), "4.500 MB".into()));
         assert_eq!(short(94.645_1), "94.65");
         assert_eq!(short(0.012_345), "0.01235");
         assert_eq!(short(-12_345.6), "-12,346");

@@ -3,11 +3,12 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use comfy_table::{CellAlignment, Table, presets};
-use tagq::{Answer, Column, Columns, Run, RunFacts, Values};
+use tagq::{Answer, Column, Columns, RunFacts, Values};
 
+use super::look::Look;
 use super::quantities::{
     dash, hertz, rate_with_err, ratio, seconds, seconds_with_err, short, short_seconds, thousands,
-    two_digits, with_err,
+    ticks, two_digits, with_err,
 };
 
 /// What channels are called.
@@ -18,7 +19,7 @@ pub(super) fn names_of(run: &RunFacts) -> Names {
     run.names.iter().cloned().collect()
 }
 
-fn name_of(names: &Names, channel: u16) -> String {
+pub(super) fn name_of(names: &Names, channel: u16) -> String {
     names.get(&channel).map_or_else(|| channel.to_string(), Clone::clone)
 }
 
@@ -30,7 +31,12 @@ pub(super) fn listed_field(column: &Column, at: usize, names: &Names) -> String 
     }
 }
 
+/// As a file has them.
 pub(super) fn answers(answers: &[Answer]) -> String {
+    drawn(answers, Look::PLAIN)
+}
+
+pub(super) fn drawn(answers: &[Answer], look: Look) -> String {
     let mut text = String::new();
     for (i, answer) in answers.iter().enumerate() {
         if i > 0 {
@@ -39,30 +45,37 @@ pub(super) fn answers(answers: &[Answer]) -> String {
         if answers.len() > 1 {
             let _ = writeln!(text, "{}", answer.run.path);
         }
-        let _ = writeln!(text, "{}\n", answer.header);
-        if let Some(selected) = singles_selected(answer) {
+        let _ = writeln!(text, "{}", look.header(&answer.header));
+        if let Some(selected) = singles_selected(answer, look) {
             let _ = writeln!(text, "{selected}\n");
         }
-        let _ = writeln!(text, "{}", rows(&answer.rows, &names_of(&answer.run)));
+        let names = names_of(&answer.run);
+        let table = |in_room: fn(String) -> String| rows(&answer.rows, &names, look, in_room);
+        let _ = writeln!(text, "{}", look.draw(table));
     }
     text
 }
 
 /// All rows, a value and its error in one field.
-fn rows(columns: &Columns, names: &Names) -> Table {
+fn rows(columns: &Columns, names: &Names, look: Look, in_room: fn(String) -> String) -> Table {
     let shown: Vec<(&Column, Vec<String>)> = columns
         .columns()
         .iter()
         .filter(|column| is_shown(column, columns))
-        .map(|column| (column, heads(column)))
+        .map(|column| (column, heads(column, columns, names, look)))
         .collect();
     let head: Vec<String> = shown.iter().flat_map(|(_, heads)| heads.clone()).collect();
+    let head: Vec<String> = head.into_iter().map(in_room).collect();
     let mut table = plain(&head.iter().map(String::as_str).collect::<Vec<_>>(), 0);
     for at in 0..columns.len() {
         let fields = shown.iter().flat_map(|(column, heads)| {
-            let mut fields = fields(column, columns, at, names);
+            let mut fields = if look.exact {
+                exact_fields(column, columns, at, names)
+            } else {
+                fields(column, columns, at, names)
+            };
             fields.resize(heads.len(), dash());
-            fields
+            fields.into_iter().map(in_room)
         });
         table.add_row(fields.collect::<Vec<String>>());
     }
@@ -84,7 +97,22 @@ fn is_shown(column: &Column, columns: &Columns) -> bool {
     !is_empty && !has_seconds && !column.name.contains("_err") && column.name != "singles"
 }
 
-fn heads(column: &Column) -> Vec<String> {
+fn heads(column: &Column, columns: &Columns, names: &Names, look: Look) -> Vec<String> {
+    if column.name == "heralding" {
+        // One pair has names; those of many stand in their rows.
+        let [a, b] = match columns.get("channels") {
+            Some(Values::Groups(groups)) if groups.len() == 1 && groups[0].len() == 2 => {
+                [name_of(names, groups[0][0]), name_of(names, groups[0][1])]
+            }
+            _ => ["a".to_owned(), "b".to_owned()],
+        };
+        return vec![format!("P({a}|{b})"), format!("P({b}|{a})")];
+    }
+    let unit = match &*column.name {
+        name if look.exact && name.ends_with("_hz") => " (Hz)",
+        name if look.exact && name.ends_with("_s") => " (s)",
+        _ => "",
+    };
     let head = match &*column.name {
         "channels" => "channels",
         "rate_hz" => "rate",
@@ -105,21 +133,54 @@ fn heads(column: &Column) -> Vec<String> {
         "second_s" => "second best",
         "second_sigmas" => "sigmas",
         "comb_s" => "again each",
-        "heralding" => return vec!["heralding a".into(), "heralding b".into()],
         name => name,
     };
-    vec![head.to_owned()]
+    vec![format!("{head}{unit}")]
+}
+
+/// The error of a value of this name.
+fn err_of(name: &str, columns: &Columns, at: usize) -> Option<f64> {
+    let unit = ["_hz", "_s"].into_iter().find(|unit| name.ends_with(unit)).unwrap_or("");
+    let name = format!("{}_err{unit}", name.trim_end_matches(unit));
+    match columns.get(&name) {
+        Some(Values::Floats(values)) => values[at],
+        _ => None,
+    }
+}
+
+/// The errors of a list of values of this name.
+fn errs_of<'a>(name: &str, columns: &'a Columns, at: usize) -> &'a [Option<f64>] {
+    match columns.get(&format!("{name}_err")) {
+        Some(Values::FloatLists(errors)) => &errors[at],
+        _ => &[],
+    }
+}
+
+/// With all digits, in seconds and hertz.
+fn exact_fields(column: &Column, columns: &Columns, at: usize, names: &Names) -> Vec<String> {
+    let both = |value: Option<String>, err: Option<f64>| match (value, err) {
+        (None, _) => dash(),
+        (Some(value), Some(err)) => format!("{value} \u{b1} {err}"),
+        (Some(value), None) => value,
+    };
+    let err = err_of(&column.name, columns, at);
+    match &column.values {
+        Values::Counts(counts) => vec![both(Some(counts[at].to_string()), err)],
+        Values::Integers(values) => vec![values[at].to_string()],
+        Values::Floats(values) => vec![both(values[at].map(|value| value.to_string()), err)],
+        Values::FloatLists(values) => {
+            let pairs = values[at].iter().zip(errs_of(&column.name, columns, at));
+            pairs.map(|(value, &err)| both(value.map(|value| value.to_string()), err)).collect()
+        }
+        Values::CountLists(values) => values[at].iter().map(u64::to_string).collect(),
+        Values::SomeIntegers(_) | Values::Flags(_) | Values::Channels(_) | Values::Groups(_) => {
+            fields(column, columns, at, names)
+        }
+    }
 }
 
 fn fields(column: &Column, columns: &Columns, at: usize, names: &Names) -> Vec<String> {
-    let err = |name: &str| {
-        let unit = ["_hz", "_s"].into_iter().find(|unit| name.ends_with(unit)).unwrap_or("");
-        let name = format!("{}_err{unit}", name.trim_end_matches(unit));
-        match columns.get(&name) {
-            Some(Values::Floats(values)) => values[at],
-            _ => None,
-        }
-    };
+    let err = |name: &str| err_of(name, columns, at);
     match (&column.values, &*column.name) {
         (Values::Groups(groups), _) => {
             let group: Vec<String> = groups[at].iter().map(|&c| name_of(names, c)).collect();
@@ -135,7 +196,7 @@ fn fields(column: &Column, columns: &Columns, at: usize, names: &Names) -> Vec<S
                 None => count,
             }]
         }
-        (Values::Integers(values), _) => vec![values[at].to_string()],
+        (Values::Integers(values), _) => vec![ticks(values[at])],
         (Values::SomeIntegers(values), _) => {
             vec![values[at].map_or_else(dash, |value| value.to_string())]
         }
@@ -153,11 +214,7 @@ fn fields(column: &Column, columns: &Columns, at: usize, names: &Names) -> Vec<S
             vec![if flags[at] { name.to_owned() } else { String::new() }]
         }
         (Values::FloatLists(values), name) => {
-            let errors = match columns.get(&format!("{name}_err")) {
-                Some(Values::FloatLists(errors)) => &errors[at][..],
-                _ => &[],
-            };
-            let both = values[at].iter().zip(errors);
+            let both = values[at].iter().zip(errs_of(name, columns, at));
             both.map(|(&value, &err)| ratio(value, err)).collect()
         }
         (Values::CountLists(values), _) => {
@@ -166,71 +223,8 @@ fn fields(column: &Column, columns: &Columns, at: usize, names: &Names) -> Vec<S
     }
 }
 
-pub(super) fn info(runs: &[Run], used: &[RunFacts]) -> String {
-    let mut text = String::new();
-    for (i, (run, used)) in runs.iter().zip(used).enumerate() {
-        if i > 0 {
-            text.push('\n');
-        }
-        let manifest = run.store().manifest();
-        let tick = manifest.tick;
-        let assumed = if manifest.tick_assumed { " (assumed; --tick sets it)" } else { "" };
-        let _ = writeln!(text, "run      {}", used.path);
-        let _ = writeln!(
-            text,
-            "store    {} (commit {})",
-            run.store().folder().display(),
-            manifest.commit
-        );
-        let _ = writeln!(text, "tags     {}", thousands(used.tags));
-        let _ = writeln!(text, "tick     {tick}{assumed}");
-        let _ = writeln!(text, "live     {}", tick.format(run.live_ticks()));
-        let _ = writeln!(text, "elapsed  {}", tick.format(run.elapsed_ticks()));
-        let channels = used.channels.iter().map(|of| (of.channel, of.count));
-        let _ = writeln!(text, "\n{}\n", singles_table(channels, used.live_s, &names_of(used)));
-        let _ = writeln!(text, "{}", sources(run));
-        text.push_str(&recorded(run));
-    }
-    text
-}
-
-/// What recorders noted of the sources: settings, which their hardware applied, and differences.
-fn recorded(run: &Run) -> String {
-    let mut text = String::new();
-    let manifest = run.store().manifest();
-    for (source, notes) in manifest.sources.iter().zip(run.notes()) {
-        let Some(notes) = notes else { continue };
-        let _ = write!(text, "\n{}: recorded", source.facts.name);
-        if let Some(timestamp) = &notes.timestamp {
-            let _ = write!(text, " {timestamp}");
-        }
-        if let Some(seconds) = notes.duration_s() {
-            let _ = write!(text, ", {seconds} s");
-        }
-        text.push('\n');
-        if !notes.description.is_empty() {
-            let _ = writeln!(text, "  {}", notes.description);
-        }
-        for of in &notes.channel_settings {
-            let edge = if of.invert == Some(true) { "falling edge" } else { "rising edge" };
-            let _ = write!(text, "  channel {}: {edge}", of.channel);
-            if let Some(volts) = of.threshold {
-                let _ = write!(text, ", threshold {volts} V");
-            }
-            if let Some(delay) = of.delay {
-                let _ = write!(text, ", delay {delay} ticks (applied by the recorder)");
-            }
-            text.push('\n');
-        }
-        for difference in notes.differences(source, manifest.tick) {
-            let _ = writeln!(text, "  differs: {difference}");
-        }
-    }
-    text
-}
-
 /// The singles of the channels that were counted, in the selection.
-fn singles_selected(answer: &Answer) -> Option<Table> {
+fn singles_selected(answer: &Answer, look: Look) -> Option<String> {
     let (Some(Values::Groups(groups)), Some(Values::CountLists(singles))) =
         (answer.rows.get("channels"), answer.rows.get("singles"))
     else {
@@ -252,43 +246,18 @@ fn singles_selected(answer: &Answer) -> Option<Table> {
         *of_channels.entry(channel).or_default() += singles;
     }
     let live_s = answer.query["live_s"].as_f64().unwrap_or(0.0);
-    Some(singles_table(of_channels.into_iter(), live_s, &names_of(&answer.run)))
+    let names = names_of(&answer.run);
+    Some(look.draw(|_| singles_table(&of_channels, live_s, &names, look)))
 }
 
-fn singles_table(of: impl Iterator<Item = (u16, u64)>, live_s: f64, names: &Names) -> Table {
-    let mut table = plain(&["channel", "singles", "rate"], 0);
-    for (channel, count) in of {
-        let rate = if live_s > 0.0 { hertz(count as f64 / live_s) } else { dash() };
-        table.add_row([name_of(names, channel), thousands(count), rate]);
-    }
-    table
-}
-
-fn sources(run: &Run) -> Table {
-    let mut table = plain(&["source", "tags", "begins", "live", ""], 1);
-    let tick = run.store().manifest().tick;
-    for source in &run.store().manifest().sources {
-        let span = source.time_first.zip(source.time_last);
-        let mut remarks = Vec::new();
-        if source.facts.reordered > 0 {
-            remarks.push(format!("{} put in order", thousands(source.facts.reordered)));
-        }
-        if let Some(ticks) = source.facts.rebased {
-            remarks.push(format!("moved by {}", tick.format(ticks.into())));
-        }
-        if !source.facts.checksummed {
-            remarks.push("no checksum".to_owned());
-        }
-        remarks.extend(source.facts.torn.clone());
-        table.add_row([
-            source.facts.name.clone(),
-            thousands(source.rows),
-            span.map_or(String::new(), |(first, _)| tick.format(first.into())),
-            span.map_or(String::new(), |(first, last)| {
-                tick.format(i128::from(last) - i128::from(first))
-            }),
-            remarks.join(", "),
-        ]);
+fn singles_table(of: &BTreeMap<u16, u64>, live_s: f64, names: &Names, look: Look) -> Table {
+    let rate = if look.exact { "rate (Hz)" } else { "rate" };
+    let mut table = plain(&["channel", "singles", rate], 0);
+    for (&channel, &count) in of {
+        let rate = (live_s > 0.0).then(|| count as f64 / live_s);
+        let shown = |rate: f64| if look.exact { rate.to_string() } else { hertz(rate) };
+        let singles = if look.exact { count.to_string() } else { thousands(count) };
+        table.add_row([name_of(names, channel), singles, rate.map_or_else(dash, shown)]);
     }
     table
 }

@@ -1,0 +1,379 @@
+//! What a run is, for a person and for a program.
+
+use std::fmt::Write as _;
+
+use comfy_table::Table;
+use serde::Serialize;
+use tagq::{
+    Notes, Run, RunFacts,
+    query::ShortestInterval,
+    store::{Source, Tick},
+};
+
+use super::{
+    json::SCHEMA_VERSION,
+    look::Look,
+    quantities::{dash, hertz, short},
+    table::{name_of, names_of, plain},
+};
+
+/// A run, and what was looked up of it.
+pub(crate) struct Looked {
+    pub run: Run,
+    pub facts: RunFacts,
+    /// For each channel; nothing where it was left out.
+    pub shortest: Option<Vec<ShortestInterval>>,
+    /// What the store takes on its disk, while it is there.
+    pub store_bytes: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Info<'a> {
+    schema_version: u32,
+    path: &'a str,
+    tick: &'a str,
+    tick_assumed: bool,
+    commit: u64,
+    tags: u64,
+    live_s: f64,
+    elapsed_s: f64,
+    store: String,
+    store_bytes: Option<u64>,
+    sources_bytes: u64,
+    reordered: u64,
+    /// Sources of which every part had a checksum.
+    checksummed_sources: usize,
+    channels: Vec<ChannelInfo<'a>>,
+    /// Between sources that follow each other.
+    gaps: GapsInfo,
+    sources: Vec<SourceInfo<'a>>,
+}
+
+#[derive(Serialize)]
+struct ChannelInfo<'a> {
+    channel: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    count: u64,
+    rate_hz: Option<f64>,
+    #[serde(flatten)]
+    shortest: Option<Shortest>,
+}
+
+/// Absent keys: not looked for; null: no two tags.
+#[derive(Serialize)]
+struct Shortest {
+    shortest_ticks: Option<u64>,
+    shortest_s: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct GapsInfo {
+    count: usize,
+    shortest_s: Option<f64>,
+    longest_s: Option<f64>,
+    total_s: f64,
+}
+
+#[derive(Serialize)]
+struct SourceInfo<'a> {
+    name: &'a str,
+    tags: u64,
+    time_first: Option<i64>,
+    time_last: Option<i64>,
+    live_s: Option<f64>,
+    /// Since the source before it.
+    gap_s: Option<f64>,
+    bytes: u64,
+    rebased: Option<i64>,
+    reordered: u64,
+    checksummed: bool,
+    salvaged: bool,
+    torn: Option<&'a str>,
+    /// What its recorder noted of it.
+    recorded: Option<Recorded>,
+}
+
+/// A recorder's notes of a source, and where it is not as they say.
+#[derive(Serialize)]
+struct Recorded {
+    #[serde(flatten)]
+    notes: Notes,
+    duration_s: Option<f64>,
+    differences: Vec<String>,
+}
+
+impl Looked {
+    fn tick(&self) -> Tick {
+        self.run.store().manifest().tick
+    }
+
+    fn sources(&self) -> &[Source] {
+        &self.run.store().manifest().sources
+    }
+
+    /// For each source the ticks between it and the one with tags before it.
+    fn gaps(&self) -> Vec<Option<i128>> {
+        let mut end: Option<i64> = None;
+        let gap_before = |source: &Source| {
+            let gap = source.time_first.zip(end);
+            end = source.time_last.or(end);
+            gap.map(|(first, end)| i128::from(first) - i128::from(end))
+        };
+        self.sources().iter().map(gap_before).collect()
+    }
+
+    fn rate_hz(&self, count: u64) -> Option<f64> {
+        let live_s = self.facts.live_s;
+        (live_s > 0.0).then(|| count as f64 / live_s)
+    }
+
+    /// The shortest interval of a channel, when it was looked for.
+    fn shortest(&self, channel: u16) -> Option<ShortestInterval> {
+        self.shortest.as_ref()?.iter().find(|of| of.channel == channel).copied()
+    }
+
+    fn sources_bytes(&self) -> u64 {
+        self.sources().iter().map(|source| source.facts.size).sum()
+    }
+
+    fn reordered(&self) -> u64 {
+        self.sources().iter().map(|source| source.facts.reordered).sum()
+    }
+
+    fn checksummed(&self) -> usize {
+        self.sources().iter().filter(|source| source.facts.checksummed).count()
+    }
+}
+
+pub(super) fn json(looked: &[Looked]) -> anyhow::Result<String> {
+    let infos: Vec<Info<'_>> = looked.iter().map(info).collect();
+    let text = match &infos[..] {
+        [info] => serde_json::to_string_pretty(info)?,
+        infos => serde_json::to_string_pretty(infos)?,
+    };
+    Ok(text + "\n")
+}
+
+fn info(of: &Looked) -> Info<'_> {
+    let Looked { run, facts, store_bytes, .. } = of;
+    let tick = of.tick();
+    let gaps: Vec<f64> = of.gaps().into_iter().flatten().map(|gap| tick.seconds_of(gap)).collect();
+    let channels = facts.channels.iter().map(|channel| ChannelInfo {
+        channel: channel.channel,
+        name: channel.name.as_deref(),
+        count: channel.count,
+        rate_hz: of.rate_hz(channel.count),
+        shortest: of.shortest(channel.channel).map(|ShortestInterval { ticks, .. }| Shortest {
+            shortest_ticks: ticks,
+            shortest_s: ticks.map(|ticks| tick.seconds_of(ticks.into())),
+        }),
+    });
+    let sources = of.sources().iter().zip(run.notes()).zip(of.gaps());
+    let sources = sources.map(|((source, notes), gap)| SourceInfo {
+        name: &source.facts.name,
+        tags: source.rows,
+        time_first: source.time_first,
+        time_last: source.time_last,
+        live_s: live_ticks(source).map(|ticks| tick.seconds_of(ticks)),
+        gap_s: gap.map(|gap| tick.seconds_of(gap)),
+        bytes: source.facts.size,
+        rebased: source.facts.rebased,
+        reordered: source.facts.reordered,
+        checksummed: source.facts.checksummed,
+        salvaged: source.facts.salvaged,
+        torn: source.facts.torn.as_deref(),
+        recorded: notes.map(|notes| Recorded {
+            duration_s: notes.duration_s(),
+            differences: notes.differences(source, tick),
+            notes,
+        }),
+    });
+    Info {
+        schema_version: SCHEMA_VERSION,
+        path: &facts.path,
+        tick: &facts.tick,
+        tick_assumed: facts.tick_assumed,
+        commit: facts.commit,
+        tags: facts.tags,
+        live_s: facts.live_s,
+        elapsed_s: facts.elapsed_s,
+        store: run.store().folder().display().to_string(),
+        store_bytes: *store_bytes,
+        sources_bytes: of.sources_bytes(),
+        reordered: of.reordered(),
+        checksummed_sources: of.checksummed(),
+        channels: channels.collect(),
+        gaps: GapsInfo {
+            count: gaps.len(),
+            shortest_s: gaps.iter().copied().reduce(f64::min),
+            longest_s: gaps.iter().copied().reduce(f64::max),
+            total_s: gaps.iter().sum(),
+        },
+        sources: sources.collect(),
+    }
+}
+
+fn live_ticks(source: &Source) -> Option<i128> {
+    let span = source.time_first.zip(source.time_last);
+    span.map(|(first, last)| i128::from(last) - i128::from(first))
+}
+
+pub(super) fn text(looked: &[Looked], look: Look) -> String {
+    let mut text = String::new();
+    for (i, of) in looked.iter().enumerate() {
+        if i > 0 {
+            text.push('\n');
+        }
+        for (head, fact) in facts(of, look) {
+            let _ = writeln!(text, "{head:<10} {fact}");
+        }
+        let _ = writeln!(text, "\n{}\n", look.draw(|_| channels(of, look)));
+        let _ = writeln!(text, "{}", look.draw(|_| sources(of, look)));
+        text.push_str(&recorded(&of.run));
+    }
+    text
+}
+
+/// A line each.
+fn facts(of: &Looked, look: Look) -> Vec<(&'static str, String)> {
+    let Looked { run, facts, .. } = of;
+    let (tick, path) = (of.tick(), &facts.path);
+    let assumed = if facts.tick_assumed { " (assumed; --tick sets it)" } else { "" };
+    let (live, elapsed) = (run.live_ticks(), run.elapsed_ticks());
+    let share = match live as f64 / elapsed as f64 {
+        share if live < elapsed => format!(", {} % of elapsed", short(share * 100.0)),
+        _ => String::new(),
+    };
+    let gaps: Vec<i128> = of.gaps().into_iter().flatten().collect();
+    let gaps = match (gaps.iter().min(), gaps.iter().max()) {
+        (Some(&least), Some(&most)) if gaps.len() > 1 => format!(
+            "{}, of {} to {}; nothing is counted across one without --join",
+            gaps.len(),
+            look.time(tick, least),
+            look.time(tick, most)
+        ),
+        (Some(&only), _) => {
+            format!(
+                "{} between sources; nothing is counted across it without --join",
+                look.time(tick, only)
+            )
+        }
+        _ => "none: one source".to_owned(),
+    };
+    let order = match of.reordered() {
+        0 => "as recorded".to_owned(),
+        tags => format!("{} tags came late and were put in order", look.count(tags)),
+    };
+    let checksums = match of.sources().len() {
+        1 if of.checksummed() == 1 => "the source has some".to_owned(),
+        1 => "the source has none".to_owned(),
+        sources => format!("{} of {sources} sources have some", of.checksummed()),
+    };
+    let sources = match of.sources().len() {
+        1 => "1 source".to_owned(),
+        sources => format!("{} sources", look.count(sources as u64)),
+    };
+    let store = of.store_bytes.map(|bytes| format!(", {} of the store", look.bytes(bytes)));
+    let store = store.unwrap_or_default();
+    vec![
+        ("run", path.clone()),
+        ("store", format!("{} (commit {})", run.store().folder().display(), facts.commit)),
+        ("disk", format!("{} of {sources}{store}", look.bytes(of.sources_bytes()))),
+        ("tags", look.count(facts.tags)),
+        ("tick", format!("{tick}{assumed}")),
+        ("live", format!("{}{share}", look.time(tick, live))),
+        ("elapsed", look.time(tick, elapsed)),
+        ("gaps", gaps),
+        ("order", order),
+        ("checksums", format!("{checksums}; those of the store: tagq verify {path}")),
+    ]
+}
+
+fn channels(of: &Looked, look: Look) -> Table {
+    let mut head = vec!["channel", "singles", if look.exact { "rate (Hz)" } else { "rate" }];
+    if of.shortest.is_some() {
+        head.push("shortest interval");
+    }
+    let rate = |rate: f64| if look.exact { rate.to_string() } else { hertz(rate) };
+    let mut table = plain(&head, 0);
+    let names = names_of(&of.facts);
+    for channel in &of.facts.channels {
+        let mut row = vec![
+            name_of(&names, channel.channel),
+            look.count(channel.count),
+            of.rate_hz(channel.count).map_or_else(dash, rate),
+        ];
+        if let Some(shortest) = of.shortest(channel.channel) {
+            row.push(shortest.ticks.map_or_else(dash, |ticks| look.time(of.tick(), ticks.into())));
+        }
+        table.add_row(row);
+    }
+    table
+}
+
+fn sources(of: &Looked, look: Look) -> Table {
+    let mut table = plain(&["source", "tags", "begins", "gap", "live", ""], 1);
+    let tick = of.tick();
+    let some_are_checked = of.checksummed() > 0;
+    for (source, gap) in of.sources().iter().zip(of.gaps()) {
+        let mut remarks = Vec::new();
+        if source.facts.reordered > 0 {
+            remarks.push(format!("{} put in order", look.count(source.facts.reordered)));
+        }
+        if let Some(ticks) = source.facts.rebased {
+            remarks.push(format!("moved by {}", look.time(tick, ticks.into())));
+        }
+        if some_are_checked && !source.facts.checksummed {
+            remarks.push("no checksum".to_owned());
+        }
+        if source.facts.salvaged {
+            remarks.push("salvaged".to_owned());
+        }
+        remarks.extend(source.facts.torn.clone());
+        table.add_row([
+            source.facts.name.clone(),
+            look.count(source.rows),
+            source.time_first.map_or_else(dash, |first| look.time(tick, first.into())),
+            gap.map_or_else(String::new, |gap| look.time(tick, gap)),
+            live_ticks(source).map_or_else(dash, |live| look.time(tick, live)),
+            remarks.join(", "),
+        ]);
+    }
+    table
+}
+
+/// What recorders noted of the sources: settings, which their hardware applied, and differences.
+fn recorded(run: &Run) -> String {
+    let mut text = String::new();
+    let manifest = run.store().manifest();
+    for (source, notes) in manifest.sources.iter().zip(run.notes()) {
+        let Some(notes) = notes else { continue };
+        let _ = write!(text, "\n{}: recorded", source.facts.name);
+        if let Some(timestamp) = &notes.timestamp {
+            let _ = write!(text, " {timestamp}");
+        }
+        if let Some(seconds) = notes.duration_s() {
+            let _ = write!(text, ", {seconds} s");
+        }
+        text.push('\n');
+        if !notes.description.is_empty() {
+            let _ = writeln!(text, "  {}", notes.description);
+        }
+        for of in &notes.channel_settings {
+            let edge = if of.invert == Some(true) { "falling edge" } else { "rising edge" };
+            let _ = write!(text, "  channel {}: {edge}", of.channel);
+            if let Some(volts) = of.threshold {
+                let _ = write!(text, ", threshold {volts} V");
+            }
+            if let Some(delay) = of.delay {
+                let _ = write!(text, ", delay {delay} ticks (applied by the recorder)");
+            }
+            text.push('\n');
+        }
+        for difference in notes.differences(source, manifest.tick) {
+            let _ = writeln!(text, "  differs: {difference}");
+        }
+    }
+    text
+}

@@ -1,0 +1,185 @@
+//! How a table looks: for a reader or exact, on a terminal of some width and colour or anywhere else.
+
+use std::io::{IsTerminal as _, stdout};
+
+use anstream::ColorChoice;
+use anstyle::Style;
+use comfy_table::Table;
+use console::Term;
+
+use tagq::store::Tick;
+
+use super::quantities::{bytes, dash, thousands};
+use crate::args::OutputArgs;
+
+const HEAD: Style = Style::new().bold();
+const UNDEFINED: Style = Style::new().dimmed();
+
+/// How a table looks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Look {
+    /// All digits, plain seconds and hertz.
+    pub exact: bool,
+    colour: bool,
+    /// Columns of the terminal, if it is one.
+    width: Option<usize>,
+}
+
+impl Look {
+    /// That of a file.
+    pub(crate) const PLAIN: Self = Self { exact: false, colour: false, width: None };
+
+    /// That of where the answer goes.
+    pub(crate) fn of(output: &OutputArgs) -> Self {
+        let look = if output.output.is_some() { Self::PLAIN } else { Self::of_stdout() };
+        Self { exact: output.exact, ..look }
+    }
+
+    /// That of standard output: colour on a terminal that has some, and never with NO_COLOR.
+    pub(crate) fn of_stdout() -> Self {
+        let out = stdout();
+        if !out.is_terminal() {
+            return Self::PLAIN;
+        }
+        let colour = anstream::AutoStream::choice(&out) != ColorChoice::Never;
+        Self { colour, width: Some(Term::stdout().size().1.into()), ..Self::PLAIN }
+    }
+
+    /// A number of things.
+    pub(super) fn count(&self, n: u64) -> String {
+        if self.exact { n.to_string() } else { thousands(n) }
+    }
+
+    /// A time.
+    pub(super) fn time(&self, tick: Tick, ticks: i128) -> String {
+        if self.exact { format!("{} s", tick.seconds_of(ticks)) } else { tick.format(ticks) }
+    }
+
+    /// A size.
+    pub(super) fn bytes(&self, n: u64) -> String {
+        if self.exact { format!("{n} bytes") } else { bytes(n) }
+    }
+
+    /// What was asked and done, in lines that the terminal does not break; ends with a new line.
+    pub(super) fn header(&self, header: &str) -> String {
+        let width = self.width.unwrap_or(usize::MAX);
+        let (mut text, mut room) = (String::new(), width);
+        for (at, part) in header.split_inclusive("; ").enumerate() {
+            let length = console::measure_text_width(part.trim_end());
+            if at > 0 && length > room {
+                text.truncate(text.trim_end().len());
+                text.push_str("\n  ");
+                room = width.saturating_sub(2);
+            }
+            text.push_str(part);
+            room = room.saturating_sub(console::measure_text_width(part));
+        }
+        text.push('\n');
+        text
+    }
+
+    /// The lines of a table: errors beside values where there is room, else behind their last digits.
+    pub(super) fn draw(&self, table: impl Fn(fn(String) -> String) -> Table) -> String {
+        let wide = table(|field| field).to_string();
+        let fits = |width| wide.lines().all(|line| console::measure_text_width(line) <= width);
+        // All digits of an error are not those of the last of its value.
+        let is_wide = self.exact || self.width.is_none_or(fits);
+        let text = if is_wide { wide } else { table(concise).to_string() };
+        let paint = |(at, line): (usize, &str)| match at {
+            _ if !self.colour => line.to_owned(),
+            0 => format!("{HEAD}{line}{HEAD:#}"),
+            _ => dimmed(line),
+        };
+        let lines = text.lines().map(str::trim_end).enumerate().map(paint);
+        lines.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Heads that are wider than what stands below them.
+const SHORT_HEADS: [(&str, &str); 2] = [("accidentals", "acc."), ("independent", "indep.")];
+
+/// A value and its error as `1,976(44)`, `4.94(11) kHz`: the error in units of the last digits.
+fn concise(field: String) -> String {
+    let Some((value, rest)) = field.split_once(" \u{b1} ") else {
+        let short = SHORT_HEADS.iter().find(|(head, _)| *head == field);
+        return short.map_or(field, |(_, short)| (*short).to_owned());
+    };
+    let (value, err, unit) = match value.strip_prefix('(').zip(rest.split_once(") ")) {
+        Some((value, (err, "%"))) => (value, err, "%".to_owned()),
+        Some((value, (err, unit))) => (value, err, format!(" {unit}")),
+        None => (value, rest, String::new()),
+    };
+    let digits = match err.strip_prefix("0.") {
+        Some(places) => match places.trim_start_matches('0') {
+            "" => "0",
+            digits => digits,
+        },
+        None => err,
+    };
+    format!("{value}({digits}){unit}")
+}
+
+/// A line with what is not defined drawn back.
+fn dimmed(line: &str) -> String {
+    let dash = dash();
+    let words = line.split(' ').map(|word| {
+        if word == dash { format!("{UNDEFINED}{word}{UNDEFINED:#}") } else { word.to_owned() }
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_stand_behind_the_digits_that_they_are_of() {
+        for (wide, narrow) in [
+            ("1,976 \u{b1} 44", "1,976(44)"),
+            ("(4.94 \u{b1} 0.11) kHz", "4.94(11) kHz"),
+            ("(41.09 \u{b1} 0.92) %", "41.09(92)%"),
+            ("-0.355 \u{b1} 0.083", "-0.355(83)"),
+            ("61.0 \u{b1} 7.8", "61.0(7.8)"),
+            ("0 \u{b1} 0", "0(0)"),
+            ("94.65", "94.65"),
+            ("accidentals", "acc."),
+            ("\u{2013}", "\u{2013}"),
+        ] {
+            assert_eq!(concise(wide.into()), narrow);
+        }
+    }
+
+    #[test]
+    fn a_header_is_broken_between_its_parts() {
+        let at =
+            |width| Look { width, ..Look::PLAIN }.header("rule all: 12 ticks; T = 2 s; tick 1 ns");
+        assert_eq!(at(None), "rule all: 12 ticks; T = 2 s; tick 1 ns\n");
+        assert_eq!(at(Some(38)), "rule all: 12 ticks; T = 2 s; tick 1 ns\n");
+        assert_eq!(at(Some(37)), "rule all: 12 ticks; T = 2 s;\n  tick 1 ns\n");
+        assert_eq!(at(Some(12)), "rule all: 12 ticks;\n  T = 2 s;\n  tick 1 ns\n");
+    }
+
+    #[test]
+    fn only_what_is_not_defined_is_dimmed() {
+        let line = "Alice\u{2013}H  \u{2013}  3";
+        assert_eq!(dimmed(line), "Alice\u{2013}H  \u{1b}[2m\u{2013}\u{1b}[0m  3");
+    }
+
+    #[test]
+    fn a_table_without_room_is_drawn_concisely() {
+        let table = |of: fn(String) -> String| {
+            let mut table = super::super::table::plain(&["count"], 0);
+            table.add_row([of("1,976 \u{b1} 44".into())]);
+            table
+        };
+        let at = |width, colour| Look { colour, width, ..Look::PLAIN }.draw(table);
+        let shown = |width| at(width, false).lines().map(str::trim).collect::<Vec<_>>().join("|");
+        assert_eq!(shown(None), "count|1,976 \u{b1} 44");
+        assert_eq!(shown(Some(10)), "count|1,976 \u{b1} 44");
+        assert_eq!(shown(Some(9)), "count|1,976(44)");
+        let exact = Look { exact: true, width: Some(9), ..Look::PLAIN }.draw(table);
+        assert!(exact.contains(" \u{b1} "));
+        assert!(at(None, true).starts_with("\u{1b}[1m"));
+        assert!(!at(None, false).contains('\u{1b}'));
+    }
+}
