@@ -2,6 +2,7 @@
 
 use std::{
     cell::RefCell,
+    fmt::Write,
     io::{IsTerminal as _, Write as _, stderr},
     path::Path,
     sync::{
@@ -13,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use tagq::Progress;
 
 use crate::{report::thousands, signals};
@@ -44,7 +45,7 @@ impl Reporter {
 
     /// A bar for something that goes over `bytes` bytes, until [`Progress::done`].
     pub(crate) fn job(&self, what: &str, name: &str, bytes: u64, read: &Arc<AtomicU64>) {
-        const TEMPLATE: &str = "{msg} {bar:24} {bytes}/{total_bytes} {bytes_per_sec}, {eta} left";
+        const TEMPLATE: &str = "{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec}, {eta} left";
         let bar = ProgressBar::new(bytes);
         bar.set_message(format!("{what} {name}"));
         let read = Arc::clone(read);
@@ -54,7 +55,7 @@ impl Reporter {
     /// A bar for something that goes over tags, until [`Progress::done`]. `tags` are those done, and how
     /// many there are once that is known.
     pub(crate) fn job_of_tags(&self, what: &str, name: &str, tags: &Arc<[AtomicU64; 2]>) {
-        const TEMPLATE: &str = "{msg} {bar:24} {human_pos}/{human_len} tags {per_sec}, {eta} left";
+        const TEMPLATE: &str = "{msg} {wide_bar} {percent} %, {rate}, {eta} left";
         let bar = ProgressBar::new(0);
         bar.set_message(format!("{what} {name}"));
         let tags = Arc::clone(tags);
@@ -83,7 +84,11 @@ impl Reporter {
             return;
         }
         if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
+            let rate = |state: &ProgressState, out: &mut dyn Write| {
+                // A line that cannot be drawn stops nothing.
+                let _ = write!(out, "{:.2} Mtags/s", state.per_sec() / 1e6);
+            };
+            bar.set_style(style.with_key("rate", rate));
         }
         let (stop, stopped) = channel::<()>();
         let drawn = bar.clone();

@@ -43,7 +43,7 @@ pub(crate) struct IngestArgs {
     pub hold_back: Option<Duration>,
 }
 
-/// Say what a run holds: tick, live time, rates, gaps, sources, disk
+/// Say what a run holds: tick, rates, gaps, sources, disk
 ///
 /// What to look at first: whether the tick was assumed, rates of the channels, the shortest interval
 /// between two tags of each (a bound on its dead time), gaps between sources, tags that had to be put in

@@ -37,23 +37,21 @@ pub(super) fn dash() -> String {
 /// The error with two significant digits, the value up to the same place.
 pub(super) fn with_err(value: f64, err: f64) -> String {
     let places = places(err, 2);
-    let shown = |value: f64| {
-        if places == 0 && value.abs() < 1e15 {
-            let sign = if value <= -0.5 { "-" } else { "" };
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "below 1e15"
-            )]
-            return format!("{sign}{}", thousands(value.abs().round() as u64));
-        }
-        format!("{value:.places$}")
-    };
-    format!("{} \u{b1} {}", shown(value), shown(err))
+    format!("{} \u{b1} {}", rounded(value, places), rounded(err, places))
 }
 
 pub(super) fn two_digits(err: f64) -> String {
-    format!("{err:.*}", places(err, 2))
+    rounded(err, places(err, 2))
+}
+
+/// So many decimal places; whole numbers with thousands readable.
+fn rounded(value: f64, places: usize) -> String {
+    if places == 0 && value.abs() < 1e15 {
+        let sign = if value <= -0.5 { "-" } else { "" };
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below 1e15")]
+        return format!("{sign}{}", thousands(value.abs().round() as u64));
+    }
+    format!("{value:.places$}")
 }
 
 /// Decimal places that show `digits` significant digits of a value.
@@ -156,6 +154,10 @@ mod tests {
         assert_eq!(seconds_with_err(-4.062_5e-9, 3.1e-11), "(-4.063 \u{b1} 0.031) ns");
         assert_eq!(hertz(96_277.2), "96.28 kHz");
         assert_eq!(with_err(8_769.4, 197.3), "8,769 \u{b1} 197");
+        assert_eq!(
+            (two_digits(14_035_995.2), two_digits(0.083)),
+            ("14,035,995".into(), "0.083".into())
+        );
         assert_eq!(with_err(-0.355_5, 0.082_5), "-0.355 \u{b1} 0.083");
         assert_eq!(with_err(-2_000.0, 100.0), "-2,000 \u{b1} 100");
         assert_eq!(ratio(Some(0.410_94), Some(0.009_245)), "(41.09 \u{b1} 0.92) %");
