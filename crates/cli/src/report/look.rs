@@ -156,6 +156,7 @@ mod tests {
         assert_eq!(at(None), "rule all: 12 ticks; T = 2 s; tick 1 ns\n");
         assert_eq!(at(Some(38)), "rule all: 12 ticks; T = 2 s; tick 1 ns\n");
         assert_eq!(at(Some(37)), "rule all: 12 ticks; T = 2 s;\n  tick 1 ns\n");
+        assert_eq!(at(Some(25)), "rule all: 12 ticks;\n  T = 2 s; tick 1 ns\n");
         assert_eq!(at(Some(12)), "rule all: 12 ticks;\n  T = 2 s;\n  tick 1 ns\n");
     }
 

@@ -151,7 +151,7 @@ mod tests {
             (seconds(0.0), seconds(2.5), seconds(7.8125e-11)),
             ("0 s".into(), "2.5 s".into(), "78.125 ps".into())
         );
-        assert_eq!(seconds_with_err(-4.062_5e-9, 3.1e-11), "(-4.063 \u{b1} 0.031) ns");
+        assert_eq!(seconds_with_err(-4.062_6e-9, 3.1e-11), "(-4.063 \u{b1} 0.031) ns");
         assert_eq!(hertz(96_277.2), "96.28 kHz");
         assert_eq!(with_err(8_769.4, 197.3), "8,769 \u{b1} 197");
         assert_eq!(
