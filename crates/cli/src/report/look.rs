@@ -61,10 +61,15 @@ impl Look {
     }
 
     /// What was asked and done, in lines that the terminal does not break; ends with a new line.
-    pub(super) fn header(&self, header: &str) -> String {
+    pub(super) fn header<'a>(&self, header: &'a str) -> String {
         let width = self.width.unwrap_or(usize::MAX);
         let (mut text, mut room) = (String::new(), width);
-        for (at, part) in header.split_inclusive("; ").enumerate() {
+        // A part that is longer than a line is broken between its words.
+        let words = |part: &'a str| {
+            let is_long = console::measure_text_width(part.trim_end()) > width;
+            if is_long { part.split_inclusive(' ').collect() } else { vec![part] }
+        };
+        for (at, part) in header.split_inclusive("; ").flat_map(words).enumerate() {
             let length = console::measure_text_width(part.trim_end());
             if at > 0 && length > room {
                 text.truncate(text.trim_end().len());
@@ -157,7 +162,8 @@ mod tests {
         assert_eq!(at(Some(38)), "rule all: 12 ticks; T = 2 s; tick 1 ns\n");
         assert_eq!(at(Some(37)), "rule all: 12 ticks; T = 2 s;\n  tick 1 ns\n");
         assert_eq!(at(Some(25)), "rule all: 12 ticks;\n  T = 2 s; tick 1 ns\n");
-        assert_eq!(at(Some(12)), "rule all: 12 ticks;\n  T = 2 s;\n  tick 1 ns\n");
+        assert_eq!(at(Some(19)), "rule all: 12 ticks;\n  T = 2 s;\n  tick 1 ns\n");
+        assert_eq!(at(Some(15)), "rule all: 12\n  ticks;\n  T = 2 s;\n  tick 1 ns\n");
     }
 
     #[test]
