@@ -1,0 +1,283 @@
+//! Axes: what they show, in which unit, and where their ticks stand.
+
+use crate::words::{exponent, fixed};
+
+/// What is measured along an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quantity {
+    /// Seconds.
+    Time,
+    /// Per second.
+    Rate,
+    /// Numbers of things.
+    Count,
+    /// Without unit.
+    Ratio,
+}
+
+/// How values lie along an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scale {
+    /// Equal steps are equal differences.
+    Linear,
+    /// Equal steps are equal factors; values are above zero.
+    Logarithmic,
+}
+
+/// An axis.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Axis {
+    /// What it shows, without unit.
+    pub label: String,
+    /// What is measured.
+    pub quantity: Quantity,
+    /// Where it begins, in seconds, Hz or numbers.
+    pub low: f64,
+    /// Where it ends.
+    pub high: f64,
+    /// How values lie on it.
+    pub scale: Scale,
+}
+
+/// Ticks of an axis.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ticks {
+    /// Those with a number.
+    pub marks: Vec<Mark>,
+    /// Those between them, of a logarithmic axis.
+    pub between: Vec<f64>,
+    /// The unit of the numbers; empty where they have none, or each its own.
+    pub unit: &'static str,
+}
+
+/// A tick.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mark {
+    /// Where it stands, as [`Axis::low`].
+    pub at: f64,
+    /// Its number, in the unit of the ticks.
+    pub label: String,
+}
+
+impl Axis {
+    /// A linear axis from `low` to `high`.
+    pub fn linear(label: impl Into<String>, quantity: Quantity, low: f64, high: f64) -> Self {
+        let (low, high) = apart(low, high);
+        Self { label: label.into(), quantity, low, high, scale: Scale::Linear }
+    }
+
+    /// A logarithmic axis; linear where it would not begin above zero.
+    pub fn logarithmic(label: impl Into<String>, quantity: Quantity, low: f64, high: f64) -> Self {
+        let scale = if low > 0.0 { Scale::Logarithmic } else { Scale::Linear };
+        Self { scale, ..Self::linear(label, quantity, low, high) }
+    }
+
+    /// An axis for values between `low` and `high`: from zero, unless they are all far from it and `zoom`
+    /// allows to begin with them.
+    pub fn for_values(label: &str, quantity: Quantity, low: f64, high: f64, zoom: bool) -> Self {
+        let room = 0.05;
+        if zoom && low > 0.5 * high && high > low {
+            let more = room * (high - low);
+            return Self::linear(label, quantity, low - more, high + more);
+        }
+        Self::linear(label, quantity, 0.0, high.max(0.0) * (1.0 + room))
+    }
+
+    /// Where a value lies: 0 at the beginning, 1 at the end.
+    pub fn place(&self, value: f64) -> f64 {
+        match self.scale {
+            Scale::Linear => (value - self.low) / (self.high - self.low),
+            Scale::Logarithmic => (value / self.low).ln() / (self.high / self.low).ln(),
+        }
+    }
+
+    /// What it shows, and the unit of its numbers.
+    pub fn title(&self, ticks: &Ticks) -> String {
+        match ticks.unit {
+            "" => self.label.clone(),
+            unit => format!("{} ({unit})", self.label),
+        }
+    }
+
+    /// At most about `most` ticks with numbers.
+    pub fn ticks(&self, most: usize) -> Ticks {
+        if self.scale == Scale::Logarithmic {
+            let ticks = self.decades(most.max(1));
+            if ticks.marks.len() > 1 {
+                return ticks;
+            }
+        }
+        self.steps(most.max(1))
+    }
+
+    /// Ticks 1, 2 or 5 times a power of ten apart.
+    fn steps(&self, most: usize) -> Ticks {
+        let (unit, size) = unit_of(self.quantity, self.low.abs().max(self.high.abs()));
+        let (low, high) = (self.low / size, self.high / size);
+        let least = (high - low) / most as f64;
+        let mut power = exponent(least);
+        let fits = |factor: f64, power: i32| factor * 10f64.powi(power) >= least * (1.0 - 1e-9);
+        let factor = [1.0, 2.0, 5.0].into_iter().find(|&factor| fits(factor, power));
+        let factor = factor.unwrap_or_else(|| {
+            power += 1;
+            1.0
+        });
+        let is_whole = self.quantity == Quantity::Count && size == 1.0;
+        let (factor, power) = if is_whole && power < 0 { (1.0, 0) } else { (factor, power) };
+        let step = factor * 10f64.powi(power);
+        let places = usize::try_from(-power).unwrap_or(0);
+        let mut marks = Vec::new();
+        let mut number = (low / step - 1e-6).ceil();
+        while number * step <= high + step * 1e-6 {
+            let value = number * step;
+            marks.push(Mark { at: value * size, label: fixed(value, places) });
+            number += 1.0;
+        }
+        Ticks { marks, between: Vec::new(), unit }
+    }
+
+    /// Ticks at powers of ten, and at 2 and 5 times them where there are few.
+    fn decades(&self, most: usize) -> Ticks {
+        let (low, high) = (self.low * (1.0 - 1e-9), self.high * (1.0 + 1e-9));
+        let powers = exponent(low)..=exponent(high);
+        let values = |factors: &'static [f64]| {
+            powers.clone().flat_map(move |power| factors.iter().map(move |f| f * 10f64.powi(power)))
+        };
+        let inside = |value: &f64| (low..=high).contains(value);
+        let tens: Vec<f64> = values(&[1.0]).filter(inside).collect();
+        let more: Vec<f64> = values(&[1.0, 2.0, 5.0]).filter(inside).collect();
+        let stride = tens.len().div_ceil(most).max(1);
+        let of_few = tens.len() < 3 && more.len() <= most;
+        let shown = if of_few { more } else { tens.into_iter().step_by(stride).collect() };
+        let marks = shown.into_iter().map(|at| Mark { at, label: self.alone(at) }).collect();
+        let between = values(&[2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]).filter(inside);
+        Ticks { marks, between: if stride == 1 { between.collect() } else { Vec::new() }, unit: "" }
+    }
+
+    /// A value with its own unit.
+    fn alone(&self, value: f64) -> String {
+        let (unit, size) = match self.quantity {
+            // Minutes and hours are no powers of ten.
+            Quantity::Time if value >= 1.0 => ("s", 1.0),
+            quantity => unit_of(quantity, value),
+        };
+        let scaled = value / size;
+        let places = usize::try_from(-exponent(scaled)).unwrap_or(0);
+        let number = fixed(scaled, places);
+        if unit.is_empty() { number } else { format!("{number} {unit}") }
+    }
+}
+
+/// The unit for values of this size, and how large it is.
+pub(crate) fn unit_of(quantity: Quantity, magnitude: f64) -> (&'static str, f64) {
+    let units: &[(&'static str, f64, f64)] = match quantity {
+        Quantity::Time => &[
+            ("h", 3600.0, 3.0 * 3600.0),
+            ("min", 60.0, 600.0),
+            ("s", 1.0, 1.0),
+            ("ms", 1e-3, 1e-3),
+            ("\u{b5}s", 1e-6, 1e-6),
+            ("ns", 1e-9, 1e-9),
+            ("ps", 1e-12, 0.0),
+        ],
+        Quantity::Rate => {
+            &[("GHz", 1e9, 1e9), ("MHz", 1e6, 1e6), ("kHz", 1e3, 1e3), ("Hz", 1.0, 0.0)]
+        }
+        Quantity::Count => &[("10\u{2079}", 1e9, 1e10), ("10\u{2076}", 1e6, 1e7), ("", 1.0, 0.0)],
+        Quantity::Ratio => &[("", 1.0, 0.0)],
+    };
+    let fits = |&&(_, _, from): &&(&str, f64, f64)| magnitude >= from * (1.0 - 1e-9);
+    units.iter().find(fits).map_or(("", 1.0), |&(unit, size, _)| (unit, size))
+}
+
+/// Ends that are not one.
+fn apart(low: f64, high: f64) -> (f64, f64) {
+    let is_range = low.is_finite() && high.is_finite() && high > low;
+    let middle = if low.is_finite() { low } else { 0.0 };
+    match middle.abs() {
+        _ if is_range => (low, high),
+        0.0 => (0.0, 1.0),
+        size => (middle - 0.1 * size, middle + 0.1 * size),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(ticks: &Ticks) -> Vec<&str> {
+        ticks.marks.iter().map(|mark| &*mark.label).collect()
+    }
+
+    #[test]
+    fn units_are_those_of_the_reader() {
+        let of = |low, high| Axis::linear("delay", Quantity::Time, low, high);
+        let ticks = of(-10e-9, 10e-9).ticks(5);
+        assert_eq!(ticks.unit, "ns");
+        assert_eq!(labels(&ticks), ["\u{2212}10", "\u{2212}5", "0", "5", "10"]);
+        assert_eq!(of(0.0, 2.5e-6).ticks(6).unit, "\u{b5}s");
+        assert_eq!(of(0.0, 400e-12).ticks(6).unit, "ps");
+        assert_eq!(of(0.0, 59.0).ticks(6).unit, "s");
+        assert_eq!(of(0.0, 1800.0).ticks(6).unit, "min");
+        assert_eq!(labels(&of(0.0, 1800.0).ticks(6)), ["0", "5", "10", "15", "20", "25", "30"]);
+        assert_eq!(of(0.0, 86_400.0).ticks(6).unit, "h");
+        let rate = Axis::linear("rate", Quantity::Rate, 0.0, 96_277.0);
+        assert_eq!(rate.title(&rate.ticks(5)), "rate (kHz)");
+        let counts = Axis::linear("counts", Quantity::Count, 0.0, 3e7).ticks(3);
+        assert_eq!((counts.unit, labels(&counts)), ("10\u{2076}", vec!["0", "10", "20", "30"]));
+    }
+
+    #[test]
+    fn ticks_are_few_and_inside() {
+        for (low, high) in
+            [(0.0, 1.0), (-3.0, 7.7), (0.93, 1.04), (96_277.2, 96_277.9), (1e-3, 1e9)]
+        {
+            let axis = Axis::linear("", Quantity::Ratio, low, high);
+            for most in 1..12 {
+                let ticks = axis.ticks(most);
+                assert!(ticks.marks.len() <= most + 1, "{low} {high} {most} {ticks:?}");
+                for mark in &ticks.marks {
+                    assert!((-1e-6..=1.0 + 1e-6).contains(&axis.place(mark.at)), "{mark:?}");
+                }
+                let mut different = labels(&ticks);
+                different.dedup();
+                assert_eq!(different.len(), ticks.marks.len(), "{ticks:?}");
+            }
+            assert!(axis.ticks(6).marks.len() > 2, "{low} {high}");
+        }
+        // Counts are whole.
+        assert_eq!(labels(&Axis::linear("", Quantity::Count, 0.0, 1.05).ticks(8)), ["0", "1"]);
+    }
+
+    #[test]
+    fn decades_have_their_own_units() {
+        let axis = Axis::logarithmic("delay", Quantity::Time, 1e-9, 1e-3);
+        let ticks = axis.ticks(9);
+        let expected =
+            ["1 ns", "10 ns", "100 ns", "1 \u{b5}s", "10 \u{b5}s", "100 \u{b5}s", "1 ms"];
+        assert_eq!((labels(&ticks), ticks.unit), (expected.to_vec(), ""));
+        assert_eq!(labels(&axis.ticks(4)), ["1 ns", "100 ns", "10 \u{b5}s", "1 ms"]);
+        assert!(axis.ticks(4).between.is_empty() && ticks.between.len() == 6 * 8);
+        let narrow = Axis::logarithmic("delay", Quantity::Time, 1.5e-9, 30e-9).ticks(9);
+        assert_eq!(labels(&narrow), ["2 ns", "5 ns", "10 ns", "20 ns"]);
+        // Less than a factor of two: as on a linear axis.
+        assert_eq!(Axis::logarithmic("", Quantity::Time, 2.1e-9, 2.9e-9).ticks(5).unit, "ns");
+        assert!((axis.place(1e-6) - 0.5).abs() < 1e-12);
+        assert_eq!(Axis::logarithmic("", Quantity::Time, 0.0, 1.0).scale, Scale::Linear);
+    }
+
+    #[test]
+    fn an_axis_has_a_length_whatever_there_is() {
+        for (low, high) in
+            [(0.0, 0.0), (5.0, 5.0), (f64::NAN, 1.0), (0.0, f64::INFINITY), (1.0, 0.0)]
+        {
+            let axis = Axis::linear("", Quantity::Rate, low, high);
+            assert!(axis.high > axis.low && axis.high.is_finite(), "{low} {high}: {axis:?}");
+            assert!(!axis.ticks(5).marks.is_empty());
+        }
+        let near = Axis::for_values("", Quantity::Ratio, 0.98, 1.02, true);
+        assert!(near.low > 0.9 && near.high > 1.02);
+        assert_eq!(Axis::for_values("", Quantity::Ratio, 0.98, 1.02, false).low, 0.0);
+        assert_eq!(Axis::for_values("", Quantity::Ratio, 0.1, 1.02, true).low, 0.0);
+    }
+}

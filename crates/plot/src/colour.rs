@@ -1,0 +1,152 @@
+//! Colours that readers tell apart who do not see all of them.
+
+/// What something is painted with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Colour {
+    /// Words and frames.
+    Ink,
+    /// Words of less weight.
+    Faint,
+    /// Lines behind the values.
+    Grid,
+    /// Of the series of this number.
+    Series(usize),
+    /// A place on the map of counts, 0 to 1.
+    Map(f64),
+    /// What can be read on that place.
+    OnMap(f64),
+}
+
+/// Okabe and Ito, Color Universal Design (2008), without black and yellow; and as colours of a terminal.
+const SERIES: [([u8; 3], u8); 7] = [
+    ([0x00, 0x72, 0xb2], 32),
+    ([0xd5, 0x5e, 0x00], 166),
+    ([0x00, 0x9e, 0x73], 36),
+    ([0xcc, 0x79, 0xa7], 175),
+    ([0xe6, 0x9f, 0x00], 214),
+    ([0x56, 0xb4, 0xe9], 74),
+    ([0x80, 0x80, 0x80], 244),
+];
+
+/// The map "viridis" of matplotlib, at tenths.
+const MAP: [[u8; 3]; 11] = [
+    [0x44, 0x01, 0x54],
+    [0x48, 0x24, 0x75],
+    [0x41, 0x44, 0x87],
+    [0x35, 0x5f, 0x8d],
+    [0x2a, 0x78, 0x8e],
+    [0x21, 0x91, 0x8c],
+    [0x22, 0xa8, 0x84],
+    [0x44, 0xbf, 0x70],
+    [0x7a, 0xd1, 0x51],
+    [0xbd, 0xdf, 0x26],
+    [0xfd, 0xe7, 0x25],
+];
+
+impl Colour {
+    /// Red, green and blue, on white.
+    pub(crate) fn rgb(self) -> [u8; 3] {
+        match self {
+            Self::Ink => [0x1a; 3],
+            Self::Faint => [0x59; 3],
+            Self::Grid => [0xdd; 3],
+            Self::Series(number) => SERIES[number % SERIES.len()].0,
+            Self::Map(place) => on_map(place),
+            Self::OnMap(place) if is_light(place) => [0x1a; 3],
+            Self::OnMap(_) => [0xff; 3],
+        }
+    }
+
+    /// As HTML writes it.
+    pub(crate) fn hex(self) -> String {
+        let [red, green, blue] = self.rgb();
+        format!("#{red:02x}{green:02x}{blue:02x}")
+    }
+
+    /// The class of elements whose colour depends on the background; empty for others.
+    pub(crate) fn class(self) -> String {
+        match self {
+            Self::Ink => "ink".into(),
+            Self::Faint => "faint".into(),
+            Self::Grid => "grid".into(),
+            Self::Series(number) => format!("s{}", number % SERIES.len()),
+            Self::Map(_) | Self::OnMap(_) => String::new(),
+        }
+    }
+
+    /// The number among 256 colours of a terminal.
+    pub(crate) fn of_terminal(self) -> u8 {
+        match self {
+            Self::Series(number) => SERIES[number % SERIES.len()].1,
+            Self::Faint | Self::Grid => 244,
+            colour => nearest(colour.rgb()),
+        }
+    }
+}
+
+/// How many series have colours of their own.
+pub(crate) const COLOURS: usize = SERIES.len();
+
+/// Whether a place on the map wants dark words.
+fn is_light(place: f64) -> bool {
+    let [red, green, blue] = on_map(place).map(f64::from);
+    0.299 * red + 0.587 * green + 0.114 * blue > 128.0
+}
+
+fn on_map(place: f64) -> [u8; 3] {
+    let tenths = place.clamp(0.0, 1.0) * 10.0;
+    let low = whole(tenths.floor()).min(9);
+    let share = tenths - low as f64;
+    let mut colour = [0; 3];
+    for (channel, value) in colour.iter_mut().enumerate() {
+        let (from, to) = (f64::from(MAP[low][channel]), f64::from(MAP[low + 1][channel]));
+        *value = u8::try_from(whole((from + share * (to - from)).round())).unwrap_or(u8::MAX);
+    }
+    colour
+}
+
+/// The nearest colour of the cube of 6 × 6 × 6 that terminals have from number 16 on.
+fn nearest(rgb: [u8; 3]) -> u8 {
+    const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
+    let of = |value: u8| {
+        let distance = |&(_, level): &(u8, u8)| level.abs_diff(value);
+        (0..).zip(LEVELS).min_by_key(distance).map_or(0, |(at, _)| at)
+    };
+    let [red, green, blue] = rgb.map(of);
+    16 + 36 * red + 6 * green + blue
+}
+
+/// A number that is not negative, as a number of things.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "small and not negative"
+)]
+pub(crate) fn whole(value: f64) -> usize {
+    value.max(0.0) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_map_goes_from_dark_to_light() {
+        let ends = [Colour::Map(-1.0).hex(), Colour::Map(0.0).hex(), Colour::Map(1.0).hex()];
+        assert_eq!(ends, ["#440154", "#440154", "#fde725"]);
+        let light = |place: f64| {
+            let [red, green, blue] = Colour::Map(place).rgb().map(f64::from);
+            0.299 * red + 0.587 * green + 0.114 * blue
+        };
+        let steps: Vec<f64> = (0..=100).map(|i| light(f64::from(i) / 100.0)).collect();
+        assert!(steps.windows(2).all(|pair| pair[1] >= pair[0] - 1.0), "{steps:?}");
+        assert_eq!(
+            (Colour::OnMap(0.0).hex(), Colour::OnMap(1.0).hex()),
+            ("#ffffff".into(), "#1a1a1a".into())
+        );
+        assert_eq!(
+            (nearest([0, 0, 0]), nearest([255, 255, 255]), nearest([0xff, 0, 0])),
+            (16, 231, 196)
+        );
+    }
+}

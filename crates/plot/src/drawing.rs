@@ -1,0 +1,186 @@
+//! A figure as lines, areas and words: what SVG and PNG are both made of.
+
+use crate::{colour::Colour, font, words::cut};
+
+/// Things at places, in points from the upper left corner; later ones cover earlier ones.
+#[derive(Debug)]
+pub(crate) struct Drawing {
+    pub(crate) width: f64,
+    pub(crate) height: f64,
+    pub(crate) things: Vec<Thing>,
+}
+
+/// A place: to the right, and down.
+pub(crate) type Place = (f64, f64);
+
+#[derive(Debug)]
+pub(crate) enum Thing {
+    /// A filled area.
+    Area { corners: Vec<Place>, fill: Colour, opacity: f64 },
+    /// Lines, each through its places.
+    Lines { lines: Vec<Vec<Place>>, colour: Colour, width: f64, dash: Dash },
+    /// Filled circles.
+    Dots { at: Vec<Place>, radius: f64, fill: Colour },
+    /// Words on one line.
+    Words(Words),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dash {
+    None,
+    Long,
+    Short,
+}
+
+impl Dash {
+    /// Lengths of strokes and gaps.
+    pub(crate) fn pattern(self) -> Option<[f64; 2]> {
+        match self {
+            Self::None => None,
+            Self::Long => Some([7.0, 4.0]),
+            Self::Short => Some([2.0, 3.0]),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Words {
+    pub(crate) text: String,
+    /// On the line that the letters stand on.
+    pub(crate) at: Place,
+    pub(crate) size: f64,
+    pub(crate) colour: Colour,
+    pub(crate) anchor: Anchor,
+    /// Whether they go upward.
+    pub(crate) is_turned: bool,
+}
+
+/// Which part of the words is at their place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+impl Words {
+    /// How far before its place a text of this width begins.
+    pub(crate) fn before(&self) -> f64 {
+        let share = match self.anchor {
+            Anchor::Start => 0.0,
+            Anchor::Middle => 0.5,
+            Anchor::End => 1.0,
+        };
+        share * font::width(&self.text, self.size)
+    }
+}
+
+impl Drawing {
+    pub(crate) fn words(
+        &mut self,
+        text: &str,
+        at: Place,
+        size: f64,
+        colour: Colour,
+        anchor: Anchor,
+    ) {
+        let text = text.to_owned();
+        self.things.push(Thing::Words(Words { text, at, size, colour, anchor, is_turned: false }));
+    }
+
+    pub(crate) fn turned(&mut self, text: &str, at: Place, size: f64, anchor: Anchor) {
+        let (text, colour) = (text.to_owned(), Colour::Ink);
+        self.things.push(Thing::Words(Words { text, at, size, colour, anchor, is_turned: true }));
+    }
+
+    pub(crate) fn line(&mut self, from: Place, to: Place, colour: Colour, width: f64) {
+        self.lines(vec![vec![from, to]], colour, width, Dash::None);
+    }
+
+    pub(crate) fn lines(&mut self, lines: Vec<Vec<Place>>, colour: Colour, width: f64, dash: Dash) {
+        let lines: Vec<_> = lines.into_iter().filter(|line| line.len() > 1).collect();
+        if !lines.is_empty() {
+            self.things.push(Thing::Lines { lines, colour, width, dash });
+        }
+    }
+
+    pub(crate) fn area(&mut self, corners: Vec<Place>, fill: Colour, opacity: f64) {
+        if corners.len() > 2 {
+            self.things.push(Thing::Area { corners, fill, opacity });
+        }
+    }
+
+    pub(crate) fn rectangle(&mut self, from: Place, to: Place, fill: Colour) {
+        self.area(vec![from, (to.0, from.1), to, (from.0, to.1)], fill, 1.0);
+    }
+
+    pub(crate) fn dots(&mut self, at: Vec<Place>, radius: f64, fill: Colour) {
+        if !at.is_empty() {
+            self.things.push(Thing::Dots { at, radius, fill });
+        }
+    }
+}
+
+/// The text in lines that are at most so wide, broken behind semicolons where that leaves no line half
+/// empty, else between words; words that are wider are cut.
+pub(crate) fn broken(text: &str, size: f64, room: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for part in text.split_inclusive("; ") {
+        match lines.last_mut() {
+            Some(line) if font::width(&format!("{line}{part}"), size) <= room => {
+                line.push_str(part)
+            }
+            Some(line) if font::width(line, size) < 0.5 * room => {
+                wrap(&mut lines, part, size, room)
+            }
+            _ => {
+                lines.push(String::new());
+                wrap(&mut lines, part, size, room);
+            }
+        }
+    }
+    lines.into_iter().map(|line| line.trim_end().to_owned()).collect()
+}
+
+fn wrap(lines: &mut Vec<String>, part: &str, size: f64, room: f64) {
+    for word in part.split_inclusive(' ') {
+        match lines.last_mut() {
+            Some(line) if font::width(&format!("{line}{}", word.trim_end()), size) <= room => {
+                line.push_str(word);
+            }
+            _ => lines.push(fitted(word, size, room)),
+        }
+    }
+    lines.retain(|line| !line.is_empty());
+}
+
+/// The text, cut where it is wider than `room`.
+pub(crate) fn fitted(text: &str, size: f64, room: f64) -> String {
+    let mut most = text.chars().count();
+    while most > 1 && font::width(&cut(text, most), size) > room {
+        most -= 1;
+    }
+    cut(text, most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_broken_and_nothing_is_lost() {
+        let header = "rule all: |\u{394}t| \u{2264} 12 ticks = 1.875 ns (asked 2 ns); full width 25 ticks = \
+                      3.90625 ns; 15 delayed by -26 ticks = -4.0625 ns; T = 2.31683285 s; tick 156.25 ps \
+                      (assumed)";
+        for room in [200.0, 400.0, 904.0, 1e4] {
+            let lines = broken(header, 13.0, room);
+            assert!(lines.iter().all(|line| font::width(line, 13.0) <= room), "{lines:?}");
+            assert_eq!(lines.join(" "), header);
+        }
+        assert_eq!(broken(header, 13.0, 1e4).len(), 1);
+        let long = format!("{} = 1 ns", "x".repeat(300));
+        let lines = broken(&long, 13.0, 300.0);
+        assert!(lines.iter().all(|line| font::width(line, 13.0) <= 300.0), "{lines:?}");
+        assert!(lines[0].ends_with('\u{2026}') && lines[1].ends_with("= 1 ns"), "{lines:?}");
+    }
+}

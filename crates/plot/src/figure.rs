@@ -1,0 +1,215 @@
+//! What there is to draw of an answer, whatever it is drawn with.
+
+use std::path::Path;
+
+use tagq::{Answer, Columns, RunFacts, Values, store::Tick};
+
+use crate::{Axis, Quantity, axis::unit_of, coincidences, differences, rates, words::with_err};
+
+/// What there is to draw.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// What was counted, and of which run.
+    pub title: String,
+    /// What was asked and what was done: the header of the answer.
+    pub header: String,
+    /// What is not drawn, or drawn in another way than a reader may think.
+    pub note: Option<String>,
+    /// The values.
+    pub plot: Plot,
+}
+
+/// The values of a figure.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Plot {
+    /// Over an axis.
+    Chart(Chart),
+    /// One below the other.
+    Bars(Bars),
+    /// For pairs of channels.
+    Matrix(Matrix),
+}
+
+/// Values over an axis.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chart {
+    /// From left to right.
+    pub x: Axis,
+    /// From bottom to top.
+    pub y: Axis,
+    /// How the values are drawn.
+    pub shape: Shape,
+    /// A value that is expected.
+    pub reference: Option<f64>,
+    /// One for each channel or group.
+    pub series: Vec<Series>,
+}
+
+/// How values are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// Steps that stand on zero.
+    Columns,
+    /// Points with errors.
+    Points,
+    /// A line.
+    Line,
+}
+
+/// Values in order of the axis.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    /// Its channels.
+    pub name: String,
+    /// The values.
+    pub points: Vec<Point>,
+}
+
+/// The value of a bin.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// Where the bin begins.
+    pub from: f64,
+    /// Where it ends.
+    pub to: f64,
+    /// The value, where it is defined.
+    pub value: Option<f64>,
+    /// Its standard error.
+    pub err: f64,
+}
+
+/// Values one below the other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bars {
+    /// Of the values; begins at zero.
+    pub axis: Axis,
+    /// In the order of the answer.
+    pub bars: Vec<Bar>,
+}
+
+/// A value with a name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bar {
+    /// Its channels.
+    pub name: String,
+    /// The value, where it is defined.
+    pub value: Option<f64>,
+    /// Its standard error.
+    pub err: f64,
+    /// What chance would give.
+    pub accidentals: Option<f64>,
+}
+
+/// Counts of pairs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Matrix {
+    /// The first channels of the pairs.
+    pub rows: Vec<String>,
+    /// Their second channels.
+    pub columns: Vec<String>,
+    /// Row by row; nothing where a pair was not counted.
+    pub cells: Vec<Option<u64>>,
+}
+
+impl Figure {
+    /// What there is to draw of an answer to `coincidences`, `histogram`, `g2` or `rates`.
+    pub fn of(answer: &Answer) -> Self {
+        let has_bins = answer.rows.get("start_s").is_some();
+        let (what, note, plot) = match answer.query["kind"].as_str() {
+            Some("histogram") => differences::of(answer),
+            Some("rates") if has_bins => rates::trace(answer),
+            Some("rates") => rates::bars(answer),
+            _ if has_bins => coincidences::trace(answer),
+            _ => coincidences::of(answer),
+        };
+        let title = format!("{what}, {}", run_name(answer));
+        Self { title, header: answer.header.clone(), note, plot }
+    }
+}
+
+impl Matrix {
+    /// The highest count.
+    pub fn most(&self) -> u64 {
+        self.cells.iter().flatten().copied().max().unwrap_or(0)
+    }
+}
+
+impl Bars {
+    /// Each value with its error and unit.
+    pub fn texts(&self) -> Vec<String> {
+        let text = |value: Option<f64>, err: f64| {
+            let Some(value) = value else { return "\u{2013}".to_owned() };
+            if self.axis.quantity == Quantity::Count {
+                return with_err(value, err);
+            }
+            let (unit, size) = unit_of(self.axis.quantity, value.max(err));
+            format!("({}) {unit}", with_err(value / size, err / size))
+        };
+        self.bars.iter().map(|bar| text(bar.value, bar.err)).collect()
+    }
+}
+
+impl Chart {
+    /// Whether any value is defined.
+    pub fn has_values(&self) -> bool {
+        self.series.iter().flat_map(|series| &series.points).any(|point| point.value.is_some())
+    }
+
+
+impl Point {
+    /// The middle of the bin.
+    pub fn middle(&self) -> f64 {
+        f64::midpoint(self.from, self.to)
+    }
+}
+
+/// The lowest and highest ends of the errors of these points, and of `more`.
+pub(crate) fn ends<'a>(points: impl Iterator<Item = &'a Point>, more: Option<f64>) -> (f64, f64) {
+    let ends =
+        points.filter_map(|point| point.value.map(|value| (value - point.err, value + point.err)));
+    let both = |(low, high): (f64, f64), (of_low, of_high): (f64, f64)| {
+        (low.min(of_low), high.max(of_high))
+    };
+    let start = more.map_or((f64::INFINITY, f64::NEG_INFINITY), |value| (value, value));
+    ends.fold(start, both)
+}
+
+/// What a channel is called.
+pub(crate) fn name_of(run: &RunFacts, channel: u16) -> String {
+    let named = run.names.iter().find(|(of, _)| *of == channel);
+    named.map_or_else(|| channel.to_string(), |(_, name)| name.clone())
+}
+
+/// What the channels of a group are called.
+pub(crate) fn group_name(run: &RunFacts, group: &[u16]) -> String {
+    group.iter().map(|&channel| name_of(run, channel)).collect::<Vec<_>>().join(",")
+}
+
+/// Seconds of a tick of this run; nothing where it is no fraction.
+pub(crate) fn tick_of(run: &RunFacts) -> Option<Tick> {
+    Tick::from_fraction(&run.tick).ok()
+}
+
+/// The floats of a column; none where there is no such column. What is not finite is not defined.
+pub(crate) fn floats(rows: &Columns, name: &str) -> Vec<Option<f64>> {
+    match rows.get(name) {
+        Some(Values::Floats(values)) => {
+            values.iter().map(|value| value.filter(|value| value.is_finite())).collect()
+        }
+        Some(Values::Counts(values)) => values.iter().map(|&count| Some(count as f64)).collect(),
+        _ => vec![None; rows.len()],
+    }
+}
+
+/// The run, as short as a title wants it.
+fn run_name(answer: &Answer) -> String {
+    if let Some(runs) = answer.query["runs_summed"].as_u64() {
+        return format!("{runs} runs added up");
+    }
+    let path = Path::new(&answer.run.path);
+    match path.file_name() {
+        _ if answer.run.path == "-" => "standard input".to_owned(),
+        Some(name) => name.to_string_lossy().into_owned(),
+        None => answer.run.path.clone(),
+    }
+}

@@ -1,0 +1,92 @@
+//! Figures as pages: the drawing and the values.
+
+use std::fmt::Write as _;
+
+use tagq::{Answer, Column, RunFacts, Values};
+
+use crate::{
+    Figure,
+    drawing::Drawing,
+    figure::{group_name, name_of},
+    svg,
+    words::thousands,
+};
+
+/// More rows than these make no page.
+const MOST_ROWS: usize = 5_000;
+
+const STYLE: &str = "\
+:root { color-scheme: light dark; --paper: #fff; --ink: #1a1a1a; --faint: #595959; --grid: #ddd; }
+body { margin: 0; background: var(--paper); color: var(--ink);
+  font: 15px/1.45 system-ui, 'DejaVu Sans', Verdana, sans-serif; }
+main { max-width: 960px; margin: 0 auto; padding: 12px 12px 48px; }
+svg { max-width: 100%; height: auto; display: block; }
+p { color: var(--faint); overflow-wrap: anywhere; }
+.scrolled { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 13px; }
+th, td { padding: 3px 10px; text-align: right; border-bottom: 1px solid var(--grid); white-space: nowrap; }
+th { position: sticky; top: 0; background: var(--paper); }
+.paper { fill: var(--paper); }
+.ink.fill { fill: var(--ink); } .ink.line { stroke: var(--ink); }
+.faint.fill { fill: var(--faint); } .faint.line { stroke: var(--faint); }
+.grid.fill { fill: var(--grid); } .grid.line { stroke: var(--grid); }
+@media (prefers-color-scheme: dark) {
+  :root { --paper: #15181c; --ink: #ececec; --faint: #a6adb5; --grid: #333a42; }
+  .s0.fill { fill: #4aa8e0; } .s0.line { stroke: #4aa8e0; }
+  .s1.fill { fill: #f07c2e; } .s1.line { stroke: #f07c2e; }
+  .s2.fill { fill: #1fc498; } .s2.line { stroke: #1fc498; }
+}
+";
+
+/// The page.
+pub(crate) fn page(figure: &Figure, drawing: &Drawing, answer: &Answer) -> String {
+    let title = svg::escaped(&figure.title);
+    let rows = answer.rows.len();
+    let shown = rows.min(MOST_ROWS);
+    let mut text = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
+         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<figure style=\"margin: 0\">\n\
+         {}</figure>\n<p>{}: {}</p>\n<div class=\"scrolled\">\n<table>\n<thead><tr>",
+        svg::element(drawing),
+        svg::escaped(&answer.run.path),
+        svg::escaped(&answer.header)
+    );
+    for column in answer.rows.columns() {
+        let _ = write!(text, "<th>{}</th>", svg::escaped(&column.name));
+    }
+    text.push_str("</tr></thead>\n<tbody>\n");
+    for at in 0..shown {
+        text.push_str("<tr>");
+        for column in answer.rows.columns() {
+            let _ = write!(text, "<td>{}</td>", svg::escaped(&field(column, at, &answer.run)));
+        }
+        text.push_str("</tr>\n");
+    }
+    text.push_str("</tbody>\n</table>\n</div>\n");
+    if shown < rows {
+        let left_out = thousands((rows - shown) as u64);
+        let _ = writeln!(text, "<p>and {left_out} more rows, which --format csv gives</p>");
+    }
+    text.push_str("</main>\n</body>\n</html>\n");
+    text
+}
+
+/// A value as it is; nothing where it is not defined.
+fn field(column: &Column, at: usize, run: &RunFacts) -> String {
+    let float = |value: &Option<f64>| value.map_or(String::new(), |value| value.to_string());
+    let listed = |values: Vec<String>| values.join(", ");
+    match &column.values {
+        Values::Counts(values) => values[at].to_string(),
+        Values::Integers(values) => values[at].to_string(),
+        Values::SomeIntegers(values) => values[at].map_or(String::new(), |value| value.to_string()),
+        Values::Floats(values) => float(&values[at]),
+        Values::Flags(values) => values[at].to_string(),
+        Values::Channels(values) => {
+            values[at].map_or_else(|| "all".to_owned(), |channel| name_of(run, channel))
+        }
+        Values::Groups(values) => group_name(run, &values[at]),
+        Values::CountLists(values) => listed(values[at].iter().map(u64::to_string).collect()),
+        Values::FloatLists(values) => listed(values[at].iter().map(float).collect()),
+    }
+}

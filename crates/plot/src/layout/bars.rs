@@ -1,0 +1,64 @@
+//! Values one below the other.
+
+use super::{Frame, HEADER, MARGIN, TICK, WIDTH, draw_nothing, draw_x, widest};
+use crate::{
+    Bars,
+    colour::Colour,
+    drawing::{Anchor, Dash, Drawing, fitted},
+};
+
+/// From one bar to the next, and how thick they are.
+const STEP: f64 = 30.0;
+const THICK: f64 = 18.0;
+/// The most that names take before the bars.
+const NAMES: f64 = 260.0;
+
+/// Draws below `top`; where it ends.
+pub(super) fn draw(drawing: &mut Drawing, bars: &Bars, top: f64) -> f64 {
+    if bars.bars.is_empty() {
+        return draw_nothing(drawing, "nothing was counted", top);
+    }
+    let names = widest(bars.bars.iter().map(|bar| &*bar.name), TICK).min(NAMES);
+    let texts = bars.texts();
+    let numbers = widest(texts.iter().map(String::as_str), TICK);
+    let has_accidentals = bars.bars.iter().any(|bar| bar.accidentals.is_some());
+    let top = if has_accidentals { top + 14.0 } else { top };
+    let bottom = top + STEP * bars.bars.len() as f64;
+    let frame =
+        Frame { left: MARGIN + names + 12.0, right: WIDTH - MARGIN - numbers - 14.0, top, bottom };
+    let across = |value: f64| {
+        frame.left + bars.axis.place(value).clamp(0.0, 1.0) * (frame.right - frame.left)
+    };
+    let end = draw_x(drawing, &bars.axis, frame);
+    for (number, (bar, text)) in bars.bars.iter().zip(&texts).enumerate() {
+        let y = top + STEP * (number as f64 + 0.5);
+        let stands = y + 0.36 * TICK;
+        let name = fitted(&bar.name, TICK, NAMES);
+        drawing.words(&name, (frame.left - 10.0, stands), TICK, Colour::Ink, Anchor::End);
+        drawing.words(text, (WIDTH - MARGIN, stands), TICK, Colour::Ink, Anchor::End);
+        let Some(value) = bar.value else { continue };
+        let from = (frame.left, y - THICK / 2.0);
+        drawing.rectangle(from, (across(value), y + THICK / 2.0), Colour::Series(0));
+        let (low, high) = (across(value - bar.err), across(value + bar.err));
+        let error = vec![
+            vec![(low, y), (high, y)],
+            vec![(low, y - 4.0), (low, y + 4.0)],
+            vec![(high, y - 4.0), (high, y + 4.0)],
+        ];
+        drawing.lines(error, Colour::Ink, 1.3, Dash::None);
+        if let Some(chance) = bar.accidentals {
+            let x = across(chance);
+            let ends = vec![(x, y - STEP / 2.0 + 2.0), (x, y + STEP / 2.0 - 2.0)];
+            drawing.lines(vec![ends], Colour::Series(1), 3.0, Dash::None);
+        }
+    }
+    if has_accidentals {
+        let y = top - 14.0;
+        let words = "accidentals";
+        drawing.words(words, (frame.right, y + 0.36 * HEADER), HEADER, Colour::Ink, Anchor::End);
+        let x = frame.right - crate::font::width(words, HEADER) - 8.0;
+        drawing.line((x, y - 7.0), (x, y + 7.0), Colour::Series(1), 3.0);
+    }
+    drawing.line((frame.left, frame.top), (frame.left, frame.bottom), Colour::Faint, 1.2);
+    end
+}

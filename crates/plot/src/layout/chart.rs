@@ -1,0 +1,194 @@
+//! Values over an axis.
+
+use super::{Frame, LABEL, MARGIN, TICK, WIDTH, draw_nothing, draw_x, widest};
+use crate::{
+    Axis, Chart, Point, Shape,
+    colour::{COLOURS, Colour},
+    drawing::{Anchor, Dash, Drawing, Place, fitted},
+};
+
+/// How high the values stand.
+const HEIGHT: f64 = 384.0;
+/// The most that names take beside the values.
+const LEGEND: f64 = 190.0;
+
+/// A bin on the page; several where they are narrower than what can be seen.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    left: f64,
+    right: f64,
+    /// The lowest and the highest value.
+    low: f64,
+    high: f64,
+    err: f64,
+}
+
+/// Draws below `top`; where it ends.
+pub(super) fn draw(drawing: &mut Drawing, chart: &Chart, top: f64) -> f64 {
+    if !chart.has_values() {
+        return draw_nothing(drawing, "no value is defined", top);
+    }
+    let ticks = chart.y.ticks(7);
+    let numbers = widest(ticks.marks.iter().map(|mark| &*mark.label), TICK);
+    let has_legend = chart.series.len() > 1;
+    let names = widest(chart.series.iter().map(|series| &*series.name), TICK).min(LEGEND);
+    let legend = if has_legend { names + 52.0 } else { 0.0 };
+    let left = MARGIN + LABEL + 12.0 + numbers + 10.0;
+    let frame = Frame { left, right: WIDTH - MARGIN - legend, top, bottom: top + HEIGHT };
+    let up = |value: f64| frame.bottom - chart.y.place(value).clamp(0.0, 1.0) * HEIGHT;
+    for mark in &ticks.marks {
+        let y = up(mark.at);
+        drawing.line((frame.left, y), (frame.right, y), Colour::Grid, 1.0);
+        let at = (frame.left - 9.0, y + 0.36 * TICK);
+        drawing.words(&mark.label, at, TICK, Colour::Ink, Anchor::End);
+    }
+    let middle = f64::midpoint(frame.top, frame.bottom);
+    drawing.turned(&chart.y.title(&ticks), (MARGIN + LABEL - 4.0, middle), LABEL, Anchor::Middle);
+    let bottom = draw_x(drawing, &chart.x, frame);
+    if let Some(value) = chart.reference {
+        let line = vec![(frame.left, up(value)), (frame.right, up(value))];
+        drawing.lines(vec![line], Colour::Ink, 1.2, Dash::Long);
+    }
+    for (number, series) in chart.series.iter().enumerate() {
+        let runs = runs(&series.points, &chart.x, frame);
+        draw_series(drawing, chart, number, &runs, &up);
+        if has_legend {
+            let (left, y) = (frame.right + 14.0, frame.top + 12.0 + 22.0 * number as f64);
+            let (colour, dash) = style(number);
+            drawing.lines(vec![vec![(left, y), (left + 26.0, y)]], colour, 2.5, dash);
+            let name = fitted(&series.name, TICK, LEGEND);
+            let at = (left + 34.0, y + 0.36 * TICK);
+            drawing.words(&name, at, TICK, Colour::Ink, Anchor::Start);
+        }
+    }
+    let corners =
+        [(frame.left, frame.top), (frame.left, frame.bottom), (frame.right, frame.bottom)];
+    drawing.lines(vec![corners.to_vec()], Colour::Faint, 1.2, Dash::None);
+    bottom
+}
+
+/// Colours first, then the same once more with dashes.
+fn style(number: usize) -> (Colour, Dash) {
+    let dash = if number < COLOURS { Dash::None } else { Dash::Short };
+    (Colour::Series(number), dash)
+}
+
+fn draw_series(
+    drawing: &mut Drawing,
+    chart: &Chart,
+    number: usize,
+    runs: &[Vec<Step>],
+    up: &impl Fn(f64) -> f64,
+) {
+    let (colour, dash) = style(number);
+    let steps = || runs.iter().flatten();
+    let (count, wide) = (steps().count(), steps().map(|step| step.right - step.left).sum::<f64>());
+    let width = wide / count.max(1) as f64;
+    let is_crowded = steps().any(|step| step.low < step.high);
+    if is_crowded {
+        for run in runs {
+            drawing.area(envelope(run, up), colour, 0.45);
+        }
+    }
+    if chart.shape == Shape::Columns {
+        let floor = up(0.0);
+        for run in runs {
+            let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
+            let mut corners = stairs(run, up);
+            corners.extend([(last.right, floor), (first.left, floor)]);
+            drawing.area(corners, colour, 0.25);
+        }
+    }
+    let has_points = width >= if chart.shape == Shape::Points { 5.5 } else { 9.0 };
+    let is_alone = |run: &Vec<Step>| run.len() == 1 && chart.shape == Shape::Line;
+    match chart.shape {
+        Shape::Points if has_points => {}
+        Shape::Line => {
+            drawing.lines(runs.iter().map(|run| through(run, up)).collect(), colour, 1.8, dash)
+        }
+        Shape::Points | Shape::Columns => {
+            drawing.lines(runs.iter().map(|run| stairs(run, up)).collect(), colour, 1.5, dash);
+        }
+    }
+    let has_errors = width >= 4.0 && !(chart.shape == Shape::Line && chart.series.len() > 4);
+    if has_errors {
+        let of = |step: &Step| {
+            let x = f64::midpoint(step.left, step.right);
+            vec![(x, up(step.high + step.err)), (x, up(step.high - step.err))]
+        };
+        drawing.lines(steps().map(of).collect(), colour, 1.1, Dash::None);
+    } else if !is_crowded && chart.series.len() == 1 {
+        for run in runs {
+            drawing.area(error_band(run, up), colour, 0.25);
+        }
+    }
+    let dots = |run: &Vec<Step>| run.iter().map(|step| middle(step, up)).collect::<Vec<_>>();
+    if has_points && chart.shape != Shape::Columns {
+        drawing.dots(runs.iter().flat_map(dots).collect(), 3.0, colour);
+    } else {
+        // A value between two that are not defined is no line.
+        drawing.dots(runs.iter().filter(|run| is_alone(run)).flat_map(dots).collect(), 2.0, colour);
+    }
+}
+
+/// The bins in order, without those that are not defined; as many as can be seen.
+fn runs(points: &[Point], axis: &Axis, frame: Frame) -> Vec<Vec<Step>> {
+    let wide = frame.right - frame.left;
+    let at = |value: f64| frame.left + axis.place(value).clamp(0.0, 1.0) * wide;
+    let mut runs: Vec<Vec<Step>> = vec![Vec::new()];
+    for point in points {
+        let Some(value) = point.value else {
+            if runs.last().is_some_and(|run| !run.is_empty()) {
+                runs.push(Vec::new());
+            }
+            continue;
+        };
+        let step = Step {
+            left: at(point.from),
+            right: at(point.to),
+            low: value,
+            high: value,
+            err: point.err,
+        };
+        let Some(run) = runs.last_mut() else { continue };
+        match run.last_mut() {
+            // Together they are as wide as a line.
+            Some(last) if step.right - last.left < 1.5 => {
+                last.right = step.right;
+                last.low = last.low.min(value);
+                last.high = last.high.max(value);
+                last.err = last.err.max(step.err);
+            }
+            _ => run.push(step),
+        }
+    }
+    runs.retain(|run| !run.is_empty());
+    runs
+}
+
+fn middle(step: &Step, up: &impl Fn(f64) -> f64) -> Place {
+    (f64::midpoint(step.left, step.right), up(step.high))
+}
+
+/// From middle to middle.
+fn through(run: &[Step], up: &impl Fn(f64) -> f64) -> Vec<Place> {
+    run.iter().map(|step| middle(step, up)).collect()
+}
+
+/// Along the tops of the bins.
+fn stairs(run: &[Step], up: &impl Fn(f64) -> f64) -> Vec<Place> {
+    run.iter().flat_map(|step| [(step.left, up(step.high)), (step.right, up(step.high))]).collect()
+}
+
+/// What lies between the lowest and the highest values.
+fn envelope(run: &[Step], up: &impl Fn(f64) -> f64) -> Vec<Place> {
+    let back =
+        run.iter().rev().flat_map(|step| [(step.right, up(step.low)), (step.left, up(step.low))]);
+    stairs(run, up).into_iter().chain(back).collect()
+}
+
+/// One error above the values to one below.
+fn error_band(run: &[Step], up: &impl Fn(f64) -> f64) -> Vec<Place> {
+    let of = |step: &Step| Step { low: step.low - step.err, high: step.high + step.err, ..*step };
+    envelope(&run.iter().map(of).collect::<Vec<_>>(), up)
+}

@@ -1,0 +1,102 @@
+//! Counts of pairs.
+
+use super::{HEADER, LABEL, MARGIN, TICK, WIDTH, widest};
+use crate::{
+    Axis, Matrix, Quantity,
+    colour::Colour,
+    drawing::{Anchor, Dash, Drawing, fitted},
+    font,
+    words::thousands,
+};
+
+/// The largest cells, and how high all of them are at most, as long as they can be read.
+const CELL: (f64, f64) = (128.0, 52.0);
+const HIGH: f64 = 460.0;
+/// The most that names take.
+const NAMES: f64 = 170.0;
+/// The map beside the cells, with its numbers.
+const MAP: f64 = 120.0;
+
+/// Draws below `top`; where it ends.
+pub(super) fn draw(drawing: &mut Drawing, matrix: &Matrix, top: f64) -> f64 {
+    let names = |names: &[String]| widest(names.iter().map(String::as_str), TICK).min(NAMES);
+    let (before, above) = (names(&matrix.rows), names(&matrix.columns));
+    let (rows, columns) = (matrix.rows.len(), matrix.columns.len());
+    let left = MARGIN + LABEL + 14.0 + before + 10.0;
+    let width = ((WIDTH - MARGIN - MAP - left) / columns as f64).min(CELL.0);
+    let height = (HIGH / rows as f64).clamp(18.0, CELL.1);
+    // Names that are wider than their cells go upward.
+    let is_turned = above > width - 8.0;
+    let top = top + LABEL;
+    let cells = top + 8.0 + if is_turned { above } else { TICK } + 8.0;
+    let (right, bottom) = (left + width * columns as f64, cells + height * rows as f64);
+    let middle = (f64::midpoint(left, right), f64::midpoint(cells, bottom));
+    drawing.words("second channel", (middle.0, top), LABEL, Colour::Ink, Anchor::Middle);
+    drawing.turned("first channel", (MARGIN + LABEL - 4.0, middle.1), LABEL, Anchor::Middle);
+    for (at, name) in matrix.columns.iter().enumerate() {
+        let (name, x) = (fitted(name, TICK, NAMES), left + width * (at as f64 + 0.5));
+        if is_turned {
+            drawing.turned(&name, (x + 0.36 * TICK, cells - 8.0), TICK, Anchor::Start);
+        } else {
+            drawing.words(&name, (x, cells - 8.0), TICK, Colour::Ink, Anchor::Middle);
+        }
+    }
+    for (at, name) in matrix.rows.iter().enumerate() {
+        let place = (left - 10.0, cells + height * (at as f64 + 0.5) + 0.36 * TICK);
+        drawing.words(&fitted(name, TICK, NAMES), place, TICK, Colour::Ink, Anchor::End);
+    }
+    let most = matrix.most();
+    let size = size_of_counts(matrix, width, height);
+    for (at, count) in matrix.cells.iter().enumerate() {
+        let from = (left + width * (at % columns) as f64, cells + height * (at / columns) as f64);
+        let to = (from.0 + width - 1.5, from.1 + height - 1.5);
+        let Some(count) = *count else {
+            // A pair that was not counted is not a count of zero.
+            let dot = ((from.0 + to.0) / 2.0, (from.1 + to.1) / 2.0);
+            drawing.dots(vec![dot], 1.5, Colour::Grid);
+            continue;
+        };
+        let place = count as f64 / most.max(1) as f64;
+        drawing.rectangle(from, to, Colour::Map(place));
+        let text = ((from.0 + to.0) / 2.0, f64::midpoint(from.1, to.1) + 0.36 * size);
+        drawing.words(&thousands(count), text, size, Colour::OnMap(place), Anchor::Middle);
+    }
+    draw_map(drawing, most, right + 30.0, (cells, bottom));
+    bottom.max(cells + 120.0)
+}
+
+/// Letters of counts that fit into their cells.
+fn size_of_counts(matrix: &Matrix, width: f64, height: f64) -> f64 {
+    let widest = matrix.cells.iter().flatten().map(|&count| font::width(&thousands(count), 1.0));
+    let widest = widest.fold(1.0, f64::max);
+    ((width - 6.0) / widest).min(0.6 * height).clamp(4.0, LABEL)
+}
+
+/// Which colour is which count.
+fn draw_map(drawing: &mut Drawing, most: u64, left: f64, (top, cells_end): (f64, f64)) {
+    const STEPS: u32 = 64;
+    let bottom = cells_end.max(top + 120.0).min(top + 300.0);
+    let axis = Axis::linear("coincidences", Quantity::Count, 0.0, most.max(1) as f64);
+    let high = bottom - top;
+    for step in 0..STEPS {
+        let place = f64::from(step) / f64::from(STEPS - 1);
+        let y = |step: u32| bottom - high * f64::from(step) / f64::from(STEPS);
+        // Half a point more leaves no seam.
+        drawing.rectangle((left, y(step + 1)), (left + 18.0, y(step) + 0.5), Colour::Map(place));
+    }
+    let ticks = axis.ticks(5);
+    for mark in &ticks.marks {
+        let y = bottom - axis.place(mark.at) * high;
+        drawing.lines(
+            vec![vec![(left + 18.0, y), (left + 23.0, y)]],
+            Colour::Faint,
+            1.0,
+            Dash::None,
+        );
+        let at = (left + 27.0, y + 0.36 * HEADER);
+        drawing.words(&mark.label, at, HEADER, Colour::Ink, Anchor::Start);
+    }
+    if !ticks.unit.is_empty() {
+        drawing.words(ticks.unit, (left, top - 8.0), HEADER, Colour::Ink, Anchor::Start);
+    }
+}

@@ -1,0 +1,43 @@
+//! Figures of answers: for a talk as SVG, PNG and HTML, and in the terminal.
+//!
+//! A [`Figure`] is what there is to draw of a [`tagq::Answer`]: axes, series with errors, bars or a matrix. It
+//! is laid out once into lines and words, from which both [`Picture::Svg`] and [`Picture::Png`] are made
+//! with the metrics of one font; [`text`] draws it with the characters of a terminal.
+//!
+//! ```no_run
+//! # fn of(answer: &tagq::Answer) -> Result<(), Box<dyn std::error::Error>> {
+//! use tagq_plot::{Figure, Picture, Room};
+//!
+//! let figure = Figure::of(answer);
+//! std::fs::write("g2.svg", Picture::Svg.of(&figure, answer)?)?;
+//! print!("{}", tagq_plot::text(&figure, Room { columns: 80, lines: 24, is_coloured: false }));
+//! # Ok(())
+//! # }
+//! ```
+
+mod axis;
+mod figure;
+
+mod coincidences;
+mod differences;
+mod rates;
+
+mod colour;
+mod drawing;
+mod font;
+mod layout;
+
+mod html;
+mod picture;
+mod png;
+mod svg;
+mod terminal;
+mod words;
+
+mod error;
+
+pub use axis::{Axis, Mark, Quantity, Scale, Ticks};
+pub use error::Error;
+pub use figure::{Bar, Bars, Chart, Figure, Matrix, Plot, Point, Series, Shape};
+pub use picture::Picture;
+pub use terminal::{Room, text};

@@ -1,0 +1,106 @@
+//! Figures as PNG.
+
+use tiny_skia::{Color, FillRule, Paint, Path, PathBuilder, Pixmap, Stroke, StrokeDash, Transform};
+
+use crate::{
+    Error,
+    colour::{Colour, whole},
+    drawing::{Drawing, Place, Thing, Words},
+    font::{self, Pen},
+};
+
+/// Pixels for each point.
+const SCALE: f32 = 2.0;
+
+/// The bytes of a PNG.
+pub(crate) fn bytes(drawing: &Drawing) -> Result<Vec<u8>, Error> {
+    let pixels = |points: f64| u32::try_from(whole(points * f64::from(SCALE))).unwrap_or(u32::MAX);
+    let (width, height) = (pixels(drawing.width), pixels(drawing.height));
+    let mut pixmap = Pixmap::new(width, height).ok_or(Error::Size { width, height })?;
+    pixmap.fill(Color::WHITE);
+    for thing in &drawing.things {
+        paint(&mut pixmap, thing);
+    }
+    pixmap.encode_png().map_err(|error| Error::Png(Box::new(error)))
+}
+
+fn paint(pixmap: &mut Pixmap, thing: &Thing) {
+    match thing {
+        Thing::Area { corners, fill, opacity } => {
+            let path = path(std::slice::from_ref(corners), true);
+            fill_path(pixmap, path.as_ref(), *fill, *opacity);
+        }
+        Thing::Lines { lines, colour, width, dash } => {
+            let dash = dash
+                .pattern()
+                .and_then(|lengths| StrokeDash::new(lengths.map(points).to_vec(), 0.0));
+            let stroke = Stroke { width: points(*width), dash, ..Stroke::default() };
+            if let Some(path) = path(lines, false) {
+                let paint = paint_of(*colour, 1.0);
+                pixmap.stroke_path(&path, &paint, &stroke, scaled(), None);
+            }
+        }
+        Thing::Dots { at, radius, fill } => {
+            let mut circles = PathBuilder::new();
+            for (x, y) in at {
+                circles.push_circle(points(*x), points(*y), points(*radius));
+            }
+            fill_path(pixmap, circles.finish().as_ref(), *fill, 1.0);
+        }
+        Thing::Words(words) => {
+            for pen in letters(words) {
+                fill_path(pixmap, pen.path.finish().as_ref(), words.colour, 1.0);
+            }
+        }
+    }
+}
+
+fn letters(words: &Words) -> Vec<Pen> {
+    let (before, is_turned) = (words.before(), words.is_turned);
+    font::outline(&words.text, words.size, |right, scale| {
+        let along = right - before;
+        let (x, y) = words.at;
+        let (x, y) = if is_turned { (x, y - along) } else { (x + along, y) };
+        let path = PathBuilder::new();
+        Pen { path, x: points(x), y: points(y), scale: points(scale), is_turned }
+    })
+}
+
+fn path(lines: &[Vec<Place>], is_closed: bool) -> Option<Path> {
+    let mut path = PathBuilder::new();
+    for line in lines {
+        let mut places = line.iter().map(|&(x, y)| (points(x), points(y)));
+        if let Some((x, y)) = places.next() {
+            path.move_to(x, y);
+        }
+        places.for_each(|(x, y)| path.line_to(x, y));
+        if is_closed {
+            path.close();
+        }
+    }
+    path.finish()
+}
+
+fn fill_path(pixmap: &mut Pixmap, path: Option<&Path>, fill: Colour, opacity: f64) {
+    if let Some(path) = path {
+        pixmap.fill_path(path, &paint_of(fill, opacity), FillRule::Winding, scaled(), None);
+    }
+}
+
+fn paint_of(colour: Colour, opacity: f64) -> Paint<'static> {
+    let [red, green, blue] = colour.rgb();
+    let mut paint = Paint { anti_alias: true, ..Paint::default() };
+    let alpha = u8::try_from(whole((opacity * 255.0).round())).unwrap_or(u8::MAX);
+    paint.set_color_rgba8(red, green, blue, alpha);
+    paint
+}
+
+fn scaled() -> Transform {
+    Transform::from_scale(SCALE, SCALE)
+}
+
+/// Points as the painter counts them.
+#[expect(clippy::cast_possible_truncation, reason = "places on a page")]
+fn points(value: f64) -> f32 {
+    value as f32
+}

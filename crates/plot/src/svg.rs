@@ -1,0 +1,123 @@
+//! Figures as SVG.
+
+use std::fmt::Write as _;
+
+use crate::drawing::{Anchor, Dash, Drawing, Place, Thing, Words};
+
+/// The fonts that readers may have, the one whose letters were measured first; the others are not wider.
+const FONTS: &str = "DejaVu Sans, Verdana, Segoe UI, Helvetica, Arial, sans-serif";
+
+/// A document of its own.
+pub(crate) fn document(drawing: &Drawing) -> String {
+    format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}", element(drawing))
+}
+
+/// The element, which can stand in a page. Elements have classes beside their colours, so that a page can
+/// give them others.
+pub(crate) fn element(drawing: &Drawing) -> String {
+    let Drawing { width, height, things } = drawing;
+    let mut text = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+         viewBox=\"0 0 {width} {height}\" font-family=\"{FONTS}\">\n\
+         <rect class=\"paper\" width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n"
+    );
+    for thing in things {
+        write_thing(&mut text, thing);
+    }
+    text.push_str("</svg>\n");
+    text
+}
+
+fn write_thing(text: &mut String, thing: &Thing) {
+    match thing {
+        Thing::Area { corners, fill, opacity } => {
+            let solid =
+                if *opacity < 1.0 { format!(" opacity=\"{opacity}\"") } else { String::new() };
+            let (class, colour) = (class(&fill.class(), "fill"), fill.hex());
+            let path = path(corners);
+            let _ = writeln!(text, "<path{class} d=\"{path}Z\" fill=\"{colour}\"{solid}/>");
+        }
+        Thing::Lines { lines, colour, width, dash } => {
+            let class = class(&colour.class(), "line");
+            let path: String = lines.iter().map(|line| path(line)).collect();
+            let dashes = dashes(*dash);
+            let colour = colour.hex();
+            let _ = writeln!(
+                text,
+                "<path{class} d=\"{path}\" fill=\"none\" stroke=\"{colour}\" \
+                 stroke-width=\"{width}\"{dashes}/>"
+            );
+        }
+        Thing::Dots { at, radius, fill } => {
+            let class = class(&fill.class(), "fill");
+            let _ = writeln!(text, "<g{class} fill=\"{}\">", fill.hex());
+            for (x, y) in at {
+                let (x, y) = (number(*x), number(*y));
+                let _ = writeln!(text, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"/>");
+            }
+            text.push_str("</g>\n");
+        }
+        Thing::Words(words) => write_words(text, words),
+    }
+}
+
+fn write_words(text: &mut String, words: &Words) {
+    let Words { text: shown, at: (x, y), size, colour, anchor, is_turned } = words;
+    let anchor = match anchor {
+        Anchor::Start => "start",
+        Anchor::Middle => "middle",
+        Anchor::End => "end",
+    };
+    let (x, y, size) = (number(*x), number(*y), number(*size));
+    let turned =
+        if *is_turned { format!(" transform=\"rotate(-90 {x} {y})\"") } else { String::new() };
+    let (class, colour) = (class(&colour.class(), "fill"), colour.hex());
+    let _ = writeln!(
+        text,
+        "<text{class} x=\"{x}\" y=\"{y}\" font-size=\"{size}\" fill=\"{colour}\" \
+         text-anchor=\"{anchor}\"{turned}>{}</text>",
+        escaped(shown)
+    );
+}
+
+fn class(name: &str, of: &str) -> String {
+    if name.is_empty() { String::new() } else { format!(" class=\"{name} {of}\"") }
+}
+
+fn dashes(dash: Dash) -> String {
+    let pattern = dash.pattern();
+    pattern.map_or(String::new(), |[on, off]| format!(" stroke-dasharray=\"{on} {off}\""))
+}
+
+fn path(places: &[Place]) -> String {
+    let mut text = String::new();
+    for (at, (x, y)) in places.iter().enumerate() {
+        let letter = if at == 0 { 'M' } else { 'L' };
+        let _ = write!(text, "{letter}{} {}", number(*x), number(*y));
+    }
+    text
+}
+
+/// To a hundredth of a point.
+fn number(value: f64) -> String {
+    let text = format!("{value:.2}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
+/// Words between tags. What XML cannot hold is left out.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\u{fffe}' | '\u{ffff}' => {}
+            letter if letter.is_control() => out.push(' '),
+            letter => out.push(letter),
+        }
+    }
+    out
+}

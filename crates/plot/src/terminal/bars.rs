@@ -1,0 +1,33 @@
+//! Values one below the other.
+
+use super::{Room, canvas::painted, right, widest};
+use crate::{
+    Bars,
+    colour::{Colour, whole},
+};
+
+/// Eighths of a cell from the left, from none to all.
+const EIGHTHS: [char; 9] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
+
+pub(super) fn text(bars: &Bars, room: Room) -> String {
+    let names = widest(bars.bars.iter().map(|bar| &*bar.name)).min(room.columns / 3);
+    let numbers = bars.texts();
+    let wide = widest(numbers.iter().map(String::as_str));
+    let columns = room.columns.saturating_sub(names + wide + 3).max(5);
+    let most = bars.axis.high / 1.05;
+    let mut text = String::new();
+    for (bar, number) in bars.bars.iter().zip(&numbers) {
+        let eighths = bar.value.map_or(0, |value| {
+            let eighths = whole((value / most * (8 * columns) as f64).round()).min(8 * columns);
+            // What is there can be seen.
+            if value > 0.0 { eighths.max(1) } else { 0 }
+        });
+        let mut drawn = EIGHTHS[8].to_string().repeat(eighths / 8);
+        if eighths % 8 > 0 {
+            drawn.push(EIGHTHS[eighths % 8]);
+        }
+        let drawn = painted(&drawn, Colour::Series(0), room.is_coloured);
+        text.push_str(&format!("{} │{drawn} {number}\n", right(&bar.name, names)));
+    }
+    text
+}

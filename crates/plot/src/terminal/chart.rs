@@ -1,0 +1,197 @@
+//! Values over an axis.
+
+use super::{
+    Room,
+    canvas::{Canvas, painted},
+    right, widest,
+};
+use crate::{
+    Axis, Chart, Point, Series, Shape, Ticks,
+    colour::{Colour, whole},
+    words::cut,
+};
+
+/// Eighths of a cell, from none to all.
+const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// What tells lines apart without colours.
+const SIGNS: [char; 14] = ['●', '○', '■', '□', '▲', '△', '◆', '◇', '+', '×', '*', '#', '%', '@'];
+
+pub(super) fn text(chart: &Chart, room: Room) -> String {
+    let legend = legend(&chart.series, room);
+    // The title of the values, the axis, its numbers and its title.
+    let lines = room.lines.saturating_sub(4 + legend.len()).max(4);
+    let ticks = chart.y.ticks((lines / 3).clamp(2, 8));
+    let left = widest(ticks.marks.iter().map(|mark| &*mark.label));
+    let columns = room.columns.saturating_sub(left + 2).max(10);
+    let mut canvas = Canvas::new(columns, lines, room.is_coloured);
+    if let Some(value) = chart.reference {
+        let y = height(chart, value, 4 * lines);
+        for x in (0..2 * columns).step_by(4) {
+            canvas.point(x, y, Colour::Faint);
+            canvas.point(x + 1, y, Colour::Faint);
+        }
+    }
+    let has_signs = !room.is_coloured && chart.series.len() > 1;
+    for (number, series) in chart.series.iter().enumerate() {
+        let colour = Colour::Series(number);
+        match chart.shape {
+            Shape::Columns => draw_columns(&mut canvas, chart, &series.points, colour),
+            _ if has_signs => {
+                draw_signs(&mut canvas, chart, &series.points, SIGNS[number % SIGNS.len()])
+            }
+            _ => draw_line(&mut canvas, chart, &series.points, colour),
+        }
+    }
+    let mut labels = vec![String::new(); lines];
+    for mark in &ticks.marks {
+        labels[height(chart, mark.at, lines)].clone_from(&mark.label);
+    }
+    let mut text = format!("{} {}\n", " ".repeat(left), chart.y.title(&ticks));
+    for (line, label) in labels.iter().enumerate() {
+        let joint = if label.is_empty() { '│' } else { '┤' };
+        text.push_str(&format!("{} {joint}{}\n", right(label, left), canvas.text(line)));
+    }
+    text.push_str(&axis(&chart.x, left + 1, columns));
+    for line in legend {
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text
+}
+
+/// Which of so many lines a value is on, from the top.
+fn height(chart: &Chart, value: f64, lines: usize) -> usize {
+    let place = 1.0 - chart.y.place(value).clamp(0.0, 1.0);
+    whole((place * lines as f64).floor()).min(lines - 1)
+}
+
+/// Which of so many columns a value is in.
+fn column(axis: &Axis, value: f64, columns: usize) -> usize {
+    let place = axis.place(value).clamp(0.0, 1.0);
+    whole((place * columns as f64).floor()).min(columns - 1)
+}
+
+/// The highest of the bins in each column, or the bin that it lies in.
+fn draw_columns(canvas: &mut Canvas, chart: &Chart, points: &[Point], colour: Colour) {
+    let mut highest: Vec<Option<f64>> = vec![None; canvas.columns];
+    for point in points {
+        let Some(value) = point.value else { continue };
+        let first = column(&chart.x, point.from, canvas.columns);
+        // A bin ends where the next one begins.
+        let end = column(&chart.x, point.to, canvas.columns);
+        let last = if chart.x.place(point.to) >= 1.0 { end } else { end.saturating_sub(1) };
+        for of in &mut highest[first..=last.max(first)] {
+            *of = Some(of.map_or(value, |highest| highest.max(value)));
+        }
+    }
+    let lines = canvas.lines;
+    for (column, value) in highest.into_iter().enumerate() {
+        let Some(value) = value else { continue };
+        let place = chart.y.place(value).clamp(0.0, 1.0);
+        let mut eighths = whole((place * (8 * lines) as f64).round());
+        if value > 0.0 {
+            // What is there can be seen.
+            eighths = eighths.max(1);
+        }
+        for line in (0..lines).rev() {
+            let here = eighths.min(8);
+            if here == 0 {
+                break;
+            }
+            canvas.put(column, line, EIGHTHS[here], Some(colour));
+            eighths -= here;
+        }
+    }
+}
+
+/// From the middle of a bin to the middle of the next one.
+fn draw_line(canvas: &mut Canvas, chart: &Chart, points: &[Point], colour: Colour) {
+    let (width, height_of) = (2 * canvas.columns, 4 * canvas.lines);
+    let mut before = None;
+    for point in points {
+        let here = point.value.map(|value| {
+            (column(&chart.x, middle(&chart.x, point), width), height(chart, value, height_of))
+        });
+        if let Some(here) = here {
+            canvas.line(before.unwrap_or(here), here, colour);
+        }
+        before = here;
+    }
+}
+
+fn draw_signs(canvas: &mut Canvas, chart: &Chart, points: &[Point], sign: char) {
+    let (columns, lines) = (canvas.columns, canvas.lines);
+    for point in points {
+        if let Some(value) = point.value {
+            let at = column(&chart.x, middle(&chart.x, point), columns);
+            canvas.put(at, height(chart, value, lines), sign, None);
+        }
+    }
+}
+
+/// The middle of a bin as it is seen.
+fn middle(axis: &Axis, point: &Point) -> f64 {
+    match axis.scale {
+        crate::Scale::Linear => point.middle(),
+        crate::Scale::Logarithmic => (point.from * point.to).sqrt(),
+    }
+}
+
+/// The axis below, its numbers and its title.
+fn axis(axis: &Axis, left: usize, columns: usize) -> String {
+    let ticks = ticks_across(axis, columns);
+    let mut line: Vec<char> = vec!['─'; columns];
+    let mut numbers: Vec<char> = vec![' '; left + 1 + columns];
+    for mark in &ticks.marks {
+        let at = column(axis, mark.at, columns);
+        line[at] = '┬';
+        let wide = mark.label.chars().count();
+        let start =
+            (left + 1 + at).saturating_sub(wide / 2).min(numbers.len().saturating_sub(wide));
+        for (cell, letter) in numbers[start..].iter_mut().zip(mark.label.chars()) {
+            *cell = letter;
+        }
+    }
+    let line: String = line.into_iter().collect();
+    let numbers: String = numbers.into_iter().collect();
+    let title = cut(&axis.title(&ticks), columns);
+    let before = left + 1 + (columns.saturating_sub(title.chars().count())) / 2;
+    format!("{}└{line}\n{}\n{}{title}\n", " ".repeat(left), numbers.trim_end(), " ".repeat(before))
+}
+
+/// Ticks whose numbers do not touch each other.
+fn ticks_across(axis: &Axis, columns: usize) -> Ticks {
+    let mut most = 12;
+    loop {
+        let ticks = axis.ticks(most);
+        let wide = widest(ticks.marks.iter().map(|mark| &*mark.label)) + 2;
+        let at: Vec<usize> =
+            ticks.marks.iter().map(|mark| column(axis, mark.at, columns)).collect();
+        if most == 1 || at.windows(2).all(|pair| pair[1] - pair[0] >= wide) {
+            return ticks;
+        }
+        most -= 1;
+    }
+}
+
+/// Which line is whose, where there are several.
+fn legend(series: &[Series], room: Room) -> Vec<String> {
+    if series.len() < 2 {
+        return Vec::new();
+    }
+    let mut lines = vec![(String::new(), 0)];
+    for (number, of) in series.iter().enumerate() {
+        let name = cut(&of.name, 24);
+        let sign = if room.is_coloured { '━' } else { SIGNS[number % SIGNS.len()] };
+        let sign = painted(&sign.to_string().repeat(2), Colour::Series(number), room.is_coloured);
+        let wide = name.chars().count() + 6;
+        if lines.last().is_some_and(|(_, used)| used + wide > room.columns) {
+            lines.push((String::new(), 0));
+        }
+        if let Some((line, used)) = lines.last_mut() {
+            line.push_str(&format!("{}{sign} {name}", if *used == 0 { "" } else { "   " }));
+            *used += wide;
+        }
+    }
+    lines.into_iter().map(|(line, _)| line).collect()
+}

@@ -1,0 +1,84 @@
+//! Numbers and names as a reader wants them.
+
+/// What stands in front of a negative number.
+const MINUS: char = '\u{2212}';
+
+/// 1234567 as 1,234,567.
+pub(crate) fn thousands(n: u64) -> String {
+    grouped(&n.to_string())
+}
+
+/// `value` with so many decimal places, the digits before the point in groups of three.
+pub(crate) fn fixed(value: f64, places: usize) -> String {
+    let text = format!("{:.places$}", value.abs());
+    let (whole, rest) = text.split_once('.').map_or((&*text, ""), |(whole, rest)| (whole, rest));
+    let is_zero = text.bytes().all(|byte| matches!(byte, b'0' | b'.'));
+    let mut out = String::new();
+    if value < 0.0 && !is_zero {
+        out.push(MINUS);
+    }
+    out.push_str(&grouped(whole));
+    if !rest.is_empty() {
+        out.push('.');
+        out.push_str(rest);
+    }
+    out
+}
+
+/// A value and its error in one unit, the error with two significant digits.
+pub(crate) fn with_err(value: f64, err: f64) -> String {
+    let places = places(err, 2);
+    format!("{} \u{b1} {}", fixed(value, places), fixed(err, places))
+}
+
+/// Decimal places that show `digits` significant digits of a value.
+pub(crate) fn places(value: f64, digits: i32) -> usize {
+    if value == 0.0 || !value.is_finite() {
+        return 0;
+    }
+    usize::try_from(digits - 1 - exponent(value)).unwrap_or(0).min(15)
+}
+
+/// The power of ten of the first digit.
+#[expect(clippy::cast_possible_truncation, reason = "an exponent of a float")]
+pub(crate) fn exponent(value: f64) -> i32 {
+    // Just below a power of ten is meant as that power.
+    (value.abs().log10() + 1e-9).floor() as i32
+}
+
+/// The first `most` characters of a name, the last of them telling that there are more.
+pub(crate) fn cut(name: &str, most: usize) -> String {
+    if name.chars().count() <= most {
+        return name.to_owned();
+    }
+    let mut text: String = name.chars().take(most.saturating_sub(1)).collect();
+    text.push('\u{2026}');
+    text
+}
+
+fn grouped(digits: &str) -> String {
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_and_errors_have_two_digits() {
+        assert_eq!(thousands(1_234_567), "1,234,567");
+        assert_eq!(fixed(-12_345.678, 1), "\u{2212}12,345.7");
+        assert_eq!(fixed(-0.000_1, 2), "0.00");
+        assert_eq!(with_err(370.0, 19.235), "370 \u{b1} 19");
+        assert_eq!(with_err(0.998_76, 0.012_3), "0.999 \u{b1} 0.012");
+        assert_eq!(with_err(96_277.2, 207.0), "96,277 \u{b1} 207");
+        assert_eq!((cut("Alice", 5), cut("Alice-H", 5)), ("Alice".into(), "Alic\u{2026}".into()));
+    }
+}
