@@ -16,6 +16,7 @@ mod help;
 mod info;
 mod lists;
 mod physics;
+mod plots;
 mod queries;
 mod real_data;
 mod simulated;

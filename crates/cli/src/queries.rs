@@ -11,8 +11,8 @@ use tagq::{
 use crate::{
     Usage,
     args::{
-        CoincidencesArgs, G2Args, HistogramArgs, Io, OutputArgs, QueryArgs, RatesArgs,
-        SelectionArgs,
+        CoincidencesArgs, G2Args, HistogramArgs, Io, OutputArgs, PlotArgs, PlotTo, QueryArgs,
+        RatesArgs, SelectionArgs,
     },
     input,
     progress::Reporter,
@@ -21,7 +21,7 @@ use crate::{
 
 pub(crate) fn coincidences(args: &CoincidencesArgs) -> anyhow::Result<()> {
     let question = questions::coincidences(args)?;
-    let way = Way { query: &args.query, of: &args.selection, output: &args.output };
+    let way = Way::of(&args.query, &args.selection, &args.output, &args.plot);
     if !args.list {
         return way.ask(&Question::Coincidences(question), args.explain);
     }
@@ -32,17 +32,17 @@ pub(crate) fn coincidences(args: &CoincidencesArgs) -> anyhow::Result<()> {
 }
 
 pub(crate) fn histogram(args: &HistogramArgs) -> anyhow::Result<()> {
-    let way = Way { query: &args.query, of: &args.selection, output: &args.output };
+    let way = Way::of(&args.query, &args.selection, &args.output, &args.plot);
     way.ask(&questions::histogram(args)?, args.explain)
 }
 
 pub(crate) fn g2(args: &G2Args) -> anyhow::Result<()> {
-    let way = Way { query: &args.query, of: &args.selection, output: &args.output };
+    let way = Way::of(&args.query, &args.selection, &args.output, &args.plot);
     way.ask(&questions::g2(args), args.explain)
 }
 
 pub(crate) fn rates(args: &RatesArgs) -> anyhow::Result<()> {
-    let way = Way { query: &args.query, of: &args.selection, output: &args.output };
+    let way = Way::of(&args.query, &args.selection, &args.output, &args.plot);
     way.ask(&questions::rates(args), args.explain)
 }
 
@@ -51,9 +51,19 @@ struct Way<'a> {
     query: &'a QueryArgs,
     of: &'a SelectionArgs,
     output: &'a OutputArgs,
+    plot: Option<&'a PlotTo>,
 }
 
-impl Way<'_> {
+impl<'a> Way<'a> {
+    fn of(
+        query: &'a QueryArgs,
+        of: &'a SelectionArgs,
+        output: &'a OutputArgs,
+        plot: &'a PlotArgs,
+    ) -> Self {
+        Self { query, of, output, plot: plot.plot.as_ref() }
+    }
+
     /// Asks, or says what asking would read.
     fn ask(&self, question: &Question, explain: bool) -> anyhow::Result<()> {
         let named = question.named();
@@ -71,12 +81,19 @@ impl Way<'_> {
     ) -> anyhow::Result<()> {
         let reporter = Reporter::new(self.query.store.quiet);
         report::check(self.output, &self.query.runs)?;
+        if let Some(plot) = self.plot {
+            let answers = if self.of.sum { 1 } else { self.query.runs.len() };
+            report::check_plot(plot, self.output, &self.query.runs, answers)?;
+        }
         let pool = pool(self.query.threads)?;
         let of_each = |runs: &[(&Run, &Asking<'_>)]| -> Result<Vec<Answer>, tagq::Error> {
             if self.of.sum { Ok(vec![ask(runs)?]) } else { runs.chunks(1).map(&ask).collect() }
         };
         let answers = self.of_all(named, &pool, &reporter, of_each)?;
-        report::print(&answers, self.output, &reporter)
+        match self.plot {
+            Some(plot) => report::print_plot(&answers, plot, self.output, &reporter),
+            None => report::print(&answers, self.output, &reporter),
+        }
     }
 
     /// Prints what answering would read.

@@ -54,8 +54,9 @@ pub(crate) fn trace(answer: &Answer) -> (String, Option<String>, Plot) {
             .collect(),
         _ => Vec::new(),
     };
-    let (note, plot) = trace_of(answer, "rate of coincidences", &keys);
-    ("Coincidences over time".into(), note, plot)
+    let (alone, note, plot) = trace_of(answer, "rate of coincidences", &keys);
+    let of = alone.map_or_else(String::new, |name| format!(" of {name}"));
+    (format!("Coincidences{of} over time"), note, plot)
 }
 
 /// The counts as a matrix, where all groups are pairs that fill at least half of one.

@@ -154,7 +154,7 @@ impl Chart {
     pub fn has_values(&self) -> bool {
         self.series.iter().flat_map(|series| &series.points).any(|point| point.value.is_some())
     }
-
+}
 
 impl Point {
     /// The middle of the bin.

@@ -37,16 +37,17 @@ pub(crate) fn trace(answer: &Answer) -> (String, Option<String>, Plot) {
             .collect(),
         _ => Vec::new(),
     };
-    let (note, plot) = trace_of(answer, "rate", &keys);
-    ("Rates over time".into(), note, plot)
+    let (alone, note, plot) = trace_of(answer, "rate", &keys);
+    let what = alone.map_or_else(|| "Rates".to_owned(), |name| format!("Rate of {name}"));
+    (format!("{what} over time"), note, plot)
 }
 
-/// A line for each key, in the order in which they come.
+/// A line for each key, in the order in which they come; the name of the only one, a note and the lines.
 pub(crate) fn trace_of<K: Ord + Clone>(
     answer: &Answer,
     label: &str,
     keys: &[Option<(K, String)>],
-) -> (Option<String>, Plot) {
+) -> (Option<String>, Option<String>, Plot) {
     let rows = &answer.rows;
     let width = answer.query["bin_s"].as_f64().unwrap_or(0.0);
     let values = floats(rows, "rate_hz").into_iter().zip(floats(rows, "rate_err_hz"));
@@ -69,7 +70,8 @@ pub(crate) fn trace_of<K: Ord + Clone>(
     let x = Axis::linear("time since the first tag", Quantity::Time, low, high);
     let (low, high) = ends(points(), None);
     let y = Axis::for_values(label, Quantity::Rate, low, high, true);
-    (note, Plot::Chart(Chart { x, y, shape: Shape::Line, reference: None, series }))
+    let alone = if let [only] = &series[..] { Some(only.name.clone()) } else { None };
+    (alone, note, Plot::Chart(Chart { x, y, shape: Shape::Line, reference: None, series }))
 }
 
 /// Bars of these values.

@@ -4,6 +4,7 @@ mod files;
 mod help;
 mod options;
 mod pages;
+mod plots;
 mod queries;
 mod setup;
 mod simulate;
@@ -17,6 +18,7 @@ pub(crate) use files::{CatArgs, ConvertArgs, ExportArgs};
 pub(crate) use help::HelpArgs;
 pub(crate) use options::{OutputArgs, QueryArgs, SelectionArgs, SetupArgs};
 pub(crate) use pages::{CompletionsArgs, ManArgs};
+pub(crate) use plots::{PlotArgs, PlotTo};
 pub(crate) use queries::{BinsArgs, CoincidencesArgs, G2Args, HistogramArgs, RatesArgs};
 pub(crate) use setup::{DelaysArgs, NameArgs};
 pub(crate) use simulate::SimulateArgs;
@@ -59,7 +61,7 @@ pub(crate) enum Command {
 
 /// The command line of this process; a mistake in it ends the program.
 pub(crate) fn parse() -> Args {
-    let matches = command().get_matches();
+    let matches = command().get_matches_from(plots::argv(std::env::args_os()));
     Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 

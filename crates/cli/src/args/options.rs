@@ -98,6 +98,7 @@ pub(crate) struct StoreArgs {
 
 /// How an answer is given.
 #[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("files").multiple(true))]
 pub(crate) struct OutputArgs {
     /// How to give the answer [default: as FILE is named; table on a terminal, else json]
     #[arg(long, value_enum)]
@@ -106,9 +107,9 @@ pub(crate) struct OutputArgs {
     #[arg(long)]
     pub exact: bool,
     /// Write the answer to FILE, named .txt (a table), .json, .csv, .arrow or .parquet
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", group = "files")]
     pub output: Option<PathBuf>,
     /// Replace FILE if it is there
-    #[arg(long, requires = "output")]
+    #[arg(long, requires = "files")]
     pub force: bool,
 }

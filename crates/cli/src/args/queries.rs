@@ -8,6 +8,7 @@ use tagq::{
 
 use super::{
     options::{OutputArgs, QueryArgs, SelectionArgs},
+    plots::PlotArgs,
     values::{AccidentalsName, ChannelPair, Group, HistogramRule, ModeName, RuleName},
 };
 
@@ -15,7 +16,8 @@ macro_rules! g2_examples {
     () => {
         "Examples:
   tagq g2 1,2 run/
-  tagq g2 3,15 --log 20 --range 1ns..1ms run/"
+  tagq g2 3,15 --log 20 --range 1ns..1ms run/
+  tagq g2 1,2 --plot g2.svg run/"
     };
 }
 
@@ -71,15 +73,17 @@ pub(crate) struct CoincidencesArgs {
     #[arg(long, value_name = "B")]
     pub bin: Option<Duration>,
     /// The tuples themselves, in order of time: rows, recorded times, differences
-    #[arg(long, conflicts_with = "bin")]
+    #[arg(long, conflicts_with_all = ["bin", "plot"])]
     pub list: bool,
     /// Say what would be read, and do not count
-    #[arg(long, conflicts_with = "list")]
+    #[arg(long, conflicts_with_all = ["list", "plot"])]
     pub explain: bool,
     #[command(flatten)]
     pub query: QueryArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+    #[command(flatten)]
+    pub plot: PlotArgs,
     #[command(flatten)]
     pub selection: SelectionArgs,
 }
@@ -117,12 +121,14 @@ pub(crate) struct HistogramArgs {
     #[command(flatten)]
     pub bins: BinsArgs,
     /// Say what would be read, and do not count
-    #[arg(long)]
+    #[arg(long, conflicts_with = "plot")]
     pub explain: bool,
     #[command(flatten)]
     pub query: QueryArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+    #[command(flatten)]
+    pub plot: PlotArgs,
     #[command(flatten)]
     pub selection: SelectionArgs,
 }
@@ -140,12 +146,14 @@ pub(crate) struct G2Args {
     #[command(flatten)]
     pub bins: BinsArgs,
     /// Say what would be read, and do not count
-    #[arg(long)]
+    #[arg(long, conflicts_with = "plot")]
     pub explain: bool,
     #[command(flatten)]
     pub query: QueryArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+    #[command(flatten)]
+    pub plot: PlotArgs,
     #[command(flatten)]
     pub selection: SelectionArgs,
 }
@@ -168,18 +176,21 @@ pub(crate) struct BinsArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq rates run/
-  tagq rates --bin 100ms --channels 3,15 run/")]
+  tagq rates --bin 100ms --channels 3,15 run/
+  tagq rates --bin 100ms --plot run/")]
 pub(crate) struct RatesArgs {
     /// A trace: a row for each bin of this width and channel
     #[arg(long, value_name = "W")]
     pub bin: Option<Duration>,
     /// Say what would be read, and do not count
-    #[arg(long)]
+    #[arg(long, conflicts_with = "plot")]
     pub explain: bool,
     #[command(flatten)]
     pub query: QueryArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+    #[command(flatten)]
+    pub plot: PlotArgs,
     #[command(flatten)]
     pub selection: SelectionArgs,
 }

@@ -7,6 +7,7 @@ mod info;
 mod json;
 mod list;
 mod look;
+mod plot;
 mod quantities;
 mod table;
 
@@ -31,8 +32,10 @@ use crate::{
 };
 
 pub(crate) use info::Looked;
-use look::Look;
+pub(crate) use plot::{check_plot, print_plot, shown};
 pub(crate) use quantities::{hertz, thousands};
+
+use look::Look;
 
 /// The format asked for by name or by that of the file; without one, a table for a person and JSON for a
 /// program. Asked before anything is read, which may take long.
@@ -85,11 +88,6 @@ pub(crate) fn print(
         Format::Parquet => write_answers(answers, Vec::new(), Form::Parquet)?,
     };
     put(&bytes, output, reporter)
-}
-
-/// Answers as tables for standard output.
-pub(crate) fn tables(answers: &[Answer]) -> String {
-    table::drawn(answers, Look::of_stdout())
 }
 
 /// Answers as one line of JSON, the `number`th, given `at_s` seconds after 1970; they took so long.

@@ -37,23 +37,27 @@ pub(super) fn answers(answers: &[Answer]) -> String {
 }
 
 pub(super) fn drawn(answers: &[Answer], look: Look) -> String {
-    let mut text = String::new();
-    for (i, answer) in answers.iter().enumerate() {
-        if i > 0 {
-            text.push('\n');
-        }
-        if answers.len() > 1 {
-            let _ = writeln!(text, "{}", answer.run.path);
-        }
-        let _ = writeln!(text, "{}", look.header(&answer.header));
-        if let Some(selected) = singles_selected(answer, look) {
-            let _ = writeln!(text, "{selected}\n");
-        }
-        let names = names_of(&answer.run);
-        let table = |in_room: fn(String) -> String| rows(&answer.rows, &names, look, in_room);
-        let _ = writeln!(text, "{}", look.draw(table));
+    let is_one_of_several = answers.len() > 1;
+    let tables = answers.iter().map(|answer| one(answer, is_one_of_several, look));
+    tables.collect::<Vec<_>>().join("\n")
+}
+
+/// The table of one answer, below what was asked.
+pub(super) fn one(answer: &Answer, is_one_of_several: bool, look: Look) -> String {
+    let mut text = head(answer, is_one_of_several, look);
+    if let Some(selected) = singles_selected(answer, look) {
+        let _ = writeln!(text, "{selected}\n");
     }
+    let names = names_of(&answer.run);
+    let table = |in_room: fn(String) -> String| rows(&answer.rows, &names, look, in_room);
+    let _ = writeln!(text, "{}", look.draw(table));
     text
+}
+
+/// What was asked; of which run where there are several.
+pub(super) fn head(answer: &Answer, is_one_of_several: bool, look: Look) -> String {
+    let path = if is_one_of_several { format!("{}\n", answer.run.path) } else { String::new() };
+    format!("{path}{}\n", look.header(&answer.header))
 }
 
 /// All rows, a value and its error in one field.

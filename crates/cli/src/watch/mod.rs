@@ -60,13 +60,13 @@ pub(crate) fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
             for of in &mut followed {
                 of.refresh(&notes);
             }
-            if let Some(answers) = updates.answers(&parts, &followed, &notes)? {
+            if let Some((answers, are_plots)) = updates.answers(&parts, &followed, &notes)? {
                 let took = since.elapsed();
                 let status = updates.count(&answers, took);
                 let text = if screen.is_lines() {
                     report::update(updates.number, seconds_now(), took, &answers)?
                 } else {
-                    format!("{}\n{status}\n", report::tables(&answers))
+                    format!("{}\n{status}\n", report::shown(&answers, &are_plots))
                 };
                 notes.tell(&mut screen, &parts)?;
                 screen.show(&text)?;
@@ -156,17 +156,20 @@ impl Updates {
         is_time && followed.iter().any(Followed::is_new)
     }
 
-    /// The answers to all questions; nothing while a run has nothing.
+    /// The answers to all questions, and which of them are drawn; nothing while a run has nothing.
     fn answers(
         &mut self,
         parts: &Parts,
         followed: &[Followed],
         notes: &Notes,
-    ) -> anyhow::Result<Option<Vec<Answer>>> {
-        let mut answers = Vec::new();
+    ) -> anyhow::Result<Option<(Vec<Answer>, Vec<bool>)>> {
+        let (mut answers, mut are_plots) = (Vec::new(), Vec::new());
         for part in &parts.questions {
             match ask(part, parts, followed, notes) {
-                Ok(Some(of)) => answers.extend(of),
+                Ok(Some(of)) => {
+                    answers.extend(of);
+                    are_plots.resize(answers.len(), part.is_plot);
+                }
                 Ok(None) => return Ok(None),
                 // It worked before: this is of the moment, as a file that cannot be read.
                 Err(error) if self.number > 0 => {
@@ -177,7 +180,7 @@ impl Updates {
             }
         }
         self.at = Some(Instant::now());
-        Ok(Some(answers))
+        Ok(Some((answers, are_plots)))
     }
 
     /// Counts this update, and says on a line where the runs are.

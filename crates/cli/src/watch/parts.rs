@@ -9,7 +9,7 @@ use tagq::{
 
 use crate::{
     Usage,
-    args::{Command, Format, OutputArgs, QueryArgs, SelectionArgs, WatchArgs},
+    args::{Command, Format, OutputArgs, PlotArgs, PlotTo, QueryArgs, SelectionArgs, WatchArgs},
     input,
     progress::Reporter,
     queries, questions,
@@ -34,6 +34,8 @@ pub(super) struct Part {
     /// Places in [`Parts::runs`].
     pub runs: Vec<usize>,
     pub is_sum: bool,
+    /// Whether its answers are drawn.
+    pub is_plot: bool,
 }
 
 /// One run.
@@ -68,7 +70,16 @@ impl Parts {
                 runs.push(parts.place(path.clone(), &asked, &reporter)?);
             }
             let is_sum = asked.of.sum;
-            parts.questions.push(Part { question: asked.question, runs, is_sum });
+            let is_plot = asked.is_plot()?;
+            parts.questions.push(Part { question: asked.question, runs, is_sum, is_plot });
+        }
+        if let Some(parts) = &mut parts
+            && parts.questions.iter().any(|part| part.is_plot)
+        {
+            if parts.format == Some(Format::Json) {
+                return Err(Usage("lines of json are not drawn; leave --plot out".into()).into());
+            }
+            parts.format = Some(Format::Table);
         }
         parts.ok_or_else(|| Usage("a query is missing".into()).into())
     }
@@ -108,16 +119,18 @@ struct Asked<'a> {
     query: &'a QueryArgs,
     of: &'a SelectionArgs,
     output: &'a OutputArgs,
+    plot: &'a PlotArgs,
 }
 
 impl<'a> Asked<'a> {
     fn of(command: &'a Command) -> Result<Self, Usage> {
-        let (question, query, of, output, at_once) = match command {
+        let (question, query, of, output, plot, at_once) = match command {
             Command::Coincidences(args) => (
                 Question::Coincidences(questions::coincidences(args)?),
                 &args.query,
                 &args.selection,
                 &args.output,
+                &args.plot,
                 args.explain || args.list,
             ),
             Command::Histogram(args) => (
@@ -125,14 +138,25 @@ impl<'a> Asked<'a> {
                 &args.query,
                 &args.selection,
                 &args.output,
+                &args.plot,
                 args.explain,
             ),
-            Command::G2(args) => {
-                (questions::g2(args), &args.query, &args.selection, &args.output, args.explain)
-            }
-            Command::Rates(args) => {
-                (questions::rates(args), &args.query, &args.selection, &args.output, args.explain)
-            }
+            Command::G2(args) => (
+                questions::g2(args),
+                &args.query,
+                &args.selection,
+                &args.output,
+                &args.plot,
+                args.explain,
+            ),
+            Command::Rates(args) => (
+                questions::rates(args),
+                &args.query,
+                &args.selection,
+                &args.output,
+                &args.plot,
+                args.explain,
+            ),
             _ => {
                 return Err(Usage(
                     "only questions can be watched: coincidences, histogram, g2, rates".into(),
@@ -142,7 +166,19 @@ impl<'a> Asked<'a> {
         if at_once {
             return Err(Usage("--list and --explain are asked once; leave them out".into()));
         }
-        Ok(Self { question, query, of, output })
+        Ok(Self { question, query, of, output, plot })
+    }
+
+    fn is_plot(&self) -> Result<bool, Usage> {
+        match &self.plot.plot {
+            None => Ok(false),
+            Some(PlotTo::Terminal) => Ok(true),
+            Some(PlotTo::File(file, _)) => Err(Usage(format!(
+                "{}: answers that come again and again are drawn in the terminal; write --plot \
+                 without a file",
+                file.display()
+            ))),
+        }
     }
 
     fn format(&self) -> Result<Option<Format>, Usage> {

@@ -1,0 +1,159 @@
+//! Figures of answers: in the terminal, or as files.
+
+use std::{
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
+
+use anyhow::Context as _;
+use console::Term;
+use tagq::{Answer, NewFile, Progress as _};
+use tagq_plot::{Figure, Picture, Room, text};
+
+use super::{look::Look, print, put, table};
+use crate::{
+    Usage,
+    args::{OutputArgs, PlotTo},
+    progress::Reporter,
+};
+
+/// Whether so many answers can be drawn there. Asked before anything is read, which may take long.
+pub(crate) fn check_plot(
+    plot: &PlotTo,
+    output: &OutputArgs,
+    runs: &[PathBuf],
+    answers: usize,
+) -> anyhow::Result<()> {
+    let PlotTo::File(out, _) = plot else { return Ok(()) };
+    if answers > 1 {
+        let out = out.display();
+        return Err(Usage(format!(
+            "{out}: a figure is of one answer, and {answers} runs have one each; add them up with \
+             --sum, draw them one by one, or all in the terminal with --plot"
+        ))
+        .into());
+    }
+    if output.output.as_ref() == Some(out) {
+        let out = out.display();
+        return Err(Usage(format!("{out}: both the answer and its figure; name two files")).into());
+    }
+    NewFile::check(out, output.force)?;
+    for run in runs {
+        NewFile::check_beside(out, run)?;
+    }
+    Ok(())
+}
+
+/// Draws answers. A figure in the terminal stands in place of the table; where another form of the answer
+/// was asked for, it goes to stderr.
+pub(crate) fn print_plot(
+    answers: &[Answer],
+    plot: &PlotTo,
+    output: &OutputArgs,
+    reporter: &Reporter,
+) -> anyhow::Result<()> {
+    let has_form = output.format.is_some() || output.output.is_some();
+    match plot {
+        PlotTo::File(out, picture) => {
+            write(answers, out, *picture, output.force, reporter)?;
+            print(answers, output, reporter)
+        }
+        PlotTo::Terminal if has_form => {
+            print(answers, output, reporter)?;
+            let term = Term::stderr();
+            let is_coloured = is_coloured(&term, &io::stderr());
+            let drawn = drawn(answers, &term, is_coloured);
+            // The answer was given; what cannot be drawn beside it fails nothing.
+            let _ = io::stderr().lock().write_all(drawn.as_bytes());
+            Ok(())
+        }
+        PlotTo::Terminal => {
+            let term = Term::stdout();
+            let is_coloured = is_coloured(&term, &io::stdout());
+            put(drawn(answers, &term, is_coloured).as_bytes(), output, reporter)
+        }
+    }
+}
+
+fn write(
+    answers: &[Answer],
+    out: &Path,
+    picture: Picture,
+    force: bool,
+    reporter: &Reporter,
+) -> anyhow::Result<()> {
+    for answer in answers {
+        let bytes = picture.of(&Figure::of(answer), answer)?;
+        let fresh = NewFile::create(out, force, reporter)?;
+        let mut file = fresh.file()?;
+        file.write_all(&bytes).with_context(|| format!("{}: cannot be written", out.display()))?;
+        fresh.keep(&file)?;
+        reporter.note(&format!("{}: a figure of {}", out.display(), answer.run.path));
+    }
+    Ok(())
+}
+
+/// All answers one below the other.
+fn drawn(answers: &[Answer], term: &Term, is_coloured: bool) -> String {
+    let mut drawn = String::new();
+    for (i, answer) in answers.iter().enumerate() {
+        if i > 0 {
+            drawn.push('\n');
+        }
+        let head = table::head(answer, answers.len() > 1, Look::of_stdout());
+        let (height, columns) = size(term);
+        let of_head: usize = head.lines().map(|line| 1 + line.chars().count() / columns).sum();
+        // One for the title, and one for the prompt behind it.
+        let lines = height.saturating_sub(of_head + 2).clamp(12, 30);
+        drawn.push_str(&head);
+        drawn.push_str(&figure(answer, Room { columns, lines, is_coloured }));
+    }
+    drawn
+}
+
+/// The title and the values.
+fn figure(answer: &Answer, room: Room) -> String {
+    let figure = Figure::of(answer);
+    let mut title: String = figure.title.chars().take(room.columns).collect();
+    title.push('\n');
+    title + &text(&figure, room)
+}
+
+/// Answers that are shown again and again, some of them drawn, each in its share of the screen.
+pub(crate) fn shown(answers: &[Answer], are_plots: &[bool]) -> String {
+    let is_one_of_several = answers.len() > 1;
+    let each = || answers.iter().zip(are_plots);
+    let tables: Vec<Option<String>> = each()
+        .map(|(answer, is_plot)| {
+            (!is_plot).then(|| table::one(answer, is_one_of_several, Look::of_stdout()))
+        })
+        .collect();
+    let of_tables: usize = tables.iter().flatten().map(|table| table.lines().count() + 1).sum();
+    let term = Term::stdout();
+    let (height, columns) = size(&term);
+    let is_coloured = is_coloured(&term, &io::stdout());
+    // The last line says where the run is, and the cursor has one.
+    let room = height.saturating_sub(of_tables + 2);
+    let figures = are_plots.iter().filter(|is_plot| **is_plot).count().max(1);
+    // Around each there are its path, its header, its title and empty lines.
+    let lines = (room / figures).saturating_sub(4 + usize::from(is_one_of_several)).clamp(8, 30);
+    let room = Room { columns, lines, is_coloured };
+    let drawn = |answer: &Answer| {
+        table::head(answer, is_one_of_several, Look::of_stdout()) + &figure(answer, room)
+    };
+    let texts =
+        each().zip(tables).map(|((answer, _), table)| table.unwrap_or_else(|| drawn(answer)));
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// Lines and columns; those of an old terminal where there is none.
+fn size(term: &Term) -> (usize, usize) {
+    let size = if term.is_term() { term.size_checked() } else { None };
+    let (height, width) = size.unwrap_or((24, 80));
+    (height.into(), width.into())
+}
+
+/// Only on a terminal, and not where a person wants none.
+fn is_coloured(term: &Term, stream: &impl anstream::stream::RawStream) -> bool {
+    term.is_term() && anstream::AutoStream::choice(stream) != anstream::ColorChoice::Never
+}

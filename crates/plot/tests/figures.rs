@@ -1,0 +1,349 @@
+//! Answers as figures, and figures as files and text.
+
+#![expect(clippy::unwrap_used, reason = "a test says so by failing")]
+
+use serde_json::{Value, json};
+use tagq::{Answer, Columns, RunFacts, Values};
+use tagq_plot::{Chart, Figure, Picture, Plot, Quantity, Room, Scale, Shape, text};
+
+const PLAIN: Room = Room { columns: 80, lines: 20, is_coloured: false };
+
+fn answer(query: Value, rows: Columns) -> Answer {
+    let run = RunFacts {
+        path: "data/night <1> & more".into(),
+        tick: "156250000/1".into(),
+        tick_assumed: true,
+        commit: 1,
+        tags: 10,
+        sources: 1,
+        live_s: 2.0,
+        elapsed_s: 2.0,
+        channels: Vec::new(),
+        names: vec![(15, "Bob".into())],
+    };
+    let header = "rule all: |\u{394}t| \u{2264} 12 ticks; T = 2 s; tick 156.25 ps (assumed)".into();
+    Answer { header, query, run, rows }
+}
+
+/// Bins of `width` ticks from `low` on.
+fn histogram(low: i64, width: i64, counts: &[u64]) -> Answer {
+    let lows: Vec<i64> = (low..).step_by(usize::try_from(width).unwrap()).take(counts.len()).collect();
+    let rows = Columns::default()
+        .with("delay_ticks", Values::Integers(lows))
+        .with("width_ticks", Values::Integers(vec![width; counts.len()]))
+        .with("count", Values::Counts(counts.to_vec()))
+        .with("count_err", floats(counts.iter().map(|&n| (n.max(1) as f64).sqrt())));
+    answer(json!({"kind": "histogram", "start": 3, "stop": 15}), rows)
+}
+
+/// Edges of a factor of ten, from one tick on.
+fn g2(values: &[Option<f64>], is_log: bool) -> Answer {
+    let powers = || (0u32..).take(values.len());
+    let lows = powers().map(|k| 10i64.pow(k)).collect();
+    let widths = powers().map(|k| 9 * 10i64.pow(k)).collect();
+    let rows = Columns::default()
+        .with("delay_ticks", Values::Integers(lows))
+        .with("width_ticks", Values::Integers(widths))
+        .with("g2", Values::Floats(values.to_vec()))
+        .with("g2_err", Values::Floats(values.iter().map(|v| v.map(|_| 0.1)).collect()));
+    let mut query = json!({"kind": "histogram", "start": 3, "stop": 15});
+    if is_log {
+        query["bins_per_decade"] = 1.into();
+    }
+    answer(query, rows)
+}
+
+fn coincidences(groups: &[&[u16]], counts: &[u64]) -> Answer {
+    let rows = Columns::default()
+        .with("channels", Values::Groups(groups.iter().map(|group| group.to_vec()).collect()))
+        .with("count", Values::Counts(counts.to_vec()))
+        .with("count_err", floats(counts.iter().map(|&n| (n.max(1) as f64).sqrt())))
+        .with("accidentals", floats(counts.iter().map(|_| 2.0)));
+    answer(json!({"kind": "coincidences"}), rows)
+}
+
+/// Each bin with channels 3 and 15 and their sum.
+fn trace(rates: &[[Option<f64>; 2]]) -> Answer {
+    let of = |value: &dyn Fn(usize, usize) -> Option<f64>| {
+        let places = (0..rates.len()).flat_map(|bin| (0..3).map(move |at| (bin, at)));
+        Values::Floats(places.map(|(bin, at)| value(bin, at)).collect())
+    };
+    let channels = [Some(3), Some(15), None].repeat(rates.len());
+    let rate = |bin: usize, at: usize| match at {
+        2 => rates[bin][0].zip(rates[bin][1]).map(|(a, b)| a + b),
+        at => rates[bin][at],
+    };
+    let rows = Columns::default()
+        .with("start_s", of(&|bin, _| Some(0.1 * bin as f64)))
+        .with("channel", Values::Channels(channels))
+        .with("rate_hz", of(&rate))
+        .with("rate_err_hz", of(&|bin, at| rate(bin, at).map(|_| 10.0)));
+    answer(json!({"kind": "rates", "bin_s": 0.1}), rows)
+}
+
+fn floats(values: impl Iterator<Item = f64>) -> Values {
+    Values::Floats(values.map(Some).collect())
+}
+
+fn chart(answer: &Answer) -> Chart {
+    match Figure::of(answer).plot {
+        Plot::Chart(chart) => chart,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Whatever can be asked, also where there is next to nothing.
+fn all() -> Vec<(&'static str, Answer)> {
+    let pairs: Vec<Vec<u16>> = (1..=4).flat_map(|a| (a + 1..=4).map(move |b| vec![a, b])).collect();
+    let pairs: Vec<&[u16]> = pairs.iter().map(Vec::as_slice).collect();
+    let many: Vec<Vec<u16>> = (0..100).map(|a| vec![a, a + 1, a + 2]).collect();
+    let many: Vec<&[u16]> = many.iter().map(Vec::as_slice).collect();
+    let long: Vec<u64> = (0..30_000).map(|k| 100 + k % 7).collect();
+    let channels = Columns::default()
+        .with("channel", Values::Channels(vec![Some(3), Some(15), None]))
+        .with("count", Values::Counts(vec![0, 7, 7]))
+        .with("rate_hz", Values::Floats(vec![Some(0.0), Some(3.5e6), Some(3.5e6)]))
+        .with("rate_err_hz", Values::Floats(vec![Some(0.5), Some(1e3), Some(1e3)]));
+    let no_rates = Columns::default()
+        .with("channel", Values::Channels(vec![Some(3), None]))
+        .with("rate_hz", Values::Floats(vec![None, None]))
+        .with("rate_err_hz", Values::Floats(vec![None, None]));
+    vec![
+        ("histogram", histogram(-64, 1, &[9; 129])),
+        ("long histogram", histogram(0, 2, &long)),
+        ("histogram of zeros", histogram(-2, 1, &[0; 5])),
+        ("histogram of one bin", histogram(0, 1, &[5])),
+        ("histogram of no bins", histogram(0, 1, &[])),
+        ("g2", g2(&[Some(0.9), None, Some(1.1), Some(1.0)], false)),
+        ("logarithmic g2", g2(&[Some(0.9), None, Some(1.1), Some(1.0)], true)),
+        ("g2 without any", g2(&[None, None], true)),
+        ("matrix", coincidences(&pairs, &[370, 0, 12, 1_234_567, 5, 6])),
+        ("matrix of zeros", coincidences(&pairs, &[0; 6])),
+        ("few pairs", coincidences(&[&[3, 15], &[3, 16]], &[61, 3])),
+        ("many groups", coincidences(&many, &(0..100).collect::<Vec<_>>())),
+        ("no groups", coincidences(&[], &[])),
+        ("rates", answer(json!({"kind": "rates"}), channels)),
+        ("rates without live time", answer(json!({"kind": "rates"}), no_rates)),
+        ("trace", trace(&[[Some(100.0), Some(9e4)], [None, None], [Some(120.0), Some(9.1e4)]])),
+        ("trace of one bin", trace(&[[Some(100.0), Some(9e4)]])),
+        ("trace without live time", trace(&[[None, None]])),
+        ("trace of no bins", trace(&[])),
+    ]
+}
+
+#[test]
+fn bins_are_centred_on_the_ticks_they_hold() {
+    let chart = chart(&histogram(-64, 1, &(0..129).collect::<Vec<_>>()));
+    let points = &chart.series[0].points;
+    assert_eq!((points.len(), points[128].value, chart.shape), (129, Some(128.0), Shape::Columns));
+    // Tick 0 lies from −0.5 to 0.5 ticks of 156.25 ps.
+    assert!((points[64].from + 78.125e-12).abs() < 1e-20 && points[64].middle().abs() < 1e-20);
+    assert!((chart.x.low + 64.5 * 156.25e-12).abs() < 1e-20, "{:?}", chart.x);
+    assert_eq!(chart.x.ticks(5).unit, "ns");
+    // The highest count and its error have room: 128 + √128.
+    assert!(chart.y.low == 0.0 && chart.y.high > 139.3 && chart.y.high < 155.0, "{:?}", chart.y);
+}
+
+#[test]
+fn a_logarithmic_question_has_a_logarithmic_axis() {
+    let values = [Some(0.9), None, Some(1.1), Some(1.0)];
+    let log = chart(&g2(&values, true));
+    assert_eq!((log.x.scale, log.shape, log.reference), (Scale::Logarithmic, Shape::Points, Some(1.0)));
+    let points = &log.series[0].points;
+    // Edges are those of the ticks: 1 to 9 lies from 0.5 to 9.5.
+    assert!((log.x.low - 78.125e-12).abs() < 1e-18);
+    assert!((points[0].to - 9.5 * 156.25e-12).abs() < 1e-18 && points[0].to == points[1].from);
+    assert_eq!(points[1].value, None, "what is not defined is no zero");
+    assert_eq!(chart(&g2(&values, false)).x.scale, Scale::Linear);
+    let note = Figure::of(&g2(&values, true)).note.unwrap();
+    assert_eq!(note, "g2 is not defined in 1 of 4 bins");
+}
+
+#[test]
+fn pairs_are_a_matrix_where_they_fill_one() {
+    let pairs: [&[u16]; 6] = [&[3, 15], &[3, 16], &[3, 1], &[15, 16], &[15, 1], &[16, 1]];
+    let figure = Figure::of(&coincidences(&pairs, &[1, 2, 3, 4, 5, 6]));
+    let Plot::Matrix(matrix) = figure.plot else { panic!("{figure:?}") };
+    assert_eq!(matrix.rows, ["3", "Bob", "16"]);
+    assert_eq!(matrix.columns, ["Bob", "16", "1"]);
+    let none = None;
+    let expected = [Some(1), Some(2), Some(3), none, Some(4), Some(5), none, none, Some(6)];
+    assert_eq!((matrix.cells.as_slice(), matrix.most()), (&expected[..], 6));
+    // A Bell test: two detectors against two.
+    let bell: [&[u16]; 4] = [&[1, 3], &[1, 4], &[2, 3], &[2, 4]];
+    assert!(matches!(Figure::of(&coincidences(&bell, &[1, 2, 3, 4])).plot, Plot::Matrix(_)));
+    // Neither three pairs, nor pairs in a line, nor triples, nor one of them twice.
+    let twice: [&[u16]; 5] = [&[1, 3], &[1, 4], &[2, 3], &[2, 4], &[2, 4]];
+    let line: [&[u16]; 4] = [&[1, 2], &[3, 4], &[5, 6], &[7, 8]];
+    let triple: [&[u16]; 5] = [&[1, 3], &[1, 4], &[2, 3], &[2, 4], &[1, 2, 3]];
+    for groups in [&pairs[..3], &line, &triple, &twice] {
+        let counts = vec![7; groups.len()];
+        let Plot::Bars(bars) = Figure::of(&coincidences(groups, &counts)).plot else { panic!() };
+        assert_eq!(bars.bars.len(), groups.len());
+        assert_eq!((bars.bars[0].value, bars.bars[0].accidentals), (Some(7.0), Some(2.0)));
+    }
+}
+
+#[test]
+fn a_trace_has_a_line_for_each_channel_and_none_for_their_sum() {
+    let chart = chart(&trace(&[[Some(100.0), Some(9e4)], [None, None], [Some(120.0), Some(9.1e4)]]));
+    let names: Vec<&str> = chart.series.iter().map(|series| &*series.name).collect();
+    assert_eq!(names, ["3", "Bob"]);
+    assert_eq!((chart.y.quantity, chart.y.ticks(6).unit), (Quantity::Rate, "kHz"));
+    assert!(chart.y.high < 1e5, "the sum is not drawn: {:?}", chart.y);
+    assert!((chart.x.high - 0.3).abs() < 1e-12 && chart.x.low == 0.0);
+    let values: Vec<Option<f64>> = chart.series[0].points.iter().map(|point| point.value).collect();
+    assert_eq!(values, [Some(100.0), None, Some(120.0)]);
+}
+
+#[test]
+fn of_too_many_the_highest_are_drawn_and_it_is_said() {
+    let groups: Vec<Vec<u16>> = (0..100).map(|a| vec![a, a + 1, a + 2]).collect();
+    let groups: Vec<&[u16]> = groups.iter().map(Vec::as_slice).collect();
+    let figure = Figure::of(&coincidences(&groups, &(0..100).collect::<Vec<_>>()));
+    let Plot::Bars(bars) = &figure.plot else { panic!("{figure:?}") };
+    assert_eq!(bars.bars.len(), 40);
+    assert!(bars.bars.iter().all(|bar| bar.value >= Some(60.0)), "{bars:?}");
+    assert_eq!(figure.note.as_deref(), Some("the 40 highest of 100 groups"));
+}
+
+#[test]
+fn files_are_what_they_are_called_and_always_the_same() {
+    for (what, answer) in all() {
+        let figure = Figure::of(&answer);
+        let bytes = |picture: Picture| picture.of(&figure, &answer).unwrap();
+        let svg = String::from_utf8(bytes(Picture::Svg)).unwrap();
+        let document = roxmltree::Document::parse(&svg).unwrap_or_else(|e| panic!("{what}: {e}\n{svg}"));
+        let root = document.root_element();
+        let size = |name: &str| root.attribute(name).unwrap().parse::<u32>().unwrap();
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{what}: {svg}");
+        let words = document.descendants().filter(|node| node.has_tag_name("text"));
+        let words: Vec<&str> = words.filter_map(|node| node.text()).collect();
+        assert_eq!(words[0], figure.title, "{what}");
+        assert_eq!(words[1], answer.header, "{what}");
+        let png = bytes(Picture::Png);
+        let pixels = tiny_skia::Pixmap::decode_png(&png).unwrap();
+        assert_eq!((pixels.width(), pixels.height()), (2 * size("width"), 2 * size("height")), "{what}");
+        let painted = pixels.pixels().iter().filter(|pixel| pixel.red() < 200).count();
+        assert!(painted > 5_000, "{what}: {painted} pixels are painted");
+        let html = String::from_utf8(bytes(Picture::Html)).unwrap();
+        let page = html.strip_prefix("<!DOCTYPE html>").unwrap();
+        let page = roxmltree::Document::parse(page).unwrap_or_else(|e| panic!("{what}: {e}"));
+        let rows = page.descendants().filter(|node| node.has_tag_name("tr")).count();
+        assert_eq!(rows, 1 + answer.rows.len().min(5_000), "{what}");
+        assert!(!html.contains("http://") || html.matches("http").count() == 1, "{what}: it stands alone");
+        for picture in [Picture::Svg, Picture::Png, Picture::Html] {
+            assert!(bytes(picture) == bytes(picture), "{what}: {picture:?}");
+        }
+    }
+}
+
+#[test]
+fn nothing_in_a_picture_leaves_its_page() {
+    for (what, answer) in all() {
+        let svg = Picture::Svg.of(&Figure::of(&answer), &answer).unwrap();
+        let svg = String::from_utf8(svg).unwrap();
+        let document = roxmltree::Document::parse(&svg).unwrap();
+        let number = |node: &roxmltree::Node<'_, '_>, name: &str| -> f64 {
+            node.attribute(name).unwrap().parse().unwrap()
+        };
+        let root = document.root_element();
+        let (width, height) = (number(&root, "width"), number(&root, "height"));
+        for node in document.descendants() {
+            if let Some(path) = node.attribute("d") {
+                let places = path.split(['M', 'L', 'Z']).filter(|place| !place.is_empty());
+                for place in places {
+                    let (x, y) = place.split_once(' ').unwrap();
+                    let (x, y): (f64, f64) = (x.parse().unwrap(), y.parse().unwrap());
+                    assert!((0.0..=width).contains(&x) && (0.0..=height).contains(&y), "{what}: {place}");
+                }
+            }
+            if node.has_tag_name("text") && node.attribute("transform").is_none() {
+                // No letter of these figures is wider than its size, nor half of them on average.
+                let long = 0.7 * number(&node, "font-size") * node.text().unwrap_or("").chars().count() as f64;
+                let x = number(&node, "x");
+                let (left, right) = match node.attribute("text-anchor").unwrap() {
+                    "start" => (x, x + long),
+                    "middle" => (x - long / 2.0, x + long / 2.0),
+                    _ => (x - long, x),
+                };
+                assert!(left > -2.0 && right < width + 2.0, "{what}: {:?} {left} {right}", node.text());
+            }
+        }
+    }
+}
+
+#[test]
+fn text_fits_where_it_is_drawn() {
+    for (what, answer) in all() {
+        let figure = Figure::of(&answer);
+        for columns in [30, 80, 200] {
+            for lines in [8, 24, 50] {
+                let room = Room { columns, lines, is_coloured: false };
+                let drawn = text(&figure, room);
+                assert!(!drawn.is_empty() && !drawn.contains('\u{1b}'), "{what}");
+                for line in drawn.lines() {
+                    assert!(line.chars().count() <= columns, "{what} {columns}:\n{drawn}");
+                }
+                if let Plot::Chart(_) = figure.plot {
+                    let used = drawn.lines().count() - usize::from(figure.note.is_some());
+                    assert!(used <= lines, "{what} {lines}: {used}\n{drawn}");
+                }
+                // With colours it is as wide.
+                let coloured = text(&figure, Room { is_coloured: true, ..room });
+                for line in without_colours(&coloured).lines() {
+                    assert!(line.chars().count() <= columns, "{what} {columns}:\n{coloured}");
+                }
+            }
+        }
+    }
+}
+
+/// What is left of a text when colours are switched nowhere.
+fn without_colours(text: &str) -> String {
+    let mut parts = text.split('\u{1b}');
+    let first = parts.next().unwrap_or("").to_owned();
+    parts.fold(first, |all, part| all + part.split_once('m').unwrap().1)
+}
+
+#[test]
+fn a_histogram_in_the_terminal_is_as_high_as_its_counts() {
+    // A peak at the fourth of eight bins, twice as high as the shoulder to its right.
+    let drawn = text(&Figure::of(&histogram(-3, 1, &[0, 0, 0, 80, 40, 0, 0, 0])), PLAIN);
+    let lines: Vec<&str> = drawn.lines().collect();
+    let blocks = |line: &&&str| line.contains('█');
+    let full = lines.iter().filter(blocks).count();
+    let wide = lines.iter().filter(blocks).map(|line| line.matches('█').count()).collect::<Vec<_>>();
+    assert!(lines[0].contains("counts") && drawn.contains("(ps)"), "{drawn}");
+    // Each bin is an eighth of some 75 columns; the shoulder begins half-way down.
+    assert!(wide.iter().all(|&wide| (8..=20).contains(&wide)), "{drawn}");
+    let with_shoulder = wide.iter().filter(|&&wide| wide > 12).count();
+    assert!(with_shoulder.abs_diff(full / 2) <= 1, "{with_shoulder} of {full}:\n{drawn}");
+}
+
+#[test]
+fn a_matrix_in_the_terminal_has_shades_or_colours() {
+    let pairs: [&[u16]; 4] = [&[1, 3], &[1, 15], &[2, 3], &[2, 15]];
+    let figure = Figure::of(&coincidences(&pairs, &[4_000, 0, 1_000, 1]));
+    let drawn = text(&figure, PLAIN);
+    let lines: Vec<&str> = drawn.lines().collect();
+    assert_eq!(lines[0].split_whitespace().collect::<Vec<_>>(), ["3", "Bob"]);
+    assert!(lines[1].contains("4,000 ██") && lines[1].trim_end().ends_with('0'), "{drawn}");
+    assert!(lines[2].contains("1,000 ░░") && lines[2].contains("1 ░░"), "{drawn}");
+    let coloured = text(&figure, Room { is_coloured: true, ..PLAIN });
+    // The map begins dark, with white words, and ends light, with dark ones.
+    assert!(coloured.contains("\u{1b}[48;5;220;38;5;16m") || coloured.contains("\u{1b}[48;5;226;38;5;16m") || coloured.contains("48;5;22"), "{coloured:?}");
+    assert!(!coloured.contains('█') && !coloured.contains('░'), "{coloured}");
+}
+
+#[test]
+fn lines_are_told_apart_without_colours() {
+    let answer = trace(&[[Some(100.0), Some(9e4)], [Some(1e4), Some(8e4)]]);
+    let drawn = text(&Figure::of(&answer), PLAIN);
+    for part in ["●● 3", "○○ Bob", "rate (kHz)", "time since the first tag (ms)"] {
+        assert!(drawn.contains(part), "{part}:\n{drawn}");
+    }
+    assert_eq!(drawn.matches('●').count(), 2 + 2, "{drawn}");
+    let coloured = text(&Figure::of(&answer), Room { is_coloured: true, ..PLAIN });
+    assert!(coloured.contains("\u{1b}[38;5;32m") && coloured.contains("\u{1b}[38;5;166m"), "{coloured:?}");
+}

@@ -1,0 +1,153 @@
+//! Figures, as a person asks for them.
+
+use std::{fs, path::Path};
+
+use crate::support::{command, fixture_copy, output, root, tagq};
+
+/// Where the program runs, with the fixture run in `run`.
+fn place() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fixture_copy(folder.path());
+    folder
+}
+
+fn ask(folder: &Path, words: &str) -> crate::support::Output {
+    output(command().current_dir(folder).args(words.split_whitespace()))
+}
+
+#[test]
+fn a_plot_stands_in_place_of_the_table() {
+    let folder = place();
+    // `run` behind `--plot` is the run.
+    let drawn = ask(folder.path(), "g2 1,2 --range 20ns --plot run");
+    assert_eq!(drawn.code, 0, "{}", drawn.stderr);
+    let text = drawn.text();
+    assert!(text.starts_with("g2, mode all: 1 to 2"), "{text}");
+    for part in
+        ["g\u{b2}(\u{3c4}) of 1 and 2, run", "delay \u{3c4} (ns)", "\u{2500}\u{252c}\u{2500}"]
+    {
+        assert!(text.contains(part), "{part}:\n{text}");
+    }
+    assert!(!text.contains('\u{1b}') && !text.contains("delay_ticks"), "{text}");
+    let shown = text.lines().skip(1).map(|line| line.chars().count()).max().unwrap();
+    assert!((60..=80).contains(&shown), "{shown}:\n{text}");
+    let matrix = ask(folder.path(), "coincidences --window 2ns --plot run");
+    let counts: Vec<&str> =
+        matrix.text().lines().filter(|line| line.contains('\u{2588}')).collect();
+    assert_eq!(counts.len(), 1, "{}", matrix.text());
+    let rates = ask(folder.path(), "rates --plot run");
+    assert_eq!(rates.text().matches('\u{2502}').count(), 4, "{}", rates.text());
+    assert!(rates.text().contains(" kHz"), "{}", rates.text());
+}
+
+#[test]
+fn an_answer_that_is_asked_for_goes_where_it_goes() {
+    let folder = place();
+    let plain = ask(folder.path(), "histogram --start 1 --stop 2 run --format json --no-cache");
+    let both =
+        ask(folder.path(), "histogram --start 1 --stop 2 run --format json --no-cache --plot");
+    assert!(plain.stdout == both.stdout);
+    let drawn = "Differences of times, 1 to 2, run";
+    assert!(both.stderr.contains(drawn) && !plain.stderr.contains(drawn), "{}", both.stderr);
+    let drawn = ask(folder.path(), "histogram --start 1 --stop 2 run -o a.csv --plot");
+    assert!(drawn.stdout.is_empty() && drawn.stderr.contains("counts"), "{}", drawn.stderr);
+    assert!(fs::read_to_string(folder.path().join("a.csv")).unwrap().contains("delay_ticks"));
+}
+
+#[test]
+fn a_figure_is_a_file_and_the_answer_as_usual() {
+    let folder = place();
+    let begins: [(&str, &[u8]); 3] =
+        [("a.svg", b"<?xml"), ("a.png", b"\x89PNG\r\n\x1a\n"), ("a.html", b"<!DOCTYPE html>")];
+    let plain = ask(folder.path(), "rates --bin 50ms run");
+    for (name, begin) in begins {
+        let words = format!("rates --bin 50ms --plot {name} run");
+        let drawn = ask(folder.path(), &words);
+        assert_eq!(drawn.code, 0, "{}", drawn.stderr);
+        assert!(drawn.stdout == plain.stdout, "{}", drawn.text());
+        assert!(drawn.stderr.contains(&format!("{name}: a figure of run")), "{}", drawn.stderr);
+        let bytes = fs::read(folder.path().join(name)).unwrap();
+        assert!(bytes.starts_with(begin), "{name}");
+        let again = ask(folder.path(), &words);
+        assert_eq!(again.code, 1, "{}", again.stderr);
+        assert!(
+            again.stderr.contains(name) && again.stderr.contains("--force"),
+            "{}",
+            again.stderr
+        );
+        let forced = ask(folder.path(), &format!("{words} --force --quiet"));
+        assert_eq!((forced.code, &*forced.stderr), (0, ""));
+        assert!(fs::read(folder.path().join(name)).unwrap() == bytes, "the same once more");
+    }
+    let svg = fs::read_to_string(folder.path().join("a.svg")).unwrap();
+    let header = "rates; bins of 320000000 ticks = 50 ms";
+    assert!(svg.contains(header) && svg.contains("rate (kHz)"), "{svg}");
+}
+
+#[test]
+fn several_runs_are_drawn_one_below_the_other_or_added_up() {
+    let folder = place();
+    let other = root().join("data/fixtures/pairs/1.tags.zst");
+    fs::copy(other, folder.path().join("other.tags.zst")).unwrap();
+    let both = ask(folder.path(), "rates --plot run other.tags.zst");
+    assert_eq!(both.code, 0, "{}", both.stderr);
+    assert_eq!(both.text().matches("Rates, ").count(), 2, "{}", both.text());
+    let refused = ask(folder.path(), "rates --plot x.svg run other.tags.zst");
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert!(refused.stderr.contains("--sum"), "{}", refused.stderr);
+    let sum = ask(folder.path(), "rates --plot=x.svg --sum run other.tags.zst");
+    assert_eq!(sum.code, 0, "{}", sum.stderr);
+    let svg = fs::read_to_string(folder.path().join("x.svg")).unwrap();
+    assert!(svg.contains(">Rates, 2 runs added up<"), "{svg}");
+}
+
+#[test]
+fn what_cannot_be_drawn_is_said() {
+    let folder = place();
+    let said = |words: &str, part: &str| {
+        let output = ask(folder.path(), words);
+        assert_eq!(output.code, 2, "{words}: {}", output.stderr);
+        assert!(output.stderr.contains(part), "{words}: {part}: {}", output.stderr);
+    };
+    said("coincidences --window 2ns --list --plot run", "--plot");
+    said("coincidences --window 2ns --explain --plot run", "--plot");
+    said("rates --explain --plot a.svg run", "--plot");
+    said("rates --plot a.pdf run", ".svg, .png or .html");
+    said("rates --plot=a run", ".svg, .png or .html");
+    said("rates --plot a.svg -o a.svg --format csv run", "two files");
+    said("rates --force run", "--output");
+    said("watch rates --plot a.svg run", "without a file");
+    said("watch rates --plot run --format json", "--plot");
+    assert!(!folder.path().join("a.svg").exists() && !folder.path().join("run/.tagq").exists());
+}
+
+/// Colours are for a terminal; `script` is one.
+#[test]
+fn colours_are_on_a_terminal_and_never_with_no_color() {
+    let folder = place();
+    assert_eq!(tagq(["ingest".as_ref(), folder.path().join("run").as_os_str()]).code, 0);
+    let program = env!("CARGO_BIN_EXE_tagq");
+    let asked = format!("'{program}' coincidences --window 2ns --plot --quiet run");
+    let on_terminal = |no_colour: bool| {
+        let mut script = std::process::Command::new("script");
+        script
+            .args(["-qec", &asked, "/dev/null"])
+            .current_dir(folder.path())
+            .env("TERM", "xterm-256color");
+        for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+            script.env_remove(name);
+        }
+        if no_colour {
+            script.env("NO_COLOR", "1");
+        }
+        script.stdin(std::process::Stdio::null()).output()
+    };
+    let Ok(coloured) = on_terminal(false) else {
+        crate::support::skipped("no script to make a terminal");
+        return;
+    };
+    let text = String::from_utf8(coloured.stdout).unwrap();
+    assert!(text.contains("\u{1b}[48;5;") && !text.contains('\u{2588}'), "{text:?}");
+    let text = String::from_utf8(on_terminal(true).unwrap().stdout).unwrap();
+    assert!(!text.contains("\u{1b}[48") && text.contains('\u{2588}'), "{text:?}");
+}
