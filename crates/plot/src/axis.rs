@@ -24,6 +24,10 @@ pub enum Scale {
     Logarithmic,
 }
 
+/// How far beyond its ends, in parts of its length, an axis has ticks: bins end half a tick of time beside
+/// the numbers that a person asked for.
+const BEYOND: f64 = 2e-3;
+
 /// An axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
@@ -127,8 +131,9 @@ impl Axis {
         let step = factor * 10f64.powi(power);
         let places = usize::try_from(-power).unwrap_or(0);
         let mut marks = Vec::new();
-        let mut number = (low / step - 1e-6).ceil();
-        while number * step <= high + step * 1e-6 {
+        let beyond = BEYOND * (high - low);
+        let mut number = ((low - beyond) / step).ceil();
+        while number * step <= high + beyond {
             let value = number * step;
             marks.push(Mark { at: value * size, label: fixed(value, places) });
             number += 1.0;
@@ -138,7 +143,8 @@ impl Axis {
 
     /// Ticks at powers of ten, and at 2 and 5 times them where there are few.
     fn decades(&self, most: usize) -> Ticks {
-        let (low, high) = (self.low * (1.0 - 1e-9), self.high * (1.0 + 1e-9));
+        let beyond = (self.high / self.low).powf(BEYOND);
+        let (low, high) = (self.low / beyond, self.high * beyond);
         let powers = exponent(low)..=exponent(high);
         let values = |factors: &'static [f64]| {
             powers.clone().flat_map(move |power| factors.iter().map(move |f| f * 10f64.powi(power)))
@@ -237,7 +243,7 @@ mod tests {
                 let ticks = axis.ticks(most);
                 assert!(ticks.marks.len() <= most + 1, "{low} {high} {most} {ticks:?}");
                 for mark in &ticks.marks {
-                    assert!((-1e-6..=1.0 + 1e-6).contains(&axis.place(mark.at)), "{mark:?}");
+                    assert!((-BEYOND..=1.0 + BEYOND).contains(&axis.place(mark.at)), "{mark:?}");
                 }
                 let mut different = labels(&ticks);
                 different.dedup();
@@ -264,6 +270,11 @@ mod tests {
         assert_eq!(Axis::logarithmic("", Quantity::Time, 2.1e-9, 2.9e-9).ticks(5).unit, "ns");
         assert!((axis.place(1e-6) - 0.5).abs() < 1e-12);
         assert_eq!(Axis::logarithmic("", Quantity::Time, 0.0, 1.0).scale, Scale::Linear);
+        // Ends that were asked for have ticks, half a tick of time beside the ends of the bins.
+        let asked = Axis::logarithmic("", Quantity::Time, 0.9e-9, 1e-3 - 78e-12).ticks(9);
+        assert_eq!(labels(&asked).last(), Some(&"1 ms"));
+        let asked = Axis::linear("", Quantity::Time, -78e-12, 100e-9 - 78e-12).ticks(5);
+        assert_eq!(labels(&asked), ["0", "20", "40", "60", "80", "100"]);
     }
 
     #[test]

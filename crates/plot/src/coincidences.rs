@@ -6,7 +6,7 @@ use crate::{
     Bar, Matrix, Plot, Quantity,
     figure::{floats, group_name, name_of},
     rates::{bars_of, trace_of},
-    words::thousands,
+    words::{seconds, thousands},
 };
 
 /// Fewer pairs are shown as bars, with their errors.
@@ -56,6 +56,10 @@ pub(crate) fn trace(answer: &Answer) -> (String, Option<String>, Plot) {
     };
     let (alone, note, plot) = trace_of(answer, "rate of coincidences", &keys);
     let of = alone.map_or_else(String::new, |name| format!(" of {name}"));
+    // Their header does not say it.
+    let bins = answer.query["bin_s"].as_f64().map(|bin| format!("bins of {}", seconds(bin)));
+    let note: Vec<String> = bins.into_iter().chain(note).collect();
+    let note = (!note.is_empty()).then(|| note.join("; "));
     (format!("Coincidences{of} over time"), note, plot)
 }
 

@@ -4,7 +4,12 @@ use std::path::Path;
 
 use tagq::{Answer, Columns, RunFacts, Values, store::Tick};
 
-use crate::{Axis, Quantity, axis::unit_of, coincidences, differences, rates, words::with_err};
+use crate::{
+    Axis, Quantity,
+    axis::unit_of,
+    coincidences, differences, rates,
+    words::{fixed, places, with_err},
+};
 
 /// What there is to draw.
 #[derive(Debug, Clone, PartialEq)]
@@ -140,7 +145,7 @@ impl Bars {
         let text = |value: Option<f64>, err: f64| {
             let Some(value) = value else { return "\u{2013}".to_owned() };
             if self.axis.quantity == Quantity::Count {
-                return with_err(value, err);
+                return format!("{} \u{b1} {}", fixed(value, 0), fixed(err, places(err, 2)));
             }
             let (unit, size) = unit_of(self.axis.quantity, value.max(err));
             format!("({}) {unit}", with_err(value / size, err / size))

@@ -9,7 +9,7 @@ const FONT: &[u8] = include_bytes!("../fonts/DejaVuSans.ttf");
 
 static FACE: LazyLock<Option<Face<'static>>> = LazyLock::new(|| Face::parse(FONT, 0).ok());
 
-/// How wide a text is in letters of this size. The error where the font lacks a letter is that of a box.
+/// How wide a text is in letters of this size. A letter that the font lacks is a box.
 pub(crate) fn width(text: &str, size: f64) -> f64 {
     let Some(face) = &*FACE else { return 0.6 * size * text.chars().count() as f64 };
     let advance = |letter| f64::from(face.glyph_hor_advance(glyph(face, letter)).unwrap_or(0));

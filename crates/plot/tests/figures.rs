@@ -27,7 +27,8 @@ fn answer(query: Value, rows: Columns) -> Answer {
 
 /// Bins of `width` ticks from `low` on.
 fn histogram(low: i64, width: i64, counts: &[u64]) -> Answer {
-    let lows: Vec<i64> = (low..).step_by(usize::try_from(width).unwrap()).take(counts.len()).collect();
+    let lows: Vec<i64> =
+        (low..).step_by(usize::try_from(width).unwrap()).take(counts.len()).collect();
     let rows = Columns::default()
         .with("delay_ticks", Values::Integers(lows))
         .with("width_ticks", Values::Integers(vec![width; counts.len()]))
@@ -148,7 +149,10 @@ fn bins_are_centred_on_the_ticks_they_hold() {
 fn a_logarithmic_question_has_a_logarithmic_axis() {
     let values = [Some(0.9), None, Some(1.1), Some(1.0)];
     let log = chart(&g2(&values, true));
-    assert_eq!((log.x.scale, log.shape, log.reference), (Scale::Logarithmic, Shape::Points, Some(1.0)));
+    assert_eq!(
+        (log.x.scale, log.shape, log.reference),
+        (Scale::Logarithmic, Shape::Points, Some(1.0))
+    );
     let points = &log.series[0].points;
     // Edges are those of the ticks: 1 to 9 lies from 0.5 to 9.5.
     assert!((log.x.low - 78.125e-12).abs() < 1e-18);
@@ -186,7 +190,8 @@ fn pairs_are_a_matrix_where_they_fill_one() {
 
 #[test]
 fn a_trace_has_a_line_for_each_channel_and_none_for_their_sum() {
-    let chart = chart(&trace(&[[Some(100.0), Some(9e4)], [None, None], [Some(120.0), Some(9.1e4)]]));
+    let chart =
+        chart(&trace(&[[Some(100.0), Some(9e4)], [None, None], [Some(120.0), Some(9.1e4)]]));
     let names: Vec<&str> = chart.series.iter().map(|series| &*series.name).collect();
     assert_eq!(names, ["3", "Bob"]);
     assert_eq!((chart.y.quantity, chart.y.ticks(6).unit), (Quantity::Rate, "kHz"));
@@ -213,7 +218,8 @@ fn files_are_what_they_are_called_and_always_the_same() {
         let figure = Figure::of(&answer);
         let bytes = |picture: Picture| picture.of(&figure, &answer).unwrap();
         let svg = String::from_utf8(bytes(Picture::Svg)).unwrap();
-        let document = roxmltree::Document::parse(&svg).unwrap_or_else(|e| panic!("{what}: {e}\n{svg}"));
+        let document =
+            roxmltree::Document::parse(&svg).unwrap_or_else(|e| panic!("{what}: {e}\n{svg}"));
         let root = document.root_element();
         let size = |name: &str| root.attribute(name).unwrap().parse::<u32>().unwrap();
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{what}: {svg}");
@@ -223,7 +229,11 @@ fn files_are_what_they_are_called_and_always_the_same() {
         assert_eq!(words[1], answer.header, "{what}");
         let png = bytes(Picture::Png);
         let pixels = tiny_skia::Pixmap::decode_png(&png).unwrap();
-        assert_eq!((pixels.width(), pixels.height()), (2 * size("width"), 2 * size("height")), "{what}");
+        assert_eq!(
+            (pixels.width(), pixels.height()),
+            (2 * size("width"), 2 * size("height")),
+            "{what}"
+        );
         let painted = pixels.pixels().iter().filter(|pixel| pixel.red() < 200).count();
         assert!(painted > 5_000, "{what}: {painted} pixels are painted");
         let html = String::from_utf8(bytes(Picture::Html)).unwrap();
@@ -231,7 +241,10 @@ fn files_are_what_they_are_called_and_always_the_same() {
         let page = roxmltree::Document::parse(page).unwrap_or_else(|e| panic!("{what}: {e}"));
         let rows = page.descendants().filter(|node| node.has_tag_name("tr")).count();
         assert_eq!(rows, 1 + answer.rows.len().min(5_000), "{what}");
-        assert!(!html.contains("http://") || html.matches("http").count() == 1, "{what}: it stands alone");
+        assert!(
+            !html.contains("http://") || html.matches("http").count() == 1,
+            "{what}: it stands alone"
+        );
         for picture in [Picture::Svg, Picture::Png, Picture::Html] {
             assert!(bytes(picture) == bytes(picture), "{what}: {picture:?}");
         }
@@ -255,19 +268,28 @@ fn nothing_in_a_picture_leaves_its_page() {
                 for place in places {
                     let (x, y) = place.split_once(' ').unwrap();
                     let (x, y): (f64, f64) = (x.parse().unwrap(), y.parse().unwrap());
-                    assert!((0.0..=width).contains(&x) && (0.0..=height).contains(&y), "{what}: {place}");
+                    assert!(
+                        (0.0..=width).contains(&x) && (0.0..=height).contains(&y),
+                        "{what}: {place}"
+                    );
                 }
             }
             if node.has_tag_name("text") && node.attribute("transform").is_none() {
                 // No letter of these figures is wider than its size, nor half of them on average.
-                let long = 0.7 * number(&node, "font-size") * node.text().unwrap_or("").chars().count() as f64;
+                let long = 0.7
+                    * number(&node, "font-size")
+                    * node.text().unwrap_or("").chars().count() as f64;
                 let x = number(&node, "x");
                 let (left, right) = match node.attribute("text-anchor").unwrap() {
                     "start" => (x, x + long),
                     "middle" => (x - long / 2.0, x + long / 2.0),
                     _ => (x - long, x),
                 };
-                assert!(left > -2.0 && right < width + 2.0, "{what}: {:?} {left} {right}", node.text());
+                assert!(
+                    left > -2.0 && right < width + 2.0,
+                    "{what}: {:?} {left} {right}",
+                    node.text()
+                );
             }
         }
     }
@@ -313,7 +335,8 @@ fn a_histogram_in_the_terminal_is_as_high_as_its_counts() {
     let lines: Vec<&str> = drawn.lines().collect();
     let blocks = |line: &&&str| line.contains('█');
     let full = lines.iter().filter(blocks).count();
-    let wide = lines.iter().filter(blocks).map(|line| line.matches('█').count()).collect::<Vec<_>>();
+    let wide =
+        lines.iter().filter(blocks).map(|line| line.matches('█').count()).collect::<Vec<_>>();
     assert!(lines[0].contains("counts") && drawn.contains("(ps)"), "{drawn}");
     // Each bin is an eighth of some 75 columns; the shoulder begins half-way down.
     assert!(wide.iter().all(|&wide| (8..=20).contains(&wide)), "{drawn}");
@@ -332,7 +355,12 @@ fn a_matrix_in_the_terminal_has_shades_or_colours() {
     assert!(lines[2].contains("1,000 ░░") && lines[2].contains("1 ░░"), "{drawn}");
     let coloured = text(&figure, Room { is_coloured: true, ..PLAIN });
     // The map begins dark, with white words, and ends light, with dark ones.
-    assert!(coloured.contains("\u{1b}[48;5;220;38;5;16m") || coloured.contains("\u{1b}[48;5;226;38;5;16m") || coloured.contains("48;5;22"), "{coloured:?}");
+    assert!(
+        coloured.contains("\u{1b}[48;5;220;38;5;16m")
+            || coloured.contains("\u{1b}[48;5;226;38;5;16m")
+            || coloured.contains("48;5;22"),
+        "{coloured:?}"
+    );
     assert!(!coloured.contains('█') && !coloured.contains('░'), "{coloured}");
 }
 
@@ -345,5 +373,8 @@ fn lines_are_told_apart_without_colours() {
     }
     assert_eq!(drawn.matches('●').count(), 2 + 2, "{drawn}");
     let coloured = text(&Figure::of(&answer), Room { is_coloured: true, ..PLAIN });
-    assert!(coloured.contains("\u{1b}[38;5;32m") && coloured.contains("\u{1b}[38;5;166m"), "{coloured:?}");
+    assert!(
+        coloured.contains("\u{1b}[38;5;32m") && coloured.contains("\u{1b}[38;5;166m"),
+        "{coloured:?}"
+    );
 }

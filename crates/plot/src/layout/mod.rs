@@ -77,7 +77,8 @@ fn ticks_across(axis: &Axis, room: f64) -> Ticks {
 /// The axis below a frame, and lines from its ticks through the frame; where it ends.
 fn draw_x(drawing: &mut Drawing, axis: &Axis, frame: Frame) -> f64 {
     let ticks = ticks_across(axis, frame.right - frame.left);
-    let at = |value: f64| frame.left + axis.place(value) * (frame.right - frame.left);
+    let at =
+        |value: f64| frame.left + axis.place(value).clamp(0.0, 1.0) * (frame.right - frame.left);
     for &value in &ticks.between {
         drawing.line(
             (at(value), frame.bottom),

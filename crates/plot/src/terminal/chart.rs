@@ -20,7 +20,7 @@ pub(super) fn text(chart: &Chart, room: Room) -> String {
     let legend = legend(&chart.series, room);
     // The title of the values, the axis, its numbers and its title.
     let lines = room.lines.saturating_sub(4 + legend.len()).max(4);
-    let ticks = chart.y.ticks((lines / 3).clamp(2, 8));
+    let ticks = chart.y.ticks((2 * lines / 5).clamp(2, 8));
     let left = widest(ticks.marks.iter().map(|mark| &*mark.label));
     let columns = room.columns.saturating_sub(left + 2).max(10);
     let mut canvas = Canvas::new(columns, lines, room.is_coloured);

@@ -19,10 +19,12 @@ pub(super) fn text(matrix: &Matrix, room: Room) -> String {
     // A shade takes two characters and one to the count.
     let shade = if room.is_coloured { 0 } else { 3 };
     let least = of_counts + shade;
-    let wide = heads.max(least).min(least.max(12)) + 2;
-    let many = ((room.columns - names - 1) / wide).max(1);
-    let most = matrix.most().max(1) as f64;
     let columns = matrix.columns.len();
+    let space = room.columns - names - 1;
+    // As wide as the names want it, unless only narrower ones fit beside each other.
+    let wide = (heads.min(12).max(least) + 2).min((space / columns).max(least + 1));
+    let many = (space / wide).max(1);
+    let most = matrix.most().max(1) as f64;
     let mut text = String::new();
     // What does not fit beside each other stands below.
     for first in (0..columns).step_by(many) {

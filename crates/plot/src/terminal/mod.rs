@@ -5,7 +5,7 @@ mod canvas;
 mod chart;
 mod matrix;
 
-use crate::{Figure, Plot};
+use crate::{Figure, Plot, words::cut};
 
 /// What there is room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub fn text(figure: &Figure, room: Room) -> String {
         Plot::Matrix(matrix) => matrix::text(matrix, room),
     };
     if let Some(note) = &figure.note {
-        text.push_str(note);
+        text.push_str(&cut(note, room.columns));
         text.push('\n');
     }
     text
@@ -41,7 +41,7 @@ pub fn text(figure: &Figure, room: Room) -> String {
 
 /// A name in so many characters, to the right of its place.
 fn right(name: &str, columns: usize) -> String {
-    let name = crate::words::cut(name, columns);
+    let name = cut(name, columns);
     let before = columns.saturating_sub(name.chars().count());
     format!("{}{name}", " ".repeat(before))
 }
