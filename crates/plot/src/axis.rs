@@ -126,7 +126,7 @@ impl Axis {
             power += 1;
             1.0
         });
-        let is_whole = self.quantity == Quantity::Count && size == 1.0;
+        let is_whole = self.quantity == Quantity::Count && unit.is_empty();
         let (factor, power) = if is_whole && power < 0 { (1.0, 0) } else { (factor, power) };
         let step = factor * 10f64.powi(power);
         let places = usize::try_from(-power).unwrap_or(0);
@@ -288,7 +288,7 @@ mod tests {
         }
         let near = Axis::for_values("", Quantity::Ratio, 0.98, 1.02, true);
         assert!(near.low > 0.9 && near.high > 1.02);
-        assert_eq!(Axis::for_values("", Quantity::Ratio, 0.98, 1.02, false).low, 0.0);
-        assert_eq!(Axis::for_values("", Quantity::Ratio, 0.1, 1.02, true).low, 0.0);
+        assert!(Axis::for_values("", Quantity::Ratio, 0.98, 1.02, false).low.abs() < 1e-12);
+        assert!(Axis::for_values("", Quantity::Ratio, 0.1, 1.02, true).low.abs() < 1e-12);
     }
 }

@@ -128,10 +128,10 @@ pub(crate) fn broken(text: &str, size: f64, room: f64) -> Vec<String> {
     for part in text.split_inclusive("; ") {
         match lines.last_mut() {
             Some(line) if font::width(&format!("{line}{part}"), size) <= room => {
-                line.push_str(part)
+                line.push_str(part);
             }
             Some(line) if font::width(line, size) < 0.5 * room => {
-                wrap(&mut lines, part, size, room)
+                wrap(&mut lines, part, size, room);
             }
             _ => {
                 lines.push(String::new());

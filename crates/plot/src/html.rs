@@ -9,7 +9,7 @@ use crate::{
     drawing::Drawing,
     figure::{group_name, name_of},
     svg,
-    words::thousands,
+    words::{places, thousands},
 };
 
 /// More rows than these make no page.
@@ -47,10 +47,15 @@ pub(crate) fn page(figure: &Figure, drawing: &Drawing, answer: &Answer) -> Strin
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
          <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<figure style=\"margin: 0\">\n\
-         {}</figure>\n<p>{}: {}</p>\n<div class=\"scrolled\">\n<table>\n<thead><tr>",
+         {}</figure>\n<p>{}: {} tags, {}</p>\n<div class=\"scrolled\">\n<table>\n<thead><tr>",
         svg::element(drawing),
         svg::escaped(&answer.run.path),
-        svg::escaped(&answer.header)
+        thousands(answer.run.tags),
+        if answer.run.sources == 1 {
+            "one source".to_owned()
+        } else {
+            format!("{} sources", answer.run.sources)
+        }
     );
     for column in answer.rows.columns() {
         let _ = write!(text, "<th>{}</th>", svg::escaped(&column.name));
@@ -72,9 +77,9 @@ pub(crate) fn page(figure: &Figure, drawing: &Drawing, answer: &Answer) -> Strin
     text
 }
 
-/// A value as it is; nothing where it is not defined.
+/// A value, floats to six digits; nothing where it is not defined.
 fn field(column: &Column, at: usize, run: &RunFacts) -> String {
-    let float = |value: &Option<f64>| value.map_or(String::new(), |value| value.to_string());
+    let float = |value: &Option<f64>| value.map_or(String::new(), six_digits);
     let listed = |values: Vec<String>| values.join(", ");
     match &column.values {
         Values::Counts(values) => values[at].to_string(),
@@ -88,5 +93,31 @@ fn field(column: &Column, at: usize, run: &RunFacts) -> String {
         Values::Groups(values) => group_name(run, &values[at]),
         Values::CountLists(values) => listed(values[at].iter().map(u64::to_string).collect()),
         Values::FloatLists(values) => listed(values[at].iter().map(float).collect()),
+    }
+}
+
+fn six_digits(value: f64) -> String {
+    let trimmed = |text: &str| text.trim_end_matches('0').trim_end_matches('.').to_owned();
+    let is_plain = (1e-3..1e7).contains(&value.abs());
+    if value == 0.0 || is_plain {
+        let text = format!("{value:.*}", places(value, 6));
+        return if text.contains('.') { trimmed(&text) } else { text };
+    }
+    let text = format!("{value:.5e}");
+    match text.split_once('e') {
+        Some((digits, power)) if digits.contains('.') => format!("{}e{power}", trimmed(digits)),
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_have_six_digits() {
+        let shown = [-1.007_812_5e-8, 0.0, 1.584_858_441_771, 97_660.0, 1e7, 100.0, 3e-9, 0.5];
+        let shown = shown.map(six_digits);
+        assert_eq!(shown, ["-1.00781e-8", "0", "1.58486", "97660", "1e7", "100", "3e-9", "0.5"]);
     }
 }

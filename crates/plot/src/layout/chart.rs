@@ -104,7 +104,7 @@ fn draw_series(
     match chart.shape {
         Shape::Points if has_points => {}
         Shape::Line => {
-            drawing.lines(runs.iter().map(|run| through(run, up)).collect(), colour, 1.8, dash)
+            drawing.lines(runs.iter().map(|run| through(run, up)).collect(), colour, 1.8, dash);
         }
         Shape::Points | Shape::Columns => {
             drawing.lines(runs.iter().map(|run| stairs(run, up)).collect(), colour, 1.5, dash);

@@ -30,9 +30,9 @@ pub(super) fn draw(drawing: &mut Drawing, matrix: &Matrix, top: f64) -> f64 {
     let top = top + LABEL;
     let cells = top + 8.0 + if is_turned { above } else { TICK } + 8.0;
     let (right, bottom) = (left + width * columns as f64, cells + height * rows as f64);
-    let middle = (f64::midpoint(left, right), f64::midpoint(cells, bottom));
-    drawing.words("second channel", (middle.0, top), LABEL, Colour::Ink, Anchor::Middle);
-    drawing.turned("first channel", (MARGIN + LABEL - 4.0, middle.1), LABEL, Anchor::Middle);
+    let centre = (f64::midpoint(left, right), f64::midpoint(cells, bottom));
+    drawing.words("second channel", (centre.0, top), LABEL, Colour::Ink, Anchor::Middle);
+    drawing.turned("first channel", (MARGIN + LABEL - 4.0, centre.1), LABEL, Anchor::Middle);
     for (at, name) in matrix.columns.iter().enumerate() {
         let (name, x) = (fitted(name, TICK, NAMES), left + width * (at as f64 + 0.5));
         if is_turned {
@@ -52,13 +52,14 @@ pub(super) fn draw(drawing: &mut Drawing, matrix: &Matrix, top: f64) -> f64 {
         let to = (from.0 + width - 1.5, from.1 + height - 1.5);
         let Some(count) = *count else {
             // A pair that was not counted is not a count of zero.
-            let dot = ((from.0 + to.0) / 2.0, (from.1 + to.1) / 2.0);
+            let dot = (f64::midpoint(from.0, to.0), f64::midpoint(from.1, to.1));
             drawing.dots(vec![dot], 1.5, Colour::Grid);
             continue;
         };
         let place = count as f64 / most.max(1) as f64;
         drawing.rectangle(from, to, Colour::Map(place));
-        let text = ((from.0 + to.0) / 2.0, f64::midpoint(from.1, to.1) + 0.36 * size);
+        let middle = (f64::midpoint(from.0, to.0), f64::midpoint(from.1, to.1));
+        let text = (middle.0, middle.1 + 0.36 * size);
         drawing.words(&thousands(count), text, size, Colour::OnMap(place), Anchor::Middle);
     }
     draw_map(drawing, most, right + 30.0, (cells, bottom));

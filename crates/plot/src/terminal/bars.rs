@@ -1,5 +1,7 @@
 //! Values one below the other.
 
+use std::fmt::Write as _;
+
 use super::{Room, canvas::painted, right, widest};
 use crate::{
     Bars,
@@ -27,7 +29,7 @@ pub(super) fn text(bars: &Bars, room: Room) -> String {
             drawn.push(EIGHTHS[eighths % 8]);
         }
         let drawn = painted(&drawn, Colour::Series(0), room.is_coloured);
-        text.push_str(&format!("{} │{drawn} {number}\n", right(&bar.name, names)));
+        let _ = writeln!(text, "{} │{drawn} {number}", right(&bar.name, names));
     }
     text
 }

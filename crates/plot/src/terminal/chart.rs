@@ -1,5 +1,7 @@
 //! Values over an axis.
 
+use std::fmt::Write as _;
+
 use super::{
     Room,
     canvas::{Canvas, painted},
@@ -37,7 +39,7 @@ pub(super) fn text(chart: &Chart, room: Room) -> String {
         match chart.shape {
             Shape::Columns => draw_columns(&mut canvas, chart, &series.points, colour),
             _ if has_signs => {
-                draw_signs(&mut canvas, chart, &series.points, SIGNS[number % SIGNS.len()])
+                draw_signs(&mut canvas, chart, &series.points, SIGNS[number % SIGNS.len()]);
             }
             _ => draw_line(&mut canvas, chart, &series.points, colour),
         }
@@ -49,7 +51,7 @@ pub(super) fn text(chart: &Chart, room: Room) -> String {
     let mut text = format!("{} {}\n", " ".repeat(left), chart.y.title(&ticks));
     for (line, label) in labels.iter().enumerate() {
         let joint = if label.is_empty() { '│' } else { '┤' };
-        text.push_str(&format!("{} {joint}{}\n", right(label, left), canvas.text(line)));
+        let _ = writeln!(text, "{} {joint}{}", right(label, left), canvas.text(line));
     }
     text.push_str(&axis(&chart.x, left + 1, columns));
     for line in legend {
@@ -189,7 +191,8 @@ fn legend(series: &[Series], room: Room) -> Vec<String> {
             lines.push((String::new(), 0));
         }
         if let Some((line, used)) = lines.last_mut() {
-            line.push_str(&format!("{}{sign} {name}", if *used == 0 { "" } else { "   " }));
+            let before = if *used == 0 { "" } else { "   " };
+            let _ = write!(line, "{before}{sign} {name}");
             *used += wide;
         }
     }
