@@ -302,7 +302,7 @@ fn nothing_in_a_picture_leaves_its_page() {
 fn text_fits_where_it_is_drawn() {
     for (what, answer) in all() {
         let figure = Figure::of(&answer);
-        for columns in [30, 80, 200] {
+        for columns in [40, 80, 200] {
             for lines in [8, 24, 50] {
                 let room = Room { columns, lines, is_coloured: false };
                 let drawn = text(&figure, room);

@@ -19,7 +19,7 @@ pub struct Room {
 }
 
 /// The least that a figure is drawn in.
-const LEAST: (usize, usize) = (30, 8);
+const LEAST: (usize, usize) = (40, 8);
 
 /// The values of a figure, without its title and header: lines that are no longer than there is room.
 pub fn text(figure: &Figure, room: Room) -> String {
