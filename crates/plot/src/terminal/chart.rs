@@ -21,7 +21,7 @@ const SIGNS: [char; 14] = ['●', '○', '■', '□', '▲', '△', '◆', '◇
 pub(super) fn text(chart: &Chart, room: Room) -> String {
     let legend = legend(&chart.series, room);
     // The title of the values, the axis, its numbers and its title.
-    let lines = room.lines.saturating_sub(4 + legend.len()).max(4);
+    let lines = room.lines.saturating_sub(4 + legend.len()).max(3);
     let ticks = chart.y.ticks((2 * lines / 5).clamp(2, 8));
     let left = widest(ticks.marks.iter().map(|mark| &*mark.label));
     let columns = room.columns.saturating_sub(left + 2).max(10);
