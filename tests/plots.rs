@@ -1,8 +1,13 @@
 //! Figures, as a person asks for them.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    path::Path,
+    process::Stdio,
+};
 
-use crate::support::{command, fixture_copy, output, root, tagq};
+use crate::support::{Killed, command, fixture_copy, output, root, tagq};
 
 /// Where the program runs, with the fixture run in `run`.
 fn place() -> tempfile::TempDir {
@@ -116,9 +121,27 @@ fn what_cannot_be_drawn_is_said() {
     said("rates --plot=a run", ".svg, .png or .html");
     said("rates --plot a.svg -o a.svg --format csv run", "two files");
     said("rates --force run", "--output");
-    said("watch rates --plot a.svg run", "without a file");
-    said("watch rates --plot run --format json", "--plot");
+    said("watch rates --plot a.svg nowhere", "without a file");
+    said("watch rates --plot nowhere --format json", "--plot");
     assert!(!folder.path().join("a.svg").exists() && !folder.path().join("run/.tagq").exists());
+}
+
+#[test]
+fn what_is_watched_is_drawn_with_each_answer() {
+    let folder = place();
+    let mut watch = command();
+    watch.current_dir(folder.path()).args(["watch", "rates", "--plot", "run", "--and"]);
+    watch.args(["coincidences", "--window", "2ns"]);
+    let mut watch = Killed(watch.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap());
+    let out = BufReader::new(watch.0.stdout.take().unwrap());
+    let until = |line: &String| !line.contains("update");
+    let lines: Vec<String> = out.lines().map(Result::unwrap).take_while(until).collect();
+    let text = lines.join("\n");
+    let bars = lines.iter().filter(|line| line.contains("\u{2502}\u{2588}")).count();
+    assert_eq!(bars, 4, "{text}");
+    assert_eq!(text.matches("Rates, run").count(), 1, "{text}");
+    // The other one is a table as ever.
+    assert!(text.contains("heralding a"), "{text}");
 }
 
 /// Colours are for a terminal; `script` is one.
@@ -140,7 +163,7 @@ fn colours_are_on_a_terminal_and_never_with_no_color() {
         if no_colour {
             script.env("NO_COLOR", "1");
         }
-        script.stdin(std::process::Stdio::null()).output()
+        script.stdin(Stdio::null()).output()
     };
     let Ok(coloured) = on_terminal(false) else {
         crate::support::skipped("no script to make a terminal");

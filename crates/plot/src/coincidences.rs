@@ -16,9 +16,11 @@ const MOST_BARS: usize = 40;
 
 /// A matrix of pairs, or bars.
 pub(crate) fn of(answer: &Answer) -> (String, Option<String>, Plot) {
-    let what = "Coincidences".to_owned();
+    let is_cluster = answer.query["rule"] == "cluster";
+    let label = if is_cluster { "events" } else { "coincidences" };
+    let what = if is_cluster { "Events" } else { "Coincidences" }.to_owned();
     let Some(Values::Groups(groups)) = answer.rows.get("channels") else {
-        return (what, None, bars_of("coincidences", Quantity::Count, Vec::new()));
+        return (what, None, bars_of(label, Quantity::Count, Vec::new()));
     };
     if let Some(matrix) = matrix(answer, groups) {
         return (what, None, Plot::Matrix(matrix));
@@ -42,7 +44,7 @@ pub(crate) fn of(answer: &Answer) -> (String, Option<String>, Plot) {
         bars.truncate(MOST_BARS);
         note = Some(format!("the {MOST_BARS} highest of {} groups", thousands(all as u64)));
     }
-    (what, note, bars_of("coincidences", Quantity::Count, bars))
+    (what, note, bars_of(label, Quantity::Count, bars))
 }
 
 /// The rate of each group over time.

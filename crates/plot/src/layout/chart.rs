@@ -17,9 +17,11 @@ const LEGEND: f64 = 190.0;
 struct Step {
     left: f64,
     right: f64,
-    /// The lowest and the highest value.
+    /// The lowest and the highest value, and the mean of all.
     low: f64,
     high: f64,
+    mean: f64,
+    bins: f64,
     err: f64,
 }
 
@@ -99,7 +101,7 @@ fn draw_series(
             drawing.area(corners, colour, 0.25);
         }
     }
-    let has_points = width >= if chart.shape == Shape::Points { 5.5 } else { 9.0 };
+    let has_points = width >= if chart.shape == Shape::Points { 4.0 } else { 9.0 };
     let is_alone = |run: &Vec<Step>| run.len() == 1 && chart.shape == Shape::Line;
     match chart.shape {
         Shape::Points if has_points => {}
@@ -114,7 +116,7 @@ fn draw_series(
     if has_errors {
         let of = |step: &Step| {
             let x = f64::midpoint(step.left, step.right);
-            vec![(x, up(step.high + step.err)), (x, up(step.high - step.err))]
+            vec![(x, up(step.mean + step.err)), (x, up(step.mean - step.err))]
         };
         drawing.lines(steps().map(of).collect(), colour, 1.1, Dash::None);
     } else if !is_crowded && chart.series.len() == 1 {
@@ -124,7 +126,7 @@ fn draw_series(
     }
     let dots = |run: &Vec<Step>| run.iter().map(|step| middle(step, up)).collect::<Vec<_>>();
     if has_points && chart.shape != Shape::Columns {
-        drawing.dots(runs.iter().flat_map(dots).collect(), 3.0, colour);
+        drawing.dots(runs.iter().flat_map(dots).collect(), (0.4 * width).min(3.0), colour);
     } else {
         // A value between two that are not defined is no line.
         drawing.dots(runs.iter().filter(|run| is_alone(run)).flat_map(dots).collect(), 2.0, colour);
@@ -148,6 +150,8 @@ fn runs(points: &[Point], axis: &Axis, frame: Frame) -> Vec<Vec<Step>> {
             right: at(point.to),
             low: value,
             high: value,
+            mean: value,
+            bins: 1.0,
             err: point.err,
         };
         let Some(run) = runs.last_mut() else { continue };
@@ -157,6 +161,8 @@ fn runs(points: &[Point], axis: &Axis, frame: Frame) -> Vec<Vec<Step>> {
                 last.right = step.right;
                 last.low = last.low.min(value);
                 last.high = last.high.max(value);
+                last.bins += 1.0;
+                last.mean += (value - last.mean) / last.bins;
                 last.err = last.err.max(step.err);
             }
             _ => run.push(step),
@@ -167,7 +173,7 @@ fn runs(points: &[Point], axis: &Axis, frame: Frame) -> Vec<Vec<Step>> {
 }
 
 fn middle(step: &Step, up: &impl Fn(f64) -> f64) -> Place {
-    (f64::midpoint(step.left, step.right), up(step.high))
+    (f64::midpoint(step.left, step.right), up(step.mean))
 }
 
 /// From middle to middle.
@@ -177,18 +183,53 @@ fn through(run: &[Step], up: &impl Fn(f64) -> f64) -> Vec<Place> {
 
 /// Along the tops of the bins.
 fn stairs(run: &[Step], up: &impl Fn(f64) -> f64) -> Vec<Place> {
-    run.iter().flat_map(|step| [(step.left, up(step.high)), (step.right, up(step.high))]).collect()
+    run.iter().flat_map(|step| [(step.left, up(step.mean)), (step.right, up(step.mean))]).collect()
 }
 
 /// What lies between the lowest and the highest values.
 fn envelope(run: &[Step], up: &impl Fn(f64) -> f64) -> Vec<Place> {
     let back =
         run.iter().rev().flat_map(|step| [(step.right, up(step.low)), (step.left, up(step.low))]);
-    stairs(run, up).into_iter().chain(back).collect()
+    let there =
+        run.iter().flat_map(|step| [(step.left, up(step.high)), (step.right, up(step.high))]);
+    there.chain(back).collect()
 }
 
 /// One error above the values to one below.
 fn error_band(run: &[Step], up: &impl Fn(f64) -> f64) -> Vec<Place> {
-    let of = |step: &Step| Step { low: step.low - step.err, high: step.high + step.err, ..*step };
+    let of = |step: &Step| Step { low: step.mean - step.err, high: step.mean + step.err, ..*step };
     envelope(&run.iter().map(of).collect::<Vec<_>>(), up)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Quantity;
+
+    #[test]
+    fn bins_narrower_than_a_line_are_drawn_together() {
+        let frame = Frame { left: 50.0, right: 850.0, top: 0.0, bottom: 400.0 };
+        let axis = Axis::linear("", Quantity::Time, 0.0, 10_000.0);
+        let point = |k: u32| Point {
+            from: f64::from(k),
+            to: f64::from(k + 1),
+            value: (k != 5_000).then_some(if k.is_multiple_of(2) { 0.0 } else { 10.0 }),
+            err: 1.0,
+        };
+        let points: Vec<Point> = (0..10_000).map(point).collect();
+        let runs = runs(&points, &axis, frame);
+        // Nothing is drawn across the bin that is not defined.
+        assert_eq!(runs.len(), 2);
+        let steps: Vec<&Step> = runs.iter().flatten().collect();
+        // 800 points, and a line is 1.5 of them: 18 bins of 0.08 points.
+        assert!((540..=570).contains(&steps.len()), "{}", steps.len());
+        assert!((steps.iter().map(|step| step.bins).sum::<f64>() - 9_999.0).abs() < 1e-9);
+        for step in &steps[..500] {
+            assert!((step.low, step.high) == (0.0, 10.0), "{step:?}");
+            assert!((step.mean - 5.0).abs() < 0.5, "{step:?}");
+        }
+        // Bins that can be seen stay what they are.
+        let wide = super::runs(&points[..10], &Axis::linear("", Quantity::Time, 0.0, 10.0), frame);
+        assert_eq!((wide.len(), wide[0].len()), (1, 10));
+    }
 }
