@@ -141,7 +141,7 @@ fn what_is_watched_is_drawn_with_each_answer() {
     assert_eq!(bars, 4, "{text}");
     assert_eq!(text.matches("Rates, run").count(), 1, "{text}");
     // The other one is a table as ever.
-    assert!(text.contains("heralding a"), "{text}");
+    assert!(text.contains("P(a|b)"), "{text}");
 }
 
 /// Colours are for a terminal; `script` is one.

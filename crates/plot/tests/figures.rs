@@ -230,6 +230,8 @@ fn files_are_what_they_are_called_and_always_the_same() {
         let words: Vec<&str> = words.filter_map(|node| node.text()).collect();
         assert_eq!(words[0], figure.title, "{what}");
         assert_eq!(words[1], answer.header, "{what}");
+        let is_crowded = words.iter().any(|text| text.starts_with("bins together"));
+        assert_eq!(is_crowded, what == "long histogram", "{what}");
         let png = bytes(Picture::Png);
         let pixels = tiny_skia::Pixmap::decode_png(&png).unwrap();
         assert_eq!(

@@ -1,6 +1,6 @@
 //! Values over an axis.
 
-use super::{Frame, LABEL, MARGIN, TICK, WIDTH, draw_nothing, draw_x, widest};
+use super::{Frame, HEADER, LABEL, MARGIN, TICK, WIDTH, draw_nothing, draw_x, widest};
 use crate::{
     Axis, Chart, Point, Shape,
     colour::{COLOURS, Colour},
@@ -51,8 +51,10 @@ pub(super) fn draw(drawing: &mut Drawing, chart: &Chart, top: f64) -> f64 {
         let line = vec![(frame.left, up(value)), (frame.right, up(value))];
         drawing.lines(vec![line], Colour::Ink, 1.2, Dash::Long);
     }
+    let mut is_crowded = false;
     for (number, series) in chart.series.iter().enumerate() {
         let runs = runs(&series.points, &chart.x, frame);
+        is_crowded |= runs.iter().flatten().any(|step| step.bins > 1.0);
         draw_series(drawing, chart, number, &runs, &up);
         if has_legend {
             let (left, y) = (frame.right + 14.0, frame.top + 12.0 + 22.0 * number as f64);
@@ -62,6 +64,11 @@ pub(super) fn draw(drawing: &mut Drawing, chart: &Chart, top: f64) -> f64 {
             let at = (left + 34.0, y + 0.36 * TICK);
             drawing.words(&name, at, TICK, Colour::Ink, Anchor::Start);
         }
+    }
+    if is_crowded {
+        let words = "bins together: lowest to highest, and their mean";
+        let at = (frame.right, frame.top - 6.0);
+        drawing.words(words, at, HEADER, Colour::Faint, Anchor::End);
     }
     let corners =
         [(frame.left, frame.top), (frame.left, frame.bottom), (frame.right, frame.bottom)];
