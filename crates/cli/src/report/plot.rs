@@ -123,27 +123,27 @@ fn figure(answer: &Answer, room: Room) -> String {
 pub(crate) fn shown(answers: &[Answer], are_plots: &[bool]) -> String {
     let is_one_of_several = answers.len() > 1;
     let each = || answers.iter().zip(are_plots);
-    let tables: Vec<Option<String>> = each()
-        .map(|(answer, is_plot)| {
-            (!is_plot).then(|| table::one(answer, is_one_of_several, Look::of_stdout()))
-        })
-        .collect();
-    let of_tables: usize = tables.iter().flatten().map(|table| table.lines().count() + 1).sum();
+    let look = Look::of_stdout();
+    let above = |(answer, is_plot): (&Answer, &bool)| {
+        let text = if *is_plot { table::head } else { table::one };
+        text(answer, is_one_of_several, look)
+    };
+    let texts: Vec<String> = each().map(above).collect();
+    // An empty line behind each, and the title of a figure.
+    let of_texts: usize = texts.iter().map(|text| text.lines().count() + 1).sum();
+    let figures = are_plots.iter().filter(|is_plot| **is_plot).count();
     let term = Term::stdout();
     let (height, columns) = size(&term);
     let is_coloured = is_coloured(&term, &io::stdout());
     // The last line says where the run is, and the cursor has one.
-    let room = height.saturating_sub(of_tables + 2);
-    let figures = are_plots.iter().filter(|is_plot| **is_plot).count().max(1);
-    // Around each there are its path, its header, its title and empty lines.
-    let lines = (room / figures).saturating_sub(4 + usize::from(is_one_of_several)).clamp(8, 30);
-    let room = Room { columns, lines, is_coloured };
-    let drawn = |answer: &Answer| {
-        table::head(answer, is_one_of_several, Look::of_stdout()) + &figure(answer, room)
-    };
-    let texts =
-        each().zip(tables).map(|((answer, _), table)| table.unwrap_or_else(|| drawn(answer)));
-    texts.collect::<Vec<_>>().join("\n")
+    let lines = height.saturating_sub(of_texts + figures + 2) / figures.max(1);
+    let room = Room { columns, lines: lines.clamp(8, 30), is_coloured };
+    let drawn = each().zip(texts).map(
+        |((answer, is_plot), text)| {
+            if *is_plot { text + &figure(answer, room) } else { text }
+        },
+    );
+    drawn.collect::<Vec<_>>().join("\n")
 }
 
 /// Lines and columns; those of an old terminal where there is none.
