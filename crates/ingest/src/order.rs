@@ -221,11 +221,8 @@ impl Order {
         late.sort_by_key(|&(time, _)| time);
         let Some(&(first, _)) = late.first() else { return };
         let kept = older.time.partition_point(|&time| time <= first);
-        let moved: Vec<(i64, u16)> = older.time[kept..]
-            .iter()
-            .copied()
-            .zip(older.channel[kept..].iter().copied())
-            .collect();
+        let moved: Vec<(i64, u16)> =
+            older.time[kept..].iter().copied().zip(older.channel[kept..].iter().copied()).collect();
         let mut in_order = moved.into_iter().chain(in_order).peekable();
         let mut late = late.into_iter().peekable();
         let times = older.time[kept..].iter_mut().chain(&mut newer.time);

@@ -105,6 +105,8 @@ struct Rows<'a> {
     rebased: i64,
     /// Rows that come again and are there already.
     again: u64,
+    /// The time of the last row, as the source has it.
+    last: Option<i64>,
     moved: Vec<i64>,
 }
 
@@ -139,7 +141,7 @@ impl<'a> Intake<'a> {
             order: Order::resumed(horizon, &facts.resume, facts.read_tags, committed),
             points: Points::new(facts.resume, horizon),
             facts,
-            rows: Rows { writer, rebased, again, moved: Vec::new() },
+            rows: Rows { writer, rebased, again, last: committed, moved: Vec::new() },
         }
     }
 
@@ -187,7 +189,7 @@ impl<'a> Intake<'a> {
         let released = self.order.released_rows();
         self.facts.read_tags = self.order.number;
         self.facts.finished = released == self.order.number;
-        self.facts.resume = self.points.at_most(released);
+        self.facts.resume = self.points.committed(released, self.rows.last);
         self.facts.reordered = self.order.reordered;
     }
 }
@@ -198,6 +200,7 @@ impl Rows<'_> {
         #[expect(clippy::cast_possible_truncation, reason = "at most the rows at hand")]
         let again = self.again.min(rows as u64) as usize;
         self.again -= again as u64;
+        self.last = self.last.max(columns.time.last().copied());
         let (time, channel) = (&columns.time[again..], &columns.channel[again..]);
         if self.rebased == 0 {
             return Ok(self.writer.append(time, channel)?);
