@@ -4,6 +4,8 @@
 //! [`HORIZON`] tags; equal times keep the order they arrived in. Tags in order cost one copy into
 //! columns, which the store wants anyway.
 
+use std::ops::Range;
+
 use tagq_store::{ResumePoint, Tag};
 
 /// Tags within which order is repaired.
@@ -28,6 +30,48 @@ impl Columns {
     fn split_off_from(&mut self, time: i64) -> Self {
         let row = self.time.partition_point(|&earlier| earlier < time);
         Self { time: self.time.split_off(row), channel: self.channel.split_off(row) }
+    }
+
+    fn rows(&self, rows: Range<usize>) -> impl Iterator<Item = (i64, u16)> {
+        let channels = self.channel[rows.clone()].iter().copied();
+        self.time[rows].iter().copied().zip(channels)
+    }
+
+    /// Puts the rows in order of time, equal times as they are. A few late ones cost some moves of whole
+    /// stretches, not a sort.
+    fn sort(&mut self) {
+        let Self { time, channel } = self;
+        let rows = time.len();
+        // The late ones apart, the others together at the beginning.
+        let mut late: Vec<(i64, u16)> = Vec::new();
+        let (mut kept, mut stretch, mut latest) = (0, 0, i64::MIN);
+        for row in 0..rows {
+            if time[row] >= latest {
+                latest = time[row];
+                continue;
+            }
+            late.push((time[row], channel[row]));
+            time.copy_within(stretch..row, kept);
+            channel.copy_within(stretch..row, kept);
+            kept += row - stretch;
+            stretch = row + 1;
+        }
+        time.copy_within(stretch..rows, kept);
+        channel.copy_within(stretch..rows, kept);
+        let mut left = kept + rows - stretch;
+        late.sort_by_key(|&(time, _)| time);
+        // From the end: what is behind a late one moves there, and it stands before that. The others of
+        // its time came before it.
+        let mut end = rows;
+        for &(late, of) in late.iter().rev() {
+            let behind = time[..left].partition_point(|&other| other <= late);
+            end -= left - behind;
+            time.copy_within(behind..left, end);
+            channel.copy_within(behind..left, end);
+            left = behind;
+            end -= 1;
+            (time[end], channel[end]) = (late, of);
+        }
     }
 }
 
@@ -204,38 +248,21 @@ impl Order {
     }
 
     /// Puts the newer tags in order with the older ones, which are; equal times stay in the order of
-    /// arrival. A few late tags cost a pass, not a sort.
+    /// arrival.
     fn sort(&mut self) {
+        self.newer.sort();
         let (older, newer) = (&mut self.older, &mut self.newer);
-        let mut in_order = Vec::with_capacity(newer.time.len());
-        let mut late = Vec::new();
-        let mut latest = older.time.last().copied().unwrap_or(i64::MIN);
-        for (&time, &channel) in newer.time.iter().zip(&newer.channel) {
-            if time < latest {
-                late.push((time, channel));
-            } else {
-                latest = time;
-                in_order.push((time, channel));
-            }
-        }
-        late.sort_by_key(|&(time, _)| time);
-        let Some(&(first, _)) = late.first() else { return };
-        let kept = older.time.partition_point(|&time| time <= first);
-        let moved: Vec<(i64, u16)> =
-            older.time[kept..].iter().copied().zip(older.channel[kept..].iter().copied()).collect();
-        let mut in_order = moved.into_iter().chain(in_order).peekable();
-        let mut late = late.into_iter().peekable();
-        let times = older.time[kept..].iter_mut().chain(&mut newer.time);
-        let channels = older.channel[kept..].iter_mut().chain(&mut newer.channel);
-        for (time, channel) in times.zip(channels) {
-            // What was in order with the time of a late tag came before it.
-            let is_late = match (in_order.peek(), late.peek()) {
-                (Some((time, _)), Some((late, _))) => late < time,
-                (in_order, _) => in_order.is_none(),
-            };
-            if let Some(tag) = if is_late { late.next() } else { in_order.next() } {
-                (*time, *channel) = tag;
-            }
+        let (Some(&last), Some(&first)) = (older.time.last(), newer.time.first()) else { return };
+        // Few reach over from one to the other.
+        let start = older.time.partition_point(|&time| time <= first);
+        let end = newer.time.partition_point(|&time| time < last);
+        let mut tags: Vec<(i64, u16)> =
+            older.rows(start..older.time.len()).chain(newer.rows(0..end)).collect();
+        tags.sort_by_key(|&(time, _)| time);
+        let times = older.time[start..].iter_mut().chain(&mut newer.time[..end]);
+        let channels = older.channel[start..].iter_mut().chain(&mut newer.channel[..end]);
+        for ((time, channel), tag) in times.zip(channels).zip(tags) {
+            (*time, *channel) = tag;
         }
     }
 }

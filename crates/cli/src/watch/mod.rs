@@ -55,6 +55,7 @@ pub(crate) fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
         for (of, watched) in followed.iter_mut().zip(&parts.runs) {
             of.step(watched.options.ingest, &notes);
         }
+        let before = updates.number;
         if updates.is_due(&parts, &followed) {
             let since = Instant::now();
             for of in &mut followed {
@@ -73,7 +74,10 @@ pub(crate) fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
             }
         }
         notes.tell(&mut screen, &parts)?;
-        thread::sleep(POLL);
+        // More may have come while this was counted.
+        if updates.number == before {
+            thread::sleep(POLL);
+        }
     }
 }
 
