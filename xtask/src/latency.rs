@@ -124,7 +124,10 @@ fn report(rows: u64, rate: &str, frames: &[Value], updates: &[Value]) -> io::Res
         }
         before = rows + tags.as_u64().unwrap_or(0);
     }
-    let waited = waited.split_off(FIRST_FRAMES.min(waited.len()));
+    let mut waited = waited.split_off(FIRST_FRAMES.min(waited.len()));
+    // Of the last frame, of what was recorded in less than is held back, nothing comes before the source was
+    // still for a while.
+    waited.pop();
     let took: Vec<f64> = seen.iter().skip(FIRST_FRAMES).map(|(.., took)| *took).collect();
     let last = seen.last().map_or(0, |(_, tags, _)| *tags);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |now| now.as_secs_f64());

@@ -1,5 +1,5 @@
 //! A run that is recorded, with tags that come late and a recorder that dies now and then, followed by an
-//! ingest that is killed again and again: no tag is lost, and none is there twice.
+//! ingest and a watch in turn, each killed again and again: no tag is lost, and none is there twice.
 //!
 //! `TAGQ_LIVE_SECONDS` and `TAGQ_LIVE_RATE` make it a soak.
 
@@ -42,7 +42,7 @@ pub(super) fn run(ground: &Ground) -> Checked<Tried> {
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
     let mut killed = 0;
     while recorder.try_wait()?.is_none() {
-        let follower = program::start(&mut follow(ground, &run))?;
+        let follower = program::start(&mut follow(ground, &run, killed % 2 == 1))?;
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
@@ -60,6 +60,15 @@ pub(super) fn run(ground: &Ground) -> Checked<Tried> {
     program::run_well(ground.tagq("ingest").arg(&run))?;
     program::run_well(ground.tagq("verify").arg(&run))?;
     check_tags(ground, &run, &last["tags"])?;
+    // What watches kept is what is counted anew.
+    let asked = |cached: &[&str]| {
+        let mut command = ground.tagq("coincidences");
+        command.args(["--window", "2ns", "--delay", "2=1us", "--format", "csv"]).args(cached);
+        program::run_well(command.arg(&run))
+    };
+    if asked(&[])?.stdout != asked(&["--no-cache"])?.stdout {
+        return Err("what watches kept is not what is counted anew".into());
+    }
     let anew = folder.path().join("anew.tagq");
     program::run_well(ground.tagq("ingest").arg(&run).arg("--store").arg(&anew))?;
     for name in ["time.col", "channel.col", "blocks.idx", "counts.idx"] {
@@ -80,9 +89,14 @@ fn check_tags(ground: &Ground, run: &Path, expected: &Value) -> Checked<()> {
     Err(format!("{} tags were appended, {} are in the store", expected, info["tags"]).into())
 }
 
-fn follow(ground: &Ground, run: &Path) -> Command {
-    let mut command = ground.tagq("ingest");
-    command.args(["--follow", "--quiet"]).arg(run);
+/// What takes what is recorded: an ingest, or a watch that answers from what it keeps.
+fn follow(ground: &Ground, run: &Path, is_watch: bool) -> Command {
+    let mut command = ground.tagq(if is_watch { "watch" } else { "ingest" });
+    if is_watch {
+        command.args(["coincidences", "--window", "2ns", "--delay", "2=1us", "--quiet"]).arg(run);
+    } else {
+        command.args(["--follow", "--quiet"]).arg(run);
+    }
     command
 }
 
