@@ -88,11 +88,41 @@ fn measure(store: Option<&Path>) -> io::Result<()> {
     watch.arg("watch").args(WORDS).arg("json").arg("--no-setup").arg(&run).stdin(Stdio::null());
     let mut watch = Killed(watch.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?);
     let updates = lines(watch.0.stdout.take());
+    let memory = memory_of(watch.0.id());
     let frames = frames.join().map_err(|_| io::Error::other("frames"))??;
     std::thread::sleep(Duration::from_secs(4));
     kill_process(Pid::from_child(&watch.0), Signal::INT)?;
     let updates = updates.join().map_err(|_| io::Error::other("updates"))??;
-    report(rows, &rate, &frames, &updates)
+    report(rows, &rate, &frames, &updates)?;
+    let memory = memory.join().map_err(|_| io::Error::other("memory"))?;
+    let mib = |kib: Option<&u64>| kib.map_or(f64::NAN, |&kib| kib as f64 / 1024.0);
+    let half = &memory[memory.len() / 2..];
+    println!(
+        "  memory of the watch, mapped pages apart: {:.1} MiB at most in the first half of the time, {:.1} \
+         MiB in the second",
+        mib(memory[..memory.len() / 2].iter().max()),
+        mib(half.iter().max()),
+    );
+    Ok(())
+}
+
+/// Anonymous memory of a process in KiB, each 100 ms for as long as it lives.
+fn memory_of(process: u32) -> std::thread::JoinHandle<Vec<u64>> {
+    std::thread::spawn(move || {
+        let mut seen = Vec::new();
+        let path = format!("/proc/{process}/status");
+        while let Ok(status) = fs::read_to_string(&path) {
+            let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+            // One that has ended and was not waited for has none.
+            let Some(kib) = line.and_then(|line| line.split_whitespace().next()?.parse().ok())
+            else {
+                break;
+            };
+            seen.push(kib);
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        seen
+    })
 }
 
 /// Reads lines of JSON on a thread of its own.

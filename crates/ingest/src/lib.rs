@@ -29,6 +29,7 @@ mod error;
 mod read;
 
 mod frames;
+mod held;
 mod input;
 mod message;
 mod order;
@@ -49,5 +50,6 @@ mod source;
 mod tags_capnp;
 
 pub use error::Error;
+pub use held::Held;
 pub use read::{Settings, Summary, first_time, read_tags};
-pub use source::{Change, Part, compare, ingest, is_intact, is_unchanged};
+pub use source::{Change, Part, compare, ingest, ingest_holding, is_intact, is_unchanged};

@@ -130,6 +130,11 @@ impl Order {
         }
     }
 
+    /// What was released is committed, up to the time `last`: no later tag is put before that.
+    pub(crate) fn commit(&mut self, last: Option<i64>) {
+        self.committed = last.map(|time| (self.number, time));
+    }
+
     /// The place in the source behind the tags seen; `byte` is where it is in the file.
     pub(crate) fn point(&self, byte: u64) -> ResumePoint {
         let time = (self.number > 0).then_some(self.time_max);

@@ -40,6 +40,11 @@ impl Points {
         self.points.push(Point { at: point, is_crossed: false });
     }
 
+    /// The byte behind `rows` tags, when reading could begin anew there.
+    pub(crate) fn end(&self, rows: u64) -> Option<u64> {
+        self.points.last().filter(|point| point.at.rows == rows).map(|point| point.at.byte)
+    }
+
     /// A tag of this time came: it belongs before what stands before points of a later time.
     pub(crate) fn late(&mut self, time: i64) {
         let later = self.points.partition_point(|point| point.at.time <= Some(time));

@@ -12,6 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::{
     Error, Settings, Summary,
     error::io_error,
+    held::Held,
     input::hash_of,
     order::{Columns, HORIZON, Order, Refused},
     read::{Complete, Piece, read_pieces},
@@ -48,7 +49,23 @@ pub fn ingest(
     settings: &Settings,
     writer: &mut Writer,
 ) -> Result<Summary, Error> {
-    ingest_within(HORIZON, path, name, part, settings, writer)
+    ingest_holding(path, name, part, settings, writer, &mut None)
+}
+
+/// As [`ingest`], without reading again what `held` has of the source from the time before. It gets what
+/// this time leaves, good for the rest behind what the writer commits now.
+///
+/// # Errors
+/// Those of [`ingest`].
+pub fn ingest_holding(
+    path: &Path,
+    name: &str,
+    part: Part,
+    settings: &Settings,
+    writer: &mut Writer,
+    held: &mut Option<Held>,
+) -> Result<Summary, Error> {
+    ingest_within(HORIZON, path, name, part, settings, writer, held)
 }
 
 fn ingest_within(
@@ -58,12 +75,13 @@ fn ingest_within(
     part: Part,
     settings: &Settings,
     writer: &mut Writer,
+    held: &mut Option<Held>,
 ) -> Result<Summary, Error> {
     let metadata = fs::metadata(path).map_err(io_error(path, "read the length of"))?;
-    let mut intake = Intake::begin(horizon, path, name, part, writer);
+    let mut intake = Intake::begin(horizon, path, name, part, writer, held.take());
     let columns = intake.facts.columns.as_deref().and_then(|names| names.parse().ok());
     let settings = Settings {
-        start_byte: intake.facts.resume.byte,
+        start_byte: intake.start_byte,
         columns_before: columns.or(settings.columns_before),
         ..settings.clone()
     };
@@ -75,7 +93,7 @@ fn ingest_within(
         }
     })?;
     intake.finish(settings.hold_back)?;
-    let Intake { mut facts, rows, .. } = intake;
+    let Intake { mut facts, order, points, rows, .. } = intake;
     facts.size = summary.size;
     facts.mtime_ns = mtime_ns(&metadata);
     facts.inode = metadata.ino();
@@ -83,16 +101,21 @@ fn ingest_within(
     facts.read_byte = summary.read_byte;
     (facts.head_xxh3, facts.tail_xxh3) = pieces(path, facts.read_byte)?;
     facts.whole_xxh3 = summary.xxh3.filter(|_| settings.start_byte == 0).map(hex);
-    facts.checksummed &= summary.checksummed;
+    // Where nothing came, nothing came without a checksum.
+    let is_nothing = settings.start_byte > 0 && summary.read_byte <= settings.start_byte;
+    facts.checksummed &= summary.checksummed || is_nothing;
     facts.torn.clone_from(&summary.torn);
     facts.columns = summary.columns.map(|columns| columns.to_string()).or(facts.columns);
-    rows.writer.finish_source(facts);
+    rows.writer.finish_source(facts.clone());
+    *held = Held::behind(order, points, facts, rows.last);
     Ok(summary)
 }
 
 /// A source on its way into a store.
 struct Intake<'a> {
     path: &'a Path,
+    /// Where reading begins.
+    start_byte: u64,
     facts: SourceFacts,
     order: Order,
     points: Points,
@@ -117,9 +140,10 @@ impl<'a> Intake<'a> {
         name: &str,
         part: Part,
         writer: &'a mut Writer,
+        held: Option<Held>,
     ) -> Self {
         let mut facts = SourceFacts { checksummed: true, ..SourceFacts::named(name) };
-        let (mut again, mut last) = (0, None);
+        let (mut rows, mut last, mut kept) = (0, None, None);
         match part {
             Part::Whole { rebase } => {
                 writer.begin_source();
@@ -127,22 +151,20 @@ impl<'a> Intake<'a> {
             }
             Part::Rest => {
                 if let Some(source) = writer.continue_source() {
+                    (rows, last) = (source.rows, source.time_last);
+                    kept = held.and_then(|held| held.of(&source));
                     facts = SourceFacts { name: name.into(), ..source.facts };
-                    again = source.rows - facts.resume.rows;
-                    last = source.time_last;
                 }
             }
         }
         let rebased = facts.rebased.unwrap_or(0);
         // What is committed stays as it is: a tag that belongs before it comes too late.
-        let committed = last.map(|last| last - rebased);
-        Self {
-            path,
-            order: Order::resumed(horizon, &facts.resume, facts.read_tags, committed),
-            points: Points::new(facts.resume, horizon),
-            facts,
-            rows: Rows { writer, rebased, again, last: committed, moved: Vec::new() },
-        }
+        let last = last.map(|last| last - rebased);
+        let again = if kept.is_some() { 0 } else { rows - facts.resume.rows };
+        let Held { order, points, byte, .. } =
+            kept.unwrap_or_else(|| Held::read_again(horizon, &facts, last));
+        let rows = Rows { writer, rebased, again, last, moved: Vec::new() };
+        Self { path, start_byte: byte, facts, order, points, rows }
     }
 
     fn take(&mut self, tags: &[Tag]) -> Result<(), Error> {
@@ -332,7 +354,13 @@ mod tests {
     use super::*;
     use crate::encode::Encoder;
     use proptest::prelude::*;
-    use std::ops::Range;
+    use std::{
+        ops::Range,
+        sync::{
+            Arc,
+            atomic::{AtomicU64, Ordering},
+        },
+    };
     use tagq_store::{Access, Creation, RunId, Store, Tick};
 
     /// A horizon that a few tags fill.
@@ -384,14 +412,35 @@ mod tests {
             Some(_) => Part::Rest,
             None => Part::Whole { rebase: None },
         };
-        ingest_within(NEAR, file, "x", part, settings, &mut writer)?;
+        ingest_within(NEAR, file, "x", part, settings, &mut writer, &mut None)?;
         Ok(writer.commit()?)
+    }
+
+    /// Takes what is there of the file, as a process that follows it does: what it held it did not read again.
+    fn go_on(file: &Path, (writer, held): &mut (Writer, Option<Held>), settings: &Settings) {
+        let part = match writer.last_source() {
+            Some(_) => Part::Rest,
+            None => Part::Whole { rebase: None },
+        };
+        let read = Arc::new(AtomicU64::new(0));
+        let before = held.as_ref().map_or(0, |held| held.byte);
+        let settings = Settings { bytes_read: Some(Arc::clone(&read)), ..settings.clone() };
+        ingest_within(NEAR, file, "x", part, &settings, writer, held).unwrap();
+        writer.commit().unwrap();
+        let bytes = fs::metadata(file).unwrap().len();
+        assert_eq!(read.load(Ordering::Relaxed), bytes - before);
+        assert_eq!(held.as_ref().unwrap().byte, bytes);
     }
 
     fn column_bytes(store: &Path) -> Vec<Vec<u8>> {
         ["time.col", "channel.col", "blocks.idx", "counts.idx"]
             .map(|name| fs::read(store.join(name)).unwrap())
             .into()
+    }
+
+    /// What a source is listed as, but for its hash, which nobody knows who did not read all of it at once.
+    fn facts_without_hash(store: &Path) -> SourceFacts {
+        SourceFacts { whole_xxh3: None, ..facts(store) }
     }
 
     fn facts(store: &Path) -> SourceFacts {
@@ -449,15 +498,23 @@ mod tests {
             let (tags, frames) = frames(&sizes, &late);
             let folder = tempfile::tempdir().unwrap();
             let (file, store) = (folder.path().join("x.tags.zst"), folder.path().join("store"));
+            let followed = folder.path().join("followed");
+            let mut follow = (writer(&followed), None);
             // No tag is later than 7 places of 10 ticks each.
             let live = Settings { hold_back: Some(70), ..Settings::default() };
             for frames in (1..=frames.len()).map(|n| &frames[..n]) {
                 fs::write(&file, frames.concat()).unwrap();
                 take(&file, &store, &live).unwrap();
                 prop_assert!(in_order(&tags).starts_with(&rows(&store)));
+                go_on(&file, &mut follow, &live);
+                prop_assert_eq!(column_bytes(&followed), column_bytes(&store));
+                prop_assert_eq!(facts_without_hash(&followed), facts_without_hash(&store));
             }
             take(&file, &store, &Settings::default()).unwrap();
             prop_assert_eq!(rows(&store), in_order(&tags));
+            go_on(&file, &mut follow, &Settings::default());
+            prop_assert_eq!(column_bytes(&followed), column_bytes(&store));
+            prop_assert_eq!(facts_without_hash(&followed), facts_without_hash(&store));
         }
     }
 

@@ -311,6 +311,29 @@ mod tests {
     }
 
     #[test]
+    fn a_message_that_a_frame_cuts_is_taken_when_the_next_one_brings_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut follower = follower(folder.path());
+        let begun = Instant::now();
+        let source = folder.path().join("a.tags.zst");
+        // Two messages, the second of which ends in a frame of its own.
+        let messages = [&[0, 10, 3 * HELD][..], &[5 * HELD, 6 * HELD]];
+        let messages = messages.map(|times| zstd::decode_all(&frame(times)[..]).unwrap());
+        let bytes = messages.concat();
+        let (first, second) = bytes.split_at(bytes.len() - 8);
+        let compressed = |bytes: &[u8]| zstd::encode_all(bytes, 3).unwrap();
+        append(&source, &compressed(first));
+        follower.step_at(begun, &Silent).unwrap();
+        assert_eq!(times(folder.path()), [0, 10]);
+        append(&source, &compressed(second));
+        follower.step_at(begun + POLL, &Silent).unwrap();
+        assert_eq!(times(folder.path()), [0, 10, 3 * HELD]);
+        append(&source, &frame(&[9 * HELD]));
+        follower.step_at(begun + 2 * POLL, &Silent).unwrap();
+        assert_eq!(times(folder.path()), [0, 10, 3 * HELD, 5 * HELD, 6 * HELD]);
+    }
+
+    #[test]
     fn a_tag_later_than_what_was_held_stops_its_source_with_one_note() {
         let folder = tempfile::tempdir().unwrap();
         let mut follower = follower(folder.path());

@@ -9,7 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tagq_ingest::{Change, Part, Settings, compare, first_time, is_unchanged, text::TextColumns};
+use tagq_ingest::{
+    Change, Held, Part, Settings, compare, first_time, ingest_holding, is_unchanged,
+    text::TextColumns,
+};
 use tagq_store::{Error as StoreError, Manifest, Source, Writer};
 
 use crate::{Error, Notes, Options, Place, Progress, run::open_writer};
@@ -57,6 +60,8 @@ pub(crate) struct Learnt {
     pub(crate) hold_back: Option<i64>,
     /// The sources that do not grow any more: nothing of them is kept back.
     pub(crate) still: HashSet<PathBuf>,
+    /// What was read of the last source taken, and kept back.
+    held: Option<Held>,
 }
 
 /// Takes all that is new into the store of `place`, one commit after the other.
@@ -99,8 +104,13 @@ pub(crate) fn take_all(
     progress: &dyn Progress,
     learnt: &mut Learnt,
 ) -> Result<(), Error> {
+    // More of them may be complete by now.
+    learnt.torn.clear();
     loop {
+        let is_held = learnt.held.is_some();
         match work(writer, place, sources, options, progress, learnt) {
+            // Where reading begins without what was held, the files alone say what is wrong.
+            Err(_) if is_held => learnt.held = None,
             // Counted from where reading began, which moves on with each commit.
             Err(Error::Files(tagq_ingest::Error::TornMessage { path, message }))
                 if learnt.torn.get(&path) != Some(&(message - 1)) =>
@@ -151,7 +161,7 @@ fn work(
     sources: &[PathBuf],
     options: &Options,
     progress: &dyn Progress,
-    learnt: &Learnt,
+    learnt: &mut Learnt,
 ) -> Result<(), Error> {
     // What another process committed before the lock was ours is not new any more.
     let mut writer = match kept.take() {
@@ -288,7 +298,7 @@ impl Take {
         options: &Options,
         writer: &mut Writer,
         progress: &dyn Progress,
-        learnt: &Learnt,
+        learnt: &mut Learnt,
         hold_back: Option<i64>,
     ) -> Result<(), Error> {
         let part = match self.begins {
@@ -314,7 +324,8 @@ impl Take {
             hold_back,
             ..settings(options, learnt, &self.name)
         };
-        let result = tagq_ingest::ingest(&self.path, &self.name, part, &settings, writer);
+        let held = &mut learnt.held;
+        let result = ingest_holding(&self.path, &self.name, part, &settings, writer, held);
         progress.done();
         match result {
             // The first tag of the file was late enough, another one was not.
