@@ -81,11 +81,11 @@ impl Kill {
     }
 }
 
-fn inject(call: &Call) -> String {
+pub(super) fn inject(call: &Call) -> String {
     format!("{}:signal=KILL:when={}", call.name, call.number)
 }
 
-fn check_killed(ended: &Ended) -> Checked<()> {
+pub(super) fn check_killed(ended: &Ended) -> Checked<()> {
     if ended.signal == Some(9) { Ok(()) } else { Err(format!("not killed: {ended}").into()) }
 }
 

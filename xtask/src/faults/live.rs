@@ -6,6 +6,7 @@
 use std::{
     env,
     fs::{self, File},
+    io::{Read as _, Seek as _, SeekFrom},
     path::Path,
     process::{Command, Stdio},
     thread,
@@ -72,7 +73,7 @@ pub(super) fn run(ground: &Ground) -> Checked<Tried> {
     let anew = folder.path().join("anew.tagq");
     program::run_well(ground.tagq("ingest").arg(&run).arg("--store").arg(&anew))?;
     for name in ["time.col", "channel.col", "blocks.idx", "counts.idx"] {
-        if values(&run.join(".tagq").join(name))? != values(&anew.join(name))? {
+        if !have_same_values(&run.join(".tagq").join(name), &anew.join(name))? {
             return Err(format!("{name} is not what an ingest of the same files makes").into());
         }
     }
@@ -100,10 +101,28 @@ fn follow(ground: &Ground, run: &Path, is_watch: bool) -> Command {
     command
 }
 
-/// What stands behind a file's header page, which names its run.
-fn values(path: &Path) -> Checked<Vec<u8>> {
-    let mut bytes = fs::read(path)?;
-    Ok(bytes.split_off(4096))
+/// Whether two files are the same behind their header pages, which name their runs.
+fn have_same_values(a: &Path, b: &Path) -> Checked<bool> {
+    const HEADER: u64 = 4096;
+    let (mut a, mut b) = (File::open(a)?, File::open(b)?);
+    let bytes = a.metadata()?.len();
+    if bytes != b.metadata()?.len() {
+        return Ok(false);
+    }
+    a.seek(SeekFrom::Start(HEADER))?;
+    b.seek(SeekFrom::Start(HEADER))?;
+    let (mut of_a, mut of_b) = (vec![0; 1 << 20], vec![0; 1 << 20]);
+    let mut left = bytes.saturating_sub(HEADER);
+    while left > 0 {
+        let len = of_a.len().min(usize::try_from(left)?);
+        a.read_exact(&mut of_a[..len])?;
+        b.read_exact(&mut of_b[..len])?;
+        if of_a[..len] != of_b[..len] {
+            return Ok(false);
+        }
+        left -= len as u64;
+    }
+    Ok(true)
 }
 
 /// A quarter of a rate in kHz or MHz.

@@ -2,6 +2,7 @@
 //! old commit or the new one, whatever happens to a writer. Each trial sets up a run, disturbs
 //! `tagq`, and holds what is left against what an undisturbed ingest makes.
 
+mod cache;
 mod errors;
 mod full;
 mod ground;
@@ -55,7 +56,7 @@ impl Tried {
 
 type Trial = fn(&Ground) -> Checked<Tried>;
 
-const TRIALS: [(&str, Trial); 10] = [
+const TRIALS: [(&str, Trial); 11] = [
     ("kill", kill::run),
     ("errors", errors::run),
     ("power", power::run),
@@ -65,6 +66,7 @@ const TRIALS: [(&str, Trial); 10] = [
     ("signals", signals::run),
     ("output", output::run),
     ("inputs", inputs::run),
+    ("cache", cache::run),
     ("live", live::run),
 ];
 

@@ -25,7 +25,7 @@ pub(super) struct Call {
     pub number: usize,
 }
 
-/// `tagq ingest` under strace, which sees the calls on this run's files only.
+/// The program under strace; an ingest with the calls on its run's files only.
 #[derive(Debug)]
 pub(super) struct Traced {
     command: Command,
@@ -40,18 +40,28 @@ impl Traced {
     /// `calls` is the set that is seen; `inject` says what happens to which of them, in strace's
     /// words.
     pub(super) fn new(stage: &Stage<'_>, folder: &Path, calls: &str, inject: Option<&str>) -> Self {
+        Self::of(&stage.ingest(), &paths(stage), folder, calls, inject)
+    }
+
+    /// Any command, with its calls on these files; with all when none is named.
+    pub(super) fn of(
+        of: &Command,
+        files: &[PathBuf],
+        folder: &Path,
+        calls: &str,
+        inject: Option<&str>,
+    ) -> Self {
         let log = folder.join("strace.log");
         let mut command = Command::new("strace");
         command.args(["-f", "-qq", "-o"]).arg(&log);
-        for path in paths(stage) {
+        for path in files {
             command.arg("-P").arg(path);
         }
         command.arg("-e").arg(format!("trace={calls}"));
         if let Some(inject) = inject {
             command.arg("-e").arg(format!("inject={inject}"));
         }
-        let ingest = stage.ingest();
-        command.arg(ingest.get_program()).args(ingest.get_args());
+        command.arg(of.get_program()).args(of.get_args());
         Self { command, log }
     }
 
@@ -90,7 +100,11 @@ impl Traced {
 
 /// The calls of an undisturbed ingest of `stage`.
 pub(super) fn calls(stage: &Stage<'_>, folder: &Path, set: &str) -> Checked<Vec<Call>> {
-    let mut traced = Traced::new(stage, folder, set, None);
+    calls_of(Traced::new(stage, folder, set, None))
+}
+
+/// The calls of what is traced, which nothing disturbs.
+pub(super) fn calls_of(mut traced: Traced) -> Checked<Vec<Call>> {
     let ended = traced.run()?;
     if ended.code != Some(0) {
         return Err(format!("under strace without a fault: {ended}").into());
