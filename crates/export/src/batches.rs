@@ -100,6 +100,20 @@ impl Selection {
             touched: Arc::default(),
         })
     }
+
+    /// Whether the selection reaches so far into `run` that floats of its unit do not always say which tick
+    /// it was.
+    ///
+    /// # Errors
+    /// A tick that is out of reach for floats of the unit.
+    pub fn blurs_ticks(&self, run: &Run) -> Result<bool, Error> {
+        let manifest = run.store().manifest();
+        let span = manifest.time_first.zip(manifest.time_last);
+        let (Some(unit), Some((first, last))) = (self.time_unit, span) else { return Ok(false) };
+        let end = self.range.to.map_or(last, |to| last.min(to.saturating_sub(1)));
+        let scale = unit.scale(manifest.tick).map_err(tagq::Error::from)?;
+        Ok(end >= first && scale.blurs(first, end))
+    }
 }
 
 impl Batches {

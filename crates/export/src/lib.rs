@@ -35,4 +35,7 @@ pub use error::Error;
 pub use form::{BatchWriter, Form};
 pub use schema::Projection;
 pub use unit::TimeUnit;
-pub use write::{Written, write_answers, write_listings, write_tags, write_tags_telling};
+pub use write::{
+    Written, schema_of_listings, stream_listing, write_answers, write_listings, write_tags,
+    write_tags_telling,
+};

@@ -79,6 +79,13 @@ impl Scale {
         let floats = times.iter().map(float).collect();
         (floats, lost)
     }
+
+    /// Whether floats of times up to `end` do not always say which tick it was: the latest are the
+    /// farthest apart.
+    pub fn blurs(self, origin: i64, end: i64) -> bool {
+        let latest: Vec<i64> = (0..1024).map(|ticks| end.saturating_sub(ticks)).collect();
+        self.floats(&latest, origin).1 > 0
+    }
 }
 
 #[cfg(test)]
@@ -108,5 +115,7 @@ mod tests {
         let (floats, lost) = scale.floats(&[4 * edge + 1, 4 * edge + 2], 0);
         assert!(lost >= 1, "{floats:?}");
         assert_eq!(scale.floats(&[i64::MAX], 0).1, 1);
+        assert!(scale.blurs(0, 4 * edge) && scale.blurs(-edge, 3 * edge));
+        assert!(!scale.blurs(0, edge / 8) && !scale.blurs(4 * edge, 4 * edge + 5));
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 use tagq::{Answer, Run, ask::Listing};
 
 use crate::{
@@ -86,20 +87,41 @@ pub fn write_listings<W: Write + Send>(
     out: W,
     form: Form,
 ) -> Result<W, Error> {
-    let heads: Vec<&Answer> = listings.iter().map(Listing::head).collect();
-    let schema = schema_of(&heads)?;
+    let schema = schema_of_listings(listings)?;
     let mut writer = BatchWriter::new(out, form, &schema)?;
-    for (listing, head) in listings.iter().zip(heads) {
-        let mut fault = None;
-        let listed = listing.stream(&mut |rows| {
-            let written = batch(&schema, &head.run.path, &rows).and_then(|b| writer.push(&b));
-            written.map_err(|error| {
-                fault = Some(error);
-                io::ErrorKind::Other.into()
-            })
-        });
-        fault.map_or(Ok(()), Err)?;
-        listed?;
+    for listing in listings {
+        stream_listing(listing, &schema, &mut |batch| writer.push(&batch))?;
     }
     writer.finish()
+}
+
+/// The columns of lists, each once, in the order they first come in; what was asked is in the metadata.
+///
+/// # Errors
+/// [`Error::Description`].
+pub fn schema_of_listings(listings: &[Listing<'_>]) -> Result<SchemaRef, Error> {
+    let heads: Vec<&Answer> = listings.iter().map(Listing::head).collect();
+    schema_of(&heads)
+}
+
+/// Gives the rows of a list to `take`, in batches of this schema, as they are found. Stops at its first
+/// error.
+///
+/// # Errors
+/// Those of the query and of `take`.
+pub fn stream_listing(
+    listing: &Listing<'_>,
+    schema: &SchemaRef,
+    take: &mut (dyn FnMut(RecordBatch) -> Result<(), Error> + Send),
+) -> Result<(), Error> {
+    let mut fault = None;
+    let listed = listing.stream(&mut |rows| {
+        let taken = batch(schema, &listing.head().run.path, &rows).and_then(&mut *take);
+        taken.map_err(|error| {
+            fault = Some(error);
+            io::ErrorKind::Other.into()
+        })
+    });
+    fault.map_or(Ok(()), Err)?;
+    Ok(listed?)
 }

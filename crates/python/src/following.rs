@@ -164,12 +164,8 @@ impl Following {
     }
 }
 
-/// A length of time on the clock of the computer.
+/// How long to wait.
 fn seconds(name: &str, text: &str) -> PyResult<Duration> {
     let duration: tagq::store::Duration = words::parse(name, text)?;
-    let tick = "1ns".parse().map_err(|e| errors::of_run(&tagq::Error::Unit(e)))?;
-    let nanoseconds = duration.nearest(tick).map_err(|e| errors::of_run(&tagq::Error::Unit(e)))?;
-    let nanoseconds = u64::try_from(nanoseconds)
-        .map_err(|_| question(format!("{name}: {text} is negative; give a length of time")))?;
-    Ok(Duration::from_nanos(nanoseconds))
+    duration.on_the_clock().map_err(|error| question(format!("{name}: {error}")))
 }

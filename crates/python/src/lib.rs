@@ -11,6 +11,7 @@ mod making;
 mod run;
 mod stream;
 mod tags;
+mod tuples;
 mod waiting;
 mod words;
 
@@ -24,8 +25,9 @@ mod _tagq {
         answer::Answer,
         following::Follower,
         making::NewStore,
-        run::{Run, ingest, open},
+        run::{Run, ask_sum, ingest, open},
         tags::{Batch, Column, Scan, Tags},
+        tuples::Tuples,
     };
 
     use pyo3::prelude::*;

@@ -12,17 +12,18 @@ use pyo3::{
 use rayon::ThreadPool;
 use tagq::{
     Options, RunFacts, Treatment,
-    ask::{Asking, Channel, Setup},
+    ask::{Asking, Channel, Question, Setup},
     query::TimeRange,
     store::Access,
 };
-use tagq_export::{Projection, Selection};
+use tagq_export::{Projection, Selection, TimeUnit};
 
 use crate::{
     answer::Answer,
     errors::{self, question},
     following::Origin,
     tags::{Column, Scan, Tags},
+    tuples::Tuples,
     waiting::{Told, wait},
     words,
 };
@@ -70,39 +71,20 @@ impl Run {
         open.as_mut().ok_or_else(errors::closed)?.run = Arc::new(run);
         Ok(())
     }
-
-    /// Asks, without the interpreter's lock.
-    fn ask(
-        &self,
-        py: Python<'_>,
-        ask: impl FnOnce(&tagq::Run, &Asking<'_>) -> Result<tagq::Answer, tagq::Error> + Send,
-    ) -> PyResult<Answer> {
-        let Open { run, setup, pool, .. } = self.open()?;
-        let told = Told::default();
-        let answer = py.detach(|| {
-            let asking = Asking { setup: &setup, pool: &pool, progress: &told };
-            ask(&run, &asking)
-        });
-        errors::warn(py, &told.take_notes())?;
-        Answer::new(answer.map_err(|e| errors::of_run(&e))?)
-    }
 }
 
 #[pymethods]
 impl Run {
-    fn coincidences(&self, py: Python<'_>, words: &Bound<'_, PyDict>) -> PyResult<Answer> {
+    /// Asks the question of this name.
+    fn ask(&self, py: Python<'_>, name: &str, words: &Bound<'_, PyDict>) -> PyResult<Answer> {
+        ask_all(py, &[self.open()?], &words::question_of(name, words)?)
+    }
+
+    /// Lists what makes the coincidences, as Arrow.
+    fn tuples(&self, py: Python<'_>, words: &Bound<'_, PyDict>) -> PyResult<Tuples> {
         let question = words::coincidences(words)?;
-        self.ask(py, move |run, asking| question.ask(run, asking))
-    }
-
-    fn histogram(&self, py: Python<'_>, words: &Bound<'_, PyDict>) -> PyResult<Answer> {
-        let question = words::histogram(words)?;
-        self.ask(py, move |run, asking| question.ask(run, asking))
-    }
-
-    fn rates(&self, py: Python<'_>, words: &Bound<'_, PyDict>) -> PyResult<Answer> {
-        let question = words::rates(words)?;
-        self.ask(py, move |run, asking| question.ask(run, asking))
+        let Open { run, setup, pool, .. } = self.open()?;
+        Tuples::new(py, run, setup, pool.current_num_threads(), question)
     }
 
     /// The times, for `numpy.asarray`.
@@ -116,7 +98,7 @@ impl Run {
     }
 
     /// Selected tags, as Arrow.
-    fn tags(&self, words: &Bound<'_, PyDict>) -> PyResult<Tags> {
+    fn tags(&self, py: Python<'_>, words: &Bound<'_, PyDict>) -> PyResult<Tags> {
         let Open { run, setup, .. } = self.open()?;
         let scope = words::selection(words)?.scope(&run, &setup);
         let scope = scope.map_err(|e| errors::of_run(&e))?;
@@ -127,6 +109,14 @@ impl Run {
             time_unit: words::text(words, "time_unit")?,
             columns: Projection::default(),
         };
+        if selection.blurs_ticks(&run).map_err(errors::of_export)? {
+            let column = selection.time_unit.map_or("time", TimeUnit::column);
+            let note = format!(
+                "floats in {column} do not always say which tick it was, because the run is too long for \
+                 its tick; the times in ticks are exact"
+            );
+            errors::warn(py, &[note])?;
+        }
         Ok(Tags::new(run, selection))
     }
 
@@ -216,6 +206,36 @@ impl Run {
     fn close(&self) {
         *self.open.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
+}
+
+/// Asks, without the interpreter's lock; of several runs the sum.
+fn ask_all(py: Python<'_>, runs: &[Open], question: &Question) -> PyResult<Answer> {
+    let told = Told::default();
+    let answer = py.detach(|| {
+        let askings = runs.iter().map(|open| {
+            let Open { setup, pool, .. } = open;
+            Asking { setup, pool, progress: &told }
+        });
+        let askings: Vec<Asking<'_>> = askings.collect();
+        let runs: Vec<(&tagq::Run, &Asking<'_>)> =
+            runs.iter().map(|open| &*open.run).zip(&askings).collect();
+        question.sum(&runs)
+    });
+    errors::warn(py, &told.take_notes())?;
+    Answer::new(answer.map_err(|e| errors::of_run(&e))?)
+}
+
+/// Asks several runs as one.
+#[expect(clippy::needless_pass_by_value, reason = "arguments of Python come as values")]
+#[pyfunction]
+pub(crate) fn ask_sum(
+    py: Python<'_>,
+    runs: Vec<PyRef<'_, Run>>,
+    name: &str,
+    words: &Bound<'_, PyDict>,
+) -> PyResult<Answer> {
+    let runs: Vec<Open> = runs.iter().map(|run| run.open()).collect::<PyResult<_>>()?;
+    ask_all(py, &runs, &words::question_of(name, words)?)
 }
 
 /// How to open a run, in words.

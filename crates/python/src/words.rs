@@ -4,7 +4,7 @@ use std::{fmt::Display, str::FromStr};
 
 use pyo3::prelude::*;
 use tagq::{
-    ask::{Accidentals, Channel, Coincidences, Histogram, Rates, Selection, Window},
+    ask::{Accidentals, Channel, Coincidences, Histogram, Question, Rates, Selection, Window},
     query::{Mode, Rule},
     store::Duration,
 };
@@ -138,6 +138,16 @@ pub(crate) fn selection(words: &Bound<'_, PyAny>) -> PyResult<Selection> {
     })
 }
 
+/// The question of this name by its keywords.
+pub(crate) fn question_of(name: &str, words: &Bound<'_, PyAny>) -> PyResult<Question> {
+    match name {
+        "coincidences" => coincidences(words).map(Question::Coincidences),
+        "histogram" => histogram(words).map(Question::Histogram),
+        "rates" => rates(words).map(Question::Rates),
+        _ => Err(question(format!("{name} is none of coincidences, histogram, rates"))),
+    }
+}
+
 /// `coincidences` by its keywords.
 pub(crate) fn coincidences(words: &Bound<'_, PyAny>) -> PyResult<Coincidences> {
     let window = match (text(words, "window")?, text(words, "full_width")?) {
@@ -211,7 +221,7 @@ fn accidentals(words: &Bound<'_, PyAny>) -> PyResult<Accidentals> {
 }
 
 /// `histogram` and `g2` by their keywords.
-pub(crate) fn histogram(words: &Bound<'_, PyAny>) -> PyResult<Histogram> {
+fn histogram(words: &Bound<'_, PyAny>) -> PyResult<Histogram> {
     let end = |name: &str| {
         let value = value(words, name)?.ok_or_else(|| question(format!("{name} is missing")))?;
         channel(name, &value)
@@ -241,6 +251,6 @@ pub(crate) fn histogram(words: &Bound<'_, PyAny>) -> PyResult<Histogram> {
 }
 
 /// `rates` by its keywords.
-pub(crate) fn rates(words: &Bound<'_, PyAny>) -> PyResult<Rates> {
+fn rates(words: &Bound<'_, PyAny>) -> PyResult<Rates> {
     Ok(Rates { selection: selection(words)?, bin: text(words, "bin")? })
 }

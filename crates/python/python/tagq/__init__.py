@@ -27,7 +27,8 @@ from ._errors import (
     WrongTypeError,
 )
 from ._making import from_arrays, from_table
-from ._result import Result
+from ._questions import Sum, sum
+from ._result import Result, Tuples
 from ._run import Run, Tags, ingest, open
 from ._scan import ScanCounters, scan
 from ._tagq import __version__
@@ -42,9 +43,11 @@ __all__ = [
     "Result",
     "Run",
     "ScanCounters",
+    "Sum",
     "TagqError",
     "TagqWarning",
     "Tags",
+    "Tuples",
     "WrongTypeError",
     "__version__",
     "from_arrays",
@@ -52,4 +55,5 @@ __all__ = [
     "ingest",
     "open",
     "scan",
+    "sum",
 ]

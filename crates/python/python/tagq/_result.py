@@ -119,6 +119,29 @@ class Result:
         return html_table(self.header, *self._table())
 
 
+class Tuples:
+    """The tags behind coincidences, for whatever reads an Arrow stream. Each reader begins at the first row."""
+
+    def __init__(self, tuples: _tagq.Tuples) -> None:
+        self._tuples = tuples
+
+    @property
+    def header(self) -> str:
+        """What was asked and what was done, on one line."""
+        return self._tuples.header
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return self._tuples.columns
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._tuples.__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        return f"tagq.Tuples ({', '.join(self.columns)}): {self.header}"
+
+
 def _is_err(name: str) -> bool:
     return "_err" in name
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from . import _tagq
 from ._errors import MissingLibraryError, QuestionError, WrongTypeError
+from ._questions import Questions, given
 from ._result import Result
 from ._show import html_table, text_table
 
@@ -154,7 +155,7 @@ def _path(path: object, name: str = "path") -> str:
     return path
 
 
-class Run:
+class Run(Questions):
     """An open run: its tags as of the commit that was the last when it was opened.
 
     It stays what it is while files are added, until ``refresh`` or ``watch`` brings it up to date. Arrays and
@@ -163,6 +164,8 @@ class Run:
 
     def __init__(self, run: _tagq.Run) -> None:
         self._run = run
+        self._ask = run.ask
+        self._list = run.tuples
 
     # What is known without counting.
 
@@ -241,7 +244,7 @@ class Run:
         last
             Only so long before the newest tag.
         """
-        words = _words(channels=channels, from_=from_, to=to, last=last, time_unit=time_unit)
+        words = given(channels=channels, from_=from_, to=to, last=last, time_unit=time_unit)
         return Tags(self._run.tags(words))
 
     def scan(self, *, counters: ScanCounters | None = None) -> Any:
@@ -249,147 +252,6 @@ class Run:
         from ._scan import scan
 
         return scan(self, counters=counters)
-
-    # Questions.
-
-    def coincidences(
-        self,
-        *,
-        window: str | None = None,
-        full_width: str | None = None,
-        groups: Iterable[Iterable[Channel]] | None = None,
-        fold: int | None = None,
-        rule: Literal["all", "herald", "once", "cluster", "grid"] = "all",
-        per_herald: bool = False,
-        veto: Iterable[Channel] | None = None,
-        guard: str | None = None,
-        accidentals: str = "formula",
-        shift: str | None = None,
-        bin: str | None = None,
-        channels: Iterable[Channel] | None = None,
-        delays: Mapping[Channel, str] | None = None,
-        from_: str | None = None,
-        to: str | None = None,
-        last: str | None = None,
-        live_time: str | None = None,
-        join: bool = False,
-    ) -> Result:
-        """Counts coincidences within a window, between every pair of channels or the groups named.
-
-        By rule "all" a pair counts when its times differ by at most ``window``, half the full width. A row
-        a group, and with ``bin`` a row a bin and group.
-
-        groups
-            2 to 16 channels each, as [(3, 15), (3, 15, 16)].
-        fold
-            Every choice of so many channels instead.
-        delays
-            Added to the times of channels, as {15: "-4.0625ns"}, rounded to whole ticks.
-        accidentals
-            "formula", or "shifted:10" by ten counts with a channel moved by multiples of ``shift``.
-        """
-        words = _words(
-            window=window,
-            full_width=full_width,
-            groups=groups,
-            fold=fold,
-            rule=rule,
-            per_herald=per_herald,
-            veto=veto,
-            guard=guard,
-            accidentals=accidentals,
-            shift=shift,
-            bin=bin,
-            channels=channels,
-            delays=delays,
-            from_=from_,
-            to=to,
-            last=last,
-            live_time=live_time,
-            join=join,
-        )
-        return Result(self._run.coincidences(words))
-
-    def histogram(
-        self,
-        start: Channel,
-        stop: Channel,
-        *,
-        bin: str | None = None,
-        range: str | None = None,
-        log: int | None = None,
-        mode: Literal["all", "next", "last"] | None = None,
-        rule: Literal["grid"] | None = None,
-        g2: bool = False,
-        period: str | None = None,
-        sync_divider: int | None = None,
-        channels: Iterable[Channel] | None = None,
-        delays: Mapping[Channel, str] | None = None,
-        from_: str | None = None,
-        to: str | None = None,
-        last: str | None = None,
-        join: bool = False,
-    ) -> Result:
-        """Counts differences of the times of two channels (stop minus start), in bins: a row a bin.
-
-        bin
-            Width of a bin, a whole number of ticks, as "1ns" or "16t"; one tick without it.
-        range
-            "100ns" on both sides of zero, or "-64t..65t".
-        log
-            So many bins a decade of a range above zero.
-        mode
-            Which pairs: "all", each start with the "next" stop, each stop with its "last" start.
-        """
-        words = _words(
-            start=start,
-            stop=stop,
-            bin=bin,
-            range=range,
-            log=log,
-            mode=mode,
-            rule=rule,
-            g2=g2,
-            period=period,
-            sync_divider=sync_divider,
-            channels=channels,
-            delays=delays,
-            from_=from_,
-            to=to,
-            last=last,
-            join=join,
-        )
-        return Result(self._run.histogram(words))
-
-    def g2(self, start: Channel, stop: Channel, **words: Any) -> Result:
-        """The correlation g2 of two channels with its error: ``histogram`` normalised by what light without
-        correlation would give. Takes ``bin``, ``range``, ``log`` and the selection of ``histogram``."""
-        return self.histogram(start, stop, g2=True, **words)
-
-    def rates(
-        self,
-        *,
-        bin: str | None = None,
-        channels: Iterable[Channel] | None = None,
-        delays: Mapping[Channel, str] | None = None,
-        from_: str | None = None,
-        to: str | None = None,
-        last: str | None = None,
-        live_time: str | None = None,
-        join: bool = False,
-    ) -> Result:
-        """Counts the tags of each channel, and their rates in Hz; with ``bin`` a row a bin and channel."""
-        words = _words(
-            bin=bin,
-            channels=channels,
-            delays=delays,
-            from_=from_,
-            to=to,
-            last=last,
-            live_time=live_time,
-            join=join,
-        )
-        return Result(self._run.rates(words))
 
     # While it grows.
 
@@ -535,7 +397,3 @@ class Tags:
 
     def __repr__(self) -> str:
         return f"tagq.Tags ({', '.join(self.columns)}) of {self.metadata['tagq.run']}"
-
-
-def _words(**words: Any) -> dict[str, Any]:
-    return {name: value for name, value in words.items() if value is not None}

@@ -1,0 +1,245 @@
+"""The questions, in the words of the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from . import _tagq
+from ._errors import QuestionError, WrongTypeError
+from ._result import Result, Tuples
+
+if TYPE_CHECKING:
+    from ._run import Run
+
+    Channel = int | str
+
+
+class Questions:
+    """What a run, or the sum of several, can be asked."""
+
+    # Not of Python, so that warnings name the line of whoever asks.
+    _ask: Callable[[str, dict[str, Any]], _tagq.Answer]
+    _list: Callable[[dict[str, Any]], _tagq.Tuples]
+
+    def coincidences(
+        self,
+        *,
+        window: str | None = None,
+        full_width: str | None = None,
+        groups: Iterable[Iterable[Channel]] | None = None,
+        fold: int | None = None,
+        rule: Literal["all", "herald", "once", "cluster", "grid"] = "all",
+        per_herald: bool = False,
+        veto: Iterable[Channel] | None = None,
+        guard: str | None = None,
+        accidentals: str = "formula",
+        shift: str | None = None,
+        bin: str | None = None,
+        channels: Iterable[Channel] | None = None,
+        delays: Mapping[Channel, str] | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        last: str | None = None,
+        live_time: str | None = None,
+        join: bool = False,
+    ) -> Result:
+        """Counts coincidences within a window, between every pair of channels or the groups named.
+
+        By rule "all" a pair counts when its times differ by at most ``window``, half the full width. A row
+        a group, and with ``bin`` a row a bin and group.
+
+        groups
+            2 to 16 channels each, as [(3, 15), (3, 15, 16)].
+        fold
+            Every choice of so many channels instead.
+        delays
+            Added to the times of channels, as {15: "-4.0625ns"}, rounded to whole ticks.
+        accidentals
+            "formula", or "shifted:10" by ten counts with a channel moved by multiples of ``shift``.
+        """
+        words = given(
+            window=window,
+            full_width=full_width,
+            groups=groups,
+            fold=fold,
+            rule=rule,
+            per_herald=per_herald,
+            veto=veto,
+            guard=guard,
+            accidentals=accidentals,
+            shift=shift,
+            bin=bin,
+            channels=channels,
+            delays=delays,
+            from_=from_,
+            to=to,
+            last=last,
+            live_time=live_time,
+            join=join,
+        )
+        return Result(self._ask("coincidences", words))
+
+    def tuples(
+        self,
+        *,
+        window: str | None = None,
+        full_width: str | None = None,
+        groups: Iterable[Iterable[Channel]] | None = None,
+        fold: int | None = None,
+        rule: Literal["all", "herald", "once", "cluster", "grid"] = "all",
+        per_herald: bool = False,
+        veto: Iterable[Channel] | None = None,
+        guard: str | None = None,
+        channels: Iterable[Channel] | None = None,
+        delays: Mapping[Channel, str] | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        last: str | None = None,
+        join: bool = False,
+    ) -> Tuples:
+        """Lists the tags behind each coincidence, what ``coincidences --list`` does, as an Arrow stream in
+        order of time. A row a coincidence: its time, and row in the run, time as recorded and difference from
+        the group's first channel of each tag, in ticks; by rule "cluster" a row a tag.
+
+        It is made while it is read, in bounded memory: ``polars.DataFrame(tuples)`` takes all of it,
+        ``pyarrow.RecordBatchReader.from_stream(tuples)`` batch after batch.
+        """
+        words = given(
+            window=window,
+            full_width=full_width,
+            groups=groups,
+            fold=fold,
+            rule=rule,
+            per_herald=per_herald,
+            veto=veto,
+            guard=guard,
+            channels=channels,
+            delays=delays,
+            from_=from_,
+            to=to,
+            last=last,
+            join=join,
+        )
+        return Tuples(self._list(words))
+
+    def histogram(
+        self,
+        start: Channel,
+        stop: Channel,
+        *,
+        bin: str | None = None,
+        range: str | None = None,
+        log: int | None = None,
+        mode: Literal["all", "next", "last"] | None = None,
+        rule: Literal["grid"] | None = None,
+        g2: bool = False,
+        period: str | None = None,
+        sync_divider: int | None = None,
+        channels: Iterable[Channel] | None = None,
+        delays: Mapping[Channel, str] | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        last: str | None = None,
+        join: bool = False,
+    ) -> Result:
+        """Counts differences of the times of two channels (stop minus start), in bins: a row a bin.
+
+        bin
+            Width of a bin, a whole number of ticks, as "1ns" or "16t"; one tick without it.
+        range
+            "100ns" on both sides of zero, or "-64t..65t".
+        log
+            So many bins a decade of a range above zero.
+        mode
+            Which pairs: "all", each start with the "next" stop, each stop with its "last" start.
+        """
+        words = given(
+            start=start,
+            stop=stop,
+            bin=bin,
+            range=range,
+            log=log,
+            mode=mode,
+            rule=rule,
+            g2=g2,
+            period=period,
+            sync_divider=sync_divider,
+            channels=channels,
+            delays=delays,
+            from_=from_,
+            to=to,
+            last=last,
+            join=join,
+        )
+        return Result(self._ask("histogram", words))
+
+    def g2(self, start: Channel, stop: Channel, **words: Any) -> Result:
+        """The correlation g2 of two channels with its error: ``histogram`` normalised by what light without
+        correlation would give. Takes ``bin``, ``range``, ``log`` and the selection of ``histogram``."""
+        return self.histogram(start, stop, g2=True, **words)
+
+    def rates(
+        self,
+        *,
+        bin: str | None = None,
+        channels: Iterable[Channel] | None = None,
+        delays: Mapping[Channel, str] | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        last: str | None = None,
+        live_time: str | None = None,
+        join: bool = False,
+    ) -> Result:
+        """Counts the tags of each channel, and their rates in Hz; with ``bin`` a row a bin and channel."""
+        words = given(
+            bin=bin,
+            channels=channels,
+            delays=delays,
+            from_=from_,
+            to=to,
+            last=last,
+            live_time=live_time,
+            join=join,
+        )
+        return Result(self._ask("rates", words))
+
+
+class Sum(Questions):
+    """Several runs that are asked as one: counts and live times are added up, and no pair is made of tags of
+    two runs."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self._runs = runs
+        self._ask = partial(_tagq.ask_sum, [run._run for run in runs])
+        self._list = self._refuse
+
+    @staticmethod
+    def _refuse(_: dict[str, Any]) -> _tagq.Tuples:
+        raise QuestionError("a list is of one run after the other; ask each run for its tuples")
+
+    def __repr__(self) -> str:
+        return f"tagq.Sum of {len(self._runs)} runs"
+
+
+def sum(runs: Iterable[Run]) -> Sum:
+    """Several runs to be asked as one, as ``--sum`` does: ``tagq.sum([monday, tuesday]).g2(1, 2)``. They have
+    the same tick."""
+    from ._run import Run
+
+    try:
+        runs = list(runs)
+    except TypeError:
+        raise WrongTypeError(f"runs: a list of runs is wanted, not {type(runs).__name__}") from None
+    for run in runs:
+        if not isinstance(run, Run):
+            raise WrongTypeError(f"runs: runs as of tagq.open are wanted, not {type(run).__name__}")
+    if not runs:
+        raise QuestionError("no runs to sum up")
+    return Sum(runs)
+
+
+def given(**words: Any) -> dict[str, Any]:
+    """The keywords that were given a value."""
+    return {name: value for name, value in words.items() if value is not None}

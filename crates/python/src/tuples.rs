@@ -1,0 +1,136 @@
+//! The list behind the coincidences, made while it is read.
+
+use std::{
+    sync::{
+        Arc,
+        mpsc::{Receiver, sync_channel},
+    },
+    thread,
+};
+
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
+use pyo3::{prelude::*, types::PyCapsule};
+use tagq::{
+    Progress, Run, Silent,
+    ask::{Asking, Coincidences, Listing, Setup},
+};
+use tagq_export::{schema_of_listings, stream_listing};
+
+use crate::{errors, stream, waiting::Told};
+
+/// Who makes a list.
+const THREAD: &str = "tagq-list";
+/// Batches that wait to be read.
+const AHEAD: usize = 1;
+
+/// A list that is yet to be made. Each stream that is asked of it begins at the first row.
+#[pyclass(frozen, module = "tagq._tagq")]
+pub(crate) struct Tuples {
+    of: Arc<Of>,
+    header: String,
+    schema: SchemaRef,
+}
+
+/// What is listed.
+struct Of {
+    run: Arc<Run>,
+    setup: Arc<Setup>,
+    threads: usize,
+    question: Coincidences,
+}
+
+impl Of {
+    /// Makes the list with threads of its own: they wait for whoever reads it, which other questions to the
+    /// run need not.
+    fn with<T>(
+        &self,
+        progress: &dyn Progress,
+        job: impl FnOnce(&Listing<'_>) -> Result<T, tagq_export::Error>,
+    ) -> Result<T, tagq_export::Error> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
+        let pool = pool.map_err(|e| tagq::Error::Question(format!("threads: {e}")))?;
+        let asking = Asking { setup: &self.setup, pool: &pool, progress };
+        job(&self.question.listing(&self.run, &asking)?)
+    }
+}
+
+impl Tuples {
+    pub fn new(
+        py: Python<'_>,
+        run: Arc<Run>,
+        setup: Arc<Setup>,
+        threads: usize,
+        question: Coincidences,
+    ) -> PyResult<Self> {
+        let of = Of { run, setup, threads, question };
+        let told = Told::default();
+        let head = |listing: &Listing<'_>| {
+            let schema = schema_of_listings(std::slice::from_ref(listing))?;
+            Ok((listing.head().header.clone(), schema))
+        };
+        let head = py.detach(|| of.with(&told, head));
+        errors::warn(py, &told.take_notes())?;
+        let (header, schema) = head.map_err(errors::of_export)?;
+        Ok(Self { of: Arc::new(of), header, schema })
+    }
+}
+
+#[pymethods]
+impl Tuples {
+    #[getter]
+    fn header(&self) -> &str {
+        &self.header
+    }
+
+    /// The names of the columns.
+    #[getter]
+    fn columns(&self) -> Vec<&str> {
+        self.schema.fields().iter().map(|field| field.name().as_str()).collect()
+    }
+
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        drop(requested_schema);
+        let (of, schema) = (Arc::clone(&self.of), Arc::clone(&self.schema));
+        let (sender, batches) = sync_channel(AHEAD);
+        let list = move || {
+            let listed = of.with(&Silent, |listing| {
+                stream_listing(listing, &schema, &mut |batch| {
+                    // Nobody reads any more: that ends the list.
+                    let gone = |_| std::io::Error::from(std::io::ErrorKind::BrokenPipe);
+                    Ok(sender.send(Ok(batch)).map_err(gone)?)
+                })
+            });
+            if let Err(error) = listed {
+                let _ = sender.send(Err(ArrowError::ExternalError(Box::new(error))));
+            }
+        };
+        thread::Builder::new().name(THREAD.into()).spawn(list)?;
+        stream::export(py, Reader { schema: Arc::clone(&self.schema), batches })
+    }
+}
+
+/// Batches as they come, with their schema.
+struct Reader {
+    schema: SchemaRef,
+    batches: Receiver<Result<RecordBatch, ArrowError>>,
+}
+
+impl Iterator for Reader {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.batches.recv().ok()
+    }
+}
+
+impl RecordBatchReader for Reader {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}
