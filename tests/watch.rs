@@ -214,7 +214,7 @@ fn what_cannot_be_watched_is_said() {
     said(&["rates", "run", "--format", "csv"], 2, "lines of json");
     said(&["rates", "run", "--explain"], 2, "--explain");
     said(&["rates", "run", "--every", "5"], 2, "--every");
-    said(&["--every=-1s", "rates", "run"], 2, "negative");
+    said(&["--every=-1s", "rates", "run"], 2, "no time to wait");
     said(&["rates", "run", "--and", "coincidences"], 2, "--window");
     said(&["coincidences", "--window", "2ns", "--group", "Alice,3", "run"], 2, "Alice");
     said(&["coincidences", "--window", "1fs", "run"], 2, "tick");

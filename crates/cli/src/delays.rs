@@ -37,7 +37,9 @@ pub(crate) fn run(args: &DelaysArgs) -> anyhow::Result<()> {
     let run = input::open(&args.run, &options, &reporter)?;
     let pool = queries::pool(args.threads)?;
     let asking = Asking { setup: &setup, pool: &pool, progress: &reporter };
+    let waiting = reporter.waiting("searching in", run.store().manifest().rows);
     let found = question.ask(&run, &asking)?;
+    drop(waiting);
     let tick = run.store().manifest().tick;
     report::print_delays(&found, &args.output, &reporter, tick)?;
     let (Some(file), Some(path)) = (&mut file, &args.write) else { return Ok(()) };

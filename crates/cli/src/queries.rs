@@ -1,6 +1,9 @@
 //! The queries: each run is opened and asked, and the answers printed.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::{self, IsTerminal as _},
+    path::{Path, PathBuf},
+};
 
 use tagq::{
     Answer, Caching, Options, Run,
@@ -150,6 +153,10 @@ impl<'a> Way<'a> {
         };
         let listings: Vec<Listing<'_>> =
             runs.iter().map(|(setup, run)| listing((setup, run))).collect::<Result<_, _>>()?;
+        // Lines on a terminal say enough.
+        let is_shown = self.output.output.is_none() && io::stdout().is_terminal();
+        let tags = runs.iter().map(|(_, run)| run.store().manifest().rows).sum();
+        let _waiting = (!is_shown).then(|| reporter.waiting("listing from", tags));
         report::print_list(&listings, self.output, &reporter)
     }
 

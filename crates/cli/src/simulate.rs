@@ -23,6 +23,13 @@ use crate::{
 
 pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<()> {
     let first = simulation(args)?;
+    // With --files and --faults OUT is a folder, made where there is none.
+    let wants_folder = args.files.is_some() || args.live.is_some() && args.faults;
+    if !wants_folder && args.out.is_dir() {
+        let (out, inside) = (args.out.display(), args.out.join("1.tags.zst"));
+        let message = format!("{out} is a folder; name a file, as {}", inside.display());
+        return Err(Usage(message).into());
+    }
     if let Some(rate) = args.live {
         return live(&first, rate, args);
     }

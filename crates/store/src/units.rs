@@ -103,6 +103,12 @@ pub enum UnitError {
         /// The text as given.
         text: String,
     },
+    /// Not a time that can be waited for.
+    #[error("`{text}` is no time to wait; write it as 1s or 500ms")]
+    NoWait {
+        /// The text as given.
+        text: String,
+    },
     /// A window between zero and one tick would count only equal times.
     #[error(
         "`{text}` is shorter than one tick of {tick}; use at least {tick_paste} (1t), or 0t to \
@@ -349,6 +355,19 @@ impl Duration {
     /// A delay in ticks: the nearest whole number, half away from zero.
     pub fn nearest(&self, tick: Tick) -> Result<i64, UnitError> {
         self.fit(self.exact(tick)?.round())
+    }
+
+    /// The same on the clock of the computer, to whole nanoseconds: how long to wait for something.
+    ///
+    /// # Errors
+    /// [`UnitError::NoWait`] for one below zero, and one in ticks, the length of which no clock knows.
+    pub fn on_the_clock(&self) -> Result<std::time::Duration, UnitError> {
+        let no_wait = || UnitError::NoWait { text: self.text.clone() };
+        if let Length::Ticks(_) = self.length {
+            return Err(no_wait());
+        }
+        let nanoseconds = self.nearest("1ns".parse()?)?;
+        u64::try_from(nanoseconds).map(std::time::Duration::from_nanos).map_err(|_| no_wait())
     }
 
     /// The window in ticks of which this is the full width: the largest w with 2w + 1 ticks in it.
@@ -621,6 +640,12 @@ mod tests {
              count equal times"
         );
         assert!(matches!(duration("-2ns").window(Tick::DEFAULT), Err(UnitError::Negative { .. })));
+        for no_wait in ["-1s", "5t"] {
+            let refused = duration(no_wait).on_the_clock();
+            assert!(matches!(refused, Err(UnitError::NoWait { .. })), "{no_wait}");
+        }
+        let waited = std::time::Duration::from_millis(1_500);
+        assert_eq!(duration("1.5s").on_the_clock().unwrap(), waited);
         assert!(matches!("2".parse::<Duration>(), Err(UnitError::NoUnit { .. })));
         assert!(matches!("2parsec".parse::<Duration>(), Err(UnitError::UnknownUnit { .. })));
         assert!(matches!("ns".parse::<Duration>(), Err(UnitError::Malformed { .. })));

@@ -165,6 +165,18 @@ impl Columns {
         self
     }
 
+    /// Puts other columns behind that of the key `behind`; at the end where it is not there.
+    ///
+    /// # Panics
+    /// When they have not as many values as the others.
+    #[must_use]
+    pub(crate) fn with_behind(mut self, behind: &str, others: Self) -> Self {
+        let at = self.columns.iter().position(|column| column.name == behind);
+        let rest = self.columns.split_off(at.map_or(self.columns.len(), |at| at + 1));
+        let columns = others.columns.into_iter().chain(rest);
+        columns.fold(self, |all, Column { name, values }| all.with(name, values))
+    }
+
     /// The columns, in the order of the keys.
     pub fn columns(&self) -> &[Column] {
         &self.columns

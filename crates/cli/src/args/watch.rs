@@ -73,10 +73,7 @@ impl WatchArgs {
     /// The least time between two answers.
     pub(crate) fn interval(&self) -> Result<std::time::Duration, UnitError> {
         let every = self.split().1.or_else(|| self.every.clone());
-        let Some(every) = every else { return Ok(std::time::Duration::ZERO) };
-        let nanoseconds = every.nearest("1ns".parse()?)?;
-        let negative = |_| UnitError::Negative { text: every.asked().into() };
-        u64::try_from(nanoseconds).map(std::time::Duration::from_nanos).map_err(negative)
+        every.map_or(Ok(std::time::Duration::ZERO), |every| every.on_the_clock())
     }
 
     /// How much of a growing file is kept back.

@@ -208,7 +208,8 @@ fn info(of: &Looked) -> Info<'_> {
             count: gaps.len(),
             shortest_s: gaps.iter().copied().reduce(f64::min),
             longest_s: gaps.iter().copied().reduce(f64::max),
-            total_s: gaps.iter().sum(),
+            // A sum of nothing is -0.0.
+            total_s: gaps.iter().fold(0.0, |sum, gap| sum + gap),
         },
         sources: sources.collect(),
     }

@@ -48,6 +48,7 @@ pub(crate) fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
     let notes = Notes::default();
     let mut screen = Screen::new(parts.format);
     let mut updates = Updates::default();
+    let begun = Instant::now();
     loop {
         if let Some(code) = stop.exit_code() {
             return Ok(ExitCode::from(code));
@@ -73,6 +74,11 @@ pub(crate) fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
                 screen.show(&text)?;
             }
         }
+        if updates.number == 0 && begun.elapsed() >= PATIENCE {
+            for watched in &parts.runs {
+                notes.note(&format!("{}: waiting for the first tags", watched.path.display()));
+            }
+        }
         notes.tell(&mut screen, &parts)?;
         // More may have come while this was counted.
         if updates.number == before {
@@ -80,6 +86,9 @@ pub(crate) fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
         }
     }
 }
+
+/// After so long without anything to show a person wants to know why.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Seconds since 1970.
 fn seconds_now() -> f64 {

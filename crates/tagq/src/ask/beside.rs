@@ -36,18 +36,21 @@ fn beside(whole: Columns, newest: &Columns) -> Columns {
     let of_key: HashMap<Vec<i64>, usize> = keys(newest).into_iter().zip(0..).collect();
     let rows: Vec<Option<usize>> =
         keys(&whole).iter().map(|key| of_key.get(key).copied()).collect();
-    let mut columns = whole;
+    let mut last = Columns::default();
     if let Some(Values::Counts(counts)) = newest.get("count") {
         let counts = rows.iter().map(|row| row.map_or(0, |row| counts[row])).collect();
-        columns = columns.with("last_count", Values::Counts(counts));
+        last = last.with("last_count", Values::Counts(counts));
     }
     for (name, from) in [("last_rate_hz", "rate_hz"), ("last_rate_err_hz", "rate_err_hz")] {
         if let Some(Values::Floats(values)) = newest.get(from) {
             let values = rows.iter().map(|row| row.and_then(|row| values[row])).collect();
-            columns = columns.with(name, Values::Floats(values));
+            last = last.with(name, Values::Floats(values));
         }
     }
-    columns
+    // Beside what it is compared with: on a narrow screen the end of a row may have no room.
+    let behind = ["rate_err_hz", "rate_hz", "count"];
+    let behind = behind.into_iter().find(|key| whole.get(key).is_some()).unwrap_or_default();
+    whole.with_behind(behind, last)
 }
 
 /// What tells the rows apart: channels, or the bin.
@@ -78,7 +81,8 @@ mod tests {
         let whole = Columns::default()
             .with("channels", groups(&[[1, 2], [1, 3], [2, 3]]))
             .with("count", Values::Counts(vec![10, 20, 30]))
-            .with("rate_hz", Values::Floats(vec![Some(1.0), Some(2.0), Some(3.0)]));
+            .with("rate_hz", Values::Floats(vec![Some(1.0), Some(2.0), Some(3.0)]))
+            .with("car", Values::Floats(vec![None; 3]));
         let newest = Columns::default()
             .with("channels", groups(&[[2, 3], [1, 2]]))
             .with("count", Values::Counts(vec![3, 1]))
@@ -87,6 +91,8 @@ mod tests {
         assert_eq!(both.get("last_count"), Some(&Values::Counts(vec![1, 0, 3])));
         assert_eq!(both.get("last_rate_hz"), Some(&Values::Floats(vec![None, None, Some(0.3)])));
         assert_eq!(both.get("count"), Some(&Values::Counts(vec![10, 20, 30])));
+        let names: Vec<&str> = both.columns().iter().map(|column| &*column.name).collect();
+        assert_eq!(names, ["channels", "count", "rate_hz", "last_count", "last_rate_hz", "car"]);
         let total = Columns::default()
             .with("channel", Values::Channels(vec![Some(0), None]))
             .with("count", Values::Counts(vec![5, 6]));
