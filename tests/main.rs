@@ -4,6 +4,7 @@
 
 mod support;
 
+mod book;
 mod convert;
 mod delays;
 mod documents;

@@ -1,5 +1,6 @@
 //! What a developer runs: `cargo xtask test`.
 
+mod book;
 mod dist;
 mod faults;
 mod fuzz;
@@ -12,7 +13,7 @@ use std::{
     process::{Command, ExitCode},
 };
 
-const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | latency | rivals | faults | fuzz | dist
+const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | latency | rivals | faults | fuzz | dist | book
 
   test    all tests of the workspace, documentation examples included, then those of the Python package
   python  those of the Python package alone, in an environment below target/: python [PYTEST ARGUMENT…]
@@ -29,7 +30,9 @@ const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | 
           signals, about five minutes; some trials need root: faults [--program PATH] [TRIAL…]
   fuzz    tries to break what must hold for any input: fuzz [TARGET] [SECONDS], all targets for a minute
           each when nothing is named; the targets are messages, sources, stores and durations
-  dist    an archive of the released program, a .deb and, where maturin is, the wheel, below target/dist";
+  dist    an archive of the released program, a .deb and, where maturin is, the wheel, below target/dist
+  book    runs the commands of docs/book, puts their outputs and figures into its pages, and makes HTML of
+          them below target/book, where mdbook is";
 
 fn main() -> ExitCode {
     match env::args().nth(1).as_deref() {
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
         Some("faults") => faults::run(&env::args().skip(2).collect::<Vec<_>>()),
         Some("fuzz") => fuzz::run(&env::args().skip(2).collect::<Vec<_>>()),
         Some("dist") => dist::run(),
+        Some("book") => book::run(),
         _ => {
             eprintln!("{USAGE}");
             ExitCode::from(2)

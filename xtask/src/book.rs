@@ -1,0 +1,35 @@
+//! The book: its outputs and figures anew, and pages for a browser.
+
+use std::{
+    env,
+    path::Path,
+    process::{Command, ExitCode},
+};
+
+/// Has the test of the book write what it would compare, then asks mdbook for HTML.
+pub(crate) fn run() -> ExitCode {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let args = ["test", "--package", "tagq-cli", "--test", "whole", "book::"];
+    let written = Command::new(cargo).args(args).env("TAGQ_BOOK", "write").status();
+    if !written.is_ok_and(|status| status.success()) {
+        return ExitCode::FAILURE;
+    }
+    eprintln!(
+        "docs/book has the outputs and figures of now; `git diff docs/book` shows what is new"
+    );
+    let home = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let book = home.parent().unwrap_or(home).join("docs/book");
+    match Command::new("mdbook").arg("build").arg(&book).status() {
+        Ok(status) if status.success() => {
+            eprintln!("target/book/index.html");
+            ExitCode::SUCCESS
+        }
+        Ok(_) => ExitCode::FAILURE,
+        Err(_) => {
+            eprintln!(
+                "skipped: there is no mdbook, and no HTML is made; `cargo install mdbook --locked` gets one"
+            );
+            ExitCode::SUCCESS
+        }
+    }
+}
