@@ -69,10 +69,10 @@ fn run_page(page: &Page, folder: &Path, write: bool) -> Vec<String> {
         match block.language.as_str() {
             "sh" => before = Some((block, run_block(&at, &text, folder))),
             "python" => {
-                let name = text.strip_prefix("# ").and_then(|rest| rest.split_once(": "));
-                let name = name.map(|(name, _)| name).filter(|name| name.ends_with(".py"));
-                let name = name.unwrap_or_else(|| panic!("{at}: begins without `# NAME.py: `"));
-                fs::write(folder.join(name), text).unwrap();
+                let name = text.strip_prefix("# ").and_then(|rest| rest.split_once(".py: "));
+                let (name, _) =
+                    name.unwrap_or_else(|| panic!("{at}: begins without `# NAME.py: `"));
+                fs::write(folder.join(format!("{name}.py")), text).unwrap();
             }
             "text" => {
                 let last = last.filter(|(command, _)| page.follows(block, command));
@@ -82,7 +82,7 @@ fn run_page(page: &Page, folder: &Path, write: bool) -> Vec<String> {
                 if write {
                     replaced.push((block.lines.clone(), now));
                 } else {
-                    assert_eq!(shown.join("\n"), now.join("\n"), "{at}: shown and printed");
+                    compare(&at, shown, &now);
                 }
             }
             "toml" | "" => {}
@@ -140,6 +140,17 @@ fn cut_like(shown: &[String], printed: &[String]) -> Vec<String> {
     lines.push(CUT.to_owned());
     lines.extend_from_slice(&printed[printed.len() - tail..]);
     lines
+}
+
+/// Says the first line that differs.
+fn compare(at: &str, shown: &[String], now: &[String]) {
+    let lines = shown.len().max(now.len());
+    let line = |of: &[String], at: usize| of.get(at).cloned().unwrap_or_default();
+    for number in 0..lines {
+        let (shown, now) = (line(shown, number), line(now, number));
+        assert!(shown == now, "{at}: line {} shows\n{shown}\nand is now\n{now}", number + 1);
+    }
+    assert_eq!(shown.len(), now.len(), "{at}: lines shown and printed");
 }
 
 /// The figures that a page shows are those that its commands left, and there are no others.
@@ -202,7 +213,7 @@ fn pages_below(folder: &Path, name: &str, found: &mut Vec<String>) {
         let below = format!("{name}{}", entry.file_name().to_str().unwrap());
         if entry.path().is_dir() {
             pages_below(&entry.path(), &format!("{below}/"), found);
-        } else if below.ends_with(".md") {
+        } else if entry.path().extension().is_some_and(|end| end == "md") {
             found.push(below);
         }
     }
