@@ -44,6 +44,10 @@ fn delays_are_found_wherever_they_are() {
         let width = seconds(&row["width_s"]);
         assert!((0.8e-9..1.3e-9).contains(&width), "{delay}: {row}");
         assert!(seconds(&row["sigmas"]) > 50.0 && row["comb_s"].is_null(), "{delay}: {row}");
+        // All digits, in seconds, for those who ask for them.
+        let words = ["delays", "--channels", "1,2", "--format", "table", "--exact"];
+        let exact = output(command().args(words).arg(&run));
+        assert!(exact.text().contains("  centre (s)  "), "{}", exact.text());
         // What is printed puts it at zero.
         let ticks = found["query"]["delays"][1]["ticks"].as_i64().unwrap();
         let flags = format!("--window 2ns --group 1,2 --delay 2={ticks}t");

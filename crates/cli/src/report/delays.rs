@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 
 use tagq::{Delayed, Values};
 
-use super::{quantities::seconds, table};
+use super::{look::Look, quantities::seconds, table};
 
 /// The table, and below it what to do with it.
-pub(super) fn text(found: &Delayed, tick: tagq::store::Tick) -> String {
+pub(super) fn text(found: &Delayed, tick: tagq::store::Tick, look: Look) -> String {
     let Delayed { answer, delays } = found;
-    let mut text = table::answers(std::slice::from_ref(answer));
+    let mut text = table::one(answer, false, look);
     let names = table::names_of(&answer.run);
     let name = |channel: u16| names.get(&channel).map_or_else(|| channel.to_string(), Clone::clone);
     let pairs: &[Vec<u16>] = match answer.rows.get("channels") {

@@ -167,7 +167,10 @@ pub(crate) fn print_delays(
     tick: Tick,
 ) -> anyhow::Result<()> {
     match chosen(output)? {
-        Format::Table => put(delays::text(found, tick).as_bytes(), output, reporter),
+        Format::Table => {
+            let text = delays::text(found, tick, Look::of(output));
+            put(text.as_bytes(), output, reporter)
+        }
         _ => print(std::slice::from_ref(&found.answer), output, reporter),
     }
 }

@@ -31,11 +31,6 @@ pub(super) fn listed_field(column: &Column, at: usize, names: &Names) -> String 
     }
 }
 
-/// As a file has them.
-pub(super) fn answers(answers: &[Answer]) -> String {
-    drawn(answers, Look::PLAIN)
-}
-
 pub(super) fn drawn(answers: &[Answer], look: Look) -> String {
     let is_one_of_several = answers.len() > 1;
     let tables = answers.iter().map(|answer| one(answer, is_one_of_several, look));
