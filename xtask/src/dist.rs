@@ -6,9 +6,9 @@ use std::{
     process::{Command, ExitCode},
 };
 
-/// Makes all of it below target/dist.
-pub(crate) fn run() -> ExitCode {
-    match make() {
+/// Makes all of it below target/dist, for this machine and for the targets that are named.
+pub(crate) fn run(targets: &[String]) -> ExitCode {
+    match make(targets) {
         Ok(made) => {
             for path in made {
                 println!("{}", path.display());
@@ -25,6 +25,8 @@ pub(crate) fn run() -> ExitCode {
 /// What goes into each of the packages.
 struct Goods {
     root: PathBuf,
+    /// What it was built for, in the compiler's words.
+    triple: String,
     /// The program, stripped.
     program: PathBuf,
     man: PathBuf,
@@ -43,7 +45,7 @@ const SHELLS: [(&str, &str, &str); 3] = [
     ("fish", "tagq.fish", "usr/share/fish/vendor_completions.d"),
 ];
 
-fn make() -> io::Result<Vec<PathBuf>> {
+fn make(targets: &[String]) -> io::Result<Vec<PathBuf>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()?;
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let dist = target.join("dist");
@@ -51,15 +53,21 @@ fn make() -> io::Result<Vec<PathBuf>> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => fs::create_dir_all(&dist)?,
     }
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    succeed(Command::new(cargo).args(["build", "--release", "--bin", "tagq"]).current_dir(&root))?;
+    succeed(&mut build(&root))?;
     let work = tempfile::tempdir_in(&dist)?;
-    let goods = goods(root, &target.join("release/tagq"), work.path())?;
-    let mut made = vec![archive(&goods, work.path(), &dist)?];
-    if can("dpkg-deb", "--version") {
-        made.push(debian(&goods, work.path(), &dist)?);
-    } else {
-        eprintln!("skipped: there is no dpkg-deb, and no .deb is made");
+    let mut goods = goods(root, &target.join("release/tagq"), work.path())?;
+    let mut made = Vec::new();
+    pack(&goods, work.path(), &dist, &mut made)?;
+    // Pages and completions are those that the program of this machine prints.
+    for triple in targets {
+        let tools = Tools::of(triple)?;
+        succeed(tools.linker(&mut build(&goods.root)).args(["--target", triple]))?;
+        let work = tempfile::tempdir_in(&dist)?;
+        goods.program = work.path().join("tagq");
+        goods.triple.clone_from(triple);
+        fs::copy(target.join(triple).join("release/tagq"), &goods.program)?;
+        succeed(Command::new(tools.named("strip")).arg(&goods.program))?;
+        pack(&goods, work.path(), &dist, &mut made)?;
     }
     match maturin(&target) {
         Some(maturin) => made.push(wheel(maturin, &goods.root, &target, &dist)?),
@@ -75,6 +83,60 @@ fn make() -> io::Result<Vec<PathBuf>> {
     fs::write(dist.join("SHA256SUMS"), sums)?;
     made.push(dist.join("SHA256SUMS"));
     Ok(made)
+}
+
+fn build(root: &Path) -> Command {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut build = Command::new(cargo);
+    build.args(["build", "--release", "--bin", "tagq"]).current_dir(root);
+    build
+}
+
+/// The linker and its like for another processor, by the names that GNU and Debian give them.
+struct Tools {
+    triple: String,
+    prefix: String,
+}
+
+impl Tools {
+    /// Those of `triple`.
+    ///
+    /// # Errors
+    /// When they are not there, with what to install.
+    fn of(triple: &str) -> io::Result<Self> {
+        let prefix = triple.replace("-unknown-", "-");
+        let tools = Self { triple: triple.into(), prefix };
+        let gcc = tools.named("gcc");
+        if !can(&gcc, "--version") {
+            let wanted = format!(
+                "{triple} wants {gcc} (on Debian: apt install gcc-{}) and `rustup target add {triple}`",
+                tools.prefix.replace('_', "-")
+            );
+            return Err(io::Error::other(wanted));
+        }
+        Ok(tools)
+    }
+
+    fn named(&self, tool: &str) -> String {
+        format!("{}-{tool}", self.prefix)
+    }
+
+    /// Says to `cargo` how to link.
+    fn linker<'a>(&self, cargo: &'a mut Command) -> &'a mut Command {
+        let name = self.triple.to_uppercase().replace('-', "_");
+        cargo.env(format!("CARGO_TARGET_{name}_LINKER"), self.named("gcc"))
+    }
+}
+
+/// The archive, and the .deb where one can be made.
+fn pack(goods: &Goods, work: &Path, dist: &Path, made: &mut Vec<PathBuf>) -> io::Result<()> {
+    made.push(archive(goods, work, dist)?);
+    if can("dpkg-deb", "--version") {
+        made.push(debian(goods, work, dist)?);
+    } else {
+        eprintln!("skipped: there is no dpkg-deb, and no .deb is made");
+    }
+    Ok(())
 }
 
 fn goods(root: PathBuf, released: &Path, work: &Path) -> io::Result<Goods> {
@@ -104,12 +166,13 @@ fn goods(root: PathBuf, released: &Path, work: &Path) -> io::Result<Goods> {
     let moment = of_commit.ok().filter(|of| of.status.success()).map(|of| of.stdout);
     let moment =
         moment.map_or_else(|| "0".into(), |of| String::from_utf8_lossy(&of).trim().to_owned());
-    Ok(Goods { root, program, man, completions, documents, version, moment })
+    let triple = triple()?;
+    Ok(Goods { root, triple, program, man, completions, documents, version, moment })
 }
 
 /// The archive: one folder, the same bytes whenever it is made of the same commit.
 fn archive(goods: &Goods, work: &Path, dist: &Path) -> io::Result<PathBuf> {
-    let name = format!("tagq-{}-{}", goods.version, triple()?);
+    let name = format!("tagq-{}-{}", goods.version, goods.triple);
     let folder = work.join(&name);
     fs::create_dir(&folder)?;
     place(&goods.program, &folder.join("tagq"))?;
@@ -151,8 +214,12 @@ fn debian(goods: &Goods, work: &Path, dist: &Path) -> io::Result<PathBuf> {
         place(&goods.root.join(document), &about.join(document))?;
     }
     fs::write(about.join("copyright"), COPYRIGHT)?;
-    let architecture = output(Command::new("dpkg").arg("--print-architecture"))?;
-    let architecture = architecture.trim();
+    let processor = goods.triple.split('-').next().unwrap_or_default();
+    let architecture = match processor {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    };
     let libc = glibc(&fs::read(&goods.program)?);
     let libc = libc.map_or_else(|| "libc6".to_owned(), |minor| format!("libc6 (>= 2.{minor})"));
     let kilobytes = output(Command::new("du").args(["-sk", "--apparent-size"]).arg(&tree))?;
@@ -267,6 +334,20 @@ fn failed(command: &Command, why: &str) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_another_processor_needs_is_named() {
+        let refused = Tools::of("z80_64-unknown-linux-gnu").err().map(|error| error.to_string());
+        let refused = refused.unwrap_or_default();
+        assert!(refused.contains("gcc-z80-64-linux-gnu"), "{refused}");
+        assert!(refused.contains("rustup target add z80_64-unknown-linux-gnu"), "{refused}");
+        let tools = Tools { triple: "a-unknown-linux-gnu".into(), prefix: "a-linux-gnu".into() };
+        let mut cargo = Command::new("cargo");
+        tools.linker(&mut cargo);
+        let set: Vec<_> = cargo.get_envs().collect();
+        let linker = Some(std::ffi::OsStr::new("a-linux-gnu-gcc"));
+        assert_eq!(set, [("CARGO_TARGET_A_UNKNOWN_LINUX_GNU_LINKER".as_ref(), linker)]);
+    }
 
     #[test]
     fn the_newest_glibc_is_found() {

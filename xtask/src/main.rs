@@ -30,7 +30,8 @@ const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | 
           signals, about five minutes; some trials need root: faults [--program PATH] [TRIAL…]
   fuzz    tries to break what must hold for any input: fuzz [TARGET] [SECONDS], all targets for a minute
           each when nothing is named; the targets are messages, sources, stores and durations
-  dist    an archive of the released program, a .deb and, where maturin is, the wheel, below target/dist
+  dist    an archive of the released program, a .deb and, where maturin is, the wheel, below target/dist; with
+          targets of the compiler, archives and packages for those, too: dist [TARGET…]
   book    runs the commands of docs/book, puts their outputs and figures into its pages, and makes HTML of
           them below target/book, where mdbook is";
 
@@ -67,7 +68,7 @@ fn main() -> ExitCode {
         Some("rivals") => rivals::run(&env::args().skip(2).collect::<Vec<_>>()),
         Some("faults") => faults::run(&env::args().skip(2).collect::<Vec<_>>()),
         Some("fuzz") => fuzz::run(&env::args().skip(2).collect::<Vec<_>>()),
-        Some("dist") => dist::run(),
+        Some("dist") => dist::run(&env::args().skip(2).collect::<Vec<_>>()),
         Some("book") => book::run(),
         _ => {
             eprintln!("{USAGE}");

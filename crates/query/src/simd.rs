@@ -19,9 +19,10 @@ pub(crate) enum Level {
 impl Simd {
     /// All levels of this machine, the plainest first. Never empty.
     pub fn available() -> Vec<Self> {
-        let mut levels = vec![Self(Level::Scalar)];
+        let levels = vec![Self(Level::Scalar)];
         #[cfg(target_arch = "x86_64")]
-        {
+        let levels = {
+            let mut levels = levels;
             let avx2 = is_x86_feature_detected!("avx2")
                 && is_x86_feature_detected!("bmi1")
                 && is_x86_feature_detected!("popcnt");
@@ -36,7 +37,8 @@ impl Simd {
             {
                 levels.push(Self(Level::Avx512));
             }
-        }
+            levels
+        };
         levels
     }
 

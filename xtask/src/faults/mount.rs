@@ -5,9 +5,14 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    thread,
+    time::{Duration, Instant},
 };
 
 use super::{Checked, program};
+
+/// How long a file system may be busy behind a process that was killed.
+const BUSY: Duration = Duration::from_secs(10);
 
 /// A mounted file system; unmounted when dropped.
 #[derive(Debug)]
@@ -38,7 +43,15 @@ impl Mounted {
     }
 
     pub(super) fn unmount(self) -> Checked<()> {
-        program::run_well(Command::new("umount").arg(&self.at))?;
+        // What was killed inside may take a moment to be gone.
+        let begun = Instant::now();
+        loop {
+            match program::run_well(Command::new("umount").arg(&self.at)) {
+                Err(error) if begun.elapsed() > BUSY => return Err(error),
+                Err(_) => thread::sleep(Duration::from_millis(20)),
+                Ok(_) => break,
+            }
+        }
         std::mem::forget(self);
         Ok(())
     }

@@ -194,10 +194,10 @@ fn ask(ground: &Ground, query: &str, run: &Path) -> Checked<(usize, Value)> {
     let mut answer: Value = serde_json::from_slice(&ended.stdout)?;
     let of_run = if query == "info" { &mut answer } else { &mut answer["run"] };
     let commit = of_run["commit"].as_u64().ok_or("an answer without a commit")?;
-    // They lie in folders of their own.
-    for place in ["path", "store"] {
-        if of_run.get(place).is_some() {
-            of_run[place] = Value::Null;
+    // They lie in folders of their own, with what a writer has on its way.
+    for own in ["path", "store", "store_bytes"] {
+        if of_run.get(own).is_some() {
+            of_run[own] = Value::Null;
         }
     }
     Ok((usize::try_from(commit)?, answer))

@@ -1,8 +1,6 @@
 //! Counting the rows that carry a label.
 
-#[cfg(target_arch = "x86_64")]
-use crate::simd::Level;
-use crate::simd::Simd;
+use crate::simd::{Level, Simd};
 
 /// Rows with this label.
 pub(crate) fn count<L: Copy + Eq>(simd: Simd, labels: &[L], label: L) -> u64 {

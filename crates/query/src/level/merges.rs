@@ -59,6 +59,7 @@ fn interleaved(owners: &[i64], others: [&[i64]; EDGES], edges: [i64; EDGES]) -> 
 }
 
 /// The same for one edge, from the others that all of `owners` reach on.
+#[cfg(target_arch = "x86_64")]
 fn plain(owners: &[i64], others: &[i64], edge: i64, mut at: usize) -> u64 {
     let mut sum = 0;
     for &owner in owners {

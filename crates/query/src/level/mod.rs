@@ -7,7 +7,10 @@
 //! The kernels that compare each tag with its next neighbours give up, with nothing, when a tag has
 //! more than [`REACH`] others within the window: counting by ranks or sliding is faster there.
 
-#![expect(unsafe_code, reason = "the token of a level is the proof that its code may be called")]
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "the token of a level is the proof that its code may be called")
+)]
 
 #[cfg(target_arch = "x86_64")]
 mod kernels;
@@ -36,6 +39,7 @@ pub(crate) const REACH: usize = 16;
 /// Rows of a mask: its bits.
 pub(crate) const MASK_ROWS: usize = 64;
 /// Rows that one step of a kernel handles.
+#[cfg(target_arch = "x86_64")]
 const ROWS: usize = MASK_ROWS;
 
 /// Calls the kernel of the level that `simd` proves to be there.
