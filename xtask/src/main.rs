@@ -2,6 +2,7 @@
 
 mod book;
 mod dist;
+mod emulate;
 mod faults;
 mod fuzz;
 mod latency;
@@ -13,7 +14,8 @@ use std::{
     process::{Command, ExitCode},
 };
 
-const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | latency | rivals | faults | fuzz | dist | book
+const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | latency | rivals | faults | fuzz | emulate
+                   | dist | book
 
   test    all tests of the workspace, documentation examples included, then those of the Python package
   python  those of the Python package alone, in an environment below target/: python [PYTEST ARGUMENT…]
@@ -30,6 +32,8 @@ const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | 
           signals, about five minutes; some trials need root: faults [--program PATH] [TRIAL…]
   fuzz    tries to break what must hold for any input: fuzz [TARGET] [SECONDS], all targets for a minute
           each when nothing is named; the targets are messages, sources, stores and durations
+  emulate the tests of the queries on an emulated processor with AVX-512, for machines without one; needs
+          Bochs, ISOLINUX, xorriso and a Linux kernel, but not root: emulate [--kernel PATH] [FILTER…]
   dist    an archive of the released program, a .deb and, where maturin is, the wheel, below target/dist; with
           targets of the compiler, archives and packages for those, too: dist [TARGET…]
   book    runs the commands of docs/book, puts their outputs and figures into its pages, and makes HTML of
@@ -68,6 +72,7 @@ fn main() -> ExitCode {
         Some("rivals") => rivals::run(&env::args().skip(2).collect::<Vec<_>>()),
         Some("faults") => faults::run(&env::args().skip(2).collect::<Vec<_>>()),
         Some("fuzz") => fuzz::run(&env::args().skip(2).collect::<Vec<_>>()),
+        Some("emulate") => emulate::run(&env::args().skip(2).collect::<Vec<_>>()),
         Some("dist") => dist::run(&env::args().skip(2).collect::<Vec<_>>()),
         Some("book") => book::run(),
         _ => {

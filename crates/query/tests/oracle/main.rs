@@ -7,6 +7,7 @@
 )]
 
 mod groups;
+mod levels;
 mod listing;
 mod pairs;
 mod scope;

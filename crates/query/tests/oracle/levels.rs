@@ -1,0 +1,19 @@
+//! Which levels the tests of this crate walk through.
+
+use std::env;
+
+use tagq_query::Simd;
+
+/// `TAGQ_LEVEL` names the level that must be the best, where that is known: `cargo xtask emulate` emulates a
+/// processor for its sake.
+#[test]
+fn levels_ascend_to_the_best() {
+    let levels: Vec<_> = Simd::available().into_iter().map(Simd::name).collect();
+    println!("levels: {}", levels.join(", "));
+    assert_eq!(levels, ["scalar", "avx2", "avx512"][..levels.len()]);
+    let best = Simd::best().name();
+    assert_eq!(levels.last(), Some(&best));
+    if let Ok(expected) = env::var("TAGQ_LEVEL") {
+        assert_eq!(best, expected);
+    }
+}

@@ -1,0 +1,129 @@
+//! The emulated machine: Bochs, and what its serial line says.
+
+use std::{
+    fs::{self, File},
+    io::{Read as _, Write as _},
+    path::Path,
+    process::{Child, Command, Stdio},
+    thread,
+    time::Duration,
+};
+
+use super::Checked;
+
+/// Lines of the script begin with it.
+const MARK: &str = "emulated: ";
+/// The last line: how many programs failed.
+const ENDED: &str = "emulated: all ended, failed: ";
+/// The test that says which levels there are, and fails where the best is not the one expected.
+const LEVELS: &str = "oracle --exact levels::levels_ascend_to_the_best";
+const MISSING: &str = "Bochs emulates the processor: apt install bochs bochs-term";
+
+/// The script that the kernel starts: all programs one after the other, which must find `level`.
+pub(super) fn script(programs: &[&str], level: &str, filters: &[String]) -> String {
+    let (programs, filters) = (programs.join(" "), filters.join(" "));
+    format!(
+        "#!/bin/sh
+export TAGQ_LEVEL={level}
+failed=0
+/tests/{LEVELS} --nocapture || failed=1
+for program in {programs}; do
+    echo '{MARK}'$program
+    /tests/$program --test-threads=1 {filters} || failed=$((failed + 1))
+done
+echo '{ENDED}'$failed
+# The kernel does not do without its first process.
+while :; do read line; done
+"
+    )
+}
+
+/// A processor that Bochs has.
+pub(super) struct Machine {
+    processor: String,
+}
+
+/// Bochs at work; it ends when this is dropped.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Machine {
+    /// # Errors
+    /// Where Bochs is not installed, or was built without this processor.
+    pub(super) fn new(processor: &str) -> Checked<Self> {
+        let output = Command::new("bochs").args(["--help", "cpu"]).output().map_err(|_| MISSING)?;
+        let known = [output.stdout, output.stderr].concat();
+        let known = String::from_utf8_lossy(&known);
+        if known.lines().all(|line| line.trim() != processor) {
+            return Err(format!("Bochs has no processor `{processor}`:\n{known}").into());
+        }
+        Ok(Self { processor: processor.to_owned() })
+    }
+
+    /// Boots from `disc` and prints what the tests print; how many programs failed.
+    ///
+    /// # Errors
+    /// When the machine stops before all have ended.
+    pub(super) fn run(&self, disc: &Path, folder: &Path) -> Checked<usize> {
+        let path = |name: &str| folder.join(name);
+        let (serial, log) = (path("serial"), path("log"));
+        let settings = format!(
+            "cpu: model={}, count=1, reset_on_triple_fault=0\n\
+             memory: guest=1024, host=1024\n\
+             clock: sync=none\n\
+             ata0-master: type=cdrom, path=\"{}\", status=inserted\n\
+             boot: cdrom\n\
+             com1: enabled=1, mode=file, dev=\"{}\"\n\
+             display_library: term\n\
+             panic: action=fatal\nerror: action=ignore\ninfo: action=report\n\
+             log: \"{}\"\n",
+            self.processor,
+            disc.display(),
+            serial.display(),
+            log.display(),
+        );
+        fs::write(path("settings"), settings)?;
+        File::create(&serial)?;
+        let mut bochs = Command::new("bochs-bin");
+        bochs.args(["-q", "-f"]).arg(path("settings")).env("TERM", "linux").env_remove("DISPLAY");
+        bochs.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut bochs = Running(bochs.spawn().map_err(|_| MISSING)?);
+        // Debian builds it with its debugger, which waits for a word.
+        let mut words = bochs.0.stdin.take().ok_or("Bochs has no input")?;
+        words.write_all(b"continue\n")?;
+        let mut line = File::open(&serial)?;
+        let mut said = String::new();
+        loop {
+            let has_ended = bochs.0.try_wait()?.is_some();
+            let mut bytes = Vec::new();
+            line.read_to_end(&mut bytes)?;
+            let new = String::from_utf8_lossy(&bytes).replace('\r', "");
+            print!("{new}");
+            std::io::stdout().flush()?;
+            said.push_str(&new);
+            if let Some(failed) = failed_programs(&said) {
+                return Ok(failed);
+            }
+            if has_ended {
+                let log = fs::read_to_string(&log).unwrap_or_default();
+                let log: Vec<&str> = log.lines().rev().take(20).collect();
+                let log: Vec<&str> = log.into_iter().rev().collect();
+                return Err(format!("the emulated machine stopped:\n{}", log.join("\n")).into());
+            }
+            thread::sleep(Duration::from_millis(200));
+        }
+    }
+}
+
+/// What the last line says, once it is there.
+fn failed_programs(said: &str) -> Option<usize> {
+    let lines = said.rsplit_once('\n')?.0.lines();
+    lines.rev().find_map(|line| line.strip_prefix(ENDED)?.parse().ok())
+}

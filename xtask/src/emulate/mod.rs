@@ -1,0 +1,162 @@
+//! Tests on a processor that this machine does not have: `cargo xtask emulate`.
+//!
+//! A kernel runs only where the instructions of its level are. Bochs emulates a processor with AVX-512 on any
+//! machine, far slower than one. A Linux kernel boots in it with the tests of `tagq-query`, the
+//! very programs that `cargo test` runs, and its serial line says how they end. Nothing is installed and
+//! nothing needs root: boot loader, kernel and programs are on a disc that is made for the purpose.
+
+mod archive;
+mod boot;
+mod machine;
+
+use std::{
+    env,
+    error::Error,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode, Stdio},
+    time::Instant,
+};
+
+use serde_json::Value;
+
+use archive::Archive;
+use machine::Machine;
+
+type Checked<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+/// A processor of Bochs with the features of the highest level. Of the newer ones, kernels find the state
+/// that has to be saved inconsistent, and turn all vectors off.
+const PROCESSOR: &str = "corei7_skylake_x";
+/// What the tests must find there.
+const LEVEL: &str = "avx512";
+const NO_KERNEL: &str = "no Linux kernel in /boot that you may read; name one: --kernel PATH. On Debian, \
+     `apt-get download linux-image-cloud-amd64` names the package that has it (see its Depends), and \
+     `dpkg -x PACKAGE.deb FOLDER` unpacks it to FOLDER/boot";
+
+/// Runs the tests whose names contain a filter, or all, on the emulated processor.
+pub(crate) fn run(args: &[String]) -> ExitCode {
+    match try_run(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn try_run(args: &[String]) -> Checked<()> {
+    let (mut kernel, mut processor, mut filters) = (None, PROCESSOR.to_owned(), Vec::new());
+    let (mut level, mut args) = (LEVEL.to_owned(), args.iter().cloned());
+    while let Some(arg) = args.next() {
+        let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value"));
+        match arg.as_str() {
+            "--kernel" => kernel = Some(PathBuf::from(value()?)),
+            "--processor" => processor = value()?,
+            "--level" => level = value()?,
+            option if option.starts_with('-') => {
+                return Err(format!("no option `{option}`: --kernel, --processor, --level").into());
+            }
+            // They stand in a line of a shell script.
+            _ if arg.chars().all(|c| c.is_alphanumeric() || "_:".contains(c)) => filters.push(arg),
+            _ => return Err(format!("`{arg}` is no part of a test's name").into()),
+        }
+    }
+    let machine = Machine::new(&processor)?;
+    let boot = boot::Loader::find()?;
+    let kernel = kernel.or_else(newest_kernel).ok_or(NO_KERNEL)?;
+    let folder = tempfile::tempdir()?;
+    let archive = archive_of(&test_programs()?, &level, &filters, folder.path())?;
+    let disc = boot.write(folder.path(), &kernel, &archive)?;
+    println!("{processor}, expecting {level}; the kernel takes a minute or two to boot");
+    let start = Instant::now();
+    let failed = machine.run(&disc, folder.path())?;
+    println!("{:.0} s on the emulated processor", start.elapsed().as_secs_f64());
+    match failed {
+        0 => Ok(()),
+        failed => Err(format!("{failed} test programs failed on {processor}").into()),
+    }
+}
+
+/// The kernel with the highest version in /boot, as a plain sort has it.
+fn newest_kernel() -> Option<PathBuf> {
+    let mut kernels: Vec<PathBuf> =
+        fs::read_dir("/boot").ok()?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    let is_kernel = |path: &Path| {
+        path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"vmlinuz"))
+    };
+    kernels.retain(|path| is_kernel(path) && fs::File::open(path).is_ok());
+    kernels.into_iter().max()
+}
+
+/// Builds the tests of `tagq-query`; where cargo says that they are.
+fn test_programs() -> Checked<Vec<PathBuf>> {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["test", "--package", "tagq-query", "--lib", "--tests", "--no-run"])
+        .arg("--message-format=json-render-diagnostics")
+        .stderr(Stdio::inherit())
+        .output()?;
+    if !output.status.success() {
+        return Err("the tests cannot be built".into());
+    }
+    let built = String::from_utf8(output.stdout)?;
+    let messages = built.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let mut programs: Vec<PathBuf> =
+        messages.filter_map(|message| Some(message["executable"].as_str()?.into())).collect();
+    programs.sort();
+    if programs.is_empty() { Err("cargo names no test program".into()) } else { Ok(programs) }
+}
+
+/// What the kernel unpacks: the programs, the libraries that they are linked with, a shell, and the script
+/// that it starts.
+fn archive_of(
+    programs: &[PathBuf],
+    level: &str,
+    filters: &[String],
+    folder: &Path,
+) -> Checked<Vec<u8>> {
+    let shell = Path::new("/bin/sh");
+    let mut archive = Archive::default();
+    archive.folder("tmp");
+    archive.file("bin/sh", &fs::read(shell)?);
+    let mut libraries = libraries_of(shell)?;
+    let mut names = Vec::new();
+    for program in programs {
+        libraries.extend(libraries_of(program)?);
+        let name = program.file_stem().and_then(|name| name.to_str()).ok_or("an odd file name")?;
+        // Four fifths of a program say where its lines stand in the source.
+        let stripped = folder.join("stripped");
+        succeed(Command::new("strip").arg("-o").arg(&stripped).arg(program))?;
+        let name = name.rsplit_once('-').map_or(name, |(name, _hash)| name);
+        archive.file(&format!("tests/{name}"), &fs::read(stripped)?);
+        names.push(name);
+    }
+    libraries.sort();
+    libraries.dedup();
+    for library in &libraries {
+        let path = library.strip_prefix("/")?.to_str().ok_or("an odd file name")?;
+        archive.file(path, &fs::read(library)?);
+    }
+    archive.file("init", machine::script(&names, level, filters).as_bytes());
+    Ok(archive.finish())
+}
+
+/// The shared libraries of a program, and the loader that finds them.
+fn libraries_of(program: &Path) -> Checked<Vec<PathBuf>> {
+    let output = Command::new("ldd").arg(program).output()?;
+    let lines = String::from_utf8(output.stdout)?;
+    let paths =
+        lines.lines().filter_map(|line| line.split_whitespace().find(|w| w.starts_with('/')));
+    Ok(paths.map(PathBuf::from).collect())
+}
+
+/// Runs a command to its end, which must be a good one.
+fn succeed(command: &mut Command) -> Checked<()> {
+    let program = command.get_program().display().to_string();
+    let output = command.output().map_err(|error| format!("{program}: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr).trim_end()).into())
+}
