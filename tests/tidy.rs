@@ -97,6 +97,7 @@ fn unsafe_code_stands_in_few_files() {
         "query/src/level/differences/avx2.rs",
         "query/src/level/differences/avx512.rs",
         "query/src/level/differences/mod.rs",
+        "query/src/level/differences/narrow.rs",
         "query/src/level/labels.rs",
         "query/src/level/merges.rs",
         "query/src/level/mod.rs",

@@ -245,6 +245,30 @@ fn neighbours_equal_the_oracle_at_every_length() {
     }
 }
 
+/// Distances are counted in 32 bits where they fit: starts and stops some 2^26 ticks apart, with bins that end
+/// around 2^30 and 2^32 ticks, on both sides and on one, of widths that are powers of two and others.
+#[test]
+fn bins_around_32_bits_equal_the_oracle() {
+    let scatter = |i: i64| i * (1 << 26) + i * i * 7_919 % (1 << 25) - (1 << 40);
+    let source: Vec<_> =
+        (0..500).map(|i| (scatter(i), u16::try_from(i * 7 / 3 % 2).unwrap())).collect();
+    for limit in [1_i64 << 30, 1 << 32] {
+        for width in [1 << 23, 1 << 25, 30_000_001] {
+            for (low, high) in [
+                (-limit + 1, limit),
+                (-limit, limit + 1),
+                (-limit - 9, limit + 2),
+                (-(1 << 28), limit - 1),
+                (1 << 28, limit + (1 << 28)),
+                (-limit - (1 << 28), 1 << 29),
+            ] {
+                let bins = Bins::linear(low, high, width).unwrap();
+                check(&vec![source.clone()], &histogram([0, 1], bins, Mode::All), 1, &[None]);
+            }
+        }
+    }
+}
+
 #[test]
 fn many_tags_equal_the_oracle() {
     for bins in [Bins::linear(-300, 300, 200).unwrap(), Bins::linear(-9, 12, 7).unwrap()] {

@@ -401,7 +401,7 @@ impl<'a> Plan<'a> {
         bucket: &mut Bucket,
         counts: &mut [u64],
     ) {
-        let Bucket { buffer, tally } = bucket;
+        let Bucket { buffer, tally, .. } = bucket;
         let take = |distances: &[u64]| tally.add(&self.binning, distances, counts);
         let done = differences(self.simd, time, id, head, wanted, buffer, take);
         if done == time.len() {

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Simd,
     level::{
-        differences::{Distances, distances},
+        differences::{Distances, LIMIT, distances},
         merges::{self, EDGES},
     },
 };
@@ -122,7 +122,7 @@ impl<'a> Side<'a> {
         let split = self.split(owners, others);
         let mut reached = vec![0; self.count + 1 - split];
         for owners in owners.chunks(UNIT) {
-            let near = &others[self.near(owners, others)];
+            let near = &others[self.near(owners, others, self.last)];
             if near.is_empty() {
                 continue;
             }
@@ -135,12 +135,11 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// The others that any of the owners can have a pair with.
-    fn near(&self, owners: &[i64], others: &[i64]) -> std::ops::Range<usize> {
+    /// The others that any of the owners can have a pair with at a distance of at most `last`.
+    fn near(&self, owners: &[i64], others: &[i64], last: i64) -> std::ops::Range<usize> {
         let (earliest, latest) = (owners[0], owners[owners.len() - 1]);
-        let start = others.partition_point(|&other| {
-            i128::from(earliest) - i128::from(other) > i128::from(self.last)
-        });
+        let start = others
+            .partition_point(|&other| i128::from(earliest) - i128::from(other) > i128::from(last));
         let end = others.partition_point(|&other| {
             i128::from(latest) - i128::from(other) >= i128::from(self.first)
         });
@@ -196,7 +195,7 @@ impl<'a> Side<'a> {
         owners: &[i64],
         others: &[i64],
         bins: usize,
-        Bucket { buffer, tally }: &mut Bucket,
+        Bucket { buffer, narrow, tally }: &mut Bucket,
         counts: &mut [u64],
     ) {
         let wanted = Distances {
@@ -205,9 +204,29 @@ impl<'a> Side<'a> {
             low: self.bins.edge(0),
             is_negative: self.owner == Owner::Start,
         };
-        distances(self.simd, [owners, others], &wanted, buffer, |distances| {
-            tally.add(self.binning, distances, counts);
-        });
+        let (low, high) = (wanted.low, self.bins.edge(self.bins.count()));
+        if wanted.last >= LIMIT || high.abs_diff(low) > 1 << 32 {
+            return distances(self.simd, [owners, others], &wanted, buffer, |distances| {
+                tally.add(self.binning, distances, counts);
+            });
+        }
+        let mut left = owners;
+        while let Some(&first) = left.first() {
+            let (owners, rest) =
+                left.split_at(left.partition_point(|&owner| owner - first < LIMIT));
+            let others = &others[self.near(owners, others, wanted.last)];
+            let lists = [owners, others];
+            match *self.binning {
+                Binning::Shift(bits) if tally.is_small() && bits < u32::BITS => {
+                    let take = |numbers: &mut [u16]| tally.count(numbers, counts);
+                    narrow.numbers(self.simd, lists, &wanted, bits, take);
+                }
+                _ => narrow.distances(self.simd, lists, &wanted, |distances| {
+                    tally.add(self.binning, distances, counts);
+                }),
+            }
+            left = rest;
+        }
     }
 
     /// Edge by edge through the bins from `split` on. `reached` says for each edge how many of the others

@@ -1,114 +1,151 @@
 //! Putting written differences into bins.
 
 use super::bins::{Binning, WithBin};
-use crate::level::differences::Buffer;
+use crate::level::differences::{Buffer, Narrow};
 
 /// Copies of the bins, so that an increment need not wait for the one before it.
 const COPIES: usize = 4;
 /// Above this many bins copies would not fit in the nearest caches, and equal neighbours are rare.
 const COPIED_BINS: usize = 1 << 11;
+/// The numbers at which copies begin.
+const STARTS: [u16; COPIES] = [0, 1 << 11, 2 << 11, 3 << 11];
 /// Above this many bins small counts would take longer to add up than they save.
 const SMALL_BINS: usize = 1 << 15;
+/// As many small counts as 16 bits can number, so that none of them has to be checked.
+const NUMBERS: usize = 1 << 16;
+/// Differences whose bins are numbered before they are counted.
+const RUN: usize = 1024;
 
 /// Small counts of one thread, which fit in the nearest caches, added up before one can run over.
 pub(super) struct Tally {
     bins: usize,
+    /// [`NUMBERS`] of them, the copies [`COPIED_BINS`] apart, or none.
     small: Vec<u16>,
     /// Differences in the small counts.
     len: usize,
+    /// Room for a run of numbers of bins.
+    numbers: Vec<u16>,
 }
 
 /// What a thread needs to put differences into bins.
 pub(super) struct Bucket {
     pub(super) buffer: Buffer,
+    pub(super) narrow: Narrow,
     pub(super) tally: Tally,
 }
 
 impl Bucket {
     pub(super) fn new(bins: usize) -> Self {
-        Self { buffer: Buffer::new(), tally: Tally::new(bins) }
+        Self { buffer: Buffer::new(), narrow: Narrow::new(), tally: Tally::new(bins) }
     }
 }
 
 impl Tally {
     fn new(bins: usize) -> Self {
-        let copies = if bins <= COPIED_BINS { COPIES } else { usize::from(bins <= SMALL_BINS) };
-        Self { bins, small: vec![0; copies * bins], len: 0 }
+        let small = if bins <= SMALL_BINS { NUMBERS } else { 0 };
+        Self { bins, small: vec![0; small], len: 0, numbers: vec![0; RUN] }
     }
 
     /// Counts differences that are given as distances from the lower edge of bin 0.
-    pub(super) fn add(&mut self, binning: &Binning, distances: &[u64], counts: &mut [u64]) {
-        if self.small.is_empty() {
+    pub(super) fn add<D: Copy + Into<u64>>(
+        &mut self,
+        binning: &Binning,
+        distances: &[D],
+        counts: &mut [u64],
+    ) {
+        if !self.is_small() {
             binning.with(Scatter { distances, counts });
             return;
         }
-        for distances in distances.chunks(u16::MAX.into()) {
-            if self.len + distances.len() > u16::MAX.into() {
-                self.drain(counts);
+        let mut numbers = std::mem::take(&mut self.numbers);
+        for distances in distances.chunks(RUN) {
+            let numbers = &mut numbers[..distances.len()];
+            binning.with(Number { distances, numbers });
+            self.count(numbers, counts);
+        }
+        self.numbers = numbers;
+    }
+
+    /// Whether bins are few enough to be counted by their numbers.
+    pub(super) fn is_small(&self) -> bool {
+        !self.small.is_empty()
+    }
+
+    /// Counts numbers of bins, at most 2^15 of them at once, and leaves them changed.
+    pub(super) fn count(&mut self, numbers: &mut [u16], counts: &mut [u64]) {
+        if self.len + numbers.len() > u16::MAX.into() {
+            self.drain(counts);
+        }
+        self.len += numbers.len();
+        let Some(small) = self.small.first_chunk_mut::<NUMBERS>() else { return };
+        if self.bins <= COPIED_BINS {
+            let (fours, _) = numbers.as_chunks_mut::<COPIES>();
+            for four in fours {
+                for (number, start) in four.iter_mut().zip(STARTS) {
+                    *number += start;
+                }
             }
-            self.len += distances.len();
-            if self.small.len() == self.bins {
-                binning.with(Scatter { distances, counts: &mut self.small });
-            } else {
-                binning.with(ScatterCopies { distances, counts: &mut self.small });
+        }
+        let (eights, rest) = numbers.as_chunks::<8>();
+        for eight in eights {
+            for &number in eight {
+                small[usize::from(number)] += 1;
             }
+        }
+        for &number in rest {
+            small[usize::from(number)] += 1;
         }
     }
 
     /// Adds what was counted to `counts` and begins anew.
     pub(super) fn drain(&mut self, counts: &mut [u64]) {
-        for copy in self.small.chunks_exact_mut(self.bins.max(1)) {
+        self.len = 0;
+        let copies = if self.bins <= COPIED_BINS { COPIES } else { 1 };
+        for copy in self.small.chunks_mut(COPIED_BINS.max(self.bins)).take(copies) {
             for (count, small) in counts.iter_mut().zip(copy) {
                 *count += u64::from(std::mem::take(small));
             }
         }
-        self.len = 0;
     }
 }
 
-struct Scatter<'a, C> {
-    distances: &'a [u64],
-    counts: &'a mut [C],
+/// Into numbers of bins.
+struct Number<'a, D> {
+    distances: &'a [D],
+    numbers: &'a mut [u16],
 }
 
-impl<C: std::ops::AddAssign + From<u8>> WithBin<()> for Scatter<'_, C> {
+impl<D: Copy + Into<u64>> WithBin<()> for Number<'_, D> {
+    #[inline]
+    fn call(self, bin: impl Fn(u64) -> usize) {
+        for (number, &distance) in self.numbers.iter_mut().zip(self.distances) {
+            #[expect(clippy::cast_possible_truncation, reason = "there are at most SMALL_BINS")]
+            {
+                *number = bin(distance.into()) as u16;
+            }
+        }
+    }
+}
+
+/// Into counts that are too many to be numbered by 16 bits.
+struct Scatter<'a, D> {
+    distances: &'a [D],
+    counts: &'a mut [u64],
+}
+
+impl<D: Copy + Into<u64>> WithBin<()> for Scatter<'_, D> {
     #[inline]
     fn call(self, bin: impl Fn(u64) -> usize) {
         let Self { distances, counts } = self;
         let (eights, rest) = distances.as_chunks::<8>();
         for eight in eights {
             // All bins first: an increment would hold up the next one's shift or multiplication.
-            for bin in eight.map(&bin) {
-                counts[bin] += C::from(1);
+            for bin in eight.map(|distance| bin(distance.into())) {
+                counts[bin] += 1;
             }
         }
         for &distance in rest {
-            counts[bin(distance)] += C::from(1);
-        }
-    }
-}
-
-/// Into copies of all bins, in turn.
-struct ScatterCopies<'a> {
-    distances: &'a [u64],
-    counts: &'a mut [u16],
-}
-
-impl WithBin<()> for ScatterCopies<'_> {
-    #[inline]
-    fn call(self, bin: impl Fn(u64) -> usize) {
-        let (first, second) = self.counts.split_at_mut(self.counts.len() / 2);
-        let ((a, b), (c, d)) =
-            (first.split_at_mut(first.len() / 2), second.split_at_mut(second.len() / 2));
-        let (fours, rest) = self.distances.as_chunks::<COPIES>();
-        for &[p, q, r, s] in fours {
-            a[bin(p)] += 1;
-            b[bin(q)] += 1;
-            c[bin(r)] += 1;
-            d[bin(s)] += 1;
-        }
-        for &distance in rest {
-            a[bin(distance)] += 1;
+            counts[bin(distance.into())] += 1;
         }
     }
 }
@@ -128,10 +165,10 @@ mod tests {
             let mut tally = Tally::new(bins.count());
             let mut counts = vec![0; bins.count()];
             for _ in 0..300 {
-                tally.add(&binning, &[1; 1_001], &mut counts);
+                tally.add(&binning, &[1_u64; 1_001], &mut counts);
                 tally.add(&binning, &[count - 1; 3], &mut counts);
             }
-            tally.add(&binning, &vec![2; 70_000], &mut counts);
+            tally.add(&binning, &vec![2_u64; 70_000], &mut counts);
             tally.drain(&mut counts);
             let mut expected = vec![0; bins.count()];
             expected[1] = 300_300;

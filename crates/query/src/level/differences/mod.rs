@@ -6,6 +6,9 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod narrow;
+
+pub(crate) use narrow::{LIMIT, Narrow};
 
 use crate::simd::{Level, Simd};
 
