@@ -2,11 +2,11 @@
 
 use std::{
     fs::{self, File},
-    io::{Read as _, Write as _},
-    path::Path,
+    io::{self, Read as _, Write as _},
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use super::Checked;
@@ -17,6 +17,8 @@ const MARK: &str = "emulated: ";
 const ENDED: &str = "emulated: all ended, failed: ";
 /// The test that says which levels there are, and fails where the best is not the one expected.
 const LEVELS: &str = "oracle --exact levels::levels_ascend_to_the_best";
+/// Within this time Bochs has opened its terminal, or draws on none of its own.
+const TERMINAL: Duration = Duration::from_secs(5);
 const MISSING: &str = "Bochs emulates the processor: apt install bochs bochs-term";
 
 /// The script that the kernel starts: all programs one after the other, which must find `level`.
@@ -98,6 +100,7 @@ impl Machine {
         // Debian builds it with its debugger, which waits for a word.
         let mut words = bochs.0.stdin.take().ok_or("Bochs has no input")?;
         words.write_all(b"continue\n")?;
+        drain_terminals(&bochs.0)?;
         let mut line = File::open(&serial)?;
         let mut said = String::new();
         loop {
@@ -106,7 +109,7 @@ impl Machine {
             line.read_to_end(&mut bytes)?;
             let new = String::from_utf8_lossy(&bytes).replace('\r', "");
             print!("{new}");
-            std::io::stdout().flush()?;
+            io::stdout().flush()?;
             said.push_str(&new);
             if let Some(failed) = failed_programs(&said) {
                 return Ok(failed);
@@ -120,6 +123,32 @@ impl Machine {
             thread::sleep(Duration::from_millis(200));
         }
     }
+}
+
+/// Reads what Bochs draws on a terminal of its own: with its debugger it opens one, and once nobody has read
+/// some pages of it, it waits for ever.
+fn drain_terminals(bochs: &Child) -> Checked<()> {
+    let process = PathBuf::from(format!("/proc/{}", bochs.id()));
+    let opened = Instant::now();
+    while opened.elapsed() < TERMINAL {
+        for entry in fs::read_dir(process.join("fd"))? {
+            let entry = entry?;
+            // It may be closed by now.
+            let is_master =
+                fs::read_link(entry.path()).is_ok_and(|to| to == Path::new("/dev/ptmx"));
+            if !is_master {
+                continue;
+            }
+            let info = fs::read_to_string(process.join("fdinfo").join(entry.file_name()))?;
+            let mut numbers = info.lines().filter_map(|line| line.strip_prefix("tty-index:"));
+            let number = numbers.next().ok_or("a terminal without a number")?.trim();
+            let mut terminal = File::open(Path::new("/dev/pts").join(number))?;
+            thread::spawn(move || io::copy(&mut terminal, &mut io::sink()));
+            return Ok(());
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    Ok(())
 }
 
 /// What the last line says, once it is there.
