@@ -94,7 +94,11 @@ fn measure(store: Option<&Path>) -> io::Result<()> {
     kill_process(Pid::from_child(&watch.0), Signal::INT)?;
     let updates = updates.join().map_err(|_| io::Error::other("updates"))??;
     report(rows, &rate, &frames, &updates)?;
+    // Before that it waited for the first frames, and counted all there was.
+    let begun = frames.get(FIRST_FRAMES).and_then(|frame| frame["at_s"].as_f64());
     let memory = memory.join().map_err(|_| io::Error::other("memory"))?;
+    let of_frames = memory.iter().filter(|(at_s, _)| begun.is_some_and(|begun| *at_s >= begun));
+    let memory: Vec<u64> = of_frames.map(|&(_, kib)| kib).collect();
     let mib = |kib: Option<&u64>| kib.map_or(f64::NAN, |&kib| kib as f64 / 1024.0);
     let half = &memory[memory.len() / 2..];
     println!(
@@ -106,8 +110,9 @@ fn measure(store: Option<&Path>) -> io::Result<()> {
     Ok(())
 }
 
-/// Anonymous memory of a process in KiB, each 100 ms for as long as it lives.
-fn memory_of(process: u32) -> std::thread::JoinHandle<Vec<u64>> {
+/// The anonymous memory of a process in KiB, each 100 ms for as long as it lives, with the seconds since
+/// 1970.
+fn memory_of(process: u32) -> std::thread::JoinHandle<Vec<(f64, u64)>> {
     std::thread::spawn(move || {
         let mut seen = Vec::new();
         let path = format!("/proc/{process}/status");
@@ -118,7 +123,7 @@ fn memory_of(process: u32) -> std::thread::JoinHandle<Vec<u64>> {
             else {
                 break;
             };
-            seen.push(kib);
+            seen.push((now_s(), kib));
             std::thread::sleep(Duration::from_millis(100));
         }
         seen
@@ -160,7 +165,7 @@ fn report(rows: u64, rate: &str, frames: &[Value], updates: &[Value]) -> io::Res
     waited.pop();
     let took: Vec<f64> = seen.iter().skip(FIRST_FRAMES).map(|(.., took)| *took).collect();
     let last = seen.last().map_or(0, |(_, tags, _)| *tags);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |now| now.as_secs_f64());
+    let now = now_s();
     println!(
         "{rows} rows, then {} tags in {} frames at {rate}; {} answers, the last over {last} tags \
          {:.1} s before the end",
@@ -175,6 +180,11 @@ fn report(rows: u64, rate: &str, frames: &[Value], updates: &[Value]) -> io::Res
     spread("from a frame's last byte on disk to its answer", waited);
     spread("from the commit to the answer", took);
     Ok(())
+}
+
+/// Seconds since 1970.
+fn now_s() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |now| now.as_secs_f64())
 }
 
 fn spread(what: &str, mut seconds: Vec<f64>) {
