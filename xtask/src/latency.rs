@@ -66,7 +66,10 @@ fn measure(store: Option<&Path>) -> io::Result<()> {
         for entry in fs::read_dir(store)? {
             let entry = entry?;
             if entry.file_type()?.is_file() {
-                fs::copy(entry.path(), run.join(".tagq").join(entry.file_name()))?;
+                let copy = run.join(".tagq").join(entry.file_name());
+                fs::copy(entry.path(), &copy)?;
+                // That it is written to the disk is no matter of waiting, either.
+                fs::File::open(copy)?.sync_all()?;
             }
         }
         // The first count of all there is is no matter of waiting.

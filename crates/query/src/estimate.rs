@@ -152,7 +152,7 @@ impl Estimate {
         let Some(value) = expected.filter(|_| is_pair) else { return estimate };
         let [a, b] = [singles_of(0), singles_of(1)];
         let relative = if value > 0.0 { (1.0 / a + 1.0 / b).sqrt() } else { 0.0 };
-        estimate.with_accidentals(count, Measured { value, err: value * relative }, Some([a, b]))
+        estimate.with(count, Measured { value, err: value * relative }, 0.0, Some([a, b]))
     }
 
     /// The same where accidentals were to be measured and could not be.
@@ -168,7 +168,8 @@ impl Estimate {
         }
     }
 
-    /// The same with these accidentals, and what follows from them; of a pair with its singles.
+    /// The same with these accidentals, which were measured beside the count, and what follows from them; of
+    /// a pair with its singles.
     #[must_use]
     pub fn with_accidentals(
         self,
@@ -176,16 +177,29 @@ impl Estimate {
         accidentals: Measured,
         singles: Option<[f64; 2]>,
     ) -> Self {
-        // The rates of the channels are common to count and accidentals and drop out of their
-        // difference: what is left is the Poisson error of the count.
-        let excess_err = (count.max(1) as f64).sqrt();
+        self.with(count, accidentals, accidentals.err, singles)
+    }
+
+    /// The same with these accidentals. `apart` is the error that they have apart from the rates of the
+    /// channels: those are common to count and accidentals and drop out of difference and ratio, which leaves
+    /// the Poisson error of the count.
+    fn with(
+        self,
+        count: u64,
+        accidentals: Measured,
+        apart: f64,
+        singles: Option<[f64; 2]>,
+    ) -> Self {
+        let counted = (count.max(1) as f64).sqrt();
         let excess = count as f64 - accidentals.value;
-        let ratio =
-            |by: f64| (by > 0.0).then(|| Measured { value: excess / by, err: excess_err / by });
+        let ratio = |by: f64, err: f64| {
+            (by > 0.0).then(|| Measured { value: excess / by, err: counted.hypot(err) / by })
+        };
+        let of_singles = |n: f64| ratio(n, apart);
         Self {
             accidentals: Some(accidentals),
-            car: ratio(accidentals.value),
-            heralding: singles.map_or([None; 2], |[a, b]| [ratio(b), ratio(a)]),
+            car: ratio(accidentals.value, count as f64 / accidentals.value * apart),
+            heralding: singles.map_or([None; 2], |[a, b]| [of_singles(b), of_singles(a)]),
             ..self
         }
     }
@@ -280,6 +294,20 @@ mod tests {
         let [of_a, of_b] = estimate.heralding.map(Option::unwrap);
         assert!(close(of_a.value, 0.75) && close(of_a.err, 40_f64.sqrt() / 50.0));
         assert!(close(of_b.value, 0.375) && close(of_b.err, 40_f64.sqrt() / 100.0));
+    }
+
+    #[test]
+    fn accidentals_that_were_measured_bring_their_own_error() {
+        let source = SourceSingles { live: 10_000, singles: vec![100, 50] };
+        let measured = Measured { value: 4.0, err: 2.0 };
+        let singles = Some([100.0, 50.0]);
+        let estimate = of_pair(36, &[source], 2, 1e-6).with_accidentals(36, measured, singles);
+        let car = estimate.car.unwrap();
+        // 36/4 − 1, and the relative errors 6/36 and 2/4 of the ratio 9.
+        assert!(close(car.value, 8.0) && close(car.err, 9.0 * (1.0_f64 / 36.0 + 0.25).sqrt()));
+        let [of_a, of_b] = estimate.heralding.map(Option::unwrap);
+        assert!(close(of_a.value, 0.64) && close(of_a.err, 40_f64.sqrt() / 50.0));
+        assert!(close(of_b.value, 0.32) && close(of_b.err, 40_f64.sqrt() / 100.0));
     }
 
     #[test]

@@ -24,10 +24,13 @@ const RATE: &str = "400kHz";
 const LIFE_MS: u64 = 900;
 
 pub(super) fn run(ground: &Ground) -> Checked<Tried> {
-    let folder = tempfile::tempdir_in(&ground.folder)?;
+    let seconds = env::var("TAGQ_LIVE_SECONDS").ok().map(|text| text.parse()).transpose()?;
+    // A soak has no room in memory.
+    let disk = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target");
+    let folder = tempfile::tempdir_in(if seconds.is_some() { &disk } else { &ground.folder })?;
     let run = folder.path().join("run");
     fs::create_dir(&run)?;
-    let seconds = env::var("TAGQ_LIVE_SECONDS").map_or(Ok(SECONDS), |text| text.parse())?;
+    let seconds = seconds.unwrap_or(SECONDS);
     let rate = env::var("TAGQ_LIVE_RATE").unwrap_or_else(|_| RATE.into());
     let log = folder.path().join("appended");
     // Half of it in pairs on two channels, half in dark counts, at the rate at which it is appended.
