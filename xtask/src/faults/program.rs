@@ -1,6 +1,7 @@
 //! Running children: never without a limit, never without a look at how they ended.
 
 use std::{
+    env,
     io::Read,
     os::unix::process::{CommandExt as _, ExitStatusExt as _},
     process::{Child, Command, Stdio},
@@ -12,8 +13,11 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::Checked;
 
-/// What takes longer hangs: all runs here take milliseconds.
-const LIMIT: Duration = Duration::from_secs(30);
+/// What takes longer hangs: all runs here take milliseconds, but for those over a soak.
+fn limit() -> Duration {
+    let soak = env::var("TAGQ_LIVE_SECONDS").ok().and_then(|text| text.parse().ok());
+    Duration::from_secs(30 + 10 * soak.unwrap_or(0))
+}
 
 /// How a child ended.
 #[derive(Debug)]
@@ -85,15 +89,15 @@ impl Started {
     }
 
     pub(super) fn wait(mut self) -> Checked<Ended> {
-        let start = Instant::now();
+        let (start, limit) = (Instant::now(), limit());
         let status = loop {
             if let Some(status) = self.child.try_wait()? {
                 break status;
             }
-            if start.elapsed() > LIMIT {
+            if start.elapsed() > limit {
                 self.signal(Signal::KILL);
                 self.child.wait()?;
-                return Err(format!("{}: hangs, {LIMIT:?} and no end", self.line).into());
+                return Err(format!("{}: hangs, {limit:?} and no end", self.line).into());
             }
             thread::sleep(Duration::from_millis(1));
         };
