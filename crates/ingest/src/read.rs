@@ -164,6 +164,9 @@ fn read(
     sink: &mut Sink<'_>,
 ) -> Result<Summary, Error> {
     let (file, size) = open(path)?;
+    if settings.start_byte > 0 {
+        tagq_store::start_writing(&file, settings.start_byte, size - settings.start_byte.min(size));
+    }
     let mut start = [0; 4];
     let start_len =
         read_start(&file, &mut start, settings.start_byte).map_err(io_error(path, "read"))?;

@@ -35,7 +35,7 @@ pub(crate) trait Disk: Debug + Send + Sync {
     }
 
     fn start_writeback(&self, file: &File, from: u64, len: u64) {
-        writeback::start(file, from, len);
+        writeback::start_writing(file, from, len);
     }
 
     fn set_len(&self, file: &File, len: u64) -> io::Result<()> {

@@ -45,6 +45,7 @@ pub use error::Error;
 pub use manifest::{ChannelRows, MANIFEST_NAME, Manifest, ResumePoint, RunId, Source, SourceFacts};
 pub use snapshot::{Access, Block, Channels, Mark, Store, Tags};
 pub use units::{Duration, Tick, UnitError};
+pub use writeback::start_writing;
 pub use writer::{Creation, Writer};
 
 /// One detection: 16 bytes, as it stands in a `.tags` message.
