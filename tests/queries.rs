@@ -224,3 +224,53 @@ fn what_a_shift_leaves_of_each_source_counts() {
     }
     assert_eq!(accidentals("300ms"), None);
 }
+
+#[test]
+fn csv_of_runs_with_other_groups_has_each_value_below_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |name: &str, groups: &str| {
+        let home = folder.path().join(name);
+        fs::create_dir(&home).unwrap();
+        let run = fixture_copy(&home);
+        fs::write(run.join("tagq.toml"), format!("groups = {groups}\n")).unwrap();
+        run
+    };
+    // The heralded g2 and independent accidentals are columns of groups of three alone.
+    let runs = [of("pair", "[[1, 2]]"), of("three", "[[1, 2, 3]]")];
+    let ask = |format: &str| {
+        let words = "coincidences --window 2us --rule herald --format".split(' ');
+        output(command().args(words).arg(format).args(&runs))
+    };
+    let (json, csv) = (ask("json").json(), ask("csv"));
+    let mut lines = csv.text().lines().filter(|line| !line.starts_with('#'));
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let rows = json["rows"].as_array().unwrap();
+    assert_eq!((lines.clone().count(), rows.len()), (2, 2));
+    for (line, row) in lines.zip(rows) {
+        let fields: Vec<&str> = line.split(',').collect();
+        assert_eq!(fields.len(), names.len(), "{line}");
+        assert!(names.contains(&"g2_heralded"), "{names:?}");
+        let is_pair = row["channels"].as_array().unwrap().len() == 2;
+        for (name, field) in names.iter().zip(fields) {
+            let expected = match name.rsplit_once('_') {
+                Some((list, letter)) if letter.len() == 1 => {
+                    let list = if list == "channel" { "channels" } else { list };
+                    &row[list][usize::from(letter.as_bytes()[0] - b'a')]
+                }
+                _ => &row[*name],
+            };
+            assert_eq!(field.is_empty(), expected.is_null(), "{name}: {row}");
+            if name.starts_with("g2_heralded") {
+                assert_eq!(field.is_empty(), is_pair, "{name}");
+            }
+            match (expected.as_str(), expected.as_f64()) {
+                (Some(text), _) => assert_eq!(field, text, "{name}"),
+                (None, Some(value)) => {
+                    let found: f64 = field.parse().unwrap();
+                    assert!((found - value).abs() <= 1e-12 * value.abs(), "{name}: {field}");
+                }
+                (None, None) => {}
+            }
+        }
+    }
+}

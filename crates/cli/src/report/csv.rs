@@ -9,19 +9,19 @@ pub(super) fn answers(answers: &[Answer]) -> String {
     for answer in answers {
         let _ = writeln!(text, "# {}: {}", answer.run.path.replace('\n', " "), answer.header);
     }
-    // All answers of one call have the same columns, but groups of different sizes.
-    let Some(first) = answers.first() else { return text };
-    let widths: Vec<usize> = first
-        .rows
-        .columns()
-        .iter()
-        .map(|column| answers.iter().filter_map(|a| width(a, &column.name)).max().unwrap_or(1))
-        .collect();
+    // Each column once, in the order they first come in, as wide as the longest list needs.
+    let mut columns: Vec<(&Column, usize)> = Vec::new();
+    for column in answers.iter().flat_map(|answer| answer.rows.columns()) {
+        if columns.iter().all(|(known, _)| known.name != column.name) {
+            let widths = answers.iter().filter_map(|answer| width(answer, &column.name));
+            columns.push((column, widths.max().unwrap_or(1)));
+        }
+    }
     let mut names = Vec::new();
     if answers.len() > 1 {
         names.push("run".to_owned());
     }
-    for (column, &width) in first.rows.columns().iter().zip(&widths) {
+    for &(column, width) in &columns {
         names.extend(names_of(column, width));
     }
     let _ = writeln!(text, "{}", names.join(","));
@@ -31,8 +31,11 @@ pub(super) fn answers(answers: &[Answer]) -> String {
             if answers.len() > 1 {
                 fields.push(quoted(&answer.run.path));
             }
-            for (column, &width) in answer.rows.columns().iter().zip(&widths) {
-                fields.extend(fields_of(column, at, width));
+            for (column, width) in &columns {
+                match answer.rows.columns().iter().find(|own| own.name == column.name) {
+                    Some(own) => fields.extend(fields_of(own, at, *width)),
+                    None => fields.resize(fields.len() + width, String::new()),
+                }
             }
             let _ = writeln!(text, "{}", fields.join(","));
         }
