@@ -45,7 +45,7 @@ fn recorded(simulations: &[Simulation]) -> Recording<'static> {
         let tags = Tags { time: time.leak(), channels: Channels::U8(label.leak()) };
         Recording::from_tags(tags).sources.remove(0)
     };
-    Recording { sources: simulations.iter().map(source).collect() }
+    Recording::new(simulations.iter().map(source).collect())
 }
 
 /// g2 of channels 1 and 2 in bins, each with its error.

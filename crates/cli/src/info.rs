@@ -1,6 +1,6 @@
 //! `tagq info`: what a run holds.
 
-use tagq::{Options, RunFacts};
+use tagq::{Options, Progress as _, RunFacts};
 
 use crate::{
     args::InfoArgs,
@@ -25,8 +25,9 @@ pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<()> {
         let shortest = if args.fast {
             None
         } else {
-            let _waiting = reporter.waiting("looking at", facts.tags);
-            Some(pool.install(|| run.shortest_intervals())?)
+            let _waiting = reporter.counting("looking at", facts.tags);
+            let course = reporter.course();
+            Some(pool.install(|| run.shortest_intervals(course))?)
         };
         // Of standard input the store is gone already.
         let store_bytes = if input::is_stdin(path) { None } else { Some(run.store_bytes()?) };

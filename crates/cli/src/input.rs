@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tagq::{Input, Options, Progress as _, Run, ask::Setup};
+use tagq::{Input, Options, Run, ask::Setup};
 
 use crate::{Usage, args::SetupArgs, progress::Reporter};
 
@@ -35,7 +35,7 @@ pub(crate) fn setup(
     }
     let setup = Setup::of(path, asked)?;
     if let Some(path) = &setup.path {
-        reporter.note(&format!("setup: {}", path.display()));
+        reporter.note_once(&format!("setup: {}", path.display()));
     }
     Ok(setup)
 }

@@ -128,7 +128,7 @@ impl<'a> Way<'a> {
         let opened: Vec<(Setup, Run)> =
             self.query.runs.iter().map(open).collect::<anyhow::Result<_>>()?;
         let tags = opened.iter().map(|(_, run)| run.store().manifest().rows).sum();
-        let _waiting = reporter.waiting("counting in", tags);
+        let _waiting = reporter.counting("counting in", tags);
         let asking = |(setup, _)| Asking { setup, pool, progress: reporter };
         let askings: Vec<Asking<'_>> =
             opened.iter().map(|(setup, run)| asking((setup, run))).collect();

@@ -19,7 +19,11 @@ fn exception(name: &str, message: String) -> PyErr {
 /// An error of the library.
 pub(crate) fn of_run(error: &tagq::Error) -> PyErr {
     let class = match (error, error.exit_code()) {
-        (tagq::Error::Files(tagq::files::Error::Cancelled), _) => {
+        (
+            tagq::Error::Files(tagq::files::Error::Cancelled)
+            | tagq::Error::Query(tagq::query::Error::Cancelled),
+            _,
+        ) => {
             return pyo3::exceptions::PyKeyboardInterrupt::new_err(error.to_string());
         }
         (

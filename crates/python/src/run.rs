@@ -24,7 +24,7 @@ use crate::{
     following::Origin,
     tags::{Column, Scan, Tags},
     tuples::Tuples,
-    waiting::{Told, wait},
+    waiting::wait,
     words,
 };
 
@@ -208,21 +208,19 @@ impl Run {
     }
 }
 
-/// Asks, without the interpreter's lock; of several runs the sum.
+/// Asks, without the interpreter's lock, until Ctrl-C; of several runs the sum.
 fn ask_all(py: Python<'_>, runs: &[Open], question: &Question) -> PyResult<Answer> {
-    let told = Told::default();
-    let answer = py.detach(|| {
+    let answer = wait(py, None, &AtomicBool::default(), |told| {
         let askings = runs.iter().map(|open| {
             let Open { setup, pool, .. } = open;
-            Asking { setup, pool, progress: &told }
+            Asking { setup, pool, progress: told }
         });
         let askings: Vec<Asking<'_>> = askings.collect();
         let runs: Vec<(&tagq::Run, &Asking<'_>)> =
             runs.iter().map(|open| &*open.run).zip(&askings).collect();
         question.sum(&runs)
     });
-    errors::warn(py, &told.take_notes())?;
-    Answer::new(answer.map_err(|e| errors::of_run(&e))?)
+    Answer::new(answer?)
 }
 
 /// Asks several runs as one.

@@ -11,7 +11,7 @@ use std::{
 };
 
 use pyo3::prelude::*;
-use tagq::Progress;
+use tagq::{Progress, query::Course};
 
 use crate::errors;
 
@@ -23,6 +23,7 @@ const INTERVAL: Duration = Duration::from_millis(50);
 pub(crate) struct Told {
     source: Mutex<Option<Source>>,
     notes: Mutex<Vec<String>>,
+    course: Course,
 }
 
 /// What is read at the moment.
@@ -52,13 +53,17 @@ impl Progress for Told {
 
     fn done(&self) {}
 
+    fn course(&self) -> Option<&Course> {
+        Some(&self.course)
+    }
+
     fn note(&self, note: &str) {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note.into());
     }
 }
 
 /// Does `work` without the interpreter's lock. `callback` is called with the name of the source, the
-/// bytes read and its length; what it raises, and Ctrl-C, set `cancelled` and end the work.
+/// bytes read and its length; what it raises, and Ctrl-C, set `cancelled`, end queries and so the work.
 pub(crate) fn wait<T: Send>(
     py: Python<'_>,
     callback: Option<&Py<PyAny>>,
@@ -80,7 +85,10 @@ pub(crate) fn wait<T: Send>(
                 thread::park_timeout(INTERVAL);
                 if raised.is_ok() && !worker.is_finished() {
                     raised = Python::attach(|py| report(py, told, callback));
-                    cancelled.store(raised.is_err(), Ordering::Relaxed);
+                    if raised.is_err() {
+                        cancelled.store(true, Ordering::Relaxed);
+                        told.course.cancel();
+                    }
                 }
             }
             // A worker that panicked ends this thread the same way.

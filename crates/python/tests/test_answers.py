@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 
 import duckdb
@@ -216,3 +217,25 @@ def test_pictures(run: tagq.Run) -> None:
     plt.close(ax.figure)
     with pytest.raises(tagq.QuestionError, match="nothing to draw"):
         tagq.from_arrays(run.time[:0], run.channel[:0], tick="1ps").coincidences(window="2ns").plot()
+
+
+def test_control_c_ends_a_query_that_would_take_hours(tmp_path: Path) -> None:
+    """Each of the shifts is a pass of its own over all tags."""
+    rows = 200_000
+    made = tagq.from_arrays(
+        numpy.arange(rows) * 640, numpy.arange(rows) % 2, tick="156.25ps", store=tmp_path / "made.tagq"
+    )
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(KeyboardInterrupt):
+            made.coincidences(window="2ns", accidentals="shifted:1000000", shift="1t", groups=[(0, 1)])
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    # The run is as it was.
+    assert made.coincidences(window="2ns", groups=[(0, 1)]).rows[0]["count"] == 0

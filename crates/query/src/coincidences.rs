@@ -158,6 +158,7 @@ impl Coincidences {
                 counts[group] = count;
             }
         }
+        recording.check_course()?;
         let left = if is_once { Left::Unused(left) } else { Left::Nothing };
         Ok(Found { groups, counts, left })
     }
@@ -175,6 +176,7 @@ impl Coincidences {
         });
         let clustered =
             sequential::clusters(recording, &channels, self.window, &self.scope, open, execution);
+        recording.check_course()?;
         let (groups, counts) = by_size(clustered.sets.into_iter().collect()).into_iter().unzip();
         Ok(Found { groups, counts, left: Left::Open(clustered.open) })
     }

@@ -39,12 +39,15 @@ impl Part {
         let morsels: Vec<Morsel<'_>> =
             sources.flat_map(|source| self.morsels(source, execution)).collect();
         let zero = || vec![0_u128; self.groups.len()];
+        let pieces = recording.pass(self.scope.range).in_pieces(morsels.len());
         morsels
             .par_iter()
             .fold(
                 || (zero(), Counter::new(self, execution.simd)),
                 |(mut counts, mut counter), morsel| {
-                    counter.count(morsel, &mut counts);
+                    if pieces.begin().is_ok() {
+                        counter.count(morsel, &mut counts);
+                    }
                     (counts, counter)
                 },
             )

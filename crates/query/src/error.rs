@@ -132,6 +132,9 @@ pub enum Error {
         /// The channels.
         channels: Vec<u16>,
     },
+    /// Nobody waits for the answer any more: [`crate::Course::cancel`].
+    #[error("the query was cancelled")]
+    Cancelled,
     /// A bin is a stretch of time.
     #[error("a bin of {width} ticks; it must be at least 1 tick wide")]
     BinWidth {

@@ -37,6 +37,7 @@ mod singles;
 pub mod oracle;
 
 mod count;
+mod course;
 mod folds;
 mod grid;
 mod groups;
@@ -54,6 +55,7 @@ mod level;
 mod error;
 
 pub use coincidences::{Coincidences, Counted, GroupCount, Groups, Rule};
+pub use course::{Course, Pass, Pieces, Progressed};
 pub use error::Error;
 pub use estimate::{Estimate, Measured, SourceSingles, Terms, g2_heralded};
 pub use histogram::{Binned, Bins, Fold, Histogram, Mode, Period, normalised};

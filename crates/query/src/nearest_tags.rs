@@ -6,7 +6,7 @@
 use rayon::prelude::*;
 use tagq_store::{Channels, Tags};
 
-use crate::{Execution, Recording};
+use crate::{Error, Execution, Recording, TimeRange};
 
 /// Rows of a piece of work: few enough to share them out, many for the tables of labels.
 const ROWS: usize = 1 << 20;
@@ -46,10 +46,14 @@ impl Seen {
 /// The shortest interval of each channel that has tags, ascending by label, times as recorded. Reads all
 /// rows, on the threads of the rayon pool it is called in. What it is: docs/queries.md, section "What
 /// `tagq info` says".
+///
+/// # Errors
+/// [`Error::Cancelled`].
 pub fn shortest_intervals(
     recording: &Recording<'_>,
     execution: &Execution,
-) -> Vec<ShortestInterval> {
+) -> Result<Vec<ShortestInterval>, Error> {
+    let pass = recording.pass(TimeRange::default());
     let channels = recording.channels();
     let mut shortest: Vec<ShortestInterval> =
         channels.iter().map(|&channel| ShortestInterval { channel, ticks: None }).collect();
@@ -57,8 +61,12 @@ pub fn shortest_intervals(
         let len = source.tags.len();
         let step = execution.rows_per_morsel(source.tags.time, 0, ROWS);
         let starts: Vec<usize> = (0..len).step_by(step).collect();
-        let seen =
-            |&start: &usize| seen_in(source.tags.rows(start..len.min(start + step)), &channels);
+        let pieces = pass.over(source).in_pieces(starts.len());
+        let seen = |&start: &usize| {
+            // What is left out here is in no answer: the course is looked at behind the pass.
+            let end = if pieces.begin().is_ok() { len.min(start + step) } else { start };
+            seen_in(source.tags.rows(start..end), &channels)
+        };
         let pieces: Vec<Vec<Seen>> = starts.par_iter().map(seen).collect();
         for (at, shortest) in shortest.iter_mut().enumerate() {
             let of_channel = pieces.iter().map(|piece| piece[at]);
@@ -66,7 +74,8 @@ pub fn shortest_intervals(
             shortest.ticks = [shortest.ticks, least].into_iter().flatten().min();
         }
     }
-    shortest
+    recording.check_course()?;
+    Ok(shortest)
 }
 
 /// What is seen of each of the channels in a stretch of rows.
@@ -120,7 +129,7 @@ mod tests {
     fn of(time: &[i64], channels: Channels<'_>, morsel_rows: usize) -> Vec<(u16, Option<u64>)> {
         let recording = Recording::from_tags(Tags { time, channels });
         let execution = Execution { simd: Simd::best(), morsel_rows: Some(morsel_rows) };
-        let shortest = shortest_intervals(&recording, &execution);
+        let shortest = shortest_intervals(&recording, &execution).unwrap();
         shortest.iter().map(|of| (of.channel, of.ticks)).collect()
     }
 

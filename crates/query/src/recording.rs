@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use crate::Course;
 use tagq_store::{Block, ChannelRows, Channels, Store, Tags};
 
 /// The tags of a run, source by source. No coincidence spans two sources.
@@ -9,6 +10,9 @@ use tagq_store::{Block, ChannelRows, Channels, Store, Tags};
 pub struct Recording<'a> {
     /// In order of time.
     pub sources: Vec<Acquisition<'a>>,
+    /// Who is told how far queries are, and may end them; told or not.
+    pub(crate) course: Option<&'a Course>,
+    pub(crate) is_told: bool,
 }
 
 /// One source: a stretch of tags in order of time.
@@ -33,6 +37,11 @@ struct Index<'a> {
 }
 
 impl<'a> Recording<'a> {
+    /// These sources, in order of time.
+    pub fn new(sources: Vec<Acquisition<'a>>) -> Self {
+        Self { sources, course: None, is_told: true }
+    }
+
     /// All sources of a store. Reads no column.
     pub fn of(store: &'a Store) -> Self {
         let tags = store.tags();
@@ -46,7 +55,7 @@ impl<'a> Recording<'a> {
                 span: source.time_first.zip(source.time_last),
             })
             .collect();
-        Self { sources }
+        Self::new(sources)
     }
 
     /// All sources of a store as one, for files that follow each other without a gap. Reads no column.
@@ -59,7 +68,7 @@ impl<'a> Recording<'a> {
             singles: manifest.channels.clone(),
             span: manifest.time_first.zip(manifest.time_last),
         };
-        Self { sources: vec![source] }
+        Self::new(vec![source])
     }
 
     /// Tags in memory as a recording of one source. Counts the singles.
@@ -90,7 +99,7 @@ impl<'a> Recording<'a> {
                 .filter_map(|(channel, rows)| (rows > 0).then_some(ChannelRows { channel, rows })),
         );
         let span = tags.time.first().copied().zip(tags.time.last().copied());
-        Self { sources: vec![Acquisition { tags, singles, span, index: None }] }
+        Self::new(vec![Acquisition { tags, singles, span, index: None }])
     }
 
     /// The channels that have tags, ascending.

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use rayon::prelude::*;
 
 use crate::{
-    Acquisition, Execution, Recording, Scope, Simd, TimeRange,
+    Acquisition, Execution, Pass, Pieces, Recording, Scope, Simd, TimeRange,
     groups::Part,
     level::{self, MASK_ROWS},
     partial::{Open, Unused},
@@ -58,24 +58,32 @@ pub(crate) enum Start {
     Resumed,
 }
 
-/// Runs machines over the tags of a source up to the end of `range`. They see tags before it, too,
+/// Which tags machines are to see.
+pub(crate) struct Way<'a> {
+    pub selection: &'a Selection,
+    pub window: i64,
+    pub range: TimeRange,
+    pub start: Start,
+    pub pass: Pass<'a>,
+}
+
+/// Runs machines over the tags of a source up to the end of the range. They see tags before it, too,
 /// unless they are resumed.
 pub(crate) fn run<M: Machine>(
     machines: &[M],
-    start: Start,
+    way: &Way<'_>,
     source: &Acquisition<'_>,
-    selection: &Selection,
-    window: i64,
-    range: &TimeRange,
     execution: &Execution,
 ) -> Outcome<M> {
+    let &Way { selection, window, range, start, pass } = way;
     let from = range.from.filter(|_| start == Start::Resumed);
     let cut = TimeRange { from, to: range.to };
     let morsels = Morsels::new(source, selection, window, cut, execution);
     let needed = match start {
-        Start::Fresh => morsels.needed(machines, range),
+        Start::Fresh => morsels.needed(machines, &range),
         Start::Resumed => 0..morsels.intervals.len(),
     };
+    let pieces = pass.over(source).in_pieces(needed.len());
     let zero = || machines.iter().map(|_| M::Counts::default()).collect::<Vec<_>>();
     let none = || machines.iter().map(|_| None).collect::<Vec<_>>();
     let pieces: Vec<_> = needed
@@ -83,7 +91,10 @@ pub(crate) fn run<M: Machine>(
         .fold(
             || (zero(), none(), Buffers::default(), Vec::new()),
             |(mut counts, mut ends, mut buffers, mut alone), at| {
-                morsels.run(at, machines, &mut counts, &mut ends, &mut buffers, &mut alone);
+                if pieces.begin().is_ok() {
+                    let outcome = (&mut counts[..], &mut ends[..]);
+                    morsels.run(at, machines, outcome, &mut buffers, &mut alone, &pieces);
+                }
                 (counts, ends, buffers, alone)
             },
         )
@@ -201,10 +212,10 @@ impl<'a> Morsels<'a> {
         &self,
         at: usize,
         machines: &[M],
-        counts: &mut [M::Counts],
-        ends: &mut [Option<M>],
+        (counts, ends): (&mut [M::Counts], &mut [Option<M>]),
         buffers: &mut Buffers,
         alone: &mut Vec<u64>,
+        pieces: &Pieces<'_>,
     ) {
         // What comes before the first morsel, if anything, is in the machine already.
         let state = if at == 0 { State::Running } else { State::Waiting };
@@ -244,7 +255,8 @@ impl<'a> Morsels<'a> {
             }
         }
         for &interval in &self.intervals[at + 1..] {
-            if runners.iter().all(|runner| runner.state != State::Running) {
+            let is_over = runners.iter().all(|runner| runner.state != State::Running);
+            if is_over || pieces.is_cancelled() {
                 break;
             }
             let tags = self.selection.select(self.simd, self.source.tags, interval, buffers);
@@ -503,6 +515,8 @@ pub(crate) fn once(
     let places: Vec<[u8; 256]> = part.numbered.iter().map(|group| places(group)).collect();
     let (window, range) = (part.window, part.scope.range);
     let start = if before.is_some() { Start::Resumed } else { Start::Fresh };
+    let pass = recording.pass(range);
+    let way = Way { selection: &part.selection, window, range, start, pass };
     let mut total = vec![0_u128; part.groups.len()];
     let mut left = Vec::new();
     for (number, source) in (0..).zip(&recording.sources) {
@@ -515,7 +529,7 @@ pub(crate) fn once(
                 machine.unused = times.collect();
             }
         }
-        let outcome = run(&machines, start, source, &part.selection, window, &range, execution);
+        let outcome = run(&machines, &way, source, execution);
         for counts in outcome.counts {
             total.iter_mut().zip(counts).for_each(|(total, count)| *total += u128::from(count));
         }
@@ -608,6 +622,8 @@ pub(crate) fn clusters(
     let delays: Vec<i64> = channels.iter().map(|&channel| scope.delay_of(channel)).collect();
     let selection = Selection::new(channels, &delays);
     let start = if before.is_some() { Start::Resumed } else { Start::Fresh };
+    let (range, pass) = (scope.range, recording.pass(scope.range));
+    let way = Way { selection: &selection, window, range, start, pass };
     let mut total: HashMap<u64, u128> = HashMap::new();
     let mut clustered = Clustered { sets: BTreeMap::new(), open: Vec::new() };
     for (number, source) in (0..).zip(&recording.sources) {
@@ -615,8 +631,7 @@ pub(crate) fn clusters(
         let known = before.unwrap_or(&[]).iter().find(|open| open.source == number);
         // A cluster that was counted takes tags, and is not counted again: it begins before the range.
         machine.open = known.map(|open| (open.first, 0));
-        let mut outcome =
-            run(&[machine], start, source, &selection, window, &scope.range, execution);
+        let mut outcome = run(&[machine], &way, source, execution);
         if let Some(mut machine) = outcome.ends[0].take() {
             let mut sets = Sets::default();
             if let Some(to) = scope.range.to {
@@ -682,7 +697,7 @@ mod tests {
             let tags = Tags { time: time.leak(), channels: Channels::U16(label.leak()) };
             Recording::from_tags(tags).sources.remove(0)
         };
-        Recording { sources: sources.iter().map(source).collect() }
+        Recording::new(sources.iter().map(source).collect())
     }
 
     fn scope(delays: &[(u16, i64)], range: [Option<i64>; 2]) -> Scope {

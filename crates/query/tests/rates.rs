@@ -111,7 +111,7 @@ fn a_channel_without_tags_is_a_zero_and_the_order_is_that_asked() {
     query.scope.channels = Some(vec![7, 9, 5]);
     let rated = query.run(&recording(&sources), &Execution::best()).unwrap();
     assert_eq!((rated.channels.clone(), rated.counts()), (vec![7, 9, 5], vec![2, 0, 1]));
-    let empty = query.run(&Recording { sources: vec![] }, &Execution::best()).unwrap();
+    let empty = query.run(&Recording::new(vec![]), &Execution::best()).unwrap();
     assert_eq!((empty.counts(), empty.live()), (vec![0, 0, 0], 0));
 }
 

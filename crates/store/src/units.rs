@@ -406,7 +406,7 @@ impl Duration {
             .collect();
         Err(UnitError::NotWhole {
             text: self.text.clone(),
-            found: format!("{}", *exact.numer() as f64 / *exact.denom() as f64),
+            found: few_digits(*exact.numer() as f64 / *exact.denom() as f64),
             tick: tick.to_string(),
             near: if near.is_empty() { tick.format_paste(1) + " (1t)" } else { near.join(" or ") },
         })
@@ -451,6 +451,13 @@ impl Duration {
     fn fit(&self, ticks: Ratio<i128>) -> Result<i64, UnitError> {
         ticks.to_integer().to_i64().ok_or_else(|| UnitError::OutOfRange { text: self.text.clone() })
     }
+}
+
+/// Four decimals of a number that is not whole, all where these would be zeros.
+fn few_digits(number: f64) -> String {
+    let short = format!("{number:.4}");
+    let short = short.trim_end_matches('0');
+    if short.ends_with('.') { number.to_string() } else { short.to_owned() }
 }
 
 impl FromStr for Duration {
@@ -708,6 +715,11 @@ mod tests {
         assert_eq!(duration("937.5ps").bin(Tick::DEFAULT), Ok(6));
         let error = duration("1ns").bin(Tick::DEFAULT).unwrap_err().to_string();
         assert_eq!(error, "`1ns` is 6.4 ticks of 156.25 ps; use 937.5ps (6t) or 1.09375ns (7t)");
+        let odd: Tick = "81ps".parse().unwrap();
+        let error = duration("100ps").bin(odd).unwrap_err().to_string();
+        assert_eq!(error, "`100ps` is 1.2346 ticks of 81 ps; use 81ps (1t) or 162ps (2t)");
+        let error = duration("81.00001ps").bin(odd).unwrap_err().to_string();
+        assert!(error.starts_with("`81.00001ps` is 1.000000123"), "{error}");
         let third: Tick = "1/3ps".parse().unwrap();
         let error = duration("0.5ps").bin(third).unwrap_err().to_string();
         assert_eq!(error, "`0.5ps` is 1.5 ticks of 1/3 ps; use 1t or 2t");

@@ -2,7 +2,7 @@
 
 use std::{fs, io, os::unix::fs::MetadataExt as _, path::Path};
 
-use tagq_query::{Execution, ShortestInterval, shortest_intervals};
+use tagq_query::{Course, Execution, ShortestInterval, shortest_intervals};
 
 use crate::{Error, Run};
 
@@ -11,12 +11,15 @@ const BLOCK_BYTES: u64 = 512;
 
 impl Run {
     /// The shortest interval between two tags of each channel, as they were recorded. Reads all tags, on
-    /// the threads of the rayon pool it is called in.
+    /// the threads of the rayon pool it is called in; `course` is told how far it is.
     ///
     /// # Errors
-    /// Those of reading the columns.
-    pub fn shortest_intervals(&self) -> Result<Vec<ShortestInterval>, Error> {
-        self.count(|recording| Ok(shortest_intervals(recording, &Execution::best())))
+    /// Those of reading the columns, and of a course that was cancelled.
+    pub fn shortest_intervals(
+        &self,
+        course: Option<&Course>,
+    ) -> Result<Vec<ShortestInterval>, Error> {
+        self.count_as(false, course, |tags| shortest_intervals(tags, &Execution::best()))
     }
 
     /// What the store takes on its disk, in bytes; what is kept of answers included.

@@ -12,7 +12,7 @@ use std::{
 };
 
 use tagq_ingest::{Error as FilesError, text::TextColumns};
-use tagq_query::Recording;
+use tagq_query::{Course, Recording};
 use tagq_store::{Access, Creation, Error as StoreError, RunId, Store, Tick, Writer};
 
 use crate::{Caching, Error, Input, Notes, Place, update};
@@ -78,6 +78,10 @@ pub trait Progress {
     /// A file or folder that is removed before the call ends; whoever ends the process before that
     /// may do so.
     fn temporary(&self, _path: &Path) {}
+    /// Who is told how far queries are, and may end them.
+    fn course(&self) -> Option<&Course> {
+        None
+    }
 }
 
 /// Tells nobody.
@@ -133,17 +137,19 @@ impl Run {
         &self,
         query: impl FnOnce(&Recording<'_>) -> Result<T, tagq_query::Error>,
     ) -> Result<T, Error> {
-        self.count_as(false, query)
+        self.count_as(false, None, query)
     }
 
-    /// The same, over all sources as one where they are joined.
+    /// The same, over all sources as one where they are joined. `course` is told how far it is.
     pub(crate) fn count_as<T>(
         &self,
         is_joined: bool,
+        course: Option<&Course>,
         query: impl FnOnce(&Recording<'_>) -> Result<T, tagq_query::Error>,
     ) -> Result<T, Error> {
         self.store.guarded(|store| {
             let recording = if is_joined { Recording::joined(store) } else { Recording::of(store) };
+            let recording = recording.with_course(course);
             match panic::catch_unwind(AssertUnwindSafe(|| query(&recording))) {
                 Ok(counted) => Ok(counted?),
                 // Scans rely on the order of rows, which only damage can disturb.

@@ -10,7 +10,7 @@ use console::Term;
 use tagq::{Answer, NewFile, Progress as _};
 use tagq_plot::{Figure, Picture, Room, text};
 
-use super::{look::Look, print, put, table};
+use super::{look::Look, print, put, table, thousands};
 use crate::{
     Usage,
     args::{OutputArgs, PlotTo},
@@ -45,7 +45,8 @@ pub(crate) fn check_plot(
 }
 
 /// Draws answers. A figure in the terminal stands in place of the table; where another form of the answer
-/// was asked for, it goes to stderr.
+/// was asked for, it goes to stderr. Beside a figure in a file there is no table that would leave the
+/// screen.
 pub(crate) fn print_plot(
     answers: &[Answer],
     plot: &PlotTo,
@@ -56,7 +57,12 @@ pub(crate) fn print_plot(
     match plot {
         PlotTo::File(out, picture) => {
             write(answers, out, *picture, output.force, reporter)?;
-            print(answers, output, reporter)
+            let term = Term::stdout();
+            let rows: usize = answers.iter().map(|answer| answer.rows.len()).sum();
+            if has_form || !term.is_term() || rows <= size(&term).0 {
+                return print(answers, output, reporter);
+            }
+            put(heads(answers).as_bytes(), output, reporter)
         }
         PlotTo::Terminal if has_form => {
             print(answers, output, reporter)?;
@@ -73,6 +79,17 @@ pub(crate) fn print_plot(
             put(drawn(answers, &term, is_coloured).as_bytes(), output, reporter)
         }
     }
+}
+
+/// What was asked, with the number of rows.
+fn heads(answers: &[Answer]) -> String {
+    let look = Look::of_stdout();
+    let head = |answer: &Answer| {
+        let rows = thousands(answer.rows.len() as u64);
+        let head = table::head(answer, answers.len() > 1, look);
+        format!("{head}{rows} rows, as in the figure; --format table prints them\n")
+    };
+    answers.iter().map(head).collect()
 }
 
 fn write(

@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::{
-    Acquisition, Additive, Error, Execution, Partial, Plan, PlannedScan, Recording, Scope,
+    Acquisition, Additive, Error, Execution, Partial, Pass, Plan, PlannedScan, Recording, Scope,
     SourceSingles, TimeRange,
     partial::{Counts, Left},
 };
@@ -90,7 +90,7 @@ impl Histogram {
     pub fn run(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Binned, Error> {
         self.check(recording)?;
         let period = self.period(recording)?;
-        let (counts, dropped) = self.count(period, recording, execution);
+        let (counts, dropped) = self.count(period, recording, execution)?;
         Ok(self.binned(period, counts, dropped, recording, execution))
     }
 
@@ -100,12 +100,14 @@ impl Histogram {
         period: Option<Period>,
         recording: &Recording<'_>,
         execution: &Execution,
-    ) -> (Vec<u64>, u64) {
-        match self.mode {
+    ) -> Result<(Vec<u64>, u64), Error> {
+        let counted = match self.mode {
             Mode::All => (pairs::count(self, recording, execution), 0),
             Mode::Grid => (pairs::count_cells(self, recording, execution), 0),
             Mode::Next | Mode::Last => nearest::count(self, period, recording, execution),
-        }
+        };
+        recording.check_course()?;
+        Ok(counted)
     }
 
     /// The answer, with what each source had.
@@ -220,7 +222,7 @@ impl Additive for Histogram {
         Partial::check_before(before, &query, interval)?;
         let part = Self { scope: Scope { range: interval, ..self.scope.clone() }, ..self.clone() };
         part.check(recording)?;
-        let (counts, dropped) = part.count(part.period(recording)?, recording, execution);
+        let (counts, dropped) = part.count(part.period(recording)?, recording, execution)?;
         Ok(Partial { query, interval, counts: Counts::Bins(counts, dropped), left: Left::Nothing })
     }
 
@@ -264,6 +266,7 @@ struct Channel {
 /// Lets the threads of the pool take pieces of work in turn, and adds up what they counted: `bins`
 /// counts, and one number beside them. At its end each thread adds to its counts what its buffers hold.
 fn add_up<W: Sync, B>(
+    pass: &Pass<'_>,
     work: &[W],
     bins: usize,
     buffers: impl Fn() -> B + Sync,
@@ -274,11 +277,14 @@ fn add_up<W: Sync, B>(
     let fitting = COUNTS_MAX / bins.max(1);
     let threads = rayon::current_num_threads().min(work.len()).min(fitting).max(1);
     let next = AtomicUsize::new(0);
+    let pieces = pass.in_pieces(work.len());
     let one_thread = |_| {
         let mut counts = vec![0; bins];
         let mut buffers = buffers();
         let mut beside = 0;
-        while let Some(piece) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
+        while let Some(piece) = work.get(next.fetch_add(1, Ordering::Relaxed))
+            && pieces.begin().is_ok()
+        {
             beside += count(piece, &mut buffers, &mut counts);
         }
         finish(buffers, &mut counts);

@@ -43,7 +43,8 @@ pub(super) fn count(
     let count = |morsel: &Morsel<'_>, buffers: &mut [Buffers; 2], counts: &mut [u64]| {
         plan.count(morsel, buffers, counts)
     };
-    add_up(&morsels, query.bins.count(), Default::default, count, |_, _| ())
+    let pass = recording.pass(query.scope.range);
+    add_up(&pass, &morsels, query.bins.count(), Default::default, count, |_, _| ())
 }
 
 /// What [`count`] takes.

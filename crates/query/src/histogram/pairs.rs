@@ -242,7 +242,8 @@ impl<'a> Plan<'a> {
             bucket: Bucket::new(bins),
         };
         let finish = |mut thread: Thread, counts: &mut [u64]| thread.bucket.tally.drain(counts);
-        add_up(&morsels, bins, thread, count, finish).0
+        let pass = recording.pass(range);
+        add_up(&pass, &morsels, bins, thread, count, finish).0
     }
 
     fn morsels<'r>(

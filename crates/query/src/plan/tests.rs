@@ -101,7 +101,7 @@ fn recording(sources: &[Vec<(i64, u16)>], block: usize, is_wide: bool) -> Record
         first += tags.len() as u64;
         Recording::from_tags(tags).sources.remove(0).with_blocks(blocks.clone(), row)
     };
-    Recording { sources: sources.iter().map(of).collect() }
+    Recording::new(sources.iter().map(of).collect())
 }
 
 const CHANNELS: u16 = 5;

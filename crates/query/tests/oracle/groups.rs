@@ -198,7 +198,7 @@ fn groups_that_mean_nothing_are_refused() {
     let mut left_out = all(&[&[1, 2]]);
     left_out.scope.channels = Some(vec![2, 3]);
     assert_eq!(error(&left_out), Error::NotInUse { channel: 1 });
-    let none = fold(3).run(&Recording { sources: vec![] }, &Execution::best());
+    let none = fold(3).run(&Recording::new(vec![]), &Execution::best());
     assert_eq!(none.unwrap().rows, []);
 }
 

@@ -97,7 +97,7 @@ fn many_channels_and_none() {
     let wide = vec![((0..600).collect(), (0..600).map(|i| i % 300).collect())];
     check(&wide, &pairs(vec![[299, 0], [1, 2]], 2, &[]), 1, &[None, Some(7)]);
     check(&wide, &every_pair(2, &[(7, -299), (299, 4)]), 2, &[None]);
-    let empty = every_pair(2, &[]).run(&Recording { sources: vec![] }, &Execution::best());
+    let empty = every_pair(2, &[]).run(&Recording::new(vec![]), &Execution::best());
     assert_eq!(empty, Ok(Counted { rows: vec![] }));
     check(&vec![(vec![], vec![])], &pairs(vec![[1, 2]], 2, &[(1, 5)]), 1, &[None]);
 }

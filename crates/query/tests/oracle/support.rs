@@ -28,7 +28,7 @@ pub(crate) fn recording<'a>(sources: &'a Sources, narrow: Option<&'a [Vec<u8>]>)
         };
         Recording::from_tags(Tags { time, channels }).sources.remove(0)
     };
-    Recording { sources: (0..sources.len()).map(one).collect() }
+    Recording::new((0..sources.len()).map(one).collect())
 }
 
 pub(crate) fn run(

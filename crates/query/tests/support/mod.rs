@@ -38,7 +38,7 @@ pub(crate) fn recordings(sources: &Sources, block_rows: Option<usize>) -> Vec<Re
     let mut recordings = Vec::new();
     for is_narrow in if fits { &[false, true][..] } else { &[false] } {
         let sources_of = |tags: &Vec<(i64, u16)>| acquisition(tags, *is_narrow);
-        recordings.push(Recording { sources: sources.iter().map(sources_of).collect() });
+        recordings.push(Recording::new(sources.iter().map(sources_of).collect()));
     }
     let Some(block_rows) = block_rows else { return recordings };
     let blocks = blocks(sources, block_rows);
@@ -50,7 +50,7 @@ pub(crate) fn recordings(sources: &Sources, block_rows: Option<usize>) -> Vec<Re
             source.with_blocks(blocks.clone(), first)
         };
         let sources = plain.sources.into_iter().map(with_blocks).collect();
-        recordings.push(Recording { sources });
+        recordings.push(Recording::new(sources));
     }
     recordings
 }

@@ -99,7 +99,7 @@ impl Put<'_> {
         bin: Option<i64>,
         sets: &[(Option<i64>, Vec<u16>)],
     ) -> Result<Vec<Vec<SourceSingles>>, Error> {
-        self.run.count_as(is_joined, |recording| {
+        self.run.count_as(is_joined, None, |recording| {
             let trace = bin.map(|width| Trace::new(recording, &self.query, width)).transpose()?;
             let singles = |(start, set): &(Option<i64>, Vec<u16>)| {
                 let mut query = self.query.clone();
@@ -145,7 +145,7 @@ impl Coincidences {
         let selected = self.selection.of(run, asking.setup)?;
         selected.notes.iter().for_each(|note| asking.progress.note(note));
         let query = self.query(run, &selected, asking)?;
-        let (groups, live) = run.count_as(self.selection.join, |recording| {
+        let (groups, live) = run.count_as(self.selection.join, None, |recording| {
             let groups = match query.rule {
                 Rule::Cluster => Vec::new(),
                 _ => query.groups_in(recording)?,
@@ -237,7 +237,7 @@ impl Coincidences {
         let Put { run, asking, query, .. } = put;
         let is_new = self.counted_anew().is_some();
         let kept = Kept::new(run, Putting { is_joined: self.selection.join, bin, is_new });
-        let counted = run.count_as(self.selection.join, |recording| {
+        let counted = run.count_as(self.selection.join, asking.progress.course(), |recording| {
             asking.pool.install(|| {
                 let mut all = Vec::new();
                 let tally = |query: &Query, counted: Counted, start| {
@@ -278,7 +278,7 @@ impl Coincidences {
         let bin = self.bin.as_ref().map(|bin| bin.bin(tick)).transpose()?;
         let shift = self.shift(&query, tick)?;
         let is_joined = self.selection.join;
-        let live = run.count_as(is_joined, |tags| Ok(live_of(tags, query.scope.range)))?;
+        let live = run.count_as(is_joined, None, |tags| Ok(live_of(tags, query.scope.range)))?;
         let plan = explain::planned(run, asking, is_joined, |tags| {
             explain::plan_coincidences(tags, &query, bin, shift)
         })?;
@@ -404,20 +404,18 @@ impl Coincidences {
         let tick = run.store().manifest().tick;
         let (w, width) = (used.window_ticks, used.acceptance_ticks);
         let asked = super::spaced(self.window.asked());
+        let [window, width] = [w.into(), width].map(|ticks| super::in_ticks(ticks, tick));
         let compared = match self.rule {
-            Rule::Grid => format!("cells of {w} ticks = {} (asked {asked})", tick.format(width)),
-            _ => format!(
-                "|\u{394}t| \u{2264} {w} ticks = {} (asked {asked}); full width {width} ticks = {}",
-                tick.format(w.into()),
-                tick.format(width)
-            ),
+            Rule::Grid => format!("cells of {width} (asked {asked})"),
+            Rule::Cluster => format!("up to {window} (asked {asked}) behind its first tag"),
+            _ => format!("|\u{394}t| \u{2264} {window} (asked {asked}); full width {width}"),
         };
         let mut vetoed = String::new();
         if let Some(guard) = used.guard_ticks {
             let names: Vec<String> =
                 used.veto.iter().map(|&channel| asking.setup.name_of(channel)).collect();
-            let reach = tick.format(guard.into());
-            vetoed = format!("; veto {} within {guard} ticks = {reach}", names.join(","));
+            let reach = super::in_ticks(guard.into(), tick);
+            vetoed = format!("; veto {} within {reach}", names.join(","));
         }
         let shifted = used
             .shift_ticks

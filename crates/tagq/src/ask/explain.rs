@@ -133,7 +133,8 @@ pub(super) fn planned(
     is_joined: bool,
     plan: impl FnOnce(&Recording<'_>) -> Result<Plan, QueryError> + Send,
 ) -> Result<PlanFacts, crate::Error> {
-    let plan = run.count_as(is_joined, |recording| asking.pool.install(|| plan(recording)))?;
+    let plan =
+        run.count_as(is_joined, None, |recording| asking.pool.install(|| plan(recording)))?;
     Ok(PlanFacts::of(&plan, run))
 }
 

@@ -246,7 +246,7 @@ impl Histogram {
     ) -> Result<(Binned, Expected), Error> {
         let (is_joined, is_new) = (self.selection.join, self.counted_anew().is_some());
         let kept = Kept::new(run, Putting { is_joined, bin: None, is_new });
-        let counted = run.count_as(self.selection.join, |recording| {
+        let counted = run.count_as(self.selection.join, asking.progress.course(), |recording| {
             asking.pool.install(|| {
                 let execution = Execution::best();
                 let binned = kept.answer(query, recording, &execution)?;
@@ -347,7 +347,7 @@ impl Histogram {
         let [start, stop] = [used.start, used.stop].map(|channel| asking.setup.name_of(channel));
         let [low, high] = used.range_ticks;
         let bins = match (used.bin_ticks, self.log) {
-            (Some(bin), _) => format!("bins of {bin} ticks = {}", tick.format(bin.into())),
+            (Some(bin), _) => format!("bins of {}", super::in_ticks(bin.into(), tick)),
             (None, Some(log)) => format!("{log} bins a decade"),
             (None, None) => String::new(),
         };

@@ -92,7 +92,7 @@ impl<'a> Listing<'a> {
         };
         let query = &self.query;
         let execution = Execution::best();
-        self.run.count_as(self.is_joined, |recording| {
+        self.run.count_as(self.is_joined, None, |recording| {
             self.pool.install(|| match &self.shape {
                 Shape::Tuples { groups, channels } => {
                     query.list(recording, &execution, &mut |batch| {

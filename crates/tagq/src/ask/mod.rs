@@ -151,8 +151,8 @@ impl SelectionUsed {
     fn words(&self, setup: &Setup, tick: Tick) -> String {
         let mut words = String::new();
         for DelayUsed { channel, ticks, .. } in &self.delays {
-            let (name, time) = (setup.name_of(*channel), tick.format((*ticks).into()));
-            let _ = write!(words, "; delay of channel {name} {ticks} ticks = {time}");
+            let (name, time) = (setup.name_of(*channel), in_ticks((*ticks).into(), tick));
+            let _ = write!(words, "; delay of channel {name} {time}");
         }
         if let Some(channels) = &self.channels {
             let names: Vec<String> = channels.iter().map(|&c| setup.name_of(c)).collect();
@@ -181,6 +181,12 @@ fn header_end(run: &Run, live: &str) -> String {
     let manifest = run.store().manifest();
     let assumed = if manifest.tick_assumed { " (assumed)" } else { "" };
     format!("T = {live}; tick {}{assumed}", manifest.tick)
+}
+
+/// So many ticks, and how long they are: `12 ticks = 1.875 ns`.
+fn in_ticks(ticks: i128, tick: Tick) -> String {
+    let plural = if ticks == 1 { "" } else { "s" };
+    format!("{ticks} tick{plural} = {}", tick.format(ticks))
 }
 
 /// `2ns` as `2 ns`.

@@ -73,7 +73,7 @@ impl Rates {
         )?;
         let mut tallied = Tallied::default();
         for (&(run, asking), (query, _)) in runs.iter().zip(&queries) {
-            let rated = run.count_as(self.selection.join, |tags| {
+            let rated = run.count_as(self.selection.join, None, |tags| {
                 asking.pool.install(|| query.run(tags, &Execution::best()))
             })?;
             tallied.add(&rated);
@@ -99,7 +99,7 @@ impl Rates {
             }
         }
         let binned = bin.map_or(String::new(), |bin| {
-            format!("; bins of {bin} ticks = {}", tick.format(bin.into()))
+            format!("; bins of {}", super::in_ticks(bin.into(), tick))
         });
         let live = match selected.live_s {
             Some(seconds) => format!("{seconds} s (given)"),

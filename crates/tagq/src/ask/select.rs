@@ -85,10 +85,10 @@ impl Selection {
             let ticks = delay.nearest(tick)?;
             if !delay.is_whole(tick)? {
                 notes.push(format!(
-                    "the delay of channel {}, {}, is rounded to {ticks} ticks = {}",
+                    "the delay of channel {}, {}, is rounded to {}",
                     setup.name_of(channel),
                     delay.asked(),
-                    tick.format(ticks.into())
+                    super::in_ticks(ticks.into(), tick)
                 ));
             }
             used.push(Delay { channel, ticks });

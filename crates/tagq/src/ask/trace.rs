@@ -70,11 +70,15 @@ impl Trace {
         recording: &Recording<'_>,
         kept: &Kept<'_>,
     ) -> Result<Vec<(Query, Counted)>, tagq_query::Error> {
+        let queries = self.queries(query, recording);
+        let pieces = recording.pass(query.scope.range).in_pieces(queries.len());
+        let recording = recording.in_silence();
         let count = |query: Query| {
-            let counted = kept.answer(&query, recording, &Execution::best())?;
+            pieces.begin()?;
+            let counted = kept.answer(&query, &recording, &Execution::best())?;
             Ok((query, counted))
         };
-        self.queries(query, recording).into_par_iter().map(count).collect()
+        queries.into_par_iter().map(count).collect()
     }
 }
 

@@ -163,7 +163,7 @@ impl Delays {
         let part =
             (span.1.saturating_sub(span.0)) as f64 / (last.saturating_sub(first)).max(1) as f64;
         let pairs_per_tick = tags(start) * tags(stop) * part / live;
-        run.count_as(self.selection.join, |recording| {
+        run.count_as(self.selection.join, asking.progress.course(), |recording| {
             asking.pool.install(|| {
                 Search { recording, start, stop, reach, range, span, pairs_per_tick }.run()
             })
