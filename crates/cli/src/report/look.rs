@@ -20,9 +20,9 @@ const UNDEFINED: Style = Style::new().dimmed();
 pub(crate) struct Look {
     /// All digits, plain seconds and hertz.
     pub exact: bool,
-    colour: bool,
+    pub(super) colour: bool,
     /// Columns of the terminal, if it is one.
-    width: Option<usize>,
+    pub(super) width: Option<usize>,
 }
 
 impl Look {
@@ -81,6 +81,16 @@ impl Look {
         }
         text.push('\n');
         text
+    }
+
+    /// Whether the lines of a table are not broken, at least where errors stand behind the last digits.
+    /// All digits are shown whatever the room.
+    pub(super) fn has_room(&self, table: impl Fn(fn(String) -> String) -> Table) -> bool {
+        let fits = |width| {
+            let text = table(concise).to_string();
+            text.lines().all(|line| console::measure_text_width(line.trim_end()) <= width)
+        };
+        self.exact || self.width.is_none_or(fits)
     }
 
     /// The lines of a table: errors beside values where there is room, else behind their last digits.

@@ -9,6 +9,7 @@ mod list;
 mod look;
 mod plot;
 mod quantities;
+mod room;
 mod table;
 
 use std::{

@@ -10,6 +10,7 @@ use super::quantities::{
     dash, hertz, rate_with_err, ratio, seconds, seconds_with_err, short, short_seconds, thousands,
     ticks, two_digits, with_err,
 };
+use super::room::fitting;
 
 /// What channels are called.
 pub(super) type Names = BTreeMap<u16, String>;
@@ -44,8 +45,7 @@ pub(super) fn one(answer: &Answer, is_one_of_several: bool, look: Look) -> Strin
         let _ = writeln!(text, "{selected}\n");
     }
     let names = names_of(&answer.run);
-    let table = |in_room: fn(String) -> String| rows(&answer.rows, &names, look, in_room);
-    let _ = writeln!(text, "{}", look.draw(table));
+    let _ = writeln!(text, "{}", fitting(&answer.rows, &names, look));
     text
 }
 
@@ -55,12 +55,18 @@ pub(super) fn head(answer: &Answer, is_one_of_several: bool, look: Look) -> Stri
     format!("{path}{}\n", look.header(&answer.header))
 }
 
-/// All rows, a value and its error in one field.
-fn rows(columns: &Columns, names: &Names, look: Look, in_room: fn(String) -> String) -> Table {
+/// All rows without some columns, a value and its error in one field.
+pub(super) fn rows(
+    columns: &Columns,
+    names: &Names,
+    look: Look,
+    without: &[&str],
+    in_room: fn(String) -> String,
+) -> Table {
     let shown: Vec<(&Column, Vec<String>)> = columns
         .columns()
         .iter()
-        .filter(|column| is_shown(column, columns))
+        .filter(|column| is_shown(column, columns) && !without.contains(&&*column.name))
         .map(|column| (column, heads(column, columns, names, look)))
         .collect();
     let head: Vec<String> = shown.iter().flat_map(|(_, heads)| heads.clone()).collect();
@@ -82,7 +88,7 @@ fn rows(columns: &Columns, names: &Names, look: Look, in_room: fn(String) -> Str
 }
 
 /// Errors stand beside their values, singles above the rows, and what nobody has is left out.
-fn is_shown(column: &Column, columns: &Columns) -> bool {
+pub(super) fn is_shown(column: &Column, columns: &Columns) -> bool {
     let is_empty = match &column.values {
         Values::Floats(values) => values.iter().all(Option::is_none),
         Values::FloatLists(values) => values.iter().flatten().all(Option::is_none),
@@ -96,7 +102,7 @@ fn is_shown(column: &Column, columns: &Columns) -> bool {
     !is_empty && !has_seconds && !column.name.contains("_err") && column.name != "singles"
 }
 
-fn heads(column: &Column, columns: &Columns, names: &Names, look: Look) -> Vec<String> {
+pub(super) fn heads(column: &Column, columns: &Columns, names: &Names, look: Look) -> Vec<String> {
     if column.name == "heralding" {
         // One pair has names; those of many stand in their rows.
         let [a, b] = match columns.get("channels") {

@@ -152,7 +152,7 @@ impl SelectionUsed {
         let mut words = String::new();
         for DelayUsed { channel, ticks, .. } in &self.delays {
             let (name, time) = (setup.name_of(*channel), in_ticks((*ticks).into(), tick));
-            let _ = write!(words, "; delay of channel {name} {time}");
+            let _ = write!(words, "; delay of channel {name}: {time}");
         }
         if let Some(channels) = &self.channels {
             let names: Vec<String> = channels.iter().map(|&c| setup.name_of(c)).collect();
