@@ -47,9 +47,9 @@ impl Course {
     pub fn progressed(&self) -> Progressed {
         let passes = self.passes.load(Relaxed);
         let (done, of) = (self.done.load(Relaxed), self.of.load(Relaxed));
-        // Pieces are of the same worth each, and some rows go with none of them.
         let begun = *self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         let elapsed = begun.map_or(Duration::ZERO, |begun| begun.elapsed());
+        // Pieces are of the same worth each, and some rows go with none of them.
         Progressed { passes, done: done.min(of), of, elapsed }
     }
 }

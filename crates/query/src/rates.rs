@@ -9,9 +9,11 @@ use crate::{
     TimeRange,
     partial::{Counts, Left},
     plan::numbered,
-    singles::{add_singles, rows_read},
+    singles::{add_singles, bring, rows_read},
 };
 
+/// How many bins are counted by one thread in turn, what they need brought from the disk at once.
+const TOGETHER: usize = 16;
 /// How many counts of a trace are kept at most: 512 MiB.
 const COUNTS_MAX: u64 = 1 << 26;
 
@@ -171,7 +173,11 @@ impl Rates {
         };
         let numbers: Vec<i64> = grid.numbers.clone().collect();
         let of_bin = |&number: &i64| grid.bin(number, recording, counting);
-        let rows: Vec<_> = numbers.par_iter().with_min_len(16).map(of_bin).collect();
+        let of_bins = |numbers| {
+            grid.bring(numbers, recording, counting);
+            numbers.iter().map(of_bin)
+        };
+        let rows: Vec<_> = numbers.par_chunks(TOGETHER).flat_map_iter(of_bins).collect();
         let rows = grid.needed(&rows);
         let bins = rows.iter().map(|(bin, _)| *bin).collect();
         let counts = rows.iter().flat_map(|(_, counts)| counts).copied().collect();
@@ -282,6 +288,19 @@ impl Grid {
         let numbers = if begin <= end { number(begin)..=number(end) } else { 1..=0 };
         let (frontier, last) = (last + smallest, number(last));
         Ok(Some(Self { origin, width, range, frontier, numbers, last }))
+    }
+
+    /// Has the blocks that these bins cut brought into memory.
+    fn bring(&self, numbers: &[i64], recording: &Recording<'_>, counting: &Counting<'_>) {
+        let edges = || {
+            let ends = numbers.iter().filter_map(|number| self.start(number + 1));
+            numbers.first().and_then(|&first| self.start(first)).into_iter().chain(ends)
+        };
+        for source in &recording.sources {
+            for &(delay, _) in &counting.delays {
+                bring(source, edges(), delay);
+            }
+        }
     }
 
     fn bin(

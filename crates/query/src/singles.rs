@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use tagq_store::{Block, Channels};
+use tagq_store::{Block, Channels, will_need};
 
 use crate::{Acquisition, Simd, TimeRange, level::labels};
 
@@ -47,15 +47,32 @@ pub(crate) fn row_at(source: &Acquisition<'_>, limit: i64, delay: i64) -> usize 
         Some((first, _)) if limit <= i128::from(first) => return 0,
         _ => return time.len(),
     }
-    let (blocks, row) = source.blocks();
-    let len = time.len();
-    // The index says in which block the limit lies.
-    let before = blocks.partition_point(|block| i128::from(block.time_max) < limit);
-    let around = match blocks.get(before) {
-        Some(block) => within(&block.rows, row, len),
-        None => 0..len,
-    };
+    let around = block_around(source, limit).unwrap_or(0..time.len());
     around.start + time[around].partition_point(|&time| i128::from(time) < limit)
+}
+
+/// The rows of the block in which the first time that is at least `limit` lies, from the index alone.
+fn block_around(source: &Acquisition<'_>, limit: i128) -> Option<Range<usize>> {
+    let (blocks, row) = source.blocks();
+    let before = blocks.partition_point(|block| i128::from(block.time_max) < limit);
+    blocks.get(before).map(|block| within(&block.rows, row, source.tags.len()))
+}
+
+/// Has the blocks that these limits cut, ascending ones of time plus `delay`, brought into memory together.
+pub(crate) fn bring(source: &Acquisition<'_>, limits: impl Iterator<Item = i64>, delay: i64) {
+    let mut behind = 0;
+    for limit in limits {
+        let limit = i128::from(limit) - i128::from(delay);
+        let Some(rows) = block_around(source, limit).filter(|rows| rows.end > behind) else {
+            continue;
+        };
+        behind = rows.end;
+        will_need(&source.tags.time[rows.clone()]);
+        match source.tags.channels {
+            Channels::U8(labels) => will_need(&labels[rows]),
+            Channels::U16(labels) => will_need(&labels[rows]),
+        }
+    }
 }
 
 /// The rows of a source whose labels [`add_singles`] reads.

@@ -34,6 +34,7 @@ mod disk;
 mod snapshot;
 mod writer;
 
+mod ahead;
 mod guard;
 mod map;
 mod writeback;
@@ -41,6 +42,7 @@ mod writeback;
 #[cfg(test)]
 mod faults;
 
+pub use ahead::will_need;
 pub use error::Error;
 pub use manifest::{ChannelRows, MANIFEST_NAME, Manifest, ResumePoint, RunId, Source, SourceFacts};
 pub use snapshot::{Access, Block, Channels, Mark, Store, Tags};
