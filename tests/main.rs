@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test says so by failing")]
 
 mod support;
+mod terminal;
 
 mod book;
 mod convert;
@@ -20,6 +21,7 @@ mod physics;
 mod plots;
 mod queries;
 mod real_data;
+mod screens;
 mod simulated;
 mod sources;
 mod stores;

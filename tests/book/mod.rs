@@ -9,7 +9,6 @@
 //! With `TAGQ_BOOK=write` outputs and figures are put into the pages instead (`cargo xtask book`).
 
 mod page;
-mod terminal;
 
 use std::{
     env, fs,
@@ -20,18 +19,24 @@ use std::{
     thread,
 };
 
-use crate::support::{root, skipped};
+use crate::{
+    support::{root, skipped},
+    terminal::{self, Screen, Shows},
+};
 use page::{Block, Page, anchor, pages, source};
 
 /// The line of the start page that is not run: a test has no minutes, and its program is built already.
 const INSTALL: &str = "cargo install --locked --path crates/cli";
+
+/// As wide as most pages of the book are shown.
+const SCREEN: Screen = Screen { rows: 50, columns: 100, shows: Shows::Stdout };
 
 /// Stands for lines that are left out.
 const CUT: &str = "…";
 
 #[test]
 fn every_command_runs_and_prints_what_is_shown() {
-    if let Err(error) = terminal::open() {
+    if let Err(error) = terminal::open(SCREEN) {
         return skipped(&format!("the book: no terminal: {error}"));
     }
     let write = env::var_os("TAGQ_BOOK").is_some_and(|word| word == "write");
@@ -120,8 +125,8 @@ fn run_block(at: &str, text: &str, folder: &Path) -> Vec<String> {
     let path = env::join_paths([program.to_owned()].into_iter().chain(env::split_paths(&path)));
     let mut shell = Command::new("sh");
     shell.args(["-e", "-u", "-c", &commands]).current_dir(folder).env("PATH", path.unwrap());
-    let ran = terminal::run(shell, folder).unwrap_or_else(|e| panic!("{at}: {e}"));
-    assert!(ran.success, "{at}: failed:\n{}{}", ran.lines.join("\n"), ran.stderr);
+    let ran = terminal::run(shell, folder, SCREEN).unwrap_or_else(|e| panic!("{at}: {e}"));
+    assert!(ran.success, "{at}: failed:\n{}{}", ran.lines.join("\n"), ran.apart);
     ran.lines
 }
 

@@ -203,7 +203,7 @@ impl Progress for Reporter {
             return;
         }
         let say = || {
-            let style = anstyle::AnsiColor::Yellow.on_default();
+            let style = anstyle::AnsiColor::Yellow.on_default().bold();
             // A note that nobody can read stops nothing.
             let _ = writeln!(anstream::stderr(), "{style}note:{style:#} {note}");
         };

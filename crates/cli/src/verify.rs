@@ -10,7 +10,7 @@ use std::{
 
 use tagq::{Options, Progress as _};
 
-use crate::{args::VerifyArgs, progress::Reporter, report::thousands};
+use crate::{args::VerifyArgs, progress::Reporter, report::counted};
 
 pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<()> {
     let reporter = Reporter::new(args.quiet);
@@ -29,13 +29,13 @@ pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<()> {
         let verified = verified?;
         write!(
             out,
-            "{}: intact: {} blocks, {} tags",
+            "{}: intact: {}, {}",
             path.display(),
-            thousands(verified.blocks as u64),
-            thousands(verified.rows)
+            counted(verified.blocks as u64, "block"),
+            counted(verified.rows, "tag")
         )?;
         if args.sources {
-            write!(out, "; {} sources as they were", verified.sources)?;
+            write!(out, "; {} unchanged", counted(verified.sources as u64, "source"))?;
             if verified.sources_unknown > 0 {
                 let unknown = verified.sources_unknown;
                 write!(out, ", {unknown} gone or taken piece by piece, not compared")?;

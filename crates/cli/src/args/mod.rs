@@ -12,7 +12,10 @@ mod stores;
 mod values;
 mod watch;
 
-use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{
+    CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
+    builder::styling::{Style, Styles},
+};
 
 pub(crate) use files::{CatArgs, ConvertArgs, ExportArgs};
 pub(crate) use help::HelpArgs;
@@ -31,6 +34,7 @@ pub(crate) use watch::WatchArgs;
 /// Exact questions to photon time tags.
 #[derive(Debug, Parser)]
 #[command(name = "tagq", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(styles = STYLES)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub command: Command,
@@ -58,6 +62,9 @@ pub(crate) enum Command {
     #[command(hide = true)]
     Man(ManArgs),
 }
+
+/// What is wrong in a command stands in the text's own colour: yellow cannot be read on white.
+const STYLES: Styles = Styles::styled().invalid(Style::new().bold());
 
 /// The command line of this process; a mistake in it ends the program.
 pub(crate) fn parse() -> Args {

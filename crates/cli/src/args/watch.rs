@@ -35,7 +35,7 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_name = "D")]
     hold_back: Option<Duration>,
     /// A query as on its own: coincidences, histogram, g2 or rates with their options. Others follow
-    /// behind --and; without a RUN they ask that of the first
+    /// behind --and; those without a RUN ask that of the first that has one
     #[arg(
         value_name = "QUERY",
         required = true,
@@ -48,26 +48,23 @@ pub(crate) struct WatchArgs {
 impl WatchArgs {
     /// The queries, each read as on its own; a mistake in one ends the program as it would there.
     pub(crate) fn queries(&self) -> Vec<Command> {
-        let mut runs: Vec<PathBuf> = Vec::new();
-        let mut queries = Vec::new();
-        for words in self.split().0 {
-            let words = || [OsString::from("tagq")].into_iter().chain(words.iter().cloned());
-            let read = Args::try_parse_from(words()).or_else(|error| {
-                if error.kind() != ErrorKind::MissingRequiredArgument || runs.is_empty() {
-                    return Err(error);
+        let parts = self.split().0;
+        let read = |words: &[OsString], runs: &[PathBuf]| {
+            let runs = runs.iter().map(|run| run.clone().into_os_string());
+            let program = [OsString::from("tagq")].into_iter();
+            Args::try_parse_from(program.chain(words.iter().cloned()).chain(runs))
+        };
+        let asked: Vec<_> = parts.iter().map(|words| read(words, &[])).collect();
+        let runs = asked.iter().flatten().find_map(|args| Some(args.command.query()?.runs.clone()));
+        let completed = asked.into_iter().zip(&parts).map(|(args, words)| {
+            args.or_else(|error| match &runs {
+                Some(runs) if error.kind() == ErrorKind::MissingRequiredArgument => {
+                    read(words, runs).map_err(|_| error)
                 }
-                let more = runs.iter().map(|run| run.clone().into_os_string());
-                Args::try_parse_from(words().chain(more)).map_err(|_| error)
-            });
-            let command = read.unwrap_or_else(|error| error.exit()).command;
-            if runs.is_empty()
-                && let Some(query) = command.query()
-            {
-                runs.clone_from(&query.runs);
-            }
-            queries.push(command);
-        }
-        queries
+                _ => Err(error),
+            })
+        });
+        completed.map(|args| args.unwrap_or_else(|error| error.exit()).command).collect()
     }
 
     /// The least time between two answers.

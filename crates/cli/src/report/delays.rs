@@ -26,30 +26,29 @@ pub(super) fn text(found: &Delayed, tick: tagq::store::Tick, look: Look) -> Stri
         .filter(|&at| peaks[at].is_none() && combs[at].is_none())
         .map(pair)
         .collect();
+    let said = |line: &str| format!("\n{}", look.header(line));
     if !without.is_empty() {
-        let _ = writeln!(
-            text,
-            "\nno peak above chance: {}; a longer --range reaches farther, a shorter one \
-             looks at more of a long run",
+        text.push_str(&said(&format!(
+            "no peak above chance: {}; a longer --range reaches farther, a shorter one looks at more of \
+             a long run",
             without.join("; ")
-        );
+        )));
     }
     for (at, comb) in combs.iter().enumerate() {
         let Some(comb) = comb else { continue };
         let (pair, period) = (pair(at), seconds(*comb));
-        let _ = if peaks[at].is_some() {
-            writeln!(
-                text,
-                "\n{pair}: lower peaks each {period} on both sides, as of pulsed light; its accidentals \
-                 are measured by\n  --accidentals shifted --shift {}",
-                period.replace(' ', "")
-            )
+        if peaks[at].is_some() {
+            text.push_str(&said(&format!(
+                "{pair}: lower peaks each {period} on both sides, as of pulsed light; its accidentals are \
+                 measured by"
+            )));
+            let shift = period.replace(' ', "");
+            let _ = writeln!(text, "  --accidentals shifted --shift {shift}");
         } else {
-            writeln!(
-                text,
-                "\n{pair}: peaks each {period}, and none higher than the others: no delay"
-            )
-        };
+            let none =
+                format!("{pair}: peaks each {period}, and none higher than the others: no delay");
+            text.push_str(&said(&none));
+        }
     }
     let moved: Vec<String> = delays
         .iter()

@@ -111,11 +111,12 @@ impl Look {
 }
 
 /// Heads that are wider than what stands below them.
-const SHORT_HEADS: [(&str, &str); 4] = [
+const SHORT_HEADS: [(&str, &str); 5] = [
     ("accidentals", "acc."),
     ("independent", "indep."),
     ("peak (ticks)", "ticks"),
     ("coincidences", "pairs"),
+    ("second best", "second"),
 ];
 
 /// A value and its error as `1,976(44)`, `4.94(11) kHz`: the error in units of the last digits.

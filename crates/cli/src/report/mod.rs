@@ -34,7 +34,7 @@ use crate::{
 
 pub(crate) use info::Looked;
 pub(crate) use plot::{check_plot, print_plot, shown};
-pub(crate) use quantities::{hertz, thousands};
+pub(crate) use quantities::{counted, hertz, thousands};
 
 use look::Look;
 

@@ -13,6 +13,12 @@ pub(crate) fn thousands(n: u64) -> String {
     text
 }
 
+/// 1 and "tag" as 1 tag, 1234 as 1,234 tags.
+pub(crate) fn counted(n: u64, of: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{} {of}{plural}", thousands(n))
+}
+
 /// -1234567 as -1,234,567.
 pub(super) fn ticks(n: i64) -> String {
     let sign = if n < 0 { "-" } else { "" };

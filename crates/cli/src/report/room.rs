@@ -8,7 +8,8 @@ use super::{
 };
 
 /// The columns that are left out, the first one first: they are made of the others.
-const DISPENSABLE: [&str; 4] = ["accidentals_independent", "accidentals", "car", "heralding"];
+const DISPENSABLE: [&str; 6] =
+    ["accidentals_independent", "accidentals", "car", "heralding", "comb_s", "peak_s"];
 
 /// The table of these rows, and below it what it was too wide for.
 pub(super) fn fitting(columns: &Columns, names: &Names, look: Look) -> String {
@@ -59,5 +60,27 @@ mod tests {
         assert!(narrower.contains("1,976") && narrower.contains("partial"), "{narrower}");
         assert!(narrower.ends_with("no room here for CAR, P(Alice|15), P(15|Alice)"), "{narrower}");
         assert_eq!(at(Some(5)), wide, "where nothing helps, all is there");
+    }
+
+    #[test]
+    fn a_delay_has_room_on_80_columns() {
+        let float = |value: f64| Values::Floats(vec![Some(value)]);
+        let columns = Columns::default()
+            .with("channels", Values::Groups(vec![vec![3, 15]]))
+            .with("peak_ticks", Values::SomeIntegers(vec![Some(-26)]))
+            .with("peak_s", float(-4.0625e-9))
+            .with("peak_err_s", float(1.6e-10))
+            .with("centre_s", float(-4.062_61e-9))
+            .with("centre_err_s", float(3.1e-12))
+            .with("width_s", float(1.684_3e-9))
+            .with("coincidences", float(12_345_678.0))
+            .with("sigmas", float(1_197.9))
+            .with("second_s", float(-2.95e-4))
+            .with("second_sigmas", float(5.159))
+            .with("comb_s", float(1.25e-8));
+        let text = fitting(&columns, &Names::new(), Look { width: Some(80), ..Look::PLAIN });
+        assert!(text.lines().all(|line| console::measure_text_width(line) <= 80), "{text}");
+        assert!(text.contains("-26") && text.contains("-4.0626(31)"), "{text}");
+        assert!(text.ends_with("\n\nno room here for peak, again each"), "{text}");
     }
 }

@@ -1,0 +1,81 @@
+//! What a person sees on a terminal and a file does not get.
+
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    support::{command, fixture_copy, skipped, tagq},
+    terminal::{self, Ran, Screen, Shows},
+};
+
+const SMALL: Screen = Screen { rows: 24, columns: 80, shows: Shows::Stdout };
+
+/// What a command leaves; nothing where there are no terminals.
+fn on_terminal(folder: &Path, words: &str, screen: Screen) -> Option<Ran> {
+    if let Err(error) = terminal::open(screen) {
+        skipped(&format!("no terminal: {error}"));
+        return None;
+    }
+    let mut command = command();
+    command.current_dir(folder).args(words.split_whitespace());
+    let ran = terminal::run(command, folder, screen).unwrap();
+    assert!(ran.success, "{words}: {}{}", ran.lines.join("\n"), ran.apart);
+    Some(ran)
+}
+
+#[test]
+fn beside_a_figure_no_table_leaves_the_screen() {
+    let folder = tempfile::tempdir().unwrap();
+    fixture_copy(folder.path());
+    let words = "g2 1,2 --range 20ns --plot a.svg --force run";
+    let Some(small) = on_terminal(folder.path(), words, SMALL) else { return };
+    let last = small.lines.last().unwrap();
+    assert_eq!(last, "257 rows, as in the figure; --format table prints them");
+    assert!(small.lines.len() < 24, "{}", small.lines.join("\n"));
+    let high = Screen { rows: 300, ..SMALL };
+    let high = on_terminal(folder.path(), words, high).unwrap();
+    assert!(high.lines.len() > 257, "{}", high.lines.join("\n"));
+}
+
+#[test]
+fn delays_have_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.tags.zst");
+    let simulate = ["simulate", "--channels", "1,2,3,4", "--delay", "4=-1.5us"];
+    assert_eq!(tagq(simulate.map(Into::into).into_iter().chain([file.into_os_string()])).code, 0);
+    let words = "delays --channels 1,2,3,4 run.tags.zst";
+    let Some(ran) = on_terminal(folder.path(), words, SMALL) else { return };
+    let text = ran.lines.join("\n");
+    assert!(ran.lines.iter().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(text.contains("3,4  -9600") && text.contains("no room here for peak\n"), "{text}");
+    assert!(text.contains("2,4;\n  a longer --range reaches"), "{text}");
+}
+
+#[test]
+fn a_long_scan_draws_how_far_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let channels = "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16";
+    let notes = Screen { shows: Shows::Stderr, ..SMALL };
+    // Long enough for the fastest machine, sooner or later.
+    for duration in ["200ms", "2s", "10s", "60s"] {
+        let simulate = ["simulate", "--channels", channels, "--duration", duration];
+        let name = format!("{duration}.tags.zst");
+        let file = folder.path().join(&name).into_os_string();
+        let files = simulate.map(Into::into).into_iter().chain([file.clone()]);
+        assert_eq!(tagq(files).code, 0);
+        assert_eq!(tagq(["ingest".into(), file]).code, 0);
+        let words = format!("coincidences --fold 3 --window 1ms --no-cache {name}");
+        let begun = Instant::now();
+        let Some(ran) = on_terminal(folder.path(), &words, notes) else { return };
+        if begun.elapsed() > Duration::from_millis(1_200) {
+            let text = ran.lines.join("\n");
+            for part in ["counting in ", " tags █", " %, ", "tags/s, ", " left"] {
+                assert!(text.contains(part), "{part}:\n{text}");
+            }
+            return;
+        }
+    }
+    panic!("no query took long enough");
+}
