@@ -180,7 +180,14 @@ fn report(rows: u64, rate: &str, frames: &[Value], updates: &[Value]) -> io::Res
     if last != before {
         return Err(io::Error::other(format!("{last} tags answered, {before} recorded")));
     }
+    let tenths = waited.chunks(waited.len().div_ceil(10).max(1)).map(|part| {
+        let mut part = part.to_vec();
+        part.sort_by(f64::total_cmp);
+        format!("{:.0}", part[part.len() / 2] * 1e3)
+    });
+    let tenths: Vec<String> = tenths.collect();
     spread("from a frame's last byte on disk to its answer", waited);
+    println!("    medians of each tenth of the time: {} ms", tenths.join(", "));
     spread("from the commit to the answer", took);
     Ok(())
 }

@@ -25,7 +25,7 @@ const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | 
   scale   10 M, 100 M and 1,000 M rows, warm, from disk, and the memory that queries take; makes a store
           of 9 GB and removes it: scale [make] [warm] [memory] [cold] [--keep]
   latency from a frame's last byte to the answer of a watch, at 10 M tags a second; with a store, behind
-          a copy of it: latency [STORE]
+          a copy of it: latency [STORE]; TAGQ_LIVE_SECONDS=100 makes it 10^9 tags
   rivals  the same questions to NumPy, Numba, Polars, DuckDB and the tools of the field, in a Python
           environment below target/: rivals [--rounds N] [--rows N] [--write] [--record]
   faults  what the released program leaves when it is killed, refused or cut off, by strace, mounts and
@@ -33,7 +33,8 @@ const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | 
   fuzz    tries to break what must hold for any input: fuzz [TARGET] [SECONDS], all targets for a minute
           each when nothing is named; the targets are messages, sources, stores and durations
   emulate the tests of the queries on an emulated processor with AVX-512, for machines without one; needs
-          Bochs, ISOLINUX, xorriso and a Linux kernel, but not root: emulate [--kernel PATH] [FILTER…]
+          Bochs, ISOLINUX, xorriso and a Linux kernel, but not root:
+          emulate [--kernel PATH] [--percent P (of the random cases)] [FILTER…]
   dist    an archive of the released program, a .deb and, where maturin is, the wheel, below target/dist; with
           targets of the compiler, archives and packages for those, too: dist [TARGET…]
   book    runs the commands of docs/book, puts their outputs and figures into its pages, and makes HTML of

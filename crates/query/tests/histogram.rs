@@ -5,7 +5,7 @@
 mod support;
 
 use proptest::prelude::*;
-use support::{Sources, recording, recordings, sources};
+use support::{Sources, cases::cases, recording, recordings, sources};
 use tagq_query::{
     Binned, Bins, Delay, Error, Execution, Fold, Histogram, Mode, Period, Recording, Scope, Simd,
     TimeRange, oracle,
@@ -125,7 +125,7 @@ fn limits() -> impl Strategy<Value = Limits> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(cases(400))]
     #[test]
     fn every_path_equals_the_oracle(
         sources in sources(false),

@@ -5,7 +5,7 @@
 mod support;
 
 use proptest::prelude::*;
-use support::{Sources, recording, sources};
+use support::{Sources, cases::cases, recording, sources};
 use tagq_query::{
     Additive, Bins, Coincidences, Delay, Error, Execution, Fold, Groups, Histogram, Mode, Partial,
     Period, Rates, Recording, Rule, Scope, Simd, TimeRange, Veto,
@@ -225,7 +225,7 @@ fn grows<Q: Additive<Answer: PartialEq + std::fmt::Debug>>(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_000))]
+    #![proptest_config(cases(1_000))]
 
     #[test]
     fn intervals_add_up(

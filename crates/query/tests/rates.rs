@@ -5,7 +5,7 @@
 mod support;
 
 use proptest::prelude::*;
-use support::{Sources, recording, recordings, sources};
+use support::{Sources, cases::cases, recording, recordings, sources};
 use tagq_query::{Delay, Error, Execution, Rates, Recording, Scope, Simd, TimeRange, oracle};
 
 fn rates(delays: &[(u16, i64)], range: [Option<i64>; 2], bin: Option<i64>) -> Rates {
@@ -56,7 +56,7 @@ fn check(sources: &Sources, query: &Rates, threads: usize, block_rows: usize) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(cases(300))]
     #[test]
     fn every_path_equals_the_oracle(
         sources in sources(true),

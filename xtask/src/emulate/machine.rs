@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::Checked;
+use super::{Asked, Checked};
 
 /// Lines of the script begin with it.
 const MARK: &str = "emulated: ";
@@ -21,12 +21,13 @@ const LEVELS: &str = "oracle --exact levels::levels_ascend_to_the_best";
 const TERMINAL: Duration = Duration::from_secs(5);
 const MISSING: &str = "Bochs emulates the processor: apt install bochs bochs-term";
 
-/// The script that the kernel starts: all programs one after the other, which must find `level`.
-pub(super) fn script(programs: &[&str], level: &str, filters: &[String]) -> String {
-    let (programs, filters) = (programs.join(" "), filters.join(" "));
+/// The script that the kernel starts: all programs one after the other, which must find the level.
+pub(super) fn script(programs: &[&str], asked: &Asked) -> String {
+    let (programs, filters) = (programs.join(" "), asked.filters.join(" "));
+    let Asked { level, percent, .. } = asked;
     format!(
         "#!/bin/sh
-export TAGQ_LEVEL={level}
+export TAGQ_LEVEL={level} TAGQ_CASES_PERCENT={percent}
 failed=0
 /tests/{LEVELS} --nocapture || failed=1
 for program in {programs}; do

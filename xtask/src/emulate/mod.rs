@@ -34,6 +34,18 @@ const NO_KERNEL: &str = "no Linux kernel in /boot that you may read; name one: -
      `apt-get download linux-image-cloud-amd64` names the package that has it (see its Depends), and \
      `dpkg -x PACKAGE.deb FOLDER` unpacks it to FOLDER/boot";
 
+const OPTIONS: &str = "--kernel, --processor, --level, --percent";
+
+/// What the tests are asked for.
+struct Asked {
+    /// The best level they must find.
+    level: String,
+    /// How many of the random cases of a test they take, of 100.
+    percent: u32,
+    /// Parts of their names; all of them without one.
+    filters: Vec<String>,
+}
+
 /// Runs the tests whose names contain a filter, or all, on the emulated processor.
 pub(crate) fn run(args: &[String]) -> ExitCode {
     match try_run(args) {
@@ -46,19 +58,22 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
 }
 
 fn try_run(args: &[String]) -> Checked<()> {
-    let (mut kernel, mut processor, mut filters) = (None, PROCESSOR.to_owned(), Vec::new());
-    let (mut level, mut args) = (LEVEL.to_owned(), args.iter().cloned());
+    let (mut kernel, mut processor, mut args) = (None, PROCESSOR.to_owned(), args.iter().cloned());
+    let mut asked = Asked { level: LEVEL.to_owned(), percent: 100, filters: Vec::new() };
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value"));
         match arg.as_str() {
             "--kernel" => kernel = Some(PathBuf::from(value()?)),
             "--processor" => processor = value()?,
-            "--level" => level = value()?,
+            "--level" => asked.level = value()?,
+            "--percent" => asked.percent = value()?.parse()?,
             option if option.starts_with('-') => {
-                return Err(format!("no option `{option}`: --kernel, --processor, --level").into());
+                return Err(format!("no option `{option}`: {OPTIONS}").into());
             }
             // They stand in a line of a shell script.
-            _ if arg.chars().all(|c| c.is_alphanumeric() || "_:".contains(c)) => filters.push(arg),
+            _ if arg.chars().all(|c| c.is_alphanumeric() || "_:".contains(c)) => {
+                asked.filters.push(arg);
+            }
             _ => return Err(format!("`{arg}` is no part of a test's name").into()),
         }
     }
@@ -66,8 +81,9 @@ fn try_run(args: &[String]) -> Checked<()> {
     let boot = boot::Loader::find()?;
     let kernel = kernel.or_else(newest_kernel).ok_or(NO_KERNEL)?;
     let folder = tempfile::tempdir()?;
-    let archive = archive_of(&test_programs()?, &level, &filters, folder.path())?;
+    let archive = archive_of(&test_programs()?, &asked, folder.path())?;
     let disc = boot.write(folder.path(), &kernel, &archive)?;
+    let level = &asked.level;
     println!("{processor}, expecting {level}; the kernel takes a minute or two to boot");
     let start = Instant::now();
     let failed = machine.run(&disc, folder.path())?;
@@ -110,12 +126,7 @@ fn test_programs() -> Checked<Vec<PathBuf>> {
 
 /// What the kernel unpacks: the programs, the libraries that they are linked with, a shell, and the script
 /// that it starts.
-fn archive_of(
-    programs: &[PathBuf],
-    level: &str,
-    filters: &[String],
-    folder: &Path,
-) -> Checked<Vec<u8>> {
+fn archive_of(programs: &[PathBuf], asked: &Asked, folder: &Path) -> Checked<Vec<u8>> {
     let shell = Path::new("/bin/sh");
     let mut archive = Archive::default();
     archive.folder("tmp");
@@ -138,7 +149,7 @@ fn archive_of(
         let path = library.strip_prefix("/")?.to_str().ok_or("an odd file name")?;
         archive.file(path, &fs::read(library)?);
     }
-    archive.file("init", machine::script(&names, level, filters).as_bytes());
+    archive.file("init", machine::script(&names, asked).as_bytes());
     Ok(archive.finish())
 }
 

@@ -5,7 +5,10 @@ use tagq_query::{
     Coincidences, Delay, Error, Execution, Groups, Recording, Rule, Scope, TimeRange, oracle,
 };
 
-use crate::support::{Sources, check, recording, run, sources, tags};
+use crate::{
+    cases::cases,
+    support::{Sources, check, recording, run, sources, tags},
+};
 
 fn query(groups: Groups, rule: Rule, window: i64, delays: &[(u16, i64)]) -> Coincidences {
     let delays = delays.iter().map(|&(channel, ticks)| Delay { channel, ticks }).collect();
@@ -223,7 +226,7 @@ fn groups() -> impl Strategy<Value = Groups> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(cases(150))]
     #[test]
     fn every_rule_equals_the_oracle(
         sources in sources(45),

@@ -7,7 +7,10 @@ use tagq_query::{
     Coincidences, Execution, Groups, Recording, Rule, Scope, Simd, TimeRange, Veto, oracle,
 };
 
-use crate::support::{Sources, every_pair, pairs, recording, sources, tags};
+use crate::{
+    cases::cases,
+    support::{Sources, every_pair, pairs, recording, sources, tags},
+};
 
 /// Each tuple: time, group, rows.
 type Listed = Vec<(i128, usize, Vec<usize>)>;
@@ -206,7 +209,7 @@ fn groups() -> impl Strategy<Value = Groups> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(250))]
+    #![proptest_config(cases(250))]
     #[test]
     fn every_list_equals_the_oracle(
         sources in sources(35),

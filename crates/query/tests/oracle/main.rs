@@ -6,6 +6,8 @@
     reason = "a test says so by failing"
 )]
 
+#[path = "../support/cases.rs"]
+mod cases;
 mod groups;
 mod levels;
 mod listing;

@@ -3,7 +3,10 @@
 use proptest::prelude::*;
 use tagq_query::{Coincidences, Counted, Error, Execution, Recording};
 
-use crate::support::{Sources, check, every_pair, pairs, recording, run, sources, tags};
+use crate::{
+    cases::cases,
+    support::{Sources, check, every_pair, pairs, recording, run, sources, tags},
+};
 
 /// Every length around the 64 rows and 16 neighbours of a kernel's step, from every start.
 #[test]
@@ -115,7 +118,7 @@ fn queries_that_mean_nothing_are_refused() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(cases(200))]
     #[test]
     fn every_path_equals_the_oracle(
         sources in sources(90),

@@ -1,5 +1,7 @@
 //! Tags for the tests of several queries.
 
+pub(crate) mod cases;
+
 use proptest::prelude::*;
 use tagq_query::{Acquisition, Recording};
 use tagq_store::{Block, ChannelRows, Channels, Tags};
