@@ -1,24 +1,51 @@
 //! Tells the system which parts of a column will be read, so that the disk brings them together.
 #![expect(unsafe_code, reason = "madvise is in no safe wrapper for a part of a column")]
 
+use std::ffi::c_void;
+#[cfg(target_os = "linux")]
+use std::slice;
+
 use rustix::{
     mm::{Advice, madvise},
     param::page_size,
 };
 
-/// Begins to bring the pages of `values` into memory, without waiting. A hint, for values far from each
-/// other: else each is waited for when it is touched, with megabytes of neighbours that nobody asked for.
+/// Begins to bring the pages of `values` into memory, without waiting, unless that in the middle is there
+/// already. A hint, for values far from each other: else each is waited for when it is touched, with
+/// megabytes of neighbours that nobody asked for.
 pub fn will_need<T: bytemuck::Pod>(values: &[T]) {
-    let bytes = size_of_val(values);
+    let Some(middle) = values.get(values.len() / 2) else { return };
+    if is_here(middle) {
+        return;
+    }
+    let (start, bytes) = pages_of(values);
+    // SAFETY: this advice changes neither bytes nor mappings. It takes whole pages, and a value lies in
+    // each of these.
+    let advised = unsafe { madvise(start, bytes, Advice::WillNeed) };
+    // Without it the pages come one by one.
+    let _ = advised;
+}
+
+/// Where the first page of `values` begins, and how many bytes lie between that and their end.
+fn pages_of<T>(values: &[T]) -> (*mut c_void, usize) {
     let behind = values.as_ptr().addr() % page_size();
     let start = values.as_ptr().cast::<u8>().wrapping_sub(behind);
-    if bytes > 0 {
-        // SAFETY: this advice changes neither bytes nor mappings. It takes whole pages, and a value
-        // lies in each of these.
-        let advised = unsafe { madvise(start.cast_mut().cast(), bytes + behind, Advice::WillNeed) };
-        // Without it the pages come one by one.
-        let _ = advised;
-    }
+    (start.cast_mut().cast(), size_of_val(values) + behind)
+}
+
+/// Whether the first page of a value is in memory. To ask is cheaper than to advise: of columns that are,
+/// a trace would ask for thousands of blocks in vain.
+#[cfg(target_os = "linux")]
+fn is_here<T>(value: &T) -> bool {
+    let mut page = 0;
+    // SAFETY: it lies in a page of its own length, of which one byte tells.
+    let code = unsafe { libc::mincore(pages_of(slice::from_ref(value)).0, 1, &raw mut page) };
+    code == 0 && page & 1 == 1
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_here<T>(_: &T) -> bool {
+    false
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -37,15 +64,7 @@ mod tests {
 
     /// Whether the page of each of `values` is in memory.
     fn are_here(values: &[i64]) -> bool {
-        let page = page_size();
-        let behind = values.as_ptr().addr() % page;
-        let start = values.as_ptr().cast::<u8>().wrapping_sub(behind);
-        let bytes = size_of_val(values) + behind;
-        let mut pages = vec![0; bytes.div_ceil(page)];
-        // SAFETY: the pages are those of `values`; there is a byte for each of them.
-        let code = unsafe { libc::mincore(start.cast_mut().cast(), bytes, pages.as_mut_ptr()) };
-        assert_eq!(code, 0);
-        pages.iter().all(|page| page & 1 == 1)
+        values.iter().all(is_here)
     }
 
     #[test]
