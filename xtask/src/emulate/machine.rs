@@ -94,10 +94,15 @@ impl Machine {
         );
         fs::write(path("settings"), settings)?;
         File::create(&serial)?;
-        let mut bochs = Command::new("bochs-bin");
-        bochs.args(["-q", "-f"]).arg(path("settings")).env("TERM", "linux").env_remove("DISPLAY");
+        // However this program ends, Bochs ends with it.
+        let mut bochs = Command::new("setpriv");
+        bochs
+            .args(["--pdeathsig", "KILL", "bochs-bin", "-q", "-f"])
+            .arg(path("settings"))
+            .env("TERM", "linux")
+            .env_remove("DISPLAY");
         bochs.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut bochs = Running(bochs.spawn().map_err(|_| MISSING)?);
+        let mut bochs = Running(bochs.spawn()?);
         // Debian builds it with its debugger, which waits for a word.
         let mut words = bochs.0.stdin.take().ok_or("Bochs has no input")?;
         words.write_all(b"continue\n")?;

@@ -1,8 +1,8 @@
 //! Tests on a processor that this machine does not have: `cargo xtask emulate`.
 //!
 //! A kernel runs only where the instructions of its level are. Bochs emulates a processor with AVX-512 on any
-//! machine, far slower than one. A Linux kernel boots in it with the tests of `tagq-query`, the
-//! very programs that `cargo test` runs, and its serial line says how they end. Nothing is installed and
+//! machine, far slower than one. A Linux kernel boots in it with the tests of `tagq-query`, compiled as what is
+//! released, and its serial line says how they end. Nothing is installed and
 //! nothing needs root: boot loader, kernel and programs are on a disc that is made for the purpose.
 
 mod archive;
@@ -13,6 +13,7 @@ use std::{
     env,
     error::Error,
     fs,
+    num::NonZeroU32,
     path::{Path, PathBuf},
     process::{Command, ExitCode, Stdio},
     time::Instant,
@@ -66,7 +67,11 @@ fn try_run(args: &[String]) -> Checked<()> {
             "--kernel" => kernel = Some(PathBuf::from(value()?)),
             "--processor" => processor = value()?,
             "--level" => asked.level = value()?,
-            "--percent" => asked.percent = value()?.parse()?,
+            "--percent" => {
+                let percent: Result<NonZeroU32, _> = value()?.parse();
+                asked.percent =
+                    percent.map_err(|_| "--percent takes a whole number from 1 on")?.get();
+            }
             option if option.starts_with('-') => {
                 return Err(format!("no option `{option}`: {OPTIONS}").into());
             }
@@ -105,11 +110,12 @@ fn newest_kernel() -> Option<PathBuf> {
     kernels.into_iter().max()
 }
 
-/// Builds the tests of `tagq-query`; where cargo says that they are.
+/// Builds the tests of `tagq-query`, optimised: an emulated processor takes long for each instruction.
+/// Where cargo says that they are.
 fn test_programs() -> Checked<Vec<PathBuf>> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
-        .args(["test", "--package", "tagq-query", "--lib", "--tests", "--no-run"])
+        .args(["test", "--release", "--package", "tagq-query", "--lib", "--tests", "--no-run"])
         .arg("--message-format=json-render-diagnostics")
         .stderr(Stdio::inherit())
         .output()?;

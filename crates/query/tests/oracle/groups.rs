@@ -6,7 +6,7 @@ use tagq_query::{
 };
 
 use crate::{
-    cases::cases,
+    cases::{cases, some},
     support::{Sources, check, recording, run, sources, tags},
 };
 
@@ -26,11 +26,13 @@ const RULES: [Rule; 4] = [Rule::All, Rule::Herald, Rule::PerHerald, Rule::Once];
 #[test]
 fn triples_of_long_sources_equal_the_oracle() {
     let sources = vec![tags(280, 6, 11), tags(90, 4, 5)];
-    for window in [0, 1, 3, 12, 60, 1_000, i64::MAX] {
-        for rule in RULES {
-            let some = listed(&[&[1, 2, 3], &[6, 2, 1], &[9, 1, 2], &[4, 5]], rule, window);
-            check(&sources, &some, 2, &[Some(2), Some(70), None]);
-        }
+    let windows = [0, 1, 3, 12, 60, 1_000, i64::MAX];
+    let of_window = |window| RULES.map(|rule| (window, rule));
+    for (window, rule) in some(windows.into_iter().flat_map(of_window)) {
+        let listed = listed(&[&[1, 2, 3], &[6, 2, 1], &[9, 1, 2], &[4, 5]], rule, window);
+        check(&sources, &listed, 2, &[Some(2), Some(70), None]);
+    }
+    for window in some(windows) {
         let every = query(Groups::EveryFold(3), Rule::All, window, &[]);
         check(&sources, &every, 2, &[Some(7), None]);
         let delayed = query(Groups::EveryFold(3), Rule::All, window, &[(1, 4), (2, -300), (3, 4)]);
@@ -41,11 +43,13 @@ fn triples_of_long_sources_equal_the_oracle() {
 #[test]
 fn fourfolds_equal_the_oracle() {
     let sources = vec![tags(110, 5, 23)];
-    for window in [0, 3, 12, 500] {
-        for rule in RULES {
-            let some = listed(&[&[1, 2, 3, 4], &[5, 2, 1, 3]], rule, window);
-            check(&sources, &some, 2, &[Some(5), None]);
-        }
+    let windows = [0, 3, 12, 500];
+    let of_window = |window| RULES.map(|rule| (window, rule));
+    for (window, rule) in some(windows.into_iter().flat_map(of_window)) {
+        let listed = listed(&[&[1, 2, 3, 4], &[5, 2, 1, 3]], rule, window);
+        check(&sources, &listed, 2, &[Some(5), None]);
+    }
+    for window in some(windows) {
         let every = query(Groups::EveryFold(4), Rule::All, window, &[(5, 2)]);
         check(&sources, &every, 2, &[Some(5), None]);
     }

@@ -6,7 +6,16 @@ use proptest::prelude::ProptestConfig;
 
 /// So many, or as many percent of them as `TAGQ_CASES_PERCENT` says: on an emulated processor each takes long.
 pub(crate) fn cases(number: u32) -> ProptestConfig {
+    ProptestConfig::with_cases((number * percent()).div_ceil(100))
+}
+
+/// All of a list of cases, or as many percent of them, evenly spread.
+#[allow(dead_code, reason = "not every test that has random cases has such a list")]
+pub(crate) fn some<T>(all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
+    all.into_iter().step_by((100 / percent()).max(1) as usize)
+}
+
+fn percent() -> u32 {
     let percent = env::var("TAGQ_CASES_PERCENT").ok();
-    let percent = percent.map_or(100, |percent| percent.parse().expect("a number of percent"));
-    ProptestConfig::with_cases((number * percent).div_ceil(100))
+    percent.map_or(100, |percent| percent.parse().expect("a number of percent"))
 }
