@@ -37,34 +37,27 @@ impl Columns {
         self.time[rows].iter().copied().zip(channels)
     }
 
-    /// Puts the rows in order of time, equal times as they are. A few late ones cost some moves of whole
-    /// stretches, not a sort.
-    fn sort(&mut self) {
+    /// Puts the rows in order of time, equal times as they are. Those numbered `late` are before a row that
+    /// they stand behind, the others ascend. A few late ones cost some moves of whole stretches, not a sort.
+    fn sort(&mut self, late: &[usize]) {
         let Self { time, channel } = self;
         let rows = time.len();
         // The late ones apart, the others together at the beginning.
-        let mut late: Vec<(i64, u16)> = Vec::new();
-        let (mut kept, mut stretch, mut latest) = (0, 0, i64::MIN);
-        for row in 0..rows {
-            if time[row] >= latest {
-                latest = time[row];
-                continue;
-            }
-            late.push((time[row], channel[row]));
-            time.copy_within(stretch..row, kept);
-            channel.copy_within(stretch..row, kept);
-            kept += row - stretch;
-            stretch = row + 1;
+        let mut apart: Vec<(i64, u16)> = Vec::with_capacity(late.len());
+        let (mut left, mut stretch) = (0, 0);
+        for end in late.iter().copied().chain([rows]) {
+            apart.extend(time.get(end).copied().zip(channel.get(end).copied()));
+            time.copy_within(stretch..end, left);
+            channel.copy_within(stretch..end, left);
+            left += end - stretch;
+            stretch = end + 1;
         }
-        time.copy_within(stretch..rows, kept);
-        channel.copy_within(stretch..rows, kept);
-        let mut left = kept + rows - stretch;
-        late.sort_by_key(|&(time, _)| time);
+        apart.sort_by_key(|&(time, _)| time);
         // From the end: what is behind a late one moves there, and it stands before that. The others of
         // its time came before it.
         let mut end = rows;
-        for &(late, of) in late.iter().rev() {
-            let behind = time[..left].partition_point(|&other| other <= late);
+        for &(late, of) in apart.iter().rev() {
+            let behind = behind(&time[..left], late);
             end -= left - behind;
             time.copy_within(behind..left, end);
             channel.copy_within(behind..left, end);
@@ -75,14 +68,25 @@ impl Columns {
     }
 }
 
+/// The first of ascending times that is behind `limit`, sought from the end on.
+fn behind(times: &[i64], limit: i64) -> usize {
+    let (mut end, mut step) = (times.len(), 1);
+    while step <= end && times[end - step] > limit {
+        end -= step;
+        step *= 2;
+    }
+    let start = end.saturating_sub(step);
+    start + times[start..end].partition_point(|&time| time <= limit)
+}
+
 /// Tags on their way into order.
 pub(crate) struct Order {
     horizon: usize,
     /// Full, in order, and released when the newer one is full too.
     older: Columns,
     newer: Columns,
-    /// A tag of the two is out of order.
-    disorder: bool,
+    /// The rows of the newer one that come before an earlier row of the two.
+    late_rows: Vec<usize>,
     time_max: i64,
     released: Option<i64>,
     /// Tags behind so many do not come before this time: what it was read for is committed.
@@ -101,7 +105,7 @@ impl Order {
             horizon,
             older: Columns::default(),
             newer: Columns::default(),
-            disorder: false,
+            late_rows: Vec::new(),
             time_max: i64::MIN,
             released: None,
             committed: None,
@@ -175,10 +179,7 @@ impl Order {
         hold_back: Option<i64>,
         mut release: impl FnMut(&Columns) -> Result<(), E>,
     ) -> Result<(), E> {
-        if self.disorder {
-            self.sort();
-            self.disorder = false;
-        }
+        self.sort();
         let limit = hold_back.map(|ticks| self.time_max.saturating_sub(ticks));
         for columns in [&mut self.older, &mut self.newer] {
             let held = limit.map(|limit| columns.split_off_from(limit));
@@ -220,28 +221,27 @@ impl Order {
     }
 
     fn take_unordered(&mut self, tags: &[Tag]) -> Result<(), Refused> {
-        for (tag, number) in tags.iter().zip(self.number + 1..) {
+        for (row, tag) in tags.iter().enumerate() {
+            if tag.time >= self.time_max {
+                self.time_max = tag.time;
+                continue;
+            }
+            let number = self.number + row as u64 + 1;
             let committed = self.committed.filter(|&(read, _)| number > read);
             let bound = self.released.max(committed.map(|(_, time)| time));
             if let Some(after) = bound.filter(|&after| tag.time < after) {
                 return Err(Refused::Late { number, time: tag.time, after });
             }
-            if tag.time < self.time_max {
-                self.disorder = true;
-                self.reordered += 1;
-                self.late = Some(self.late.map_or(tag.time, |late| late.min(tag.time)));
-            }
-            self.time_max = self.time_max.max(tag.time);
+            self.late_rows.push(self.newer.time.len() + row);
+            self.reordered += 1;
+            self.late = Some(self.late.map_or(tag.time, |late| late.min(tag.time)));
         }
         Ok(())
     }
 
     /// Releases the older columns and puts the newer ones in their place.
     fn turn<E>(&mut self, release: &mut impl FnMut(&Columns) -> Result<(), E>) -> Result<(), E> {
-        if self.disorder {
-            self.sort();
-            self.disorder = false;
-        }
+        self.sort();
         if let Some(&last) = self.older.time.last() {
             release(&self.older)?;
             self.released = Some(last);
@@ -255,7 +255,11 @@ impl Order {
     /// Puts the newer tags in order with the older ones, which are; equal times stay in the order of
     /// arrival.
     fn sort(&mut self) {
-        self.newer.sort();
+        if self.late_rows.is_empty() {
+            return;
+        }
+        self.newer.sort(&self.late_rows);
+        self.late_rows.clear();
         let (older, newer) = (&mut self.older, &mut self.newer);
         let (Some(&last), Some(&first)) = (older.time.last(), newer.time.first()) else { return };
         // Few reach over from one to the other.
