@@ -10,7 +10,7 @@ use std::{
 };
 
 use indicatif::ProgressBar;
-use tagq::{Follower, HOLD_BACK, Options, POLL, Progress};
+use tagq::{Follower, HOLD_BACK, Options, Progress};
 
 use crate::{
     args::IngestArgs,
@@ -52,7 +52,7 @@ pub(crate) fn run(
             reporter.note(&format!("{error}; trying again"));
         }
         line.show(follower.rows());
-        thread::sleep(POLL);
+        thread::sleep(follower.pause());
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
 };
 
 use pyo3::prelude::*;
-use tagq::{HOLD_BACK, Options, POLL};
+use tagq::{HOLD_BACK, Options};
 
 use crate::{
     errors::{self, question},
@@ -103,7 +103,8 @@ impl Follower {
             if self.with(|following| Ok(following.is_over(begun)))? {
                 return Ok(false);
             }
-            py.detach(|| thread::sleep(POLL));
+            let pause = self.with(|following| Ok(following.follower.pause()))?;
+            py.detach(|| thread::sleep(pause));
         }
     }
 

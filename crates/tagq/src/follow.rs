@@ -1,7 +1,7 @@
 //! Following a run while it is recorded: what is new in its sources is taken into the store as it comes.
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     collections::{HashMap, HashSet},
     fs,
     path::{Path, PathBuf},
@@ -16,9 +16,11 @@ use crate::{
     update::{self, Learnt},
 };
 
-/// How often sources are looked at: by their length and time of change, so that it works on network
-/// file systems.
-pub const POLL: Duration = Duration::from_millis(50);
+/// Sources are looked at again after this time: at their length and time of change, so that it works on
+/// network file systems. Between two looks lie [`LOOKS`] times what one takes, up to [`POLL_MAX`].
+const POLL: Duration = Duration::from_millis(10);
+const POLL_MAX: Duration = Duration::from_millis(250);
+const LOOKS: u32 = 8;
 /// How much of a growing source is kept back unless told otherwise: recorders hand over tags late by
 /// less than this.
 pub const HOLD_BACK: &str = "10ms";
@@ -40,6 +42,8 @@ pub struct Follower {
     writer: Option<Writer>,
     learnt: Learnt,
     looks: HashMap<PathBuf, Look>,
+    /// What the last look took.
+    looked: Cell<Duration>,
     /// Not before this moment after an error.
     retry_at: Option<Instant>,
     said: HashSet<String>,
@@ -77,6 +81,7 @@ impl Follower {
             writer: None,
             learnt: Learnt::default(),
             looks: HashMap::new(),
+            looked: Cell::default(),
             retry_at: None,
             said: HashSet::new(),
         })
@@ -90,7 +95,16 @@ impl Follower {
         if let Some(writer) = &self.writer {
             return Ok(writer.manifest().commit);
         }
-        Ok(Manifest::read(&self.place.store)?.map_or(0, |manifest| manifest.commit))
+        let begun = Instant::now();
+        let manifest = Manifest::read(&self.place.store)?;
+        self.looked.set(begun.elapsed());
+        Ok(manifest.map_or(0, |manifest| manifest.commit))
+    }
+
+    /// How long to wait before the next step: 10 ms where a look takes little, so that it takes at most
+    /// a ninth of the time, and at most 250 ms.
+    pub fn pause(&self) -> Duration {
+        (self.looked.get() * LOOKS).clamp(POLL, POLL_MAX)
     }
 
     /// Rows of the store while this follower holds its lock; 0 while another process does.
@@ -129,8 +143,11 @@ impl Follower {
             return Ok(());
         }
         let is_retry = self.retry_at.take().is_some();
+        let begun = Instant::now();
         let sources = self.sources()?;
-        if !self.look(&sources, now) && !is_retry {
+        let is_due = self.look(&sources, now);
+        self.looked.set(begun.elapsed());
+        if !is_due && !is_retry {
             return Ok(());
         }
         let once = Once { progress, said: RefCell::new(std::mem::take(&mut self.said)) };
@@ -308,6 +325,44 @@ mod tests {
         fs::remove_file(folder.path().join("1.tags.zst")).unwrap();
         follower.step_at(begun + STILL + 2 * POLL, &Silent).unwrap();
         assert_eq!(times(folder.path()), [0, 10, 40, 50]);
+    }
+
+    #[test]
+    fn a_frame_that_is_still_written_is_no_commit_before_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut follower = follower(folder.path());
+        let begun = Instant::now();
+        let source = folder.path().join("a.tags.zst");
+        append(&source, &frame(&[0, 10, 2 * HELD]));
+        follower.step_at(begun, &Silent).unwrap();
+        let commit = follower.commit().unwrap();
+        let next = frame(&[3 * HELD, 5 * HELD]);
+        let (half, rest) = next.split_at(next.len() / 2);
+        append(&source, half);
+        follower.step_at(begun + POLL, &Silent).unwrap();
+        assert_eq!(follower.commit().unwrap(), commit, "there is nothing that anybody can see");
+        append(&source, rest);
+        follower.step_at(begun + 2 * POLL, &Silent).unwrap();
+        assert_eq!(follower.commit().unwrap(), commit + 1);
+        assert_eq!(times(folder.path()), [0, 10, 2 * HELD, 3 * HELD]);
+        // One that stays torn is listed as such once nothing more comes.
+        append(&source, half);
+        follower.step_at(begun + 3 * POLL, &Silent).unwrap();
+        assert_eq!(follower.commit().unwrap(), commit + 1);
+        follower.step_at(begun + 3 * POLL + STILL, &Silent).unwrap();
+        assert_eq!(follower.commit().unwrap(), commit + 2);
+        assert_eq!(times(folder.path()), [0, 10, 2 * HELD, 3 * HELD, 5 * HELD]);
+    }
+
+    #[test]
+    fn looks_that_take_long_are_made_more_rarely() {
+        let folder = tempfile::tempdir().unwrap();
+        let follower = follower(folder.path());
+        let pause_after = |looked| {
+            follower.looked.set(Duration::from_micros(looked));
+            follower.pause().as_micros()
+        };
+        assert_eq!([20, 5_000, 1_000_000].map(pause_after), [10_000, 40_000, 250_000]);
     }
 
     #[test]

@@ -203,7 +203,8 @@ fn work(
             }
             return Err(error);
         }
-        changed = true;
+        // Of a frame that is still being written nothing can be seen: the commit comes with its end.
+        changed |= !take.is_rest || hold_back.is_none() || writer.uncommitted_rows() > 0;
         if last_commit.elapsed() >= COMMIT_INTERVAL && !options.treatment.rebuild {
             writer.commit()?;
             last_commit = Instant::now();

@@ -15,7 +15,7 @@ use std::{
 };
 
 use tagq::{
-    Answer, Error, Follower, POLL, Progress, Run,
+    Answer, Error, Follower, Progress, Run,
     ask::{Asking, Question},
 };
 
@@ -82,7 +82,8 @@ pub(crate) fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
         notes.tell(&mut screen, &parts)?;
         // More may have come while this was counted.
         if updates.number == before {
-            thread::sleep(POLL);
+            let pause = followed.iter().map(|of| of.follower.pause()).max();
+            thread::sleep(pause.unwrap_or_default());
         }
     }
 }
