@@ -13,7 +13,7 @@ use crate::{
     Simd,
     level::{
         differences::{Distances, LIMIT, distances},
-        merges::{self, EDGES},
+        merges::{EDGES, Merges},
     },
 };
 
@@ -130,7 +130,7 @@ impl<'a> Side<'a> {
                 self.enumerate(owners, near, split, bucket, counts);
             }
             if split < self.count {
-                self.merge(owners, others, split, &mut reached, counts);
+                self.merge(owners, others, split, &mut bucket.merges, &mut reached, counts);
             }
         }
     }
@@ -195,7 +195,7 @@ impl<'a> Side<'a> {
         owners: &[i64],
         others: &[i64],
         bins: usize,
-        Bucket { buffer, narrow, tally }: &mut Bucket,
+        Bucket { buffer, narrow, tally, .. }: &mut Bucket,
         counts: &mut [u64],
     ) {
         let wanted = Distances {
@@ -236,6 +236,7 @@ impl<'a> Side<'a> {
         owners: &[i64],
         others: &[i64],
         split: usize,
+        merges: &mut Merges,
         reached: &mut [usize],
         counts: &mut [u64],
     ) {
@@ -255,12 +256,8 @@ impl<'a> Side<'a> {
                 parts[e] = &others[start..group[e]];
                 sums[e] = start as u64 * owners.len() as u64;
             }
-            let merged = merges::reaching(
-                self.simd,
-                owners,
-                parts,
-                edges.map(|edge| edge.unwrap_or(i64::MAX)),
-            );
+            let merged =
+                merges.reaching(self.simd, owners, parts, edges.map(Option::unwrap_or_default));
             for (sum, merged) in sums.iter().zip(merged).take(group.len()) {
                 let pairs = sum + merged;
                 if let Some(before) = pairs_before.replace(pairs) {

@@ -1,7 +1,10 @@
 //! Putting written differences into bins.
 
 use super::bins::{Binning, WithBin};
-use crate::level::differences::{Buffer, Narrow};
+use crate::level::{
+    differences::{Buffer, Narrow},
+    merges::Merges,
+};
 
 /// Copies of the bins, so that an increment need not wait for the one before it.
 const COPIES: usize = 4;
@@ -27,16 +30,18 @@ pub(super) struct Tally {
     numbers: Vec<u16>,
 }
 
-/// What a thread needs to put differences into bins.
+/// What a thread needs to put differences into bins, or to count beyond their edges.
 pub(super) struct Bucket {
     pub(super) buffer: Buffer,
     pub(super) narrow: Narrow,
     pub(super) tally: Tally,
+    pub(super) merges: Merges,
 }
 
 impl Bucket {
     pub(super) fn new(bins: usize) -> Self {
-        Self { buffer: Buffer::new(), narrow: Narrow::new(), tally: Tally::new(bins) }
+        let (tally, merges) = (Tally::new(bins), Merges::default());
+        Self { buffer: Buffer::new(), narrow: Narrow::new(), tally, merges }
     }
 }
 

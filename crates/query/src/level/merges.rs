@@ -9,22 +9,39 @@ use crate::simd::Simd;
 /// Edges that are merged at once.
 pub(crate) const EDGES: usize = 4;
 
-/// For each edge, how many pairs of an owner and one of its `others` have owner − other ≥ edge. The last
-/// owner is that far from all of its others.
-pub(crate) fn reaching(
-    simd: Simd,
-    owners: &[i64],
-    others: [&[i64]; EDGES],
-    edges: [i64; EDGES],
-) -> [u64; EDGES] {
-    match simd.level() {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => std::array::from_fn(|e| {
-            // SAFETY: a token of this level is made only where its features were detected.
-            unsafe { avx512::reaching(owners, others[e], edges[e]) }
-        }),
-        _ => interleaved(owners, others, edges),
+/// Room for times in 32 bits, twice as many in a vector.
+#[derive(Default)]
+pub(crate) struct Merges {
+    owners: Vec<i32>,
+    others: [Vec<i32>; 2],
+}
+
+impl Merges {
+    /// For each edge, how many pairs of an owner and one of its `others` have owner − other ≥ edge. The
+    /// last owner is that far from all of its others.
+    pub(crate) fn reaching(
+        &mut self,
+        simd: Simd,
+        owners: &[i64],
+        others: [&[i64]; EDGES],
+        edges: [i64; EDGES],
+    ) -> [u64; EDGES] {
+        match simd.level() {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 | Level::Avx512 if fits(owners, edges) => {
+                // SAFETY: a token of these levels is made only where their features were detected.
+                unsafe { avx2::reaching(self, owners, others, edges) }
+            }
+            _ => interleaved(owners, others, edges),
+        }
     }
+}
+
+/// Whether the owners are less than 2^31 ticks apart, and their times less an edge fit in 64 bits.
+#[cfg(target_arch = "x86_64")]
+fn fits(owners: &[i64], edges: [i64; EDGES]) -> bool {
+    let (Some(&first), Some(&last)) = (owners.first(), owners.last()) else { return false };
+    last - first < i32::MAX.into() && edges.iter().all(|&edge| first.checked_sub(edge).is_some())
 }
 
 /// Step by step, all edges in turn: each waits for its own loads only.
@@ -58,27 +75,17 @@ fn interleaved(owners: &[i64], others: [&[i64]; EDGES], edges: [i64; EDGES]) -> 
     sums
 }
 
-/// The same for one edge, from the others that all of `owners` reach on.
 #[cfg(target_arch = "x86_64")]
-fn plain(owners: &[i64], others: &[i64], edge: i64, mut at: usize) -> u64 {
-    let mut sum = 0;
-    for &owner in owners {
-        while others.get(at).is_some_and(|&other| owner - other >= edge) {
-            at += 1;
-        }
-        sum += at as u64;
-    }
-    sum
-}
-
-#[cfg(target_arch = "x86_64")]
-mod avx512 {
-    use std::arch::x86_64::{
-        _mm512_cmple_epi64_mask, _mm512_loadu_epi64, _mm512_mask_add_epi64,
-        _mm512_reduce_add_epi64, _mm512_set1_epi64, _mm512_setzero_si512, _mm512_sub_epi64,
+mod avx2 {
+    use std::{
+        arch::x86_64::{
+            __m256i, _mm256_add_epi32, _mm256_castsi256_ps, _mm256_cmpgt_epi32, _mm256_loadu_si256,
+            _mm256_movemask_ps, _mm256_set1_epi32, _mm256_setzero_si256, _mm256_storeu_si256,
+        },
+        array,
     };
 
-    use super::plain;
+    use super::{EDGES, Merges};
 
     /// Owners of a tile.
     const OWNERS: usize = 8;
@@ -86,47 +93,113 @@ mod avx512 {
     /// its owners.
     const OTHERS: usize = 16;
 
-    /// Tile by tile: all owners of it against all others of it, without a branch that depends on times.
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
-    pub(super) fn reaching(owners: &[i64], others: &[i64], edge: i64) -> u64 {
-        if owners.first().is_some_and(|&first| first.checked_sub(edge).is_none()) {
-            return plain(owners, others, edge, 0);
+    /// A merge on its way.
+    struct Merge<'a> {
+        others: &'a [i32],
+        /// The first of them that not all owners of the tile reach.
+        at: usize,
+        /// Pairs counted, but for those that `missed` takes off.
+        sum: u64,
+        /// For each place in a tile the negative number of others that were not reached.
+        missed: __m256i,
+    }
+
+    /// Tile by tile, two edges in turn: where the next tile of others begins is known only when the last one
+    /// is done. Owners are less than 2^31 ticks apart.
+    #[target_feature(enable = "avx2,bmi1,popcnt")]
+    pub(super) fn reaching(
+        Merges { owners: narrow, others: room }: &mut Merges,
+        owners: &[i64],
+        others: [&[i64]; EDGES],
+        edges: [i64; EDGES],
+    ) -> [u64; EDGES] {
+        let mut sums = [0; EDGES];
+        let Some(&first) = owners.first() else { return sums };
+        narrow.clear();
+        narrow.extend(owners.iter().map(|&owner| low_half(owner - first)));
+        for pair in [[0, 1], [2, 3]] {
+            for (room, e) in room.iter_mut().zip(pair) {
+                let limit = first - edges[e];
+                // All owners reach these.
+                let all = others[e].partition_point(|&other| other <= limit);
+                sums[e] = (all * owners.len()) as u64;
+                room.clear();
+                room.extend(others[e][all..].iter().map(|&other| low_half(other - limit)));
+                // Behind the last there is always another tile, of times that nobody reaches.
+                room.extend([i32::MAX; OTHERS]);
+            }
+            let merged = both(narrow, array::from_fn(|i| Merge::new(&room[i])));
+            for (e, merged) in pair.into_iter().zip(merged) {
+                sums[e] += merged;
+            }
         }
-        let by = _mm512_set1_epi64(edge);
-        let one = _mm512_set1_epi64(1);
-        let mut sums = _mm512_setzero_si512();
-        let (mut sum, mut at, mut done) = (0, 0, 0);
-        while let (Some(tile), Some(near)) =
-            (owners[done..].first_chunk::<OWNERS>(), others[at..].first_chunk::<OTHERS>())
-        {
+        sums
+    }
+
+    #[target_feature(enable = "avx2,bmi1,popcnt")]
+    fn both(owners: &[i32], [mut a, mut b]: [Merge<'_>; 2]) -> [u64; 2] {
+        let (tiles, rest) = owners.as_chunks::<OWNERS>();
+        for tile in tiles {
+            a.take(tile);
+            b.take(tile);
+        }
+        [a.finish(rest), b.finish(rest)]
+    }
+
+    impl<'a> Merge<'a> {
+        #[target_feature(enable = "avx2,bmi1,popcnt")]
+        fn new(others: &'a [i32]) -> Self {
+            Self { others, at: 0, sum: 0, missed: _mm256_setzero_si256() }
+        }
+
+        /// All owners of a tile against the others that one of them may reach and another one not.
+        #[inline]
+        #[target_feature(enable = "avx2,bmi1,popcnt")]
+        fn take(&mut self, tile: &[i32; OWNERS]) {
             // SAFETY: `tile` has 8 readable values; the load needs no alignment.
-            let limits = _mm512_sub_epi64(unsafe { _mm512_loadu_epi64(tile.as_ptr()) }, by);
-            for &other in near {
-                let reached = _mm512_cmple_epi64_mask(_mm512_set1_epi64(other), limits);
-                sums = _mm512_mask_add_epi64(sums, reached, sums, one);
+            let owners = unsafe { _mm256_loadu_si256(tile.as_ptr().cast()) };
+            let last = _mm256_set1_epi32(tile[OWNERS - 1]);
+            self.sum += (OWNERS * self.at) as u64;
+            while let Some(near) = self.others[self.at..].first_chunk::<OTHERS>() {
+                for &other in near {
+                    let is_missed = _mm256_cmpgt_epi32(_mm256_set1_epi32(other), owners);
+                    self.missed = _mm256_add_epi32(self.missed, is_missed);
+                }
+                self.sum += (OWNERS * OTHERS) as u64;
+                // Others that the last owner reaches, the owners behind it reach, too.
+                let mut behind = 0;
+                for half in near.as_chunks::<8>().0 {
+                    // SAFETY: `half` has 8 readable values; the load needs no alignment.
+                    let half = unsafe { _mm256_loadu_si256(half.as_ptr().cast()) };
+                    let beyond = _mm256_castsi256_ps(_mm256_cmpgt_epi32(half, last));
+                    behind += _mm256_movemask_ps(beyond).count_zeros() as usize - 24;
+                }
+                self.at += behind;
+                if behind < OTHERS {
+                    break;
+                }
             }
-            // Others that the last owner reaches, the owners behind it reach, too.
-            let last = _mm512_set1_epi64(tile[OWNERS - 1] - edge);
-            let mut behind = 0;
-            for half in near.as_chunks::<8>().0 {
-                // SAFETY: `half` has 8 readable values; the load needs no alignment.
-                let half = unsafe { _mm512_loadu_epi64(half.as_ptr()) };
-                behind += _mm512_cmple_epi64_mask(half, last).count_ones() as usize;
-            }
-            sum += (OWNERS * at) as u64;
-            at += behind;
-            if behind == OTHERS {
-                // There may be more between these owners.
-                let more = &others[at..];
-                let all = more.partition_point(|&other| tile[OWNERS - 1] - other >= edge);
-                sum += plain(tile, &more[..all], edge, 0);
-                at += all;
-            }
-            done += OWNERS;
         }
-        sum += _mm512_reduce_add_epi64(sums).cast_unsigned();
-        // What is left has no whole tile. Others that were passed are reached by all owners left.
-        sum + plain(&owners[done..], others, edge, at)
+
+        /// The sum with that of the owners that are left.
+        #[target_feature(enable = "avx2,bmi1,popcnt")]
+        fn finish(mut self, rest: &[i32]) -> u64 {
+            for &owner in rest {
+                self.at += self.others[self.at..].partition_point(|&other| other <= owner);
+                self.sum += self.at as u64;
+            }
+            let mut missed = [0_i32; OWNERS];
+            // SAFETY: `missed` has 32 writable bytes; the store needs no alignment.
+            unsafe { _mm256_storeu_si256(missed.as_mut_ptr().cast(), self.missed) };
+            let missed: u64 = missed.iter().map(|missed| u64::from(missed.unsigned_abs())).sum();
+            self.sum - missed
+        }
+    }
+
+    /// The lower half: the number modulo 2^32.
+    fn low_half(number: i64) -> i32 {
+        let [a, b, c, d, ..] = number.to_le_bytes();
+        i32::from_le_bytes([a, b, c, d])
     }
 }
 
@@ -142,14 +215,23 @@ mod tests {
             mut owners in prop::collection::vec(0_i64..200, 1..60),
             mut others in prop::collection::vec(0_i64..200, 0..90),
             edges in prop::array::uniform4(0_i64..200),
-            origin in prop::sample::select(vec![0, -100, i64::MIN, i64::MAX - 200]),
+            (origin, unit) in prop::sample::select(vec![
+                (0, 1),
+                (-100, 1),
+                (i64::MIN, 1),
+                (i64::MAX - 200, 1),
+                // Around 2^31 ticks from end to end, and far beyond.
+                (-5, 1 << 24),
+                (7, 1 << 40),
+            ]),
         ) {
             for times in [&mut owners, &mut others] {
                 times.sort_unstable();
                 for time in times.iter_mut() {
-                    *time += origin;
+                    *time = *time * unit + origin;
                 }
             }
+            let edges = edges.map(|edge| edge * unit);
             let last = owners[owners.len() - 1];
             let reached = |edge| others.partition_point(|&other| last - other >= edge);
             let parts = edges.map(|edge| &others[..reached(edge)]);
@@ -158,8 +240,10 @@ mod tests {
                 let pairs = owners.iter().flat_map(|&owner| others.iter().map(move |&o| (owner, o)));
                 pairs.filter(is_far).count() as u64
             });
+            let mut merges = Merges::default();
             for simd in Simd::available() {
-                prop_assert_eq!(reaching(simd, &owners, parts, edges), one_by_one, "{:?}", simd);
+                let reaching = merges.reaching(simd, &owners, parts, edges);
+                prop_assert_eq!(reaching, one_by_one, "{:?}", simd);
             }
         }
     }
