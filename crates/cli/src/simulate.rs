@@ -104,6 +104,8 @@ fn live(simulation: &Simulation, rate: Frequency, args: &SimulateArgs) -> anyhow
     let mut prepared = tempfile::tempfile_in(folder).with_context(aside)?;
     let frames = live::prepare(simulation, frame_tags, late, BufWriter::new(&prepared))
         .with_context(|| format!("{}: frames not made", args.out.display()))?;
+    // That the disk writes them is not to be watched, either.
+    prepared.sync_all()?;
     prepared.rewind()?;
     let faults = args.faults.then_some(simulation.seed);
     let open = |number| File::create(name(number));
