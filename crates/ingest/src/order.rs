@@ -10,6 +10,8 @@ use tagq_store::{ResumePoint, Tag};
 
 /// Tags within which order is repaired.
 pub(crate) const HORIZON: usize = 1 << 20;
+/// So often within a horizon an eager [`Order`] releases what is settled.
+const STEPS: usize = 8;
 
 /// Why a tag cannot be taken. `number` counts the tags of the source from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,6 +84,8 @@ fn behind(times: &[i64], limit: i64) -> usize {
 /// Tags on their way into order.
 pub(crate) struct Order {
     horizon: usize,
+    /// Tags older than the newest by more than so many ticks are released long before the horizon.
+    eager: Option<i64>,
     /// Full, in order, and released when the newer one is full too.
     older: Columns,
     newer: Columns,
@@ -103,6 +107,7 @@ impl Order {
     pub(crate) fn new(horizon: usize) -> Self {
         Self {
             horizon,
+            eager: None,
             older: Columns::default(),
             newer: Columns::default(),
             late_rows: Vec::new(),
@@ -132,6 +137,12 @@ impl Order {
             reordered: point.reordered,
             ..Self::new(horizon)
         }
+    }
+
+    /// From here on tags older than the newest by more than `hold_back` ticks are released as they come.
+    /// One that is later still is refused then, though it could be put in order without.
+    pub(crate) fn set_eager(&mut self, hold_back: Option<i64>) {
+        self.eager = hold_back;
     }
 
     /// What was released is committed, up to the time `last`: no later tag is put before that.
@@ -165,8 +176,10 @@ impl Order {
         while !rest.is_empty() {
             let (now, later) = rest.split_at(self.room().min(rest.len()));
             self.take(now)?;
-            if self.room() == self.horizon {
+            if self.number.is_multiple_of(self.horizon as u64) {
                 self.turn(&mut release)?;
+            } else if self.eager.is_some() && self.number.is_multiple_of(self.step()) {
+                self.finish(self.eager, &mut release)?;
             }
             rest = later;
         }
@@ -183,18 +196,26 @@ impl Order {
         let limit = hold_back.map(|ticks| self.time_max.saturating_sub(ticks));
         for columns in [&mut self.older, &mut self.newer] {
             let held = limit.map(|limit| columns.split_off_from(limit));
-            release(columns)?;
+            if let Some(&last) = columns.time.last() {
+                release(columns)?;
+                self.released = Some(last);
+            }
             *columns = held.unwrap_or_default();
         }
         Ok(())
     }
 
-    /// Tags until the next turn.
+    /// Tags until some may be released.
     fn room(&self) -> usize {
-        let horizon = self.horizon as u64;
+        let until = |step: u64| step - self.number % step;
+        let steps = self.eager.map_or(u64::MAX, |_| until(self.step()));
         #[expect(clippy::cast_possible_truncation, reason = "at most the horizon")]
-        let room = (horizon - self.number % horizon) as usize;
+        let room = steps.min(until(self.horizon as u64)) as usize;
         room
+    }
+
+    fn step(&self) -> u64 {
+        (self.horizon / STEPS).max(1) as u64
     }
 
     fn take(&mut self, tags: &[Tag]) -> Result<(), Refused> {
@@ -303,6 +324,45 @@ mod tests {
         (0..).zip(times).map(|(channel, &time)| Tag { time, channel }).collect()
     }
 
+    /// The rows that are released before the end when those older than the newest by more than `hold_back`
+    /// are at once, and all of them.
+    fn released_eagerly(
+        tags: &[Tag],
+        horizon: usize,
+        hold_back: i64,
+    ) -> Result<(usize, Vec<(i64, u16)>), Refused> {
+        let mut order = Order::new(horizon);
+        order.set_eager(Some(hold_back));
+        let mut out = Vec::new();
+        let mut take = |columns: &Columns| {
+            out.extend(columns.rows(0..columns.time.len()));
+            Ok(())
+        };
+        order.push(tags, &mut take)?;
+        let before = usize::try_from(order.released_rows()).unwrap();
+        order.finish(None, &mut take)?;
+        Ok((before, out))
+    }
+
+    #[test]
+    fn what_is_settled_need_not_wait_for_the_horizon() {
+        let ascending: Vec<i64> = (0..100).collect();
+        // Behind the last multiple of 8 nothing was released, and 10 ticks are held.
+        let (before, out) = released_eagerly(&tags(&ascending), 64, 10).unwrap();
+        assert_eq!((before, out.len()), (85, 100));
+        // Two horizons behind the end nothing is held.
+        let (before, _) = released_eagerly(&tags(&ascending), 24, 1_000).unwrap();
+        assert_eq!(before, 72);
+        let mut late = ascending;
+        late.push(85);
+        let (_, out) = released_eagerly(&tags(&late), 64, 10).unwrap();
+        assert_eq!(out[85..88], [(85, 85), (85, 100), (86, 86)]);
+        late.push(83);
+        let refused = released_eagerly(&tags(&late), 64, 10).unwrap_err();
+        assert_eq!(refused, Refused::Late { number: 102, time: 83, after: 84 });
+        assert!(ordered(&tags(&late), 64, 7).is_ok(), "without it could be put in order");
+    }
+
     #[test]
     fn equal_times_keep_the_order_they_arrived_in() {
         let (out, reordered) = ordered(&tags(&[5, 5, 3, 5, 3]), 8, 2).unwrap();
@@ -341,7 +401,8 @@ mod tests {
             let mut expected: Vec<(i64, u16)> =
                 tags.iter().map(|tag| (tag.time, u16::try_from(tag.channel).unwrap())).collect();
             expected.sort_by_key(|&(time, _)| time);
-            prop_assert_eq!(ordered(&tags, horizon, piece).unwrap().0, expected);
+            prop_assert_eq!(&ordered(&tags, horizon, piece).unwrap().0, &expected);
+            prop_assert_eq!(released_eagerly(&tags, horizon, 7).unwrap().1, expected);
         }
     }
 }

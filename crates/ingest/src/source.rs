@@ -79,6 +79,7 @@ fn ingest_within(
 ) -> Result<Summary, Error> {
     let metadata = fs::metadata(path).map_err(io_error(path, "read the length of"))?;
     let mut intake = Intake::begin(horizon, path, name, part, writer, held.take());
+    intake.order.set_eager(settings.hold_back.filter(|_| settings.eager));
     let columns = intake.facts.columns.as_deref().and_then(|names| names.parse().ok());
     let settings = Settings {
         start_byte: intake.start_byte,
@@ -502,11 +503,12 @@ mod tests {
             let mut follow = (writer(&followed), None);
             // No tag is later than 7 places of 10 ticks each.
             let live = Settings { hold_back: Some(70), ..Settings::default() };
+            let eager = Settings { eager: true, ..live.clone() };
             for frames in (1..=frames.len()).map(|n| &frames[..n]) {
                 fs::write(&file, frames.concat()).unwrap();
                 take(&file, &store, &live).unwrap();
                 prop_assert!(in_order(&tags).starts_with(&rows(&store)));
-                go_on(&file, &mut follow, &live);
+                go_on(&file, &mut follow, &eager);
                 prop_assert_eq!(column_bytes(&followed), column_bytes(&store));
                 prop_assert_eq!(facts_without_hash(&followed), facts_without_hash(&store));
             }

@@ -409,6 +409,31 @@ mod tests {
     }
 
     #[test]
+    fn tags_later_than_what_was_held_are_put_in_order_within_what_is_new() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut follower = follower(folder.path());
+        let begun = Instant::now();
+        let source = folder.path().join("a.tags.zst");
+        append(&source, &frame(&[0]));
+        follower.step_at(begun, &Silent).unwrap();
+        // As a recorder hands them over that writes one channel after the other.
+        let mut new: Vec<i64> = (1..=400_000).map(|i| i * (HELD / 1_000)).collect();
+        new.rotate_right(150_000);
+        let told = Told::default();
+        for at in [1, 2] {
+            append(&source, &frame(&new));
+            follower.step_at(begun + at * POLL, &told).unwrap();
+            for time in &mut new {
+                *time += 400 * HELD;
+            }
+        }
+        follower.step_at(begun + 2 * POLL + STILL, &told).unwrap();
+        let all: Vec<i64> = (0..=800_000).map(|i| i * (HELD / 1_000)).collect();
+        assert!(times(folder.path()) == all, "{} tags", times(folder.path()).len());
+        assert!(told.0.take().is_empty());
+    }
+
+    #[test]
     fn two_followers_of_one_run_take_turns_and_lose_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let (mut first, mut second) = (follower(folder.path()), follower(folder.path()));

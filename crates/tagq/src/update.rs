@@ -24,6 +24,9 @@ const COMMIT_INTERVAL: Duration = Duration::from_secs(1);
 /// A long source is committed each so many rows, so that little is read again after a crash.
 const COMMIT_ROWS: u64 = 64 << 20;
 
+/// Of so much that is new in a source the tags are written while they are read.
+const EAGER_BYTES: u64 = 64 << 20;
+
 /// What is to be done to a store.
 #[derive(Default)]
 struct Work {
@@ -54,6 +57,8 @@ pub(crate) struct Learnt {
     torn: HashMap<PathBuf, u64>,
     /// Grown sources that brought a tag too late: they stay as they are.
     stopped: HashSet<PathBuf>,
+    /// Sources with tags later than by what is held back, within what was new of them.
+    disordered: HashSet<PathBuf>,
     /// The order of columns in which texts were taken before, by name.
     columns: HashMap<String, TextColumns>,
     /// Of sources that still grow, the newest tags that are kept back, in ticks.
@@ -117,6 +122,8 @@ pub(crate) fn take_all(
             {
                 learnt.torn.insert(path, message - 1);
             }
+            // With time to put it in order it may be taken.
+            Err(Error::LateRest { path, .. }) if learnt.disordered.insert(path.clone()) => {}
             Err(Error::LateRest { path, source }) if learnt.stopped.insert(path.clone()) => {
                 let name = place.name_of(&path);
                 let error = place.shown(Error::Files(*source));
@@ -316,13 +323,17 @@ impl Take {
         let read = Arc::new(AtomicU64::new(0));
         let bytes = fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
         progress.source(&self.name, bytes, &read);
+        // Of what was just recorded the person who waits sees the end, and most can be written before.
+        let new = bytes.saturating_sub(writer.last_source().map_or(0, |last| last.facts.read_byte));
+        let eager = self.is_rest && new <= EAGER_BYTES && !learnt.disordered.contains(&self.path);
         let settings = Settings {
             messages_max: learnt.torn.get(&self.path).copied(),
             salvage: options.treatment.salvage,
             bytes_read: Some(read),
             cancelled: options.cancelled.clone(),
-            commit_rows: (!options.treatment.rebuild).then_some(COMMIT_ROWS),
+            commit_rows: (!options.treatment.rebuild && !eager).then_some(COMMIT_ROWS),
             hold_back,
+            eager,
             ..settings(options, learnt, &self.name)
         };
         let held = &mut learnt.held;
