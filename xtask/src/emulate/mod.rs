@@ -35,6 +35,9 @@ const NO_KERNEL: &str = "no Linux kernel in /boot that you may read; name one: -
      `apt-get download linux-image-cloud-amd64` names the package that has it (see its Depends), and \
      `dpkg -x PACKAGE.deb FOLDER` unpacks it to FOLDER/boot";
 
+/// What the tests read.
+const FILES: [&str; 1] = ["data/fixtures/partials/once.v1"];
+
 const OPTIONS: &str = "--kernel, --processor, --level, --percent";
 
 /// What the tests are asked for.
@@ -130,8 +133,8 @@ fn test_programs() -> Checked<Vec<PathBuf>> {
     if programs.is_empty() { Err("cargo names no test program".into()) } else { Ok(programs) }
 }
 
-/// What the kernel unpacks: the programs, the libraries that they are linked with, a shell, and the script
-/// that it starts.
+/// What the kernel unpacks: the programs, the libraries that they are linked with, the files that they read, a
+/// shell, and the script that it starts.
 fn archive_of(programs: &[PathBuf], asked: &Asked, folder: &Path) -> Checked<Vec<u8>> {
     let shell = Path::new("/bin/sh");
     let mut archive = Archive::default();
@@ -154,6 +157,16 @@ fn archive_of(programs: &[PathBuf], asked: &Asked, folder: &Path) -> Checked<Vec
     for library in &libraries {
         let path = library.strip_prefix("/")?.to_str().ok_or("an odd file name")?;
         archive.file(path, &fs::read(library)?);
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("no workspace")?;
+    let in_root = |path: &str| -> Checked<String> {
+        let path = root.join(path);
+        Ok(path.strip_prefix("/")?.to_str().ok_or("an odd folder name")?.to_owned())
+    };
+    // Tests name their files from where their package is.
+    archive.folder(&in_root("crates/query")?);
+    for file in FILES {
+        archive.file(&in_root(file)?, &fs::read(root.join(file))?);
     }
     archive.file("init", machine::script(&names, asked).as_bytes());
     Ok(archive.finish())

@@ -85,7 +85,7 @@ mod avx2 {
         array,
     };
 
-    use super::{EDGES, Merges};
+    use super::{super::low_half, EDGES, Merges};
 
     /// Owners of a tile.
     const OWNERS: usize = 8;
@@ -115,8 +115,9 @@ mod avx2 {
     ) -> [u64; EDGES] {
         let mut sums = [0; EDGES];
         let Some(&first) = owners.first() else { return sums };
+        let near = |distance: i64| low_half(distance).cast_signed();
         narrow.clear();
-        narrow.extend(owners.iter().map(|&owner| low_half(owner - first)));
+        narrow.extend(owners.iter().map(|&owner| near(owner - first)));
         for pair in [[0, 1], [2, 3]] {
             for (room, e) in room.iter_mut().zip(pair) {
                 let limit = first - edges[e];
@@ -124,7 +125,7 @@ mod avx2 {
                 let all = others[e].partition_point(|&other| other <= limit);
                 sums[e] = (all * owners.len()) as u64;
                 room.clear();
-                room.extend(others[e][all..].iter().map(|&other| low_half(other - limit)));
+                room.extend(others[e][all..].iter().map(|&other| near(other - limit)));
                 // Behind the last there is always another tile, of times that nobody reaches.
                 room.extend([i32::MAX; OTHERS]);
             }
@@ -194,12 +195,6 @@ mod avx2 {
             let missed: u64 = missed.iter().map(|missed| u64::from(missed.unsigned_abs())).sum();
             self.sum - missed
         }
-    }
-
-    /// The lower half: the number modulo 2^32.
-    fn low_half(number: i64) -> i32 {
-        let [a, b, c, d, ..] = number.to_le_bytes();
-        i32::from_le_bytes([a, b, c, d])
     }
 }
 

@@ -122,6 +122,12 @@ fn behind<const N: usize>(slices: [&mut [i64]; N], ends: [usize; N]) -> [&mut [i
     slices.map(|slice| &mut slice[ends.next().unwrap_or_default()..])
 }
 
+/// The lower half of a distance: the number modulo 2^32.
+fn low_half(number: i64) -> u32 {
+    let [a, b, c, d, ..] = number.to_le_bytes();
+    u32::from_le_bytes([a, b, c, d])
+}
+
 /// The pairs of the rows from `start` on, one by one: what is left behind the last whole step.
 fn pairs_from(
     start: usize,

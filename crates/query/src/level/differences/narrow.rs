@@ -2,7 +2,7 @@
 
 use crate::simd::{Level, Simd};
 
-use super::Distances;
+use super::{super::low_half, Distances};
 
 /// Owners of one call lie less than this many ticks apart, and distances are shorter.
 pub(crate) const LIMIT: i64 = 1 << 30;
@@ -176,10 +176,4 @@ fn passed(others: &[i32], mut at: usize, limit: i32) -> usize {
             return at;
         }
     }
-}
-
-/// The lower half: the number modulo 2^32.
-fn low_half(number: i64) -> u32 {
-    let [a, b, c, d, ..] = number.to_le_bytes();
-    u32::from_le_bytes([a, b, c, d])
 }
