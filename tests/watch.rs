@@ -180,16 +180,11 @@ fn a_full_disk_is_said_and_it_goes_on_when_there_is_room() {
     // No file may be as long as the columns are, which stands for a disk without room.
     let full = Rlimit { current: Some(4096), maximum: None };
     let before = prlimit(Some(pid), Resource::Fsize, full).unwrap();
-    record(&run.join("2.tags.zst"), "100s");
+    let more = record(&run.join("2.tags.zst"), "100s");
     watch.until_noted("trying again");
     prlimit(Some(pid), Resource::Fsize, before).unwrap();
     watch.until_noted("it goes on");
-    let whole = loop {
-        let update = watch.next();
-        if update["answers"][0]["run"]["sources"] == 2 {
-            break update;
-        }
-    };
+    let whole = watch.until(tags + more);
     let rows = tagq(["rates".as_ref(), "--no-cache".as_ref(), run.as_os_str()]).json();
     assert_eq!(whole["answers"][0]["rows"], rows["rows"]);
     // A source that vanishes keeps its rows.
