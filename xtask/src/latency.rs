@@ -94,7 +94,7 @@ fn measure(store: Option<&Path>) -> io::Result<()> {
     let memory = memory_of(watch.0.id());
     let frames = frames.join().map_err(|_| io::Error::other("frames"))??;
     std::thread::sleep(Duration::from_secs(4));
-    kill_process(Pid::from_child(&watch.0), Signal::INT)?;
+    kill_process(Pid::from_child(&watch.0), Signal::TERM)?;
     let updates = updates.join().map_err(|_| io::Error::other("updates"))??;
     report(rows, &rate, &frames, &updates)?;
     // Before that it waited for the first frames, and counted all there was.
