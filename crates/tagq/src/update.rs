@@ -123,7 +123,8 @@ pub(crate) fn take_all(
                 learnt.torn.insert(path, message - 1);
             }
             // With time to put it in order it may be taken.
-            Err(Error::LateRest { path, .. }) if learnt.disordered.insert(path.clone()) => {}
+            Err(Error::LateRest { path, .. })
+                if learnt.hold_back.is_some() && learnt.disordered.insert(path.clone()) => {}
             Err(Error::LateRest { path, source }) if learnt.stopped.insert(path.clone()) => {
                 let name = place.name_of(&path);
                 let error = place.shown(Error::Files(*source));
