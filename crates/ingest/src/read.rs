@@ -49,8 +49,8 @@ pub struct Settings {
     /// Keep back tags that are no more than so many ticks older than the newest: later ones can
     /// still come before them. They are taken when the source is ingested again.
     pub hold_back: Option<i64>,
-    /// Hand older tags to the store while the rest is read. One that comes later than by what is held back is
-    /// then refused ([`Error::Late`]), though it can be put in order without this.
+    /// With `hold_back`: hand older tags to the store while the rest is read. One that comes later than by what
+    /// is held back is then refused ([`Error::Late`]), though it can be put in order without this.
     pub eager: bool,
     /// The order of the columns of text; a header that says otherwise is an error.
     pub columns: Option<TextColumns>,

@@ -326,7 +326,8 @@ impl Take {
         progress.source(&self.name, bytes, &read);
         // Of what was just recorded the person who waits sees the end, and most can be written before.
         let new = bytes.saturating_sub(writer.last_source().map_or(0, |last| last.facts.read_byte));
-        let eager = self.is_rest && new <= EAGER_BYTES && !learnt.disordered.contains(&self.path);
+        let is_live = self.is_rest && hold_back.is_some() && new <= EAGER_BYTES;
+        let eager = is_live && !learnt.disordered.contains(&self.path);
         let settings = Settings {
             messages_max: learnt.torn.get(&self.path).copied(),
             salvage: options.treatment.salvage,
