@@ -1,7 +1,6 @@
 //! `tagq ingest --follow`: what is recorded is taken as it comes.
 
 use std::{
-    collections::HashSet,
     io::{IsTerminal as _, stderr},
     path::Path,
     sync::{Arc, atomic::AtomicU64},
@@ -10,7 +9,7 @@ use std::{
 };
 
 use indicatif::ProgressBar;
-use tagq::{Follower, HOLD_BACK, Options, Progress};
+use tagq::{Change, Follower, HOLD_BACK, Options, Progress};
 
 use crate::{
     args::IngestArgs,
@@ -36,7 +35,6 @@ pub(crate) fn run(
     // What stops the first step was there before, and is no matter of waiting.
     follower.step(&NotesOnly(reporter))?;
     let mut line = Line::new(args.store.quiet);
-    let mut said = HashSet::new();
     loop {
         if let Some(code) = stop.exit_code() {
             line.clear();
@@ -46,13 +44,22 @@ pub(crate) fn run(
             drop(follower);
             std::process::exit(code.into());
         }
-        if let Err(error) = follower.step(&NotesOnly(reporter))
-            && said.insert(error.to_string())
-        {
-            reporter.note(&format!("{error}; trying again"));
+        if let Some(change) = follower.advance(&NotesOnly(reporter)) {
+            reporter.note(&told(&change));
         }
         line.show(follower.rows());
         thread::sleep(follower.pause());
+    }
+}
+
+/// What a person is told of it.
+pub(crate) fn told(change: &Change) -> String {
+    match change {
+        Change::Busy => {
+            "another process takes what is recorded; its commits are followed".to_owned()
+        }
+        Change::Stopped(error) => format!("{error}; trying again"),
+        Change::GoesOn => "it goes on".to_owned(),
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
 };
 
 use pyo3::prelude::*;
-use tagq::{HOLD_BACK, Options};
+use tagq::{Change, HOLD_BACK, Options};
 
 use crate::{
     errors::{self, question},
@@ -48,12 +48,10 @@ pub(crate) struct Follower {
 
 struct Following {
     follower: tagq::Follower,
-    is_writer: bool,
     every: Duration,
     timeout: Option<Duration>,
-    /// The commit that was answered last, and when.
-    answered: Option<(u64, Instant)>,
-    trouble: Option<String>,
+    /// When there was something new last.
+    answered: Option<Instant>,
     said: HashSet<String>,
 }
 
@@ -75,11 +73,9 @@ impl Follower {
         let follower = tagq::Follower::new(&path, &options, hold_back);
         let following = Following {
             follower: follower.map_err(|e| errors::of_run(&e))?,
-            is_writer: options.ingest,
             every: every.unwrap_or_default(),
             timeout,
             answered: None,
-            trouble: None,
             said: HashSet::new(),
         };
         Ok(Self { following: Mutex::new(Some(following)) })
@@ -125,29 +121,18 @@ impl Following {
     /// Takes what is new. The run if it has a commit that was not answered, and what a person should know.
     fn step(&mut self, told: &Told) -> (Option<tagq::Run>, Vec<String>) {
         let mut notes = Vec::new();
-        let result = if self.is_writer { self.follower.step(told) } else { Ok(()) };
-        let trouble = match result {
-            Err(error) if error.is_busy() => None,
-            Err(error) => Some(format!("{error}; trying again")),
-            Ok(()) if self.follower.is_stopped() => self.trouble.clone(),
-            Ok(()) => None,
-        };
-        if trouble != self.trouble {
-            notes.extend(trouble.clone());
-            self.trouble = trouble;
+        if let Some(Change::Stopped(error)) = self.follower.advance(told) {
+            notes.push(format!("{error}; trying again"));
         }
-        let is_time = self.answered.is_none_or(|(_, at)| at.elapsed() >= self.every);
-        let answered = self.answered.map(|(commit, _)| commit);
-        // A commit that cannot be read now can be the next time.
-        let Ok(commit) = self.follower.commit() else { return (None, notes) };
-        if !is_time || commit == 0 || Some(commit) == answered {
+        if self.answered.is_some_and(|at| at.elapsed() < self.every) {
             return (None, notes);
         }
-        match self.follower.run() {
-            Ok(run) => {
-                self.answered = Some((run.store().manifest().commit, Instant::now()));
+        match self.follower.newer() {
+            Ok(Some(run)) => {
+                self.answered = Some(Instant::now());
                 (Some(run), notes)
             }
+            Ok(None) => (None, notes),
             Err(error) => {
                 notes.push(error.to_string());
                 (None, notes)

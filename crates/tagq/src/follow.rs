@@ -20,6 +20,8 @@ use crate::{
 /// network file systems. Between two looks lie [`LOOKS`] times what one takes, up to [`POLL_MAX`].
 const POLL: Duration = Duration::from_millis(10);
 const POLL_MAX: Duration = Duration::from_millis(250);
+/// While no source changes.
+const POLL_STILL: Duration = Duration::from_millis(50);
 const LOOKS: u32 = 8;
 /// How much of a growing source is kept back unless told otherwise: recorders hand over tags late by
 /// less than this.
@@ -46,7 +48,22 @@ pub struct Follower {
     looked: Cell<Duration>,
     /// Not before this moment after an error.
     retry_at: Option<Instant>,
+    /// What stops it at the moment, in words.
+    trouble: Option<String>,
+    /// The commit that was handed out last; 0 before the first.
+    handed: u64,
     said: HashSet<String>,
+}
+
+/// What is different since the last step.
+#[derive(Debug)]
+pub enum Change {
+    /// Another process takes what is recorded; its commits are followed.
+    Busy,
+    /// Something stops it, and it tries again.
+    Stopped(Error),
+    /// Nothing stops it any more.
+    GoesOn,
 }
 
 /// What a source looked like.
@@ -83,8 +100,53 @@ impl Follower {
             looks: HashMap::new(),
             looked: Cell::default(),
             retry_at: None,
+            trouble: None,
+            handed: 0,
             said: HashSet::new(),
         })
+    }
+
+    /// A step of a loop that goes on whatever stops it: nothing where all is as it was, else what to
+    /// tell. Where the options say not to ingest, only commits of others are followed.
+    pub fn advance(&mut self, progress: &dyn Progress) -> Option<Change> {
+        if !self.options.ingest {
+            return None;
+        }
+        let change = match self.step(progress) {
+            Ok(()) if self.retry_at.is_some() => return None,
+            Ok(()) => return self.trouble.take().map(|_| Change::GoesOn),
+            Err(error) if error.is_busy() => Change::Busy,
+            Err(error) => Change::Stopped(error),
+        };
+        let trouble = match &change {
+            Change::Stopped(error) => error.to_string(),
+            _ => String::new(),
+        };
+        let is_new = self.trouble.as_ref() != Some(&trouble);
+        self.trouble = Some(trouble);
+        is_new.then_some(change)
+    }
+
+    /// Whether there is a commit that [`Follower::newer`] did not hand out yet. One that cannot be read
+    /// now can be the next time.
+    pub fn is_newer(&self) -> bool {
+        self.commit().is_ok_and(|commit| commit != self.handed)
+    }
+
+    /// The run as of its last commit, once for each commit.
+    ///
+    /// # Errors
+    /// Those of opening a store.
+    pub fn newer(&mut self) -> Result<Option<Run>, Error> {
+        if !self.is_newer() {
+            return Ok(None);
+        }
+        let run = match self.run() {
+            Err(Error::NothingIngested { .. }) => return Ok(None),
+            run => run?,
+        };
+        self.handed = run.store().manifest().commit;
+        Ok(Some(run))
     }
 
     /// The number of the store's last commit; 0 before the first.
@@ -102,19 +164,17 @@ impl Follower {
     }
 
     /// How long to wait before the next step: 10 ms where a look takes little, so that it takes at most
-    /// a ninth of the time, and at most 250 ms.
+    /// a ninth of the time, and at most 250 ms. 50 ms once all sources were still for two seconds.
     pub fn pause(&self) -> Duration {
-        (self.looked.get() * LOOKS).clamp(POLL, POLL_MAX)
+        let is_still =
+            self.writer.is_some() && self.looks.keys().all(|path| self.learnt.still.contains(path));
+        let least = if is_still { POLL_STILL } else { POLL };
+        (self.looked.get() * LOOKS).clamp(least, POLL_MAX)
     }
 
     /// Rows of the store while this follower holds its lock; 0 while another process does.
     pub fn rows(&self) -> u64 {
         self.writer.as_ref().map_or(0, |writer| writer.manifest().rows)
-    }
-
-    /// Whether something stopped the last step, and is tried again.
-    pub fn is_stopped(&self) -> bool {
-        self.retry_at.is_some()
     }
 
     /// The run as of its last commit.
@@ -303,9 +363,13 @@ mod tests {
         let commit = follower.commit().unwrap();
         follower.step_at(begun + 3 * STILL, &Silent).unwrap();
         assert_eq!(follower.commit().unwrap(), commit, "it is still only once");
+        follower.looked.set(Duration::ZERO);
+        assert_eq!(follower.pause(), POLL_STILL);
         append(&source, &frame(&[3 * HELD, 5 * HELD]));
         follower.step_at(begun + 4 * STILL, &Silent).unwrap();
         assert_eq!(times(folder.path()), [&all[..], &[3 * HELD]].concat());
+        follower.looked.set(Duration::ZERO);
+        assert_eq!(follower.pause(), POLL, "it grows again");
     }
 
     #[test]
@@ -352,6 +416,32 @@ mod tests {
         follower.step_at(begun + 3 * POLL + STILL, &Silent).unwrap();
         assert_eq!(follower.commit().unwrap(), commit + 2);
         assert_eq!(times(folder.path()), [0, 10, 2 * HELD, 3 * HELD, 5 * HELD]);
+    }
+
+    #[test]
+    fn what_stops_it_is_told_once_and_each_commit_is_handed_out_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut first, mut second) = (follower(folder.path()), follower(folder.path()));
+        assert!(first.newer().unwrap().is_none(), "nothing is there yet");
+        let source = folder.path().join("a.tags.zst");
+        append(&source, &frame(&[0, 10, 2 * HELD]));
+        assert!(first.advance(&Silent).is_none(), "nothing stops it");
+        assert!(matches!(second.advance(&Silent), Some(Change::Busy)));
+        for follower in [&mut first, &mut second] {
+            let run = follower.newer().unwrap().unwrap();
+            assert_eq!(run.store().manifest().rows, 2);
+            assert!(!follower.is_newer() && follower.newer().unwrap().is_none());
+        }
+        drop(first);
+        second.retry_at = Some(Instant::now());
+        assert!(matches!(second.advance(&Silent), Some(Change::GoesOn)));
+        append(&source, &[7; 100]);
+        let told = match second.advance(&Silent) {
+            Some(Change::Stopped(error)) => error.to_string(),
+            other => panic!("{other:?}"),
+        };
+        second.retry_at = Some(Instant::now());
+        assert!(second.advance(&Silent).is_none(), "{told} was told");
     }
 
     #[test]

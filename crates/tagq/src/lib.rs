@@ -42,7 +42,7 @@ pub use cache::Caching;
 pub use convert::{Converted, Tags, check_out, convert, write};
 pub use delays::{Delayed, Delays};
 pub use error::Error;
-pub use follow::{Follower, HOLD_BACK};
+pub use follow::{Change, Follower, HOLD_BACK};
 pub use input::Input;
 pub use new_file::NewFile;
 pub use new_store::NewStore;

@@ -21,6 +21,7 @@ use tagq::{
 
 use crate::{
     args::WatchArgs,
+    follow::told,
     progress::Reporter,
     report::{self, hertz, thousands},
     signals::{Stop, remove_at_end},
@@ -42,7 +43,7 @@ pub(crate) fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
                 _ => {}
             }
         }
-        followed.push(Followed { follower, trouble: None, run: None });
+        followed.push(Followed { follower, run: None });
     }
     let stop = Stop::on_signals()?;
     let notes = Notes::default();
@@ -53,8 +54,10 @@ pub(crate) fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
         if let Some(code) = stop.exit_code() {
             return Ok(ExitCode::from(code));
         }
-        for (of, watched) in followed.iter_mut().zip(&parts.runs) {
-            of.step(watched.options.ingest, &notes);
+        for of in &mut followed {
+            if let Some(change) = of.follower.advance(&notes) {
+                notes.add(&told(&change));
+            }
         }
         let before = updates.number;
         if updates.is_due(&parts, &followed) {
@@ -99,56 +102,15 @@ fn seconds_now() -> f64 {
 /// A run that is followed.
 struct Followed {
     follower: Follower,
-    /// What stops it at the moment.
-    trouble: Option<String>,
     /// As of the last commit that was asked.
     run: Option<Run>,
 }
 
 impl Followed {
-    fn step(&mut self, ingest: bool, notes: &Notes) {
-        if !ingest {
-            return;
-        }
-        let result = self.follower.step(notes);
-        match result {
-            Err(error) if error.is_busy() => {
-                self.stopped(
-                    "another process takes what is recorded; its commits are followed",
-                    notes,
-                );
-            }
-            Err(error) => self.stopped(&format!("{error}; trying again"), notes),
-            Ok(()) if self.follower.is_stopped() => {}
-            Ok(()) => {
-                if self.trouble.take().is_some() {
-                    notes.add("it goes on");
-                }
-            }
-        }
-    }
-
-    fn stopped(&mut self, trouble: &str, notes: &Notes) {
-        if self.trouble.as_deref() != Some(trouble) {
-            notes.add(trouble);
-            self.trouble = Some(trouble.into());
-        }
-    }
-
-    /// The commit there is, when it was not asked yet.
-    fn is_new(&self) -> bool {
-        let asked = self.run.as_ref().map_or(0, |run| run.store().manifest().commit);
-        // One that cannot be read now can be the next time.
-        self.follower.commit().is_ok_and(|commit| commit != asked)
-    }
-
     fn refresh(&mut self, notes: &Notes) {
-        if !self.is_new() {
-            return;
-        }
-        match self.follower.run() {
-            Ok(run) => self.run = Some(run),
-            Err(Error::NothingIngested { .. }) => {}
+        match self.follower.newer() {
+            Ok(Some(run)) => self.run = Some(run),
+            Ok(None) => {}
             Err(error) => notes.note(&error.to_string()),
         }
     }
@@ -167,7 +129,7 @@ struct Updates {
 impl Updates {
     fn is_due(&self, parts: &Parts, followed: &[Followed]) -> bool {
         let is_time = self.at.is_none_or(|at| at.elapsed() >= parts.every);
-        is_time && followed.iter().any(Followed::is_new)
+        is_time && followed.iter().any(|of| of.follower.is_newer())
     }
 
     /// The answers to all questions, and which of them are drawn; nothing while a run has nothing.
