@@ -10,7 +10,7 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::support::{Killed, command, tagq};
+use crate::support::{Killed, command, interruptible, tagq};
 
 #[test]
 fn a_follower_takes_what_is_recorded_until_it_is_stopped() {
@@ -19,7 +19,7 @@ fn a_follower_takes_what_is_recorded_until_it_is_stopped() {
     fs::create_dir(&run).unwrap();
     let out = run.join("live.tags.zst");
     let mut follower = Killed(
-        command()
+        interruptible()
             .args(["ingest", "--follow"])
             .arg(&run)
             .stdin(Stdio::null())

@@ -45,6 +45,13 @@ pub(crate) fn command() -> Command {
     Command::new(env!("CARGO_BIN_EXE_tagq"))
 }
 
+/// `tagq` that SIGINT ends, also where whoever runs the tests ignores it and children inherit that.
+pub(crate) fn interruptible() -> Command {
+    let mut command = Command::new("env");
+    command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_tagq")]);
+    command
+}
+
 /// Runs `tagq` with these arguments, without a terminal.
 pub(crate) fn tagq<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Output {
     output(command().args(args))

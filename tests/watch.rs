@@ -11,7 +11,7 @@ use std::{
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 use serde_json::Value;
 
-use crate::support::{Killed, cat, command, fixture_copy, tagq};
+use crate::support::{Killed, cat, command, fixture_copy, interruptible, tagq};
 
 /// A watch, and the lines it writes.
 struct Watch {
@@ -24,7 +24,7 @@ impl Watch {
     fn start(folder: &Path, args: &[&str]) -> Self {
         let notes = folder.join("notes");
         let mut process = Killed(
-            command()
+            interruptible()
                 .arg("watch")
                 .args(args)
                 .current_dir(folder)

@@ -49,6 +49,8 @@ def test_what_progress_raises_ends_the_ingest(large: Path, tmp_path: Path) -> No
     assert len(tagq.ingest(large, store=tmp_path / "s")) == 6_000_000
 
 
+# Also where whoever runs the tests ignores SIGINT, which children inherit.
+INTERRUPTIBLE = ["env", "--default-signal=INT"]
 INTERRUPTED = """
 import sys, tagq
 def tell(name, done, size):
@@ -63,7 +65,7 @@ except KeyboardInterrupt:
 
 def test_control_c_ends_the_ingest(large: Path, tmp_path: Path) -> None:
     args = [sys.executable, "-c", INTERRUPTED, str(large), str(tmp_path / "s")]
-    child = subprocess.Popen(args, stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen([*INTERRUPTIBLE, *args], stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None and child.stdout.readline() == "reading\n"
     child.send_signal(signal.SIGINT)
     rest = child.stdout.read()
