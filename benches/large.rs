@@ -48,7 +48,7 @@ fn simulate(
         Command::new(program)
             .args(["simulate", "--duration", &format!("{seconds}s"), "--frames", frames])
             .args(["--channels", "1,2,3,4,5,6,7,8", "--rate", "125kHz", "--dark", "1125kHz"])
-            .args(["--jitter", "300ps", "--delay", "4=100ns"])
+            .args(["--jitter", "300ps", "--delay", "4=100ns", "--force"])
             .arg(&part),
     )?;
     fs::rename(&part, source)?;

@@ -117,3 +117,26 @@ fn simulations_that_mean_nothing_are_refused() {
         assert!(!out.exists(), "{args}");
     }
 }
+
+#[test]
+fn a_file_that_is_there_is_not_simulated_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let measured = folder.path().join("2.tags.zst");
+    std::fs::write(&measured, "measured").unwrap();
+    let simulate = |args: &str| {
+        let mut command = command();
+        output(command.arg("simulate").args(args.split_whitespace()).current_dir(folder.path()))
+    };
+    // Of three files the second would be refused, so that none is made.
+    for args in ["2.tags.zst", "--live 1kHz 2.tags.zst", "--files 3 ."] {
+        let refused = simulate(args);
+        assert_eq!(refused.code, 1, "{args}: {}", refused.stderr);
+        assert!(refused.stderr.contains("2.tags.zst: is there already; --force"), "{args}");
+        assert_eq!(std::fs::read(&measured).unwrap(), b"measured", "{args}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "{args}");
+    }
+    let made = simulate("--quiet --force --duration 1ms 2.tags.zst");
+    assert_eq!((made.code, made.stderr.as_str()), (0, ""));
+    let tags = tagq(["cat".as_ref(), measured.as_os_str()]);
+    assert!(tags.code == 0 && tags.stdout.len() > 100, "{}", tags.stderr);
+}

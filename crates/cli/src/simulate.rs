@@ -1,14 +1,14 @@
 //! `tagq simulate`: arguments into a simulation, in ticks.
 
 use std::{
-    fs::{self, File},
+    fs::{self, OpenOptions},
     io::{self, BufWriter, IsTerminal as _, Seek as _, Write as _},
     path::Path,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::Context as _;
-use tagq::store::units::Frequency;
+use tagq::{NewFile, Progress as _, store::units::Frequency};
 use tagq_simulate::{
     Detector, Light, Simulation,
     live::{self, Appended, Event},
@@ -18,6 +18,7 @@ use tagq_simulate::{
 use crate::{
     Usage,
     args::{ForChannel, SimulateArgs},
+    progress::Reporter,
     report::thousands,
 };
 
@@ -30,21 +31,26 @@ pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<()> {
         let message = format!("{out} is a folder; name a file, as {}", inside.display());
         return Err(Usage(message).into());
     }
+    let reporter = Reporter::new(args.quiet);
     if let Some(rate) = args.live {
-        return live(&first, rate, args);
+        return live(&first, rate, args, &reporter);
     }
     let Some(files) = args.files else {
-        return one(&first, args, &args.out);
+        return one(&first, args, &args.out, &reporter);
     };
     let gap = args.gap.nearest(args.tick).map_err(tagq::Error::from)?;
     fs::create_dir_all(&args.out)
         .with_context(|| format!("{}: cannot make this folder", args.out.display()))?;
     let digits = files.to_string().len();
+    let path = |number: u64| args.out.join(format!("{:0digits$}.tags.zst", number + 1));
+    // None is made where one would be refused.
+    for number in 0..files {
+        NewFile::check(&path(number), args.force)?;
+    }
     for number in 0..files {
         let simulation = following(&first, number, gap)
             .ok_or_else(|| Usage(format!("{files} files of that length leave 64-bit ticks")))?;
-        let path = args.out.join(format!("{:0digits$}.tags.zst", number + 1));
-        one(&simulation, args, &path)?;
+        one(&simulation, args, &path(number), &reporter)?;
     }
     Ok(())
 }
@@ -59,14 +65,20 @@ fn following(first: &Simulation, number: u64, gap: i64) -> Option<Simulation> {
     })
 }
 
-fn one(simulation: &Simulation, args: &SimulateArgs, path: &Path) -> anyhow::Result<()> {
+fn one(
+    simulation: &Simulation,
+    args: &SimulateArgs,
+    path: &Path,
+    reporter: &Reporter,
+) -> anyhow::Result<()> {
     simulation.tags().map_err(|e| Usage(e.to_string()))?;
-    let file =
-        File::create(path).with_context(|| format!("{}: cannot make this file", path.display()))?;
-    let tags = write(simulation, args.frames, args.checksum, BufWriter::new(file))
-        .with_context(|| format!("{}: not complete", path.display()))?;
-    let told = format!("{}: {} tags", path.display(), thousands(tags));
-    let _ = writeln!(anstream::stderr(), "{told}");
+    let fresh = NewFile::create(path, args.force, reporter)?;
+    let shown = || format!("{}: cannot be written", path.display());
+    let file = BufWriter::new(fresh.file()?);
+    let tags = write(simulation, args.frames, args.checksum, file).with_context(shown)?;
+    let written = fresh.file()?;
+    fresh.keep(&written)?;
+    reporter.note(&format!("{}: {} tags", path.display(), thousands(tags)));
     Ok(())
 }
 
@@ -74,7 +86,12 @@ fn one(simulation: &Simulation, args: &SimulateArgs, path: &Path) -> anyhow::Res
 const FRAME_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Appends the frames as time passes; they are made before the first one is due.
-fn live(simulation: &Simulation, rate: Frequency, args: &SimulateArgs) -> anyhow::Result<()> {
+fn live(
+    simulation: &Simulation,
+    rate: Frequency,
+    args: &SimulateArgs,
+    reporter: &Reporter,
+) -> anyhow::Result<()> {
     simulation.tags().map_err(|e| Usage(e.to_string()))?;
     // Per tick of the simulation, at which tags come; times ticks per second.
     let per_second = rate.per_tick(args.tick) / args.tick.seconds();
@@ -95,6 +112,7 @@ fn live(simulation: &Simulation, rate: Frequency, args: &SimulateArgs) -> anyhow
             args.out.clone()
         }
     };
+    NewFile::check(&name(0), args.force)?;
     let folder = match args.out.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         Some(folder) if !args.faults => folder,
         _ if args.faults => &args.out,
@@ -108,7 +126,11 @@ fn live(simulation: &Simulation, rate: Frequency, args: &SimulateArgs) -> anyhow
     prepared.sync_all()?;
     prepared.rewind()?;
     let faults = args.faults.then_some(simulation.seed);
-    let open = |number| File::create(name(number));
+    let open = |number| {
+        let mut options = OpenOptions::new();
+        options.write(true).truncate(true).create(args.force).create_new(!args.force);
+        options.open(name(number))
+    };
     let mut last = None;
     live::replay(&prepared, &frames, FRAME_INTERVAL, faults, open, |appended| {
         tell_appended(&appended);
@@ -116,9 +138,8 @@ fn live(simulation: &Simulation, rate: Frequency, args: &SimulateArgs) -> anyhow
     })
     .with_context(|| format!("{}: not complete", args.out.display()))?;
     if let Some(Appended { file, tags, .. }) = last {
-        let told =
-            format!("{}: {} tags in {} files", args.out.display(), thousands(tags), file + 1);
-        let _ = writeln!(anstream::stderr(), "{told}");
+        let (out, tags) = (args.out.display(), thousands(tags));
+        reporter.note(&format!("{out}: {tags} tags in {} files", file + 1));
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use super::values::{ChannelDelay, ForChannel};
 /// Make a .tags.zst file of simulated photon detections
 ///
 /// Photon pairs fall on the channels two by two (1 and 2, 3 and 4, …). The same options and seed
-/// give the same file.
+/// give the same file. It is there whole or not at all, but with --live.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq simulate --rate 100kHz --delay 2=5ns pairs.tags.zst
@@ -86,4 +86,10 @@ pub(crate) struct SimulateArgs {
     /// another file in the folder OUT
     #[arg(long, requires = "live")]
     pub faults: bool,
+    /// Replace the files that are there
+    #[arg(long)]
+    pub force: bool,
+    /// Only errors
+    #[arg(long, short)]
+    pub quiet: bool,
 }
