@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 use tagq_query::{
-    Acquisition, Coincidences as Query, Counted, Execution, Groups, Rates, Recording, Rule, Scope,
-    TimeRange,
+    Acquisition, Additive as _, Coincidences as Query, Counted, Execution, Groups, Rates,
+    Recording, Scope, TimeRange,
 };
 
 use crate::cache::Kept;
@@ -30,7 +30,10 @@ impl Trace {
     ) -> Result<Self, tagq_query::Error> {
         let scope = &query.scope;
         let rates = Rates { scope: scope.clone(), bin: Some(width) };
-        let frontier = frontier(recording, query);
+        let last =
+            recording.sources.iter().filter_map(Acquisition::span).map(|(_, last)| last).max();
+        // Out of reach it is before every bin.
+        let frontier = last.and_then(|last| query.frontier(last)).map_or(i128::MIN, i128::from);
         let Some(trace) = rates.run(recording, &Execution::best())?.trace else {
             return Ok(Self { bins: Vec::new() });
         };
@@ -82,29 +85,10 @@ impl Trace {
     }
 }
 
-/// Before this no tag that is yet to be recorded changes a count any more: a veto may still come as far
-/// behind a tuple as its guard, and a tag of a cluster as far behind its first as the window.
-fn frontier(recording: &Recording<'_>, query: &Query) -> i128 {
-    let scope = &query.scope;
-    let mut channels = scope.channels.clone().unwrap_or_else(|| recording.channels());
-    let mut look_ahead = 0;
-    if let Some(veto) = &query.veto {
-        channels.extend(&veto.channels);
-        look_ahead = veto.guard;
-    }
-    if query.rule == Rule::Cluster {
-        look_ahead = query.window;
-    }
-    let spans = recording.sources.iter().filter_map(Acquisition::span);
-    let last = spans.map(|(_, last)| last).max();
-    let smallest = channels.iter().map(|&channel| scope.delay_of(channel)).min().unwrap_or(0);
-    i128::from(last.unwrap_or(0)) + i128::from(smallest) - i128::from(look_ahead)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tagq_query::{Delay, Veto};
+    use tagq_query::{Delay, Rule, Veto};
     use tagq_store::{Channels, Tags};
 
     /// Tags up to 99, bins of 10.
