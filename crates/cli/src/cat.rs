@@ -26,13 +26,7 @@ pub(crate) fn run(args: &CatArgs) -> anyhow::Result<()> {
     if args.run.is_file() {
         return file(args, &args.run, &reporter);
     }
-    let options = Options {
-        store: args.store.store.clone(),
-        tick: args.store.tick,
-        columns: args.store.columns,
-        ingest: !args.no_ingest,
-        ..Options::default()
-    };
+    let options = Options { ingest: !args.no_ingest, ..args.store.options() };
     let run = tagq::open(&args.run, &options, &reporter)?;
     let tags = run.store().tags();
     let mut out = TextWriter::new(io::stdout().lock());

@@ -8,7 +8,7 @@ use std::{
 };
 
 use tagq::{
-    Converted, Input, Options, Progress as _, Tags,
+    Converted, Input, Progress as _, Tags,
     files::{
         Settings,
         write::{Content, Form},
@@ -32,13 +32,7 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<()> {
     if fs::metadata(&args.from).is_ok_and(|metadata| !metadata.is_dir()) {
         return write(args, Tags::File(&args.from), length(&args.from), &reporter);
     }
-    let options = Options {
-        store: args.store.store.clone(),
-        tick: args.store.tick,
-        columns: args.store.columns,
-        ..Options::default()
-    };
-    let run = tagq::open(&args.from, &options, &reporter)?;
+    let run = tagq::open(&args.from, &args.store.options(), &reporter)?;
     let bytes = 9 * run.store().manifest().rows;
     write(args, Tags::Run(&run), bytes, &reporter)
 }

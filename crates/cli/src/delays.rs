@@ -13,13 +13,7 @@ pub(crate) fn run(args: &DelaysArgs) -> anyhow::Result<()> {
     let question = Delays {
         channels: args.channels.clone(),
         range: args.range.clone(),
-        selection: Selection {
-            from: args.from.clone(),
-            to: args.to.clone(),
-            last: args.last.clone(),
-            join: args.join,
-            ..Selection::default()
-        },
+        selection: Selection { join: args.join, ..args.span.selection() },
     };
     let setup = input::setup(&args.run, &args.setup, &reporter)?;
     for channel in &question.channels {
@@ -27,13 +21,9 @@ pub(crate) fn run(args: &DelaysArgs) -> anyhow::Result<()> {
     }
     // Before anything is searched, which may take long.
     let mut file = args.write.as_deref().map(SetupFile::open).transpose()?;
-    let options = Options {
-        store: args.store.store.clone(),
-        tick: args.store.tick.or(setup.tick),
-        columns: args.store.columns,
-        ingest: !args.no_ingest,
-        ..Options::default()
-    };
+    let options = args.store.options();
+    let tick = options.tick.or(setup.tick);
+    let options = Options { tick, ingest: !args.no_ingest, ..options };
     let run = input::open(&args.run, &options, &reporter)?;
     let pool = queries::pool(args.threads)?;
     let asking = Asking { setup: &setup, pool: &pool, progress: &reporter };

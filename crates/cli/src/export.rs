@@ -27,23 +27,13 @@ pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<()> {
         NewFile::check_beside(out, &args.run)?;
     }
     let setup = input::setup(&args.run, &args.setup, &reporter)?;
-    let words = Words {
-        channels: args.channels.clone(),
-        from: args.from.clone(),
-        to: args.to.clone(),
-        last: args.last.clone(),
-        ..Words::default()
-    };
+    let words = Words { channels: args.channels.clone(), ..args.span.selection() };
     for channel in &words.channels {
         setup.channel(channel)?;
     }
-    let options = Options {
-        store: args.store.store.clone(),
-        tick: args.store.tick.or(setup.tick),
-        columns: args.store.columns,
-        ingest: !args.no_ingest,
-        ..Options::default()
-    };
+    let options = args.store.options();
+    let tick = options.tick.or(setup.tick);
+    let options = Options { tick, ingest: !args.no_ingest, ..options };
     let run = input::open(&args.run, &options, &reporter)?;
     // Names come from the setup; times are exported as they were recorded.
     let scope = words.scope(&run, &Setup { delays: Vec::new(), ..setup })?;

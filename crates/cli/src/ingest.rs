@@ -13,11 +13,8 @@ use crate::{
 pub(crate) fn run(args: &IngestArgs) -> anyhow::Result<()> {
     let reporter = Reporter::new(args.store.quiet);
     let options = Options {
-        store: args.store.store.clone(),
-        tick: args.store.tick,
-        columns: args.store.columns,
         treatment: Treatment { rebuild: args.rebuild, rebase: args.rebase, salvage: args.salvage },
-        ..Options::default()
+        ..args.store.options()
     };
     if args.follow {
         let [source] = &args.sources[..] else {

@@ -199,15 +199,12 @@ pub(crate) fn setup(
 /// How the arguments of a query say to open its runs.
 pub(crate) fn options(args: &QueryArgs) -> Options {
     Options {
-        store: args.store.store.clone(),
-        tick: args.store.tick,
-        columns: args.store.columns,
         caching: if args.no_cache { Caching::Off } else { Caching::default() },
         ingest: !args.no_ingest,
         access: match args.io {
             Io::Map => Access::Mapped,
             Io::Read => Access::Copied,
         },
-        ..Options::default()
+        ..args.store.options()
     }
 }

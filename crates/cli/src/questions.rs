@@ -98,10 +98,8 @@ fn selection(args: &SelectionArgs) -> Selection {
     Selection {
         channels: args.channels.clone(),
         delays: args.delays.iter().map(delay).collect(),
-        from: args.from.clone(),
-        to: args.to.clone(),
-        last: args.last.clone(),
         live_time: args.live_time.clone(),
         join: args.join,
+        ..args.span.selection()
     }
 }

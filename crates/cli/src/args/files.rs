@@ -2,13 +2,10 @@
 
 use std::path::PathBuf;
 
-use tagq::{
-    ask::{Channel, Moment},
-    store::Duration,
-};
+use tagq::ask::Channel;
 use tagq_export::{Form, TimeUnit};
 
-use super::options::{SetupArgs, StoreArgs};
+use super::options::{SetupArgs, SpanArgs, StoreArgs};
 
 /// Print the tags as text: a channel, a tab, a time in ticks
 ///
@@ -81,15 +78,8 @@ pub(crate) struct ExportArgs {
     /// Only these channels, by number or name
     #[arg(long, value_name = "A,B…", value_delimiter = ',')]
     pub channels: Vec<Channel>,
-    /// From so long after the run's first tag; negative: before its last; @T: ticks as recorded
-    #[arg(long, value_name = "T", allow_hyphen_values = true)]
-    pub from: Option<Moment>,
-    /// Up to, not including, this moment
-    #[arg(long, value_name = "T", allow_hyphen_values = true)]
-    pub to: Option<Moment>,
-    /// Only the last D of the run
-    #[arg(long, value_name = "D", conflicts_with_all = ["from", "to"])]
-    pub last: Option<Duration>,
+    #[command(flatten)]
+    pub span: SpanArgs,
     #[command(flatten)]
     pub setup: SetupArgs,
     #[command(flatten)]

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use tagq::{
-    ask::{Channel, Moment},
+    Options,
+    ask::{Channel, Moment, Selection},
     files::text::TextColumns,
     store::{Duration, Tick},
 };
@@ -20,15 +21,8 @@ pub(crate) struct SelectionArgs {
     /// Add D to the times of channel CH, rounded to whole ticks; may be repeated
     #[arg(long = "delay", value_name = "CH=D", allow_hyphen_values = true)]
     pub delays: Vec<NamedDelay>,
-    /// From so long after the run's first tag; negative: before its last; @T: ticks as recorded
-    #[arg(long, value_name = "T", allow_hyphen_values = true)]
-    pub from: Option<Moment>,
-    /// Up to, not including, this moment
-    #[arg(long, value_name = "T", allow_hyphen_values = true)]
-    pub to: Option<Moment>,
-    /// Only the last D of the run
-    #[arg(long, value_name = "D", conflicts_with_all = ["from", "to"])]
-    pub last: Option<Duration>,
+    #[command(flatten)]
+    pub span: SpanArgs,
     /// The live time, in place of last minus first tag of each source
     #[arg(long, value_name = "T")]
     pub live_time: Option<Duration>,
@@ -40,6 +34,20 @@ pub(crate) struct SelectionArgs {
     pub sum: bool,
     #[command(flatten)]
     pub setup: SetupArgs,
+}
+
+/// Which part of a run, by time.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SpanArgs {
+    /// From so long after the run's first tag; negative: before its last; @T: ticks as recorded
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    pub from: Option<Moment>,
+    /// Up to, not including, this moment
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    pub to: Option<Moment>,
+    /// Only the last D of the run
+    #[arg(long, value_name = "D", conflicts_with_all = ["from", "to"])]
+    pub last: Option<Duration>,
 }
 
 /// What is known of the experiment.
@@ -94,6 +102,26 @@ pub(crate) struct StoreArgs {
     /// No progress and no notes, only errors
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+impl StoreArgs {
+    /// How they say to open a run.
+    pub(crate) fn options(&self) -> Options {
+        Options {
+            store: self.store.clone(),
+            tick: self.tick,
+            columns: self.columns,
+            ..Options::default()
+        }
+    }
+}
+
+impl SpanArgs {
+    /// This part, of all channels.
+    pub(crate) fn selection(&self) -> Selection {
+        let Self { from, to, last } = self;
+        Selection { from: from.clone(), to: to.clone(), last: last.clone(), ..Selection::default() }
+    }
 }
 
 /// How an answer is given.

@@ -2,13 +2,10 @@
 
 use std::path::PathBuf;
 
-use tagq::{
-    ask::{Channel, Moment},
-    store::Duration,
-};
+use tagq::{ask::Channel, store::Duration};
 
 use super::{
-    options::{OutputArgs, SetupArgs, StoreArgs},
+    options::{OutputArgs, SetupArgs, SpanArgs, StoreArgs},
     values::ChannelName,
 };
 
@@ -31,15 +28,8 @@ pub(crate) struct DelaysArgs {
     /// Write the delays into this tagq.toml; what else stands there stays
     #[arg(long, value_name = "FILE")]
     pub write: Option<PathBuf>,
-    /// From so long after the run's first tag; negative: before its last; @T: ticks as recorded
-    #[arg(long, value_name = "T", allow_hyphen_values = true)]
-    pub from: Option<Moment>,
-    /// Up to, not including, this moment
-    #[arg(long, value_name = "T", allow_hyphen_values = true)]
-    pub to: Option<Moment>,
-    /// Only the last D of the run
-    #[arg(long, value_name = "D", conflicts_with_all = ["from", "to"])]
-    pub last: Option<Duration>,
+    #[command(flatten)]
+    pub span: SpanArgs,
     /// Sources follow each other without a gap: pairs may span them
     #[arg(long)]
     pub join: bool,
