@@ -55,9 +55,7 @@ pub(crate) fn run(
 /// What a person is told of it.
 pub(crate) fn told(change: &Change) -> String {
     match change {
-        Change::Busy => {
-            "another process takes what is recorded; its commits are followed".to_owned()
-        }
+        Change::Busy => "another process takes what is recorded; trying again".to_owned(),
         Change::Stopped(error) => format!("{error}; trying again"),
         Change::GoesOn => "it goes on".to_owned(),
     }

@@ -15,7 +15,7 @@ use std::{
 };
 
 use tagq::{
-    Answer, Error, Follower, Progress, Run,
+    Answer, Change, Error, Follower, Progress, Run,
     ask::{Asking, Question},
 };
 
@@ -55,8 +55,12 @@ pub(crate) fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
             return Ok(ExitCode::from(code));
         }
         for of in &mut followed {
-            if let Some(change) = of.follower.advance(&notes) {
-                notes.add(&told(&change));
+            match of.follower.advance(&notes) {
+                Some(Change::Busy) => {
+                    notes.add("another process takes what is recorded; its commits are followed");
+                }
+                Some(change) => notes.add(&told(&change)),
+                None => {}
             }
         }
         let before = updates.number;
