@@ -55,12 +55,13 @@ impl Scope {
         let ticks = || self.delays.iter().map(|delay| delay.ticks);
         let smallest = ticks().min().unwrap_or(0).min(0);
         let largest = ticks().max().unwrap_or(0).max(0);
-        let delayed = first.checked_add(smallest).zip(last.checked_add(largest));
-        if delayed.is_some_and(|(first, last)| last.checked_sub(first).is_some()) {
-            return Ok(());
-        }
-        let of_smallest = smallest.unsigned_abs() > largest.unsigned_abs();
-        let delay = if of_smallest { smallest } else { largest };
+        let delay = match (first.checked_add(smallest), last.checked_add(largest)) {
+            (None, _) => smallest,
+            (_, None) => largest,
+            (Some(begin), Some(end)) if end.checked_sub(begin).is_some() => return Ok(()),
+            _ if smallest.unsigned_abs() > largest.unsigned_abs() => smallest,
+            _ => largest,
+        };
         Err(Error::DelayRange { delay, first, last })
     }
 

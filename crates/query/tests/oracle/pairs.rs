@@ -68,7 +68,8 @@ fn times_at_the_ends_of_64_bits() {
     let late = vec![(vec![i64::MAX - 5, i64::MAX - 3], vec![1, 2])];
     check(&late, &pairs(vec![[1, 2]], 1, &[(2, 3)]), 1, &[None, Some(1)]);
     let refused = |delay| {
-        let query = pairs(vec![[1, 2]], 1, &[(2, delay)]);
+        // What moves the other way is not in the way.
+        let query = pairs(vec![[1, 2]], 1, &[(1, -50), (2, delay)]);
         query.run(&recording(&late, None), &Execution::best())
     };
     assert!(matches!(refused(6), Err(Error::DelayRange { delay: 6, .. })), "{:?}", refused(6));
