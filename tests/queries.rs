@@ -226,6 +226,41 @@ fn what_a_shift_leaves_of_each_source_counts() {
 }
 
 #[test]
+fn a_heralded_g2_is_of_counts_by_its_own_rule() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    let mut g2s = Vec::new();
+    for rule in ["herald", "herald --per-herald"] {
+        let row = |group: &str| {
+            let words = format!("--window 20us --rule {rule} --group {group}");
+            coincidences(&words, &run)["rows"][0].clone()
+        };
+        let triples = row("2,1,4");
+        let [n, n_1, n_12, n_13] =
+            [&triples["count"], &triples["singles"][0], &row("2,1")["count"], &row("2,4")["count"]]
+                .map(|value| value.as_f64().unwrap());
+        let g2 = triples["g2_heralded"].as_f64().unwrap();
+        let expected = n * n_1 / (n_12 * n_13);
+        assert!((g2 - expected).abs() < 1e-12 * expected, "{rule}: {triples}");
+        g2s.push(g2);
+    }
+    assert!((g2s[0] - g2s[1]).abs() > 1e-3, "heralds with several partners: {g2s:?}");
+}
+
+#[test]
+fn an_empty_selection_is_said_to_be_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    let said = |span: [&str; 2]| {
+        let words = ["coincidences", "--window", "2ns", "--from", span[0], "--to", span[1]];
+        let answer = output(command().args(words).arg(&run));
+        assert_eq!(answer.code, 0, "{}", answer.stderr);
+        answer.stderr.contains("nothing is selected")
+    };
+    assert!(said(["10us", "5us"]) && said(["5us", "5us"]) && !said(["5us", "10us"]));
+}
+
+#[test]
 fn csv_of_runs_with_other_groups_has_each_value_below_its_name() {
     let folder = tempfile::tempdir().unwrap();
     let of = |name: &str, groups: &str| {

@@ -205,8 +205,8 @@ impl Estimate {
     }
 }
 
-/// The heralded g2 of two arms: N_123·N_1 / (N_12·N_13), all by rule `herald`. Nothing without
-/// coincidences of both arms with the herald.
+/// The heralded g2 of two arms: N_123·N_1 / (N_12·N_13), all by rule `herald`, or all with each
+/// herald once. Nothing without coincidences of both arms with the herald.
 pub fn g2_heralded(triples: u64, heralds: u64, arms: [u64; 2]) -> Option<Measured> {
     let [a, b] = arms.map(|n| n as f64);
     if a == 0.0 || b == 0.0 {

@@ -208,7 +208,7 @@ impl Coincidences {
             live_s: selected.live_s,
         };
         let mut notes = Vec::new();
-        let rows = Rows::of(&tallied, query.rule, &terms, shift.is_some(), tick, &mut notes);
+        let rows = Rows::of(&tallied, &terms, shift.is_some(), tick, &mut notes);
         notes.dedup();
         for note in notes {
             asking.progress.note(&note);
@@ -503,7 +503,6 @@ impl Rows {
     /// What the counts say.
     fn of(
         tallied: &[Tallied],
-        rule: Rule,
         terms: &Terms,
         is_shifted: bool,
         tick: Tick,
@@ -522,8 +521,8 @@ impl Rows {
                     estimate = estimate.with_accidentals(row.count, found.accidentals, pair);
                 }
             }
-            let arms = row.arms.filter(|_| rule == Rule::Herald);
-            rows.g2_heralded.push(arms.and_then(|arms| g2_heralded(row.count, singles[0], arms)));
+            let g2 = row.arms.and_then(|arms| g2_heralded(row.count, singles[0], arms));
+            rows.g2_heralded.push(g2);
             rows.channels.push(row.channels.clone());
             rows.count.push(row.count);
             rows.estimates.push(estimate);
@@ -579,9 +578,10 @@ impl Rows {
     }
 }
 
-/// What is counted beside a group of three by rule `herald`: the pairs of its herald.
+/// What is counted beside a group of three by rule `herald`, also with each herald once: the pairs of its
+/// herald by the same rule.
 pub(super) fn arms(query: &Query, channels: &[u16]) -> Option<Query> {
     let [herald, a, b] = channels[..] else { return None };
     let groups = Groups::Listed(vec![vec![herald, a], vec![herald, b]]);
-    (query.rule == Rule::Herald).then(|| Query { groups, ..query.clone() })
+    matches!(query.rule, Rule::Herald | Rule::PerHerald).then(|| Query { groups, ..query.clone() })
 }

@@ -95,6 +95,11 @@ impl Selection {
         }
         let span = manifest.time_first.zip(manifest.time_last);
         let range = span.map_or(Ok(TimeRange::default()), |span| self.range(span, tick))?;
+        if range.from.zip(range.to).is_some_and(|(from, to)| from >= to) {
+            notes.push(
+                "nothing is selected: the selection does not end behind its beginning".into(),
+            );
+        }
         let live_s = self.live_time.as_ref().map(|live| live.ticks(tick)).transpose()?;
         Ok(Selected {
             scope: Scope { channels, delays: used, range },

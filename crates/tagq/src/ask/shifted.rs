@@ -83,7 +83,7 @@ impl Shift {
             (i128::from(microsecond).max(10 * (2 * i128::from(window) + 1)), 1)
         };
         if numerator <= 0 {
-            return Err(Error::Question("--shift is longer than nothing".into()));
+            return Err(Error::Question("--shift 0 moves nothing; give a longer time".into()));
         }
         Ok(Self { counts, numerator, denominator })
     }
