@@ -8,22 +8,27 @@ use std::arch::x86_64::{
     _mm256_set1_epi64x, _mm256_storeu_si256, _mm256_sub_epi64,
 };
 
-use super::{Matrix, REACH, ROWS, kernels::kernels, pairs_from};
+use super::{Matrix, REACH, ROWS, ahead::ask, found::Found, kernels::kernels, pairs_from};
 
 kernels!("avx2,bmi1,popcnt");
 
 /// Bit i: rows i and i + k are at most `window` apart.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-fn near(times: &[i64; ROWS + REACH], k: usize, window: i64) -> u64 {
+pub(super) fn near<const N: usize>(times: &[i64; N], k: usize, window: i64) -> u64 {
     let window = _mm256_set1_epi64x(window);
-    let mut far = 0;
-    for i in (0..ROWS).step_by(4) {
+    let far = |i: usize| {
         let difference = _mm256_sub_epi64(load_times(times, i + k), load_times(times, i));
         let lanes = _mm256_castsi256_pd(_mm256_cmpgt_epi64(difference, window));
-        far |= u64::from(_mm256_movemask_pd(lanes).cast_unsigned()) << i;
+        u64::from(_mm256_movemask_pd(lanes).cast_unsigned())
+    };
+    // Moved on one by one, half by half, as for AVX-512.
+    let (mut low, mut high) = (0, 0);
+    for i in (0..ROWS / 2).step_by(4).rev() {
+        low = low << 4 | far(i);
+        high = high << 4 | far(i + ROWS / 2);
     }
-    !far
+    !(low | high << (ROWS / 2))
 }
 
 /// Bit i: row i has this id.
@@ -51,6 +56,7 @@ pub(super) fn compress<const N: usize>(
     let (steps, rest) = time.as_chunks::<ROWS>();
     let mut ends = [0; N];
     for (step, times) in steps.iter().enumerate() {
+        ask(times, 0);
         for first in (0..ROWS).step_by(4) {
             let times = &times[first..first + 4];
             // SAFETY: `times` has 4 readable values; the load needs no alignment.
@@ -136,7 +142,7 @@ const PLACES: [[u8; 8]; 256] = {
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-fn load_times(times: &[i64; ROWS + REACH], at: usize) -> __m256i {
+pub(super) fn load_times<const N: usize>(times: &[i64; N], at: usize) -> __m256i {
     let part = &times[at..at + 4];
     // SAFETY: `part` has 4 readable values; the load needs no alignment.
     unsafe { _mm256_loadu_si256(part.as_ptr().cast()) }

@@ -8,21 +8,27 @@ use std::arch::x86_64::{
     _mm512_set1_epi64, _mm512_storeu_epi64, _mm512_sub_epi64,
 };
 
-use super::{Matrix, REACH, ROWS, kernels::kernels, pairs_from};
+use super::{Matrix, REACH, ROWS, ahead::ask, found::Found, kernels::kernels, pairs_from};
 
 kernels!("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt");
 
 /// Bit i: rows i and i + k are at most `window` apart.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
-fn near(times: &[i64; ROWS + REACH], k: usize, window: i64) -> u64 {
+pub(super) fn near<const N: usize>(times: &[i64; N], k: usize, window: i64) -> u64 {
     let window = _mm512_set1_epi64(window);
-    let mut mask = 0;
-    for i in (0..ROWS).step_by(8) {
+    let near = |i: usize| {
         let difference = _mm512_sub_epi64(load_times(times, i + k), load_times(times, i));
-        mask |= u64::from(_mm512_cmple_epi64_mask(difference, window)) << i;
+        u64::from(_mm512_cmple_epi64_mask(difference, window))
+    };
+    // Moved on one by one, half by half: eight masks each moved to its place become a vector that is
+    // added up across its lanes, and pairs of all channels were counted at 0.7 of the speed.
+    let (mut low, mut high) = (0, 0);
+    for i in (0..ROWS / 2).step_by(8).rev() {
+        low = low << 8 | near(i);
+        high = high << 8 | near(i + ROWS / 2);
     }
-    mask
+    low | high << (ROWS / 2)
 }
 
 /// Bit i: row i has this id.
@@ -45,6 +51,7 @@ pub(super) fn compress<const N: usize>(
     let (steps, rest) = time.as_chunks::<ROWS>();
     let mut ends = [0; N];
     for (step, times) in steps.iter().enumerate() {
+        ask(times, 0);
         for first in (0..ROWS).step_by(8) {
             let times = &times[first..first + 8];
             // SAFETY: `times` has 8 readable values; the load needs no alignment.
@@ -88,7 +95,7 @@ pub(super) fn compress_labels(labels: &[u8], masks: &[u64], into: &mut [u8]) {
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
-fn load_times(times: &[i64; ROWS + REACH], at: usize) -> __m512i {
+pub(super) fn load_times<const N: usize>(times: &[i64; N], at: usize) -> __m512i {
     let part = &times[at..at + 8];
     // SAFETY: `part` has 8 readable values; the load needs no alignment.
     unsafe { _mm512_loadu_epi64(part.as_ptr()) }

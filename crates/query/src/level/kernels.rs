@@ -12,7 +12,7 @@ macro_rules! kernels {
         #[target_feature(enable = $features)]
         pub(super) fn pairs(time: &[i64], id: &[u8], [a, b]: [u8; 2], window: i64) -> Option<u64> {
             let mut count = 0;
-            let rest = steps(time, id, window, |ids, k, near| {
+            let rest = steps(time, id, window, |_, ids, k, near| {
                 let (now, later) = (from(ids, 0), from(ids, k));
                 let matching = equal(now, a) & equal(later, b) | equal(now, b) & equal(later, a);
                 count += u64::from((near & matching).count_ones());
@@ -34,13 +34,19 @@ macro_rules! kernels {
         ) -> Option<()> {
             let mut add =
                 |x: u8, y: u8| matrix.add(dense[usize::from(x)], dense[usize::from(y)], 1);
-            let rest = steps(time, id, window, |ids, k, mut near| {
+            let mut found = Found::new();
+            let rest = steps(time, id, window, |start, ids, k, mut near| {
+                if k == 1 {
+                    found.add(start, near, |row| add(id[row], id[row + 1]));
+                    return;
+                }
                 while near != 0 {
                     let i = near.trailing_zeros() as usize;
                     add(ids[i], ids[i + k]);
                     near &= near - 1;
                 }
             })?;
+            found.take(|row| add(id[row], id[row + 1]));
             pairs_from(rest, time, id, window, add)
         }
 
@@ -49,6 +55,7 @@ macro_rules! kernels {
         pub(super) fn near_masks(time: &[i64], k: usize, window: i64, masks: &mut [u64]) {
             let mut step = 0;
             while let Some(times) = time[step * ROWS..].first_chunk::<{ ROWS + REACH }>() {
+                ask(time, step * ROWS);
                 masks[step] = near(times, k, window);
                 step += 1;
             }
@@ -60,6 +67,7 @@ macro_rules! kernels {
         pub(super) fn matching(labels: &[u8], wanted: &[u8], masks: &mut [u64]) {
             let (steps, rest) = labels.as_chunks::<ROWS>();
             for (labels, mask) in steps.iter().zip(masks.iter_mut()) {
+                ask(labels, 0);
                 *mask = 0;
                 for &label in wanted {
                     *mask |= equal(labels, label);
@@ -74,8 +82,9 @@ macro_rules! kernels {
             ids[k..].first_chunk().unwrap_or_else(|| unreachable!("k is at most REACH"))
         }
 
-        /// Goes over all whole steps of rows and hands `take` the rows of each, and for k = 1, 2, …
-        /// the mask of those within the window of their k-th neighbour, until there are none.
+        /// Goes over all whole steps of rows and hands `take` the first row of each, its ids, and
+        /// for k = 1, 2, … the mask of its rows within the window of their k-th neighbour, until there
+        /// are none.
         /// Returns the row behind the last step.
         #[inline]
         #[target_feature(enable = $features)]
@@ -83,30 +92,28 @@ macro_rules! kernels {
             time: &[i64],
             id: &[u8],
             window: i64,
-            mut take: impl FnMut(&[u8; ROWS + REACH], usize, u64),
+            mut take: impl FnMut(usize, &[u8; ROWS + REACH], usize, u64),
         ) -> Option<usize> {
             let mut start = 0;
             while let (Some(times), Some(ids)) = (
                 time[start..].first_chunk::<{ ROWS + REACH }>(),
                 id[start..].first_chunk::<{ ROWS + REACH }>(),
             ) {
+                ask(time, start);
+                ask(id, start);
                 // The first two always: a branch would cost more than the second one does.
-                let (first, second) = (near(times, 1, window), near(times, 2, window));
-                take(ids, 1, first);
-                if second != 0 {
-                    take(ids, 2, second);
-                    let mut k = 3;
-                    loop {
-                        let mask = near(times, k, window);
-                        if mask == 0 {
-                            break;
-                        }
-                        if k == REACH {
-                            return None;
-                        }
-                        take(ids, k, mask);
-                        k += 1;
+                let (mut mask, mut next) = (near(times, 1, window), near(times, 2, window));
+                let mut k = 1;
+                loop {
+                    take(start, ids, k, mask);
+                    if next == 0 {
+                        break;
                     }
+                    k += 1;
+                    if k == REACH {
+                        return None;
+                    }
+                    (mask, next) = (next, near(times, k + 1, window));
                 }
                 start += ROWS;
             }

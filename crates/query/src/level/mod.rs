@@ -17,6 +17,11 @@ mod kernels;
 
 mod scalar;
 
+#[cfg(target_arch = "x86_64")]
+mod ahead;
+#[cfg(target_arch = "x86_64")]
+mod found;
+
 pub(crate) mod differences;
 pub(crate) mod labels;
 pub(crate) mod merges;

@@ -2,14 +2,17 @@
 #![expect(unsafe_code, reason = "vector loads and stores take pointers")]
 
 use std::arch::x86_64::{
-    __m256i, _mm256_and_si256, _mm256_castsi256_pd, _mm256_cmpeq_epi8, _mm256_cmpeq_epi64,
+    _mm256_and_si256, _mm256_castsi256_pd, _mm256_cmpeq_epi8, _mm256_cmpeq_epi64,
     _mm256_cmpgt_epi64, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_movemask_pd,
     _mm256_permutevar8x32_epi32, _mm256_set_epi64x, _mm256_set1_epi8, _mm256_set1_epi64x,
     _mm256_storeu_si256, _mm256_sub_epi64, _mm256_xor_si256,
 };
 
 use super::{Buffer, Distances, REACH, ROWS, Wanted, spans, steps};
-use crate::level::avx2::HALVES;
+use crate::level::{
+    ahead::ask,
+    avx2::{HALVES, load_times, near},
+};
 
 /// Up to this many differences of a step are written one by one. Estimated, not tuned.
 const FEW: u32 = 10;
@@ -79,20 +82,6 @@ fn write(
     near != 0
 }
 
-/// Bit i: rows i and i + k are at most `reach` apart.
-#[inline]
-#[target_feature(enable = "avx2,bmi1,popcnt")]
-fn near(times: &[i64; ROWS + REACH], k: usize, reach: i64) -> u64 {
-    let reach = _mm256_set1_epi64x(reach);
-    let mut far = 0;
-    for i in (0..ROWS).step_by(4) {
-        let difference = _mm256_sub_epi64(load_times(times, i + k), load_times(times, i));
-        let lanes = _mm256_castsi256_pd(_mm256_cmpgt_epi64(difference, reach));
-        far |= u64::from(_mm256_movemask_pd(lanes).cast_unsigned()) << i;
-    }
-    !far
-}
-
 /// Bit i: row i + k has this id.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,popcnt")]
@@ -105,12 +94,4 @@ fn equal(ids: &[u8; ROWS + REACH], k: usize, id: u8) -> u64 {
         u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(ids, id)).cast_unsigned())
     };
     half(0) | half(32) << 32
-}
-
-#[inline]
-#[target_feature(enable = "avx2,bmi1,popcnt")]
-fn load_times(times: &[i64; ROWS + REACH], at: usize) -> __m256i {
-    let part = &times[at..at + 4];
-    // SAFETY: `part` has 4 readable values; the load needs no alignment.
-    unsafe { _mm256_loadu_si256(part.as_ptr().cast()) }
 }

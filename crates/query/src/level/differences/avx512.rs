@@ -2,16 +2,16 @@
 #![expect(unsafe_code, reason = "vector loads and stores take pointers")]
 
 use std::arch::x86_64::{
-    __m512i, _mm512_cmpeq_epi8_mask, _mm512_cmple_epi64_mask, _mm512_loadu_epi8,
-    _mm512_loadu_epi64, _mm512_mask_cmplt_epu64_mask, _mm512_mask_sub_epi64,
+    _mm512_cmpeq_epi8_mask, _mm512_loadu_epi8, _mm512_mask_cmplt_epu64_mask, _mm512_mask_sub_epi64,
     _mm512_maskz_compress_epi64, _mm512_set1_epi8, _mm512_set1_epi64, _mm512_setzero_si512,
     _mm512_storeu_epi64, _mm512_sub_epi64,
 };
 
 use super::{Buffer, REACH, ROWS, Wanted, steps};
-
-/// Up to this many differences of a step are written one by one, measured.
-const FEW: u32 = 6;
+use crate::level::{
+    ahead::ask,
+    avx512::{load_times, near},
+};
 
 steps!("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt");
 
@@ -28,15 +28,7 @@ fn write(
 ) -> bool {
     let near = near(times, k, wanted.reach);
     let either = (forward | back) & near;
-    if either.count_ones() <= FEW {
-        let mut left = either;
-        while left != 0 {
-            let i = left.trailing_zeros() as usize;
-            let difference = times[i + k] - times[i];
-            let is_back = back >> i & 1 != 0;
-            buffer.push(if is_back { -difference } else { difference }, true, wanted);
-            left &= left - 1;
-        }
+    if either == 0 {
         return near != 0;
     }
     let low = _mm512_set1_epi64(wanted.low);
@@ -57,19 +49,6 @@ fn write(
     near != 0
 }
 
-/// Bit i: rows i and i + k are at most `reach` apart.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
-fn near(times: &[i64; ROWS + REACH], k: usize, reach: i64) -> u64 {
-    let reach = _mm512_set1_epi64(reach);
-    let mut near = 0;
-    for i in (0..ROWS).step_by(8) {
-        let difference = _mm512_sub_epi64(load_times(times, i + k), load_times(times, i));
-        near |= u64::from(_mm512_cmple_epi64_mask(difference, reach)) << i;
-    }
-    near
-}
-
 /// Bit i: row i + k has this id.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
@@ -78,12 +57,4 @@ fn equal(ids: &[u8; ROWS + REACH], k: usize, id: u8) -> u64 {
     // SAFETY: `part` has 64 readable bytes; the load needs no alignment.
     let ids = unsafe { _mm512_loadu_epi8(part.as_ptr().cast()) };
     _mm512_cmpeq_epi8_mask(ids, _mm512_set1_epi8(id.cast_signed()))
-}
-
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
-fn load_times(times: &[i64; ROWS + REACH], at: usize) -> __m512i {
-    let part = &times[at..at + 8];
-    // SAFETY: `part` has 8 readable values; the load needs no alignment.
-    unsafe { _mm512_loadu_epi64(part.as_ptr()) }
 }

@@ -258,6 +258,8 @@ macro_rules! steps {
                 time[start..].first_chunk::<{ ROWS + REACH }>(),
                 id[start..].first_chunk::<{ ROWS + REACH }>(),
             ) {
+                ask(time, start);
+                ask(id, start);
                 if near(times, REACH, wanted.reach) != 0 {
                     return Err(start);
                 }
