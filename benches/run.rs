@@ -11,6 +11,9 @@ const CHANNELS: u64 = 8;
 /// The share of tags that come from pairs.
 const PAIRED: f64 = 0.1;
 
+/// Rows that are appended at once.
+const PIECE_ROWS: usize = 1 << 20;
+
 /// A simulated run in a store.
 pub struct Made {
     /// The folder of its store.
@@ -61,12 +64,21 @@ fn make(folder: &std::path::Path, rows: u64) -> Result<(), Box<dyn Error>> {
     let mut writer = Writer::open(folder, &creation)?;
     writer.begin_source();
     let mut tags = simulation.tags()?;
+    let (mut time, mut channel) = (Vec::new(), Vec::new());
     while let Some(slab) = tags.next_slab() {
-        let time: Vec<i64> = slab.iter().map(|tag| tag.time).collect();
-        let channel: Vec<u16> =
-            slab.iter().map(|tag| u16::try_from(tag.channel)).collect::<Result<_, _>>()?;
-        writer.append(&time, &channel)?;
+        for tag in slab {
+            time.push(tag.time);
+            channel.push(u16::try_from(tag.channel)?);
+        }
+        // In pieces as large as those of an ingest: how the system keeps a file in memory, and what it
+        // costs to map it, depends on what was written at once.
+        if time.len() >= PIECE_ROWS {
+            writer.append(&time, &channel)?;
+            time.clear();
+            channel.clear();
+        }
     }
+    writer.append(&time, &channel)?;
     writer.finish_source(SourceFacts::named("simulated"));
     Ok(writer.commit()?)
 }
