@@ -240,8 +240,18 @@ impl Selection {
             (&[(_, number)], _) => into.number[..into.len].fill(number),
             (_, Channels::U8(labels)) => {
                 level::compress_labels(simd, labels, masks, &mut into.number);
-                for number in &mut into.number[..into.len] {
-                    *number = self.number_of[usize::from(*number)];
+                let numbers = &mut into.number[..into.len];
+                match wanted.above() {
+                    Some(above) => {
+                        for number in numbers {
+                            *number = number.wrapping_sub(above);
+                        }
+                    }
+                    None => {
+                        for number in numbers {
+                            *number = self.number_of[usize::from(*number)];
+                        }
+                    }
                 }
             }
             (_, Channels::U16(labels)) => {
@@ -261,6 +271,16 @@ impl Wanted {
     fn add(&mut self, channel: (u16, u8)) {
         self.has_number[usize::from(channel.1)] = true;
         self.channels.push(channel);
+    }
+
+    /// How far the labels of a narrow column are above their numbers, modulo 256, where that is the same
+    /// for all: channels that follow each other need no look-up.
+    fn above(&self) -> Option<u8> {
+        let of =
+            |&(label, number): &(u16, u8)| Some(u8::try_from(label).ok()?.wrapping_sub(number));
+        let mut above = self.channels.iter().filter_map(of);
+        let first = above.next()?;
+        above.all(|other| other == first).then_some(first)
     }
 }
 
