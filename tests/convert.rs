@@ -237,7 +237,7 @@ fn torn_files_are_converted_with_a_note() {
         assert_eq!(made.code, 0, "{name}: {}", made.stderr);
         assert!(made.stderr.contains("tags before it are written"), "{}", made.stderr);
         // As a query takes them.
-        let taken = output(command().args(["info", "-q"]).arg(here(name))).json();
+        let taken = output(command().args(["info", "-q", "--tick", "1ps"]).arg(here(name))).json();
         let written = cat(&out);
         assert!(written.len() as u64 >= taken["tags"].as_u64().unwrap(), "{name}");
     }

@@ -110,6 +110,6 @@ fn a_plan_is_a_table_or_json_and_of_each_run() {
     let csv = ask("rates --explain --format csv", &run);
     assert_eq!(csv.code, 2);
     assert!(csv.stderr.contains("table or json"), "{}", csv.stderr);
-    let meaningless = ask("coincidences --window 2ns --rule grid --fold 3 --explain", &run);
+    let meaningless = ask("coincidences --window 2ns --rule grid --choose 3 --explain", &run);
     assert_eq!(meaningless.code, 2, "{}", meaningless.stderr);
 }

@@ -61,7 +61,7 @@ fn tags_are_exported_as_they_are_printed() {
     // From a pipe, too, whose store is gone while its tags are written.
     let mut cat = command().arg("cat").arg(&run).stdout(Stdio::piped()).spawn().unwrap();
     let piped = command()
-        .args(["export", "-", "-q", "--format", "csv"])
+        .args(["export", "-", "-q", "--format", "csv", "--tick", "156.25ps"])
         .stdin(cat.stdout.take().unwrap())
         .output()
         .unwrap();

@@ -74,7 +74,8 @@ fn counted(line: &str) -> Option<(Vec<&str>, u64)> {
 }
 
 fn count(args: &[&str], tags: &Path) -> serde_json::Value {
-    output(command().arg("coincidences").args(args).args(["-q", "--no-cache"]).arg(tags)).json()
+    let given = ["-q", "--no-cache", "--tick", "156.25ps"];
+    output(command().arg("coincidences").args(args).args(given).arg(tags)).json()
 }
 
 fn sum(answer: &serde_json::Value) -> u64 {

@@ -176,7 +176,7 @@ fn questions_that_mean_nothing() {
     for (args, words) in [
         ("histogram --start 1 --stop 2 --bin 1ns", "937.5ps (6t) or 1.09375ns (7t)"),
         ("histogram --start 1 --stop 2 --range 1s..-1s", ""),
-        ("histogram --start 1 --stop 2 --range 1h", "bins"),
+        ("histogram --start 1 --stop 2 --bin 1t --range 1h", "bins"),
         ("histogram --start 1 --stop 2 --log 20", "--range 1ns..1ms"),
         ("histogram --start 1 --stop 2 --mode next --g2", "all pairs"),
         ("coincidences --window 2ns --per-herald", "--rule herald"),
@@ -187,7 +187,7 @@ fn questions_that_mean_nothing() {
         ("coincidences --window 2ns --rule cluster --group 1,2", "--channels"),
         ("coincidences --window 2ns --shift 3us", "shifted"),
         ("coincidences --window 2ns --accidentals shifted:0", "at least one"),
-        ("coincidences --window 2ns --fold 1", "2 to 16"),
+        ("coincidences --window 2ns --choose 1", "2 to 16"),
         ("coincidences --window 2ns --rule cluster --accidentals shifted", "no accidentals"),
         ("coincidences --window 2ns --bin 1ms --live-time 1s", "--live-time"),
         ("rates --bin 1ms --live-time 1s", "--live-time"),
@@ -288,7 +288,7 @@ fn csv_of_runs_with_other_groups_has_each_value_below_its_name() {
         let is_pair = row["channels"].as_array().unwrap().len() == 2;
         for (name, field) in names.iter().zip(fields) {
             let expected = match name.rsplit_once('_') {
-                Some((list, letter)) if letter.len() == 1 => {
+                Some((list, letter)) if letter.len() == 1 && row.get(*name).is_none() => {
                     let list = if list == "channel" { "channels" } else { list };
                     &row[list][usize::from(letter.as_bytes()[0] - b'a')]
                 }

@@ -33,7 +33,7 @@ fn pairs_of_a_16_channel_tagger() {
     assert_eq!(counts(&narrow), [(3, 15, 61), (3, 16, 3), (15, 16, 9)]);
     let query = &narrow["query"];
     assert_eq!(query["window_ticks"], 12);
-    assert_eq!(query["acceptance_ticks"], 25);
+    assert_eq!(query["full_width_ticks"], 25);
     assert_eq!(query["rule"], "all");
     let used = &narrow["run"];
     assert_eq!(used["tags"], 500_000);
@@ -99,7 +99,7 @@ fn text_out_is_the_text_it_was_made_from() {
 fn text_is_taken_into_the_same_rows() {
     let Some((folder, run)) = real("uqd_logic16_500k.tags.zst") else { return };
     let Some((other, text)) = real("uqd_logic16_500k.tsv.zst") else { return };
-    let answer = coincidences("--window 1us", &text);
+    let answer = coincidences("--window 1us --tick 156.25ps", &text);
     assert_eq!(answer["rows"], coincidences("--window 1us", &run)["rows"]);
     let column = |folder: &tempfile::TempDir, source: &str, name: &str| {
         fs::read(folder.path().join(format!("{source}.tagq")).join(name)).unwrap()
@@ -195,7 +195,7 @@ fn rates_of_a_16_channel_tagger() {
     assert_eq!(counts, [223_058, 251_662, 25_280]);
     let trace = rated.trace.unwrap();
     assert_eq!(trace.bins.len(), 24);
-    assert_eq!((trace.bins[23].live, trace.bins[23].is_partial), (107_730_247, true));
+    assert_eq!((trace.bins[23].live, trace.bins[23].is_final), (107_730_247, false));
     for (i, total) in counts.into_iter().enumerate() {
         assert_eq!(trace.counts.chunks(3).map(|counts| counts[i]).sum::<u64>(), total);
     }

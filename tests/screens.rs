@@ -29,7 +29,7 @@ fn on_terminal(folder: &Path, words: &str, screen: Screen) -> Option<Ran> {
 fn beside_a_figure_no_table_leaves_the_screen() {
     let folder = tempfile::tempdir().unwrap();
     fixture_copy(folder.path());
-    let words = "g2 1,2 --range 20ns --plot a.svg --force run";
+    let words = "g2 1,2 --bin 1t --range 20ns --plot a.svg --force run";
     let Some(small) = on_terminal(folder.path(), words, SMALL) else { return };
     let last = small.lines.last().unwrap();
     assert_eq!(last, "257 rows, as in the figure; --format table prints them");
@@ -66,7 +66,7 @@ fn a_long_scan_draws_how_far_it_is() {
         let files = simulate.map(Into::into).into_iter().chain([file.clone()]);
         assert_eq!(tagq(files).code, 0);
         assert_eq!(tagq(["ingest".into(), file]).code, 0);
-        let words = format!("coincidences --fold 3 --window 1ms --no-cache {name}");
+        let words = format!("coincidences --choose 3 --window 1ms --no-cache {name}");
         let begun = Instant::now();
         let Some(ran) = on_terminal(folder.path(), &words, notes) else { return };
         if begun.elapsed() > Duration::from_millis(1_200) {

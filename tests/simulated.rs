@@ -1,6 +1,8 @@
 //! Simulated light with known truth, from the command line to the count.
 
-use crate::support::{coincidences, command, counts, output, tagq};
+use std::fs;
+
+use crate::support::{cat, coincidences, command, counts, output, tagq};
 
 fn simulate(folder: &std::path::Path, args: &str) -> std::path::PathBuf {
     let out = folder.join(if args.contains("--files") { "run" } else { "run.tags.zst" });
@@ -43,7 +45,7 @@ fn pairs_survive_with_the_product_of_the_efficiencies() {
     // share: 0.3·60/65 and 0.6·120/125.
     let count = row["count"].as_f64().unwrap() - row["accidentals"].as_f64().unwrap();
     assert!((count - 18_000.0).abs() < 5.0 * 18_000_f64.sqrt(), "{row}");
-    let [of_1, of_2] = [0, 1].map(|i| row["heralding"][i].as_f64().unwrap());
+    let [of_1, of_2] = ["p_a_given_b", "p_b_given_a"].map(|key| row[key].as_f64().unwrap());
     assert!((of_1 - 0.3 * 120.0 / 125.0).abs() < 0.01, "{row}");
     assert!((of_2 - 0.6 * 60.0 / 65.0).abs() < 0.02, "{row}");
 }
@@ -58,7 +60,8 @@ fn shifted_accidentals_of_pulses_are_the_side_peaks() {
         "--pulsed 100ns --rate 1MHz --duration 300ms --efficiency 0.5 --seed 8",
     );
     let answer = coincidences("--window 2ns --group 1,2 --accidentals shifted --shift 100ns", &run);
-    let args = "histogram --start 1 --stop 2 --range -3300t..3301t".split(' ').map(Into::into);
+    let args =
+        "histogram --start 1 --stop 2 --bin 1t --range -3300t..3301t".split(' ').map(Into::into);
     let histogram = tagq(args.chain([run.as_os_str().to_owned()])).json();
     // 100 ns are 640 ticks: the window around the peak at so many of them.
     let peak = |k: i64| -> u64 {
@@ -122,7 +125,7 @@ fn simulations_that_mean_nothing_are_refused() {
 fn a_file_that_is_there_is_not_simulated_away() {
     let folder = tempfile::tempdir().unwrap();
     let measured = folder.path().join("2.tags.zst");
-    std::fs::write(&measured, "measured").unwrap();
+    fs::write(&measured, "measured").unwrap();
     let simulate = |args: &str| {
         let mut command = command();
         output(command.arg("simulate").args(args.split_whitespace()).current_dir(folder.path()))
@@ -132,11 +135,43 @@ fn a_file_that_is_there_is_not_simulated_away() {
         let refused = simulate(args);
         assert_eq!(refused.code, 1, "{args}: {}", refused.stderr);
         assert!(refused.stderr.contains("2.tags.zst: is there already; --force"), "{args}");
-        assert_eq!(std::fs::read(&measured).unwrap(), b"measured", "{args}");
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "{args}");
+        assert_eq!(fs::read(&measured).unwrap(), b"measured", "{args}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "{args}");
     }
     let made = simulate("--quiet --force --duration 1ms 2.tags.zst");
     assert_eq!((made.code, made.stderr.as_str()), (0, ""));
     let tags = tagq(["cat".as_ref(), measured.as_os_str()]);
     assert!(tags.code == 0 && tags.stdout.len() > 100, "{}", tags.stderr);
+}
+
+/// The name says the form, as for `tagq convert`, and the tags are the same in each.
+#[test]
+fn a_simulation_is_written_in_the_form_that_its_name_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let simulate = |name: &str, args: &[&str]| {
+        let path = folder.path().join(name);
+        let all = ["simulate", "-q", "--rate", "20kHz", "--duration", "100ms"];
+        (output(command().args(all).args(args).arg(&path)), path)
+    };
+    let (made, path) = simulate("a.tags.zst", &[]);
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let expected = cat(&path);
+    assert!(expected.len() > 3_000);
+    for (name, start) in [
+        ("a.csv", &b"channel,time\n"[..]),
+        ("a.tsv", b"1\t"),
+        // Two segments, less one.
+        ("a.tags", b"\x01\0\0\0"),
+        ("a.csv.zst", b"\x28\xb5\x2f\xfd"),
+    ] {
+        let (made, path) = simulate(name, &[]);
+        assert_eq!(made.code, 0, "{name}: {}", made.stderr);
+        assert!(fs::read(&path).unwrap().starts_with(start), "{name}");
+        assert!(cat(&path) == expected, "{name}");
+    }
+    for args in [&["--checksum"][..], &["--frames", "2"], &["--live", "1MHz"]] {
+        let (refused, path) = simulate("b.csv", args);
+        assert_eq!(refused.code, 2, "{args:?}: {}", refused.stderr);
+        assert!(refused.stderr.contains(".tags.zst") && !path.exists(), "{}", refused.stderr);
+    }
 }

@@ -252,7 +252,7 @@ fn a_plain_file_cut_inside_a_message_keeps_the_messages_before() {
     assert!(answer.stderr.contains("inside message 4"), "{}", answer.stderr);
 }
 
-/// Scans rely on the order of rows. Where damage disturbs it there is no right answer, but an end.
+/// Where damage disturbs the order of rows there is no right answer, but an end.
 #[test]
 fn rows_out_of_order_are_damage_and_no_crash() {
     let folder = tempfile::tempdir().unwrap();
@@ -260,7 +260,6 @@ fn rows_out_of_order_are_damage_and_no_crash() {
     assert_eq!(output(command().args(["ingest", "-q"]).arg(&run)).code, 0);
     let column = run.join(".tagq/time.col");
     let whole = fs::read(&column).unwrap();
-    let mut refused = 0;
     for (row, time) in [(40, i64::MAX), (9_000, i64::MIN), (77, -1), (18_000, 0), (5, i64::MAX / 2)]
     {
         let mut bytes = whole.clone();
@@ -273,7 +272,7 @@ fn rows_out_of_order_are_damage_and_no_crash() {
             "coincidences --window 1us --group 1,2 --rule once --veto 3",
             "coincidences --window 1us --rule cluster",
             "coincidences --window 13t --rule grid",
-            "coincidences --window 1us --rule herald --fold 3",
+            "coincidences --window 1us --rule herald --choose 3",
             "histogram --start 1 --stop 2 --g2",
             "histogram --start 1 --stop 2 --range 1ms --bin 1us",
             "histogram --start 1 --stop 2 --mode next --range 0t..100t",
@@ -281,13 +280,11 @@ fn rows_out_of_order_are_damage_and_no_crash() {
         ] {
             let args = query.split(' ').chain(["--no-ingest"]);
             let asked = output(command().args(args).arg(&run));
-            assert!([0, 3].contains(&asked.code), "{query}: {}", asked.stderr);
-            if asked.code == 3 {
-                assert!(asked.stderr.contains("tagq verify"), "{query}: {}", asked.stderr);
-                refused += 1;
-            }
+            // Rates look at few times.
+            let codes = if query.starts_with("rates") { &[0, 3][..] } else { &[3] };
+            assert!(codes.contains(&asked.code), "{row}: {query}: {}", asked.stderr);
+            assert!(!asked.stderr.contains("panicked"), "{query}: {}", asked.stderr);
+            assert!(asked.code == 0 || asked.stderr.contains("tagq verify"), "{}", asked.stderr);
         }
     }
-    // Where overflow is checked, as in tests, damage is mostly seen.
-    assert!(refused > 0 || !cfg!(debug_assertions));
 }

@@ -40,7 +40,7 @@ fn two_files_add_up_to_their_folder() {
     for query in [
         "coincidences --window 2ns",
         "coincidences --window 100ns --rule herald --group 1,2,3 --group 3,4",
-        "coincidences --window 1us --rule once --fold 3",
+        "coincidences --window 1us --rule once --choose 3",
         "coincidences --window 50ns --rule cluster",
         "coincidences --window 1ns --rule grid --delay 2=-48t",
         "coincidences --window 2us --accidentals shifted:4 --group 1,2 --group 1,2,3",
@@ -50,6 +50,11 @@ fn two_files_add_up_to_their_folder() {
         "g2 1,2 --range 100ns --bin 16t",
         "rates",
         "rates --channels 4,9,1",
+        "rates --errors blocks:7",
+        "coincidences --window 1us --group 1,2 --accidentals shifted:2 --errors blocks:5",
+        "coincidences --window 50ns --rule cluster --errors blocks:5",
+        "g2 1,2 --range 100ns --bin 16t --errors blocks:5 --covariance",
+        "histogram --start 1 --stop 2 --mode last --range 0ns..10us --bin 64t --errors blocks:3",
     ] {
         let (sum, whole) = (runs.sum(query), ask(query, &[&runs.folder]));
         assert!(!whole["rows"].as_array().unwrap().is_empty(), "{query}");

@@ -7,6 +7,11 @@ use std::{
     process::Stdio,
 };
 
+use tagq::{
+    files::{Part, Settings, ingest},
+    store::{Creation, Tick, Writer},
+};
+
 use crate::support::{Output, cat, coincidences, command, fixture_copy, output, tagq};
 
 /// Runs the program with these bytes as standard input.
@@ -53,13 +58,13 @@ fn a_folder_of_text_is_the_run_it_was_made_from() {
         .collect();
     fs::write(texts.join("2.csv"), format!("Time, Channel\n{}", second.concat())).unwrap();
     fs::write(texts.join("notes.txt"), "nothing for you").unwrap();
-    assert_eq!(coincidences("--window 2ns", &texts)["rows"], expected["rows"]);
+    assert_eq!(coincidences("--window 2ns --tick 156.25ps", &texts)["rows"], expected["rows"]);
     assert_eq!(info(&texts)["tags"], info(&run)["tags"]);
     // By any name, when it is named.
     let named = texts.join("notes.txt");
     fs::write(&named, &first).unwrap();
     assert_eq!(info(&texts)["sources"].as_array().unwrap().len(), 2);
-    let alone = coincidences("--window 2ns", &named);
+    let alone = coincidences("--window 2ns --tick 156.25ps", &named);
     assert_eq!(alone["rows"], coincidences("--window 2ns", &run.join("1.tags.zst"))["rows"]);
 }
 
@@ -70,7 +75,8 @@ fn the_columns_of_a_text_are_asked_for_once() {
     fs::create_dir(&run).unwrap();
     let path = run.join("a.csv");
     fs::write(&path, "100 1\n101 2\n").unwrap();
-    let wrong = output(command().args(["coincidences", "--window", "1t"]).arg(&run));
+    let tick = ["--tick", "1ps"];
+    let wrong = output(command().args(["coincidences", "--window", "1t"]).args(tick).arg(&run));
     // Read as channel and time, these are channels 100 and 101: nothing that can be noticed.
     assert_eq!(wrong.json()["run"]["channels"][0]["channel"], 100);
     let asked = ["--columns", "time,channel"];
@@ -90,7 +96,7 @@ fn the_columns_of_a_text_are_asked_for_once() {
     fs::write(run.join("b.csv"), "channel,time\n1,200\n").unwrap();
     assert_eq!(cat(&run).last(), Some(&(200, 1)));
     fs::write(run.join("c.csv"), "channel,time\n1,300\n").unwrap();
-    let refused = output(command().arg("ingest").args(asked).arg(run.join("c.csv")));
+    let refused = output(command().arg("ingest").args(tick).args(asked).arg(run.join("c.csv")));
     assert_eq!(refused.code, 2, "{}", refused.stderr);
     assert!(refused.stderr.contains("line 1: the header says channel,time"), "{}", refused.stderr);
 }
@@ -100,7 +106,8 @@ fn a_text_that_grows_is_continued_and_its_half_line_waits() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.tsv");
     fs::write(&path, "1\t10\n2\t1").unwrap();
-    let half = output(command().args(["coincidences", "--window", "5t"]).arg(&path));
+    let tick = ["--tick", "1ps"];
+    let half = output(command().args(["coincidences", "--window", "5t"]).args(tick).arg(&path));
     assert_eq!(half.json()["run"]["tags"], 1);
     assert!(half.stderr.contains("no line end"), "{}", half.stderr);
     File::options().append(true).open(&path).unwrap().write_all(b"2\n").unwrap();
@@ -130,7 +137,8 @@ fn text_that_is_no_tags_is_named_by_its_line() {
     ] {
         let path = folder.path().join("a.csv");
         fs::write(&path, text).unwrap();
-        let refused = output(command().args(["coincidences", "--window", "2ns"]).arg(&path));
+        let args = ["coincidences", "--window", "2ns", "--tick", "1ps"];
+        let refused = output(command().args(args).arg(&path));
         assert!([1, 3].contains(&refused.code), "{text}: {}", refused.stderr);
         for word in words {
             assert!(refused.stderr.contains(word), "{text}: no `{word}` in {}", refused.stderr);
@@ -156,7 +164,7 @@ fn standard_input_is_a_run_of_its_own() {
     fs::create_dir(&temporary).unwrap();
     for bytes in [&bytes, &plain, &text.clone().into_bytes()] {
         let mut child = command()
-            .args(["coincidences", "--window", "2ns", "-"])
+            .args(["coincidences", "--window", "2ns", "--tick", "156.25ps", "-"])
             .env("TMPDIR", &temporary)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -172,7 +180,7 @@ fn standard_input_is_a_run_of_its_own() {
     assert_eq!(piped(&["cat", "-"], &bytes).text(), text);
     let none = piped(&["coincidences", "--window", "2ns", "-"], b"");
     assert_eq!(none.json()["run"]["tags"], 0);
-    let wrong = piped(&["coincidences", "--window", "2ns", "-"], b"3\tx\n");
+    let wrong = piped(&["rates", "--tick", "1ps", "-"], b"3\tx\n");
     assert_eq!(wrong.code, 3);
     assert!(wrong.stderr.contains("standard input: line 1"), "{}", wrong.stderr);
     let wrong = piped(&["cat", "-"], b"3\tx\n");
@@ -192,7 +200,7 @@ fn standard_input_is_a_run_of_its_own() {
 fn standard_input_is_added_to_a_store() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("night.tagq");
-    let args = ["ingest", "-", "--store", store.to_str().unwrap()];
+    let args = ["ingest", "-", "--tick", "1ps", "--store", store.to_str().unwrap()];
     for (text, code, tags, names) in [
         ("1\t10\n2\t20\n", 0, 2, &["stdin-1"][..]),
         ("1\t30\n", 0, 3, &["stdin-1", "stdin-2"]),
@@ -239,11 +247,82 @@ fn a_pipe_gives_the_answer_of_the_file() {
     let expected = coincidences("--window 1us --delay 4=-10ns", &path);
     let mut cat = command().arg("cat").arg(&path).stdout(Stdio::piped()).spawn().unwrap();
     let output = command()
-        .args(["coincidences", "--window", "1us", "--delay", "4=-10ns", "-"])
+        .args(["coincidences", "--window", "1us", "--delay", "4=-10ns", "--tick", "156.25ps", "-"])
         .stdin(cat.stdout.take().unwrap())
         .output()
         .unwrap();
     assert!(cat.wait().unwrap().success());
     let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(answer["rows"], expected["rows"]);
+}
+
+#[test]
+fn the_tick_of_a_text_is_asked_for_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    fs::create_dir(&run).unwrap();
+    fs::write(run.join("1.tsv"), "1\t10\n2\t12\n").unwrap();
+    let missing = output(command().args(["coincidences", "--window", "5t"]).arg(&run));
+    assert_eq!(missing.code, 2, "{}", missing.stderr);
+    assert_eq!(missing.stdout, b"");
+    let command_to_paste = format!("`tagq ingest --tick 1ps {}`", run.display());
+    for word in ["1.tsv", "tick", "--tick 1ps", &command_to_paste] {
+        assert!(missing.stderr.contains(word), "no `{word}` in {}", missing.stderr);
+    }
+    assert!(!run.join(".tagq").exists(), "nothing is made");
+    // Followed, it is the same.
+    let followed = output(command().args(["ingest", "--follow"]).arg(&run));
+    assert_eq!(followed.code, 2, "{}", followed.stderr);
+    assert_eq!(piped(&["rates", "-"], b"1\t10\n").code, 2);
+    let framed = zstd::encode_all(&b"1\t10\n"[..], 3).unwrap();
+    assert_eq!(piped(&["rates", "-"], &framed).code, 2);
+    // Files that hold nothing yet are no text.
+    fs::write(run.join("1.tsv"), "").unwrap();
+    assert_eq!(info_of(&run, &[]).code, 0);
+    fs::write(run.join("1.tsv"), "1\t10\n2\t12\n").unwrap();
+    assert_eq!(info_of(&run, &[]).code, 2);
+    // Said once, it stays, as it was given, and holds for what comes.
+    let given = info_of(&run, &["--tick", "1/3ns"]).json();
+    assert_eq!((&given["tick"], &given["tick_assumed"]), (&"1000000000/3".into(), &false.into()));
+    fs::write(run.join("2.tsv"), "1\t20\n").unwrap();
+    let kept = info_of(&run, &[]).json();
+    assert_eq!((&kept["tick"], &kept["tags"]), (&"1000000000/3".into(), &3.into()));
+    // A recorder's files have its tick, assumed, and texts beside them the same.
+    let around = folder.path().join("mixed");
+    fs::create_dir(&around).unwrap();
+    let mixed = fixture_copy(&around);
+    fs::write(mixed.join("9.tsv"), "1\t9000000000000\n").unwrap();
+    let info = info_of(&mixed, &[]).json();
+    assert_eq!((&info["tick"], &info["tick_assumed"]), (&"156250000/1".into(), &true.into()));
+    // As tagq.toml says.
+    let setup = folder.path().join("setup");
+    fs::create_dir(&setup).unwrap();
+    fs::write(setup.join("1.tsv"), "1\t10\n").unwrap();
+    fs::write(setup.join("tagq.toml"), "tick = '2ps'\n").unwrap();
+    assert_eq!(info_of(&setup, &[]).json()["tick"], "2000000/1");
+}
+
+fn info_of(run: &Path, args: &[&str]) -> Output {
+    output(command().args(["info", "-q", "--format", "json"]).args(args).arg(run))
+}
+
+/// As older versions made them.
+#[test]
+fn a_store_of_text_with_an_assumed_tick_keeps_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, store) = (folder.path().join("a.tsv"), folder.path().join("a.tsv.tagq"));
+    fs::write(&path, "1\t10\n2\t12\n").unwrap();
+    let creation = Creation { tick: Tick::DEFAULT, tick_assumed: true, run_id: None };
+    let mut writer = Writer::open(&store, &creation).unwrap();
+    let (part, settings) = (Part::Whole { rebase: None }, Settings::default());
+    ingest(&path, "a.tsv", part, &settings, &mut writer).unwrap();
+    writer.commit().unwrap();
+    drop(writer);
+    File::options().append(true).open(&path).unwrap().write_all(b"1\t13\n").unwrap();
+    let answer = output(command().args(["coincidences", "--window", "5t"]).arg(&path)).json();
+    assert_eq!((&answer["run"]["tick_assumed"], &answer["run"]["tags"]), (&true.into(), &3.into()));
+    let table = output(command().args(["rates", "--format", "table"]).arg(&path));
+    assert!(table.text().contains("tick 156.25 ps (assumed)"), "{}", table.text());
+    let rebuilt = output(command().args(["ingest", "--rebuild"]).arg(&path));
+    assert_eq!(rebuilt.code, 0, "{}", rebuilt.stderr);
 }

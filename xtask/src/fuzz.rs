@@ -9,10 +9,11 @@ use std::{
 /// The name of a target, and the longest input that is worth a try, in bytes.
 type Target = (&'static str, u32);
 
-const TARGETS: [Target; 5] = [
+const TARGETS: [Target; 6] = [
     ("messages", 4096),
     ("sources", 4096),
     ("stores", 1024),
+    ("questions", 1024),
     ("durations", 160),
     ("partials", 1024),
 ];

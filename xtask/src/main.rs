@@ -15,7 +15,7 @@ use std::{
 };
 
 const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | latency | rivals | faults | fuzz | emulate
-                   | dist | book
+                   | coverage | dist | book
 
   test    all tests of the workspace, documentation examples included, then those of the Python package
   python  those of the Python package alone, in an environment below target/: python [PYTEST ARGUMENT…]
@@ -31,10 +31,13 @@ const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | 
   faults  what the released program leaves when it is killed, refused or cut off, by strace, mounts and
           signals, about five minutes; some trials need root: faults [--program PATH] [TRIAL…]
   fuzz    tries to break what must hold for any input: fuzz [TARGET] [SECONDS], all targets for a minute
-          each when nothing is named; the targets are messages, sources, stores and durations
+          each when nothing is named; the targets are messages, sources, stores, questions, durations and
+          partials
   emulate the tests of the queries on an emulated processor with AVX-512, for machines without one; needs
           Bochs, ISOLINUX, xorriso and a Linux kernel, but not root:
           emulate [--kernel PATH] [--percent P (of the random cases)] [FILTER…]
+  coverage  whether quoted errors cover the truth, in 1,000 simulations of each case, some minutes; writes
+          docs/coverage.md: coverage [REPETITIONS]
   dist    an archive of the released program, a .deb and, where maturin is, the wheel, below target/dist; with
           targets of the compiler, archives and packages for those, too: dist [TARGET…]
   book    runs the commands of docs/book, puts their outputs and figures into its pages, and makes HTML of
@@ -74,11 +77,28 @@ fn main() -> ExitCode {
         Some("faults") => faults::run(&env::args().skip(2).collect::<Vec<_>>()),
         Some("fuzz") => fuzz::run(&env::args().skip(2).collect::<Vec<_>>()),
         Some("emulate") => emulate::run(&env::args().skip(2).collect::<Vec<_>>()),
+        Some("coverage") => coverage(env::args().nth(2)),
         Some("dist") => dist::run(&env::args().skip(2).collect::<Vec<_>>()),
         Some("book") => book::run(),
         _ => {
             eprintln!("{USAGE}");
             ExitCode::from(2)
+        }
+    }
+}
+
+/// Runs the test of quoted errors with all of its cases, optimised.
+fn coverage(repetitions: Option<String>) -> ExitCode {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let test =
+        ["test", "--release", "--package", "tagq", "--test", "coverage", "--", "--nocapture"];
+    let repetitions = repetitions.unwrap_or_else(|| "1000".into());
+    match Command::new(cargo).args(test).env("TAGQ_COVERAGE", repetitions).status() {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("cargo cannot be started: {error}");
+            ExitCode::FAILURE
         }
     }
 }

@@ -30,8 +30,12 @@ pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<()> {
             Some(pool.install(|| run.shortest_intervals(course))?)
         };
         // Of standard input the store is gone already.
-        let store_bytes = if input::is_stdin(path) { None } else { Some(run.store_bytes()?) };
-        looked.push(Looked { run, facts, shortest, store_bytes });
+        let (store_bytes, leftovers) = if input::is_stdin(path) {
+            (None, Vec::new())
+        } else {
+            (Some(run.store_bytes()?), run.leftovers()?)
+        };
+        looked.push(Looked { run, facts, shortest, store_bytes, leftovers });
     }
     report::print_info(&looked, &args.output, &reporter)
 }

@@ -22,6 +22,7 @@ mod watch;
 use std::{io::Write as _, process::ExitCode};
 
 use args::Command;
+use tagq::escaped;
 
 fn main() -> ExitCode {
     signals::outlive_file_limits();
@@ -60,7 +61,7 @@ fn end(error: &anyhow::Error) -> ExitCode {
     }
     let style = anstyle::AnsiColor::Red.on_default().bold();
     // The exit code says it, too, where nobody can read this.
-    let _ = writeln!(anstream::stderr(), "{style}error:{style:#} {}", message(error));
+    let _ = writeln!(anstream::stderr(), "{style}error:{style:#} {}", escaped(&message(error)));
     ExitCode::from(exit_code(error))
 }
 

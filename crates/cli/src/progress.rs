@@ -17,7 +17,7 @@ use std::{
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use tagq::{
-    Progress,
+    Progress, escaped,
     query::{Course, Progressed},
 };
 
@@ -62,7 +62,7 @@ impl Reporter {
     pub(crate) fn job(&self, what: &str, name: &str, bytes: u64, read: &Arc<AtomicU64>) {
         const TEMPLATE: &str = "{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec}, {left}";
         let bar = hidden(Some(bytes));
-        bar.set_message(format!("{what} {name}"));
+        bar.set_message(format!("{what} {}", escaped(name)));
         let read = Arc::clone(read);
         self.run(bar, TEMPLATE, BEFORE_BAR, move |bar| bar.set_position(read.load(Relaxed)));
     }
@@ -71,7 +71,7 @@ impl Reporter {
     /// many there are once that is known.
     pub(crate) fn job_of_tags(&self, what: &str, name: &str, tags: &Arc<[AtomicU64; 2]>) {
         let bar = hidden(None);
-        bar.set_message(format!("{what} {name}"));
+        bar.set_message(format!("{what} {}", escaped(name)));
         let tags = Arc::clone(tags);
         self.run(bar, OF_TAGS, BEFORE_BAR, move |bar| {
             bar.set_length(tags[1].load(Relaxed));
@@ -205,7 +205,7 @@ impl Progress for Reporter {
         let say = || {
             let style = anstyle::AnsiColor::Yellow.on_default().bold();
             // A note that nobody can read stops nothing.
-            let _ = writeln!(anstream::stderr(), "{style}note:{style:#} {note}");
+            let _ = writeln!(anstream::stderr(), "{style}note:{style:#} {}", escaped(note));
         };
         match &*self.running.borrow() {
             Some(running) => running.bar.suspend(say),

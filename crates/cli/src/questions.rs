@@ -16,12 +16,12 @@ use crate::{
 pub(crate) fn coincidences(args: &CoincidencesArgs) -> Result<Coincidences, Usage> {
     Ok(Coincidences {
         window: match (&args.window, &args.full_width) {
-            (_, Some(width)) => Window::Full(width.clone()),
-            (Some(window), None) => Window::Half(window.clone()),
-            (None, None) => return Err(Usage("--window or --full-width is missing".into())),
+            (_, Some(width)) => Some(Window::Full(width.clone())),
+            (Some(window), None) => Some(Window::Half(window.clone())),
+            (None, None) => None,
         },
         groups: args.groups.iter().map(|group| group.0.clone()).collect(),
-        fold: args.fold,
+        choose: args.choose,
         rule: match (args.rule, args.per_herald) {
             (RuleName::Herald, true) => Rule::PerHerald,
             (_, true) => return Err(Usage("--per-herald goes with --rule herald".into())),
@@ -42,6 +42,7 @@ pub(crate) fn coincidences(args: &CoincidencesArgs) -> Result<Coincidences, Usag
                 Accidentals::Shifted { counts, shift: shift.clone() }
             }
         },
+        errors: args.errors.errors,
         bin: args.bin.clone(),
         selection: selection(&args.selection),
     })
@@ -57,7 +58,7 @@ pub(crate) fn histogram(args: &HistogramArgs) -> Result<Question, Usage> {
         (ModeName::Next, None) => Mode::Next,
         (ModeName::Last, None) => Mode::Last,
     };
-    let BinsArgs { bin, range, log } = args.bins.clone();
+    let BinsArgs { bin, range, log, .. } = args.bins.clone();
     Ok(Question::Histogram(Histogram {
         start: args.start.clone(),
         stop: args.stop.clone(),
@@ -68,13 +69,15 @@ pub(crate) fn histogram(args: &HistogramArgs) -> Result<Question, Usage> {
         period: args.period.clone(),
         sync_divider: args.sync_divider,
         g2: args.g2,
+        errors: args.errors.errors,
+        covariance: args.bins.covariance,
         selection: selection(&args.selection),
     }))
 }
 
 pub(crate) fn g2(args: &G2Args) -> Question {
     let [start, stop] = args.pair.0.clone();
-    let BinsArgs { bin, range, log } = args.bins.clone();
+    let BinsArgs { bin, range, log, .. } = args.bins.clone();
     Question::Histogram(Histogram {
         start,
         stop,
@@ -85,12 +88,18 @@ pub(crate) fn g2(args: &G2Args) -> Question {
         period: None,
         sync_divider: None,
         g2: true,
+        errors: args.errors.errors,
+        covariance: args.bins.covariance,
         selection: selection(&args.selection),
     })
 }
 
 pub(crate) fn rates(args: &RatesArgs) -> Question {
-    Question::Rates(Rates { selection: selection(&args.selection), bin: args.bin.clone() })
+    Question::Rates(Rates {
+        selection: selection(&args.selection),
+        bin: args.bin.clone(),
+        errors: args.errors.errors,
+    })
 }
 
 fn selection(args: &SelectionArgs) -> Selection {

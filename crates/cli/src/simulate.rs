@@ -8,7 +8,11 @@ use std::{
 };
 
 use anyhow::Context as _;
-use tagq::{NewFile, Progress as _, store::units::Frequency};
+use tagq::{
+    NewFile, Progress as _,
+    files::write::{Content, Form, TagWriter},
+    store::units::Frequency,
+};
 use tagq_simulate::{
     Detector, Light, Simulation,
     live::{self, Appended, Event},
@@ -31,6 +35,7 @@ pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<()> {
         let message = format!("{out} is a folder; name a file, as {}", inside.display());
         return Err(Usage(message).into());
     }
+    check_form(args)?;
     let reporter = Reporter::new(args.quiet);
     if let Some(rate) = args.live {
         return live(&first, rate, args, &reporter);
@@ -74,12 +79,49 @@ fn one(
     simulation.tags().map_err(|e| Usage(e.to_string()))?;
     let fresh = NewFile::create(path, args.force, reporter)?;
     let shown = || format!("{}: cannot be written", path.display());
-    let file = BufWriter::new(fresh.file()?);
-    let tags = write(simulation, args.frames, args.checksum, file).with_context(shown)?;
+    let file = fresh.file()?;
+    let tags = match other_form(path) {
+        Some(form) => write_as(simulation, form, file).with_context(shown)?,
+        None => write(simulation, args.frames, args.checksum, BufWriter::new(file))
+            .with_context(shown)?,
+    };
     let written = fresh.file()?;
     fresh.keep(&written)?;
     reporter.note(&format!("{}: {} tags", path.display(), thousands(tags)));
     Ok(())
+}
+
+/// The form that the name of a file asks for, where it is not that of a recorder.
+fn other_form(path: &Path) -> Option<Form> {
+    Form::of_name(path).filter(|form| !form.compressed || form.content != Content::Messages)
+}
+
+/// Refuses what only a recorder's file has for a file of another form.
+fn check_form(args: &SimulateArgs) -> Result<(), Usage> {
+    let is_recorded = args.live.is_some() || args.frames > 1 || args.checksum;
+    match args.out.extension() {
+        Some(ending) if is_recorded && args.files.is_none() && other_form(&args.out).is_some() => {
+            Err(Usage(format!(
+                "--live, --frames and --checksum are for a .tags.zst, and {} is a .{}",
+                args.out.display(),
+                ending.display()
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes the tags in a form that is not that of a recorder. Returns their number.
+fn write_as(simulation: &Simulation, form: Form, file: fs::File) -> anyhow::Result<u64> {
+    let mut tags = simulation.tags()?;
+    let mut writer = TagWriter::new(file, form, 0)?;
+    let mut written = 0;
+    while let Some(slab) = tags.next_slab() {
+        writer.push(slab)?;
+        written += slab.len() as u64;
+    }
+    writer.finish()?;
+    Ok(written)
 }
 
 /// How often a recorder appends a frame.

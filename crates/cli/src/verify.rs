@@ -8,9 +8,13 @@ use std::{
     },
 };
 
-use tagq::{Options, Progress as _};
+use tagq::{Options, Progress as _, escaped};
 
-use crate::{args::VerifyArgs, progress::Reporter, report::counted};
+use crate::{
+    args::VerifyArgs,
+    progress::Reporter,
+    report::{counted, left_over},
+};
 
 pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<()> {
     let reporter = Reporter::new(args.quiet);
@@ -30,7 +34,7 @@ pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<()> {
         write!(
             out,
             "{}: intact: {}, {}",
-            path.display(),
+            escaped(&path.display().to_string()),
             counted(verified.blocks as u64, "block"),
             counted(verified.rows, "tag")
         )?;
@@ -38,10 +42,15 @@ pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<()> {
             write!(out, "; {} unchanged", counted(verified.sources as u64, "source"))?;
             if verified.sources_unknown > 0 {
                 let unknown = verified.sources_unknown;
-                write!(out, ", {unknown} gone or taken piece by piece, not compared")?;
+                write!(out, ", {unknown} not compared (gone, elsewhere, or from an older store)")?;
             }
         }
         writeln!(out)?;
+        let leftovers = run.leftovers()?;
+        if !leftovers.is_empty() {
+            let path = path.display().to_string();
+            reporter.note(&format!("{path}: left over: {}", left_over(&leftovers, &path)));
+        }
     }
     Ok(out.flush()?)
 }

@@ -1,6 +1,6 @@
 //! What was asked and what came out, as one table.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, ops::Range, sync::Arc};
 
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Float64Array, Int64Array, ListArray, RecordBatch,
@@ -9,24 +9,36 @@ use arrow_array::{
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use serde_json::{Value, json};
-use tagq::{Answer, Columns, Values};
+use tagq::{Answer, Cells, Columns, Values};
 
 use crate::{Error, schema::pairs};
 
 /// Grows only by new keys while the version stays, as that of the JSON output does.
-const SCHEMA_VERSION: u32 = 1;
+const SCHEMA_VERSION: u32 = 2;
 
-/// The rows of the answers as one batch, those of several with a column `run` before them. Lists are
-/// lists, and what is not defined is null. The metadata of the schema holds, as JSON, the query and the
-/// run of each answer, and its header.
+/// Rows of a batch of an answer.
+const BATCH_ROWS: usize = 1 << 16;
+
+/// The schema of one table with the rows of these answers, those of several with a column `run` before
+/// them. Lists are lists, and what is not defined is null. The metadata holds, as JSON, the query and the run
+/// of each answer, and its header.
 ///
 /// # Errors
-/// [`Error::Description`], [`Error::Arrow`].
-pub fn answers(answers: &[Answer]) -> Result<RecordBatch, Error> {
-    let schema = schema_of(&answers.iter().collect::<Vec<_>>())?;
-    let parts = answers.iter().map(|answer| batch(&schema, &answer.run.path, &answer.rows));
-    let parts: Vec<RecordBatch> = parts.collect::<Result<_, _>>()?;
-    Ok(arrow_select::concat::concat_batches(&schema, &parts)?)
+/// [`Error::Description`].
+pub fn schema_of_answers(answers: &[Answer]) -> Result<SchemaRef, Error> {
+    schema_of(&answers.iter().collect::<Vec<_>>())
+}
+
+/// The rows of an answer in batches of this schema, which are made one by one.
+pub fn batches_of(
+    schema: &SchemaRef,
+    answer: &Answer,
+) -> impl Iterator<Item = Result<RecordBatch, Error>> + Send + use<> {
+    let (schema, path, columns) =
+        (Arc::clone(schema), answer.run.path.clone(), answer.rows.clone());
+    let len = columns.len();
+    let rows = (0..len).step_by(BATCH_ROWS).map(move |from| from..len.min(from + BATCH_ROWS));
+    rows.map(move |rows| batch(&schema, &path, &columns, rows))
 }
 
 /// The columns of several answers, each once, in the order they first come in.
@@ -43,13 +55,18 @@ pub(crate) fn schema_of(answers: &[&Answer]) -> Result<SchemaRef, Error> {
     Ok(Arc::new(Schema::new(fields).with_metadata(description(answers)?)))
 }
 
-/// Rows of the run at `path` as a batch of this schema; columns that they lack are null.
-pub(crate) fn batch(schema: &SchemaRef, path: &str, rows: &Columns) -> Result<RecordBatch, Error> {
+/// Some rows of the run at `path` as a batch of this schema; columns that they lack are null.
+pub(crate) fn batch(
+    schema: &SchemaRef,
+    path: &str,
+    columns: &Columns,
+    rows: Range<usize>,
+) -> Result<RecordBatch, Error> {
     let column = |field: &Arc<Field>| -> ArrayRef {
-        match rows.get(field.name()) {
-            Some(values) => array(values),
+        match columns.get(field.name()) {
+            Some(values) => array(values, rows.clone()),
             None if field.name() == "run" => {
-                Arc::new(StringArray::from_iter_values((0..rows.len()).map(|_| path)))
+                Arc::new(StringArray::from_iter_values(rows.clone().map(|_| path)))
             }
             None => new_null_array(field.data_type(), rows.len()),
         }
@@ -103,23 +120,36 @@ fn item(of: DataType) -> Arc<Field> {
     Arc::new(Field::new_list_field(of, true))
 }
 
-fn array(values: &Values) -> ArrayRef {
+fn array(values: &Values, rows: Range<usize>) -> ArrayRef {
     match values {
-        Values::Counts(values) => Arc::new(UInt64Array::from(values.clone())),
-        Values::Integers(values) => Arc::new(Int64Array::from(values.clone())),
-        Values::SomeIntegers(values) => Arc::new(Int64Array::from(values.clone())),
-        Values::Floats(values) => Arc::new(Float64Array::from(values.clone())),
-        Values::Flags(values) => Arc::new(BooleanArray::from(values.clone())),
-        Values::Channels(values) => Arc::new(UInt16Array::from(values.clone())),
-        Values::Groups(lists) => list(lists, &UInt16Array::from(lists.concat())),
-        Values::CountLists(lists) => list(lists, &UInt64Array::from(lists.concat())),
-        Values::FloatLists(lists) => list(lists, &Float64Array::from(lists.concat())),
+        Values::Counts(cells) => {
+            Arc::new(UInt64Array::from_iter_values(rows.map(|row| cells.at(row))))
+        }
+        Values::Integers(cells) => {
+            Arc::new(Int64Array::from_iter_values(rows.map(|row| cells.at(row))))
+        }
+        Values::SomeIntegers(cells) => {
+            Arc::new(rows.map(|row| cells.at(row)).collect::<Int64Array>())
+        }
+        Values::Floats(cells) => Arc::new(rows.map(|row| cells.at(row)).collect::<Float64Array>()),
+        Values::Flags(cells) => {
+            Arc::new(rows.map(|row| Some(cells.at(row))).collect::<BooleanArray>())
+        }
+        Values::Channels(cells) => Arc::new(rows.map(|row| cells.at(row)).collect::<UInt16Array>()),
+        Values::Groups(cells) => list(cells, rows, UInt16Array::from),
+        Values::CountLists(cells) => list(cells, rows, UInt64Array::from),
+        Values::FloatLists(cells) => list(cells, rows, Float64Array::from),
     }
 }
 
-fn list<T, A: Array + Clone + 'static>(lists: &[Vec<T>], values: &A) -> ArrayRef {
+fn list<T: Clone, A: Array + 'static>(
+    cells: &Cells<Vec<T>>,
+    rows: Range<usize>,
+    array: impl Fn(Vec<T>) -> A,
+) -> ArrayRef {
+    let lists: Vec<Vec<T>> = rows.map(|row| cells.at(row)).collect();
     let offsets = OffsetBuffer::from_lengths(lists.iter().map(Vec::len));
-    let values: ArrayRef = Arc::new(values.clone());
+    let values: ArrayRef = Arc::new(array(lists.concat()));
     Arc::new(ListArray::new(item(values.data_type().clone()), offsets, values, None))
 }
 
@@ -145,17 +175,36 @@ mod tests {
         Answer { header: format!("of {path}"), query: json!({"kind": "test"}), run, rows }
     }
 
+    fn answers(of: &[Answer]) -> Result<RecordBatch, Error> {
+        let schema = schema_of_answers(of)?;
+        let batches: Result<Vec<_>, _> =
+            of.iter().flat_map(|answer| batches_of(&schema, answer)).collect();
+        Ok(arrow_select::concat::concat_batches(&schema, &batches?)?)
+    }
+
+    #[test]
+    fn rows_come_in_batches() {
+        let cells = Cells::made(2 * BATCH_ROWS + 1, |row| row as u64);
+        let answer = answer("a", Columns::default().with("count", Values::Counts(cells)));
+        let schema = schema_of_answers(std::slice::from_ref(&answer)).unwrap();
+        let batches: Vec<RecordBatch> = batches_of(&schema, &answer).map(Result::unwrap).collect();
+        let rows: Vec<usize> = batches.iter().map(RecordBatch::num_rows).collect();
+        assert_eq!(rows, [BATCH_ROWS, BATCH_ROWS, 1]);
+        let last = batches[2].column(0).as_primitive::<arrow_array::types::UInt64Type>().value(0);
+        assert_eq!(last, 2 * BATCH_ROWS as u64);
+    }
+
     #[test]
     fn lists_are_lists_and_what_is_not_defined_is_null() {
         let rows = Columns::default()
-            .with("channels", Values::Groups(vec![vec![3, 15], vec![3, 15, 16]]))
-            .with("count", Values::Counts(vec![61, u64::MAX]))
-            .with("start_ticks", Values::Integers(vec![-5, i64::MIN]))
-            .with("car", Values::Floats(vec![None, Some(0.5)]))
-            .with("partial", Values::Flags(vec![true, false]))
-            .with("channel", Values::Channels(vec![Some(65_535), None]))
-            .with("singles", Values::CountLists(vec![vec![], vec![1, 2]]))
-            .with("heralding", Values::FloatLists(vec![vec![None, Some(2.0)], vec![]]));
+            .with("channels", Values::Groups(vec![vec![3, 15], vec![3, 15, 16]].into()))
+            .with("count", Values::Counts(vec![61, u64::MAX].into()))
+            .with("start_ticks", Values::Integers(vec![-5, i64::MIN].into()))
+            .with("car", Values::Floats(vec![None, Some(0.5)].into()))
+            .with("partial", Values::Flags(vec![true, false].into()))
+            .with("channel", Values::Channels(vec![Some(65_535), None].into()))
+            .with("singles", Values::CountLists(vec![vec![], vec![1, 2]].into()))
+            .with("g2_covariance", Values::FloatLists(vec![vec![None, Some(2.0)], vec![]].into()));
         let batch = answers(&[answer("a", rows)]).unwrap();
         let lists = batch.column(0).as_list::<i32>();
         assert_eq!(
@@ -167,8 +216,8 @@ mod tests {
             u64::MAX
         );
         assert!(batch.column(3).is_null(0) && batch.column(5).is_null(1));
-        let heralding = batch.column(7).as_list::<i32>().value(0);
-        assert!(heralding.is_null(0) && !heralding.is_null(1));
+        let covariance = batch.column(7).as_list::<i32>().value(0);
+        assert!(covariance.is_null(0) && !covariance.is_null(1));
         let metadata = batch.schema_ref().metadata().clone();
         assert_eq!(metadata["tagq.header"], "of a");
         assert_eq!(metadata["tagq.query"], r#"{"kind":"test"}"#);
@@ -177,10 +226,10 @@ mod tests {
 
     #[test]
     fn several_answers_are_one_table() {
-        let one = Columns::default().with("count", Values::Counts(vec![1]));
+        let one = Columns::default().with("count", Values::Counts(vec![1].into()));
         let other = Columns::default()
-            .with("count", Values::Counts(vec![2, 3]))
-            .with("car", Values::Floats(vec![Some(1.0), None]));
+            .with("count", Values::Counts(vec![2, 3].into()))
+            .with("car", Values::Floats(vec![Some(1.0), None].into()));
         let batch = answers(&[answer("a", one), answer("b", other)]).unwrap();
         assert_eq!((batch.num_rows(), batch.num_columns()), (3, 3));
         let runs: Vec<_> = batch.column(0).as_string::<i32>().iter().flatten().collect();

@@ -2,7 +2,7 @@
 //!
 //! [`Selection::batches`] gives the tags of a run as record batches that lie in the mapping of its store:
 //! nothing is copied, and the mapping stays while a batch does. [`write_tags`] writes tags to a file
-//! or a pipe with bounded memory, [`answers`] makes one table of what was asked. Times stay in ticks,
+//! or a pipe with bounded memory, [`write_answers`] what was asked. Times stay in ticks,
 //! and the tick stands in the metadata of schema and field (docs/queries.md, section "Arrow").
 //!
 //! ```no_run
@@ -29,7 +29,7 @@ mod plan;
 
 mod error;
 
-pub use answers::answers;
+pub use answers::{batches_of, schema_of_answers};
 pub use batches::{Batches, Selection, Touched};
 pub use error::Error;
 pub use form::{BatchWriter, Form};

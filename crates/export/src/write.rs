@@ -8,7 +8,7 @@ use tagq::{Answer, Run, ask::Listing};
 
 use crate::{
     BatchWriter, Error, Form, Selection, Touched,
-    answers::{answers, batch, schema_of},
+    answers::{batch, batches_of, schema_of, schema_of_answers},
     batches::{BATCH_BLOCKS, Maker},
     plan,
 };
@@ -66,14 +66,16 @@ pub fn write_tags_telling<W: Write + Send>(
     written.map_err(Error::from)?
 }
 
-/// Writes answers as one table to `out`, and gives it back.
+/// Writes answers as one table to `out`, batch by batch, and gives it back.
 ///
 /// # Errors
-/// Those of [`answers`] and of `out`.
+/// Those of [`schema_of_answers`] and of `out`.
 pub fn write_answers<W: Write + Send>(of: &[Answer], out: W, form: Form) -> Result<W, Error> {
-    let batch: RecordBatch = answers(of)?;
-    let mut writer = BatchWriter::new(out, form, batch.schema_ref())?;
-    writer.push(&batch)?;
+    let schema = schema_of_answers(of)?;
+    let mut writer = BatchWriter::new(out, form, &schema)?;
+    for batch in of.iter().flat_map(|answer| batches_of(&schema, answer)) {
+        writer.push(&batch?)?;
+    }
     writer.finish()
 }
 
@@ -116,7 +118,8 @@ pub fn stream_listing(
 ) -> Result<(), Error> {
     let mut fault = None;
     let listed = listing.stream(&mut |rows| {
-        let taken = batch(schema, &listing.head().run.path, &rows).and_then(&mut *take);
+        let taken = batch(schema, &listing.head().run.path, &rows, 0..rows.len());
+        let taken = taken.and_then(&mut *take);
         taken.map_err(|error| {
             fault = Some(error);
             io::ErrorKind::Other.into()

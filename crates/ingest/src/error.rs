@@ -31,6 +31,25 @@ pub enum Error {
         /// What it begins with.
         found: String,
     },
+    /// The file is of another program.
+    #[error("{path}: no tag file: it is {kind}; {way}", path = path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        kind: String,
+        /// How its tags can be read all the same.
+        way: &'static str,
+    },
+    /// The file became shorter while it was read.
+    #[error(
+        "{path}: became shorter while it was read; try again when no other program changes it",
+        path = path.display()
+    )]
+    Shrunk {
+        /// The file.
+        path: PathBuf,
+    },
     /// What follows a complete frame is no frame.
     #[error(
         "{path}: byte {byte}: after {frames} complete frames comes something that is no Zstandard \
@@ -194,6 +213,8 @@ impl Error {
         match &mut self {
             Self::Io { path, .. }
             | Self::NotTags { path, .. }
+            | Self::Foreign { path, .. }
+            | Self::Shrunk { path }
             | Self::Garbage { path, .. }
             | Self::Frame { path, .. }
             | Self::Message { path, .. }

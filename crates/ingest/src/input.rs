@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufReader, Read},
+    io::{self, Read},
     ops::Range,
     os::unix::fs::FileExt,
     sync::{
@@ -11,17 +11,17 @@ use std::{
     },
 };
 
-use xxhash_rust::xxh3::Xxh3Default;
 use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
 
 use crate::{
     Settings,
+    crc::Crc,
     frames::{Frame, Tail, Walk},
 };
 
 /// The largest window of a frame that is decompressed (128 MiB): the default of `zstd` itself.
 const WINDOW_LOG_MAX: u32 = 27;
-const INPUT_BYTES: usize = 128 * 1024;
+pub(crate) const INPUT_BYTES: usize = 128 * 1024;
 
 /// The bytes of messages, from a file that may be compressed.
 pub(crate) trait Input: Read {
@@ -29,16 +29,68 @@ pub(crate) trait Input: Read {
     /// last `ahead` bytes handed out.
     fn border(&self, ahead: u64) -> Option<u64>;
 
-    /// A byte of the file up to which it was there, in complete frames if it has any, when all but
-    /// the last `ahead` bytes handed out were.
-    fn read_byte(&self, ahead: u64) -> u64;
+    /// Is told which bytes, of those handed out, are taken now: those that follow the last ones.
+    fn note_taken(&mut self, bytes: &[u8]);
+
+    /// The checksum of bytes of the file, all read, of which all that is taken was made.
+    fn crc(&self) -> Crc;
 
     /// The frame being read, counted from 1.
     fn frame(&self) -> Option<(usize, Frame)>;
 }
 
-pub(crate) fn buffered<I: Input>(input: I) -> BufReader<I> {
-    BufReader::with_capacity(INPUT_BYTES, input)
+/// Reads ahead, and tells the input what of it was taken.
+pub(crate) struct Buffered<I> {
+    input: I,
+    buffer: Vec<u8>,
+    used: usize,
+    filled: usize,
+    /// What the input was told of.
+    told: usize,
+}
+
+impl<I: Input> Buffered<I> {
+    pub(crate) fn new(input: I) -> Self {
+        Self { input, buffer: vec![0; INPUT_BYTES], used: 0, filled: 0, told: 0 }
+    }
+
+    /// The input, told of all that was taken.
+    pub(crate) fn input(&mut self) -> &I {
+        self.input.note_taken(&self.buffer[self.told..self.used]);
+        self.told = self.used;
+        &self.input
+    }
+
+    /// Bytes that were read and not taken; some, unless the input has ended.
+    pub(crate) fn ahead(&mut self) -> io::Result<&[u8]> {
+        if self.used == self.filled {
+            self.input();
+            (self.used, self.filled, self.told) = (0, 0, 0);
+            self.filled = self.input.read(&mut self.buffer)?;
+        }
+        Ok(&self.buffer[self.used..self.filled])
+    }
+
+    /// How many bytes were read and not taken.
+    pub(crate) fn ahead_len(&self) -> u64 {
+        (self.filled - self.used) as u64
+    }
+}
+
+impl<I: Input> Read for Buffered<I> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        if self.used == self.filled && bytes.len() >= self.buffer.len() {
+            self.input();
+            let n = self.input.read(bytes)?;
+            self.input.note_taken(&bytes[..n]);
+            return Ok(n);
+        }
+        let ahead = self.ahead()?;
+        let n = ahead.len().min(bytes.len());
+        bytes[..n].copy_from_slice(&ahead[..n]);
+        self.used += n;
+        Ok(n)
+    }
 }
 
 /// The bytes of a file that is not compressed.
@@ -46,13 +98,23 @@ pub(crate) struct PlainInput<'a> {
     file: &'a File,
     position: u64,
     size: u64,
+    /// Bytes of the file that were taken.
+    taken: u64,
+    crc: Crc,
     counted: Option<Arc<AtomicU64>>,
 }
 
 impl<'a> PlainInput<'a> {
     /// Reads these bytes of `file`.
-    pub(crate) fn new(file: &'a File, bytes: Range<u64>, counted: Option<Arc<AtomicU64>>) -> Self {
-        Self { file, position: bytes.start, size: bytes.end, counted }
+    pub(crate) fn new(file: &'a File, bytes: Range<u64>, settings: &Settings) -> Self {
+        Self {
+            file,
+            position: bytes.start,
+            size: bytes.end,
+            taken: bytes.start,
+            crc: Crc::from(bytes.start.max(settings.known_bytes)),
+            counted: settings.bytes_read.clone(),
+        }
     }
 }
 
@@ -60,6 +122,9 @@ impl Read for PlainInput<'_> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let len = clamp(bytes.len(), self.size - self.position);
         let n = read_at(self.file, &mut bytes[..len], self.position)?;
+        if n == 0 && len > 0 {
+            return Err(shrunk());
+        }
         self.position += n as u64;
         count(self.counted.as_ref(), n);
         Ok(n)
@@ -68,11 +133,16 @@ impl Read for PlainInput<'_> {
 
 impl Input for PlainInput<'_> {
     fn border(&self, ahead: u64) -> Option<u64> {
-        Some(self.read_byte(ahead))
+        Some(self.position - ahead)
     }
 
-    fn read_byte(&self, ahead: u64) -> u64 {
-        self.position - ahead
+    fn note_taken(&mut self, bytes: &[u8]) {
+        self.crc.add(self.taken, bytes);
+        self.taken += bytes.len() as u64;
+    }
+
+    fn crc(&self) -> Crc {
+        self.crc
     }
 
     fn frame(&self) -> Option<(usize, Frame)> {
@@ -99,6 +169,9 @@ pub(crate) struct FrameInput<'a> {
     handed: u64,
     /// Bytes handed out before the frame begun last, and where that begins.
     border: (u64, u64),
+    /// The checksum of the bytes fetched, and of those before that frame.
+    fetched: Crc,
+    crc: Crc,
     /// The byte behind the last frame.
     end: u64,
     /// Whether the last frame may be torn.
@@ -117,6 +190,7 @@ impl<'a> FrameInput<'a> {
     ) -> io::Result<Self> {
         let mut decoder = Decoder::new()?;
         decoder.set_parameter(DParameter::WindowLogMax(WINDOW_LOG_MAX))?;
+        let crc = Crc::from(bytes.start.max(settings.known_bytes));
         Ok(Self {
             file,
             walk: Walk::new(file, bytes.clone()),
@@ -129,6 +203,8 @@ impl<'a> FrameInput<'a> {
             filled: 0,
             handed: 0,
             border: (0, bytes.start),
+            fetched: crc,
+            crc,
             end: bytes.end,
             salvage: settings.salvage,
             counted: settings.bytes_read.clone(),
@@ -141,6 +217,7 @@ impl<'a> FrameInput<'a> {
             return Ok(self.frame);
         }
         self.border = (self.handed, self.walk.next());
+        self.crc = self.fetched;
         let frame = match self.walk.step()? {
             Ok(frame) => frame,
             Err(Tail::None) => return Ok(None),
@@ -148,7 +225,7 @@ impl<'a> FrameInput<'a> {
                 Frame { start, end: self.end, skippable: false, checksummed: false }
             }
             Err(Tail::Torn { .. }) if self.salvage => return Ok(None),
-            Err(Tail::Torn { .. } | Tail::Garbage { .. }) => return Err(changed()),
+            Err(Tail::Torn { .. } | Tail::Garbage { .. }) => return Err(shrunk()),
         };
         self.decoder.reinit()?;
         self.position = frame.start;
@@ -162,8 +239,9 @@ impl<'a> FrameInput<'a> {
         let len = clamp(self.buffer.len(), end - self.position);
         let n = read_at(self.file, &mut self.buffer[..len], self.position)?;
         if n == 0 {
-            return Err(changed());
+            return Err(shrunk());
         }
+        self.fetched.add(self.position, &self.buffer[..n]);
         self.position += n as u64;
         (self.used, self.filled) = (0, n);
         count(self.counted.as_ref(), n);
@@ -205,8 +283,10 @@ impl Input for FrameInput<'_> {
         (handed == self.handed - ahead).then_some(byte)
     }
 
-    fn read_byte(&self, _: u64) -> u64 {
-        self.end
+    fn note_taken(&mut self, _: &[u8]) {}
+
+    fn crc(&self) -> Crc {
+        self.crc
     }
 
     fn frame(&self) -> Option<(usize, Frame)> {
@@ -223,8 +303,18 @@ fn named(error: io::Error) -> io::Error {
     if is_beyond { io::Error::new(io::ErrorKind::Unsupported, text) } else { error }
 }
 
-fn changed() -> io::Error {
-    io::Error::other("the file was changed while it was read")
+/// Why a file cannot be read to the end that it had when it was opened.
+#[derive(Debug, thiserror::Error)]
+#[error("it became shorter while it was read")]
+pub(crate) struct Shrunk;
+
+pub(crate) fn shrunk() -> io::Error {
+    io::Error::other(Shrunk)
+}
+
+/// Whether a file could not be read because it became shorter.
+pub(crate) fn is_shrunk(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<Shrunk>)
 }
 
 fn clamp(len: usize, rest: u64) -> usize {
@@ -245,22 +335,4 @@ pub(crate) fn read_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<usiz
             result => return result,
         }
     }
-}
-
-/// xxh3 of the first `end` bytes of `file`.
-pub(crate) fn hash_of(file: &File, end: u64) -> io::Result<u64> {
-    let mut hash = Xxh3Default::new();
-    let mut buffer = vec![0; INPUT_BYTES];
-    let mut position = 0;
-    while position < end {
-        let len = clamp(buffer.len(), end - position);
-        match read_at(file, &mut buffer[..len], position)? {
-            0 => return Err(changed()),
-            n => {
-                hash.update(&buffer[..n]);
-                position += n as u64;
-            }
-        }
-    }
-    Ok(hash.digest())
 }

@@ -28,10 +28,13 @@ mod error;
 
 mod read;
 
+mod crc;
+mod foreign;
 mod frames;
 mod held;
 mod input;
 mod message;
+mod opened;
 mod order;
 mod parallel;
 mod resume;
@@ -51,5 +54,6 @@ mod tags_capnp;
 
 pub use error::Error;
 pub use held::Held;
-pub use read::{Settings, Summary, first_time, read_tags};
+pub use opened::mtime_ns;
+pub use read::{Settings, Summary, about_tags, first_time, is_text, read_tags};
 pub use source::{Change, Part, compare, ingest, ingest_holding, is_intact, is_unchanged};

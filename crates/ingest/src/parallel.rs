@@ -23,8 +23,9 @@ use tagq_store::Tag;
 
 use crate::{
     Error, Settings,
+    crc::Crc,
     frames::{Walk, scan},
-    input::{FrameInput, PlainInput, buffered},
+    input::{Buffered, FrameInput, PlainInput},
     message::{CHUNK_TAGS, Fault},
     read::{self, Complete, Pumped, Sink, Stopped, pump},
 };
@@ -84,7 +85,7 @@ pub(crate) fn pump_frames(
                         FrameInput::new(file, unit.bytes.start..bytes.end, unit.before, settings);
                     let result = input.map_err(input_stopped).and_then(|input| {
                         send_tags(&unit.pieces, &spare, |sink| {
-                            pump(buffered(input), size, end, settings, sink)
+                            pump(Buffered::new(input), size, end, settings, sink)
                         })
                     });
                     // Nobody waits any more when an earlier unit went wrong.
@@ -92,15 +93,18 @@ pub(crate) fn pump_frames(
                 }
             });
         }
-        let mut total = Pumped { tags: 0, messages: 0, resume_byte: bytes.start };
+        let crc = Crc::from(bytes.start.max(settings.known_bytes));
+        let mut total = Pumped { tags: 0, messages: 0, resume_byte: bytes.start, crc };
         for (unit, pieces) in announced {
-            total.add(receive_tags(&pieces, &spare, sink))?;
+            total.add(receive_tags(&pieces, &spare, total.crc, sink))?;
             if total.resume_byte > unit.end {
                 // A message went on behind its unit: the units are not those of the messages.
                 let rest = total.resume_byte..bytes.end;
                 let before = scan(file, bytes.start, rest.start).map_err(input_stopped)?.count;
                 let input = FrameInput::new(file, rest, before, settings).map_err(input_stopped)?;
-                total.add(pump(buffered(input), size, u64::MAX, settings, sink))?;
+                let before = total.crc;
+                let mut sink = |piece: read::Piece<'_>| sink(piece.after(before));
+                total.add(pump(Buffered::new(input), size, u64::MAX, settings, &mut sink))?;
                 break;
             }
         }
@@ -116,16 +120,17 @@ pub(crate) fn pump_one(
     sink: &mut Sink<'_>,
 ) -> Result<Pumped, Stopped> {
     let (sender, pieces) = sync_channel(WAITING_TAGS / CHUNK_TAGS);
+    let before = Crc::from(settings.known_bytes.max(settings.start_byte));
     let spare = Mutex::new(Vec::new());
     thread::scope(|scope| {
         scope.spawn(|| {
             let sender = sender;
             let result = send_tags(&sender, &spare, |sink| {
-                pump(buffered(input), size, u64::MAX, settings, sink)
+                pump(Buffered::new(input), size, u64::MAX, settings, sink)
             });
             let _ = sender.send(Piece::Done(result));
         });
-        receive_tags(&pieces, &spare, sink)
+        receive_tags(&pieces, &spare, before, sink)
     })
 }
 
@@ -169,10 +174,11 @@ fn send_tags(
     })
 }
 
-/// Hands on what comes through the channel of one unit.
+/// Hands on what comes through the channel of one unit; `before` is the checksum of what comes before.
 fn receive_tags(
     pieces: &Receiver<Piece>,
     spare: &Mutex<Vec<Vec<Tag>>>,
+    before: Crc,
     sink: &mut Sink<'_>,
 ) -> Result<Pumped, Stopped> {
     for piece in pieces {
@@ -182,7 +188,7 @@ fn receive_tags(
                 spare.lock().unwrap_or_else(PoisonError::into_inner).push(tags);
                 taken
             }
-            Piece::Complete(at) => sink(read::Piece::Complete(at)),
+            Piece::Complete(at) => sink(read::Piece::Complete(at).after(before)),
             Piece::Done(result) => return result,
         };
         taken.map_err(|error| Stopped {
@@ -202,6 +208,7 @@ impl Pumped {
         self.tags += more.tags;
         self.messages += more.messages;
         self.resume_byte = self.resume_byte.max(more.resume_byte);
+        self.crc = self.crc.join(more.crc);
         Ok(())
     }
 }

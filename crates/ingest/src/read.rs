@@ -1,8 +1,9 @@
 //! The tags of one file, as a stream, whatever the file's form and size.
 
 use std::{
-    fs::{self, File},
-    io::{self, BufRead, BufReader},
+    fs::File,
+    io::{self, Read as _},
+    ops::Range,
     path::Path,
     sync::{
         Arc,
@@ -15,10 +16,13 @@ use tagq_store::Tag;
 
 use crate::{
     Error,
+    crc::Crc,
     error::io_error,
+    foreign,
     frames::{self, Frame, Tail},
-    input::{FrameInput, Input, PlainInput, buffered, hash_of, read_at},
+    input::{Buffered, FrameInput, Input, PlainInput, is_shrunk, read_at},
     message::{Fault, Messages, SEGMENTS_MAX},
+    opened::Opened,
     parallel,
     text::{self, TextColumns},
 };
@@ -31,11 +35,16 @@ const KEPT_BYTES: u64 = 64 << 20;
 /// Files below this are read where they are asked for, without threads.
 pub(crate) const SMALL_BYTES: u64 = 512 * 1024;
 
+/// Tags from which [`about_tags`] concludes: a hundredth of a second of reading.
+const SAMPLE_TAGS: u64 = 1 << 20;
+
 /// How to read a file.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
     /// Begin at this byte, where a message begins, and a frame if the file has frames.
     pub start_byte: u64,
+    /// Bytes before this one are in the checksum of the source already.
+    pub known_bytes: u64,
     /// Stop after so many messages: for a file whose next message is known to be torn.
     pub messages_max: Option<u64>,
     /// Take what can be read of a torn last frame or message, too.
@@ -102,13 +111,10 @@ pub struct Summary {
     pub checksummed: bool,
     /// What was left out at the end, in words.
     pub torn: Option<String>,
-    /// The byte up to which the file consists of complete frames and messages, as far as it was
-    /// read.
-    pub(crate) read_byte: u64,
     /// The order of the columns of text; nothing for other files.
     pub columns: Option<TextColumns>,
-    /// xxh3 of the file, when all of it was taken.
-    pub(crate) xxh3: Option<u64>,
+    /// The checksum of the bytes that were read and taken.
+    pub(crate) crc: Crc,
 }
 
 /// Hands all tags of the file at `path` to `sink`, in the order they stand in, in pieces of at most
@@ -124,7 +130,7 @@ pub fn read_tags(
     settings: &Settings,
     mut sink: impl FnMut(&[Tag]) -> Result<(), Error>,
 ) -> Result<Summary, Error> {
-    read(path, settings, true, &mut |piece| match piece {
+    read_pieces(&Opened::new(path)?, settings, &mut |piece| match piece {
         Piece::Tags(tags) => sink(tags),
         Piece::Complete(_) => Ok(()),
     })
@@ -139,57 +145,81 @@ pub(crate) enum Piece<'a> {
     Complete(Complete),
 }
 
+impl Piece<'_> {
+    /// The same, when what was read follows bytes with the checksum `before`.
+    pub(crate) fn after(self, before: Crc) -> Self {
+        match self {
+            Self::Tags(_) => self,
+            Self::Complete(at) => Self::Complete(Complete { before, ..at }),
+        }
+    }
+}
+
 /// A place in a file behind a complete message.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Complete {
     /// The byte at which reading could begin anew here, if it can.
     pub border: Option<u64>,
-    /// See [`Summary::read_byte`].
-    pub read_byte: u64,
+    /// Of two stretches that follow each other, the checksums of the bytes read and taken.
+    pub before: Crc,
+    pub crc: Crc,
+}
+
+impl Complete {
+    pub(crate) fn new(border: Option<u64>, crc: Crc) -> Self {
+        Self { border, before: crc.cleared(), crc }
+    }
+
+    /// See [`Summary::crc`].
+    pub(crate) fn crc(self) -> Crc {
+        self.before.join(self.crc)
+    }
 }
 
 /// Who is handed the pieces of a file.
 pub(crate) type Sink<'a> = dyn FnMut(Piece<'_>) -> Result<(), Error> + 'a;
 
-/// Hands the pieces of the file at `path` to `sink`, see [`read_tags`].
+/// Hands the pieces of a file to `sink`, see [`read_tags`].
 pub(crate) fn read_pieces(
-    path: &Path,
+    source: &Opened<'_>,
     settings: &Settings,
     sink: &mut Sink<'_>,
 ) -> Result<Summary, Error> {
-    read(path, settings, true, sink)
+    read(source, settings, true, sink)
 }
 
 fn read(
-    path: &Path,
+    source: &Opened<'_>,
     settings: &Settings,
     threaded: bool,
     sink: &mut Sink<'_>,
 ) -> Result<Summary, Error> {
-    let (file, size) = open(path)?;
+    let (path, file, size) = (source.path, &source.file, source.size());
     if settings.start_byte > 0 {
-        tagq_store::start_writing(&file, settings.start_byte, size - settings.start_byte.min(size));
+        tagq_store::start_writing(file, settings.start_byte, size - settings.start_byte.min(size));
     }
-    let mut start = [0; 4];
+    let mut start = [0; foreign::START_BYTES];
     let start_len =
-        read_start(&file, &mut start, settings.start_byte).map_err(io_error(path, "read"))?;
-    if frames::is_frame_start(&start[..start_len]) {
-        return read_frames(path, &file, size, settings, threaded, sink);
+        read_start(file, &mut start, settings.start_byte).map_err(io_error(path, "read"))?;
+    let found = &start[..start_len];
+    if frames::is_frame_start(&found[..start_len.min(4)]) {
+        return read_frames(path, file, size, settings, threaded, sink);
     }
-    if text::read::is_text(&start[..start_len]) {
-        return text::read::read_plain(path, &file, size, settings, threaded, sink);
+    if settings.start_byte == 0 {
+        foreign::check(path, found, false)?;
     }
-    check_table(path, start, false)?;
+    if text::read::is_text(found) {
+        return text::read::read_plain(path, file, size, settings, threaded, sink);
+    }
+    check_table(path, [start[0], start[1], start[2], start[3]], false)?;
     let bytes = settings.start_byte..size.max(settings.start_byte);
-    let input = PlainInput::new(&file, bytes.clone(), settings.bytes_read.clone());
+    let input = PlainInput::new(file, bytes.clone(), settings);
     let threaded = threaded && bytes.end - bytes.start >= SMALL_BYTES;
-    let (pumped, hash) = with_hash(&file, size, threaded, settings, || {
-        if threaded {
-            parallel::pump_one(input, size, settings, sink)
-        } else {
-            pump(buffered(input), size, u64::MAX, settings, sink)
-        }
-    });
+    let pumped = if threaded {
+        parallel::pump_one(input, size, settings, sink)
+    } else {
+        pump(Buffered::new(input), size, u64::MAX, settings, sink)
+    };
     let pumped = pumped.map_err(|stopped| stopped.name(path, 0))?;
     let is_whole = pumped.resume_byte == size;
     Ok(Summary {
@@ -197,37 +227,11 @@ fn read(
         messages: pumped.messages,
         frames: 0,
         resume_byte: pumped.resume_byte,
-        read_byte: if settings.salvage { size } else { pumped.resume_byte },
         size,
         checksummed: false,
         columns: None,
         torn: (!is_whole).then(|| ends_inside(pumped.messages + 1)),
-        xxh3: hash.filter(|_| is_whole).transpose().map_err(io_error(path, "read"))?,
-    })
-}
-
-/// Does `job`, and takes xxh3 of a file that is read from its first byte: beside it when the job has
-/// threads, else behind it when it went well.
-pub(crate) fn with_hash<T, E>(
-    file: &File,
-    end: u64,
-    threaded: bool,
-    settings: &Settings,
-    job: impl FnOnce() -> Result<T, E>,
-) -> (Result<T, E>, Option<io::Result<u64>>) {
-    if settings.start_byte > 0 {
-        return (job(), None);
-    }
-    if !threaded {
-        let done = job();
-        let hash = done.is_ok().then(|| hash_of(file, end));
-        return (done, hash);
-    }
-    thread::scope(|scope| {
-        let hash = scope.spawn(|| hash_of(file, end));
-        let done = job();
-        let gone = |_| Err(io::Error::other("the thread that hashes it is gone"));
-        (done, Some(hash.join().unwrap_or_else(gone)))
+        crc: pumped.crc,
     })
 }
 
@@ -235,7 +239,7 @@ pub(crate) fn with_hash<T, E>(
 /// `settings` say how text is to be read.
 pub fn first_time(path: &Path, settings: &Settings) -> Result<Option<i64>, Error> {
     let mut first = None;
-    let result = read(path, settings, false, &mut |piece| match piece {
+    let result = read(&Opened::new(path)?, settings, false, &mut |piece| match piece {
         Piece::Tags([tag, ..]) => {
             first = Some(tag.time);
             Err(Error::Sink(io::Error::other("enough")))
@@ -248,6 +252,53 @@ pub fn first_time(path: &Path, settings: &Settings) -> Result<Option<i64>, Error
         Ok(_) | Err(Error::TornMessage { .. }) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// About how many tags the file at `path` has from [`Settings::start_byte`] on: those of its beginning, as
+/// often as that goes into its length. Of a short file, all are counted.
+///
+/// # Errors
+/// As [`read_tags`], for files that begin like no tags.
+pub fn about_tags(path: &Path, settings: &Settings) -> Result<u64, Error> {
+    let bytes_read = Arc::new(AtomicU64::new(0));
+    let settings = Settings { bytes_read: Some(Arc::clone(&bytes_read)), ..settings.clone() };
+    let mut tags = 0;
+    let source = Opened::new(path)?;
+    let result = read(&source, &settings, false, &mut |piece| match piece {
+        Piece::Tags(_) if tags >= SAMPLE_TAGS => Err(Error::Sink(io::Error::other("enough"))),
+        Piece::Tags(more) => {
+            tags += more.len() as u64;
+            Ok(())
+        }
+        Piece::Complete(_) => Ok(()),
+    });
+    match result {
+        Err(_) if tags >= SAMPLE_TAGS => {}
+        Err(error) if tags == 0 => return Err(error),
+        // All that there is, or all before what is damaged.
+        _ => return Ok(tags),
+    }
+    let rest = u128::from(source.size().saturating_sub(settings.start_byte));
+    let read = u128::from(bytes_read.load(Ordering::Relaxed).max(1));
+    Ok(u64::try_from(u128::from(tags) * rest / read).unwrap_or(u64::MAX))
+}
+
+/// Whether the file at `path` is text; nothing when it holds nothing yet.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn is_text(path: &Path) -> Result<Option<bool>, Error> {
+    let source = Opened::new(path)?;
+    let mut start = [0; foreign::START_BYTES];
+    let len = read_start(&source.file, &mut start, 0).map_err(io_error(path, "read"))?;
+    let framed;
+    let start = if frames::is_frame_start(&start[..len.min(4)]) {
+        framed = frames_start(&source.file, 0..source.size(), false);
+        &framed[..]
+    } else {
+        &start[..len]
+    };
+    Ok((!start.is_empty()).then(|| text::read::is_text(start)))
 }
 
 fn read_frames(
@@ -279,14 +330,18 @@ fn read_frames(
         }
     };
     let bytes = settings.start_byte..end;
-    if text::read::is_text_in_frames(file, bytes.clone(), settings.salvage) {
+    let start = frames_start(file, bytes.clone(), settings.salvage);
+    if settings.start_byte == 0 {
+        foreign::check(path, &start, true)?;
+    }
+    if text::read::is_text(&start) {
         return text::read::read_frames(path, file, size, &found, settings, threaded, sink);
     }
     let input = FrameInput::new(file, bytes.clone(), 0, settings)
         .map_err(io_error(path, "start the decompressor for"))?;
-    let mut input = buffered(input);
+    let mut input = Buffered::new(input);
     // A file in another form is named as such, not as a damaged message.
-    match input.fill_buf() {
+    match input.ahead() {
         Ok(bytes) => {
             if let Some(start) = bytes.first_chunk() {
                 check_table(path, *start, true)?;
@@ -296,21 +351,19 @@ fn read_frames(
             let fault = Stopped {
                 fault: Box::new(Fault::Input(e)),
                 message: 1,
-                frame: input.get_ref().frame(),
+                frame: input.input().frame(),
             };
             return Err(fault.name(path, 0));
         }
     }
     let is_plain_job = settings.messages_max.is_none() && !settings.salvage;
     let threaded = threaded && is_plain_job && end - settings.start_byte >= SMALL_BYTES;
-    let (pumped, hash) = with_hash(file, end, threaded, settings, || {
-        if threaded {
-            drop(input);
-            parallel::pump_frames(file, bytes, size, settings, sink)
-        } else {
-            pump(input, size, u64::MAX, settings, sink)
-        }
-    });
+    let pumped = if threaded {
+        drop(input);
+        parallel::pump_frames(file, bytes, size, settings, sink)
+    } else {
+        pump(input, size, u64::MAX, settings, sink)
+    };
     let pumped = pumped.map_err(|stopped| stopped.name(path, 0))?;
     let torn = match torn {
         Some(torn) if settings.salvage => Some(torn),
@@ -322,11 +375,10 @@ fn read_frames(
         messages: pumped.messages,
         frames: found.count,
         resume_byte: pumped.resume_byte,
-        read_byte: if settings.salvage { size } else { found.end },
         size,
         checksummed: found.checksummed,
         columns: None,
-        xxh3: hash.filter(|_| torn.is_none()).transpose().map_err(io_error(path, "read"))?,
+        crc: pumped.crc,
         torn,
     })
 }
@@ -341,6 +393,8 @@ pub(crate) struct Pumped {
     pub tags: u64,
     pub messages: u64,
     pub resume_byte: u64,
+    /// See [`Summary::crc`].
+    pub crc: Crc,
 }
 
 /// Why no more was handed on.
@@ -355,7 +409,7 @@ pub(crate) struct Stopped {
 /// Hands message after message to `sink`, until the input ends or a message and a frame end together
 /// at or behind byte `stop`.
 pub(crate) fn pump<I: Input>(
-    input: BufReader<I>,
+    input: Buffered<I>,
     size: u64,
     stop: u64,
     settings: &Settings,
@@ -363,17 +417,19 @@ pub(crate) fn pump<I: Input>(
 ) -> Result<Pumped, Stopped> {
     let kept_bytes_max = size.saturating_mul(KEPT_PER_BYTE).saturating_add(KEPT_BYTES);
     let mut messages = Messages::new(input, kept_bytes_max);
-    let mut pumped = Pumped { tags: 0, messages: 0, resume_byte: 0 };
+    let crc = messages.input().input().crc();
+    let mut pumped = Pumped { tags: 0, messages: 0, resume_byte: 0, crc };
     let mut announced = (0, None);
     loop {
         // Looks ahead, since a frame shows its end only when more is asked for.
         let input = messages.input();
-        let looked = input.fill_buf().map(|_| ());
-        let ahead = input.buffer().len() as u64;
-        let border = input.get_ref().border(ahead);
+        let looked = input.ahead().map(|_| ());
+        let ahead = input.ahead_len();
+        let border = input.input().border(ahead);
+        pumped.crc = input.input().crc();
         if (pumped.tags, border) > announced {
             announced = (pumped.tags, border.max(announced.1));
-            let complete = Complete { border, read_byte: input.get_ref().read_byte(ahead) };
+            let complete = Complete::new(border, pumped.crc);
             sink(Piece::Complete(complete)).map_err(|error| Stopped {
                 fault: Box::new(Fault::Sink(error)),
                 message: pumped.messages,
@@ -396,9 +452,12 @@ pub(crate) fn pump<I: Input>(
         match looked.map_err(Fault::Input).and_then(|()| messages.next(&mut counting)) {
             Ok(true) => pumped.messages += 1,
             Ok(false) => break,
-            Err(Fault::Torn) if settings.salvage => break,
+            Err(Fault::Torn) if settings.salvage => {
+                pumped.crc = messages.input().input().crc();
+                break;
+            }
             Err(fault) => {
-                let frame = messages.input().get_ref().frame();
+                let frame = messages.input().input().frame();
                 return Err(Stopped {
                     fault: Box::new(fault),
                     message: pumped.messages + 1,
@@ -420,6 +479,7 @@ impl Stopped {
             (Fault::Malformed { word, reason }, _) => {
                 Error::Message { path, message, word, reason }
             }
+            (Fault::Input(source), _) if is_shrunk(&source) => Error::Shrunk { path },
             (Fault::Input(source), Some((frame, _)))
                 if source.kind() == io::ErrorKind::Unsupported =>
             {
@@ -439,20 +499,7 @@ impl Stopped {
     }
 }
 
-fn open(path: &Path) -> Result<(File, u64), Error> {
-    // Before it is opened: to open a pipe means to wait for whoever writes to it.
-    let metadata = fs::metadata(path).map_err(io_error(path, "open"))?;
-    if !metadata.is_file() {
-        let found =
-            if metadata.is_dir() { "a folder" } else { "a device or pipe (`-` is standard input)" };
-        return Err(Error::NotTags { path: path.into(), found: found.into() });
-    }
-    let file = File::open(path).map_err(io_error(path, "open"))?;
-    let size = file.metadata().map_err(io_error(path, "read the length of"))?.len();
-    Ok((file, size))
-}
-
-fn read_start(file: &File, start: &mut [u8; 4], at: u64) -> io::Result<usize> {
+fn read_start(file: &File, start: &mut [u8], at: u64) -> io::Result<usize> {
     let mut filled = 0;
     while filled < start.len() {
         match read_at(file, &mut start[filled..], at + filled as u64)? {
@@ -461,6 +508,20 @@ fn read_start(file: &File, start: &mut [u8; 4], at: u64) -> io::Result<usize> {
         }
     }
     Ok(filled)
+}
+
+/// The first bytes of what is in the frames in these bytes of `file`; none where they cannot be
+/// decompressed.
+fn frames_start(file: &File, bytes: Range<u64>, salvage: bool) -> Vec<u8> {
+    let settings = Settings { salvage, ..Settings::default() };
+    let mut start = Vec::with_capacity(foreign::START_BYTES);
+    let input = FrameInput::new(file, bytes, 0, &settings);
+    let read =
+        input.and_then(|input| input.take(foreign::START_BYTES as u64).read_to_end(&mut start));
+    if read.is_err() {
+        start.clear();
+    }
+    start
 }
 
 /// Whether a stream that begins like this can begin with a segment table.

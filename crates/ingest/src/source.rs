@@ -1,26 +1,26 @@
 //! One source into the store.
 
 use std::{
-    fs::{self, File, Metadata},
-    os::unix::fs::{FileExt, MetadataExt},
+    fs::Metadata,
+    io::{self, Read as _},
+    os::unix::fs::MetadataExt,
     path::Path,
 };
 
 use tagq_store::{SourceFacts, Tag, Writer};
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::{
     Error, Settings, Summary,
+    crc::Crc,
     error::io_error,
     held::Held,
-    input::hash_of,
+    input::{INPUT_BYTES, Input as _, PlainInput, is_shrunk},
+    opened::{Opened, mtime_ns},
     order::{Columns, HORIZON, Order, Refused},
     read::{Complete, Piece, read_pieces},
     resume::Points,
 };
-
-/// Length of the two pieces by which a source is known again.
-const PIECE_BYTES: u64 = 64 * 1024;
 
 /// What to take of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,28 +65,29 @@ pub fn ingest_holding(
     writer: &mut Writer,
     held: &mut Option<Held>,
 ) -> Result<Summary, Error> {
-    ingest_within(HORIZON, path, name, part, settings, writer, held)
+    ingest_opened(HORIZON, &Opened::new(path)?, name, part, settings, writer, held)
 }
 
-fn ingest_within(
+/// As [`ingest_holding`], of a file that was opened before.
+fn ingest_opened(
     horizon: usize,
-    path: &Path,
+    source: &Opened<'_>,
     name: &str,
     part: Part,
     settings: &Settings,
     writer: &mut Writer,
     held: &mut Option<Held>,
 ) -> Result<Summary, Error> {
-    let metadata = fs::metadata(path).map_err(io_error(path, "read the length of"))?;
-    let mut intake = Intake::begin(horizon, path, name, part, writer, held.take());
+    let mut intake = Intake::begin(horizon, source, name, part, writer, held.take());
     intake.order.set_eager(settings.hold_back.filter(|_| settings.eager));
     let columns = intake.facts.columns.as_deref().and_then(|names| names.parse().ok());
     let settings = Settings {
         start_byte: intake.start_byte,
+        known_bytes: intake.facts.read_byte,
         columns_before: columns.or(settings.columns_before),
         ..settings.clone()
     };
-    let summary = read_pieces(path, &settings, &mut |piece| {
+    let summary = read_pieces(source, &settings, &mut |piece| {
         settings.check_wanted()?;
         match piece {
             Piece::Tags(tags) => intake.take(tags),
@@ -94,16 +95,11 @@ fn ingest_within(
         }
     })?;
     intake.finish(settings.hold_back)?;
+    intake.note_read(summary.crc)?;
     let Intake { mut facts, order, points, rows, .. } = intake;
-    facts.size = summary.size;
-    facts.mtime_ns = mtime_ns(&metadata);
-    facts.inode = metadata.ino();
     facts.salvaged = settings.salvage && summary.torn.is_some();
-    facts.read_byte = summary.read_byte;
-    (facts.head_xxh3, facts.tail_xxh3) = pieces(path, facts.read_byte)?;
-    facts.whole_xxh3 = summary.xxh3.filter(|_| settings.start_byte == 0).map(hex);
     // Where nothing came, nothing came without a checksum.
-    let is_nothing = settings.start_byte > 0 && summary.read_byte <= settings.start_byte;
+    let is_nothing = settings.start_byte > 0 && facts.read_byte <= settings.start_byte;
     facts.checksummed &= summary.checksummed || is_nothing;
     facts.torn.clone_from(&summary.torn);
     facts.columns = summary.columns.map(|columns| columns.to_string()).or(facts.columns);
@@ -114,10 +110,12 @@ fn ingest_within(
 
 /// A source on its way into a store.
 struct Intake<'a> {
-    path: &'a Path,
+    source: &'a Opened<'a>,
     /// Where reading begins.
     start_byte: u64,
     facts: SourceFacts,
+    /// The checksum of what was read before; nothing where an older store does not have it.
+    crc: Option<Crc>,
     order: Order,
     points: Points,
     rows: Rows<'a>,
@@ -137,7 +135,7 @@ struct Rows<'a> {
 impl<'a> Intake<'a> {
     fn begin(
         horizon: usize,
-        path: &'a Path,
+        source: &'a Opened<'a>,
         name: &str,
         part: Part,
         writer: &'a mut Writer,
@@ -145,16 +143,19 @@ impl<'a> Intake<'a> {
     ) -> Self {
         let mut facts = SourceFacts { checksummed: true, ..SourceFacts::named(name) };
         let (mut rows, mut last, mut kept) = (0, None, None);
+        let mut crc = Some(Crc::from(0));
         match part {
             Part::Whole { rebase } => {
                 writer.begin_source();
                 facts.rebased = rebase;
             }
             Part::Rest => {
-                if let Some(source) = writer.continue_source() {
-                    (rows, last) = (source.rows, source.time_last);
-                    kept = held.and_then(|held| held.of(&source));
-                    facts = SourceFacts { name: name.into(), ..source.facts };
+                if let Some(before) = writer.continue_source() {
+                    (rows, last) = (before.rows, before.time_last);
+                    kept = held.and_then(|held| held.of(&before));
+                    facts = SourceFacts { name: name.into(), whole_xxh3: None, ..before.facts };
+                    let read = facts.read_crc32c.as_deref();
+                    crc = read.and_then(|hex| Crc::of_start(facts.read_byte, hex));
                 }
             }
         }
@@ -165,14 +166,15 @@ impl<'a> Intake<'a> {
         let Held { order, points, byte, .. } =
             kept.unwrap_or_else(|| Held::read_again(horizon, &facts, last));
         let rows = Rows { writer, rebased, again, last, moved: Vec::new() };
-        Self { path, start_byte: byte, facts, order, points, rows }
+        source.describe(&mut facts);
+        Self { source, start_byte: byte, facts, crc, order, points, rows }
     }
 
     fn take(&mut self, tags: &[Tag]) -> Result<(), Error> {
-        let Self { order, rows, path, .. } = self;
+        let Self { order, rows, source, .. } = self;
         order
             .push(tags, |columns| rows.append(columns))
-            .map_err(|failure: Failure| failure.name(path))?;
+            .map_err(|failure: Failure| failure.name(source.path))?;
         if let Some(time) = order.take_late() {
             self.points.late(time);
         }
@@ -189,9 +191,8 @@ impl<'a> Intake<'a> {
             return Ok(());
         }
         self.note_progress();
+        self.note_read(complete.crc())?;
         self.facts.finished = false;
-        self.facts.read_byte = complete.read_byte;
-        (self.facts.head_xxh3, self.facts.tail_xxh3) = pieces(self.path, complete.read_byte)?;
         self.rows.writer.finish_source(self.facts.clone());
         self.rows.writer.commit()?;
         self.rows.writer.continue_source();
@@ -199,11 +200,20 @@ impl<'a> Intake<'a> {
     }
 
     fn finish(&mut self, hold_back: Option<i64>) -> Result<(), Error> {
-        let Self { order, rows, path, .. } = self;
+        let Self { order, rows, source, .. } = self;
         order
             .finish(hold_back, |columns| rows.append(columns))
-            .map_err(|failure: Failure| failure.name(path))?;
+            .map_err(|failure: Failure| failure.name(source.path))?;
         self.note_progress();
+        Ok(())
+    }
+
+    /// Notes by what the bytes that were read will be known again; `crc` is of those that were not
+    /// read before.
+    fn note_read(&mut self, crc: Crc) -> Result<(), Error> {
+        self.facts.read_byte = crc.end;
+        self.facts.read_crc32c = self.crc.map(|before| before.join(crc).hex());
+        (self.facts.head_xxh3, self.facts.tail_xxh3) = self.source.ends(crc.end)?;
         Ok(())
     }
 
@@ -237,18 +247,6 @@ impl Rows<'_> {
     }
 }
 
-/// Hashes of the first and of the last 64 KiB before `end`.
-fn pieces(path: &Path, end: u64) -> Result<(String, String), Error> {
-    let file = File::open(path).map_err(io_error(path, "open"))?;
-    let piece = |start: u64, end: u64| -> Result<String, Error> {
-        #[expect(clippy::cast_possible_truncation, reason = "at most 64 KiB")]
-        let mut bytes = vec![0; (end - start) as usize];
-        file.read_exact_at(&mut bytes, start).map_err(io_error(path, "read"))?;
-        Ok(hex(xxh3_64(&bytes)))
-    };
-    Ok((piece(0, end.min(PIECE_BYTES))?, piece(end.saturating_sub(PIECE_BYTES), end)?))
-}
-
 /// How a file stands to what was taken of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
@@ -265,16 +263,16 @@ pub enum Change {
 /// # Errors
 /// When it cannot be read.
 pub fn compare(facts: &SourceFacts, path: &Path) -> Result<Change, Error> {
-    let len = fs::metadata(path).map_err(io_error(path, "read the length of"))?.len();
-    if len < facts.read_byte {
+    let source = Opened::new(path)?;
+    if source.size() < facts.read_byte {
         return Ok(Change::Other);
     }
-    let (head, tail) = pieces(path, facts.read_byte)?;
-    if (head, tail) != (facts.head_xxh3.clone(), facts.tail_xxh3.clone()) {
+    let (head, tail) = source.ends(facts.read_byte)?;
+    if (&head, &tail) != (&facts.head_xxh3, &facts.tail_xxh3) {
         return Ok(Change::Other);
     }
     let is_taken = facts.finished && (facts.torn.is_none() || facts.salvaged);
-    let is_same = len == facts.size && is_taken;
+    let is_same = source.size() == facts.size && is_taken;
     Ok(if is_same {
         Change::None
     } else if facts.salvaged {
@@ -285,20 +283,46 @@ pub fn compare(facts: &SourceFacts, path: &Path) -> Result<Change, Error> {
     })
 }
 
-/// Whether the file at `path` still has the hash that it had when it was taken in one go; nothing
-/// when there is no such hash.
+/// Whether the bytes that were taken of the file at `path` are still the same; nothing when an older
+/// store does not know. Reads all of them; `settings` say where bytes are counted and who ends it.
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn is_intact(facts: &SourceFacts, path: &Path) -> Result<Option<bool>, Error> {
-    let Some(expected) = &facts.whole_xxh3 else { return Ok(None) };
-    let file = File::open(path).map_err(io_error(path, "open"))?;
-    let len = file.metadata().map_err(io_error(path, "read the length of"))?.len();
-    if len < facts.read_byte {
+pub fn is_intact(
+    facts: &SourceFacts,
+    path: &Path,
+    settings: &Settings,
+) -> Result<Option<bool>, Error> {
+    if facts.read_crc32c.is_none() && facts.whole_xxh3.is_none() {
+        return Ok(None);
+    }
+    let source = Opened::new(path)?;
+    if source.size() < facts.read_byte {
         return Ok(Some(false));
     }
-    let found = hash_of(&file, facts.read_byte).map_err(io_error(path, "read"))?;
-    Ok(Some(hex(found) == *expected))
+    let settings = Settings { known_bytes: 0, ..settings.clone() };
+    let mut input = PlainInput::new(&source.file, 0..facts.read_byte, &settings);
+    let mut whole = Xxh3Default::new();
+    let mut buffer = vec![0; INPUT_BYTES];
+    loop {
+        settings.check_wanted()?;
+        match input.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(n) => {
+                input.note_taken(&buffer[..n]);
+                if facts.read_crc32c.is_none() {
+                    whole.update(&buffer[..n]);
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if is_shrunk(&error) => return Ok(Some(false)),
+            Err(error) => return Err(io_error(path, "read")(error)),
+        }
+    }
+    Ok(Some(match (&facts.read_crc32c, &facts.whole_xxh3) {
+        (Some(crc), _) => *crc == input.crc().hex(),
+        (None, whole_xxh3) => *whole_xxh3 == Some(format!("{:016x}", whole.digest())),
+    }))
 }
 
 /// Whether the file at `path` is, by length, modification time and inode, the one that was taken.
@@ -342,20 +366,13 @@ impl From<tagq_store::Error> for Failure {
     }
 }
 
-fn mtime_ns(metadata: &Metadata) -> i64 {
-    metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec())
-}
-
-fn hex(hash: u64) -> String {
-    format!("{hash:016x}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::encode::Encoder;
     use proptest::prelude::*;
     use std::{
+        fs,
         ops::Range,
         sync::{
             Arc,
@@ -413,7 +430,7 @@ mod tests {
             Some(_) => Part::Rest,
             None => Part::Whole { rebase: None },
         };
-        ingest_within(NEAR, file, "x", part, settings, &mut writer, &mut None)?;
+        ingest_opened(NEAR, &Opened::new(file)?, "x", part, settings, &mut writer, &mut None)?;
         Ok(writer.commit()?)
     }
 
@@ -426,7 +443,8 @@ mod tests {
         let read = Arc::new(AtomicU64::new(0));
         let before = held.as_ref().map_or(0, |held| held.byte);
         let settings = Settings { bytes_read: Some(Arc::clone(&read)), ..settings.clone() };
-        ingest_within(NEAR, file, "x", part, &settings, writer, held).unwrap();
+        let source = Opened::new(file).unwrap();
+        ingest_opened(NEAR, &source, "x", part, &settings, writer, held).unwrap();
         writer.commit().unwrap();
         let bytes = fs::metadata(file).unwrap().len();
         assert_eq!(read.load(Ordering::Relaxed), bytes - before);
@@ -437,11 +455,6 @@ mod tests {
         ["time.col", "channel.col", "blocks.idx", "counts.idx"]
             .map(|name| fs::read(store.join(name)).unwrap())
             .into()
-    }
-
-    /// What a source is listed as, but for its hash, which nobody knows who did not read all of it at once.
-    fn facts_without_hash(store: &Path) -> SourceFacts {
-        SourceFacts { whole_xxh3: None, ..facts(store) }
     }
 
     fn facts(store: &Path) -> SourceFacts {
@@ -488,6 +501,7 @@ mod tests {
             let (found, expected) = (facts(&store), facts(&at_once));
             prop_assert_eq!(found.resume, expected.resume);
             prop_assert_eq!(found.reordered, expected.reordered);
+            prop_assert_eq!(found.read_crc32c, expected.read_crc32c);
             prop_assert!(found.finished && expected.finished);
         }
 
@@ -510,13 +524,13 @@ mod tests {
                 prop_assert!(in_order(&tags).starts_with(&rows(&store)));
                 go_on(&file, &mut follow, &eager);
                 prop_assert_eq!(column_bytes(&followed), column_bytes(&store));
-                prop_assert_eq!(facts_without_hash(&followed), facts_without_hash(&store));
+                prop_assert_eq!(facts(&followed), facts(&store));
             }
             take(&file, &store, &Settings::default()).unwrap();
             prop_assert_eq!(rows(&store), in_order(&tags));
             go_on(&file, &mut follow, &Settings::default());
             prop_assert_eq!(column_bytes(&followed), column_bytes(&store));
-            prop_assert_eq!(facts_without_hash(&followed), facts_without_hash(&store));
+            prop_assert_eq!(facts(&followed), facts(&store));
         }
     }
 
@@ -539,5 +553,58 @@ mod tests {
         assert!(matches!(refused, Error::Late { number: 81, after: 730, .. }), "{refused}");
         add(730).unwrap();
         assert_eq!(rows(&store)[73..75], [(730, 1), (730, 0)]);
+    }
+
+    /// The name of a file that is being read goes to another one, of the same length.
+    #[test]
+    fn what_is_noted_is_of_the_file_that_was_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, store) = (folder.path().join("x.tags"), folder.path().join("store"));
+        let tags: Vec<Tag> = (0..40).map(|time| Tag { time, channel: 1 }).collect();
+        let others: Vec<Tag> = (1..41).map(|time| Tag { time, channel: 1 }).collect();
+        fs::write(&path, crate::encode::message(&tags).unwrap()).unwrap();
+        let metadata = fs::metadata(&path).unwrap();
+        let source = Opened::new(&path).unwrap();
+        fs::write(folder.path().join("other"), crate::encode::message(&others).unwrap()).unwrap();
+        fs::rename(folder.path().join("other"), &path).unwrap();
+        let mut writer = writer(&store);
+        let (part, settings) = (Part::Whole { rebase: None }, Settings::default());
+        ingest_opened(NEAR, &source, "x", part, &settings, &mut writer, &mut None).unwrap();
+        writer.commit().unwrap();
+        assert_eq!(rows(&store), in_order(&tags));
+        assert!(is_unchanged(&facts(&store), &metadata));
+        assert!(!is_unchanged(&facts(&store), &fs::metadata(&path).unwrap()));
+        assert_eq!(compare(&facts(&store), &path).unwrap(), Change::Other);
+        assert_eq!(is_intact(&facts(&store), &path, &settings).unwrap(), Some(false));
+    }
+
+    /// A file is changed while it is read: before the place where the reader is, and behind it.
+    #[test]
+    fn the_checksum_is_of_the_bytes_that_were_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.tags");
+        // A message of 20,000 tags, 320 KB, which one thread reads in pieces of 128 KiB and 256 KiB.
+        let tags: Vec<Tag> = (0..20_000).map(|time| Tag { time, channel: 1 }).collect();
+        let bytes = crate::encode::message(&tags).unwrap();
+        fs::write(&path, &bytes).unwrap();
+        let source = Opened::new(&path).unwrap();
+        let mut last = 0;
+        let summary = read_pieces(&source, &Settings::default(), &mut |piece| {
+            if let Piece::Tags(tags) = piece {
+                // Of tag 10 and of the last one, the time, after the first piece of tags came.
+                for at in [bytes.len() - 20_000 * 16 + 10 * 16, bytes.len() - 16] {
+                    let file = fs::File::options().write(true).open(&path).unwrap();
+                    std::os::unix::fs::FileExt::write_all_at(&file, &[0x55; 2], at as u64).unwrap();
+                }
+                last = tags[tags.len() - 1].time;
+            }
+            Ok(())
+        });
+        // The last tag came as it was changed, tag 10 as it was before.
+        assert_eq!(last & 0xffff, 0x5555);
+        let mut read = bytes.clone();
+        let at = read.len() - 16;
+        read[at..at + 2].copy_from_slice(&[0x55; 2]);
+        assert_eq!(summary.unwrap().crc.hex(), format!("{:08x}", crc32c::crc32c(&read)));
     }
 }

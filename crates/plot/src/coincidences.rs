@@ -22,6 +22,7 @@ pub(crate) fn of(answer: &Answer) -> (String, Option<String>, Plot) {
     let Some(Values::Groups(groups)) = answer.rows.get("channels") else {
         return (what, None, bars_of(label, Quantity::Count, Vec::new()));
     };
+    let groups: &[Vec<u16>] = &groups.iter().collect::<Vec<_>>();
     if let Some(matrix) = matrix(answer, groups) {
         return (what, None, Plot::Matrix(matrix));
     }
@@ -52,7 +53,8 @@ pub(crate) fn trace(answer: &Answer) -> (String, Option<String>, Plot) {
     let keys = match answer.rows.get("channels") {
         Some(Values::Groups(groups)) => groups
             .iter()
-            .map(|group| Some((group.clone(), group_name(&answer.run, group))))
+            .map(|group| (group_name(&answer.run, &group), group))
+            .map(|(name, group)| Some((group, name)))
             .collect(),
         _ => Vec::new(),
     };
@@ -87,7 +89,7 @@ fn matrix(answer: &Answer, groups: &[Vec<u16>]) -> Option<Matrix> {
         return None;
     }
     let mut cells = vec![None; height * width];
-    for ((row, column), &count) in places.into_iter().zip(counts) {
+    for ((row, column), count) in places.into_iter().zip(counts.iter()) {
         let cell = &mut cells[row * width + column];
         if cell.replace(count).is_some() {
             // A pair that stands twice has no place of its own.

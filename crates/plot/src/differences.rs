@@ -21,7 +21,13 @@ pub(crate) fn of(answer: &Answer) -> (String, Option<String>, Plot) {
     let points: Vec<Point> = edges
         .iter()
         .zip(floats(rows, values).into_iter().zip(floats(rows, errors)))
-        .map(|(&(from, to), (value, err))| Point { from, to, value, err: err.unwrap_or(0.0) })
+        .map(|(&(from, to), (value, err))| Point {
+            from,
+            to,
+            value,
+            err: err.unwrap_or(0.0),
+            is_partial: false,
+        })
         .collect();
     let scale = match answer.query["bins_per_decade"].as_u64() {
         Some(_) => Scale::Logarithmic,
@@ -68,9 +74,9 @@ fn edges(answer: &Answer) -> Vec<(f64, f64)> {
         return Vec::new();
     };
     let half = |twice: i128| tick.seconds_of(twice) / 2.0;
-    let of = |(&low, &width): (&i64, &i64)| {
+    let of = |(low, width): (i64, i64)| {
         let first = 2 * i128::from(low) - 1;
         (half(first), half(first + 2 * i128::from(width)))
     };
-    lows.iter().zip(widths).map(of).collect()
+    lows.iter().zip(widths.iter()).map(of).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tagq::{Answer, Columns, RunFacts, Values, store::Tick};
+use tagq::{Answer, Columns, RunFacts, Values, escaped, store::Tick};
 
 use crate::{
     Axis, Quantity,
@@ -81,6 +81,8 @@ pub struct Point {
     pub value: Option<f64>,
     /// Its standard error.
     pub err: f64,
+    /// Whether the bin is cut, or may still change.
+    pub is_partial: bool,
 }
 
 /// Values one below the other.
@@ -128,7 +130,12 @@ impl Figure {
             _ => coincidences::of(answer),
         };
         let title = format!("{what}, {}", run_name(answer));
-        Self { title, header: answer.header.clone(), note, plot }
+        Self {
+            title: escaped(&title).into_owned(),
+            header: escaped(&answer.header).into_owned(),
+            note,
+            plot,
+        }
     }
 }
 
@@ -182,7 +189,7 @@ pub(crate) fn ends<'a>(points: impl Iterator<Item = &'a Point>, more: Option<f64
 /// What a channel is called.
 pub(crate) fn name_of(run: &RunFacts, channel: u16) -> String {
     let named = run.names.iter().find(|(of, _)| *of == channel);
-    named.map_or_else(|| channel.to_string(), |(_, name)| name.clone())
+    named.map_or_else(|| channel.to_string(), |(_, name)| escaped(name).into_owned())
 }
 
 /// What the channels of a group are called.
@@ -201,7 +208,7 @@ pub(crate) fn floats(rows: &Columns, name: &str) -> Vec<Option<f64>> {
         Some(Values::Floats(values)) => {
             values.iter().map(|value| value.filter(|value| value.is_finite())).collect()
         }
-        Some(Values::Counts(values)) => values.iter().map(|&count| Some(count as f64)).collect(),
+        Some(Values::Counts(values)) => values.iter().map(|count| Some(count as f64)).collect(),
         _ => vec![None; rows.len()],
     }
 }

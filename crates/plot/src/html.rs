@@ -82,17 +82,19 @@ fn field(column: &Column, at: usize, run: &RunFacts) -> String {
     let float = |value: &Option<f64>| value.map_or(String::new(), six_digits);
     let listed = |values: Vec<String>| values.join(", ");
     match &column.values {
-        Values::Counts(values) => values[at].to_string(),
-        Values::Integers(values) => values[at].to_string(),
-        Values::SomeIntegers(values) => values[at].map_or(String::new(), |value| value.to_string()),
-        Values::Floats(values) => float(&values[at]),
-        Values::Flags(values) => values[at].to_string(),
-        Values::Channels(values) => {
-            values[at].map_or_else(|| "all".to_owned(), |channel| name_of(run, channel))
+        Values::Counts(values) => values.at(at).to_string(),
+        Values::Integers(values) => values.at(at).to_string(),
+        Values::SomeIntegers(values) => {
+            values.at(at).map_or(String::new(), |value| value.to_string())
         }
-        Values::Groups(values) => group_name(run, &values[at]),
-        Values::CountLists(values) => listed(values[at].iter().map(u64::to_string).collect()),
-        Values::FloatLists(values) => listed(values[at].iter().map(float).collect()),
+        Values::Floats(values) => float(&values.at(at)),
+        Values::Flags(values) => values.at(at).to_string(),
+        Values::Channels(values) => {
+            values.at(at).map_or_else(|| "all".to_owned(), |channel| name_of(run, channel))
+        }
+        Values::Groups(values) => group_name(run, &values.at(at)),
+        Values::CountLists(values) => listed(values.at(at).iter().map(u64::to_string).collect()),
+        Values::FloatLists(values) => listed(values.at(at).iter().map(float).collect()),
     }
 }
 

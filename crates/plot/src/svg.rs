@@ -105,17 +105,15 @@ fn number(value: f64) -> String {
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
-/// Words between tags. What XML cannot hold is left out.
+/// Words between tags.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
+    for letter in tagq::escaped(text).chars() {
         match letter {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            '\u{fffe}' | '\u{ffff}' => {}
-            letter if letter.is_control() => out.push(' '),
             letter => out.push(letter),
         }
     }

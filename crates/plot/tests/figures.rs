@@ -30,9 +30,9 @@ fn histogram(low: i64, width: i64, counts: &[u64]) -> Answer {
     let lows: Vec<i64> =
         (low..).step_by(usize::try_from(width).unwrap()).take(counts.len()).collect();
     let rows = Columns::default()
-        .with("delay_ticks", Values::Integers(lows))
-        .with("width_ticks", Values::Integers(vec![width; counts.len()]))
-        .with("count", Values::Counts(counts.to_vec()))
+        .with("delay_ticks", Values::Integers(lows.into()))
+        .with("width_ticks", Values::Integers(vec![width; counts.len()].into()))
+        .with("count", Values::Counts(counts.to_vec().into()))
         .with("count_err", floats(counts.iter().map(|&n| (n.max(1) as f64).sqrt())));
     answer(json!({"kind": "histogram", "start": 3, "stop": 15}), rows)
 }
@@ -45,7 +45,7 @@ fn g2(values: &[Option<f64>], is_log: bool) -> Answer {
     let rows = Columns::default()
         .with("delay_ticks", Values::Integers(lows))
         .with("width_ticks", Values::Integers(widths))
-        .with("g2", Values::Floats(values.to_vec()))
+        .with("g2", Values::Floats(values.to_vec().into()))
         .with("g2_err", Values::Floats(values.iter().map(|v| v.map(|_| 0.1)).collect()));
     let mut query = json!({"kind": "histogram", "start": 3, "stop": 15});
     if is_log {
@@ -57,7 +57,7 @@ fn g2(values: &[Option<f64>], is_log: bool) -> Answer {
 fn coincidences(groups: &[&[u16]], counts: &[u64]) -> Answer {
     let rows = Columns::default()
         .with("channels", Values::Groups(groups.iter().map(|group| group.to_vec()).collect()))
-        .with("count", Values::Counts(counts.to_vec()))
+        .with("count", Values::Counts(counts.to_vec().into()))
         .with("count_err", floats(counts.iter().map(|&n| (n.max(1) as f64).sqrt())))
         .with("accidentals", floats(counts.iter().map(|_| 2.0)));
     answer(json!({"kind": "coincidences"}), rows)
@@ -76,10 +76,27 @@ fn trace(rates: &[[Option<f64>; 2]]) -> Answer {
     };
     let rows = Columns::default()
         .with("start_s", of(&|bin, _| Some(0.1 * bin as f64)))
-        .with("channel", Values::Channels(channels))
+        .with("channel", Values::Channels(channels.into()))
         .with("rate_hz", of(&rate))
         .with("rate_err_hz", of(&|bin, at| rate(bin, at).map(|_| 10.0)));
     answer(json!({"kind": "rates", "bin_s": 0.1}), rows)
+}
+
+/// Bins of channel 3 alone, with their rates, errors, and whether they are partial.
+fn unfinished(bins: &[(f64, f64, bool)], is_of_pairs: bool) -> Answer {
+    let starts = floats((0..bins.len()).map(|bin| 0.1 * bin as f64));
+    let rows = Columns::default().with("start_s", starts);
+    let rows = if is_of_pairs {
+        rows.with("channels", Values::Groups(vec![vec![3, 15]; bins.len()].into()))
+    } else {
+        rows.with("channel", Values::Channels(vec![Some(3); bins.len()].into()))
+    };
+    let rows = rows
+        .with("rate_hz", floats(bins.iter().map(|bin| bin.0)))
+        .with("rate_err_hz", floats(bins.iter().map(|bin| bin.1)))
+        .with("partial", Values::Flags(bins.iter().map(|bin| bin.2).collect()));
+    let kind = if is_of_pairs { "coincidences" } else { "rates" };
+    answer(json!({"kind": kind, "bin_s": 0.1}), rows)
 }
 
 fn floats(values: impl Iterator<Item = f64>) -> Values {
@@ -101,14 +118,14 @@ fn all() -> Vec<(&'static str, Answer)> {
     let many: Vec<&[u16]> = many.iter().map(Vec::as_slice).collect();
     let long: Vec<u64> = (0..30_000).map(|k| 100 + k % 7).collect();
     let channels = Columns::default()
-        .with("channel", Values::Channels(vec![Some(3), Some(15), None]))
-        .with("count", Values::Counts(vec![0, 7, 7]))
-        .with("rate_hz", Values::Floats(vec![Some(0.0), Some(3.5e6), Some(3.5e6)]))
-        .with("rate_err_hz", Values::Floats(vec![Some(0.5), Some(1e3), Some(1e3)]));
+        .with("channel", Values::Channels(vec![Some(3), Some(15), None].into()))
+        .with("count", Values::Counts(vec![0, 7, 7].into()))
+        .with("rate_hz", Values::Floats(vec![Some(0.0), Some(3.5e6), Some(3.5e6)].into()))
+        .with("rate_err_hz", Values::Floats(vec![Some(0.5), Some(1e3), Some(1e3)].into()));
     let no_rates = Columns::default()
-        .with("channel", Values::Channels(vec![Some(3), None]))
-        .with("rate_hz", Values::Floats(vec![None, None]))
-        .with("rate_err_hz", Values::Floats(vec![None, None]));
+        .with("channel", Values::Channels(vec![Some(3), None].into()))
+        .with("rate_hz", Values::Floats(vec![None, None].into()))
+        .with("rate_err_hz", Values::Floats(vec![None, None].into()));
     vec![
         ("histogram", histogram(-64, 1, &[9; 129])),
         ("long histogram", histogram(0, 2, &long)),
@@ -379,4 +396,62 @@ fn lines_are_told_apart_without_colours() {
         coloured.contains("\u{1b}[38;5;32m") && coloured.contains("\u{1b}[38;5;166m"),
         "{coloured:?}"
     );
+}
+
+#[test]
+fn bins_that_are_cut_do_not_stretch_the_axis_of_a_trace() {
+    // One millisecond with 150 tags at the beginning, and one with none at the end.
+    let whole = [(32_000.0, 200.0, false), (31_500.0, 200.0, false), (32_300.0, 200.0, false)];
+    let off = [&[(150_000.0, 12_000.0, true)], &whole[..], &[(0.0, 1_000.0, true)]].concat();
+    for is_of_pairs in [false, true] {
+        let answer = unfinished(&off, is_of_pairs);
+        let drawn = chart(&answer);
+        // 31.3 to 32.5 kHz, and a twentieth of that on either side.
+        assert!((drawn.y.low - 31_240.0).abs() < 1.0, "{:?}", drawn.y);
+        assert!((drawn.y.high - 32_560.0).abs() < 1.0, "{:?}", drawn.y);
+        let values: Vec<bool> =
+            drawn.series[0].points.iter().map(|point| point.value.is_some()).collect();
+        assert_eq!(
+            values,
+            [false, true, true, true, false],
+            "what is off the axis is no point on its edge"
+        );
+        // Their time is shown all the same.
+        assert!((drawn.x.high - 0.5).abs() < 1e-9, "{:?}", drawn.x);
+        let figure = Figure::of(&answer);
+        let note = "2 values of partial bins off the axis not drawn";
+        assert!(figure.note.as_ref().is_some_and(|said| said.contains(note)), "{:?}", figure.note);
+        for picture in [Picture::Svg, Picture::Html] {
+            let bytes = picture.of(&figure, &answer).unwrap();
+            assert!(String::from_utf8(bytes).unwrap().contains(note), "{picture:?}");
+        }
+        let text = text(&figure, PLAIN);
+        assert!(text.contains("32.5 \u{2524}"), "{text}");
+        assert!(text.contains(note), "{text}");
+    }
+    // One on the axis is drawn, and one is all there may be.
+    let near = [&whole[..], &[(31_900.0, 1_000.0, true)]].concat();
+    assert!(chart(&unfinished(&near, false)).series[0].points[3].value.is_some());
+    assert!(Figure::of(&unfinished(&near, false)).note.is_none());
+    let alone = chart(&unfinished(&[(150_000.0, 12_000.0, true)], false));
+    assert!(alone.series[0].points[0].value.is_some() && alone.y.high > 150_000.0, "{alone:?}");
+}
+
+#[test]
+fn names_are_no_orders() {
+    let bad = "x\u{1b}[2J\n</text><script>\u{202e}";
+    let mut answer = unfinished(&[(3.0, 1.0, false), (3.0, 1.0, false)], false);
+    answer.run.path = format!("runs/{bad}");
+    answer.run.names = vec![(3, bad.into())];
+    answer.header = format!("rates; {bad}");
+    let figure = Figure::of(&answer);
+    let title = "Rate of x\\u{1b}[2J\\n</text><script>\\u{202e} over time";
+    assert!(figure.title.contains(title), "{}", figure.title);
+    let drawn = text(&figure, PLAIN) + &figure.title + &figure.header;
+    assert!(!drawn.contains(['\u{1b}', '\u{202e}']), "{drawn:?}");
+    for picture in [Picture::Svg, Picture::Html] {
+        let text = String::from_utf8(picture.of(&figure, &answer).unwrap()).unwrap();
+        assert!(!text.contains(['\u{1b}', '\u{202e}']) && !text.contains("<script"), "{picture:?}");
+        assert!(text.contains("\\u{202e}"), "{picture:?}");
+    }
 }

@@ -1,13 +1,16 @@
 //! What came out of a question.
 
-use arrow_array::{RecordBatch, RecordBatchIterator};
+use std::sync::Arc;
+
+use arrow_array::RecordBatchIterator;
+use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::{
     prelude::*,
     types::{PyBytes, PyCapsule, PyList},
 };
 use serde::Serialize;
 use serde_json::Value;
-use tagq::{Columns, RunFacts, Values};
+use tagq::{Cells, Columns, RunFacts, Values};
 
 use crate::{errors, stream};
 
@@ -15,7 +18,7 @@ use crate::{errors, stream};
 #[pyclass(frozen, module = "tagq._tagq")]
 pub(crate) struct Answer {
     answer: tagq::Answer,
-    batch: RecordBatch,
+    schema: SchemaRef,
 }
 
 /// As the command line writes it.
@@ -29,9 +32,9 @@ struct Written<'a> {
 
 impl Answer {
     pub fn new(answer: tagq::Answer) -> PyResult<Self> {
-        let batch =
-            tagq_export::answers(std::slice::from_ref(&answer)).map_err(errors::of_export)?;
-        Ok(Self { answer, batch })
+        let schema = tagq_export::schema_of_answers(std::slice::from_ref(&answer));
+        let schema = schema.map_err(errors::of_export)?;
+        Ok(Self { answer, schema })
     }
 }
 
@@ -55,7 +58,7 @@ impl Answer {
     /// The answer as the command line gives it with `--format json`.
     fn to_json(&self) -> PyResult<String> {
         let tagq::Answer { query, run, rows, .. } = &self.answer;
-        let written = Written { schema_version: 1, query, run, rows };
+        let written = Written { schema_version: 2, query, run, rows };
         serde_json::to_string(&written).map_err(|e| errors::of_run(&e.into()))
     }
 
@@ -72,26 +75,26 @@ impl Answer {
             (of, PyBytes::new(py, bytes)).into_pyobject(py).map(Bound::into_any)
         };
         match values {
-            Values::Counts(values) => flat("<u8", bytemuck::cast_slice(values)),
-            Values::Integers(values) => flat("<i8", bytemuck::cast_slice(values)),
-            Values::Floats(values) => {
+            Values::Counts(cells) => flat("<u8", bytemuck::cast_slice(&held(cells))),
+            Values::Integers(cells) => flat("<i8", bytemuck::cast_slice(&held(cells))),
+            Values::Floats(cells) => {
                 let floats: Vec<f64> =
-                    values.iter().map(|value| value.unwrap_or(f64::NAN)).collect();
+                    cells.iter().map(|value| value.unwrap_or(f64::NAN)).collect();
                 flat("<f8", bytemuck::cast_slice(&floats))
             }
-            Values::SomeIntegers(values) => Ok(PyList::new(py, values)?.into_any()),
-            Values::Flags(values) => {
-                let bytes: Vec<u8> = values.iter().map(|&flag| flag.into()).collect();
+            Values::SomeIntegers(cells) => Ok(PyList::new(py, cells.iter())?.into_any()),
+            Values::Flags(cells) => {
+                let bytes: Vec<u8> = cells.iter().map(u8::from).collect();
                 flat("|b1", &bytes)
             }
-            Values::Channels(values) => {
+            Values::Channels(cells) => {
                 let labels: Vec<i32> =
-                    values.iter().map(|channel| channel.map_or(-1, i32::from)).collect();
+                    cells.iter().map(|channel| channel.map_or(-1, i32::from)).collect();
                 flat("<i4", bytemuck::cast_slice(&labels))
             }
-            Values::Groups(lists) => Ok(PyList::new(py, lists)?.into_any()),
-            Values::CountLists(lists) => Ok(PyList::new(py, lists)?.into_any()),
-            Values::FloatLists(lists) => Ok(PyList::new(py, lists)?.into_any()),
+            Values::Groups(cells) => Ok(PyList::new(py, cells.iter())?.into_any()),
+            Values::CountLists(cells) => Ok(PyList::new(py, cells.iter())?.into_any()),
+            Values::FloatLists(cells) => Ok(PyList::new(py, cells.iter())?.into_any()),
         }
     }
 
@@ -103,7 +106,13 @@ impl Answer {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // A wish, by the interface, which the types of an answer leave no room for.
         drop(requested_schema);
-        let schema = self.batch.schema();
-        stream::export(py, RecordBatchIterator::new([Ok(self.batch.clone())], schema))
+        let batches = tagq_export::batches_of(&self.schema, &self.answer);
+        let batches =
+            batches.map(|batch| batch.map_err(|e| ArrowError::ExternalError(Box::new(e))));
+        stream::export(py, RecordBatchIterator::new(batches, Arc::clone(&self.schema)))
     }
+}
+
+fn held<T: Clone>(cells: &Cells<T>) -> Vec<T> {
+    cells.iter().collect()
 }

@@ -6,11 +6,11 @@ use pyo3::{prelude::*, types::PyType};
 const HOME: &str = "tagq._errors";
 
 /// The exception of this class.
-fn exception(name: &str, message: String) -> PyErr {
+fn exception(name: &str, message: &str) -> PyErr {
     Python::attach(|py| {
         let class = py.import(HOME).and_then(|home| home.getattr(name));
         match class.and_then(|class| Ok(class.cast_into::<PyType>()?)) {
-            Ok(class) => PyErr::from_type(class, message),
+            Ok(class) => PyErr::from_type(class, tagq::escaped(message).into_owned()),
             Err(error) => error,
         }
     })
@@ -24,7 +24,8 @@ pub(crate) fn of_run(error: &tagq::Error) -> PyErr {
             | tagq::Error::Query(tagq::query::Error::Cancelled),
             _,
         ) => {
-            return pyo3::exceptions::PyKeyboardInterrupt::new_err(error.to_string());
+            let message = tagq::escaped(&error.to_string()).into_owned();
+            return pyo3::exceptions::PyKeyboardInterrupt::new_err(message);
         }
         (
             tagq::Error::NoSuchPath { .. }
@@ -37,7 +38,7 @@ pub(crate) fn of_run(error: &tagq::Error) -> PyErr {
         (_, 4) => "BusyError",
         _ => "TagqError",
     };
-    exception(class, error.to_string())
+    exception(class, &error.to_string())
 }
 
 /// An error of making Arrow.
@@ -45,23 +46,33 @@ pub(crate) fn of_export(error: tagq_export::Error) -> PyErr {
     match error {
         tagq_export::Error::Run(error) => of_run(&error),
         tagq_export::Error::Store(error) => of_run(&error.into()),
-        error => exception("TagqError", error.to_string()),
+        error => exception("TagqError", &error.to_string()),
     }
 }
 
 /// A question that means nothing.
 pub(crate) fn question(message: impl Into<String>) -> PyErr {
-    exception("QuestionError", message.into())
+    exception("QuestionError", &message.into())
 }
 
 /// A value of a wrong type.
 pub(crate) fn wrong_type(message: impl Into<String>) -> PyErr {
-    exception("WrongTypeError", message.into())
+    exception("WrongTypeError", &message.into())
 }
 
 /// A run that was closed.
 pub(crate) fn closed() -> PyErr {
-    exception("ClosedError", "this run was closed; open it again with tagq.open".into())
+    exception("ClosedError", "this run was closed; open it again with tagq.open")
+}
+
+/// What belongs to the process that was forked.
+pub(crate) fn forked(what: &str) -> PyErr {
+    exception(
+        "ForkedError",
+        &format!(
+            "{what} belongs to the process that this one was forked from; make one of its own here"
+        ),
+    )
 }
 
 /// What a person should know that stops nothing.
@@ -73,7 +84,7 @@ pub(crate) fn warn(py: Python<'_>, notes: &[String]) -> PyResult<()> {
     let warnings = py.import("warnings")?;
     for note in notes {
         // The caller stands two frames above the method of the package that was called.
-        warnings.call_method1("warn", (note, &category, 2))?;
+        warnings.call_method1("warn", (&*tagq::escaped(note), &category, 2))?;
     }
     Ok(())
 }

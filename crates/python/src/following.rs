@@ -3,7 +3,7 @@
 use std::{
     collections::HashSet,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
+    sync::{Arc, atomic::AtomicBool},
     thread,
     time::{Duration, Instant},
 };
@@ -13,10 +13,14 @@ use tagq::{Change, HOLD_BACK, Options};
 
 use crate::{
     errors::{self, question},
+    process::OwnMutex,
     run::Run,
     waiting::{Told, wait},
     words,
 };
+
+/// A follower in the message of an error.
+const WHAT: &str = "what follows this run";
 
 /// How a run was opened, and is opened again.
 #[derive(Clone)]
@@ -43,7 +47,7 @@ impl Origin {
 /// Waits for what is new in a run.
 #[pyclass(frozen, module = "tagq._tagq")]
 pub(crate) struct Follower {
-    following: Mutex<Option<Following>>,
+    following: OwnMutex<Following>,
 }
 
 struct Following {
@@ -78,7 +82,7 @@ impl Follower {
             answered: None,
             said: HashSet::new(),
         };
-        Ok(Self { following: Mutex::new(Some(following)) })
+        Ok(Self { following: OwnMutex::new(following) })
     }
 
     /// Waits for a commit that was not answered yet and makes `run` what it is by then: true. False when
@@ -106,14 +110,17 @@ impl Follower {
 
     /// Lets go of the store.
     fn close(&self) {
-        *self.following.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        // A child that was forked has none to let go of.
+        let _ = self.following.with(WHAT, |following| {
+            *following = None;
+            Ok(())
+        });
     }
 }
 
 impl Follower {
     fn with<T>(&self, what: impl FnOnce(&mut Following) -> PyResult<T>) -> PyResult<T> {
-        let mut following = self.following.lock().unwrap_or_else(PoisonError::into_inner);
-        what(following.as_mut().ok_or_else(errors::closed)?)
+        self.following.with(WHAT, |following| what(following.as_mut().ok_or_else(errors::closed)?))
     }
 }
 

@@ -8,6 +8,7 @@ mod answer;
 mod errors;
 mod following;
 mod making;
+mod process;
 mod run;
 mod stream;
 mod tags;
@@ -31,6 +32,12 @@ mod _tagq {
     };
 
     use pyo3::prelude::*;
+
+    /// A text without what a terminal would obey or turn, on one line.
+    #[pyfunction]
+    fn escaped(text: &str) -> String {
+        tagq::escaped(text).into_owned()
+    }
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

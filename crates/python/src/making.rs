@@ -1,9 +1,6 @@
 //! Stores made of what Python holds: arrays and tables.
 
-use std::{
-    path::PathBuf,
-    sync::{Mutex, PoisonError},
-};
+use std::path::PathBuf;
 
 use arrow_array::{
     Array, ArrayRef, RecordBatchReader, cast::AsArray as _, types::ArrowPrimitiveType,
@@ -15,17 +12,20 @@ use tagq::{Options, store::Tick};
 use crate::{
     errors::{self, question, wrong_type},
     following::Origin,
+    process::OwnMutex,
     run::Run,
     stream, words,
 };
 
+/// A store on its way in the message of an error.
+const WHAT: &str = "this new store";
 /// Where the tick of a table's times stands.
 const TICK_KEY: &str = "tagq.tick";
 
 /// A store on its way.
 #[pyclass(frozen, module = "tagq._tagq")]
 pub(crate) struct NewStore {
-    making: Mutex<Option<Making>>,
+    making: OwnMutex<Making>,
 }
 
 struct Making {
@@ -42,7 +42,7 @@ impl NewStore {
     #[pyo3(signature = (store = None, tick = None))]
     fn new(store: Option<PathBuf>, tick: Option<&str>) -> PyResult<Self> {
         let tick = tick.map(|tick| words::parse("tick", tick)).transpose()?;
-        Ok(Self { making: Mutex::new(Some(Making { at: store, tick, store: None, rows: 0 })) })
+        Ok(Self { making: OwnMutex::new(Making { at: store, tick, store: None, rows: 0 }) })
     }
 
     /// Appends tags: times as little-endian 64-bit integers, channels as unsigned 16-bit ones.
@@ -85,7 +85,7 @@ impl NewStore {
 
     /// Puts the store in its place and opens it.
     fn finish(&self, py: Python<'_>, name: &str) -> PyResult<Run> {
-        let making = self.making.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let making = self.making.with(WHAT, |making| Ok(making.take()))?;
         let mut making = making.ok_or_else(errors::closed)?;
         making.store()?;
         let Some(store) = making.store.take() else { return Err(errors::closed()) };
@@ -103,13 +103,14 @@ impl NewStore {
         work: impl FnOnce(&mut Making) -> PyResult<T> + Send,
     ) -> PyResult<T> {
         py.detach(|| {
-            let mut making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
-            let done = work(making.as_mut().ok_or_else(errors::closed)?);
-            if done.is_err() {
-                // Nothing is left of it, however long the exception is looked at.
-                *making = None;
-            }
-            done
+            self.making.with(WHAT, |making| {
+                let done = work(making.as_mut().ok_or_else(errors::closed)?);
+                if done.is_err() {
+                    // Nothing is left of it, however long the exception is looked at.
+                    *making = None;
+                }
+                done
+            })
         })
     }
 }

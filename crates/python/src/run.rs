@@ -22,6 +22,7 @@ use crate::{
     answer::Answer,
     errors::{self, question},
     following::Origin,
+    process::Own,
     tags::{Column, Scan, Tags},
     tuples::Tuples,
     waiting::wait,
@@ -38,7 +39,9 @@ pub(crate) struct Run {
 struct Open {
     run: Arc<tagq::Run>,
     setup: Arc<Setup>,
-    pool: Arc<ThreadPool>,
+    threads: Option<usize>,
+    /// Of the process that asked last: a child that was forked makes its own.
+    pool: Arc<Own<ThreadPool>>,
     origin: Origin,
 }
 
@@ -49,16 +52,20 @@ impl Run {
         threads: Option<usize>,
         origin: Origin,
     ) -> PyResult<Self> {
-        // Zero means one a core to rayon.
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build();
-        let pool = Arc::new(pool.map_err(|e| question(format!("threads: {e}")))?);
-        let open = Open { run: Arc::new(run), setup: Arc::new(setup), pool, origin };
+        let (run, setup, pool) = (Arc::new(run), Arc::new(setup), pool(threads)?);
+        let open = Open { run, setup, threads, pool, origin };
         Ok(Self { open: Mutex::new(Some(open)) })
     }
 
+    /// What is open, with threads of this process. Whoever forks holds the interpreter's lock, as does whoever
+    /// has this one: a child never finds it locked.
     fn open(&self) -> PyResult<Open> {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.clone().ok_or_else(errors::closed)
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = open.as_mut().ok_or_else(errors::closed)?;
+        if open.pool.get().is_none() {
+            open.pool = pool(open.threads)?;
+        }
+        Ok(open.clone())
     }
 
     pub fn origin(&self) -> PyResult<Origin> {
@@ -73,6 +80,13 @@ impl Run {
     }
 }
 
+/// Threads that count; one for each core without a number.
+fn pool(threads: Option<usize>) -> PyResult<Arc<Own<ThreadPool>>> {
+    // Zero means one a core to rayon.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build();
+    Ok(Arc::new(Own::new(pool.map_err(|e| question(format!("threads: {e}")))?)))
+}
+
 #[pymethods]
 impl Run {
     /// Asks the question of this name.
@@ -83,8 +97,8 @@ impl Run {
     /// Lists what makes the coincidences, as Arrow.
     fn tuples(&self, py: Python<'_>, words: &Bound<'_, PyDict>) -> PyResult<Tuples> {
         let question = words::coincidences(words)?;
-        let Open { run, setup, pool, .. } = self.open()?;
-        Tuples::new(py, run, setup, pool.current_num_threads(), question)
+        let Open { run, setup, threads, .. } = self.open()?;
+        Tuples::new(py, run, setup, threads.unwrap_or(0), question)
     }
 
     /// The times, for `numpy.asarray`.
@@ -211,10 +225,10 @@ impl Run {
 /// Asks, without the interpreter's lock, until Ctrl-C; of several runs the sum.
 fn ask_all(py: Python<'_>, runs: &[Open], question: &Question) -> PyResult<Answer> {
     let answer = wait(py, None, &AtomicBool::default(), |told| {
-        let askings = runs.iter().map(|open| {
-            let Open { setup, pool, .. } = open;
-            Asking { setup, pool, progress: told }
-        });
+        let pools: Vec<&ThreadPool> = runs.iter().filter_map(|open| open.pool.get()).collect();
+        let askings = runs.iter().zip(pools);
+        let askings =
+            askings.map(|(Open { setup, .. }, pool)| Asking { setup, pool, progress: told });
         let askings: Vec<Asking<'_>> = askings.collect();
         let runs: Vec<(&tagq::Run, &Asking<'_>)> =
             runs.iter().map(|open| &*open.run).zip(&askings).collect();

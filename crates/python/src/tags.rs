@@ -1,6 +1,6 @@
 //! The tags of a run: columns, streams of batches, and scans that can be watched.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
@@ -11,7 +11,7 @@ use pyo3::{
 use tagq::store::{Channels, Store};
 use tagq_export::{Batches, Selection, Touched};
 
-use crate::{errors, stream};
+use crate::{errors, process::OwnMutex, stream};
 
 /// One column as it lies in the mapping of its store, for `numpy.asarray`. The store stays open while
 /// this does.
@@ -131,7 +131,7 @@ impl Batch {
 /// A scan that goes on batch by batch and counts the blocks it touches.
 #[pyclass(frozen, module = "tagq._tagq")]
 pub(crate) struct Scan {
-    batches: Mutex<Batches>,
+    batches: OwnMutex<Batches>,
     touched: Arc<Touched>,
     blocks: u64,
 }
@@ -140,7 +140,7 @@ impl Scan {
     pub fn new(run: &tagq::Run, selection: &Selection) -> Result<Self, tagq_export::Error> {
         let batches = selection.batches(run)?;
         let (touched, blocks) = (batches.touched(), batches.blocks());
-        Ok(Self { batches: Mutex::new(batches), touched, blocks })
+        Ok(Self { batches: OwnMutex::new(batches), touched, blocks })
     }
 }
 
@@ -151,8 +151,8 @@ impl Scan {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
-        let next = || self.batches.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let batch = py.detach(next).transpose();
+        let next = |batches: &mut Option<Batches>| Ok(batches.as_mut().and_then(Iterator::next));
+        let batch = py.detach(|| self.batches.with("this scan", next))?.transpose();
         Ok(batch.map_err(|error| errors::of_export(error.into()))?.map(Batch))
     }
 

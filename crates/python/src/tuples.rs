@@ -17,7 +17,7 @@ use tagq::{
 };
 use tagq_export::{schema_of_listings, stream_listing};
 
-use crate::{errors, stream, waiting::Told};
+use crate::{errors, process::Own, stream, waiting::Told};
 
 /// Who makes a list.
 const THREAD: &str = "tagq-list";
@@ -111,21 +111,25 @@ impl Tuples {
             }
         };
         thread::Builder::new().name(THREAD.into()).spawn(list)?;
-        stream::export(py, Reader { schema: Arc::clone(&self.schema), batches })
+        stream::export(py, Reader { schema: Arc::clone(&self.schema), batches: Own::new(batches) })
     }
 }
 
 /// Batches as they come, with their schema.
 struct Reader {
     schema: SchemaRef,
-    batches: Receiver<Result<RecordBatch, ArrowError>>,
+    /// From a thread of this process.
+    batches: Own<Receiver<Result<RecordBatch, ArrowError>>>,
 }
 
 impl Iterator for Reader {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.batches.recv().ok()
+        match self.batches.get() {
+            Some(batches) => batches.recv().ok(),
+            None => Some(Err(ArrowError::ExternalError(errors::forked("this list").into()))),
+        }
     }
 }
 

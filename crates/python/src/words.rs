@@ -4,7 +4,9 @@ use std::{fmt::Display, str::FromStr};
 
 use pyo3::prelude::*;
 use tagq::{
-    ask::{Accidentals, Channel, Coincidences, Histogram, Question, Rates, Selection, Window},
+    ask::{
+        Accidentals, Channel, Coincidences, Errors, Histogram, Question, Rates, Selection, Window,
+    },
     query::{Mode, Rule},
     store::Duration,
 };
@@ -151,10 +153,11 @@ pub(crate) fn question_of(name: &str, words: &Bound<'_, PyAny>) -> PyResult<Ques
 /// `coincidences` by its keywords.
 pub(crate) fn coincidences(words: &Bound<'_, PyAny>) -> PyResult<Coincidences> {
     let window = match (text(words, "window")?, text(words, "full_width")?) {
-        (Some(window), None) => Window::Half(window),
-        (None, Some(width)) => Window::Full(width),
+        (Some(window), None) => Some(Window::Half(window)),
+        (None, Some(width)) => Some(Window::Full(width)),
         (Some(_), Some(_)) => return Err(question("window and full_width say the same; give one")),
-        (None, None) => return Err(question("window or full_width is missing, as window=\"2ns\"")),
+        // The error of the question suggests one.
+        (None, None) => None,
     };
     let rules = [
         ("all", Rule::All),
@@ -186,14 +189,23 @@ pub(crate) fn coincidences(words: &Bound<'_, PyAny>) -> PyResult<Coincidences> {
     Ok(Coincidences {
         window,
         groups,
-        fold: number(words, "fold")?,
+        choose: number(words, "choose")?,
         rule,
         veto: named_channels(words, "veto")?,
         guard: text(words, "guard")?,
         accidentals: accidentals(words)?,
+        errors: errors(words)?,
         bin: text(words, "bin")?,
         selection: selection(words)?,
     })
+}
+
+fn errors(words: &Bound<'_, PyAny>) -> PyResult<Errors> {
+    let Some(how) = value(words, "errors")? else { return Ok(Errors::default()) };
+    let how: String = how
+        .extract()
+        .map_err(|_| wrong_type(format!("errors: a word is wanted, not {}", type_name(&how))))?;
+    parse("errors", &how)
 }
 
 fn accidentals(words: &Bound<'_, PyAny>) -> PyResult<Accidentals> {
@@ -246,11 +258,13 @@ fn histogram(words: &Bound<'_, PyAny>) -> PyResult<Histogram> {
         period,
         sync_divider,
         g2: flag(words, "g2")?,
+        errors: errors(words)?,
+        covariance: flag(words, "covariance")?,
         selection: selection(words)?,
     })
 }
 
 /// `rates` by its keywords.
 fn rates(words: &Bound<'_, PyAny>) -> PyResult<Rates> {
-    Ok(Rates { selection: selection(words)?, bin: text(words, "bin")? })
+    Ok(Rates { selection: selection(words)?, bin: text(words, "bin")?, errors: errors(words)? })
 }

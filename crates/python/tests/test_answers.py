@@ -26,8 +26,8 @@ QUESTIONS = [
     ),
     (
         "coincidences",
-        dict(window="100ns", fold=3, channels=[1, 2, 3], rule="once"),
-        ["--window", "100ns", "--fold", "3", "--channels", "1,2,3", "--rule", "once"],
+        dict(window="100ns", choose=3, channels=[1, 2, 3], rule="once"),
+        ["--window", "100ns", "--choose", "3", "--channels", "1,2,3", "--rule", "once"],
     ),
     (
         "coincidences",
@@ -179,6 +179,28 @@ def test_notes_are_warnings(run: tagq.Run) -> None:
     assert caught[0].filename == __file__
 
 
+def test_bins_are_chosen_and_said(run: tagq.Run) -> None:
+    with pytest.warns(tagq.TagqWarning, match="are chosen by what the channels hold"):
+        chosen = run.g2(1, 2)
+    assert chosen.query["chosen"] == ["bin", "range"]
+    # 1 ns is 6.4 ticks.
+    assert run.g2(1, 2, bin="~1ns", range="100ns").query["bin_ticks"] == 6
+
+
+def test_rows_come_in_batches(run: tagq.Run) -> None:
+    import pyarrow
+
+    trace = run.rates(bin="1us", channels=[1])
+    reader = pyarrow.RecordBatchReader.from_stream(trace)
+    sizes = [batch.num_rows for batch in reader]
+    assert sum(sizes) == len(trace) > 65_536 == sizes[0]
+
+
+def test_a_window_is_suggested(run: tagq.Run) -> None:
+    with pytest.raises(tagq.QuestionError, match="--window is missing"):
+        run.coincidences()
+
+
 def test_what_is_shown(run: tagq.Run) -> None:
     shown = repr(run.g2(1, 2, bin="2.5ns", range="200ns"))
     assert "…" in shown and len(shown.splitlines()) < 40
@@ -196,9 +218,9 @@ def test_pictures(run: tagq.Run) -> None:
 
     results = [
         run.coincidences(window="2ns"),
-        run.coincidences(window="1us", fold=3),
+        run.coincidences(window="1us", choose=3),
         run.coincidences(window="2ns", bin="1ms"),
-        run.histogram(1, 2),
+        run.histogram(1, 2, bin="1t"),
         run.histogram(1, 2, range="1us"),
         run.g2(1, 2, bin="2.5ns", range="50ns"),
         run.g2(1, 2, log=5, range="1ns..1ms"),
@@ -233,9 +255,30 @@ def test_control_c_ends_a_query_that_would_take_hours(tmp_path: Path) -> None:
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.2)
         with pytest.raises(KeyboardInterrupt):
-            made.coincidences(window="2ns", accidentals="shifted:1000000", shift="1t", groups=[(0, 1)])
+            made.coincidences(window="2ns", accidentals="shifted:10000", shift="25t", groups=[(0, 1)])
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     # The run is as it was.
     assert made.coincidences(window="2ns", groups=[(0, 1)]).rows[0]["count"] == 0
+
+
+def test_names_are_no_orders_to_a_terminal(tmp_path: Path) -> None:
+    bad = "a\x1b[2J\nb\u202ec\x9b1m<script>"
+    shown = r"a\u{1b}[2J\nb\u{202e}c\u{9b}1m<script>"
+    folder = tmp_path / bad
+    folder.mkdir()
+    (folder / f"{bad}.tsv").write_text("1\t0\n2\t1\n")
+    (folder / f"{bad}.tags").write_bytes(b"\0\0\0\0\x09\0\0\0\x01")
+    with pytest.warns(tagq.TagqWarning) as warned:
+        run = tagq.open(folder, tick="156.25ps")
+    with pytest.raises(tagq.NotFoundError) as missing:
+        tagq.open(tmp_path / f"no{bad}")
+    said = [*(str(warning.message) for warning in warned), str(missing.value), repr(run), run._repr_html_()]
+    said += [repr(run.tags()), repr(run.rates()), run.rates()._repr_html_()]
+    for text in said:
+        assert not any(letter in text for letter in "\x1b\x9b\u202e"), ascii(text)
+    assert shown in said[0] and shown in str(missing.value) and shown in repr(run)
+    assert "<script" not in run._repr_html_()
+    # What programs read is as it is.
+    assert run.facts["path"] == str(folder)

@@ -44,9 +44,9 @@ def test_what_progress_raises_ends_the_ingest(large: Path, tmp_path: Path) -> No
         raise RuntimeError("enough")
 
     with pytest.raises(RuntimeError, match="enough"):
-        tagq.ingest(large, store=tmp_path / "s", progress=stop)
+        tagq.ingest(large, store=tmp_path / "s", tick="1ps", progress=stop)
     # Nothing holds the store, and the next one takes everything.
-    assert len(tagq.ingest(large, store=tmp_path / "s")) == 6_000_000
+    assert len(tagq.ingest(large, store=tmp_path / "s", tick="1ps")) == 6_000_000
 
 
 # Also where whoever runs the tests ignores SIGINT, which children inherit.
@@ -56,7 +56,7 @@ import sys, tagq
 def tell(name, done, size):
     print("reading", flush=True)
 try:
-    tagq.ingest(sys.argv[1], store=sys.argv[2], progress=tell)
+    tagq.ingest(sys.argv[1], store=sys.argv[2], tick="1ps", progress=tell)
 except KeyboardInterrupt:
     print("interrupted", flush=True)
     sys.exit(7)
@@ -71,7 +71,7 @@ def test_control_c_ends_the_ingest(large: Path, tmp_path: Path) -> None:
     rest = child.stdout.read()
     child.stdout.close()
     assert child.wait() == 7 and rest.endswith("interrupted\n"), rest
-    assert len(tagq.ingest(large, store=tmp_path / "s")) == 6_000_000
+    assert len(tagq.ingest(large, store=tmp_path / "s", tick="1ps")) == 6_000_000
 
 
 def test_other_threads_run_meanwhile(large: Path, tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_other_threads_run_meanwhile(large: Path, tmp_path: Path) -> None:
     counter = threading.Thread(target=count)
     counter.start()
     try:
-        tagq.ingest(large, store=tmp_path / "s")
+        tagq.ingest(large, store=tmp_path / "s", tick="1ps")
     finally:
         is_done.set()
         counter.join()

@@ -22,7 +22,7 @@ LISTS = [
         dict(window="1us", groups=[(1, 2, 3)], rule="herald", delays={2: "5ns"}, veto=[4], last="100ms"),
         [*"--window 1us --group 1,2,3 --rule herald --delay 2=5ns --veto 4 --last 100ms".split()],
     ),
-    (dict(window="100ns", fold=2, rule="once"), ["--window", "100ns", "--fold", "2", "--rule", "once"]),
+    (dict(window="100ns", choose=2, rule="once"), ["--window", "100ns", "--choose", "2", "--rule", "once"]),
     (dict(full_width="1us", rule="cluster"), ["--full-width", "1us", "--rule", "cluster"]),
 ]
 
@@ -78,7 +78,7 @@ def lists_being_made() -> int:
 def test_a_list_has_neither_bins_nor_runs(run: tagq.Run) -> None:
     with pytest.raises(tagq.QuestionError, match="one run after the other"):
         tagq.sum([run]).tuples(window="2ns")
-    with pytest.raises(tagq.QuestionError, match="window or full_width"):
+    with pytest.raises(tagq.QuestionError, match="window is missing"):
         run.tuples()
     with pytest.raises(TypeError):
         run.tuples(window="2ns", bin="1ms")  # type: ignore[call-arg]

@@ -49,7 +49,7 @@ of_kind = {
         "window": maybe(durations),
         "full_width": maybe(durations, 1),
         "groups": maybe(st.lists(st.lists(labels, max_size=4), max_size=3), 2),
-        "fold": maybe(st.integers(-1, 5), 1),
+        "choose": maybe(st.integers(-1, 5), 1),
         "rule": maybe(st.sampled_from(["all", "herald", "once", "cluster", "grid", "some"])),
         "per_herald": maybe(st.booleans(), 1),
         "veto": maybe(st.lists(labels, max_size=2), 1),

@@ -114,7 +114,7 @@ def test_a_closed_run_says_so(run: tagq.Run) -> None:
 def test_a_run_is_a_snapshot_while_its_source_grows(tmp_path: Path) -> None:
     source = tmp_path / "grows.tsv"
     source.write_text("".join(f"1\t{10 * t}\n" for t in range(100_000)))
-    before = tagq.open(source)
+    before = tagq.open(source, tick="1ps")
     time, frame = before.time, polars.DataFrame(before.tags())
     lazy = tagq.scan(before)
     total = int(time.sum())

@@ -36,7 +36,6 @@ pub enum Groups {
 
 /// What makes tags a coincidence. All compare delayed times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Rule {
     /// Every way to take one tag of each channel with latest minus earliest within the window.
     All,
@@ -56,6 +55,18 @@ pub enum Rule {
     /// Pairs with both tags in one cell: time divided by the window, rounded toward zero, so that
     /// the cell at zero is twice as wide. Delays are whole cells.
     Grid,
+}
+
+impl Rule {
+    /// The ticks of differences that a pair may have, both ends included: 2w + 1, and by rule `grid` a cell.
+    pub fn full_width(self, window: i64) -> i128 {
+        match self {
+            Self::Grid => window.into(),
+            Self::All | Self::Herald | Self::PerHerald | Self::Once | Self::Cluster => {
+                2 * i128::from(window) + 1
+            }
+        }
+    }
 }
 
 /// The answer to [`Coincidences`].
@@ -122,6 +133,10 @@ impl Coincidences {
                     _ => plan.push_all(part.plan(recording, execution)),
                 }
             }
+            // Where delays differ, rows at the ends of sources are looked at, too.
+            singles.is_at_least = groups.iter().any(|group| {
+                group.iter().any(|&channel| scope.delay_of(channel) != scope.delay_of(group[0]))
+            });
             groups::channels_of(&groups)
         };
         singles.plan_singles(recording, &channels, scope);
@@ -158,7 +173,7 @@ impl Coincidences {
                 counts[group] = count;
             }
         }
-        recording.check_course()?;
+        recording.check_pass()?;
         let left = if is_once { Left::Unused(left) } else { Left::Nothing };
         Ok(Found { groups, counts, left })
     }
@@ -176,7 +191,7 @@ impl Coincidences {
         });
         let clustered =
             sequential::clusters(recording, &channels, self.window, &self.scope, open, execution);
-        recording.check_course()?;
+        recording.check_pass()?;
         let (groups, counts) = by_size(clustered.sets.into_iter().collect()).into_iter().unzip();
         Ok(Found { groups, counts, left: Left::Open(clustered.open) })
     }
@@ -248,6 +263,36 @@ impl Coincidences {
     ) -> Vec<SourceSingles> {
         let group = [channels.to_vec()];
         SinglesInScope::new(recording, &self.scope, &group, execution).of_group(channels)
+    }
+
+    /// The tags of each of `channels` in the scope that the veto leaves: those without a veto tag within the
+    /// guard. Absent without a veto. Reads nine bytes a tag.
+    ///
+    /// # Errors
+    /// Those of the query.
+    pub fn left_by_veto(
+        &self,
+        recording: &Recording<'_>,
+        channels: &[u16],
+        execution: &Execution,
+    ) -> Result<Option<Vec<u64>>, Error> {
+        self.check(recording)?;
+        let groups: Vec<Vec<u16>> = channels.iter().map(|&channel| vec![channel]).collect();
+        self.check_veto(&groups)?;
+        if self.veto.is_none() {
+            return Ok(None);
+        }
+        // A herald without arms is complete by itself.
+        let query = Self { rule: Rule::PerHerald, window: 0, ..self.clone() };
+        let mut left = vec![0; groups.len()];
+        for part in Part::all(&groups, &query) {
+            for (&group, count) in part.groups.iter().zip(part.count(recording, execution)) {
+                left[group] = u64::try_from(count)
+                    .map_err(|_| Error::CountRange { channels: groups[group].clone() })?;
+            }
+        }
+        recording.check_pass()?;
+        Ok(Some(left))
     }
 
     fn check_veto(&self, groups: &[Vec<u16>]) -> Result<(), Error> {
@@ -341,8 +386,13 @@ impl Additive for Coincidences {
         self.in_words()
     }
 
-    fn frontier(&self, time: i64) -> Option<i64> {
-        self.final_before(time)
+    fn ahead(&self) -> i64 {
+        // A veto forbids what came before it; a cluster takes what comes behind its first tag.
+        match (&self.veto, self.rule) {
+            (_, Rule::Cluster) => self.window,
+            (Some(veto), _) => veto.guard,
+            (None, _) => 0,
+        }
     }
 }
 
@@ -372,19 +422,22 @@ const CLUSTER_CHANNELS: usize = 64;
 const VETO_WINDOW: i64 = 1 << 36;
 
 /// The live time of each source and its tags of the channels asked, cut to the scope.
-struct SinglesInScope {
+struct SinglesInScope<'a> {
+    recording: &'a Recording<'a>,
+    scope: &'a Scope,
+    execution: &'a Execution,
     live: Vec<i64>,
     /// The channels asked, ascending, and the tags that each source has of them.
     channels: Vec<u16>,
     singles: Vec<Vec<u64>>,
 }
 
-impl SinglesInScope {
+impl<'a> SinglesInScope<'a> {
     fn new(
-        recording: &Recording<'_>,
-        scope: &Scope,
+        recording: &'a Recording<'a>,
+        scope: &'a Scope,
         groups: &[Vec<u16>],
-        execution: &Execution,
+        execution: &'a Execution,
     ) -> Self {
         let channels = groups::channels_of(groups);
         let sources = &recording.sources;
@@ -398,19 +451,59 @@ impl SinglesInScope {
         Self {
             live: sources.iter().map(|source| scope.range.live_of(source)).collect(),
             singles: sources.iter().map(singles_of).collect(),
+            recording,
+            scope,
+            execution,
             channels,
         }
     }
 
     fn of_group(&self, group: &[u16]) -> Vec<SourceSingles> {
-        let sources = self.live.iter().zip(&self.singles);
-        let of_source = |(&live, singles): (&i64, &Vec<u64>)| {
+        let delays = group.iter().map(|&channel| self.scope.delay_of(channel));
+        let (earliest, latest) = (delays.clone().min().unwrap_or(0), delays.max().unwrap_or(0));
+        let sources = self.recording.sources.iter().zip(self.live.iter().zip(&self.singles));
+        let of_source = |(source, (&live, singles)): (&Acquisition<'_>, (&i64, &Vec<u64>))| {
             let of_channel = |channel| match self.channels.binary_search(channel) {
                 Ok(at) => singles[at],
                 Err(_) => 0,
             };
-            SourceSingles { live, singles: group.iter().map(of_channel).collect() }
+            let whole = SourceSingles::new(live, group.iter().map(of_channel).collect());
+            match source.span() {
+                Some((first, last)) if earliest < latest => {
+                    // Delayed times fit in 64 bits, which the scope was checked for.
+                    let shared = TimeRange {
+                        from: Some(first.saturating_add(latest)),
+                        to: Some(last.saturating_add(earliest).saturating_add(1)),
+                    };
+                    self.overlapping(source, group, whole, shared)
+                }
+                _ => whole,
+            }
         };
         sources.map(of_source).collect()
+    }
+
+    /// The same with the part of its time in which tags of all channels of the group can be.
+    fn overlapping(
+        &self,
+        source: &Acquisition<'_>,
+        group: &[u16],
+        whole: SourceSingles,
+        shared: TimeRange,
+    ) -> SourceSingles {
+        let within = shared.and(&self.scope.range);
+        let (Some(from), Some(to)) = (within.from, within.to) else { return whole };
+        // The last tag of a source lies at the end of its live time, one tick before the range ends.
+        let end = if within.to == shared.to { to - 1 } else { to };
+        let overlap = end.saturating_sub(from).max(0);
+        let of = |&channel: &u16| {
+            let delay = self.scope.delay_of(channel);
+            source.singles_within(channel, delay, within, self.execution.simd)
+        };
+        let overlapping = match overlap {
+            0 => vec![0; group.len()],
+            _ => group.iter().map(of).collect(),
+        };
+        SourceSingles { overlap, overlapping, ..whole }
     }
 }

@@ -184,7 +184,7 @@ impl<'p> Counter<'p> {
         if morsel.is_direct && self.count_direct(morsel, counts).is_some() {
             return;
         }
-        let (part, simd, tags) = (self.part, self.simd, morsel.source.tags);
+        let (part, simd, source) = (self.part, self.simd, morsel.source);
         let (window, start) = (part.window, morsel.interval.start);
         let interval = morsel.interval.looking_back(part.look_back());
         let selection = &part.selection;
@@ -198,7 +198,7 @@ impl<'p> Counter<'p> {
         }
         match &part.method {
             Method::Pair | Method::PairInCells => {
-                let lists = selection.lists(simd, tags, interval, &mut self.buffers);
+                let lists = selection.lists(simd, source, interval, &mut self.buffers);
                 let heads = [head_of(lists[0].view().time), head_of(lists[1].view().time)];
                 let window = match part.method {
                     Method::PairInCells => {
@@ -214,12 +214,12 @@ impl<'p> Counter<'p> {
             }
             Method::Pairs => {
                 let Selected { time, number } =
-                    selection.select(simd, tags, interval, &mut self.buffers);
+                    selection.select(simd, source, interval, &mut self.buffers);
                 let ready = Ready { time, id: number, head: head_of(time), number_of: &IDENTITY };
                 self.tally.add(part, simd, window, ready, counts);
             }
             Method::PairsInCells => {
-                let list = selection.select_list(simd, tags, interval, &mut self.buffers);
+                let list = selection.select_list(simd, source, interval, &mut self.buffers);
                 let head = head_of(list.view().time);
                 grid::to_cells(list.time_mut(), window);
                 let Selected { time, number } = list.view();
@@ -228,12 +228,13 @@ impl<'p> Counter<'p> {
             }
             Method::Folds(folds) => {
                 let Selected { time, number } =
-                    selection.select(simd, tags, interval, &mut self.buffers);
+                    selection.select(simd, source, interval, &mut self.buffers);
                 let ready = Ready { time, id: number, head: head_of(time), number_of: &IDENTITY };
-                folds.count(simd, window, ready, &mut self.inside, counts);
+                // What a selection gives is in order.
+                let _: Option<()> = folds.count(simd, window, ready, &mut self.inside, counts);
             }
             Method::Heralds { once } => {
-                let lists = selection.lists(simd, tags, interval, &mut self.buffers);
+                let lists = selection.lists(simd, source, interval, &mut self.buffers);
                 let lists: Vec<heralds::List<'_>> = lists
                     .iter()
                     .map(|list| list.view().time)
@@ -250,14 +251,14 @@ impl<'p> Counter<'p> {
 
     /// As [`Counter::count`], where a veto forbids coincidences: nothing when times leave 64 bits.
     fn count_forbidden(&mut self, morsel: &Morsel<'_>, counts: &mut [u128]) -> Option<()> {
-        let (part, simd, tags) = (self.part, self.simd, morsel.source.tags);
+        let (part, simd, source) = (self.part, self.simd, morsel.source);
         let Some(veto) = &part.veto else { return Some(()) };
         let (window, start) = (part.window, morsel.interval.start);
         let interval = morsel.interval.looking_back(part.look_back());
-        let vetoes = veto.times(simd, tags, interval, &mut self.vetoes);
+        let vetoes = veto.times(simd, source, interval, &mut self.vetoes);
         match &part.method {
             Method::Pair | Method::Heralds { .. } => {
-                let lists = part.selection.lists(simd, tags, interval, &mut self.buffers);
+                let lists = part.selection.lists(simd, source, interval, &mut self.buffers);
                 let base = lists.iter().filter_map(|list| list.view().time.first()).min();
                 let base = base.copied().unwrap_or(0);
                 let mut heads = Vec::new();
@@ -279,14 +280,14 @@ impl<'p> Counter<'p> {
                 }
             }
             method => {
-                let list = part.selection.select_list(simd, tags, interval, &mut self.buffers);
+                let list = part.selection.select_list(simd, source, interval, &mut self.buffers);
                 let base = list.view().time.first().copied().unwrap_or(0);
                 let head = veto.part(list, vetoes, base, start, window)?;
                 let Selected { time, number } = list.view();
                 let ready = Ready { time, id: number, head, number_of: &IDENTITY };
                 match method {
                     Method::Folds(folds) => {
-                        folds.count(simd, window, ready, &mut self.inside, counts);
+                        return folds.count(simd, window, ready, &mut self.inside, counts);
                     }
                     _ => self.tally.add(part, simd, window, ready, counts),
                 }
@@ -295,7 +296,8 @@ impl<'p> Counter<'p> {
         Some(())
     }
 
-    /// Counts on the columns as they lie in the store; nothing where windows are too crowded.
+    /// Counts on the columns as they lie in the store; nothing where windows are too crowded, or where
+    /// times fall, which is found again, and noted, when channels are taken out.
     fn count_direct(&mut self, morsel: &Morsel<'_>, counts: &mut [u128]) -> Option<()> {
         let (part, tags) = (self.part, morsel.source.tags);
         let Channels::U8(labels) = tags.channels else { return None };
@@ -320,11 +322,11 @@ impl<'p> Counter<'p> {
                         let (time, id) = (&ready.time[..rows], &ready.id[..rows]);
                         level::pairs(self.simd, time, id, [a, b], part.window)
                     };
-                    counts[0] += u128::from(near(rows.len())? - near(ready.head)?);
+                    counts[0] += u128::from(near(rows.len())?.wrapping_sub(near(ready.head)?));
                 }
             }
             Method::Folds(folds) => {
-                folds.count(self.simd, part.window, ready, &mut self.inside, counts);
+                folds.count(self.simd, part.window, ready, &mut self.inside, counts)?;
             }
             _ => self.tally.add_near(part, self.simd, part.window, ready, counts)?,
         }
@@ -386,7 +388,7 @@ impl Tally {
     fn add_to(&self, part: &Part, counts: &mut [u128]) {
         for (count, group) in counts.iter_mut().zip(&part.numbered) {
             let (a, b) = (group[0], group[1]);
-            *count += u128::from(self.all.either(a, b) - self.before.either(a, b));
+            *count += u128::from(self.all.either(a, b).wrapping_sub(self.before.either(a, b)));
         }
     }
 }

@@ -130,11 +130,12 @@ impl<'a> Recording<'a> {
         Pass { course, is_told, rows }
     }
 
-    /// Refuses counts that may not be all, because threads were told to stop.
-    pub(crate) fn check_course(&self) -> Result<(), Error> {
+    /// Refuses counts that may not be all, because threads were told to stop or left rows out that are
+    /// damaged.
+    pub(crate) fn check_pass(&self) -> Result<(), Error> {
         match self.course {
             Some(course) if course.is_cancelled.load(Relaxed) => Err(Error::Cancelled),
-            _ => Ok(()),
+            _ => self.check_order(),
         }
     }
 

@@ -6,6 +6,14 @@ use crate::TimeRange;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// Rows that are not in order of time: the column is damaged.
+    #[error("row {row}, in block {block}, is out of order of time: the column of times is damaged")]
+    Unordered {
+        /// The row of the recording that is before the row in front of it, or outside of its source.
+        row: u64,
+        /// The block of 65,536 rows that it lies in.
+        block: u64,
+    },
     /// A window is a distance.
     #[error("a window of {window} ticks is negative; it is the largest time difference allowed")]
     NegativeWindow {

@@ -6,7 +6,7 @@
 use crate::{
     Simd,
     count::Ready,
-    level::{self, MASK_ROWS},
+    level::{self, MASK_ROWS, first_fall},
     scan::rows_within_window,
     sliding::Sliding,
 };
@@ -59,7 +59,7 @@ impl Folds {
         Self { closed_by, fewest }
     }
 
-    /// Adds the tuples whose last tag is not in the head.
+    /// Adds the tuples whose last tag is not in the head; nothing where times fall.
     pub(crate) fn count(
         &self,
         simd: Simd,
@@ -67,12 +67,14 @@ impl Folds {
         ready: Ready<'_>,
         inside: &mut Inside,
         counts: &mut [u128],
-    ) {
+    ) -> Option<()> {
         let is_sparse = rows_within_window(ready.time, window) < self.fewest;
         let done = if is_sparse {
-            self.look_at_near(simd, window, ready, inside, counts)
-        } else {
+            self.look_at_near(simd, window, ready, inside, counts)?
+        } else if first_fall(simd, ready.time).is_none() {
             ready.head
+        } else {
+            return None;
         };
         if done < ready.time.len() {
             let rest = Ready { head: done, ..ready };
@@ -81,16 +83,17 @@ impl Folds {
                 && let Some(more) = inside.sliding.one_group(rest, channels, window)
             {
                 *count += more;
-                return;
+                return Some(());
             }
             inside.sliding.each_row(rest, channels, window, |number, inside| {
                 self.add(usize::from(number), inside, counts);
             });
         }
+        Some(())
     }
 
     /// Looks only at rows that have enough others in the window before them. Stops where those have
-    /// become many, and returns the first row not looked at.
+    /// become many, and returns the first row not looked at. Nothing where times fall.
     fn look_at_near(
         &self,
         simd: Simd,
@@ -98,7 +101,7 @@ impl Folds {
         ready: Ready<'_>,
         inside: &mut Inside,
         counts: &mut [u128],
-    ) -> usize {
+    ) -> Option<usize> {
         let Ready { time, head, .. } = ready;
         // The smallest group needs so many tags before its last.
         let k = self.fewest - 1;
@@ -107,7 +110,7 @@ impl Folds {
         let Inside { tags, masks, .. } = inside;
         tags.resize(self.closed_by.len(), 0);
         masks.resize(rows.div_ceil(MASK_ROWS), 0);
-        level::near(simd, &time[first..], k, window, masks);
+        level::near(simd, &time[first..], k, window, masks, true)?;
         // Sliding costs some steps a row.
         let mut steps_left = 2 * rows;
         for (step, &mask) in masks.iter().enumerate() {
@@ -117,12 +120,12 @@ impl Folds {
                 mask &= mask - 1;
                 if row >= head {
                     let walked = self.close(row, window, ready, tags, counts);
-                    let Some(left) = steps_left.checked_sub(walked) else { return row + 1 };
+                    let Some(left) = steps_left.checked_sub(walked) else { return Some(row + 1) };
                     steps_left = left;
                 }
             }
         }
-        time.len()
+        Some(time.len())
     }
 
     /// Adds the tuples that one row closes; returns how many rows were in its window.
@@ -139,7 +142,7 @@ impl Folds {
         if self.closed_by[number(row)].is_empty() {
             return 0;
         }
-        let is_inside = |&before: &usize| time[row] - time[before] <= window;
+        let is_inside = |&before: &usize| time[row].wrapping_sub(time[before]) <= window;
         let before = (0..row).rev().take_while(is_inside);
         let walked = before.map(|before| tags[number(before)] += 1).count();
         self.add(number(row), tags, counts);

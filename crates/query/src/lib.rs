@@ -57,7 +57,9 @@ mod error;
 pub use coincidences::{Coincidences, Counted, GroupCount, Groups, Rule};
 pub use course::{Course, Pass, Pieces, Progressed};
 pub use error::Error;
-pub use estimate::{Estimate, Measured, SourceSingles, Terms, g2_heralded};
+pub use estimate::{
+    Estimate, Measured, Shifted, SourceSingles, Tally, Terms, covariance, g2_heralded, jackknife,
+};
 pub use histogram::{Binned, Bins, Fold, Histogram, Mode, Period, normalised};
 pub use listing::{ClusterTag, ListedTag, Tuple, Tuples};
 pub use nearest_tags::{ShortestInterval, shortest_intervals};

@@ -1,6 +1,9 @@
 //! The query "rates": tags per channel, over a selection and in bins of time.
 
-use std::{collections::BTreeMap, ops::RangeInclusive};
+use std::{
+    collections::BTreeMap,
+    ops::{Range, RangeInclusive},
+};
 
 use rayon::prelude::*;
 
@@ -14,8 +17,8 @@ use crate::{
 
 /// How many bins are counted by one thread in turn, what they need brought from the disk at once.
 const TOGETHER: usize = 16;
-/// How many counts of a trace are kept at most: 512 MiB.
-const COUNTS_MAX: u64 = 1 << 26;
+/// How many counts of a trace are kept at most: 1 GiB.
+const COUNTS_MAX: u64 = 1 << 27;
 
 /// Counts the tags of each channel (docs/queries.md, section "Rates").
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,8 +69,10 @@ pub struct TraceBin {
     pub number: i64,
     /// Live ticks of all sources in it, cut to the range.
     pub live: i64,
-    /// Whether the range cuts it, or tags that were not recorded yet may still fall into it.
-    pub is_partial: bool,
+    /// Whether the range leaves out a part of it.
+    pub is_cut: bool,
+    /// Whether it stays as it is when the run grows ([`Additive::frontier`]).
+    pub is_final: bool,
 }
 
 impl Rated {
@@ -151,9 +156,9 @@ impl Rates {
         if width < 1 {
             return Err(Error::BinWidth { width });
         }
-        let Some(grid) = Grid::new(recording, self.scope.range, counting, width)? else {
-            return Ok(None);
-        };
+        let frontier = |last| self.frontier(last);
+        let grid = Grid::new(recording, self.scope.range, counting, width, frontier)?;
+        let Some(grid) = grid else { return Ok(None) };
         let asked = u128::from(grid.numbers.end().abs_diff(*grid.numbers.start())) + 1;
         let max = COUNTS_MAX / (counting.channels as u64).max(1);
         if !grid.numbers.is_empty() && asked > u128::from(max) {
@@ -171,16 +176,32 @@ impl Rates {
         let Some(grid) = self.grid(recording, counting, width)? else {
             return Ok(Trace { origin: 0, width, bins: vec![], counts: vec![] });
         };
-        let numbers: Vec<i64> = grid.numbers.clone().collect();
-        let of_bin = |&number: &i64| grid.bin(number, recording, counting);
-        let of_bins = |numbers| {
-            grid.bring(numbers, recording, counting);
-            numbers.iter().map(of_bin)
-        };
-        let rows: Vec<_> = numbers.par_chunks(TOGETHER).flat_map_iter(of_bins).collect();
-        let rows = grid.needed(&rows);
-        let bins = rows.iter().map(|(bin, _)| *bin).collect();
-        let counts = rows.iter().flat_map(|(_, counts)| counts).copied().collect();
+        let first = *grid.numbers.start();
+        let len = grid.numbers.clone().count();
+        // Without channels each bin has a place all the same, which nothing is put in.
+        let stride = counting.channels.max(1);
+        let empty = TraceBin { number: 0, live: 0, is_cut: false, is_final: false };
+        let (mut bins, mut counts) = (vec![empty; len], vec![0; len * stride]);
+        let pieces = bins.par_chunks_mut(TOGETHER).zip(counts.par_chunks_mut(TOGETHER * stride));
+        pieces.enumerate().for_each(|(piece, (bins, counts))| {
+            #[expect(clippy::cast_possible_wrap, reason = "below COUNTS_MAX")]
+            let first = first + (piece * TOGETHER) as i64;
+            let numbers: Vec<i64> = (first..).take(bins.len()).collect();
+            grid.bring(&numbers, recording, counting);
+            for ((bin, counts), number) in
+                bins.iter_mut().zip(counts.chunks_mut(stride)).zip(numbers)
+            {
+                *bin = grid.bin(number, recording, counting, &mut counts[..counting.channels]);
+            }
+        });
+        let needed = grid.needed(&bins, &counts);
+        bins.truncate(needed.end);
+        bins.drain(..needed.start);
+        counts.truncate(needed.end * stride);
+        counts.drain(..needed.start * stride);
+        if counting.channels == 0 {
+            counts.clear();
+        }
         Ok(Trace { origin: grid.origin, width, bins, counts })
     }
 }
@@ -241,10 +262,6 @@ impl Additive for Rates {
     fn words(&self) -> String {
         self.in_words()
     }
-
-    fn frontier(&self, time: i64) -> Option<i64> {
-        self.final_before(time)
-    }
 }
 
 /// The bins of a trace, and what cuts them.
@@ -253,7 +270,7 @@ struct Grid {
     width: i64,
     range: TimeRange,
     /// Before this nothing can come any more.
-    frontier: i64,
+    frontier: Option<i64>,
     /// The bins that tags of the selection can be in.
     numbers: RangeInclusive<i64>,
     /// The bin of the last time recorded.
@@ -267,6 +284,7 @@ impl Grid {
         range: TimeRange,
         counting: &Counting<'_>,
         width: i64,
+        frontier: impl Fn(i64) -> Option<i64>,
     ) -> Result<Option<Self>, Error> {
         let spans = || recording.sources.iter().filter_map(Acquisition::span);
         let firsts = spans().map(|(first, _)| first).min();
@@ -286,14 +304,14 @@ impl Grid {
         let number = |time: i64| (time - origin).div_euclid(width);
         #[expect(clippy::reversed_empty_ranges, reason = "no bins")]
         let numbers = if begin <= end { number(begin)..=number(end) } else { 1..=0 };
-        let (frontier, last) = (last + smallest, number(last));
+        let (frontier, last) = (frontier(last), number(last));
         Ok(Some(Self { origin, width, range, frontier, numbers, last }))
     }
 
     /// Has the blocks that these bins cut brought into memory.
     fn bring(&self, numbers: &[i64], recording: &Recording<'_>, counting: &Counting<'_>) {
         let edges = || {
-            let ends = numbers.iter().filter_map(|number| self.start(number + 1));
+            let ends = numbers.iter().filter_map(|&number| self.end(number));
             numbers.first().and_then(|&first| self.start(first)).into_iter().chain(ends)
         };
         for source in &recording.sources {
@@ -308,30 +326,33 @@ impl Grid {
         number: i64,
         recording: &Recording<'_>,
         counting: &Counting<'_>,
-    ) -> (TraceBin, Vec<u64>) {
+        counts: &mut [u64],
+    ) -> TraceBin {
         let part = self.part(number);
-        let mut counts = vec![0; counting.channels];
         let mut live = 0;
         for source in &recording.sources {
             live += part.live_of(source);
-            counting.add(source, part, &mut counts);
+            counting.add(source, part, counts);
         }
-        (TraceBin { number, live, is_partial: self.is_partial(number) }, counts)
+        let (is_cut, is_final) = (self.is_cut(number), self.is_final(number));
+        TraceBin { number, live, is_cut, is_final }
     }
 
     /// Delays can put tags before the first and behind the last one recorded: of the bins there only
     /// those up to the outermost tag are kept, where the range does not ask for them.
-    fn needed<'r>(&self, rows: &'r [(TraceBin, Vec<u64>)]) -> &'r [(TraceBin, Vec<u64>)] {
-        let is_empty = |row: &(TraceBin, Vec<u64>)| row.1.iter().all(|&count| count == 0);
-        let is_kept = |row: &(TraceBin, Vec<u64>)| {
-            (self.range.from.is_some() && row.0.number < 0)
-                || (self.range.to.is_some() && row.0.number > self.last)
-                || (0..=self.last).contains(&row.0.number)
-                || !is_empty(row)
+    fn needed(&self, bins: &[TraceBin], counts: &[u64]) -> Range<usize> {
+        let of_bins = counts.chunks((counts.len() / bins.len().max(1)).max(1));
+        let is_kept = |(bin, counts): (&TraceBin, &[u64])| {
+            (self.range.from.is_some() && bin.number < 0)
+                || (self.range.to.is_some() && bin.number > self.last)
+                || (0..=self.last).contains(&bin.number)
+                || counts.iter().any(|&count| count != 0)
         };
-        match rows.iter().position(is_kept).zip(rows.iter().rposition(is_kept)) {
-            Some((first, last)) => &rows[first..=last],
-            None => &[],
+        let mut kept = bins.iter().zip(of_bins);
+        let first = kept.clone().position(is_kept);
+        match first.zip(kept.rposition(is_kept)) {
+            Some((first, last)) => first..last + 1,
+            None => 0..0,
         }
     }
 
@@ -339,21 +360,28 @@ impl Grid {
         number.checked_mul(self.width)?.checked_add(self.origin)
     }
 
+    fn end(&self, number: i64) -> Option<i64> {
+        self.start(number.checked_add(1)?)
+    }
+
     /// The part of a bin that lies in the range. A begin or end beyond 64 bits is an open one.
     fn part(&self, number: i64) -> TimeRange {
-        let bin = TimeRange { from: self.start(number), to: self.start(number + 1) };
+        let bin = TimeRange { from: self.start(number), to: self.end(number) };
         bin.and(&self.range)
     }
 
-    fn is_partial(&self, number: i64) -> bool {
-        let (start, end) = (self.start(number), self.start(number + 1));
+    fn is_cut(&self, number: i64) -> bool {
+        let (start, end) = (self.start(number), self.end(number));
         let cuts = |limit: Option<i64>| {
             limit.is_some_and(|limit| {
                 start.is_none_or(|start| start < limit) && end.is_none_or(|end| limit < end)
             })
         };
-        let is_final = end.is_some_and(|end| end <= self.frontier);
-        !is_final || cuts(self.range.from) || cuts(self.range.to)
+        cuts(self.range.from) || cuts(self.range.to)
+    }
+
+    fn is_final(&self, number: i64) -> bool {
+        self.start(number + 1).zip(self.frontier).is_some_and(|(end, frontier)| end <= frontier)
     }
 }
 

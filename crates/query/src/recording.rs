@@ -1,9 +1,15 @@
 //! What is counted over: the tags of each source, with what is known of them beforehand.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    ops::Range,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+};
 
-use crate::Course;
-use tagq_store::{Block, ChannelRows, Channels, Store, Tags};
+use crate::{Course, Error, Simd, level::first_fall};
+use tagq_store::{Block, ChannelRows, Channels, Store, Tags, format::BLOCK_ROWS};
 
 /// The tags of a run, source by source. No coincidence spans two sources.
 #[derive(Debug, Clone)]
@@ -26,6 +32,8 @@ pub struct Acquisition<'a> {
     span: Option<(i64, i64)>,
     /// The index of the run, and which row of the run is the first of this source.
     index: Option<(Arc<Index<'a>>, u64)>,
+    /// The first row that a scan found out of order; all bits where none was.
+    unordered: Arc<AtomicUsize>,
 }
 
 /// What is known of blocks of rows without reading them.
@@ -53,6 +61,7 @@ impl<'a> Recording<'a> {
                 tags: tags.rows(rows),
                 singles: source.channels.clone(),
                 span: source.time_first.zip(source.time_last),
+                unordered: in_order(),
             })
             .collect();
         Self::new(sources)
@@ -67,6 +76,7 @@ impl<'a> Recording<'a> {
             tags: store.tags(),
             singles: manifest.channels.clone(),
             span: manifest.time_first.zip(manifest.time_last),
+            unordered: in_order(),
         };
         Self::new(vec![source])
     }
@@ -99,7 +109,13 @@ impl<'a> Recording<'a> {
                 .filter_map(|(channel, rows)| (rows > 0).then_some(ChannelRows { channel, rows })),
         );
         let span = tags.time.first().copied().zip(tags.time.last().copied());
-        Self::new(vec![Acquisition { tags, singles, span, index: None }])
+        Self::new(vec![Acquisition { tags, singles, span, index: None, unordered: in_order() }])
+    }
+
+    /// One of its sources alone.
+    #[must_use]
+    pub fn of_source(&self, source: usize) -> Self {
+        Self { sources: vec![self.sources[source].clone()], ..*self }
     }
 
     /// The channels that have tags, ascending.
@@ -115,9 +131,69 @@ impl<'a> Recording<'a> {
     pub fn rows(&self) -> usize {
         self.sources.iter().map(|source| source.tags.len()).sum()
     }
+
+    /// Refuses what was counted when a scan found rows out of order.
+    pub(crate) fn check_order(&self) -> Result<(), Error> {
+        self.sources.iter().try_for_each(Acquisition::check_order)
+    }
+}
+
+/// Of a source in which no scan found anything.
+fn in_order() -> Arc<AtomicUsize> {
+    Arc::new(AtomicUsize::new(usize::MAX))
 }
 
 impl Acquisition<'_> {
+    /// Whether these rows are in order of time and in the span of the source. If they are not, they must
+    /// not be counted, because times with their delays, and differences, may leave 64 bits; and that is
+    /// noted for [`Recording::check_order`].
+    pub(crate) fn is_in_order(&self, simd: Simd, rows: Range<usize>) -> bool {
+        let time = &self.tags.time[rows.clone()];
+        let Some(((first, last), (&begin, &end))) = self.span.zip(time.first().zip(time.last()))
+        else {
+            return true;
+        };
+        let found = match first_fall(simd, time) {
+            // Where the one behind is before the last row, too, it is the last row that is wrong.
+            Some(row) if time.get(row + 1).is_some_and(|&next| next < time[row - 1]) => row - 1,
+            Some(row) => row,
+            None if begin < first => 0,
+            None if end > last => time.partition_point(|&time| time <= last),
+            None => return true,
+        };
+        self.unordered.fetch_min(rows.start + found, Relaxed);
+        false
+    }
+
+    /// Whether these rows, if they are in order, lie in the span of the source.
+    pub(crate) fn spans(&self, rows: &Range<usize>) -> bool {
+        let time = &self.tags.time[rows.clone()];
+        let ends = self.span.zip(time.first().zip(time.last()));
+        ends.is_none_or(|((first, last), (&begin, &end))| first <= begin && end <= last)
+    }
+
+    /// Refuses a source whose first and last row alone show that rows are out of order. Looks at no others
+    /// unless they do.
+    pub(crate) fn check_ends(&self) -> Result<(), Error> {
+        let time = self.tags.time;
+        if let Some(((first, last), (&begin, &end))) = self.span.zip(time.first().zip(time.last()))
+            && !(first <= begin && begin <= end && end <= last)
+        {
+            self.is_in_order(Simd::best(), 0..time.len());
+        }
+        self.check_order()
+    }
+
+    fn check_order(&self) -> Result<(), Error> {
+        match self.unordered.load(Relaxed) {
+            usize::MAX => Ok(()),
+            row => {
+                let row = self.index.as_ref().map_or(0, |(_, first)| *first) + row as u64;
+                Err(Error::Unordered { row, block: row / BLOCK_ROWS as u64 })
+            }
+        }
+    }
+
     /// First and last time in ticks; nothing without tags.
     pub fn span(&self) -> Option<(i64, i64)> {
         self.span

@@ -55,6 +55,9 @@ pub(crate) struct Interval {
 
 impl Interval {
     /// The rows of the tags that `delay` moves to within the interval.
+    ///
+    /// Also of rows out of order, those of intervals that follow each other leave none out, and a row that
+    /// begins them is not before the row in front of it: whatever falls, falls within some of them.
     pub(crate) fn rows(&self, time: &[i64], delay: i64) -> Range<usize> {
         let before = |limit: i64| {
             time.partition_point(|&time| i128::from(time) + i128::from(delay) < i128::from(limit))
@@ -122,9 +125,8 @@ pub(crate) fn intervals(
         rows.map(move |row| time[row].saturating_add(delay))
     };
     let mut cuts: Vec<i64> = delays.iter().flat_map(cuts_of).collect();
-    if delays.len() > 1 {
-        cuts.sort_unstable();
-    }
+    // Those of one delay are in order, unless rows are damaged: what is left out by no interval is found.
+    cuts.sort_unstable();
     let inside = |&cut: &i64| cut > first && range.to.is_none_or(|to| cut < to);
     let mut starts: Vec<i64> = cuts.into_iter().step_by(delays.len().max(1)).collect();
     starts.retain(inside);

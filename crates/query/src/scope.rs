@@ -45,13 +45,10 @@ impl Scope {
         sources.iter().try_for_each(|source| self.check_times(source))
     }
 
-    /// The span of the delayed times of a source must fit in 64 bits: then kernels need no checks.
+    /// The span of the delayed times of a source must fit in 64 bits: so do those of all rows in order, then.
     fn check_times(&self, source: &Acquisition<'_>) -> Result<(), Error> {
         let Some((first, last)) = source.span() else { return Ok(()) };
-        // Damaged rows may lie outside the span that the manifest gives.
-        let rows = source.tags.time;
-        let first = rows.first().map_or(first, |&row| row.min(first));
-        let last = rows.last().map_or(last, |&row| row.max(last));
+        source.check_ends()?;
         let ticks = || self.delays.iter().map(|delay| delay.ticks);
         let smallest = ticks().min().unwrap_or(0).min(0);
         let largest = ticks().max().unwrap_or(0).max(0);

@@ -6,10 +6,10 @@
 
 use std::ops::Range;
 
-use tagq_store::{Channels, Tags};
+use tagq_store::Channels;
 
 use crate::{
-    Simd,
+    Acquisition, Simd,
     level::{self, MASK_ROWS},
     scan::Interval,
 };
@@ -18,6 +18,8 @@ use crate::{
 pub(crate) const UNUSED: u8 = u8::MAX;
 /// Channels of a list up to which its labels are compared with each; more are looked up.
 const COMPARED: usize = 16;
+/// Rows up to which their order is looked at while they are taken.
+const LOOKED_AT: usize = 1 << 22;
 /// Values that compression may write behind those it takes.
 const SLACK: usize = MASK_ROWS;
 
@@ -107,26 +109,27 @@ impl Selection {
     }
 
     /// The tags of the channels in use whose delayed time lies in `interval`, in order of delayed
-    /// time. Delayed times of the source fit in `i64`.
+    /// time. Delayed times of the source fit in `i64`. Nothing of rows that are not in order, which the
+    /// source is told.
     pub(crate) fn select<'b>(
         &self,
         simd: Simd,
-        tags: Tags<'_>,
+        source: &Acquisition<'_>,
         interval: Interval,
         buffers: &'b mut Buffers,
     ) -> Selected<'b> {
-        self.select_list(simd, tags, interval, buffers).view()
+        self.select_list(simd, source, interval, buffers).view()
     }
 
     /// As [`Selection::select`], for whoever replaces the times.
     pub(crate) fn select_list<'b>(
         &self,
         simd: Simd,
-        tags: Tags<'_>,
+        source: &Acquisition<'_>,
         interval: Interval,
         buffers: &'b mut Buffers,
     ) -> &'b mut List {
-        self.lists(simd, tags, interval, buffers);
+        self.lists(simd, source, interval, buffers);
         merge_all(buffers)
     }
 
@@ -134,27 +137,27 @@ impl Selection {
     pub(crate) fn lists<'b>(
         &self,
         simd: Simd,
-        tags: Tags<'_>,
+        source: &Acquisition<'_>,
         interval: Interval,
         buffers: &'b mut Buffers,
     ) -> &'b mut [List] {
         buffers.lists.resize_with(self.lists.len().max(1), List::default);
         buffers.lists[0].len = 0;
         for (wanted, lists) in self.lists.chunks(2).zip(buffers.lists.chunks_mut(2)) {
-            let rows = |wanted: &Wanted| interval.rows(tags.time, wanted.delay);
+            let rows = |wanted: &Wanted| interval.rows(source.tags.time, wanted.delay);
             if let ([a, b], [into_a, into_b]) = (wanted, &mut *lists) {
                 let (rows_a, rows_b) = (rows(a), rows(b));
                 if let Some(both) = shared(&rows_a, &rows_b) {
                     let wanted = [(a, rows_a), (b, rows_b)];
                     let into = [into_a, into_b];
-                    self.take(simd, tags, both, wanted, &mut buffers.masks, into);
+                    self.take(simd, source, both, wanted, &mut buffers.masks, into);
                     continue;
                 }
             }
             for (one, into) in wanted.iter().zip(lists) {
                 let rows = rows(one);
                 let masks = std::array::from_mut(&mut buffers.masks[0]);
-                self.take(simd, tags, rows.clone(), [(one, rows)], masks, [into]);
+                self.take(simd, source, rows.clone(), [(one, rows)], masks, [into]);
             }
         }
         &mut buffers.lists
@@ -177,15 +180,21 @@ impl Selection {
     fn take<const N: usize>(
         &self,
         simd: Simd,
-        tags: Tags<'_>,
+        source: &Acquisition<'_>,
         rows: Range<usize>,
         wanted: [(&Wanted, Range<usize>); N],
         masks: &mut [Vec<u64>; N],
         mut into: [&mut List; N],
     ) {
-        let tags = tags.rows(rows.clone());
+        let tags = source.tags.rows(rows.clone());
         #[cfg(test)]
         crate::plan::watch::took(tags.time);
+        // Of very many rows none are taken before they are known to be in order: it may be damage that
+        // made them so many.
+        let is_checked = rows.len() <= LOOKED_AT || source.is_in_order(simd, rows.clone());
+        if !is_checked || !source.spans(&rows) {
+            return leave_out(source, simd, rows, into);
+        }
         let delays = std::array::from_fn(|n| wanted[n].0.delay);
         for ((masks, (wanted, own)), into) in masks.iter_mut().zip(wanted).zip(&mut into) {
             masks.resize(tags.len().div_ceil(MASK_ROWS), 0);
@@ -195,7 +204,10 @@ impl Selection {
             self.take_numbers(simd, tags.channels, wanted, masks, into);
         }
         let masks = masks.each_ref().map(|masks| &masks[..]);
-        level::compress(simd, tags.time, masks, delays, into.map(|list| &mut list.time[..]));
+        let times = into.each_mut().map(|list| &mut list.time[..]);
+        if !level::compress(simd, tags.time, masks, delays, times) {
+            leave_out(source, simd, rows, into);
+        }
     }
 
     /// Bit i of the masks: row i is of a channel of the list.
@@ -311,6 +323,19 @@ impl List {
             self.time.resize(len + SLACK, 0);
             self.number.resize(len + SLACK, 0);
         }
+    }
+}
+
+/// Takes nothing of rows that are out of order, and has the source note which they are.
+fn leave_out<const N: usize>(
+    source: &Acquisition<'_>,
+    simd: Simd,
+    rows: Range<usize>,
+    into: [&mut List; N],
+) {
+    source.is_in_order(simd, rows);
+    for list in into {
+        list.truncate(0);
     }
 }
 

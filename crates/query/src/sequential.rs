@@ -259,7 +259,7 @@ impl<'a> Morsels<'a> {
             if is_over || pieces.is_cancelled() {
                 break;
             }
-            let tags = self.selection.select(self.simd, self.source.tags, interval, buffers);
+            let tags = self.selection.select(self.simd, self.source, interval, buffers);
             for (runner, counts) in runners.iter_mut().zip(&mut *counts) {
                 self.go_on(runner, tags, counts);
             }
@@ -278,7 +278,8 @@ impl<'a> Morsels<'a> {
     /// through it. The last row is not told, since what comes behind it is not known.
     fn find_alone(&self, time: &[i64], start: i64, alone: &mut Vec<u64>) {
         alone.resize(time.len().div_ceil(MASK_ROWS), 0);
-        level::near(self.simd, time, 1, self.window, alone);
+        // What a selection gives is in order.
+        let _: Option<()> = level::near(self.simd, time, 1, self.window, alone, false);
         let mut before = 0;
         for near in &mut *alone {
             let last = *near >> (MASK_ROWS - 1);
@@ -315,7 +316,7 @@ impl<'a> Morsels<'a> {
     /// The tags of an interval, and those one window before it.
     fn first_tags<'b>(&self, interval: &Interval, buffers: &'b mut Buffers) -> Selected<'b> {
         let interval = interval.looking_back(self.window);
-        self.selection.select(self.simd, self.source.tags, interval, buffers)
+        self.selection.select(self.simd, self.source, interval, buffers)
     }
 
     fn is_gap(&self, before: Option<i64>, time: i64) -> bool {
@@ -667,7 +668,7 @@ impl Clusters {
         }
         let mut buffers = Buffers::default();
         let behind = Interval { start: to, end };
-        for &number in selection.select(simd, source.tags, behind, &mut buffers).number {
+        for &number in selection.select(simd, source, behind, &mut buffers).number {
             *set |= 1 << number;
         }
     }

@@ -151,7 +151,12 @@ pub(crate) fn add_rows(
             }
         }
         Piece::Rows(rows) => read(source, channels, rows, simd, |i, more| counts[i] += more),
-        Piece::LeftOut(rows) => read(source, channels, rows, simd, |i, less| counts[i] -= less),
+        // More are left out than the block has where its index is damaged.
+        Piece::LeftOut(rows) => {
+            read(source, channels, rows, simd, |i, less| {
+                counts[i] = counts[i].saturating_sub(less);
+            });
+        }
     });
 }
 

@@ -175,7 +175,7 @@ impl Sliding {
         let number = |row: usize| number_of[usize::from(id[row])];
         let mut start = 0;
         for row in 0..time.len() {
-            while time[row] - time[start] > window {
+            while time[row].wrapping_sub(time[start]) > window {
                 inside[usize::from(number(start))] -= 1;
                 start += 1;
             }

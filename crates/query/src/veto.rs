@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use tagq_store::Tags;
-
 use crate::{
     Acquisition, Scope, Simd,
     scan::{Interval, seek},
@@ -76,11 +74,11 @@ impl Forbidding {
     pub(crate) fn times<'b>(
         &self,
         simd: Simd,
-        tags: Tags<'_>,
+        source: &Acquisition<'_>,
         interval: Interval,
         buffers: &'b mut Buffers,
     ) -> &'b [i64] {
-        self.selection.select(simd, tags, self.reaching(interval), buffers).time
+        self.selection.select(simd, source, self.reaching(interval), buffers).time
     }
 
     /// The rows that [`Forbidding::times`] goes through.

@@ -78,6 +78,17 @@ fn check(sources: &Sources, query: &Histogram, threads: usize, morsels: &[Option
     }
 }
 
+/// Steps of at most T/(10·√N), N the tags of the more frequent channel.
+fn steps(tags: &[(i64, u16)], ends: [u16; 2], width: i128) -> i128 {
+    let (Some(first), Some(last)) = (tags.first(), tags.last()) else { return 1 };
+    let tags_of = |channel: u16| tags.iter().filter(|tag| tag.1 == channel).count();
+    let most = tags_of(ends[0]).max(tags_of(ends[1])) as f64;
+    let longest = (i128::from(last.0) - i128::from(first.0)).max(1) as f64;
+    let steps = (10.0 * width as f64 / longest * most.sqrt()).clamp(1.0, 65_536.0).ceil();
+    #[expect(clippy::cast_possible_truncation, reason = "at most 65,536")]
+    (steps as i128).min(width.max(0))
+}
+
 fn check_g2(
     sources: &Sources,
     query: &Histogram,
@@ -90,18 +101,38 @@ fn check_g2(
     let range = [query.scope.range.from, query.scope.range.to];
     let g2 = query.g2(recording, binned, execution).unwrap();
     for (k, g2) in g2.iter().enumerate() {
-        let bin = [query.bins.edge(k), query.bins.edge(k + 1)];
-        let of = |tags: &Vec<(i64, u16)>| oracle::expectation(tags, ends, bin, &delays, range);
-        let more = sources.iter().filter_map(of).map(|[starts, stops, width, half_ticks]| {
-            (starts * stops * width) as f64 / (half_ticks as f64 / 2.0)
-        });
-        let expected: f64 = more.sum();
+        let (low, high) = (query.bins.edge(k), query.bins.edge(k + 1));
+        let of = |tags: &Vec<(i64, u16)>| -> f64 {
+            let (Some(first), Some(last)) = (tags.first(), tags.last()) else { return 0.0 };
+            let delay = |channel| {
+                let delay = delays.iter().find(|d| d.0 == channel).map_or(0, |d| d.1);
+                i128::from(delay)
+            };
+            let longest = i128::from(last.0) - i128::from(first.0);
+            let moved = delay(ends[0]) - delay(ends[1]);
+            let low = i128::from(low).max(-longest - moved);
+            let high = i128::from(high).min(longest - moved + 1);
+            let steps = steps(tags, ends, high - low);
+            let edge = |step: i128| i64::try_from(low + (high - low) * step / steps).unwrap();
+            let of = |step| {
+                oracle::expectation(tags, ends, [edge(step), edge(step + 1)], &delays, range)
+            };
+            let more = (0..steps).filter_map(of).map(|[starts, stops, width, half_ticks]| {
+                (starts * stops * width) as f64 / (half_ticks as f64 / 2.0)
+            });
+            more.sum()
+        };
+        let expected: f64 = sources.iter().map(of).sum();
         match g2 {
             None => assert!(expected == 0.0, "{k} {query:?} {sources:?}"),
             Some(g2) => {
                 let value = binned.counts[k] as f64 / expected;
                 assert!((g2.value - value).abs() <= 1e-12 * value, "{k} {query:?} {sources:?}");
-                let err = (binned.counts[k].max(1) as f64).sqrt() / expected;
+                // −t of the ticks t of the bin are those from 1 − high up to 1 − low.
+                let (low, high) = (i128::from(low), i128::from(high));
+                let mirrored = (high.min(1 - low) - low.max(1 - high)).max(0) as f64;
+                let twice = if ends[0] == ends[1] { mirrored / (high - low) as f64 } else { 0.0 };
+                let err = (binned.counts[k].max(1) as f64 * (1.0 + twice)).sqrt() / expected;
                 assert!((g2.err - err).abs() <= 1e-12 * err);
             }
         }

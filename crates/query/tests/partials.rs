@@ -304,7 +304,14 @@ fn queries_that_count_the_same_have_the_same_words() {
     let early = Scope { delays: vec![Delay { channel: 9, ticks: -40 }], ..Scope::default() };
     let every = Coincidences { groups: Groups::EveryPair, scope: early.clone(), ..query.clone() };
     assert_eq!(every.frontier(100), Some(60));
-    assert_eq!(Coincidences { scope: early, ..query.clone() }.frontier(100), Some(100));
+    // So do the delays of channels that no group has: one rule for all queries.
+    assert_eq!(Coincidences { scope: early.clone(), ..query.clone() }.frontier(100), Some(60));
+    let rates = |scope| Rates { scope, bin: None }.frontier(100);
+    assert_eq!(rates(early), Some(60));
+    // A channel moved forward leaves live time where it is, and others without a delay may come.
+    let late = vec![Delay { channel: 1, ticks: 60 }];
+    let late = |channels| Scope { channels, delays: late.clone(), ..Scope::default() };
+    assert_eq!((rates(late(None)), rates(late(Some(vec![1])))), (Some(100), Some(100)));
     let veto = Some(Veto { channels: vec![9], guard: 7 });
     assert_eq!(Coincidences { veto, ..query }.frontier(100), Some(93));
 }

@@ -6,14 +6,14 @@
 
 use std::{
     fmt::Debug,
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use crate::{Error, writeback};
+use crate::{Error, Folder, checked::CheckedFile, writeback};
 
 /// The error for a refused `action` on `path`.
 pub(crate) fn io_error(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Error {
@@ -22,12 +22,12 @@ pub(crate) fn io_error(path: &Path, action: &'static str) -> impl FnOnce(io::Err
 
 /// Every call by which a writer changes what is on disk. The methods are the calls themselves.
 pub(crate) trait Disk: Debug + Send + Sync {
-    fn create(&self, path: &Path) -> io::Result<File> {
-        OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)
+    fn create(&self, folder: &Folder, name: &str) -> Result<File, Error> {
+        folder.create_file(name)
     }
 
-    fn open(&self, path: &Path) -> io::Result<File> {
-        OpenOptions::new().read(true).write(true).open(path)
+    fn open(&self, folder: &Folder, name: &str) -> Result<File, Error> {
+        folder.open_to_write(name)
     }
 
     fn write_at(&self, file: &File, bytes: &[u8], at: u64) -> io::Result<usize> {
@@ -46,12 +46,12 @@ pub(crate) trait Disk: Debug + Send + Sync {
         file.sync_all()
     }
 
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        fs::rename(from, to)
+    fn rename(&self, folder: &Folder, from: &str, to: &str) -> Result<(), Error> {
+        folder.rename(from, to)
     }
 
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        fs::remove_file(path)
+    fn remove(&self, folder: &Folder, name: &str) -> Result<(), Error> {
+        folder.remove(name)
     }
 
     fn create_folders(&self, path: &Path) -> io::Result<()> {
@@ -69,6 +69,7 @@ impl Disk for RealDisk {}
 #[derive(Debug)]
 pub(crate) struct Growing {
     disk: Arc<dyn Disk>,
+    name: String,
     path: PathBuf,
     file: File,
     len: u64,
@@ -76,30 +77,41 @@ pub(crate) struct Growing {
     begun: u64,
 }
 
+/// The end of the name of a file that is being written.
+pub(crate) const UNFINISHED: &str = ".new";
+
 /// Bytes after which the system is told to begin writing them.
 const WRITEBACK_BYTES: u64 = 4 << 20;
 
 impl Growing {
-    /// A new file that begins with `start`, whatever stood under its name before.
-    pub(crate) fn create(disk: &Arc<dyn Disk>, path: PathBuf, start: &[u8]) -> Result<Self, Error> {
-        let file = disk.create(&path).map_err(io_error(&path, "create this file"))?;
-        let mut growing = Self { disk: Arc::clone(disk), path, file, len: 0, begun: 0 };
+    /// A new file that begins with `start`. Nothing has its name yet.
+    pub(crate) fn create(
+        disk: &Arc<dyn Disk>,
+        folder: &Folder,
+        name: &str,
+        start: &[u8],
+    ) -> Result<Self, Error> {
+        let file = disk.create(folder, name)?;
+        let (name, path) = (name.to_owned(), folder.path().join(name));
+        let mut growing = Self { disk: Arc::clone(disk), name, path, file, len: 0, begun: 0 };
         growing.append(start)?;
         Ok(growing)
     }
 
-    /// An existing file of at least `len` bytes; what lies past them was never committed and is
-    /// cut off.
-    pub(crate) fn open(disk: &Arc<dyn Disk>, path: PathBuf, len: u64) -> Result<Self, Error> {
-        let file = disk.open(&path).map_err(io_error(&path, "open this file"))?;
-        let found = file.metadata().map_err(io_error(&path, "read the length"))?.len();
-        if found < len {
-            return Err(Error::Length { path, expected: len, found });
+    /// A file that goes on behind its committed bytes.
+    pub(crate) fn resume(disk: &Arc<dyn Disk>, checked: CheckedFile) -> Self {
+        let CheckedFile { name, path, file, len, .. } = checked;
+        Self { disk: Arc::clone(disk), name, path, file, len, begun: len }
+    }
+
+    /// Cuts off what lies behind the committed bytes.
+    pub(crate) fn cut(&self) -> Result<(), Error> {
+        let found = self.file.metadata().map_err(io_error(&self.path, "read the length"))?.len();
+        if found > self.len {
+            let cut = self.disk.set_len(&self.file, self.len);
+            cut.map_err(io_error(&self.path, "cut off uncommitted rows"))?;
         }
-        if found > len {
-            disk.set_len(&file, len).map_err(io_error(&path, "cut off uncommitted rows"))?;
-        }
-        Ok(Self { disk: Arc::clone(disk), path, file, len, begun: len })
+        Ok(())
     }
 
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), Error> {
@@ -122,6 +134,10 @@ impl Growing {
         self.disk.sync(&self.file).map_err(io_error(&self.path, "make the rows durable"))
     }
 
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -141,28 +157,23 @@ fn write_all(disk: &dyn Disk, file: &File, bytes: &[u8], at: u64) -> io::Result<
 }
 
 /// Makes the names in a folder durable.
-pub(crate) fn sync_folder(disk: &dyn Disk, path: &Path) -> Result<(), Error> {
-    File::open(path)
-        .and_then(|folder| disk.sync(&folder))
-        .map_err(io_error(path, "make the folder's names durable"))
+pub(crate) fn sync_folder(disk: &dyn Disk, folder: &Folder) -> Result<(), Error> {
+    disk.sync(folder.handle()).map_err(io_error(folder.path(), "make the folder's names durable"))
 }
 
 /// Replaces `name` in `folder` by `bytes`, so that a reader finds the old or the new, whole.
 pub(crate) fn replace(
     disk: &dyn Disk,
-    folder: &Path,
+    folder: &Folder,
     name: &str,
     bytes: &[u8],
 ) -> Result<(), Error> {
-    let path = folder.join(name);
-    let fresh = folder.join(format!("{name}.new"));
-    let write = || -> io::Result<()> {
-        let file = disk.create(&fresh)?;
-        write_all(disk, &file, bytes, 0)?;
-        disk.sync(&file)
-    };
-    write().map_err(io_error(&fresh, "write this file"))?;
-    disk.rename(&fresh, &path).map_err(io_error(&path, "replace this file"))?;
+    let fresh = format!("{name}{UNFINISHED}");
+    let file = disk.create(folder, &fresh)?;
+    write_all(disk, &file, bytes, 0)
+        .and_then(|()| disk.sync(&file))
+        .map_err(io_error(&folder.path().join(&fresh), "write this file"))?;
+    disk.rename(folder, &fresh, name)?;
     sync_folder(disk, folder)
 }
 
@@ -178,8 +189,10 @@ pub(crate) fn create_folder(disk: &dyn Disk, path: &Path) -> Result<(), Error> {
 /// Makes the name of a folder durable.
 pub(crate) fn sync_name(disk: &dyn Disk, folder: &Path) -> Result<(), Error> {
     match folder.parent() {
-        Some(parent) if parent.as_os_str().is_empty() => sync_folder(disk, Path::new(".")),
-        Some(parent) => sync_folder(disk, parent),
+        Some(parent) if parent.as_os_str().is_empty() => {
+            sync_folder(disk, &Folder::open(Path::new("."))?)
+        }
+        Some(parent) => sync_folder(disk, &Folder::open(parent)?),
         None => Ok(()),
     }
 }

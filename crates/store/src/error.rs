@@ -16,6 +16,20 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
+    /// A name in a store leads to something else than a store has there. It is left alone.
+    #[error(
+        "{path}: {found}, where a store has {expected}, and links are not followed there; move it away, or \
+         name another store with --store DIR",
+        path = path.display()
+    )]
+    NotPlain {
+        /// The name.
+        path: PathBuf,
+        /// What stands there.
+        found: &'static str,
+        /// What should.
+        expected: &'static str,
+    },
     /// The folder has no manifest.
     #[error("{path}: no tagq store (no manifest.json in it)", path = path.display())]
     NotAStore {

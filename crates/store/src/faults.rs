@@ -13,7 +13,8 @@ use std::{
 };
 
 use crate::{
-    Access, Channels, Creation, Error, RunId, SourceFacts, Store, Tick, Writer, disk::Disk,
+    Access, Channels, Creation, Error, Folder, RunId, SourceFacts, Store, Tick, Writer,
+    disk::{Disk, io_error},
 };
 
 /// How call number `at` fails.
@@ -99,21 +100,21 @@ fn path_of(file: &File) -> PathBuf {
 }
 
 impl Disk for FaultyDisk {
-    fn create(&self, path: &Path) -> io::Result<File> {
-        self.call()?;
+    fn create(&self, folder: &Folder, name: &str) -> Result<File, Error> {
+        let path = folder.path().join(name);
+        self.call().map_err(io_error(&path, "create this file"))?;
         let mut cache = self.cache.lock().unwrap();
-        if !path.exists() {
-            cache.unnamed.insert(path.into());
-        }
-        cache.synced.insert(path.into(), 0);
-        File::options().read(true).write(true).create(true).truncate(true).open(path)
+        cache.unnamed.insert(path.clone());
+        cache.synced.insert(path, 0);
+        folder.create_file(name)
     }
 
-    fn open(&self, path: &Path) -> io::Result<File> {
-        self.call()?;
-        let file = File::options().read(true).write(true).open(path)?;
-        let len = file.metadata()?.len();
-        self.cache.lock().unwrap().synced.entry(path.into()).or_insert(len);
+    fn open(&self, folder: &Folder, name: &str) -> Result<File, Error> {
+        let path = folder.path().join(name);
+        self.call().map_err(io_error(&path, "open this file"))?;
+        let file = folder.open_to_write(name)?;
+        let len = file.metadata().unwrap().len();
+        self.cache.lock().unwrap().synced.entry(path).or_insert(len);
         Ok(file)
     }
 
@@ -152,20 +153,21 @@ impl Disk for FaultyDisk {
         Ok(())
     }
 
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.call()?;
+    fn rename(&self, folder: &Folder, from: &str, to: &str) -> Result<(), Error> {
+        let [old, new] = [from, to].map(|name| folder.path().join(name));
+        self.call().map_err(io_error(&new, "replace this file"))?;
         let mut cache = self.cache.lock().unwrap();
-        let before = fs::read(to).ok();
-        cache.renamed.entry(to.into()).or_insert(before);
-        let synced = cache.synced.remove(from).unwrap_or(0);
-        cache.unnamed.remove(from);
-        cache.synced.insert(to.into(), synced);
-        fs::rename(from, to)
+        let before = fs::read(&new).ok();
+        cache.renamed.entry(new.clone()).or_insert(before);
+        let synced = cache.synced.remove(&old).unwrap_or(0);
+        cache.unnamed.remove(&old);
+        cache.synced.insert(new, synced);
+        folder.rename(from, to)
     }
 
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        self.call()?;
-        fs::remove_file(path)
+    fn remove(&self, folder: &Folder, name: &str) -> Result<(), Error> {
+        self.call().map_err(io_error(&folder.path().join(name), "remove this file"))?;
+        folder.remove(name)
     }
 
     fn create_folders(&self, path: &Path) -> io::Result<()> {

@@ -10,34 +10,42 @@
 use std::{
     io,
     mem::MaybeUninit,
-    ptr,
-    sync::{
-        Mutex, OnceLock,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
+    process, ptr,
+    sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering::SeqCst},
 };
 
 /// Mappings that can be guarded at once: two a scan.
 const SLOTS: usize = 256;
 
-/// An address range under guard; empty when the slot is free.
+/// An address range under guard. There are no locks: a fork would leave them locked in the child for ever.
+/// What scans of the parent guarded when it forked is not guarded in the child, which does not run them.
 struct Slot {
+    /// The process that took the slot; zero when it is free.
+    owner: AtomicU32,
+    /// The same once the range is complete, which the handler asks for.
+    armed: AtomicU32,
     start: AtomicUsize,
     end: AtomicUsize,
     hit: AtomicBool,
 }
 
 static SLOT_TABLE: [Slot; SLOTS] = [const {
-    Slot { start: AtomicUsize::new(0), end: AtomicUsize::new(0), hit: AtomicBool::new(false) }
+    Slot {
+        owner: AtomicU32::new(0),
+        armed: AtomicU32::new(0),
+        start: AtomicUsize::new(0),
+        end: AtomicUsize::new(0),
+        hit: AtomicBool::new(false),
+    }
 }; SLOTS];
-/// Serialises who takes and frees slots; the handler only reads them.
-static SLOT_OWNERS: Mutex<()> = Mutex::new(());
-/// What handled SIGBUS before, and whether ours could be installed.
-static BEFORE: OnceLock<Option<libc::sigaction>> = OnceLock::new();
+/// What handled SIGBUS before; null before ours was installed.
+static BEFORE: AtomicPtr<libc::sigaction> = AtomicPtr::new(ptr::null_mut());
+/// Whether ours is installed.
+static IS_INSTALLED: AtomicBool = AtomicBool::new(false);
 
 /// Ranges under guard, until dropped.
 pub(crate) struct Guard {
-    slots: Vec<usize>,
+    slots: Vec<&'static Slot>,
 }
 
 impl Guard {
@@ -45,55 +53,83 @@ impl Guard {
     /// taken, nothing is guarded: the scan runs as it would without.
     pub(crate) fn arm<'a>(ranges: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let mut slots = Vec::new();
-        if install().is_some() {
-            let owners = SLOT_OWNERS.lock();
-            for range in ranges.into_iter().filter(|range| !range.is_empty()) {
-                let is_free = |slot: &&Slot| slot.end.load(Ordering::SeqCst) == 0;
-                let Some(index) = SLOT_TABLE.iter().position(|slot| is_free(&slot)) else { break };
-                let slot = &SLOT_TABLE[index];
-                let start = range.as_ptr().addr();
-                slot.hit.store(false, Ordering::SeqCst);
-                slot.start.store(start, Ordering::SeqCst);
-                slot.end.store(start + range.len(), Ordering::SeqCst);
-                slots.push(index);
-            }
-            drop(owners);
+        if install() {
+            let ranges = ranges.into_iter().filter(|range| !range.is_empty());
+            slots.extend(ranges.map_while(Slot::take));
         }
         Self { slots }
     }
 
     /// Whether a guarded page was missing since the guard was armed.
     pub(crate) fn was_hit(&self) -> bool {
-        self.slots.iter().any(|&slot| SLOT_TABLE[slot].hit.load(Ordering::SeqCst))
+        self.slots.iter().any(|slot| slot.hit.load(SeqCst))
     }
 }
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        let _owners = SLOT_OWNERS.lock();
-        for &slot in &self.slots {
-            SLOT_TABLE[slot].end.store(0, Ordering::SeqCst);
-            SLOT_TABLE[slot].start.store(0, Ordering::SeqCst);
+        for slot in &self.slots {
+            slot.armed.store(0, SeqCst);
+            slot.owner.store(0, SeqCst);
         }
     }
 }
 
-/// Installs the handler once a process; nothing when the system refuses.
-fn install() -> Option<()> {
-    let before = BEFORE.get_or_init(|| {
-        let mut before = MaybeUninit::<libc::sigaction>::zeroed();
-        let mut action = MaybeUninit::<libc::sigaction>::zeroed();
-        // SAFETY: all zeros are a valid `sigaction`: the default action, no flags, an empty mask.
-        let ours = unsafe { action.assume_init_mut() };
-        ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-        ours.sa_sigaction = handle as *const () as usize;
-        // SAFETY: both pointers lead to a `sigaction` of ours; `handle` has the signature that
-        // SA_SIGINFO asks for, and calls only what may be called in a handler.
-        let done = unsafe { libc::sigaction(libc::SIGBUS, action.as_ptr(), before.as_mut_ptr()) };
-        // SAFETY: zeroed above, and filled in by the call when it succeeds.
-        (done == 0).then(|| unsafe { before.assume_init() })
-    });
-    before.as_ref().map(|_| ())
+impl Slot {
+    /// A slot that guards these bytes. One of another process is free: its owner is the parent of this one.
+    fn take(range: &[u8]) -> Option<&'static Self> {
+        let own = process::id();
+        let is_taken = |slot: &&Self| {
+            let owner = slot.owner.load(SeqCst);
+            owner != own && slot.owner.compare_exchange(owner, own, SeqCst, SeqCst).is_ok()
+        };
+        let slot = SLOT_TABLE.iter().find(is_taken)?;
+        let start = range.as_ptr().addr();
+        slot.hit.store(false, SeqCst);
+        slot.start.store(start, SeqCst);
+        slot.end.store(start + range.len(), SeqCst);
+        slot.armed.store(own, SeqCst);
+        Some(slot)
+    }
+
+    fn guards(&self, address: usize) -> bool {
+        self.armed.load(SeqCst) == process::id()
+            && (self.start.load(SeqCst)..self.end.load(SeqCst)).contains(&address)
+    }
+}
+
+/// Installs the handler once a process; false when the system refuses. What was there before is known before
+/// ours is: whoever does the same at the same time, or was forked in between, finds either.
+fn install() -> bool {
+    if IS_INSTALLED.load(SeqCst) {
+        return true;
+    }
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: all zeros are a valid `sigaction`: the default action, no flags, an empty mask.
+    let ours = unsafe { action.assume_init_mut() };
+    ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+    ours.sa_sigaction = handle as *const () as usize;
+    let mut before = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: a null pointer asks only, and the other one leads to a `sigaction` of ours.
+    if unsafe { libc::sigaction(libc::SIGBUS, ptr::null(), before.as_mut_ptr()) } != 0 {
+        return false;
+    }
+    // SAFETY: zeroed above, and filled in by the call, which succeeded.
+    let before = unsafe { before.assume_init() };
+    if before.sa_sigaction != ours.sa_sigaction {
+        let before = Box::into_raw(Box::new(before));
+        if BEFORE.compare_exchange(ptr::null_mut(), before, SeqCst, SeqCst).is_err() {
+            // SAFETY: made above, and nobody has seen it.
+            drop(unsafe { Box::from_raw(before) });
+        }
+        // SAFETY: both pointers may be as they are here; `handle` has the signature that SA_SIGINFO asks
+        // for, and calls only what may be called in a handler.
+        if unsafe { libc::sigaction(libc::SIGBUS, action.as_ptr(), ptr::null_mut()) } != 0 {
+            return false;
+        }
+    }
+    IS_INSTALLED.store(true, SeqCst);
+    true
 }
 
 /// The handler: a page of zeros under a guarded address, the handler before for any other.
@@ -103,9 +139,8 @@ extern "C" fn handle(signal: libc::c_int, info: *mut libc::siginfo_t, context: *
     // SAFETY: SIGBUS carries an address.
     let address = unsafe { info_ref.si_addr() }.addr();
     for slot in &SLOT_TABLE {
-        let (start, end) = (slot.start.load(Ordering::SeqCst), slot.end.load(Ordering::SeqCst));
-        if address >= start && address < end && put_zeros(address) {
-            slot.hit.store(true, Ordering::SeqCst);
+        if slot.guards(address) && put_zeros(address) {
+            slot.hit.store(true, SeqCst);
             return;
         }
     }
@@ -135,7 +170,8 @@ fn put_zeros(address: usize) -> bool {
 
 /// Does what would have been done without us.
 fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    let Some(Some(before)) = BEFORE.get() else { return };
+    // SAFETY: null, or what `install` made and never takes back.
+    let Some(before) = (unsafe { BEFORE.load(SeqCst).as_ref() }) else { return };
     match before.sa_sigaction {
         libc::SIG_DFL | libc::SIG_IGN => {
             // The instruction is tried again after the return, and meets the default action: an

@@ -27,10 +27,14 @@ compile_error!("the columns are little-endian and mapped as they are: no big-end
 pub mod units;
 
 mod error;
+mod folder;
 pub mod format;
 mod manifest;
+mod names;
 
+mod checked;
 mod disk;
+mod leftovers;
 mod snapshot;
 mod writer;
 
@@ -44,6 +48,8 @@ mod faults;
 
 pub use ahead::will_need;
 pub use error::Error;
+pub use folder::{Entry, Folder, read_side_file};
+pub use leftovers::Leftover;
 pub use manifest::{ChannelRows, MANIFEST_NAME, Manifest, ResumePoint, RunId, Source, SourceFacts};
 pub use snapshot::{Access, Block, Channels, Mark, Store, Tags};
 pub use units::{Duration, Tick, UnitError};

@@ -3,16 +3,24 @@
 //! The file is small and readable, and replacing it is the only commit point. Its last key is the
 //! crc32c of all bytes before that key, so a torn or edited manifest is refused.
 
-use std::{fmt, path::Path};
+mod check;
+
+use std::{fmt, io, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Tick, disk::io_error, format};
+use crate::{
+    Error, Folder, Tick,
+    checked::Committed,
+    format::{self, FileKind},
+};
 
 /// The name of the manifest inside a store's folder.
 pub const MANIFEST_NAME: &str = "manifest.json";
 const FORMAT_NAME: &str = "tagq";
 const CRC_KEY: &[u8] = b"  \"crc32c\": \"";
+/// Bytes of a manifest at most: some hundred thousand sources.
+const BYTES_MAX: u64 = 256 << 20;
 
 /// 128 random bits, drawn when a store is made: they tie its files together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -89,10 +97,13 @@ pub struct SourceFacts {
     pub head_xxh3: String,
     /// xxh3 of the last 64 KiB before `read_byte`.
     pub tail_xxh3: String,
-    /// xxh3 of the whole file, when it was taken in one go.
+    /// xxh3 of the whole file: of older stores, when it was taken in one go.
     pub whole_xxh3: Option<String>,
-    /// All bytes before it were there, in complete frames and messages, when its tags were read.
+    /// All bytes before it were read.
     pub read_byte: u64,
+    /// crc32c (hexadecimal) of the bytes before `read_byte` as they were read; absent in older stores.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_crc32c: Option<String>,
     /// Tags read of it. Those that come later belong behind its rows.
     pub read_tags: u64,
     /// Where reading goes on.
@@ -141,6 +152,7 @@ impl SourceFacts {
             tail_xxh3: String::new(),
             whole_xxh3: None,
             read_byte: 0,
+            read_crc32c: None,
             read_tags: 0,
             resume: ResumePoint::default(),
             finished: false,
@@ -188,14 +200,30 @@ impl Manifest {
     /// The last commit of the store in `folder`; nothing when there is none. Opens no column.
     ///
     /// # Errors
-    /// [`Error::Foreign`] for other formats and versions, [`Error::Damaged`] otherwise.
+    /// [`Error::NotPlain`] for what is no file, [`Error::Foreign`] for other formats and versions, [`Error::Damaged`] otherwise.
     pub fn read(folder: &Path) -> Result<Option<Self>, Error> {
-        let path = folder.join(MANIFEST_NAME);
-        match std::fs::read(&path) {
-            Ok(bytes) => Self::decode(&bytes, &path).map(Some),
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(e) => Err(io_error(&path, "read the manifest")(e)),
+        Folder::open_if_there(folder)?.map_or(Ok(None), |folder| Self::read_in(&folder))
+    }
+
+    /// The last commit of the store in this very folder.
+    pub(crate) fn read_in(folder: &Folder) -> Result<Option<Self>, Error> {
+        match folder.read(MANIFEST_NAME, BYTES_MAX) {
+            Ok(bytes) => Self::decode(&bytes, &folder.path().join(MANIFEST_NAME)).map(Some),
+            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(e),
         }
+    }
+
+    /// The files of the store, in the order of [`STEMS`](crate::names::STEMS).
+    pub(crate) fn committed(&self) -> [Committed<'_>; 4] {
+        let files = &self.files;
+        let of = |file, kind, values| Committed { file, kind, values };
+        [
+            of(&files.time, FileKind::Time, self.rows),
+            of(&files.channel, FileKind::Channel, self.rows),
+            of(&files.blocks, FileKind::Blocks, self.full_blocks()),
+            of(&files.counts, FileKind::Counts, self.count_entries),
+        ]
     }
 
     /// The manifest of an empty store, before its first commit.
@@ -284,90 +312,6 @@ impl Manifest {
             .map_err(|e| damaged("its text", "a manifest".into(), e.to_string()))?;
         manifest.check(path)?;
         Ok(manifest)
-    }
-
-    /// Holds every number of the manifest against the others before anything is computed with it.
-    fn check(&self, path: &Path) -> Result<(), Error> {
-        let fault = |what: &str, expected: String, found: String| {
-            Err(Error::Damaged { path: path.into(), what: what.into(), expected, found })
-        };
-        let sum = |rows: &[ChannelRows]| rows.iter().map(|c| u128::from(c.rows)).sum::<u128>();
-        let widths = [
-            (&self.files.time, "i64", 8),
-            (
-                &self.files.channel,
-                if self.files.channel.width == 2 { "u16" } else { "u8" },
-                if self.files.channel.width == 2 { 2 } else { 1 },
-            ),
-            (&self.files.blocks, "block", 64),
-            (&self.files.counts, "count", 6),
-        ];
-        for (file, kind, width) in widths {
-            if (file.kind.as_str(), file.width) != (kind, width) {
-                return fault(
-                    &format!("the kind of {}", file.name),
-                    format!("{kind} of {width} bytes"),
-                    format!("{} of {} bytes", file.kind, file.width),
-                );
-            }
-            if file.name.contains(['/', '\0']) || file.name.starts_with('.') || file.name.is_empty()
-            {
-                return fault("a file name", "a plain name".into(), file.name.clone());
-            }
-        }
-        let rows = u128::from(self.rows);
-        if rows >= 1 << 60 {
-            return fault("the number of rows", "below 2^60".into(), rows.to_string());
-        }
-        if sum(&self.channels) != rows {
-            return fault(
-                "the sum over channels",
-                rows.to_string(),
-                sum(&self.channels).to_string(),
-            );
-        }
-        let in_sources: u128 = self.sources.iter().map(|s| u128::from(s.rows)).sum();
-        if in_sources != rows {
-            return fault("the sum over sources", rows.to_string(), in_sources.to_string());
-        }
-        let last_rows = self.rows % format::BLOCK_ROWS as u64;
-        let found = self.last_block.as_ref().map(|block| u64::from(block.rows));
-        if found != (last_rows > 0).then_some(last_rows) {
-            let found = found.map_or("no such block".into(), |rows| rows.to_string());
-            return fault("the rows of the last block", last_rows.to_string(), found);
-        }
-        match (self.time_first, self.time_last) {
-            (None, None) if self.rows == 0 => {}
-            (Some(first), Some(last)) if self.rows > 0 && last.checked_sub(first) >= Some(0) => {}
-            _ => return fault("the span of times", "a span".into(), "none".into()),
-        }
-        let mut time = self.time_first;
-        for source in &self.sources {
-            match (source.time_first, source.time_last) {
-                (None, None) if source.rows == 0 => {}
-                (first @ Some(_), last @ Some(_))
-                    if source.rows > 0 && first >= time && last >= first =>
-                {
-                    time = last;
-                }
-                _ => {
-                    let name = &source.facts.name;
-                    return fault(&format!("the times of {name}"), "in order".into(), "not".into());
-                }
-            }
-            if sum(&source.channels) != u128::from(source.rows) {
-                let name = &source.facts.name;
-                return fault(
-                    &format!("the channels of {name}"),
-                    source.rows.to_string(),
-                    sum(&source.channels).to_string(),
-                );
-            }
-        }
-        if time != self.time_last {
-            return fault("the end of the last source", "the end of the run".into(), "not".into());
-        }
-        Ok(())
     }
 }
 
@@ -520,7 +464,18 @@ mod tests {
     #[test]
     fn numbers_that_contradict_each_other_are_refused() {
         type Change = fn(&mut Manifest);
-        let changes: [Change; 9] = [
+        let changes: [Change; 18] = [
+            // What a writer would open, write or remove by such names is none of its business.
+            |m| m.files.time.name = "lock".into(),
+            |m| m.files.time.name = "time.col/../../time.col".into(),
+            |m| m.files.counts.name = "precious.txt".into(),
+            |m| m.files.blocks.name = "blocks..idx".into(),
+            // Numbers that the next commit, or the length of a file, would carry over 64 bits.
+            |m| m.commit = u64::MAX,
+            |m| m.count_entries = u64::MAX / 6 + 1,
+            |m| m.sources[0].facts.resume.rows = 4,
+            |m| m.sources[0].facts.rebased = Some(i64::MAX),
+            |m| m.last_block.as_mut().unwrap().counts[0].rows = 4,
             |m| m.rows = 4,
             |m| m.channels[0].rows = 1,
             |m| m.sources[0].rows = 2,

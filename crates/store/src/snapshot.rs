@@ -1,7 +1,6 @@
 //! Reading a store: its committed rows, as of one commit.
 
 use std::{
-    fs::File,
     io,
     ops::Range,
     os::unix::fs::FileExt,
@@ -10,11 +9,10 @@ use std::{
 };
 
 use crate::{
-    ChannelRows, Error, MANIFEST_NAME, Manifest, Source, Tick,
+    ChannelRows, Error, Folder, MANIFEST_NAME, Manifest, Source, Tick,
+    checked::CheckedFile,
     disk::io_error,
-    format::{
-        self, BLOCK_ENTRY_BYTES, BLOCK_ROWS, BlockEntry, COUNT_ENTRY_BYTES, FileKind, HEADER_BYTES,
-    },
+    format::{self, BLOCK_ENTRY_BYTES, BLOCK_ROWS, BlockEntry, COUNT_ENTRY_BYTES, HEADER_BYTES},
     guard::{Guard, missing_page},
     manifest::starts_as_manifest,
     map::Map,
@@ -118,40 +116,41 @@ impl Store {
     pub fn open(folder: &Path, access: Access) -> Result<Self, Error> {
         // A writer that widens a column removes the old one after its commit: then the manifest
         // just read is not the last one any more. Each new try has seen a newer commit.
-        let mut manifest = last_commit(folder)?;
+        let (mut at, mut manifest) = last_commit(folder)?;
         loop {
-            match Self::open_commit(folder, &manifest, access) {
+            match Self::open_commit(&at, &manifest, access) {
                 Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
                     let newer = last_commit(folder)?;
-                    if newer.commit == manifest.commit {
-                        return Self::open_commit(folder, &manifest, access);
+                    if newer.1.commit == manifest.commit {
+                        return Self::open_commit(&newer.0, &newer.1, access);
                     }
-                    manifest = newer;
+                    (at, manifest) = newer;
                 }
                 result => return result,
             }
         }
     }
 
-    fn open_commit(folder: &Path, manifest: &Manifest, access: Access) -> Result<Self, Error> {
-        let files = &manifest.files;
-        let rows = manifest.rows;
-        let part = |name: &str, kind, width: u16, values: u64| {
-            Part::open(folder.join(name), kind, width, values, manifest)
+    fn open_commit(folder: &Folder, manifest: &Manifest, access: Access) -> Result<Self, Error> {
+        // All are looked at before any of them is read.
+        let mut checked = Vec::new();
+        for committed in manifest.committed() {
+            let file = folder.open_file(&committed.file.name)?;
+            checked.push(CheckedFile::new(folder, file, &committed, manifest.run_id)?);
+        }
+        let checked: [CheckedFile; 4] = match checked.try_into() {
+            Ok(checked) => checked,
+            Err(_) => unreachable!("a store has four files"),
         };
-        let time = part(&files.time.name, FileKind::Time, 8, rows)?.column(access)?;
-        let width = files.channel.width;
-        let channel = part(&files.channel.name, FileKind::Channel, width, rows)?;
-        let channel = match width {
+        let [time, channel, blocks, counts] = checked;
+        let channel = match manifest.files.channel.width {
             1 => ChannelColumn::U8(channel.column(access)?),
             _ => ChannelColumn::U16(channel.column(access)?),
         };
-        let blocks = part(&files.blocks.name, FileKind::Blocks, 64, manifest.full_blocks())?;
-        let counts = part(&files.counts.name, FileKind::Counts, 6, manifest.count_entries)?;
         Ok(Self {
-            folder: folder.into(),
+            folder: folder.path().into(),
             manifest: manifest.clone(),
-            time,
+            time: time.column(access)?,
             channel,
             blocks: blocks.copy()?,
             counts: counts.copy()?,
@@ -163,7 +162,8 @@ impl Store {
     /// the key `"format": "tagq"`. Damage further in is for [`Store::open`] to name.
     pub fn is_at(path: &Path) -> bool {
         let mut start = [0; 64];
-        let Ok(file) = File::open(path.join(MANIFEST_NAME)) else { return false };
+        let file = Folder::open(path).and_then(|folder| folder.open_file(MANIFEST_NAME));
+        let Ok(file) = file else { return false };
         let Ok(len) = file.read_at(&mut start, 0) else { return false };
         starts_as_manifest(&start[..len])
     }
@@ -223,7 +223,7 @@ impl Store {
         self.broken.fetch_or(guard.was_hit(), Ordering::Relaxed);
         if self.broken.load(Ordering::Relaxed) {
             // Zeros stand in the missing pages of this mapping until it is gone.
-            let path = self.folder.join(&self.manifest.files.time.name);
+            let path = self.time_path();
             return Err(io_error(&path, "read this column or its labels")(missing_page()));
         }
         Ok(answer)
@@ -344,6 +344,11 @@ impl Store {
         self.counts.get(start..start.checked_add(len)?)
     }
 
+    /// The file of the column of times.
+    pub fn time_path(&self) -> PathBuf {
+        self.folder.join(&self.manifest.files.time.name)
+    }
+
     /// Holds the rows of `block` against its checksums, and whether they are in order of time from
     /// its first time to its last.
     ///
@@ -429,53 +434,19 @@ impl Channels<'_> {
     }
 }
 
-fn last_commit(folder: &Path) -> Result<Manifest, Error> {
-    Manifest::read(folder)?.ok_or_else(|| Error::NotAStore { path: folder.into() })
+fn last_commit(path: &Path) -> Result<(Folder, Manifest), Error> {
+    let none = || Error::NotAStore { path: path.into() };
+    let folder = Folder::open_if_there(path)?.ok_or_else(none)?;
+    let manifest = Manifest::read_in(&folder)?.ok_or_else(none)?;
+    Ok((folder, manifest))
 }
 
-/// A file of the store whose header and length were checked.
-struct Part {
-    path: PathBuf,
-    file: File,
-    values: usize,
-    len: usize,
-}
-
-impl Part {
-    fn open(
-        path: PathBuf,
-        kind: FileKind,
-        width: u16,
-        values: u64,
-        manifest: &Manifest,
-    ) -> Result<Self, Error> {
-        let file = File::open(&path).map_err(io_error(&path, "open the file"))?;
-        let found = file.metadata().map_err(io_error(&path, "read the length"))?.len();
-        let expected = values
-            .checked_mul(width.into())
-            .and_then(|bytes| bytes.checked_add(HEADER_BYTES as u64))
-            .filter(|&bytes| isize::try_from(bytes).is_ok())
-            .ok_or_else(|| Error::Damaged {
-                path: path.clone(),
-                what: "the number of its values".into(),
-                expected: "a number that fits in memory".into(),
-                found: values.to_string(),
-            })?;
-        if found < expected {
-            return Err(Error::Length { path, expected, found });
-        }
-        let mut page = [0; HEADER_BYTES];
-        file.read_exact_at(&mut page, 0).map_err(io_error(&path, "read the header"))?;
-        format::check_header(&page, &path, kind, width, manifest.run_id)?;
-        #[expect(clippy::cast_possible_truncation, reason = "checked against isize above")]
-        Ok(Self { path, file, values: values as usize, len: expected as usize })
-    }
-
+impl CheckedFile {
     fn column<T: bytemuck::Pod>(self, access: Access) -> Result<Column<T>, Error> {
         Ok(match access {
             Access::Mapped => Column::Mapped {
-                map: Map::new(&self.file, &self.path, self.len)?,
-                unguarded: Map::new(&self.file, &self.path, self.len)?,
+                map: Map::new(&self.file, &self.path, self.bytes())?,
+                unguarded: Map::new(&self.file, &self.path, self.bytes())?,
                 rows: self.values,
             },
             Access::Copied => {
@@ -489,7 +460,7 @@ impl Part {
     }
 
     fn copy(self) -> Result<Vec<u8>, Error> {
-        let mut bytes = vec![0; self.len - HEADER_BYTES];
+        let mut bytes = vec![0; self.bytes() - HEADER_BYTES];
         self.file
             .read_exact_at(&mut bytes, HEADER_BYTES as u64)
             .map_err(io_error(&self.path, "read the index"))?;
@@ -550,6 +521,7 @@ fn decode_counts(bytes: &[u8]) -> Vec<ChannelRows> {
 mod tests {
     use super::*;
     use crate::{Creation, RunId, SourceFacts, Writer, manifest::LastBlock};
+    use std::fs::File;
 
     /// A store of one full block and three rows, its times 0, 10, 20 and so on.
     fn store() -> tempfile::TempDir {
@@ -567,7 +539,7 @@ mod tests {
 
     /// Changes the entry of the last block, then looks at all of them.
     fn checked(folder: &Path, change: impl FnOnce(&mut LastBlock)) -> Result<(), Error> {
-        let mut manifest = last_commit(folder).unwrap();
+        let (_, mut manifest) = last_commit(folder).unwrap();
         change(manifest.last_block.as_mut().unwrap());
         std::fs::write(folder.join(MANIFEST_NAME), manifest.encode().unwrap()).unwrap();
         let store = Store::open(folder, Access::Mapped)?;
@@ -634,7 +606,7 @@ mod tests {
             assert!(found.contains(named), "{found}");
         }
         let folder = store();
-        let mut manifest = last_commit(folder.path()).unwrap();
+        let (_, mut manifest) = last_commit(folder.path()).unwrap();
         manifest.time_first = Some(-1);
         manifest.sources[0].time_first = Some(-1);
         std::fs::write(folder.path().join(MANIFEST_NAME), manifest.encode().unwrap()).unwrap();

@@ -1,19 +1,21 @@
 //! Appending to a store: rows, then a commit that makes them visible and durable at once.
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
-    path::{Path, PathBuf},
+    fs::{File, TryLockError},
+    path::Path,
     sync::Arc,
 };
 
 use crate::{
-    ChannelRows, Error, MANIFEST_NAME, Manifest, RunId, Source, SourceFacts, Tick,
-    disk::{self, Disk, Growing, RealDisk, io_error},
+    ChannelRows, Error, Folder, MANIFEST_NAME, Manifest, RunId, Source, SourceFacts, Tick,
+    checked::CheckedFile,
+    disk::{self, Disk, Growing, RealDisk},
+    folder::random_bytes,
     format::{self, BLOCK_ROWS, BlockEntry, COUNT_ENTRY_BYTES, FileKind, HEADER_BYTES},
+    leftovers::{check_only_ours, files_in},
     manifest::LastBlock,
+    names::{LOCK_NAME, STEMS},
 };
-
-const LOCK_NAME: &str = "lock";
 
 /// What a store is made with when there is none yet.
 #[derive(Debug, Clone)]
@@ -31,7 +33,7 @@ pub struct Creation {
 #[derive(Debug)]
 pub struct Writer {
     disk: Arc<dyn Disk>,
-    folder: PathBuf,
+    folder: Folder,
     manifest: Manifest,
     time: Growing,
     channel: Growing,
@@ -46,11 +48,11 @@ pub struct Writer {
     count_entries: u64,
     sources: Vec<Source>,
     /// Files that the next commit replaces by others.
-    obsolete: Vec<PathBuf>,
+    obsolete: Vec<String>,
     names_changed: bool,
     poisoned: bool,
     narrow: Vec<u8>,
-    lock: File,
+    lock: Lock,
 }
 
 /// Rows counted by channel, and the first and last of their times.
@@ -83,23 +85,28 @@ impl Writer {
 
     pub(crate) fn open_on(
         disk: Arc<dyn Disk>,
-        folder: &Path,
+        path: &Path,
         creation: &Creation,
     ) -> Result<Self, Error> {
-        disk::create_folder(&*disk, folder)?;
-        if Manifest::read(folder)?.is_none() {
-            check_only_ours(folder)?;
+        disk::create_folder(&*disk, path)?;
+        let folder = Folder::open(path)?;
+        match Manifest::read_in(&folder)? {
+            Some(_) => _ = files_in(&folder)?,
+            None => check_only_ours(&folder)?,
         }
-        let lock = lock(folder)?;
+        let lock = lock(&folder)?;
         // Another writer may have committed before the lock was ours.
-        if let Some(manifest) = Manifest::read(folder)? {
+        if let Some(manifest) = Manifest::read_in(&folder)? {
             return Self::resume(disk, folder, manifest, lock);
         }
         // Whoever made the folder may be gone before its name was durable.
-        disk::sync_name(&*disk, folder)?;
-        let writer = Self::create(disk, folder, new_manifest(folder, creation)?, lock)?;
-        writer.remove_debris()?;
-        Ok(writer)
+        disk::sync_name(&*disk, path)?;
+        // Files are made, never written over: what has their names was never committed.
+        for file in files_in(&folder)? {
+            disk.remove(&folder, &file.name)?;
+        }
+        let manifest = new_manifest(path, creation)?;
+        Self::create(disk, folder, manifest, lock)
     }
 
     /// Locks the store in `folder` and begins it anew, under its tick: nothing is in it, and the
@@ -112,41 +119,41 @@ impl Writer {
         if old.manifest.commit == 0 {
             return Ok(old);
         }
-        let Self { disk, manifest: before, lock, time, channel, blocks, counts, .. } = old;
+        let Self { disk, folder, manifest: before, lock, time, channel, blocks, counts, .. } = old;
         let tick = Creation {
             tick: before.tick,
             tick_assumed: before.tick_assumed,
             run_id: creation.run_id,
         };
-        let mut manifest = new_manifest(folder, &tick)?;
+        let mut manifest = new_manifest(folder.path(), &tick)?;
         manifest.commit = before.commit;
         let files = &mut manifest.files;
-        for file in [&mut files.time, &mut files.channel, &mut files.blocks, &mut files.counts] {
-            let (stem, end) = file.name.split_once('.').unwrap_or((&file.name, ""));
-            file.name = unused_name(folder, stem, before.commit + 1, end)?;
+        let files = [&mut files.time, &mut files.channel, &mut files.blocks, &mut files.counts];
+        for (file, stem) in files.into_iter().zip(&STEMS) {
+            file.name = stem.unused_name(&folder, before.commit + 1)?;
         }
         let mut writer = Self::create(disk, folder, manifest, lock)?;
-        writer.obsolete = [time, channel, blocks, counts].map(|file| file.path().into()).into();
+        writer.obsolete = [time, channel, blocks, counts].map(|file| file.name().into()).into();
         Ok(writer)
     }
 
     fn create(
         disk: Arc<dyn Disk>,
-        folder: &Path,
+        folder: Folder,
         manifest: Manifest,
-        lock: File,
+        lock: Lock,
     ) -> Result<Self, Error> {
         let run_id = manifest.run_id;
         let create = |name: &str, kind, width| {
-            Growing::create(&disk, folder.join(name), &format::encode_header(kind, width, run_id))
+            Growing::create(&disk, &folder, name, &format::encode_header(kind, width, run_id))
         };
         let files = &manifest.files;
         Ok(Self {
-            folder: folder.into(),
             time: create(&files.time.name, FileKind::Time, 8)?,
             channel: create(&files.channel.name, FileKind::Channel, 1)?,
             blocks: create(&files.blocks.name, FileKind::Blocks, 64)?,
             counts: create(&files.counts.name, FileKind::Counts, 6)?,
+            folder,
             pending: Tally::default(),
             open_block: OpenBlock::default(),
             open_source: Tally::default(),
@@ -166,27 +173,33 @@ impl Writer {
 
     fn resume(
         disk: Arc<dyn Disk>,
-        folder: &Path,
+        folder: Folder,
         manifest: Manifest,
-        lock: File,
+        lock: Lock,
     ) -> Result<Self, Error> {
-        let run_id = manifest.run_id;
-        let open = |name: &str, kind, width: u16, values: u64| {
-            let len = HEADER_BYTES as u64 + values * u64::from(width);
-            let file = Growing::open(&disk, folder.join(name), len)?;
-            let mut page = [0; HEADER_BYTES];
-            file.read_at(&mut page, 0)?;
-            format::check_header(&page, file.path(), kind, width, run_id)?;
-            Ok::<_, Error>(file)
+        let mut files = Vec::new();
+        for committed in manifest.committed() {
+            let file = disk.open(&folder, &committed.file.name)?;
+            let checked = CheckedFile::new(&folder, file, &committed, manifest.run_id)?;
+            files.push(Growing::resume(&disk, checked));
+        }
+        let debris = manifest.debris(&folder)?;
+        // Only now it is known that all of it is what a writer of this run left.
+        files.iter().try_for_each(Growing::cut)?;
+        for name in debris {
+            disk.remove(&folder, &name)?;
+        }
+        let files: [Growing; 4] = match files.try_into() {
+            Ok(files) => files,
+            Err(_) => unreachable!("a store has four files"),
         };
-        let files = &manifest.files;
-        let channel_width = files.channel.width;
-        let writer = Self {
-            folder: folder.into(),
-            time: open(&files.time.name, FileKind::Time, 8, manifest.rows)?,
-            channel: open(&files.channel.name, FileKind::Channel, channel_width, manifest.rows)?,
-            blocks: open(&files.blocks.name, FileKind::Blocks, 64, manifest.full_blocks())?,
-            counts: open(&files.counts.name, FileKind::Counts, 6, manifest.count_entries)?,
+        let [time, channel, blocks, counts] = files;
+        Ok(Self {
+            folder,
+            time,
+            channel,
+            blocks,
+            counts,
             pending: Tally::default(),
             open_block: manifest.last_block.as_ref().map(OpenBlock::resume).unwrap_or_default(),
             open_source: Tally::default(),
@@ -205,9 +218,7 @@ impl Writer {
             manifest,
             disk,
             lock,
-        };
-        writer.remove_debris()?;
-        Ok(writer)
+        })
     }
 
     /// Makes the last commit of the store in `folder` durable, when the one who made it did not
@@ -216,7 +227,7 @@ impl Writer {
     /// # Errors
     /// When the disk refuses.
     pub fn make_durable(folder: &Path) -> Result<(), Error> {
-        disk::sync_folder(&RealDisk, folder)?;
+        disk::sync_folder(&RealDisk, &Folder::open(folder)?)?;
         disk::sync_name(&RealDisk, folder)
     }
 
@@ -240,7 +251,7 @@ impl Writer {
         if self.manifest.commit == 0 {
             for file in [&self.time, &self.channel, &self.blocks, &self.counts] {
                 // What cannot be removed is debris for the next writer.
-                drop(self.disk.remove(file.path()));
+                drop(self.disk.remove(&self.folder, file.name()));
             }
         }
     }
@@ -288,6 +299,14 @@ impl Writer {
         }
     }
 
+    /// Notes the modification time and inode that the file of a source has now, with the same bytes;
+    /// written with the next commit.
+    pub fn touch_source(&mut self, name: &str, mtime_ns: i64, inode: u64) {
+        for source in self.sources.iter_mut().filter(|source| source.facts.name == name) {
+            (source.facts.mtime_ns, source.facts.inode) = (mtime_ns, inode);
+        }
+    }
+
     /// Ends the source begun last: its rows are listed under `facts` with the next commit.
     pub fn finish_source(&mut self, facts: SourceFacts) {
         self.settle();
@@ -306,7 +325,7 @@ impl Writer {
     /// # Errors
     /// [`Error::TickGiven`] when a person set another one before, unless `overrule`.
     pub fn set_tick(&mut self, tick: Tick, overrule: bool) -> Result<(), Error> {
-        check_tick(&self.manifest, &self.folder, tick, overrule)?;
+        check_tick(&self.manifest, self.folder.path(), tick, overrule)?;
         self.manifest.tick = tick;
         self.manifest.tick_assumed = false;
         Ok(())
@@ -326,7 +345,7 @@ impl Writer {
 
     fn check_order(&self, times: &[i64]) -> Result<(), Error> {
         if self.poisoned {
-            return Err(Error::Poisoned { path: self.folder.clone() });
+            return Err(Error::Poisoned { path: self.folder.path().into() });
         }
         let (Some(&first), Some(&last)) = (times.first(), times.last()) else { return Ok(()) };
         let span = self.span();
@@ -434,19 +453,18 @@ impl Writer {
     fn widen(&mut self) -> Result<(), Error> {
         let commit = self.manifest.commit + 1;
         let run_id = self.manifest.run_id;
-        let channel_name = unused_name(&self.folder, "channel", commit, "col")?;
-        let blocks_name = unused_name(&self.folder, "blocks", commit, "idx")?;
+        let [_, channel, blocks, _] = &STEMS;
+        let channel_name = channel.unused_name(&self.folder, commit)?;
+        let blocks_name = blocks.unused_name(&self.folder, commit)?;
         let header = |kind, width| format::encode_header(kind, width, run_id);
         let mut channel = Growing::create(
             &self.disk,
-            self.folder.join(&channel_name),
+            &self.folder,
+            &channel_name,
             &header(FileKind::Channel, 2),
         )?;
-        let mut blocks = Growing::create(
-            &self.disk,
-            self.folder.join(&blocks_name),
-            &header(FileKind::Blocks, 64),
-        )?;
+        let mut blocks =
+            Growing::create(&self.disk, &self.folder, &blocks_name, &header(FileKind::Blocks, 64))?;
         self.settle();
         let full_blocks = (self.run.rows - self.open_block.tally.rows) / BLOCK_ROWS as u64;
         self.chain = 0;
@@ -473,7 +491,7 @@ impl Writer {
             self.widen_rows(&mut channel, full_blocks, self.rows_in_block())?;
         let old_channel = std::mem::replace(&mut self.channel, channel);
         let old_blocks = std::mem::replace(&mut self.blocks, blocks);
-        self.obsolete.extend([old_channel.path().into(), old_blocks.path().into()]);
+        self.obsolete.extend([old_channel.name().into(), old_blocks.name().into()]);
         let files = &mut self.manifest.files;
         files.channel.name = channel_name;
         files.channel.kind = "u16".into();
@@ -495,7 +513,7 @@ impl Writer {
 
     fn commit_checked(&mut self) -> Result<(), Error> {
         if self.poisoned {
-            return Err(Error::Poisoned { path: self.folder.clone() });
+            return Err(Error::Poisoned { path: self.folder.path().into() });
         }
         self.settle();
         for file in [&self.time, &self.channel, &self.counts, &self.blocks] {
@@ -526,31 +544,14 @@ impl Writer {
             ..self.manifest.clone()
         };
         let bytes = self.manifest.encode().map_err(|e| Error::Io {
-            path: self.folder.join(MANIFEST_NAME),
+            path: self.folder.path().join(MANIFEST_NAME),
             action: "write the manifest",
             source: e.into(),
         })?;
         disk::replace(&*self.disk, &self.folder, MANIFEST_NAME, &bytes)?;
         self.names_changed = false;
-        for path in self.obsolete.drain(..) {
-            self.disk.remove(&path).map_err(io_error(&path, "remove the narrow column"))?;
-        }
-        Ok(())
-    }
-
-    /// Removes files of ours that the manifest does not name.
-    fn remove_debris(&self) -> Result<(), Error> {
-        let files = &self.manifest.files;
-        let named = [&files.time, &files.channel, &files.blocks, &files.counts];
-        for name in names_in(&self.folder)? {
-            let is_debris = is_ours(&name)
-                && name != LOCK_NAME
-                && name != MANIFEST_NAME
-                && named.iter().all(|file| file.name != name);
-            if is_debris {
-                let path = self.folder.join(&name);
-                self.disk.remove(&path).map_err(io_error(&path, "remove what a writer left"))?;
-            }
+        for name in self.obsolete.drain(..) {
+            self.disk.remove(&self.folder, &name)?;
         }
         Ok(())
     }
@@ -659,40 +660,11 @@ fn new_manifest(folder: &Path, creation: &Creation) -> Result<Manifest, Error> {
     Ok(Manifest::new(run_id, creation.tick, creation.tick_assumed))
 }
 
-/// `stem.N.end` with the first number from `from` on that no file has.
-fn unused_name(folder: &Path, stem: &str, from: u64, end: &str) -> Result<String, Error> {
-    let mut number = from;
-    loop {
-        let name = format!("{stem}.{number}.{end}");
-        let path = folder.join(&name);
-        if !path.try_exists().map_err(io_error(&path, "look for this file"))? {
-            return Ok(name);
-        }
-        number += 1;
-    }
-}
-
-fn random_bytes(folder: &Path) -> Result<[u8; 16], Error> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|e| Error::Io {
-        path: folder.into(),
-        action: "draw a run id",
-        source: e.into(),
-    })?;
-    Ok(bytes)
-}
-
-fn lock(folder: &Path) -> Result<File, Error> {
-    let path = folder.join(LOCK_NAME);
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(&path)
-        .map_err(io_error(&path, "open the lock"))?;
+fn lock(folder: &Folder) -> Result<Lock, Error> {
+    let path = folder.path().join(LOCK_NAME);
+    let file = folder.open_or_create(LOCK_NAME)?;
     match file.try_lock() {
-        Ok(()) => Ok(file),
+        Ok(()) => Ok(Lock(file)),
         Err(TryLockError::WouldBlock) => Err(Error::Busy { path }),
         Err(TryLockError::Error(source)) => {
             Err(Error::Io { path, action: "take the lock", source })
@@ -700,40 +672,14 @@ fn lock(folder: &Path) -> Result<File, Error> {
     }
 }
 
-/// A new store is made in an empty folder, or among what an earlier try left there.
-fn check_only_ours(folder: &Path) -> Result<(), Error> {
-    match names_in(folder)?.into_iter().find(|name| !is_ours(name)) {
-        Some(name) => Err(Error::NotEmpty { path: folder.into(), name }),
-        None => Ok(()),
+/// The lock of a store. It is given back and not only closed: a child that was forked has the file, too, and
+/// would hold it on.
+#[derive(Debug)]
+struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // What is not given back ends with the last who has the file.
+        let _ = self.0.unlock();
     }
-}
-
-fn names_in(folder: &Path) -> Result<Vec<String>, Error> {
-    fs::read_dir(folder)
-        .and_then(|entries| {
-            entries.map(|e| Ok(e?.file_name().to_string_lossy().into_owned())).collect()
-        })
-        .map_err(io_error(folder, "list the folder"))
-}
-
-/// Whether a file of this name is one that a writer makes.
-fn is_ours(name: &str) -> bool {
-    let numbered = |start: &str, end: &str| {
-        name.strip_prefix(start)
-            .and_then(|rest| rest.strip_suffix(end))
-            .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
-    };
-    matches!(
-        name,
-        LOCK_NAME
-            | MANIFEST_NAME
-            | "manifest.json.new"
-            | "time.col"
-            | "channel.col"
-            | "blocks.idx"
-            | "counts.idx"
-    ) || numbered("time.", ".col")
-        || numbered("channel.", ".col")
-        || numbered("blocks.", ".idx")
-        || numbered("counts.", ".idx")
 }

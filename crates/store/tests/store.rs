@@ -323,3 +323,72 @@ proptest! {
         check(folder.path(), &time[..rows], &labels[..rows]);
     }
 }
+
+/// The files of a store with their lengths.
+fn lengths(folder: &Path) -> Vec<(String, u64)> {
+    let file = |entry: std::io::Result<fs::DirEntry>| {
+        let entry = entry.unwrap();
+        (entry.file_name().into_string().unwrap(), entry.metadata().unwrap().len())
+    };
+    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(file).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn nothing_is_cut_before_every_file_was_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, other) = (folder.path().join("store"), folder.path().join("other"));
+    write(&store, &[1, 2], &[3, 3], &[(2, false)]);
+    write(&other, &[1, 2], &[3, 3], &[(2, false)]);
+    // Rows without a commit, and files that no commit names.
+    let grow = |name: &str| {
+        let file = fs::File::options().write(true).open(store.join(name)).unwrap();
+        file.set_len(file.metadata().unwrap().len() + 800).unwrap();
+    };
+    let names = ["time.col", "channel.col", "blocks.idx", "counts.idx"];
+    names.into_iter().for_each(grow);
+    fs::write(store.join("time.7.col"), [7; 50]).unwrap();
+    let before = lengths(&store);
+    for name in names {
+        let own = fs::read(store.join(name)).unwrap();
+        // A byte of the run id, and the checksum that goes with it.
+        let mut foreign = own.clone();
+        foreign[20] ^= 1;
+        let crc = crc32c::crc32c(&foreign[..4092]);
+        foreign[4092..4096].copy_from_slice(&crc.to_le_bytes());
+        for bytes in [&foreign[..], &own[..4095], b"something else"] {
+            fs::write(store.join(name), bytes).unwrap();
+            let found = lengths(&store);
+            Writer::open(&store, &creation()).expect_err(name);
+            assert_eq!(lengths(&store), found, "{name}");
+        }
+        fs::write(store.join(name), own).unwrap();
+    }
+    assert_eq!(lengths(&store), before);
+    drop(Writer::open(&store, &creation()).unwrap());
+    assert_eq!(lengths(&store), lengths(&other));
+}
+
+#[test]
+fn what_a_writer_left_is_named_and_goes_with_the_next_one() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), &[1, 2], &[3, 3], &[(2, false)]);
+    let leftovers = || {
+        let manifest = tagq_store::Manifest::read(folder.path()).unwrap().unwrap();
+        let leftovers = manifest.leftovers(folder.path()).unwrap();
+        leftovers.into_iter().map(|left| (left.name, left.bytes)).collect::<Vec<_>>()
+    };
+    assert_eq!(leftovers(), []);
+    let mut writer = Writer::open(folder.path(), &creation()).unwrap();
+    writer.begin_source();
+    // Wide labels: a header page each, and two rows of one and two of the other in the wide column.
+    writer.append(&[5, 6], &[300, 300]).unwrap();
+    let left = [("blocks.2.idx", 4096), ("channel.2.col", 4096 + 4 * 2), ("time.col", 2 * 8)];
+    let left = left.map(|(name, bytes)| (name.to_owned(), bytes));
+    assert_eq!(leftovers(), left);
+    drop(writer);
+    assert_eq!(leftovers(), left);
+    drop(Writer::open(folder.path(), &creation()).unwrap());
+    assert_eq!(leftovers(), []);
+}

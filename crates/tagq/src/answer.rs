@@ -8,7 +8,7 @@ use serde::{
 };
 use tagq_store::Tick;
 
-use crate::Run;
+use crate::{Cells, Run};
 
 /// What was asked, of what, and what came out.
 #[derive(Debug, Clone)]
@@ -116,23 +116,23 @@ pub struct Column {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values {
     /// Numbers of things.
-    Counts(Vec<u64>),
+    Counts(Cells<u64>),
     /// Ticks, rows.
-    Integers(Vec<i64>),
+    Integers(Cells<i64>),
     /// The same, absent where a channel is not in the row's group.
-    SomeIntegers(Vec<Option<i64>>),
+    SomeIntegers(Cells<Option<i64>>),
     /// Everything else that is measured.
-    Floats(Vec<Option<f64>>),
+    Floats(Cells<Option<f64>>),
     /// Yes or no.
-    Flags(Vec<bool>),
+    Flags(Cells<bool>),
     /// Channels; absent for all of them together.
-    Channels(Vec<Option<u16>>),
+    Channels(Cells<Option<u16>>),
     /// The channels of groups.
-    Groups(Vec<Vec<u16>>),
+    Groups(Cells<Vec<u16>>),
     /// Numbers of things for each channel of a group.
-    CountLists(Vec<Vec<u64>>),
+    CountLists(Cells<Vec<u64>>),
     /// Measures for each channel of a group.
-    FloatLists(Vec<Vec<Option<f64>>>),
+    FloatLists(Cells<Vec<Option<f64>>>),
 }
 
 impl Values {
@@ -216,15 +216,15 @@ impl Serialize for Row<'_> {
         let at = self.at;
         for Column { name, values } in self.columns {
             match values {
-                Values::Counts(values) => map.serialize_entry(name, &values[at])?,
-                Values::Integers(values) => map.serialize_entry(name, &values[at])?,
-                Values::SomeIntegers(values) => map.serialize_entry(name, &values[at])?,
-                Values::Floats(values) => map.serialize_entry(name, &values[at])?,
-                Values::Flags(values) => map.serialize_entry(name, &values[at])?,
-                Values::Channels(values) => map.serialize_entry(name, &values[at])?,
-                Values::Groups(values) => map.serialize_entry(name, &values[at])?,
-                Values::CountLists(values) => map.serialize_entry(name, &values[at])?,
-                Values::FloatLists(values) => map.serialize_entry(name, &values[at])?,
+                Values::Counts(values) => map.serialize_entry(name, &values.at(at))?,
+                Values::Integers(values) => map.serialize_entry(name, &values.at(at))?,
+                Values::SomeIntegers(values) => map.serialize_entry(name, &values.at(at))?,
+                Values::Floats(values) => map.serialize_entry(name, &values.at(at))?,
+                Values::Flags(values) => map.serialize_entry(name, &values.at(at))?,
+                Values::Channels(values) => map.serialize_entry(name, &values.at(at))?,
+                Values::Groups(values) => map.serialize_entry(name, &values.at(at))?,
+                Values::CountLists(values) => map.serialize_entry(name, &values.at(at))?,
+                Values::FloatLists(values) => map.serialize_entry(name, &values.at(at))?,
             }
         }
         map.end()
@@ -246,9 +246,9 @@ mod tests {
     #[test]
     fn rows_are_objects_in_the_order_of_the_columns() {
         let columns = Columns::default()
-            .with("channels", Values::Groups(vec![vec![3, 15], vec![3, 16]]))
-            .with("count", Values::Counts(vec![61, u64::MAX]))
-            .with("car", Values::Floats(vec![None, Some(0.5)]));
+            .with("channels", Values::Groups(vec![vec![3, 15], vec![3, 16]].into()))
+            .with("count", Values::Counts(vec![61, u64::MAX].into()))
+            .with("car", Values::Floats(vec![None, Some(0.5)].into()));
         assert_eq!(
             serde_json::to_string(&columns).unwrap(),
             r#"[{"channels":[3,15],"count":61,"car":null},{"channels":[3,16],"count":18446744073709551615,"car":0.5}]"#

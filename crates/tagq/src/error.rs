@@ -33,6 +33,30 @@ pub enum Error {
         /// The run.
         path: PathBuf,
     },
+    /// The store of a run is a link, which nobody named.
+    #[error(
+        "{store}: a symbolic link, and the store of a run is not looked for behind one; name the folder \
+         that it leads to with --store DIR, or remove the link",
+        store = store.display()
+    )]
+    LinkedStore {
+        /// Where the store belongs.
+        store: PathBuf,
+    },
+    /// There is no room for the tags of the sources.
+    #[error(
+        "{store}: no room for its new sources: going by how they begin, they take about {needed} MB, and \
+         {free} MB are free; make room, or name a folder on another disk with --store DIR",
+        store = store.display(), needed = needed.div_ceil(1_000_000), free = free / 1_000_000
+    )]
+    NoRoom {
+        /// Where the store belongs.
+        store: PathBuf,
+        /// Bytes that the new rows will take, as far as can be told.
+        needed: u64,
+        /// Bytes that are free.
+        free: u64,
+    },
     /// A source is not what it was.
     #[error(
         "{path}: changed since it was ingested ({what}), and the store would not be what the file \
@@ -46,6 +70,19 @@ pub enum Error {
         run: PathBuf,
         /// What is different.
         what: String,
+    },
+    /// The first tags of a run are text, and nobody said in which unit.
+    #[error(
+        "{path}: the tick is missing: text does not say the unit of its times; add `--tick 1ps`, or \
+         what the unit is, once, and the store keeps it{}",
+        command.as_ref().map(|command| format!(" (`{command}`)")).unwrap_or_default(),
+        path = path.display()
+    )]
+    NoTick {
+        /// The source.
+        path: PathBuf,
+        /// A command that gives it.
+        command: Option<String>,
     },
     /// A text is asked for in another order of columns than it was taken in.
     #[error(
@@ -108,13 +145,17 @@ pub enum Error {
     },
     /// The rows of a store are not in order of time.
     #[error(
-        "{store}: damaged: its times are out of order; `tagq verify {store}` says where, and `tagq \
-         ingest --rebuild` makes it anew from its sources",
-        store = store.display()
+        "{path}: damaged: row {row}, in block {block}, is out of order of time; `tagq verify {store}` \
+         looks at all blocks, and `tagq ingest --rebuild` makes the store anew from its sources",
+        path = path.display(), store = path.parent().unwrap_or(path).display()
     )]
     Unordered {
-        /// The store.
-        store: PathBuf,
+        /// The column of times.
+        path: PathBuf,
+        /// The row.
+        row: u64,
+        /// The block of 65,536 rows that it lies in.
+        block: u64,
     },
     /// A store cannot be made anew from what is there.
     #[error(
@@ -251,6 +292,7 @@ impl Error {
             }
             Self::LateRest { path, .. }
             | Self::Changed { path, .. }
+            | Self::NoTick { path, .. }
             | Self::Columns { path, .. }
             | Self::Io { path, .. }
                 if path == old =>
@@ -281,17 +323,20 @@ impl Error {
     /// damaged, 4 another one is writing.
     pub fn exit_code(&self) -> u8 {
         match self {
+            Self::SourceDamaged { .. }
+            | Self::Unordered { .. }
+            | Self::Query(tagq_query::Error::Unordered { .. }) => 3,
             Self::Unit(_)
             | Self::Query(_)
             | Self::Setup { .. }
             | Self::NoSuchChannel { .. }
             | Self::Question(_)
             | Self::Columns { .. }
+            | Self::NoTick { .. }
             | Self::NoForm { .. }
             | Self::Files(tagq_ingest::Error::Columns { .. }) => 2,
             Self::Store(error) | Self::Files(tagq_ingest::Error::Store(error)) => store_code(error),
             Self::Files(error) if error.is_damage() => 3,
-            Self::SourceDamaged { .. } | Self::Unordered { .. } => 3,
             _ => 1,
         }
     }

@@ -87,7 +87,7 @@ impl Follower {
     /// [`Error::NoSuchPath`]. A folder may be empty yet.
     pub fn new(path: &Path, options: &Options, hold_back: Ticks) -> Result<Self, Error> {
         let place = match Place::find(path, options.store.as_deref()) {
-            Err(Error::NoSources { .. }) => Place::of_empty_folder(path, options.store.as_deref()),
+            Err(Error::NoSources { .. }) => Place::of_empty_folder(path, options.store.as_deref())?,
             place => place?,
         };
         Ok(Self {

@@ -1,15 +1,22 @@
 //! A file that is there whole or not at all.
 
 use std::{
-    fs::{self, File, Permissions},
+    fs::{self, File, Permissions, TryLockError},
     io,
-    os::unix::fs::PermissionsExt as _,
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
 };
 
+use tagq_store::{Entry, Folder};
 use tempfile::NamedTempFile;
 
 use crate::{Error, Progress, place};
+
+/// The name of a file on its way: this, letters and digits that nobody can guess, and that.
+const START: &str = ".tagq-";
+const END: &str = ".part";
+/// A name that another process takes for left alone is given up at most so often.
+const DRAWS_MAX: usize = 16;
 
 /// A file on its way: written beside its place, and put there when it is complete and durable. Dropped
 /// before that, nothing is left of it.
@@ -57,14 +64,29 @@ impl NewFile {
     /// [`Error::Exists`], [`Error::Io`].
     pub fn create(out: &Path, force: bool, progress: &dyn Progress) -> Result<Self, Error> {
         Self::check(out, force)?;
-        let fresh = tempfile::Builder::new()
-            .prefix(".tagq-")
-            .suffix(".part")
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(folder_of(out))
-            .map_err(io_error(out, "write beside it"))?;
+        for name in Self::abandoned(folder_of(out)).into_iter().map(|(path, _)| path) {
+            // What cannot be removed takes room, and nothing else.
+            drop(fs::remove_file(name));
+        }
+        let fresh = fresh_in(folder_of(out)).map_err(io_error(out, "write beside it"))?;
         progress.temporary(fresh.path());
         Ok(Self { fresh, out: out.into(), force })
+    }
+
+    /// The files in a folder, with their lengths, that were on their way when their process was killed.
+    pub(crate) fn abandoned(folder: &Path) -> Vec<(PathBuf, u64)> {
+        let is_part = |name: &str| {
+            let drawn = name.strip_prefix(START).and_then(|name| name.strip_suffix(END));
+            drawn.is_some_and(|drawn| drawn.bytes().all(|b| b.is_ascii_alphanumeric()))
+        };
+        let Ok(around) = Folder::open(folder) else { return Vec::new() };
+        let parts = around.entries(is_part).unwrap_or_default().into_iter();
+        // Whoever writes one holds its lock, which ends with the process.
+        let is_left = |part: &Entry| {
+            let file = around.open_file(&part.name);
+            file.is_ok_and(|file| file.try_lock().is_ok())
+        };
+        parts.filter(is_left).map(|part| (folder.join(part.name), part.len)).collect()
     }
 
     /// The file to write into.
@@ -93,6 +115,24 @@ impl NewFile {
     }
 }
 
+/// A new file, locked for as long as it is written.
+fn fresh_in(folder: &Path) -> io::Result<NamedTempFile> {
+    let mut draws = 0;
+    loop {
+        draws += 1;
+        let fresh = tempfile::Builder::new()
+            .prefix(START)
+            .suffix(END)
+            .permissions(Permissions::from_mode(0o666))
+            .tempfile_in(folder)?;
+        let is_taken = matches!(fresh.as_file().try_lock(), Err(TryLockError::WouldBlock));
+        // Before it was locked another process may have thought that it was left.
+        if draws == DRAWS_MAX || !is_taken && fresh.as_file().metadata()?.nlink() > 0 {
+            return Ok(fresh);
+        }
+    }
+}
+
 fn io_error(path: &Path, action: &'static str) -> impl Fn(io::Error) -> Error {
     move |source| Error::Io { path: path.into(), action, source }
 }
@@ -100,4 +140,36 @@ fn io_error(path: &Path, action: &'static str) -> impl Fn(io::Error) -> Error {
 pub(crate) fn folder_of(path: &Path) -> &Path {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     folder.unwrap_or(Path::new("."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Silent;
+
+    #[test]
+    fn what_a_killed_process_left_goes_and_what_is_being_written_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in
+            [".tagq-aZ09xy.part", ".tagq-.part", ".tagq-a b.part", ".tagq-x.parts", "x.part"]
+        {
+            fs::write(at(name), "left").unwrap();
+        }
+        fs::create_dir(at(".tagq-folder.part")).unwrap();
+        std::os::unix::fs::symlink(at("x.part"), at(".tagq-link.part")).unwrap();
+        let first = NewFile::create(&at("first"), false, &Silent).unwrap();
+        let second = NewFile::create(&at("second"), false, &Silent).unwrap();
+        assert!(!at(".tagq-aZ09xy.part").exists() && !at(".tagq-.part").exists());
+        for name in [".tagq-a b.part", ".tagq-x.parts", "x.part"] {
+            assert!(at(name).exists(), "{name}");
+        }
+        assert!(at(".tagq-folder.part").is_dir() && at(".tagq-link.part").is_symlink());
+        for fresh in [first, second] {
+            assert!(fresh.fresh.path().exists());
+            let file = fresh.file().unwrap();
+            fresh.keep(&file).unwrap();
+        }
+        assert_eq!(NewFile::abandoned(folder.path()), []);
+    }
 }

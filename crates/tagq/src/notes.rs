@@ -4,13 +4,15 @@
 //! Its settings are shown and never applied: the recorder's hardware did that. What it counted is held
 //! against what was ingested.
 
-use std::{fs, io, path::Path};
+use std::{io, path::Path};
 
 use serde::{Deserialize, Serialize};
-use tagq_store::{Source, Tick};
+use tagq_store::{Source, Tick, read_side_file};
 
 /// The unit of a recorder's duration.
 const STEP_S: f64 = 5e-9;
+/// Bytes of a run file at most; a recorder's has some thousand.
+const BYTES_MAX: u64 = 4 << 20;
 /// Endings of sources that have a run file beside them.
 const ENDINGS: [&str; 6] = [".tags.zst", ".tags", ".tsv.zst", ".tsv", ".csv.zst", ".csv"];
 
@@ -68,7 +70,7 @@ impl Notes {
         };
         let path = path.with_file_name(format!("{stem}.json"));
         let name = format!("{stem}.json");
-        match fs::read(&path) {
+        match read_side_file(&path, BYTES_MAX) {
             Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|e| {
                 format!("{name} is no run file of a recorder ({e}); nothing is held against it")
             }),
@@ -117,6 +119,7 @@ impl Notes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use tagq_store::{ChannelRows, SourceFacts};
 
     /// As a recorder writes it.

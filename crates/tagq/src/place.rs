@@ -1,6 +1,7 @@
 //! What a person means by RUN: where its sources are, and where its store.
 
 use std::{
+    collections::HashMap,
     ffi::OsString,
     fs, io,
     path::{Path, PathBuf},
@@ -35,7 +36,7 @@ impl Place {
     /// Finds the run that `path` names; `store` puts its store elsewhere.
     ///
     /// # Errors
-    /// [`Error::NoSuchPath`], [`Error::NoSources`].
+    /// [`Error::NoSuchPath`], [`Error::NoSources`], [`Error::LinkedStore`].
     pub fn find(path: &Path, store: Option<&Path>) -> Result<Self, Error> {
         let metadata = fs::metadata(path).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => Error::NoSuchPath { path: path.into() },
@@ -47,13 +48,13 @@ impl Place {
         if !metadata.is_dir() {
             return Ok(Self {
                 path: path.into(),
-                store: store.map_or_else(|| beside(path), Into::into),
+                store: store.map_or_else(|| not_linked(beside(path)), |store| Ok(store.into()))?,
                 sources: Some(vec![path.into()]),
                 input: None,
             });
         }
         let sources = sources_in(path)?;
-        let place = Self::of_empty_folder(path, store);
+        let place = Self::of_empty_folder(path, store)?;
         if sources.is_empty() && !Store::is_at(&place.store) {
             return Err(Error::NoSources { path: path.into() });
         }
@@ -61,33 +62,78 @@ impl Place {
     }
 
     /// A folder that may get sources later.
-    pub(crate) fn of_empty_folder(path: &Path, store: Option<&Path>) -> Self {
-        let store = store.map_or_else(|| path.join(STORE_IN_FOLDER), Into::into);
-        Self { path: path.into(), store, sources: Some(Vec::new()), input: None }
+    pub(crate) fn of_empty_folder(path: &Path, store: Option<&Path>) -> Result<Self, Error> {
+        let inside = || not_linked(path.join(STORE_IN_FOLDER));
+        let store = store.map_or_else(inside, |store| Ok(store.into()))?;
+        Ok(Self { path: path.into(), store, sources: Some(Vec::new()), input: None })
     }
 
     /// The name of a source in the manifest: its file name when it lies beside or around the store,
-    /// else its full path. Bytes that are not UTF-8 are written as `\xNN`.
+    /// else its full path. A backslash is doubled, and bytes that are not UTF-8 are written as `\xNN`,
+    /// so that no two files have one name.
     pub(crate) fn name_of(&self, source: &Path) -> String {
         if let Some((_, name)) = self.input.as_ref().filter(|(path, _)| path == source) {
             return name.clone();
         }
-        let home = self.store.parent().map(absolute);
-        let folder = source.parent().map(absolute);
-        let name = match source.file_name() {
-            Some(name) if home.is_some() && home == folder => PathBuf::from(name),
-            _ => absolute(source),
-        };
+        let name = self.plain_name_of(source);
         match name.to_str() {
-            Some(text) => text.to_owned(),
+            Some(text) => text.replace('\\', "\\\\"),
             None => name.as_os_str().as_encoded_bytes().escape_ascii().to_string(),
         }
+    }
+
+    /// The name that older versions gave a source, where it was another one: they left backslashes as
+    /// they are.
+    pub(crate) fn old_name_of(&self, source: &Path) -> Option<String> {
+        self.plain_name_of(source).to_str().filter(|name| name.contains('\\')).map(Into::into)
+    }
+
+    fn plain_name_of(&self, source: &Path) -> PathBuf {
+        let home = self.store.parent().map(absolute);
+        let folder = source.parent().map(absolute);
+        match source.file_name() {
+            Some(name) if home.is_some() && home == folder => PathBuf::from(name),
+            _ => absolute(source),
+        }
+    }
+
+    /// Its sources by their names in the manifest, those of older versions too.
+    pub(crate) fn files(&self) -> HashMap<String, PathBuf> {
+        let sources = self.sources.iter().flatten();
+        let old = sources.clone().filter_map(|path| Some((self.old_name_of(path)?, path.clone())));
+        let new = sources.map(|path| (self.name_of(path), path.clone()));
+        old.chain(new).collect()
+    }
+
+    /// The command that ingests the run under a tick; nothing where its files were named one by one, or
+    /// are a stream.
+    pub(crate) fn ingest_command(&self) -> Option<String> {
+        if self.input.is_some() || self.path == self.store {
+            return None;
+        }
+        let store = if self.store == Self::store_for(&self.path) {
+            String::new()
+        } else {
+            format!(" --store {}", self.store.display())
+        };
+        Some(format!("tagq ingest --tick 1ps{store} {}", self.path.display()))
+    }
+
+    /// Where the store of the run at `path` is, unless it is put elsewhere.
+    fn store_for(path: &Path) -> PathBuf {
+        if path.is_dir() { path.join(STORE_IN_FOLDER) } else { beside(path) }
     }
 }
 
 fn absolute(path: &Path) -> PathBuf {
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     fs::canonicalize(path).unwrap_or_else(|_| path.into())
+}
+
+/// The place of a store that nobody named. The run may be somebody else's, and a link there would have
+/// another folder written and tidied.
+fn not_linked(store: PathBuf) -> Result<PathBuf, Error> {
+    if store.is_symlink() { Err(Error::LinkedStore { store }) } else { Ok(store) }
 }
 
 /// `x.tags.zst` has its store in `x.tags.zst.tagq`.
@@ -117,8 +163,9 @@ fn sources_in(folder: &Path) -> Result<Vec<PathBuf>, Error> {
         // silence: the counts would be wrong.
         let path = entry.path();
         match fs::metadata(&path) {
-            Ok(metadata) if metadata.is_file() => sources.push(path),
-            Ok(_) => {}
+            Ok(metadata) if metadata.is_dir() => {}
+            // What is no file is refused when it is opened, and not left out in silence either.
+            Ok(_) => sources.push(path),
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
             Err(source) => return Err(Error::Io { path, action: "look at it", source }),
         }

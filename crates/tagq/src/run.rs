@@ -1,8 +1,8 @@
 //! Opening a run: its store brought up to date, or answered from as it is.
 
 use std::{
+    collections::HashMap,
     env, io,
-    panic::{self, AssertUnwindSafe},
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -15,7 +15,7 @@ use tagq_ingest::{Error as FilesError, text::TextColumns};
 use tagq_query::{Course, Recording};
 use tagq_store::{Access, Creation, Error as StoreError, RunId, Store, Tick, Writer};
 
-use crate::{Caching, Error, Input, Notes, Place, update};
+use crate::{Caching, Error, Input, Notes, Place, cache, update};
 
 /// How to open a run.
 #[derive(Debug, Clone)]
@@ -149,24 +149,38 @@ impl Run {
     ) -> Result<T, Error> {
         self.store.guarded(|store| {
             let recording = if is_joined { Recording::joined(store) } else { Recording::of(store) };
-            let recording = recording.with_course(course);
-            match panic::catch_unwind(AssertUnwindSafe(|| query(&recording))) {
-                Ok(counted) => Ok(counted?),
-                // Scans rely on the order of rows, which only damage can disturb.
-                Err(_) if !store.tags().time.is_sorted() => {
-                    Err(Error::Unordered { store: self.store.folder().into() })
+            query(&recording.with_course(course)).map_err(|error| match error {
+                tagq_query::Error::Unordered { row, block } => {
+                    Error::Unordered { path: store.time_path(), row, block }
                 }
-                Err(fault) => panic::resume_unwind(fault),
-            }
+                error => error.into(),
+            })
         })?
     }
 
-    /// What the recorder noted beside each source, as far as it can be read.
+    /// What the recorder noted beside each source, as far as it can be read. Looked for beside the
+    /// files of the run that was named, and in the folder around the store: a store from somebody else
+    /// may name files anywhere.
     pub fn notes(&self) -> Vec<Option<Notes>> {
+        let files = self.files();
         let home = self.store.folder().parent().unwrap_or(Path::new(""));
+        let beside = |name: &str| {
+            let file = match files.get(name) {
+                Some(file) => file.clone(),
+                None if name.contains(['/', '\\']) => return None,
+                None => home.join(name),
+            };
+            Notes::beside(&file).ok().flatten()
+        };
         let sources = &self.store.manifest().sources;
-        let beside = |name: &str| Notes::beside(&home.join(name)).ok().flatten();
         sources.iter().map(|source| beside(&source.facts.name)).collect()
+    }
+
+    /// The files of the run that was named, by the names that the manifest has for them; none when the
+    /// store itself was named.
+    pub(crate) fn files(&self) -> HashMap<String, PathBuf> {
+        let place = Place::find(&self.path, Some(self.store.folder()));
+        place.map(|place| place.files()).unwrap_or_default()
     }
 
     /// Live time in ticks: for each source last minus first time over all its tags, summed.
@@ -209,6 +223,11 @@ pub fn open(path: &Path, options: &Options, progress: &dyn Progress) -> Result<R
         store.use_tick(tick)?;
     }
     note_torn(&store, progress);
+    if options.caching != Caching::Off
+        && let Some(stranger) = cache::stranger(store.folder())
+    {
+        progress.note(&format!("no answers are kept for the next time: {stranger}"));
+    }
     Ok(Run { path: place.path, store: Arc::new(store), caching: options.caching })
 }
 
@@ -229,6 +248,7 @@ pub fn open_input(input: &Input, options: &Options, progress: &dyn Progress) -> 
         {
             aside(source)
         }
+        Error::NoRoom { .. } => aside(io::ErrorKind::StorageFull.into()),
         error => error,
     })?;
     let store = Store::open(&place.store, options.access)?;
@@ -361,6 +381,7 @@ fn answer_without_writing(
         {
             format!("{} cannot be written ({source})", path.display())
         }
+        Error::NoRoom { .. } if Store::is_at(&place.store) => error.to_string(),
         _ => return Err(error),
     };
     let left_out = update::left_out(place)?;
@@ -385,7 +406,7 @@ fn wait_and_update(place: &Place, options: &Options, progress: &dyn Progress) ->
     }
 }
 
-fn is_not_writable(error: &io::Error) -> bool {
+pub(crate) fn is_not_writable(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::PermissionDenied

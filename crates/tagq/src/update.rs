@@ -3,19 +3,23 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    fs,
+    fs::{self, Metadata},
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     sync::{Arc, atomic::AtomicU64},
     time::{Duration, Instant},
 };
 
 use tagq_ingest::{
-    Change, Held, Part, Settings, compare, first_time, ingest_holding, is_unchanged,
-    text::TextColumns,
+    Change, Held, Part, Settings, compare, first_time, ingest_holding, is_intact, is_text,
+    is_unchanged, mtime_ns, text::TextColumns,
 };
 use tagq_store::{Error as StoreError, Manifest, Source, Writer};
 
-use crate::{Error, Notes, Options, Place, Progress, run::open_writer};
+use crate::{
+    Error, Notes, Options, Place, Progress, room,
+    run::{is_not_writable, open_writer},
+};
 
 /// Commits are not made more often than this, so that thousands of small files cost no thousands
 /// of waits for the disk.
@@ -30,12 +34,28 @@ const EAGER_BYTES: u64 = 64 << 20;
 /// What is to be done to a store.
 #[derive(Default)]
 struct Work {
-    /// Sources that are listed under an old name: that one and the new one.
+    /// Sources that are listed under another name: that one and the new one.
     renames: Vec<(String, String)>,
+    /// Sources whose file has another modification time and the same bytes.
+    touched: Vec<Touched>,
     /// What came behind the rows of the run's last source.
     grown: Option<Take>,
     /// Sources that the store does not hold, in the order they belong in it.
     new: Vec<Take>,
+}
+
+/// How the file of a source looks now.
+struct Touched {
+    name: String,
+    look: Look,
+}
+
+/// Length, modification time and inode of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Look {
+    size: u64,
+    mtime_ns: i64,
+    inode: u64,
 }
 
 /// A file to take something of.
@@ -59,6 +79,8 @@ pub(crate) struct Learnt {
     stopped: HashSet<PathBuf>,
     /// Sources with tags later than by what is held back, within what was new of them.
     disordered: HashSet<PathBuf>,
+    /// Files whose bytes were compared and are those that were taken, and how they looked.
+    intact: HashMap<PathBuf, Look>,
     /// The order of columns in which texts were taken before, by name.
     columns: HashMap<String, TextColumns>,
     /// Of sources that still grow, the newest tags that are kept back, in ticks.
@@ -86,15 +108,23 @@ pub(crate) fn bring_up_to_date(
         sources,
         if options.treatment.rebuild { &[] } else { known },
         options,
-        &learnt,
+        progress,
+        &mut learnt,
     )?;
-    let is_up_to_date = manifest.is_some_and(|manifest| {
+    found.check_tick(place, manifest.as_ref(), options)?;
+    let is_up_to_date = manifest.as_ref().is_some_and(|manifest| {
         let has_tick =
             options.tick.is_none_or(|tick| manifest.tick == tick && !manifest.tick_assumed);
         has_tick && found.is_nothing() && !options.treatment.rebuild
     });
     if is_up_to_date {
-        return Ok(());
+        // A writer that was killed left something, or one is at work; no answer depends on it.
+        if manifest.as_ref().is_some_and(|manifest| {
+            manifest.leftovers(&place.store).is_ok_and(|left| !left.is_empty())
+        }) {
+            drop(open_writer(place, options));
+        }
+        return found.note_touched(place, options, progress);
     }
     take_all(&mut None, place, sources, options, progress, &mut learnt)
 }
@@ -181,7 +211,12 @@ fn work(
         None => open_writer(place, options)?,
     };
     let is_first = writer.manifest().commit == 0;
-    let work = Work::find(place, sources, &writer.manifest().sources, options, learnt)?;
+    let known = &writer.manifest().sources;
+    let work = Work::find(place, sources, known, options, progress, learnt)?;
+    if let Err(error) = work.check_tick(place, Some(writer.manifest()), options) {
+        writer.discard();
+        return Err(error);
+    }
     let mut changed = is_first || options.treatment.rebuild || !work.renames.is_empty();
     if let Some(tick) = options.tick.filter(|_| !is_first) {
         changed |= writer.manifest().tick_assumed || writer.manifest().tick != tick;
@@ -190,6 +225,18 @@ fn work(
     for (from, to) in &work.renames {
         writer.rename_source(from, to);
     }
+    let new = work.grown.iter().chain(&work.new).map(|take| {
+        let settings = Settings {
+            start_byte: if take.is_rest { rest_byte(&writer) } else { 0 },
+            ..settings(options, learnt, &take.name)
+        };
+        (take.path.as_path(), settings)
+    });
+    if let Err(error) = room::check(&place.store, new) {
+        writer.discard();
+        return Err(error);
+    }
+    changed |= work.touch(&mut writer);
     let mut last_commit = Instant::now();
     let takes = work.grown.iter().len() + work.new.len();
     for (done, take) in work.grown.iter().chain(&work.new).enumerate() {
@@ -226,11 +273,45 @@ fn work(
     Ok(())
 }
 
+/// Where reading goes on in the source finished last.
+fn rest_byte(writer: &Writer) -> u64 {
+    writer.last_source().map_or(0, |source| source.facts.resume.byte)
+}
+
 impl Learnt {
     /// Takes in what a store says of its sources.
     pub(crate) fn know(&mut self, sources: &[Source]) {
         let columns = |source: &Source| Some((source.facts.name.clone(), columns_of(source)?));
         self.columns.extend(sources.iter().filter_map(columns));
+    }
+
+    /// Whether all bytes that were taken of a source are the same in its file; compared once for each
+    /// look of it. Nothing when an older store does not know.
+    fn compare_bytes(
+        &mut self,
+        path: &Path,
+        source: &Source,
+        look: Look,
+        options: &Options,
+        progress: &dyn Progress,
+    ) -> Result<Option<bool>, Error> {
+        if self.intact.get(path) == Some(&look) {
+            return Ok(Some(true));
+        }
+        let read = Arc::new(AtomicU64::new(0));
+        let settings = Settings {
+            bytes_read: Some(Arc::clone(&read)),
+            cancelled: options.cancelled.clone(),
+            ..Settings::default()
+        };
+        progress.source(&source.facts.name, source.facts.read_byte, &read);
+        let result = is_intact(&source.facts, path, &settings);
+        progress.done();
+        let result = result?;
+        if result == Some(true) {
+            self.intact.insert(path.into(), look);
+        }
+        Ok(result)
     }
 
     /// The ticks that are kept back of a source.
@@ -245,7 +326,8 @@ impl Work {
         sources: &[PathBuf],
         known: &[Source],
         options: &Options,
-        learnt: &Learnt,
+        progress: &dyn Progress,
+        learnt: &mut Learnt,
     ) -> Result<Self, Error> {
         let mut work = Self::default();
         let names: Vec<String> = sources.iter().map(|path| place.name_of(path)).collect();
@@ -257,9 +339,12 @@ impl Work {
             .filter(|source| source.facts.read_byte > 0 && !names.contains(&source.facts.name))
             .collect();
         for (path, name) in sources.iter().zip(&names) {
+            let old_name = place.old_name_of(path).filter(|old| !names.contains(old));
             let of_name = by_name.get(name.as_str()).copied();
+            let of_old_name = old_name.and_then(|old| by_name.get(old.as_str()).copied());
             let source = match of_name {
                 Some(source) => Some(source),
+                None if of_old_name.is_some() => of_old_name,
                 None => find_renamed(&gone, path)?,
             };
             let Some(source) = source else {
@@ -280,7 +365,11 @@ impl Work {
             if of_name.is_none() && !is_input {
                 work.renames.push((source.facts.name.clone(), name.clone()));
             }
-            if is_grown(place, path, source, options)? && !learnt.stopped.contains(path) {
+            let state = State::of(place, path, source, options, progress, learnt)?;
+            if let Some(look) = state.touched.filter(|_| !is_input) {
+                work.touched.push(Touched { name: name.clone(), look });
+            }
+            if state.is_grown && !learnt.stopped.contains(path) {
                 if known.last() != Some(source) {
                     return Err(changed(place, path, "it grew, and another source follows it"));
                 }
@@ -297,6 +386,129 @@ impl Work {
 
     fn is_nothing(&self) -> bool {
         self.renames.is_empty() && self.grown.is_none() && self.new.is_empty()
+    }
+
+    /// Refuses text as the first tags of a run whose tick nobody gave: text does not say it.
+    fn check_tick(
+        &self,
+        place: &Place,
+        manifest: Option<&Manifest>,
+        options: &Options,
+    ) -> Result<(), Error> {
+        let is_known = manifest.is_some_and(|manifest| {
+            let is_recorded =
+                |source: &Source| source.facts.read_byte > 0 && source.facts.columns.is_none();
+            // One that is rebuilt has no rows now.
+            let is_rebuilt = options.treatment.rebuild && manifest.commit > 0;
+            let is_begun = manifest.rows > 0 || is_rebuilt;
+            is_begun || !manifest.tick_assumed || manifest.sources.iter().any(is_recorded)
+        });
+        if options.tick.is_some() || is_known {
+            return Ok(());
+        }
+        let mut text = None;
+        for take in self.grown.iter().chain(&self.new) {
+            match is_text(&take.path)? {
+                Some(true) => text = text.or(Some(take)),
+                // A recorder's file, whose tick is assumed.
+                Some(false) => return Ok(()),
+                None => {}
+            }
+        }
+        text.map_or(Ok(()), |take| {
+            Err(Error::NoTick { path: take.path.clone(), command: place.ingest_command() })
+        })
+    }
+
+    /// Lists touched files as they look now. Whether there were any.
+    fn touch(&self, writer: &mut Writer) -> bool {
+        for Touched { name, look } in &self.touched {
+            writer.touch_source(name, look.mtime_ns, look.inode);
+        }
+        !self.touched.is_empty()
+    }
+
+    /// Commits how touched files look now, so that they are not compared again. Where that cannot be
+    /// written, the last commit answers all the same.
+    fn note_touched(
+        &self,
+        place: &Place,
+        options: &Options,
+        progress: &dyn Progress,
+    ) -> Result<(), Error> {
+        let Some(Touched { name, .. }) = self.touched.first() else { return Ok(()) };
+        let committed = open_writer(place, options).and_then(|mut writer| {
+            self.touch(&mut writer);
+            Ok(writer.commit()?)
+        });
+        match committed {
+            Err(error) if error.is_busy() => Ok(()),
+            Err(Error::Store(StoreError::Io { source, .. })) if is_not_writable(&source) => {
+                progress.note(&format!(
+                    "{name}: its modification time is not the one it had when it was ingested; its \
+                     bytes are compared each time, because the store cannot be written ({source})"
+                ));
+                Ok(())
+            }
+            result => result,
+        }
+    }
+}
+
+/// How a source's file stands to what was taken of it.
+struct State {
+    /// There is more of it to take.
+    is_grown: bool,
+    /// How it looks now, where it was touched and all its bytes are those that were taken.
+    touched: Option<Look>,
+}
+
+impl State {
+    /// # Errors
+    /// [`Error::Changed`] when it is another file than the one that was taken.
+    fn of(
+        place: &Place,
+        path: &Path,
+        source: &Source,
+        options: &Options,
+        progress: &dyn Progress,
+        learnt: &mut Learnt,
+    ) -> Result<Self, Error> {
+        let facts = &source.facts;
+        let metadata = fs::metadata(path).map_err(|source| Error::Io {
+            path: path.into(),
+            action: "look at it",
+            source,
+        })?;
+        let can_salvage = options.treatment.salvage && facts.torn.is_some() && !facts.salvaged;
+        if is_unchanged(facts, &metadata) {
+            return Ok(Self { is_grown: can_salvage, touched: None });
+        }
+        let look = Look::of(&metadata);
+        let is_grown = match compare(facts, path)? {
+            Change::None => can_salvage,
+            // A torn end that is as it was has nothing to give, but what was kept back has.
+            Change::Grown => look.size != facts.size || can_salvage || !facts.finished,
+            Change::Other => {
+                let what = format!("{} bytes then, {} now", facts.size, look.size);
+                return Err(changed(place, path, &what));
+            }
+        };
+        if look.size != facts.size || look.mtime_ns == facts.mtime_ns {
+            return Ok(Self { is_grown, touched: None });
+        }
+        let touched = match learnt.compare_bytes(path, source, look, options, progress)? {
+            Some(true) => Some(look).filter(|_| facts.finished),
+            Some(false) => return Err(changed(place, path, "the same length, other bytes")),
+            None => None,
+        };
+        Ok(Self { is_grown, touched })
+    }
+}
+
+impl Look {
+    fn of(metadata: &Metadata) -> Self {
+        Self { size: metadata.len(), mtime_ns: mtime_ns(metadata), inode: metadata.ino() }
     }
 }
 
@@ -419,32 +631,6 @@ fn rebase(begins: i64, writer: &Writer) -> Result<Option<i64>, Error> {
         .map_err(|_| tagq_store::UnitError::OutOfRange { text: format!("{moved}t") }.into())
 }
 
-/// Whether there is more of a source to take.
-///
-/// # Errors
-/// [`Error::Changed`] when it is another file than the one that was taken.
-fn is_grown(place: &Place, path: &Path, source: &Source, options: &Options) -> Result<bool, Error> {
-    let facts = &source.facts;
-    let metadata = fs::metadata(path).map_err(|source| Error::Io {
-        path: path.into(),
-        action: "look at it",
-        source,
-    })?;
-    let can_salvage = options.treatment.salvage && facts.torn.is_some() && !facts.salvaged;
-    if is_unchanged(facts, &metadata) {
-        return Ok(can_salvage);
-    }
-    match compare(facts, path)? {
-        Change::None => Ok(can_salvage),
-        // A torn end that is as it was has nothing to give, but what was kept back has.
-        Change::Grown => Ok(metadata.len() != facts.size || can_salvage || !facts.finished),
-        Change::Other => {
-            let what = format!("{} bytes then, {} now", facts.size, metadata.len());
-            Err(changed(place, path, &what))
-        }
-    }
-}
-
 /// The source among `gone` that the file at `path` is.
 fn find_renamed<'m>(gone: &[&'m Source], path: &Path) -> Result<Option<&'m Source>, Error> {
     for source in gone {
@@ -464,7 +650,9 @@ fn open_writer_anew(place: &Place, options: &Options) -> Result<Writer, Error> {
 /// Whether every source of the store is still there, so that nothing is lost when it is made anew.
 fn check_all_there(place: &Place, sources: &[PathBuf]) -> Result<(), Error> {
     let Some(manifest) = Manifest::read(&place.store)? else { return Ok(()) };
-    let names: HashSet<String> = sources.iter().map(|path| place.name_of(path)).collect();
+    let names = sources.iter().map(|path| place.name_of(path));
+    let old_names = sources.iter().filter_map(|path| place.old_name_of(path));
+    let names: HashSet<String> = names.chain(old_names).collect();
     let gone = manifest
         .sources
         .iter()

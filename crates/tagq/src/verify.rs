@@ -1,10 +1,8 @@
 //! Holding a store, and its sources, against their checksums.
 
-use std::path::PathBuf;
+use tagq_ingest::{Settings, is_intact};
 
-use tagq_ingest::is_intact;
-
-use crate::{Error, Place, Run};
+use crate::{Error, Run};
 
 /// What was checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +13,8 @@ pub struct Verified {
     pub rows: u64,
     /// Sources whose hash was compared.
     pub sources: usize,
-    /// Sources without a hash: files that are gone, or were taken piece by piece.
+    /// Sources that were not compared: files that are gone, or were taken piece by piece into an older
+    /// store.
     pub sources_unknown: usize,
 }
 
@@ -54,11 +53,11 @@ impl Run {
     }
 
     fn verify_sources(&self, verified: &mut Verified) -> Result<(), Error> {
-        let place = Place::find(self.path(), Some(self.store().folder()))?;
-        let files: Vec<PathBuf> = place.sources.clone().unwrap_or_default();
+        let files = self.files();
         for source in &self.store().manifest().sources {
-            let path = files.iter().find(|path| place.name_of(path) == source.facts.name);
-            match path.map(|path| is_intact(&source.facts, path)).transpose()?.flatten() {
+            let path = files.get(&source.facts.name);
+            let intact = path.map(|path| is_intact(&source.facts, path, &Settings::default()));
+            match intact.transpose()?.flatten() {
                 Some(true) => verified.sources += 1,
                 Some(false) => {
                     return Err(Error::SourceDamaged {

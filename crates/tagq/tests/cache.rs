@@ -3,16 +3,20 @@
 #![expect(clippy::unwrap_used, reason = "a test says so by failing")]
 
 use std::{
-    fs,
-    os::unix::fs::FileExt as _,
+    fs::{self, File},
+    os::unix::fs::{FileExt as _, symlink},
     path::{Path, PathBuf},
-    sync::LazyLock,
+    process::Command,
+    sync::{Arc, LazyLock, Mutex, atomic::AtomicU64},
+    time::{Duration, SystemTime},
 };
 
 use proptest::prelude::*;
 use tagq::{
-    Answer, Caching, Options, Run, Silent,
-    ask::{Accidentals, Asking, Channel, Coincidences, Histogram, Selection, Setup, Window},
+    Answer, Caching, Options, Progress, Run, Silent,
+    ask::{
+        Accidentals, Asking, Channel, Coincidences, Errors, Histogram, Selection, Setup, Window,
+    },
     open,
     query::{Mode, Rule, oracle},
     store::{Creation, RunId, SourceFacts, Tick, Writer},
@@ -67,13 +71,14 @@ fn of(labels: &[u16]) -> Vec<Channel> {
 
 fn coincidences(rule: Rule, groups: &[&[u16]]) -> Coincidences {
     Coincidences {
-        window: Window::Half("9t".parse().unwrap()),
+        window: Some(Window::Half("9t".parse().unwrap())),
         groups: groups.iter().map(|group| of(group)).collect(),
-        fold: None,
+        choose: None,
         rule,
         veto: vec![],
         guard: None,
         accidentals: Accidentals::Formula,
+        errors: Errors::Formula,
         bin: None,
         selection: Selection {
             channels: if groups.is_empty() { of(&[0, 1, 2, 3, 300]) } else { vec![] },
@@ -93,6 +98,8 @@ fn histogram(mode: Mode) -> Histogram {
         period: None,
         sync_divider: None,
         g2: mode == Mode::All,
+        errors: Errors::Formula,
+        covariance: false,
         selection: Selection::default(),
     }
 }
@@ -118,7 +125,7 @@ fn questions() -> Vec<Question> {
         every(Rule::Cluster),
         coincidences(Rule::Cluster, &[]),
         coincidences(Rule::Grid, pair),
-        Coincidences { fold: Some(3), ..coincidences(Rule::All, &[]) },
+        Coincidences { choose: Some(3), ..coincidences(Rule::All, &[]) },
         Coincidences { bin: Some("20000t".parse().unwrap()), ..coincidences(Rule::All, groups) },
         Coincidences { bin: Some("30000t".parse().unwrap()), ..coincidences(Rule::Once, groups) },
         Coincidences {
@@ -284,7 +291,7 @@ proptest! {
         let range = [from, to].map(|side| side.map(|ticks| all[0].0 + i64::from(ticks)));
         let answer = questions[0].ask(&run_of(&store, Caching::Rows(1)));
         let tagq::Values::Counts(counts) = &answer.rows.get("count").unwrap() else { panic!() };
-        for (group, &count) in [&[0, 1, 2][..], &[3, 0], &[1, 2]].into_iter().zip(counts) {
+        for (group, count) in [&[0, 1, 2][..], &[3, 0], &[1, 2]].into_iter().zip(counts.iter()) {
             let [from, to] = range;
             let expected =
                 oracle::coincidences(&sources, group, Rule::All, 9, &delays, (&[], 0), (from, to));
@@ -329,7 +336,7 @@ fn what_is_final_is_not_counted_again() {
     let is_labels =
         |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("channel.");
     let labels = fs::read_dir(&store).unwrap().map(|entry| entry.unwrap().path()).find(is_labels);
-    let labels = fs::File::options().write(true).open(labels.unwrap()).unwrap();
+    let labels = File::options().write(true).open(labels.unwrap()).unwrap();
     labels.write_all_at(&[1, 0].repeat(BLOCK), 4_096).unwrap();
     let questions = questions();
     let each = questions.iter().zip(&before).filter(|(question, _)| !has_n_of_rows(question));
@@ -472,4 +479,112 @@ fn many_at_once_do_not_disturb_each_other() {
     append(&store, &all[2 * BLOCK + 100..], false);
     compare(&store, &questions());
     assert!(kept_files(&store).iter().all(|file| file.extension().is_none()));
+}
+
+const PRECIOUS: &[u8] = b"the only photo of it";
+
+/// A store with enough rows for a cache, a question that is kept, and a folder outside.
+fn store_and_outside(folder: &Path) -> (PathBuf, Question, PathBuf) {
+    let (store, outside) = (folder.join("store"), folder.join("outside"));
+    append(&store, &tags(2 * BLOCK + 200, 5), true);
+    fs::create_dir(&outside).unwrap();
+    (store, Question::Coincidences(coincidences(Rule::All, &[&[0, 1]])), outside)
+}
+
+fn bytes_in(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = files.map(|path| (path.clone(), fs::read(path).unwrap())).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn a_cache_that_is_a_link_is_not_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, question, outside) = store_and_outside(folder.path());
+    // More than the cache may have, one of them abandoned.
+    for i in 0..4_200 {
+        fs::write(outside.join(format!("{i:016x}")), PRECIOUS).unwrap();
+    }
+    symlink(&outside, store.join("cache")).unwrap();
+    let before = bytes_in(&outside);
+    let notes = Notes::default();
+    let options = Options { caching: Caching::Rows(1), ..Options::default() };
+    question.ask(&open(&store, &options, &notes).unwrap());
+    assert!(bytes_in(&outside) == before, "something was written or removed outside");
+    let notes = notes.0.into_inner().unwrap();
+    assert!(notes.len() == 1 && notes[0].contains("cache: a symbolic link"), "{notes:?}");
+}
+
+#[test]
+fn only_what_the_cache_named_is_tidied() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, question, outside) = store_and_outside(folder.path());
+    let cache = store.join("cache");
+    fs::create_dir(&cache).unwrap();
+    let old = SystemTime::now() - Duration::from_hours(1);
+    let put = |name: &str| {
+        fs::write(cache.join(name), PRECIOUS).unwrap();
+        File::options().write(true).open(cache.join(name)).unwrap().set_modified(old).unwrap();
+    };
+    // Two more than there may be, with that of the question, and an unfinished one.
+    (0..4_097).for_each(|i| put(&format!("{i:016x}")));
+    let unfinished = format!("{:032x}.new", 7);
+    put(&unfinished);
+    let strangers = ["photo.jpg", "notes.new", "0123", "0123456789ABCDEF", "0123456789abcdeg"];
+    for name in strangers {
+        put(name);
+    }
+    fs::write(outside.join("precious"), PRECIOUS).unwrap();
+    symlink(outside.join("precious"), cache.join("ffffffffffffffff")).unwrap();
+    question.ask(&run_of(&store, Caching::Rows(1)));
+    let left = fs::read_dir(&cache).unwrap().map(|entry| entry.unwrap().file_name());
+    let left: Vec<String> = left.map(|name| name.into_string().unwrap()).collect();
+    assert_eq!(left.len(), 4_096 + strangers.len() + 1);
+    assert!(strangers.iter().all(|name| left.iter().any(|left| left == name)));
+    assert!(!left.contains(&unfinished) && left.contains(&"ffffffffffffffff".to_owned()));
+    assert_eq!(fs::read(outside.join("precious")).unwrap(), PRECIOUS);
+}
+
+#[test]
+fn an_answer_is_not_written_through_a_name_that_can_be_guessed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, question, outside) = store_and_outside(folder.path());
+    let cache = store.join("cache");
+    fs::create_dir(&cache).unwrap();
+    let precious = outside.join("precious");
+    fs::write(&precious, PRECIOUS).unwrap();
+    for number in 0..100 {
+        let guessed = format!("{}-{number}.new", std::process::id());
+        symlink(&precious, cache.join(guessed)).unwrap();
+    }
+    question.ask(&run_of(&store, Caching::Rows(1)));
+    assert_eq!(fs::read(&precious).unwrap(), PRECIOUS);
+    // A link under the name of the answer itself is replaced, and not what it leads to.
+    let is_answer = |path: &&PathBuf| path.extension().is_none();
+    let kept = kept_files(&store);
+    let answer = kept.iter().find(is_answer).unwrap();
+    let bytes = fs::read(answer).unwrap();
+    fs::remove_file(answer).unwrap();
+    symlink(&precious, answer).unwrap();
+    question.ask(&run_of(&store, Caching::Rows(1)));
+    assert_eq!(fs::read(&precious).unwrap(), PRECIOUS);
+    assert!(!answer.is_symlink() && fs::read(answer).unwrap() == bytes);
+    // And a pipe is not waited for.
+    fs::remove_file(answer).unwrap();
+    assert!(Command::new("mkfifo").arg(answer).status().unwrap().success());
+    question.ask(&run_of(&store, Caching::Rows(1)));
+    assert!(fs::metadata(answer).unwrap().is_file() && fs::read(answer).unwrap() == bytes);
+}
+
+/// Keeps what it is told.
+#[derive(Default)]
+struct Notes(Mutex<Vec<String>>);
+
+impl Progress for Notes {
+    fn source(&self, _: &str, _: u64, _: &Arc<AtomicU64>) {}
+    fn done(&self) {}
+    fn note(&self, note: &str) {
+        self.0.lock().unwrap().push(note.into());
+    }
 }

@@ -14,6 +14,7 @@
 mod recipe;
 
 mod messages;
+mod questions;
 mod sources;
 mod stores;
 
@@ -32,5 +33,6 @@ mod tags_capnp;
 pub use durations::durations;
 pub use messages::messages;
 pub use partials::partials;
+pub use questions::questions;
 pub use sources::sources;
 pub use stores::stores;

@@ -19,7 +19,7 @@ use crate::recipe::Recipe;
 /// A row of a store.
 type Row = (i64, u16);
 /// The files of a store by name.
-type Files = HashMap<String, Vec<u8>>;
+pub(crate) type Files = HashMap<String, Vec<u8>>;
 
 /// The oracle compares each tag of a source with each other one: not more often than this.
 const COMPARISONS_MAX: usize = 1 << 20;
@@ -82,8 +82,7 @@ struct Seen {
     blocks: Result<Vec<Block>, String>,
     /// What verifying finds.
     intact: Result<(), String>,
-    /// The answer; nothing where rows are out of order, of which there is none.
-    counted: Option<Result<Counted, QueryError>>,
+    counted: Result<Counted, QueryError>,
 }
 
 /// What the store shows, mapped and copied.
@@ -117,8 +116,7 @@ impl Seen {
             sources: store.sources().map(|(_, rows)| rows).collect(),
             blocks,
             intact,
-            // A scan over others ends in a panic that whoever runs it must catch.
-            counted: time.is_sorted().then(|| POOL.install(|| query.run(&recording, execution))),
+            counted: POOL.install(|| query.run(&recording, execution)),
         }
     }
 
@@ -141,8 +139,7 @@ fn check_counted(seen: &Seen, query: &Coincidences) {
     delays.sort_unstable();
     delays.dedup();
     let refusal = match &seen.counted {
-        None => return,
-        Some(Ok(counted)) => {
+        Ok(counted) => {
             for row in counted.rows.iter().take(8) {
                 let [a, b] = row.channels[..] else { panic!("{row:?} is no pair") };
                 let rows = seen.rows_of([a, b]);
@@ -153,7 +150,7 @@ fn check_counted(seen: &Seen, query: &Coincidences) {
             }
             return;
         }
-        Some(Err(refusal)) => refusal,
+        Err(refusal) => refusal,
     };
     let is_right = match *refusal {
         QueryError::NegativeWindow { .. } => query.window < 0,
@@ -199,11 +196,11 @@ fn query(recipe: &mut Recipe<'_>) -> Coincidences {
 }
 
 /// One thread, so that the same input takes the same way.
-static POOL: LazyLock<ThreadPool> =
+pub(crate) static POOL: LazyLock<ThreadPool> =
     LazyLock::new(|| ThreadPoolBuilder::new().num_threads(1).build().unwrap());
 
 /// Stores of few rows: none, some, two sources, labels of two bytes.
-static SMALL: LazyLock<[Files; 4]> = LazyLock::new(|| {
+pub(crate) static SMALL: LazyLock<[Files; 4]> = LazyLock::new(|| {
     let rows = |count: u16, channels: u16| -> Vec<Row> {
         let time = |i: u16| i64::from(3 * i) + i64::from(i).pow(2) % 7;
         (0..count).map(|i| (time(i), i % channels)).collect()
@@ -223,7 +220,7 @@ static SMALL: LazyLock<[Files; 4]> = LazyLock::new(|| {
 
 /// Stores with full blocks: of one block and a rest in three sources, of one block and labels of two
 /// bytes. Only each thousandth row is not of channel 9.
-static LARGE: LazyLock<[Files; 2]> = LazyLock::new(|| {
+pub(crate) static LARGE: LazyLock<[Files; 2]> = LazyLock::new(|| {
     let rows = |rows: Range<u32>, step: i64| -> Vec<Row> {
         let channel = |row: u32| if row % 1000 < 2 { (row % 1000) as u16 } else { 9 };
         rows.map(|row| (i64::from(row) * step, channel(row))).collect()
@@ -284,7 +281,7 @@ fn made(sources: &[Vec<Row>], commits: usize) -> Files {
 }
 
 /// Changes something in one of the files.
-fn change(files: &mut Files, recipe: &mut Recipe<'_>) {
+pub(crate) fn change(files: &mut Files, recipe: &mut Recipe<'_>) {
     let name = name_of(files, ["time", "channel", "blocks", "counts", ""][recipe.below(5)]);
     let Some(bytes) = files.get_mut(&name) else { return };
     let width = [1, 2, 4, 8][recipe.below(4)];
@@ -394,7 +391,7 @@ fn sign(text: &mut Vec<u8>) {
 }
 
 /// Makes checksums right again: most times all of them, and the times in the indexes.
-fn repair(files: &mut Files, which: u8) {
+pub(crate) fn repair(files: &mut Files, which: u8) {
     let is = |bit: u32| which < 128 || which >> bit & 1 == 1;
     if is(0) {
         for bytes in files.values_mut() {

@@ -26,6 +26,11 @@ fn messages() {
 }
 
 #[test]
+fn questions() {
+    replay("questions", tagq_checks::questions);
+}
+
+#[test]
 fn sources() {
     replay("sources", tagq_checks::sources);
 }

@@ -53,7 +53,7 @@ fn try_rooms(ground: &Ground) -> Checked<usize> {
         rooms.extend(pages.map(|pages| Room { step, free: Free::Pages(pages) }));
         rooms.extend((0..10).map(|inodes| Room { step, free: Free::Inodes(inodes) }));
     }
-    let [failed, completed] = [const { AtomicBool::new(false) }; 2];
+    let [foreseen, failed, completed] = [const { AtomicBool::new(false) }; 3];
     let tried = ground.each(&rooms, |folder, room| {
         let stage = ground.stage(&ground.pool, &folder.join("run"), room.step)?;
         let disk = room.mount(ground, &stage)?;
@@ -62,9 +62,13 @@ fn try_rooms(ground: &Ground) -> Checked<usize> {
         if ended.code == Some(0) {
             completed.store(true, Ordering::Relaxed);
         } else {
-            failed.store(true, Ordering::Relaxed);
             ended.check_refusal(&[1])?;
-            if !ended.stderr.contains("No space left") {
+            if ended.stderr.contains("no room for its new sources") {
+                foreseen.store(true, Ordering::Relaxed);
+                room.check_nothing_begun(&stage)?;
+            } else if ended.stderr.contains("No space left") {
+                failed.store(true, Ordering::Relaxed);
+            } else {
                 return Err(format!("the message does not say what is wrong: {ended}").into());
             }
         }
@@ -73,10 +77,10 @@ fn try_rooms(ground: &Ground) -> Checked<usize> {
         stage.recover()?;
         disk.unmount()
     })?;
-    if failed.into_inner() && completed.into_inner() {
+    if foreseen.into_inner() && failed.into_inner() && completed.into_inner() {
         return Ok(tried);
     }
-    Err("no room was too small, or none was large enough".into())
+    Err("no room was too small, or seen to be, or none was large enough".into())
 }
 
 fn try_file_limits(ground: &Ground) -> Checked<usize> {
@@ -104,6 +108,15 @@ fn try_file_limits(ground: &Ground) -> Checked<usize> {
 }
 
 impl Room {
+    /// Where it is clear before that the room is too small, nothing but the lock is there of a new store.
+    fn check_nothing_begun(&self, stage: &Stage<'_>) -> Checked<()> {
+        let files = sizes_in(&stage.store)?.len();
+        if self.step.from == 0 && files > 1 {
+            return Err(format!("{files} files of a store that has no room").into());
+        }
+        Ok(())
+    }
+
     /// A file system with this much room, where the store is.
     fn mount(&self, ground: &Ground, stage: &Stage<'_>) -> Checked<Mounted> {
         let from = stage.step.from;

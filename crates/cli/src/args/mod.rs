@@ -12,10 +12,13 @@ mod stores;
 mod values;
 mod watch;
 
+use std::io::{self, Write as _};
+
 use clap::{
     CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
     builder::styling::{Style, Styles},
 };
+use tagq::{escaped, is_shown};
 
 pub(crate) use files::{CatArgs, ConvertArgs, ExportArgs};
 pub(crate) use help::HelpArgs;
@@ -68,8 +71,21 @@ const STYLES: Styles = Styles::styled().invalid(Style::new().bold());
 
 /// The command line of this process; a mistake in it ends the program.
 pub(crate) fn parse() -> Args {
-    let matches = command().get_matches_from(plots::argv(std::env::args_os()));
-    Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    let argv = plots::argv(std::env::args_os());
+    let matches = command().try_get_matches_from(argv).unwrap_or_else(|error| end(&error));
+    Args::from_arg_matches(&matches).unwrap_or_else(|error| end(&error))
+}
+
+/// Says what is wrong, without what a terminal would obey: an argument may be the name of a file.
+fn end(error: &clap::Error) -> ! {
+    let is_plain = |argument: std::ffi::OsString| argument.to_string_lossy().chars().all(is_shown);
+    if std::env::args_os().all(is_plain) {
+        error.exit();
+    }
+    let text = error.render().to_string();
+    // The exit code says it, too, where nobody can read this.
+    let _ = text.lines().try_for_each(|line| writeln!(io::stderr(), "{}", escaped(line)));
+    std::process::exit(error.exit_code())
 }
 
 /// The program as clap knows it.

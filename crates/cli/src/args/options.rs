@@ -4,12 +4,15 @@ use std::path::PathBuf;
 
 use tagq::{
     Options,
-    ask::{Channel, Moment, Selection},
+    ask::{Channel, Errors, Moment, Selection},
     files::text::TextColumns,
     store::{Duration, Tick},
 };
 
 use super::values::{Format, Io, NamedDelay};
+
+/// Over the options of plots and output.
+pub(crate) const OUTPUT: &str = "Plots and output";
 
 /// Which tags a query is about.
 #[derive(Debug, clap::Args)]
@@ -23,10 +26,10 @@ pub(crate) struct SelectionArgs {
     pub delays: Vec<NamedDelay>,
     #[command(flatten)]
     pub span: SpanArgs,
-    /// The live time, in place of last minus first tag of each source
+    /// The live time, in place of last minus first tag of each file
     #[arg(long, value_name = "T")]
     pub live_time: Option<Duration>,
-    /// Sources follow each other without a gap: coincidences may span them
+    /// Files follow each other without a gap: coincidences may span them
     #[arg(long)]
     pub join: bool,
     /// Several runs as one answer: what they hold is added up
@@ -36,16 +39,24 @@ pub(crate) struct SelectionArgs {
     pub setup: SetupArgs,
 }
 
+/// How errors are found.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ErrorsArgs {
+    /// How standard errors are found: formula, for steady light, or blocks[:N], from N blocks of time
+    #[arg(long, value_name = "HOW", default_value = "formula")]
+    pub errors: Errors,
+}
+
 /// Which part of a run, by time.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SpanArgs {
     /// From so long after the run's first tag; negative: before its last; @T: ticks as recorded
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub from: Option<Moment>,
-    /// Up to, not including, this moment
+    /// Up to, not including, this time
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub to: Option<Moment>,
-    /// Only the last D of the run
+    /// Only the last D of the run; of a trace in whole bins
     #[arg(long, value_name = "D", conflicts_with_all = ["from", "to"])]
     pub last: Option<Duration>,
 }
@@ -64,6 +75,7 @@ pub(crate) struct SetupArgs {
 
 /// What every query takes.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Files and threads")]
 pub(crate) struct QueryArgs {
     /// A folder of .tags.zst, .tags, .tsv[.zst] or .csv[.zst] files, one such file, a store, or - for
     /// standard input
@@ -78,7 +90,7 @@ pub(crate) struct QueryArgs {
     /// which files may be cut short while they are mapped
     #[arg(long, value_enum, default_value_t = Io::Map)]
     pub io: Io,
-    /// Count everything anew, and keep nothing for the next time
+    /// Count everything from scratch, and cache nothing
     #[arg(long)]
     pub no_cache: bool,
     /// Threads to scan with [default: one a core]
@@ -89,7 +101,8 @@ pub(crate) struct QueryArgs {
 /// Where the store is and what its times mean.
 #[derive(Debug, clap::Args)]
 pub(crate) struct StoreArgs {
-    /// The unit of the recorded times: 156.25ps, 1/3ps, 1/12.288GHz [default: 156.25ps, assumed]
+    /// The unit of the recorded times: 156.25ps, 1/3ps, 1/12.288GHz [default: 156.25ps, assumed; text
+    /// has none]
     #[arg(long, value_name = "TICK")]
     pub tick: Option<Tick>,
     /// Where the store is, instead of in or beside the source
@@ -126,6 +139,7 @@ impl SpanArgs {
 
 /// How an answer is given.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = OUTPUT)]
 #[command(group = clap::ArgGroup::new("files").multiple(true))]
 pub(crate) struct OutputArgs {
     /// How to give the answer [default: as FILE is named; table on a terminal, else json]

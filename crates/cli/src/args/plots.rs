@@ -10,6 +10,7 @@ use tagq_plot::Picture;
 
 /// What is drawn of an answer.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = super::options::OUTPUT)]
 pub(crate) struct PlotArgs {
     /// Draw the answer in the terminal, or as a figure into FILE, named .svg, .png or .html
     #[arg(

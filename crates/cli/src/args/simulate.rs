@@ -9,6 +9,7 @@ use super::values::{ChannelDelay, ForChannel};
 
 /// Make a .tags.zst file of simulated photon detections
 ///
+/// OUT may also end with .tags, .tsv, .tsv.zst, .csv or .csv.zst, for the same tags in that form.
 /// Photon pairs fall on the channels two by two (1 and 2, 3 and 4, …). The same options and seed
 /// give the same file. It is there whole or not at all, but with --live.
 #[derive(Debug, clap::Args)]

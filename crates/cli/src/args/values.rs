@@ -13,9 +13,9 @@ pub(crate) enum RuleName {
     Herald,
     /// One-to-one: matched tags are used up, the earliest first
     Once,
-    /// Events: a cluster takes every tag up to the window behind its first; one row a set of channels
+    /// Events: a cluster takes every tag up to the window after its first; one row per set of channels
     Cluster,
-    /// Pairs with both tags in one cell of t / W, as the recorder's own tools count
+    /// Pairs with both tags in one cell of t / W, as tagtools count
     Grid,
 }
 
@@ -143,7 +143,8 @@ impl FromStr for AccidentalsName {
             None if text == "shifted" => Ok(Self::Shifted(COUNTS)),
             Some(("shifted", counts)) => counts
                 .parse()
-                .map(Self::Shifted)
+                // More than fit are too many, which the question says.
+                .map(|counts: u128| Self::Shifted(u32::try_from(counts).unwrap_or(u32::MAX)))
                 .map_err(|_| format!("`{counts}` is no number of counts; write shifted:{COUNTS}")),
             _ => Err(format!("`{text}` is neither formula nor shifted nor shifted:{COUNTS}")),
         }

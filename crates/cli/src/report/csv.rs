@@ -1,13 +1,16 @@
 //! CSV: a comment line with what was asked, a line of names, a line a row.
 
-use std::fmt::Write as _;
+use std::{
+    fmt::Write as _,
+    io::{self, Write},
+};
 
-use tagq::{Answer, Column, RunFacts, Values};
+use tagq::{Answer, Column, RunFacts, Values, escaped};
 
-pub(super) fn answers(answers: &[Answer]) -> String {
-    let mut text = String::new();
+/// Writes the answers row by row.
+pub(super) fn write(answers: &[Answer], out: &mut dyn Write) -> io::Result<()> {
     for answer in answers {
-        let _ = writeln!(text, "# {}: {}", answer.run.path.replace('\n', " "), answer.header);
+        writeln!(out, "{}", comment(answer))?;
     }
     // Each column once, in the order they first come in, as wide as the longest list needs.
     let mut columns: Vec<(&Column, usize)> = Vec::new();
@@ -24,7 +27,7 @@ pub(super) fn answers(answers: &[Answer]) -> String {
     for &(column, width) in &columns {
         names.extend(names_of(column, width));
     }
-    let _ = writeln!(text, "{}", names.join(","));
+    writeln!(out, "{}", names.join(","))?;
     for answer in answers {
         for at in 0..answer.rows.len() {
             let mut fields = Vec::new();
@@ -37,18 +40,18 @@ pub(super) fn answers(answers: &[Answer]) -> String {
                     None => fields.resize(fields.len() + width, String::new()),
                 }
             }
-            let _ = writeln!(text, "{}", fields.join(","));
+            writeln!(out, "{}", fields.join(","))?;
         }
     }
-    text
+    Ok(())
 }
 
 /// How many fields a column takes: one, or as many as its longest list.
 fn width(answer: &Answer, name: &str) -> Option<usize> {
     Some(match answer.rows.get(name)? {
-        Values::Groups(lists) => lists.iter().map(Vec::len).max().unwrap_or(0),
-        Values::CountLists(lists) => lists.iter().map(Vec::len).max().unwrap_or(0),
-        Values::FloatLists(lists) => lists.iter().map(Vec::len).max().unwrap_or(0),
+        Values::Groups(lists) => lists.iter().map(|list| list.len()).max().unwrap_or(0),
+        Values::CountLists(lists) => lists.iter().map(|list| list.len()).max().unwrap_or(0),
+        Values::FloatLists(lists) => lists.iter().map(|list| list.len()).max().unwrap_or(0),
         _ => 1,
     })
 }
@@ -73,18 +76,18 @@ pub(super) fn fields_of(column: &Column, at: usize, width: usize) -> Vec<String>
     }
     let float = |value: &Option<f64>| value.map_or(String::new(), |value| value.to_string());
     match &column.values {
-        Values::Counts(values) => vec![values[at].to_string()],
-        Values::Integers(values) => vec![values[at].to_string()],
+        Values::Counts(values) => vec![values.at(at).to_string()],
+        Values::Integers(values) => vec![values.at(at).to_string()],
         Values::SomeIntegers(values) => {
-            vec![values[at].map_or(String::new(), |value| value.to_string())]
+            vec![values.at(at).map_or(String::new(), |value| value.to_string())]
         }
-        Values::Floats(values) => vec![float(&values[at])],
-        Values::Flags(values) => vec![values[at].to_string()],
-        Values::Channels(values) => vec![values[at].map_or(String::new(), |c| c.to_string())],
-        Values::Groups(values) => list(&values[at], width),
-        Values::CountLists(values) => list(&values[at], width),
+        Values::Floats(values) => vec![float(&values.at(at))],
+        Values::Flags(values) => vec![values.at(at).to_string()],
+        Values::Channels(values) => vec![values.at(at).map_or(String::new(), |c| c.to_string())],
+        Values::Groups(values) => list(&values.at(at), width),
+        Values::CountLists(values) => list(&values.at(at), width),
         Values::FloatLists(values) => {
-            list(&values[at].iter().map(float).collect::<Vec<_>>(), width)
+            list(&values.at(at).iter().map(float).collect::<Vec<_>>(), width)
         }
     }
 }
@@ -104,11 +107,17 @@ pub(super) fn info<'a>(used: impl Iterator<Item = &'a RunFacts>) -> String {
     text
 }
 
-/// A field with whatever it holds.
+/// What was asked of a run, on one line.
+pub(super) fn comment(answer: &Answer) -> String {
+    format!("# {}: {}", escaped(&answer.run.path), escaped(&answer.header))
+}
+
+/// A field with whatever it holds, on one line.
 pub(super) fn quoted(field: &str) -> String {
-    if field.contains([',', '"', '\n', '\r']) {
+    let field = escaped(field);
+    if field.contains([',', '"']) {
         format!("\"{}\"", field.replace('"', "\"\""))
     } else {
-        field.to_owned()
+        field.into_owned()
     }
 }

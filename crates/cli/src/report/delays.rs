@@ -11,19 +11,20 @@ pub(super) fn text(found: &Delayed, tick: tagq::store::Tick, look: Look) -> Stri
     let Delayed { answer, delays } = found;
     let mut text = table::one(answer, false, look);
     let names = table::names_of(&answer.run);
-    let name = |channel: u16| names.get(&channel).map_or_else(|| channel.to_string(), Clone::clone);
-    let pairs: &[Vec<u16>] = match answer.rows.get("channels") {
-        Some(Values::Groups(pairs)) => pairs,
-        _ => &[],
+    let name = |channel: u16| table::name_of(&names, channel);
+    let pairs: Vec<Vec<u16>> = match answer.rows.get("channels") {
+        Some(Values::Groups(pairs)) => pairs.iter().collect(),
+        _ => Vec::new(),
     };
     let floats = |key: &str| match answer.rows.get(key) {
-        Some(Values::Floats(values)) => values.clone(),
+        Some(Values::Floats(values)) => values.iter().collect(),
         _ => vec![None; pairs.len()],
     };
     let pair = |at: usize| pairs[at].iter().map(|&c| name(c)).collect::<Vec<_>>().join(",");
-    let (peaks, combs) = (floats("peak_s"), floats("comb_s"));
+    let [peaks, combs, sigmas, seconds_best, second_sigmas] =
+        ["peak_s", "comb_s", "sigmas", "second_s", "second_sigmas"].map(floats);
     let without: Vec<String> = (0..pairs.len())
-        .filter(|&at| peaks[at].is_none() && combs[at].is_none())
+        .filter(|&at| sigmas[at].is_none() && combs[at].is_none())
         .map(pair)
         .collect();
     let said = |line: &str| format!("\n{}", look.header(line));
@@ -34,20 +35,26 @@ pub(super) fn text(found: &Delayed, tick: tagq::store::Tick, look: Look) -> Stri
             without.join("; ")
         )));
     }
-    for (at, comb) in combs.iter().enumerate() {
-        let Some(comb) = comb else { continue };
-        let (pair, period) = (pair(at), seconds(*comb));
-        if peaks[at].is_some() {
+    for at in 0..pairs.len() {
+        let pair = pair(at);
+        if let Some(comb) = combs[at] {
+            let period = seconds(comb);
+            let none =
+                if sigmas[at].is_none() { "; no pulse above the others, no delay" } else { "" };
             text.push_str(&said(&format!(
-                "{pair}: lower peaks each {period} on both sides, as of pulsed light; its accidentals are \
-                 measured by"
+                "{pair}: pulsed light, period {period}{none}; its accidentals are measured by"
             )));
             let shift = period.replace(' ', "");
             let _ = writeln!(text, "  --accidentals shifted --shift {shift}");
-        } else {
-            let none =
-                format!("{pair}: peaks each {period}, and none higher than the others: no delay");
-            text.push_str(&said(&none));
+        }
+        let best = peaks[at].is_none().then_some(sigmas[at]).flatten();
+        let second = seconds_best[at].zip(second_sigmas[at]);
+        if let Some((best, (second, second_sigmas))) = best.zip(second) {
+            text.push_str(&said(&format!(
+                "{pair}: no delay: the best place has {best:.1} sigmas, another one, {}, {second_sigmas:.1}; \
+                 a histogram shows both",
+                seconds(second)
+            )));
         }
     }
     let moved: Vec<String> = delays

@@ -7,10 +7,11 @@ use serde_json::Value;
 use tagq::{
     RunFacts,
     ask::{Explained, PlanFacts, Reading},
+    escaped,
 };
 
 use super::{
-    json::SCHEMA_VERSION,
+    json::{SCHEMA_VERSION, pretty},
     quantities::{short, thousands},
     table::plain,
 };
@@ -40,9 +41,9 @@ struct RunOfSeveral<'a> {
 pub(super) fn json(explained: &[Explained]) -> anyhow::Result<String> {
     let text = match explained {
         [Explained { query, run, plan, .. }] => {
-            serde_json::to_string_pretty(&One { schema_version: SCHEMA_VERSION, query, run, plan })?
+            pretty(&One { schema_version: SCHEMA_VERSION, query, run, plan })?
         }
-        several => serde_json::to_string_pretty(&Several {
+        several => pretty(&Several {
             schema_version: SCHEMA_VERSION,
             runs: several
                 .iter()
@@ -60,9 +61,9 @@ pub(super) fn table(explained: &[Explained]) -> String {
             text.push('\n');
         }
         if explained.len() > 1 {
-            let _ = writeln!(text, "{}", run.path);
+            let _ = writeln!(text, "{}", escaped(&run.path));
         }
-        let _ = writeln!(text, "{header}\n");
+        let _ = writeln!(text, "{}\n", escaped(header));
         let _ = writeln!(
             text,
             "not counted; would read{}, of {} rows; level {}, threads {}\n",

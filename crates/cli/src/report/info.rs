@@ -5,15 +5,15 @@ use std::fmt::Write as _;
 use comfy_table::Table;
 use serde::Serialize;
 use tagq::{
-    Notes, Run, RunFacts,
+    LeftFile, Notes, Run, RunFacts, escaped,
     query::ShortestInterval,
     store::{Source, Tick},
 };
 
 use super::{
-    json::SCHEMA_VERSION,
+    json::{SCHEMA_VERSION, pretty},
     look::Look,
-    quantities::{dash, hertz, short},
+    quantities::{counted, dash, hertz, short},
     table::{name_of, names_of, plain},
 };
 
@@ -25,6 +25,8 @@ pub(crate) struct Looked {
     pub shortest: Option<Vec<ShortestInterval>>,
     /// What the store takes on its disk, while it is there.
     pub store_bytes: Option<u64>,
+    /// What killed processes left.
+    pub leftovers: Vec<LeftFile>,
 }
 
 #[derive(Serialize)]
@@ -40,6 +42,8 @@ struct Info<'a> {
     store: String,
     store_bytes: Option<u64>,
     sources_bytes: u64,
+    /// What processes left that were killed or have not finished.
+    leftovers: Vec<LeftInfo>,
     reordered: u64,
     /// Sources of which every part had a checksum.
     checksummed_sources: usize,
@@ -47,6 +51,12 @@ struct Info<'a> {
     /// Between sources that follow each other.
     gaps: GapsInfo,
     sources: Vec<SourceInfo<'a>>,
+}
+
+#[derive(Serialize)]
+struct LeftInfo {
+    path: String,
+    bytes: u64,
 }
 
 #[derive(Serialize)]
@@ -149,8 +159,8 @@ impl Looked {
 pub(super) fn json(looked: &[Looked]) -> anyhow::Result<String> {
     let infos: Vec<Info<'_>> = looked.iter().map(info).collect();
     let text = match &infos[..] {
-        [info] => serde_json::to_string_pretty(info)?,
-        infos => serde_json::to_string_pretty(infos)?,
+        [info] => pretty(info)?,
+        infos => pretty(infos)?,
     };
     Ok(text + "\n")
 }
@@ -201,6 +211,7 @@ fn info(of: &Looked) -> Info<'_> {
         store: run.store().folder().display().to_string(),
         store_bytes: *store_bytes,
         sources_bytes: of.sources_bytes(),
+        leftovers: of.leftovers.iter().map(left_info).collect(),
         reordered: of.reordered(),
         checksummed_sources: of.checksummed(),
         channels: channels.collect(),
@@ -213,6 +224,10 @@ fn info(of: &Looked) -> Info<'_> {
         },
         sources: sources.collect(),
     }
+}
+
+fn left_info(left: &LeftFile) -> LeftInfo {
+    LeftInfo { path: left.path.display().to_string(), bytes: left.bytes }
 }
 
 fn live_ticks(source: &Source) -> Option<i128> {
@@ -239,7 +254,7 @@ pub(super) fn text(looked: &[Looked], look: Look) -> String {
 /// A line each.
 fn facts(of: &Looked, look: Look) -> Vec<(&'static str, String)> {
     let Looked { run, facts, .. } = of;
-    let (tick, path) = (of.tick(), &facts.path);
+    let (tick, path) = (of.tick(), escaped(&facts.path));
     let assumed = if facts.tick_assumed { " (assumed; --tick sets it)" } else { "" };
     let (live, elapsed) = (run.live_ticks(), run.elapsed_ticks());
     let share = match live as f64 / elapsed as f64 {
@@ -277,9 +292,12 @@ fn facts(of: &Looked, look: Look) -> Vec<(&'static str, String)> {
     };
     let store = of.store_bytes.map(|bytes| format!(", {} of the store", look.bytes(bytes)));
     let store = store.unwrap_or_default();
-    vec![
-        ("run", path.clone()),
-        ("store", format!("{} (commit {})", run.store().folder().display(), facts.commit)),
+    let store_at = run.store().folder().display().to_string();
+    let left =
+        (!of.leftovers.is_empty()).then(|| ("left over", left_over(&of.leftovers, path.as_ref())));
+    let facts = [
+        ("run", path.to_string()),
+        ("store", format!("{} (commit {})", escaped(&store_at), facts.commit)),
         ("disk", format!("{} of {sources}{store}", look.bytes(of.sources_bytes()))),
         ("tags", look.count(facts.tags)),
         ("tick", format!("{tick}{assumed}")),
@@ -288,7 +306,22 @@ fn facts(of: &Looked, look: Look) -> Vec<(&'static str, String)> {
         ("gaps", gaps),
         ("order", order),
         ("checksums", format!("{checksums}; those of the store: tagq verify {path}")),
-    ]
+    ];
+    facts.into_iter().chain(left).collect()
+}
+
+/// What killed processes left, in words.
+pub(crate) fn left_over(leftovers: &[LeftFile], run: &str) -> String {
+    let files = leftovers.iter().map(|left| {
+        let bytes = counted(left.bytes, "byte");
+        format!("{bytes} in {}", escaped(&left.path.display().to_string()))
+    });
+    let files: Vec<String> = files.collect();
+    format!(
+        "{}; by a tagq that was killed, or is at work: the next `tagq ingest {run}` clears the store, and \
+         the next export into their folder the *.part files",
+        files.join(", ")
+    )
 }
 
 fn channels(of: &Looked, look: Look) -> Table {
@@ -331,9 +364,9 @@ fn sources(of: &Looked, look: Look) -> Table {
         if source.facts.salvaged {
             remarks.push("salvaged".to_owned());
         }
-        remarks.extend(source.facts.torn.clone());
+        remarks.extend(source.facts.torn.as_deref().map(|torn| escaped(torn).into_owned()));
         table.add_row([
-            source.facts.name.clone(),
+            escaped(&source.facts.name).into_owned(),
             look.count(source.rows),
             source.time_first.map_or_else(dash, |first| look.time(tick, first.into())),
             gap.map_or_else(String::new, |gap| look.time(tick, gap)),
@@ -350,16 +383,16 @@ fn recorded(run: &Run) -> String {
     let manifest = run.store().manifest();
     for (source, notes) in manifest.sources.iter().zip(run.notes()) {
         let Some(notes) = notes else { continue };
-        let _ = write!(text, "\n{}: recorded", source.facts.name);
+        let _ = write!(text, "\n{}: recorded", escaped(&source.facts.name));
         if let Some(timestamp) = &notes.timestamp {
-            let _ = write!(text, " {timestamp}");
+            let _ = write!(text, " {}", escaped(timestamp));
         }
         if let Some(seconds) = notes.duration_s() {
             let _ = write!(text, ", {seconds} s");
         }
         text.push('\n');
         if !notes.description.is_empty() {
-            let _ = writeln!(text, "  {}", notes.description);
+            let _ = writeln!(text, "  {}", escaped(&notes.description));
         }
         for of in &notes.channel_settings {
             let edge = if of.invert == Some(true) { "falling edge" } else { "rising edge" };
@@ -373,7 +406,7 @@ fn recorded(run: &Run) -> String {
             text.push('\n');
         }
         for difference in notes.differences(source, manifest.tick) {
-            let _ = writeln!(text, "  differs: {difference}");
+            let _ = writeln!(text, "  differs: {}", escaped(&difference));
         }
     }
     text

@@ -1,11 +1,78 @@
 //! JSON: one object, whatever was asked.
 
-use serde::Serialize;
-use serde_json::Value;
-use tagq::{Answer, Columns, Row, RunFacts};
+use std::io::{self, Write};
+
+use serde::{Serialize, Serializer};
+use serde_json::{
+    Value,
+    ser::{Formatter, PrettyFormatter},
+};
+use tagq::{Answer, Columns, Row, RunFacts, is_shown};
 
 /// Grows only by new keys while the version stays.
-pub(super) const SCHEMA_VERSION: u32 = 1;
+pub(super) const SCHEMA_VERSION: u32 = 2;
+
+/// A value on one line.
+pub(super) fn text_of(value: &impl Serialize) -> serde_json::Result<String> {
+    serde_json::to_string(value).map(ascii)
+}
+
+/// A value in lines for a reader.
+pub(super) fn pretty(value: &(impl Serialize + ?Sized)) -> serde_json::Result<String> {
+    serde_json::to_string_pretty(value).map(ascii)
+}
+
+/// Writes values in lines for a reader, with what a terminal would obey or turn as [`ascii`] has it.
+fn shown<W: Write>(out: W) -> serde_json::Serializer<W, Shown<'static>> {
+    serde_json::Serializer::with_formatter(out, Shown(PrettyFormatter::new()))
+}
+
+/// As [`PrettyFormatter`], but for such characters.
+struct Shown<'a>(PrettyFormatter<'a>);
+
+macro_rules! as_pretty {
+    ($($name:ident($($argument:ident: $of:ty),*);)*) => {
+        $(fn $name<W: ?Sized + Write>(&mut self, out: &mut W $(, $argument: $of)*) -> io::Result<()> {
+            self.0.$name(out $(, $argument)*)
+        })*
+    };
+}
+
+impl Formatter for Shown<'_> {
+    as_pretty! {
+        begin_array();
+        end_array();
+        begin_array_value(first: bool);
+        end_array_value();
+        begin_object();
+        end_object();
+        begin_object_key(first: bool);
+        begin_object_value();
+        end_object_value();
+    }
+
+    fn write_string_fragment<W: ?Sized + Write>(
+        &mut self,
+        out: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        out.write_all(ascii(fragment.to_owned()).as_bytes())
+    }
+}
+
+/// What a terminal would obey or turn, as JSON writes it where it need not: the same text to who parses it.
+/// Such characters stand in strings alone, and those below 32 are written so anyway.
+fn ascii(text: String) -> String {
+    if text.chars().all(|letter| letter == '\n' || is_shown(letter)) {
+        return text;
+    }
+    let of = |letter: char| match letter {
+        '\n' => "\n".to_owned(),
+        letter if is_shown(letter) => letter.to_string(),
+        letter => format!("\\u{:04x}", u32::from(letter)),
+    };
+    text.chars().map(of).collect()
+}
 
 #[derive(Serialize)]
 struct One<'a> {
@@ -20,7 +87,7 @@ struct Several<'a> {
     schema_version: u32,
     query: &'a Value,
     runs: Vec<RunOfSeveral<'a>>,
-    rows: Vec<RowOfSeveral<'a>>,
+    rows: RowsOfSeveral<'a>,
 }
 
 /// A run with the query as it was counted there: its tick may be another.
@@ -38,27 +105,37 @@ pub(super) struct RowOfSeveral<'a> {
     pub row: Row<'a>,
 }
 
-pub(super) fn answers(answers: &[Answer]) -> anyhow::Result<String> {
-    let text = match answers {
+/// The rows of all runs, one after the other.
+struct RowsOfSeveral<'a>(&'a [Answer]);
+
+impl Serialize for RowsOfSeveral<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().flat_map(|Answer { run, rows, .. }| {
+            rows.rows().map(|row| RowOfSeveral { run: &run.path, row })
+        }))
+    }
+}
+
+/// Writes the answers row by row.
+pub(super) fn write(answers: &[Answer], out: &mut dyn Write) -> io::Result<()> {
+    match answers {
         [Answer { query, run, rows, .. }] => {
-            serde_json::to_string_pretty(&One { schema_version: SCHEMA_VERSION, query, run, rows })?
+            let one = One { schema_version: SCHEMA_VERSION, query, run, rows };
+            one.serialize(&mut shown(&mut *out))?;
         }
-        several => serde_json::to_string_pretty(&Several {
-            schema_version: SCHEMA_VERSION,
-            query: &several[0].query,
-            runs: several
-                .iter()
-                .map(|Answer { run, query, .. }| RunOfSeveral { run, query })
-                .collect(),
-            rows: several
-                .iter()
-                .flat_map(|Answer { run, rows, .. }| {
-                    rows.rows().map(|row| RowOfSeveral { run: &run.path, row })
-                })
-                .collect(),
-        })?,
-    };
-    Ok(text + "\n")
+        several => {
+            let runs = several.iter();
+            let runs = runs.map(|Answer { run, query, .. }| RunOfSeveral { run, query }).collect();
+            let several = Several {
+                schema_version: SCHEMA_VERSION,
+                query: &several[0].query,
+                runs,
+                rows: RowsOfSeveral(several),
+            };
+            several.serialize(&mut shown(&mut *out))?;
+        }
+    }
+    out.write_all(b"\n")
 }
 
 #[derive(Serialize)]
@@ -88,5 +165,5 @@ pub(super) fn update(
         answers.iter().map(|Answer { query, run, rows, .. }| Answered { query, run, rows });
     let answers = answers.collect();
     let update = Update { schema_version: SCHEMA_VERSION, number, at_s, took_s, answers };
-    Ok(serde_json::to_string(&update)? + "\n")
+    Ok(text_of(&update)? + "\n")
 }

@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
-use tagq::{Columns, ask::Listing};
+use tagq::{Columns, ask::Listing, escaped};
 
 use super::{
-    csv::{fields_of, names_of, quoted},
-    json::{RowOfSeveral, RunOfSeveral, SCHEMA_VERSION},
+    csv::{comment, fields_of, names_of, quoted},
+    json::{RowOfSeveral, RunOfSeveral, SCHEMA_VERSION, text_of},
     table,
 };
 
@@ -18,8 +18,7 @@ pub(super) fn csv(
     let heads = || listings.iter().map(Listing::head);
     let is_several = listings.len() > 1;
     for head in heads() {
-        let path = head.run.path.replace('\n', " ");
-        writeln!(out, "# {path}: {}", head.header).map_err(tagq::Error::Output)?;
+        writeln!(out, "{}", comment(head)).map_err(tagq::Error::Output)?;
     }
     // Runs can have different channels: a field for each of any, and those a run lacks are empty.
     let mut names: Vec<String> = Vec::new();
@@ -75,14 +74,14 @@ pub(super) fn json(
 ) -> Result<(), tagq::Error> {
     let Some(first) = listings.first().map(Listing::head) else { return Ok(()) };
     let is_several = listings.len() > 1;
-    let query = serde_json::to_string(&first.query)?;
+    let query = text_of(&first.query)?;
     let (key, run) = if is_several {
         let heads = listings.iter().map(Listing::head);
         let runs: Vec<RunOfSeveral<'_>> =
             heads.map(|head| RunOfSeveral { run: &head.run, query: &head.query }).collect();
-        ("runs", serde_json::to_string(&runs)?)
+        ("runs", text_of(&runs)?)
     } else {
-        ("run", serde_json::to_string(&first.run)?)
+        ("run", text_of(&first.run)?)
     };
     let head = format!(
         "{{\n  \"schema_version\": {SCHEMA_VERSION},\n  \"query\": {query},\n  \"{key}\": {run},\n  \
@@ -96,11 +95,9 @@ pub(super) fn json(
             for row in columns.rows() {
                 write!(out, "{separator}    ")?;
                 separator = ",\n";
-                if is_several {
-                    serde_json::to_writer(&mut *out, &RowOfSeveral { run, row })?;
-                } else {
-                    serde_json::to_writer(&mut *out, &row)?;
-                }
+                let text =
+                    if is_several { text_of(&RowOfSeveral { run, row })? } else { text_of(&row)? };
+                out.write_all(text.as_bytes())?;
             }
             out.flush()
         })?;
@@ -120,9 +117,9 @@ pub(super) fn table(
             text.push('\n');
         }
         if listings.len() > 1 {
-            text = format!("{text}{}\n", head.run.path);
+            text = format!("{text}{}\n", escaped(&head.run.path));
         }
-        out.write_all(format!("{text}{}\n\n", head.header).as_bytes())
+        out.write_all(format!("{text}{}\n\n", escaped(&head.header)).as_bytes())
             .map_err(tagq::Error::Output)?;
         let mut widths: Vec<usize> = Vec::new();
         let names = table::names_of(&head.run);

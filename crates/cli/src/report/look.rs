@@ -83,16 +83,6 @@ impl Look {
         text
     }
 
-    /// Whether the lines of a table are not broken, at least where errors stand behind the last digits.
-    /// All digits are shown whatever the room.
-    pub(super) fn has_room(&self, table: impl Fn(fn(String) -> String) -> Table) -> bool {
-        let fits = |width| {
-            let text = table(concise).to_string();
-            text.lines().all(|line| console::measure_text_width(line.trim_end()) <= width)
-        };
-        self.exact || self.width.is_none_or(fits)
-    }
-
     /// The lines of a table: errors beside values where there is room, else behind their last digits.
     pub(super) fn draw(&self, table: impl Fn(fn(String) -> String) -> Table) -> String {
         let wide = table(|field| field).to_string();
@@ -100,13 +90,17 @@ impl Look {
         // All digits of an error are not those of the last of its value.
         let is_wide = self.exact || self.width.is_none_or(fits);
         let text = if is_wide { wide } else { table(concise).to_string() };
-        let paint = |(at, line): (usize, &str)| match at {
-            _ if !self.colour => line.to_owned(),
-            0 => format!("{HEAD}{line}{HEAD:#}"),
-            _ => dimmed(line),
-        };
-        let lines = text.lines().map(str::trim_end).enumerate().map(paint);
-        lines.collect::<Vec<_>>().join("\n")
+        let lines = text.lines().map(|line| line.trim_end().to_owned()).enumerate();
+        lines.map(|(at, line)| self.painted(line, at == 0)).collect::<Vec<_>>().join("\n")
+    }
+
+    /// A line of a table, or its head, in colour where there is some.
+    pub(super) fn painted(&self, line: String, is_head: bool) -> String {
+        match is_head {
+            _ if !self.colour => line,
+            true => format!("{HEAD}{line}{HEAD:#}"),
+            false => dimmed(&line),
+        }
     }
 }
 
@@ -120,7 +114,7 @@ const SHORT_HEADS: [(&str, &str); 5] = [
 ];
 
 /// A value and its error as `1,976(44)`, `4.94(11) kHz`: the error in units of the last digits.
-fn concise(field: String) -> String {
+pub(super) fn concise(field: String) -> String {
     let Some((value, rest)) = field.split_once(" \u{b1} ") else {
         let short = SHORT_HEADS.iter().find(|(head, _)| *head == field);
         return short.map_or(field, |(_, short)| (*short).to_owned());

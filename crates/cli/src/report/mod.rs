@@ -32,7 +32,7 @@ use crate::{
     progress::Reporter,
 };
 
-pub(crate) use info::Looked;
+pub(crate) use info::{Looked, left_over};
 pub(crate) use plot::{check_plot, print_plot, shown};
 pub(crate) use quantities::{counted, hertz, thousands};
 
@@ -80,15 +80,18 @@ pub(crate) fn print(
     output: &OutputArgs,
     reporter: &Reporter,
 ) -> anyhow::Result<()> {
-    let form = |of_pipe, of_file| if output.output.is_some() { of_file } else { of_pipe };
-    let bytes = match chosen(output)? {
-        Format::Table => table::drawn(answers, Look::of(output)).into_bytes(),
-        Format::Json => json::answers(answers)?.into_bytes(),
-        Format::Csv => csv::answers(answers).into_bytes(),
-        Format::Arrow => write_answers(answers, Vec::new(), form(Form::Stream, Form::Arrow))?,
-        Format::Parquet => write_answers(answers, Vec::new(), Form::Parquet)?,
-    };
-    put(&bytes, output, reporter)
+    let format = chosen(output)?;
+    let form = if output.output.is_some() { Form::Arrow } else { Form::Stream };
+    put_with(output, reporter, |out| {
+        match format {
+            Format::Table => table::write(answers, Look::of(output), out)?,
+            Format::Json => json::write(answers, out)?,
+            Format::Csv => csv::write(answers, out)?,
+            Format::Arrow => drop(write_answers(answers, out, form)?),
+            Format::Parquet => drop(write_answers(answers, out, Form::Parquet)?),
+        }
+        Ok(())
+    })
 }
 
 /// Answers as one line of JSON, the `number`th, given `at_s` seconds after 1970; they took so long.
@@ -197,13 +200,25 @@ pub(crate) fn print_info(
 }
 
 fn put(bytes: &[u8], output: &OutputArgs, reporter: &Reporter) -> anyhow::Result<()> {
+    put_with(output, reporter, |out| Ok(out.write_all(bytes)?))
+}
+
+/// Has `write` write to standard output or to the file that was named, of which there is all or nothing.
+fn put_with(
+    output: &OutputArgs,
+    reporter: &Reporter,
+    write: impl FnOnce(&mut (dyn io::Write + Send)) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    const ROOM: usize = 1 << 16;
     let Some(out) = &output.output else {
-        let mut out = io::stdout().lock();
-        let written = out.write_all(bytes).and_then(|()| out.flush());
+        let mut out = io::BufWriter::with_capacity(ROOM, io::stdout());
+        let written = write(&mut out).and_then(|()| Ok(out.flush()?));
         return written.context("cannot write to standard output");
     };
     let fresh = NewFile::create(out, output.force, reporter)?;
-    let mut file = fresh.file()?;
-    file.write_all(bytes).with_context(|| format!("{}: cannot be written", out.display()))?;
+    let shown = || format!("{}: cannot be written", out.display());
+    let mut file = io::BufWriter::with_capacity(ROOM, fresh.file()?);
+    write(&mut file).with_context(shown)?;
+    let file = file.into_inner().map_err(io::IntoInnerError::into_error).with_context(shown)?;
     Ok(fresh.keep(&file)?)
 }

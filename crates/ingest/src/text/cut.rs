@@ -3,13 +3,20 @@
 use std::io;
 
 use super::line::{LINE_BYTES_MAX, PADDING};
-use crate::input::Input;
+use crate::{crc::Crc, input::Input};
 
 /// Bytes in memory, the first of them whole lines.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Block {
     bytes: Vec<u8>,
     len: usize,
+    crc: Crc,
+}
+
+impl Default for Block {
+    fn default() -> Self {
+        Self { bytes: Vec::new(), len: 0, crc: Crc::from(0) }
+    }
 }
 
 impl Block {
@@ -21,6 +28,11 @@ impl Block {
     /// Where the lines end.
     pub(super) fn len(&self) -> usize {
         self.len
+    }
+
+    /// The checksum of the file behind the lines, see [`Input::crc`].
+    pub(super) fn crc(&self) -> Crc {
+        self.crc
     }
 }
 
@@ -54,6 +66,8 @@ pub(super) struct End {
     pub is_beyond: bool,
     /// The last line, if it has no end.
     pub begun: Vec<u8>,
+    /// The checksum of the file before that line.
+    pub crc: Crc,
 }
 
 impl<I: Input> Cutter<I> {
@@ -85,6 +99,8 @@ impl<I: Input> Cutter<I> {
             if lines > 0 || is_end {
                 self.begun.extend_from_slice(&block.bytes[lines..len]);
                 block.len = lines;
+                self.input.note_taken(&block.bytes[..lines]);
+                block.crc = self.input.crc();
             }
             if len - lines > LINE_BYTES_MAX && lines == 0 {
                 return Err(CutFault::TooLong(block.bytes[..len].to_vec()));
@@ -123,6 +139,7 @@ impl<I: Input> Cutter<I> {
     pub(super) fn end(&mut self) -> End {
         let begun = std::mem::take(&mut self.begun);
         let (before, resume_byte) = self.border;
-        End { resume_byte, is_beyond: self.taken - begun.len() as u64 > before, begun }
+        let is_beyond = self.taken - begun.len() as u64 > before;
+        End { resume_byte, is_beyond, begun, crc: self.input.crc() }
     }
 }

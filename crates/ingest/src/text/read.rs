@@ -4,7 +4,6 @@
 use std::{
     fs::File,
     io::{self, Read},
-    ops::Range,
     path::Path,
     sync::{
         Mutex, PoisonError,
@@ -22,20 +21,22 @@ use super::{
 };
 use crate::{
     Error, Settings, Summary,
+    crc::Crc,
     error::io_error,
     frames::{Frame, Frames, Tail},
     input::{FrameInput, Input, PlainInput},
     message::{CHUNK_TAGS, Fault},
-    read::{Complete, Piece, SMALL_BYTES, Sink, Stopped, with_hash},
+    read::{Complete, Piece, SMALL_BYTES, Sink, Stopped},
 };
 
 /// Bytes of a block: what a core's cache holds beside the tags made of it.
 const BLOCK_BYTES: usize = 256 * 1024;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Whether a file whose first bytes (four, or all there are) are these is text. A Cap'n Proto
+/// Whether a file whose first bytes (at least four, or all there are) are these is text. A Cap'n Proto
 /// stream begins with a number below 511 in four bytes, of which two are zero.
 pub(crate) fn is_text(start: &[u8]) -> bool {
+    let start = &start[..start.len().min(4)];
     let rest = match start.strip_prefix(BYTE_ORDER_MARK) {
         Some(rest) => rest,
         None if BYTE_ORDER_MARK.starts_with(start) => return !start.is_empty(),
@@ -43,14 +44,6 @@ pub(crate) fn is_text(start: &[u8]) -> bool {
     };
     !start.is_empty()
         && rest.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace())
-}
-
-/// Whether the frames in these bytes of `file` hold text. What cannot be decompressed is not.
-pub(crate) fn is_text_in_frames(file: &File, bytes: Range<u64>, salvage: bool) -> bool {
-    let settings = Settings { salvage, ..Settings::default() };
-    let Ok(input) = FrameInput::new(file, bytes, 0, &settings) else { return false };
-    let mut start = Vec::with_capacity(4);
-    input.take(4).read_to_end(&mut start).is_ok() && is_text(&start)
 }
 
 /// Hands the tags of a text file without frames to `sink`.
@@ -64,29 +57,25 @@ pub(crate) fn read_plain(
 ) -> Result<Summary, Error> {
     let start = settings.start_byte;
     let threaded = threaded && size.saturating_sub(start) >= SMALL_BYTES;
-    let before = || Ok(PlainInput::new(file, 0..start, None));
-    let input = PlainInput::new(file, start..size.max(start), settings.bytes_read.clone());
-    let (read, hash) =
-        with_hash(file, size, threaded, settings, || pump(input, settings, threaded, None, sink));
+    let before = || Ok(PlainInput::new(file, 0..start, &Settings::default()));
+    let input = PlainInput::new(file, start..size.max(start), settings);
+    let read = pump(input, settings, threaded, false, sink);
     let mut read = read.map_err(|stopped| stopped.name(path, settings, before))?;
-    if read.end.resume_byte + read.end.begun.len() as u64 != size {
-        let source = io::Error::other("the file was changed while it was read");
-        return Err(Error::Io { path: path.into(), action: "read", source });
+    if settings.salvage {
+        read.end.crc.add(read.end.resume_byte, &read.end.begun);
     }
     let at = read.end.resume_byte;
     let last_line = read.last_line(settings.salvage, sink)?;
     let torn = last_line.map(|fate| format!("its last line (byte {at} on) {fate}"));
-    let is_whole = read.end.resume_byte == size;
     Ok(Summary {
         tags: read.tags,
         messages: 0,
         frames: 0,
         resume_byte: read.end.resume_byte,
-        read_byte: if settings.salvage { size } else { read.end.resume_byte },
         size,
         checksummed: false,
         columns: Some(read.columns),
-        xxh3: hash.filter(|_| is_whole).transpose().map_err(io_error(path, "read"))?,
+        crc: read.end.crc,
         torn,
     })
 }
@@ -113,9 +102,7 @@ pub(crate) fn read_frames(
     let before = || FrameInput::new(file, 0..settings.start_byte, 0, &quiet);
     let input = FrameInput::new(file, bytes, 0, settings)
         .map_err(io_error(path, "start the decompressor for"))?;
-    let (read, hash) = with_hash(file, end, threaded, settings, || {
-        pump(input, settings, threaded, Some(end), sink)
-    });
+    let read = pump(input, settings, threaded, true, sink);
     let mut read = read.map_err(|stopped| stopped.name(path, settings, before))?;
     // The last line in a torn frame was cut by whatever tore it.
     let last_line =
@@ -131,17 +118,15 @@ pub(crate) fn read_frames(
         }
         None => last_line.map(|fate| format!("its last line {fate}")),
     };
-    let is_whole = torn.is_none() && read.end.resume_byte == size;
     Ok(Summary {
         tags: read.tags,
         messages: 0,
         frames: found.count,
         resume_byte: read.end.resume_byte,
-        read_byte: end,
         size,
         checksummed: found.checksummed,
         columns: Some(read.columns),
-        xxh3: hash.filter(|_| is_whole).transpose().map_err(io_error(path, "read"))?,
+        crc: read.end.crc,
         torn,
     })
 }
@@ -235,16 +220,16 @@ fn count_lines(mut input: impl Read) -> io::Result<u64> {
     }
 }
 
-/// Hands the tags of all whole lines of `input` to `sink`; `frames_end` is where its frames end.
+/// Hands the tags of all whole lines of `input` to `sink`; `is_framed` if they stand in frames.
 fn pump<I: Input + Send>(
     input: I,
     settings: &Settings,
     threaded: bool,
-    frames_end: Option<u64>,
+    is_framed: bool,
     sink: &mut Sink<'_>,
 ) -> Result<TextRead, TextStopped> {
     let threads = if threaded { settings.decoders() } else { 0 };
-    pump_blocks(input, settings, threads, BLOCK_BYTES, frames_end, sink)
+    pump_blocks(input, settings, threads, BLOCK_BYTES, is_framed, sink)
 }
 
 /// As [`pump`], with blocks of this size, parsed here when there are no threads.
@@ -253,17 +238,17 @@ fn pump_blocks<I: Input + Send>(
     settings: &Settings,
     threads: usize,
     block_bytes: usize,
-    frames_end: Option<u64>,
+    is_framed: bool,
     sink: &mut Sink<'_>,
 ) -> Result<TextRead, TextStopped> {
     let mut cutter = Cutter::new(input, settings.start_byte, block_bytes);
     let mut block = Block::default();
     let start = Start::read(&mut cutter, &mut block, settings)?;
-    let mut taker = Taker { lines: start.lines, tags: 0, byte: start.byte, frames_end, sink };
+    let mut taker = Taker { lines: start.lines, tags: 0, byte: start.byte, is_framed, sink };
     let columns = start.columns;
     let mut tags = Vec::new();
     let parsed = parse(block.padded(), start.at, block.len(), columns, &mut tags);
-    taker.take(&tags, parsed, block.len())?;
+    taker.take(&tags, parsed, block.len(), block.crc())?;
     if threads == 0 {
         loop {
             tags.clear();
@@ -273,7 +258,7 @@ fn pump_blocks<I: Input + Send>(
                 Err(fault) => return Err(taker.cut_fault(fault, &cutter)),
             }
             let parsed = parse(block.padded(), 0, block.len(), columns, &mut tags);
-            taker.take(&tags, parsed, block.len())?;
+            taker.take(&tags, parsed, block.len(), block.crc())?;
         }
     } else {
         drop((block, tags));
@@ -281,7 +266,7 @@ fn pump_blocks<I: Input + Send>(
     }
     let end = cutter.end();
     if !end.is_beyond {
-        taker.complete(Some(end.resume_byte))?;
+        taker.complete(Some(end.resume_byte), end.crc)?;
     }
     Ok(TextRead { tags: taker.tags, columns, end })
 }
@@ -349,8 +334,8 @@ struct Taker<'a, 's> {
     tags: u64,
     /// Where the next block begins, in the bytes of the text.
     byte: u64,
-    /// Where the frames end, if there are any.
-    frames_end: Option<u64>,
+    /// Whether the text stands in frames.
+    is_framed: bool,
     sink: &'a mut Sink<'s>,
 }
 
@@ -361,6 +346,7 @@ impl Taker<'_, '_> {
         tags: &[Tag],
         parsed: Result<u64, WrongLine>,
         bytes: usize,
+        crc: Crc,
     ) -> Result<(), TextStopped> {
         for part in tags.chunks(CHUNK_TAGS) {
             (self.sink)(Piece::Tags(part)).map_err(TextStopped::Sink)?;
@@ -370,13 +356,12 @@ impl Taker<'_, '_> {
         let moved = |wrong: WrongLine| WrongLine { line: before + wrong.line, ..wrong };
         self.lines += parsed.map_err(|wrong| TextStopped::Line(moved(wrong)))?;
         self.byte += bytes as u64;
-        self.complete(self.frames_end.is_none().then_some(self.byte))
+        self.complete((!self.is_framed).then_some(self.byte), crc)
     }
 
     /// All tags so far stand in whole lines; reading can begin anew at `border`, if anywhere here.
-    fn complete(&mut self, border: Option<u64>) -> Result<(), TextStopped> {
-        let read_byte = self.frames_end.unwrap_or(self.byte);
-        (self.sink)(Piece::Complete(Complete { border, read_byte })).map_err(TextStopped::Sink)
+    fn complete(&mut self, border: Option<u64>, crc: Crc) -> Result<(), TextStopped> {
+        (self.sink)(Piece::Complete(Complete::new(border, crc))).map_err(TextStopped::Sink)
     }
 
     fn cut_fault<I: Input>(&self, fault: CutFault, cutter: &Cutter<I>) -> TextStopped {
@@ -397,8 +382,9 @@ fn cut_fault<I: Input>(fault: CutFault, lines: u64, cutter: &Cutter<I>) -> TextS
 struct Parsed {
     tags: Vec<Tag>,
     lines: Result<u64, WrongLine>,
-    /// Bytes of the block.
+    /// Bytes of the block, and the checksum behind it.
     bytes: usize,
+    crc: Crc,
 }
 
 /// Cuts blocks and announces what will come of them, in the same order.
@@ -450,8 +436,9 @@ fn pump_threads<I: Input + Send>(
                     let mut tags = taken.unwrap_or_default();
                     tags.clear();
                     let lines = parse(block.padded(), 0, block.len(), columns, &mut tags);
+                    let (bytes, crc) = (block.len(), block.crc());
                     // Nobody waits any more when an earlier block went wrong.
-                    let _ = reply.send(Parsed { tags, lines, bytes: block.len() });
+                    let _ = reply.send(Parsed { tags, lines, bytes, crc });
                 }
             });
         }
@@ -460,8 +447,8 @@ fn pump_threads<I: Input + Send>(
                 source: io::Error::other("the thread that parses it is gone"),
                 frame: None,
             };
-            let Parsed { tags, lines, bytes } = parsed.recv().map_err(gone)?;
-            taker.take(&tags, lines, bytes)?;
+            let Parsed { tags, lines, bytes, crc } = parsed.recv().map_err(gone)?;
+            taker.take(&tags, lines, bytes, crc)?;
             spare.lock().unwrap_or_else(PoisonError::into_inner).push(tags);
         }
         Ok(())
@@ -520,8 +507,10 @@ mod tests {
             (self.border == self.handed - ahead).then_some(self.border)
         }
 
-        fn read_byte(&self, ahead: u64) -> u64 {
-            self.handed - ahead
+        fn note_taken(&mut self, _: &[u8]) {}
+
+        fn crc(&self) -> Crc {
+            Crc::from(0)
         }
 
         fn frame(&self) -> Option<(usize, Frame)> {
@@ -544,7 +533,7 @@ mod tests {
             Ok(())
         };
         let read =
-            pump_blocks(Pieces::new(pieces), settings, threads, block_bytes, Some(0), &mut sink);
+            pump_blocks(Pieces::new(pieces), settings, threads, block_bytes, true, &mut sink);
         let outcome = match read {
             Ok(read) => {
                 assert_eq!(read.tags, tags.len() as u64);
@@ -691,7 +680,7 @@ mod tests {
                     tags.extend_from_slice(part);
                     Ok(())
                 };
-                let read = pump_blocks(input, &settings, 0, block_bytes, Some(0), &mut sink);
+                let read = pump_blocks(input, &settings, 0, block_bytes, true, &mut sink);
                 seen.push(match read {
                     Ok(read) => {
                         assert!(tags.iter().all(|tag| match read.columns {

@@ -218,12 +218,26 @@ fn a_file_that_shrinks_while_it_is_read_is_named() {
             fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(300_000).unwrap();
             Ok(())
         });
-        match result.unwrap_err() {
-            Error::Frame { frame: 1, source, .. } => {
-                assert_eq!(source.to_string(), "the file was changed while it was read");
-            }
-            Error::TornMessage { message: 1, .. } => {}
-            error => panic!("{error}"),
-        }
+        let error = result.unwrap_err();
+        assert!(matches!(error, Error::Shrunk { .. }), "{error}");
+        assert!(!error.is_damage() && error.to_string().contains("shorter"), "{error}");
+    }
+}
+
+/// Of a text the same, read on one thread and on several.
+#[test]
+fn a_text_that_shrinks_while_it_is_read_is_named() {
+    let lines: Vec<String> = (0..1_500_000).map(|i| format!("{}\t{i}\n", i % 7)).collect();
+    let text = lines.concat();
+    for bytes in [text.as_bytes(), &text.as_bytes()[..510_000]] {
+        let (_folder, path) = crate::support::file(bytes);
+        // Two threads read less ahead than there is.
+        let settings = tagq_ingest::Settings { threads: 2, ..Default::default() };
+        let result = tagq_ingest::read_tags(&path, &settings, |_| {
+            fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(300_000).unwrap();
+            Ok(())
+        });
+        let error = result.unwrap_err();
+        assert!(matches!(error, Error::Shrunk { .. }), "{error}");
     }
 }

@@ -2,11 +2,11 @@
 
 use std::{fs, io::Write, path::Path};
 
-use tagq_ingest::{Error, Part, Settings, encode::Encoder, ingest, is_unchanged};
-use tagq_store::{Access, Channels, Creation, Source, Store, Tag, Tick, Writer};
+use tagq_ingest::{Error, Part, Settings, encode::Encoder, ingest, is_intact, is_unchanged};
+use tagq_store::{Access, Channels, Creation, Source, SourceFacts, Store, Tag, Tick, Writer};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::support::{built, file, frame, some_tags, tag};
+use crate::support::{built, crc32c, file, frame, some_tags, tag};
 
 type Rows = Vec<(i64, u16)>;
 
@@ -149,7 +149,8 @@ fn what_is_known_of_a_file_is_recorded() {
         assert_eq!((facts.size, facts.resume.byte), (bytes.len() as u64, bytes.len() as u64));
         assert_eq!(facts.head_xxh3, hash(&bytes[..bytes.len().min(65_536)]));
         assert_eq!(facts.tail_xxh3, hash(&bytes[bytes.len().saturating_sub(65_536)..]));
-        assert_eq!(facts.whole_xxh3, Some(hash(bytes)));
+        assert_eq!(facts.read_crc32c, Some(crc32c(bytes)));
+        assert_eq!(facts.read_byte, bytes.len() as u64);
         assert_eq!((facts.checksummed, &facts.torn), (false, &None));
         assert!(is_unchanged(facts, &fs::metadata(&path).unwrap()));
         // Another file of the same length and time, the same file at another time, a longer one.
@@ -166,11 +167,11 @@ fn what_is_known_of_a_file_is_recorded() {
         assert!(!is_unchanged(facts, &file.metadata().unwrap()));
     }
     assert!(whole.len() > 65_536);
-    // A torn frame is left out, and so is the hash of the whole.
+    // A torn frame is left out, of the checksum too.
     let end = whole.len() - frames[2].len();
     let (rows, source) = stored_from(&whole[..whole.len() - 1]).unwrap();
     assert_eq!((rows.len(), source.facts.resume.byte), (18_000, end as u64));
-    assert_eq!(source.facts.whole_xxh3, None);
+    assert_eq!(source.facts.read_crc32c, Some(crc32c(&whole[..end])));
     assert_eq!(source.facts.head_xxh3, hash(&whole[..65_536]));
     assert_eq!(source.facts.tail_xxh3, hash(&whole[end - 65_536..end]));
     assert!(source.facts.torn.is_some());
@@ -181,7 +182,8 @@ fn what_is_known_of_a_file_is_recorded() {
     let (rows, sources) = stored(&[(&path, first)]).unwrap();
     let facts = &sources[0].facts;
     assert_eq!((rows.len(), facts.resume.byte), (20_000, message.len() as u64));
-    assert_eq!((facts.size, &facts.whole_xxh3), (two.len() as u64, &None));
+    assert_eq!(facts.size, two.len() as u64);
+    assert_eq!(facts.read_crc32c, Some(crc32c(&message)));
     assert_eq!(facts.tail_xxh3, hash(&message[message.len() - 65_536..]));
 }
 
@@ -209,4 +211,41 @@ fn the_bytes_read_are_counted() {
         stored(&[(&path, settings)]).unwrap();
         assert_eq!(counted.load(std::sync::atomic::Ordering::Relaxed), bytes.len() as u64);
     }
+}
+
+/// An older store has a hash of a file that was taken in one go, and none of one that grew.
+#[test]
+fn a_source_of_an_older_store_is_compared_by_what_it_has() {
+    let two = [encoded(&[tag(1, 1)]), encoded(&[tag(2, 1)])];
+    let (folder, path) = file(&two[0]);
+    let (_, sources) = stored(&[of(&path)]).unwrap();
+    let facts = sources[0].facts.clone();
+    let whole_xxh3 = Some(format!("{:016x}", xxh3_64(&two[0])));
+    let old = SourceFacts { read_crc32c: None, whole_xxh3, ..facts.clone() };
+    let unknown = SourceFacts { whole_xxh3: None, ..old.clone() };
+    let intact = |facts: &SourceFacts| is_intact(facts, &path, &Settings::default()).unwrap();
+    let all = || [&facts, &old, &unknown].map(intact);
+    assert_eq!(all(), [Some(true), Some(true), None]);
+    // When it grows, nothing is made up about what was read before.
+    let store = folder.path().join("old.tagq");
+    let creation = Creation { tick: Tick::DEFAULT, tick_assumed: true, run_id: None };
+    let mut writer = Writer::open(&store, &creation).unwrap();
+    let whole = Part::Whole { rebase: None };
+    ingest(&path, &facts.name, whole, &Settings::default(), &mut writer).unwrap();
+    writer.continue_source().unwrap();
+    writer.finish_source(old.clone());
+    fs::write(&path, two.concat()).unwrap();
+    ingest(&path, &facts.name, Part::Rest, &Settings::default(), &mut writer).unwrap();
+    let grown = &writer.last_source().unwrap().facts;
+    assert_eq!((&grown.read_crc32c, &grown.whole_xxh3), (&None, &None));
+    assert_eq!(
+        (grown.read_byte, writer.last_source().unwrap().rows),
+        (two.concat().len() as u64, 2)
+    );
+    let mut changed = two[0].clone();
+    *changed.last_mut().unwrap() ^= 1;
+    fs::write(&path, &changed).unwrap();
+    assert_eq!(all(), [Some(false), Some(false), None]);
+    fs::write(&path, &two[0][..10]).unwrap();
+    assert_eq!(all(), [Some(false), Some(false), None]);
 }

@@ -336,3 +336,15 @@ fn place(parts: &[Part], to: usize, shape: Shape) -> u64 {
         _ => parts[OUTER].at + (to - FIRST_LIST) as u64,
     }
 }
+
+/// CRC-32C of `bytes` in hexadecimal, bit by bit.
+pub(crate) fn crc32c(bytes: &[u8]) -> String {
+    let mut crc = u32::MAX;
+    for byte in bytes {
+        crc ^= u32::from(*byte);
+        for _ in 0..8 {
+            crc = (crc >> 1) ^ (0x82f6_3b78 & (crc & 1).wrapping_neg());
+        }
+    }
+    format!("{:08x}", !crc)
+}

@@ -8,7 +8,7 @@ use tagq_ingest::{
 };
 use tagq_store::{Creation, Manifest, SourceFacts, Store, Tag, Tick, Writer};
 
-use crate::support::{file, frame, read, some_tags, tag};
+use crate::support::{crc32c, file, frame, read, some_tags, tag};
 
 fn text_of(tags: &[Tag]) -> String {
     let lines: Vec<String> =
@@ -195,6 +195,7 @@ fn a_text_that_grows_is_continued_wherever_it_was_cut() {
             assert_eq!(times, [5, 17, 18], "cut at {first} and {second}");
             assert_eq!((facts.torn, facts.resume.byte), (None, text.len() as u64));
             assert_eq!(facts.columns.as_deref(), Some("time,channel"));
+            assert_eq!(facts.read_crc32c, Some(crc32c(text.as_bytes())));
         }
     }
     // The order that was asked for at first holds for what comes later.
@@ -202,7 +203,8 @@ fn a_text_that_grows_is_continued_wherever_it_was_cut() {
     let (times, facts) = grown(&[b"5 1\n1", b"7 2\n", b"18"], &given);
     assert_eq!(times, [5, 17]);
     assert_eq!(facts.columns.as_deref(), Some("time,channel"));
-    assert!(facts.torn.is_some() && facts.whole_xxh3.is_none());
+    assert!(facts.torn.is_some());
+    assert_eq!(facts.read_crc32c, Some(crc32c(b"5 1\n17 2\n")));
 }
 
 #[test]
@@ -236,9 +238,9 @@ fn what_is_known_of_a_text_is_recorded() {
     writer.commit().unwrap();
     let facts = facts(&store);
     assert_eq!((facts.columns.as_deref(), facts.resume.byte), (Some("channel,time"), 8));
-    assert_eq!(is_intact(&facts, &path).unwrap(), Some(true));
+    assert_eq!(is_intact(&facts, &path, &Settings::default()).unwrap(), Some(true));
     fs::write(&path, "1\t2\n3\t5\n").unwrap();
-    assert_eq!(is_intact(&facts, &path).unwrap(), Some(false));
+    assert_eq!(is_intact(&facts, &path, &Settings::default()).unwrap(), Some(false));
     assert_eq!(compare(&facts, &path).unwrap(), Change::Other);
 }
 

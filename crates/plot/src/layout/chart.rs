@@ -222,6 +222,7 @@ mod tests {
             to: f64::from(k + 1),
             value: (k != 5_000).then_some(if k.is_multiple_of(2) { 0.0 } else { 10.0 }),
             err: 1.0,
+            is_partial: false,
         };
         let points: Vec<Point> = (0..10_000).map(point).collect();
         let runs = runs(&points, &axis, frame);

@@ -6,6 +6,7 @@ __all__ = [
     "BusyError",
     "ClosedError",
     "DamageError",
+    "ForkedError",
     "MissingLibraryError",
     "NotFoundError",
     "QuestionError",
@@ -41,6 +42,11 @@ class BusyError(TagqError):
 
 class ClosedError(TagqError):
     """The run was closed."""
+
+
+class ForkedError(TagqError):
+    """What a process that was forked cannot go on with: a scan, a list or a watch that its parent began. The
+    run itself can be asked."""
 
 
 class MissingLibraryError(TagqError, ImportError):

@@ -29,13 +29,14 @@ class Questions:
         window: str | None = None,
         full_width: str | None = None,
         groups: Iterable[Iterable[Channel]] | None = None,
-        fold: int | None = None,
+        choose: int | None = None,
         rule: Literal["all", "herald", "once", "cluster", "grid"] = "all",
         per_herald: bool = False,
         veto: Iterable[Channel] | None = None,
         guard: str | None = None,
         accidentals: str = "formula",
         shift: str | None = None,
+        errors: str = "formula",
         bin: str | None = None,
         channels: Iterable[Channel] | None = None,
         delays: Mapping[Channel, str] | None = None,
@@ -52,24 +53,27 @@ class Questions:
 
         groups
             2 to 16 channels each, as [(3, 15), (3, 15, 16)].
-        fold
+        choose
             Every choice of so many channels instead.
         delays
             Added to the times of channels, as {15: "-4.0625ns"}, rounded to whole ticks.
         accidentals
             "formula", or "shifted:10" by ten counts with a channel moved by multiples of ``shift``.
+        errors
+            How standard errors are found: by "formula" for steady light, or from "blocks:50" of time.
         """
         words = given(
             window=window,
             full_width=full_width,
             groups=groups,
-            fold=fold,
+            choose=choose,
             rule=rule,
             per_herald=per_herald,
             veto=veto,
             guard=guard,
             accidentals=accidentals,
             shift=shift,
+            errors=errors,
             bin=bin,
             channels=channels,
             delays=delays,
@@ -87,7 +91,7 @@ class Questions:
         window: str | None = None,
         full_width: str | None = None,
         groups: Iterable[Iterable[Channel]] | None = None,
-        fold: int | None = None,
+        choose: int | None = None,
         rule: Literal["all", "herald", "once", "cluster", "grid"] = "all",
         per_herald: bool = False,
         veto: Iterable[Channel] | None = None,
@@ -110,7 +114,7 @@ class Questions:
             window=window,
             full_width=full_width,
             groups=groups,
-            fold=fold,
+            choose=choose,
             rule=rule,
             per_herald=per_herald,
             veto=veto,
@@ -135,6 +139,8 @@ class Questions:
         mode: Literal["all", "next", "last"] | None = None,
         rule: Literal["grid"] | None = None,
         g2: bool = False,
+        errors: str = "formula",
+        covariance: bool = False,
         period: str | None = None,
         sync_divider: int | None = None,
         channels: Iterable[Channel] | None = None,
@@ -147,13 +153,18 @@ class Questions:
         """Counts differences of the times of two channels (stop minus start), in bins: a row a bin.
 
         bin
-            Width of a bin, a whole number of ticks, as "1ns" or "16t"; one tick without it.
+            Width of a bin, a whole number of ticks, as "16t"; "~1ns" takes the nearest. Without it, and without
+            ``range``, bins are chosen by what the channels hold.
         range
             "100ns" on both sides of zero, or "-64t..65t".
         log
             So many bins a decade of a range above zero.
         mode
             Which pairs: "all", each start with the "next" stop, each stop with its "last" start.
+        errors
+            How standard errors are found: by "formula" for steady light, or from "blocks:50" of time.
+        covariance
+            With g2 and blocks: the covariance of each bin with every bin, a list in each row.
         """
         words = given(
             start=start,
@@ -164,6 +175,8 @@ class Questions:
             mode=mode,
             rule=rule,
             g2=g2,
+            errors=errors,
+            covariance=covariance,
             period=period,
             sync_divider=sync_divider,
             channels=channels,
@@ -177,13 +190,15 @@ class Questions:
 
     def g2(self, start: Channel, stop: Channel, **words: Any) -> Result:
         """The correlation g2 of two channels with its error: ``histogram`` normalised by what light without
-        correlation would give. Takes ``bin``, ``range``, ``log`` and the selection of ``histogram``."""
+        correlation would give. Takes ``bin``, ``range``, ``log``, ``errors``, ``covariance`` and the selection of
+        ``histogram``."""
         return self.histogram(start, stop, g2=True, **words)
 
     def rates(
         self,
         *,
         bin: str | None = None,
+        errors: str = "formula",
         channels: Iterable[Channel] | None = None,
         delays: Mapping[Channel, str] | None = None,
         from_: str | None = None,
@@ -192,9 +207,11 @@ class Questions:
         live_time: str | None = None,
         join: bool = False,
     ) -> Result:
-        """Counts the tags of each channel, and their rates in Hz; with ``bin`` a row a bin and channel."""
+        """Counts the tags of each channel, and their rates in Hz; with ``bin`` a row a bin and channel.
+        ``errors`` are by "formula", or from "blocks:50" of time."""
         words = given(
             bin=bin,
+            errors=errors,
             channels=channels,
             delays=delays,
             from_=from_,

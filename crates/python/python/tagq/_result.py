@@ -113,7 +113,7 @@ class Result:
         return names, lines
 
     def __repr__(self) -> str:
-        return f"{self.header}\n\n{text_table(*self._table())}"
+        return f"{_tagq.escaped(self.header)}\n\n{text_table(*self._table())}"
 
     def _repr_html_(self) -> str:
         return html_table(self.header, *self._table())
@@ -139,7 +139,7 @@ class Tuples:
         return self._tuples.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
-        return f"tagq.Tuples ({', '.join(self.columns)}): {self.header}"
+        return f"tagq.Tuples ({', '.join(self.columns)}): {_tagq.escaped(self.header)}"
 
 
 def _is_err(name: str) -> bool:

@@ -368,7 +368,7 @@ class Run(Questions):
     def __repr__(self) -> str:
         if self.closed:
             return "tagq.Run (closed)"
-        return f"{self._header()}\n\n{text_table(*self._table())}"
+        return f"{_tagq.escaped(self._header())}\n\n{text_table(*self._table())}"
 
     def _repr_html_(self) -> str:
         if self.closed:
@@ -396,4 +396,4 @@ class Tags:
         return self._tags.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
-        return f"tagq.Tags ({', '.join(self.columns)}) of {self.metadata['tagq.run']}"
+        return f"tagq.Tags ({', '.join(self.columns)}) of {_tagq.escaped(self.metadata['tagq.run'])}"

@@ -3,6 +3,8 @@ from typing import Any
 
 __version__: str
 
+def escaped(text: str) -> str: ...
+
 class Answer:
     @property
     def header(self) -> str: ...

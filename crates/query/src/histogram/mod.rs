@@ -106,7 +106,7 @@ impl Histogram {
             Mode::Grid => (pairs::count_cells(self, recording, execution), 0),
             Mode::Next | Mode::Last => nearest::count(self, period, recording, execution),
         };
-        recording.check_course()?;
+        recording.check_pass()?;
         Ok(counted)
     }
 
@@ -125,15 +125,12 @@ impl Histogram {
             Mode::Next => Some(dropped + nearest::without_stop(self, recording, execution)),
         };
         let range = self.scope.range;
-        let sources = recording.sources.iter().map(|source| SourceSingles {
-            live: range.live_of(source),
-            singles: [self.start, self.stop]
-                .into_iter()
-                .map(|channel| {
-                    let delay = self.scope.delay_of(channel);
-                    source.singles_within(channel, delay, range, execution.simd)
-                })
-                .collect(),
+        let sources = recording.sources.iter().map(|source| {
+            let singles = [self.start, self.stop].map(|channel| {
+                let delay = self.scope.delay_of(channel);
+                source.singles_within(channel, delay, range, execution.simd)
+            });
+            SourceSingles::new(range.live_of(source), singles.into())
         });
         let sources = sources.collect();
         Binned { bins: self.counted_bins(), counts, dropped, period, sources }
@@ -250,10 +247,6 @@ impl Additive for Histogram {
     fn words(&self) -> String {
         self.in_words()
     }
-
-    fn frontier(&self, time: i64) -> Option<i64> {
-        self.final_before(time)
-    }
 }
 
 /// A channel and its delay.
@@ -292,7 +285,8 @@ fn add_up<W: Sync, B>(
     };
     let added = (0..threads).into_par_iter().with_max_len(1).map(one_thread).reduce_with(
         |(mut counts, beside), (more, more_beside)| {
-            counts.iter_mut().zip(more).for_each(|(count, more)| *count += more);
+            let add = |(count, more): (&mut u64, u64)| *count = count.wrapping_add(more);
+            counts.iter_mut().zip(more).for_each(add);
             (counts, beside + more_beside)
         },
     );

@@ -86,7 +86,7 @@ pub(super) fn without_stop(
     let range = query.scope.range;
     let of = |source: &Acquisition<'_>| {
         let last = last_row_of(source, stop.label, source.tags.len());
-        let last = last.map(|row| source.tags.time[row] + stop.delay);
+        let last = last.map(|row| source.tags.time[row].wrapping_add(stop.delay));
         if query.start == query.stop {
             return u64::from(last.is_some_and(|last| range.contains(last)));
         }
@@ -155,7 +155,7 @@ impl<'a> Plan<'a> {
     fn last_partner_before(&self, source: &Acquisition<'_>, limit: Option<i64>) -> Option<i64> {
         let Channel { label, delay } = self.partner;
         let end = limit.map_or(source.tags.len(), |limit| row_at(source, limit, delay));
-        last_row_of(source, label, end).map(|row| source.tags.time[row] + delay)
+        last_row_of(source, label, end).map(|row| source.tags.time[row].wrapping_add(delay))
     }
 
     /// The delayed time of the first stop or of the last start among the rows.
@@ -170,16 +170,16 @@ impl<'a> Plan<'a> {
             Channels::U8(labels) => find(&labels[rows.clone()], label, first),
             Channels::U16(labels) => find(&labels[rows.clone()], label, first),
         };
-        row.map(|row| source.tags.time[rows.start + row] + delay)
+        row.map(|row| source.tags.time[rows.start + row].wrapping_add(delay))
     }
 
     /// Adds the pairs of a morsel to their bins, and returns how many tags are in none.
     fn count(&self, morsel: &Morsel<'_>, buffers: &mut [Buffers; 2], counts: &mut [u64]) -> u64 {
-        let tags = morsel.source.tags;
+        let source = morsel.source;
         let interval = morsel.interval();
         let [of_starts, of_stops] = buffers;
-        let starts = self.starts.select(self.simd, tags, interval, of_starts).time;
-        let stops = self.stops.select(self.simd, tags, interval, of_stops).time;
+        let starts = self.starts.select(self.simd, source, interval, of_starts).time;
+        let stops = self.stops.select(self.simd, source, interval, of_stops).time;
         let range = self.query.scope.range;
         let mut tally =
             Tally { bins: &self.query.bins, period: self.period, range, counts, dropped: 0 };
@@ -241,7 +241,8 @@ impl Tally<'_> {
             return;
         }
         let bin = start.and_then(|start| {
-            let difference = stop - start;
+            // A neighbour beyond the morsel was looked up where no order was checked.
+            let difference = stop.wrapping_sub(start);
             let folded = self.period.map_or(difference, |period| period.fold(difference));
             self.bins.holding(folded)
         });

@@ -11,7 +11,10 @@ use super::{
 };
 use crate::{
     Acquisition, Execution, PlannedScan, Recording, Simd, TimeRange,
-    level::differences::{REACH, Wanted, differences},
+    level::{
+        differences::{REACH, Wanted, differences},
+        first_fall,
+    },
     plan::numbered,
     scan::{Interval, intervals, seek},
     select::{Buffers, Selected, Selection},
@@ -51,7 +54,9 @@ pub(super) fn count_cells(
     let mut counts = plan.count(recording, execution, range, range.to);
     if let Some(before) = before {
         let before = plan.count(recording, execution, before, before.to);
-        counts.iter_mut().zip(before).for_each(|(count, before)| *count -= before);
+        // Where rows were left out, of the one and not of the other, the answer is refused.
+        let less = |(count, before): (&mut u64, u64)| *count = count.wrapping_sub(before);
+        counts.iter_mut().zip(before).for_each(less);
     }
     counts
 }
@@ -292,16 +297,19 @@ impl<'a> Plan<'a> {
             return None;
         }
         let (low, high) = (self.bins.edge(0), self.bins.edge(self.bins.count()));
-        let wanted = |ends| Wanted { ends, low, width: high.abs_diff(low), reach };
+        let wanted = |ends, is_column| {
+            let width = high.abs_diff(low);
+            Wanted { ends, low, width, reach, is_column }
+        };
         let is_most = 2 * both >= source.tags.len() as u64;
         let labels = [start, stop].map(|end| u8::try_from(end.label));
         if let (Channels::U8(_), [Ok(a), Ok(b)]) = (source.tags.channels, labels)
             && is_most
             && start.delay == stop.delay
         {
-            return Some(Near::Columns(wanted([a, b])));
+            return Some(Near::Columns(wanted([a, b], true)));
         }
-        Some(Near::List(wanted([0, u8::from(start.label != stop.label)])))
+        Some(Near::List(wanted([0, u8::from(start.label != stop.label)], false)))
     }
 
     /// Adds what the morsel takes to the scan that it belongs to.
@@ -339,7 +347,7 @@ impl<'a> Plan<'a> {
         let time = morsel.source.tags.time;
         let TimeRange { from, to } = morsel.owned;
         let delay = self.ends[0].delay;
-        let row = |limit: i64| time.partition_point(|&time| time + delay < limit);
+        let row = |limit: i64| time.partition_point(|&time| time.saturating_add(delay) < limit);
         let start = from.map_or(0, row);
         let own = start..to.map_or(time.len(), row).max(start);
         let &first = time[own.clone()].first()?;
@@ -367,7 +375,10 @@ impl<'a> Plan<'a> {
         crate::plan::watch::took(time);
         let Thread { lists, bucket, .. } = thread;
         let ready = Ready { source: morsel.source, time, id, head: own.start - head };
-        self.count_near(ready, wanted, lists, bucket, counts);
+        if self.count_near(ready, wanted, lists, bucket, counts).is_none() {
+            // They are not: now it is noted where.
+            morsel.source.is_in_order(self.simd, head..own.end);
+        }
     }
 
     /// Counts the pairs of the morsel's owners in a list of starts and stops.
@@ -380,20 +391,20 @@ impl<'a> Plan<'a> {
     ) {
         let interval = morsel.reaching(wanted);
         let from = morsel.owned.from;
-        let tags = morsel.source.tags;
         let Selected { time, number } =
-            self.both.select(self.simd, tags, interval, &mut thread.both);
+            self.both.select(self.simd, morsel.source, interval, &mut thread.both);
         let head = from.map_or(0, |from| time.partition_point(|&time| time < from));
         if head > REACH {
             return self.count_lists(morsel, thread, counts);
         }
         let Thread { lists, bucket, .. } = thread;
         let ready = Ready { source: morsel.source, time, id: number, head };
-        self.count_near(ready, wanted, lists, bucket, counts);
+        // What a selection gives is in order.
+        let _: Option<()> = self.count_near(ready, wanted, lists, bucket, counts);
     }
 
     /// Counts the pairs of the rows from the head on by comparing neighbours, and those of a crowded
-    /// row and behind it by their lists.
+    /// row and behind it by their lists; nothing where times fall.
     fn count_near(
         &self,
         Ready { source, time, id, head }: Ready<'_>,
@@ -401,12 +412,15 @@ impl<'a> Plan<'a> {
         lists: &mut Lists,
         bucket: &mut Bucket,
         counts: &mut [u64],
-    ) {
+    ) -> Option<()> {
         let Bucket { buffer, tally, .. } = bucket;
         let take = |distances: &[u64]| tally.add(&self.binning, distances, counts);
         let done = differences(self.simd, time, id, head, wanted, buffer, take);
         if done == time.len() {
-            return;
+            return Some(());
+        }
+        if first_fall(self.simd, &time[done..]).is_some() {
+            return None;
         }
         // Pairs of a row from there on with one before are counted.
         let rest = || time[done..].iter().zip(&id[done..]);
@@ -416,6 +430,7 @@ impl<'a> Plan<'a> {
         lists.stops.clear();
         lists.stops.extend(of(wanted.ends[1]));
         self.count_sides(source, lists, i64::MIN, bucket, counts);
+        Some(())
     }
 
     /// A distance in ticks.
@@ -454,14 +469,16 @@ impl<'a> Plan<'a> {
             if side.holds_zero() && self.ends[0].label == self.ends[1].label {
                 // Each tag was paired with itself.
                 bucket.tally.drain(counts);
-                counts[side.bin(0)] -= owners.len() as u64;
+                let of_itself = &mut counts[side.bin(0)];
+                // Starts that were left out as damaged were not paired: then the answer is refused.
+                *of_itself = of_itself.wrapping_sub(owners.len() as u64);
             }
         }
     }
 
     /// Takes out the starts and stops that the morsel needs: its owners, and what is near them.
     fn take(&self, morsel: &Morsel<'_>, lists: &mut Lists) {
-        let (tags, sides) = (morsel.source.tags, self.sides(morsel.source));
+        let sides = self.sides(morsel.source);
         let all = [(Owner::Start, &self.starts), (Owner::Stop, &self.stops)];
         for (of, selection) in all {
             let into = match of {
@@ -470,7 +487,7 @@ impl<'a> Plan<'a> {
             };
             into.clear();
             let Some(interval) = self.needed(morsel, &sides, of) else { continue };
-            let selected = selection.select(self.simd, tags, interval, &mut lists.buffers);
+            let selected = selection.select(self.simd, morsel.source, interval, &mut lists.buffers);
             into.extend(selected.time.iter().map(|&time| self.scale.of(time)));
         }
     }

@@ -4,11 +4,14 @@
 use std::arch::x86_64::{
     __m256i, _mm_loadu_si64, _mm_shuffle_epi8, _mm_storeu_si64, _mm256_add_epi64,
     _mm256_castsi256_pd, _mm256_cmpeq_epi8, _mm256_cmpgt_epi64, _mm256_loadu_si256,
-    _mm256_movemask_epi8, _mm256_movemask_pd, _mm256_permutevar8x32_epi32, _mm256_set1_epi8,
-    _mm256_set1_epi64x, _mm256_storeu_si256, _mm256_sub_epi64,
+    _mm256_movemask_epi8, _mm256_movemask_pd, _mm256_or_si256, _mm256_permutevar8x32_epi32,
+    _mm256_set1_epi8, _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_storeu_si256,
+    _mm256_sub_epi64,
 };
 
-use super::{Matrix, REACH, ROWS, ahead::ask, found::Found, kernels::kernels, pairs_from};
+use super::{
+    Matrix, REACH, ROWS, ahead::ask, found::Found, kernels::kernels, pairs_from, rows_behind,
+};
 
 kernels!("avx2,bmi1,popcnt");
 
@@ -29,6 +32,39 @@ pub(super) fn near<const N: usize>(times: &[i64; N], k: usize, window: i64) -> u
         high = high << 4 | far(i + ROWS / 2);
     }
     !(low | high << (ROWS / 2))
+}
+
+/// As for AVX-512.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+fn near_next<const N: usize>(times: &[i64; N], window: i64) -> (u64, bool) {
+    let window = _mm256_set1_epi64x(window);
+    let mut signs = _mm256_setzero_si256();
+    let mut far = |i: usize| {
+        let difference = _mm256_sub_epi64(load_times(times, i + 1), load_times(times, i));
+        signs = _mm256_or_si256(signs, difference);
+        let lanes = _mm256_castsi256_pd(_mm256_cmpgt_epi64(difference, window));
+        u64::from(_mm256_movemask_pd(lanes).cast_unsigned())
+    };
+    let (mut low, mut high) = (0, 0);
+    for i in (0..ROWS / 2).step_by(4).rev() {
+        low = low << 4 | far(i);
+        high = high << 4 | far(i + ROWS / 2);
+    }
+    let falls = _mm256_movemask_pd(_mm256_castsi256_pd(signs)) != 0;
+    (!(low | high << (ROWS / 2)), falls)
+}
+
+/// As for AVX-512.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+pub(super) fn falls<const N: usize>(times: &[i64; N]) -> bool {
+    let mut any = _mm256_setzero_si256();
+    for i in (0..ROWS).step_by(4) {
+        let falls = _mm256_cmpgt_epi64(load_times(times, i), load_times(times, i + 1));
+        any = _mm256_or_si256(any, falls);
+    }
+    _mm256_movemask_pd(_mm256_castsi256_pd(any)) != 0
 }
 
 /// Bit i: row i has this id.
@@ -52,15 +88,17 @@ pub(super) fn compress<const N: usize>(
     masks: [&[u64]; N],
     delays: [i64; N],
     into: [&mut [i64]; N],
-) {
+) -> bool {
     let (steps, rest) = time.as_chunks::<ROWS>();
-    let mut ends = [0; N];
+    let (mut ends, mut room) = ([0; N], [0; ROWS]);
+    // All bits of a lane are set once a row of it is before the row in front of it.
+    let mut falls = _mm256_setzero_si256();
     for (step, times) in steps.iter().enumerate() {
         ask(times, 0);
+        let behind = rows_behind(time, step, &mut room);
         for first in (0..ROWS).step_by(4) {
-            let times = &times[first..first + 4];
-            // SAFETY: `times` has 4 readable values; the load needs no alignment.
-            let times = unsafe { _mm256_loadu_si256(times.as_ptr().cast()) };
+            let times = load_times(times, first);
+            falls = _mm256_or_si256(falls, _mm256_cmpgt_epi64(times, load_times(behind, first)));
             for n in 0..N {
                 let mask = (masks[n][step] >> first & 0xf) as usize;
                 let delayed = _mm256_add_epi64(times, _mm256_set1_epi64x(delays[n]));
@@ -76,7 +114,10 @@ pub(super) fn compress<const N: usize>(
         }
     }
     let rooms = super::behind(into, ends);
-    super::scalar::compress(rest, masks.map(|masks| &masks[steps.len()..]), delays, rooms);
+    let masks = masks.map(|masks| &masks[steps.len()..]);
+    // Between the last step and the rest a row is compared in the step.
+    super::scalar::compress(rest, masks, delays, rooms)
+        && _mm256_movemask_pd(_mm256_castsi256_pd(falls)) == 0
 }
 
 /// See [`super::compress_labels`].

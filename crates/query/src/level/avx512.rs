@@ -3,12 +3,15 @@
 
 use std::arch::x86_64::{
     __m512i, _mm_loadu_epi8, _mm_storeu_epi8, _mm512_add_epi64, _mm512_cmpeq_epi8_mask,
-    _mm512_cmple_epi64_mask, _mm512_cvtepi32_epi8, _mm512_cvtepu8_epi32, _mm512_loadu_epi8,
-    _mm512_loadu_epi64, _mm512_maskz_compress_epi32, _mm512_maskz_compress_epi64, _mm512_set1_epi8,
-    _mm512_set1_epi64, _mm512_storeu_epi64, _mm512_sub_epi64,
+    _mm512_cmple_epi64_mask, _mm512_cmplt_epi64_mask, _mm512_cvtepi32_epi8, _mm512_cvtepu8_epi32,
+    _mm512_loadu_epi8, _mm512_loadu_epi64, _mm512_maskz_compress_epi32,
+    _mm512_maskz_compress_epi64, _mm512_movepi64_mask, _mm512_or_si512, _mm512_set1_epi8,
+    _mm512_set1_epi64, _mm512_setzero_si512, _mm512_storeu_epi64, _mm512_sub_epi64,
 };
 
-use super::{Matrix, REACH, ROWS, ahead::ask, found::Found, kernels::kernels, pairs_from};
+use super::{
+    Matrix, REACH, ROWS, ahead::ask, found::Found, kernels::kernels, pairs_from, rows_behind,
+};
 
 kernels!("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt");
 
@@ -31,6 +34,38 @@ pub(super) fn near<const N: usize>(times: &[i64; N], k: usize, window: i64) -> u
     low | high << (ROWS / 2)
 }
 
+/// [`near`] for the next row, and whether a row, up to the first one behind the step, is before the row in
+/// front of it. Not seen is a fall of 2^63 ticks or more, whose difference wraps: where one row is so wrong,
+/// that with its other neighbour does, too, and is seen.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
+fn near_next<const N: usize>(times: &[i64; N], window: i64) -> (u64, bool) {
+    let window = _mm512_set1_epi64(window);
+    let mut signs = _mm512_setzero_si512();
+    let mut near = |i: usize| {
+        let difference = _mm512_sub_epi64(load_times(times, i + 1), load_times(times, i));
+        signs = _mm512_or_si512(signs, difference);
+        u64::from(_mm512_cmple_epi64_mask(difference, window))
+    };
+    let (mut low, mut high) = (0, 0);
+    for i in (0..ROWS / 2).step_by(8).rev() {
+        low = low << 8 | near(i);
+        high = high << 8 | near(i + ROWS / 2);
+    }
+    (low | high << (ROWS / 2), _mm512_movepi64_mask(signs) != 0)
+}
+
+/// Whether one of the first rows behind the first is before the row in front of it.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
+pub(super) fn falls<const N: usize>(times: &[i64; N]) -> bool {
+    let mut any = 0;
+    for i in (0..ROWS).step_by(8) {
+        any |= _mm512_cmplt_epi64_mask(load_times(times, i + 1), load_times(times, i));
+    }
+    any != 0
+}
+
 /// Bit i: row i has this id.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
@@ -47,15 +82,17 @@ pub(super) fn compress<const N: usize>(
     masks: [&[u64]; N],
     delays: [i64; N],
     into: [&mut [i64]; N],
-) {
+) -> bool {
     let (steps, rest) = time.as_chunks::<ROWS>();
-    let mut ends = [0; N];
+    let (mut ends, mut room) = ([0; N], [0; ROWS]);
+    // The lanes in which a row is before the row in front of it.
+    let mut falls = 0;
     for (step, times) in steps.iter().enumerate() {
         ask(times, 0);
+        let behind = rows_behind(time, step, &mut room);
         for first in (0..ROWS).step_by(8) {
-            let times = &times[first..first + 8];
-            // SAFETY: `times` has 8 readable values; the load needs no alignment.
-            let times = unsafe { _mm512_loadu_epi64(times.as_ptr()) };
+            let times = load_times(times, first);
+            falls |= _mm512_cmplt_epi64_mask(load_times(behind, first), times);
             for n in 0..N {
                 let mask = (masks[n][step] >> first & 0xff) as u8;
                 let delayed = _mm512_add_epi64(times, _mm512_set1_epi64(delays[n]));
@@ -68,7 +105,9 @@ pub(super) fn compress<const N: usize>(
         }
     }
     let rooms = super::behind(into, ends);
-    super::scalar::compress(rest, masks.map(|masks| &masks[steps.len()..]), delays, rooms);
+    let masks = masks.map(|masks| &masks[steps.len()..]);
+    // Between the last step and the rest a row is compared in the step.
+    super::scalar::compress(rest, masks, delays, rooms) && falls == 0
 }
 
 /// See [`super::compress_labels`].

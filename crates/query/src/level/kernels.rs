@@ -1,7 +1,8 @@
 //! What a level does with its masks, written once.
 //!
-//! A level brings `near` (which rows of a step lie within the window of their k-th neighbour) and
-//! `equal` (which rows of a step carry an id); this macro makes its kernels of them. It is a macro,
+//! A level brings `near` (which rows of a step lie within the window of their k-th neighbour), `near_next`
+//! (the same for the next one, and whether that is before the row), `falls` (only that) and `equal` (which
+//! rows of a step carry an id); this macro makes its kernels of them. It is a macro,
 //! because a function compiled for every machine cannot be inlined into one compiled for a level,
 //! nor the level's instructions into it.
 
@@ -50,16 +51,41 @@ macro_rules! kernels {
             pairs_from(rest, time, id, window, add)
         }
 
+        /// See [`super::first_fall`].
+        #[target_feature(enable = $features)]
+        pub(super) fn first_fall(time: &[i64]) -> Option<usize> {
+            let mut start = 0;
+            while let Some(times) = time[start..].first_chunk::<{ ROWS + 1 }>() {
+                ask(time, start);
+                if falls(times) {
+                    break;
+                }
+                start += ROWS;
+            }
+            super::scalar::first_fall(&time[start..]).map(|row| start + row)
+        }
+
         /// See [`super::near`].
         #[target_feature(enable = $features)]
-        pub(super) fn near_masks(time: &[i64], k: usize, window: i64, masks: &mut [u64]) {
-            let mut step = 0;
+        pub(super) fn near_masks(
+            time: &[i64],
+            k: usize,
+            window: i64,
+            masks: &mut [u64],
+            is_looked_at: bool,
+        ) -> Option<()> {
+            let (mut step, mut any_falls) = (0, false);
             while let Some(times) = time[step * ROWS..].first_chunk::<{ ROWS + REACH }>() {
                 ask(time, step * ROWS);
                 masks[step] = near(times, k, window);
+                any_falls |= is_looked_at && falls(times);
                 step += 1;
             }
-            super::scalar::near_masks(&time[step * ROWS..], k, window, &mut masks[step..]);
+            if any_falls {
+                return None;
+            }
+            let (time, masks) = (&time[step * ROWS..], &mut masks[step..]);
+            super::scalar::near_masks(time, k, window, masks, is_looked_at)
         }
 
         /// See [`super::matching`].
@@ -85,7 +111,7 @@ macro_rules! kernels {
         /// Goes over all whole steps of rows and hands `take` the first row of each, its ids, and
         /// for k = 1, 2, … the mask of its rows within the window of their k-th neighbour, until there
         /// are none.
-        /// Returns the row behind the last step.
+        /// Returns the row behind the last step; nothing where times fall or a tag has too many near it.
         #[inline]
         #[target_feature(enable = $features)]
         fn steps(
@@ -94,7 +120,7 @@ macro_rules! kernels {
             window: i64,
             mut take: impl FnMut(usize, &[u8; ROWS + REACH], usize, u64),
         ) -> Option<usize> {
-            let mut start = 0;
+            let (mut start, mut any_falls) = (0, false);
             while let (Some(times), Some(ids)) = (
                 time[start..].first_chunk::<{ ROWS + REACH }>(),
                 id[start..].first_chunk::<{ ROWS + REACH }>(),
@@ -102,7 +128,9 @@ macro_rules! kernels {
                 ask(time, start);
                 ask(id, start);
                 // The first two always: a branch would cost more than the second one does.
-                let (mut mask, mut next) = (near(times, 1, window), near(times, 2, window));
+                let ((mut mask, falls), mut next) =
+                    (near_next(times, window), near(times, 2, window));
+                any_falls |= falls;
                 let mut k = 1;
                 loop {
                     take(start, ids, k, mask);
@@ -117,7 +145,7 @@ macro_rules! kernels {
                 }
                 start += ROWS;
             }
-            Some(start)
+            (!any_falls).then_some(start)
         }
     };
 }

@@ -1,6 +1,7 @@
 //! How many pairs of two sorted lists are at least so far apart: a merge, whatever the number of pairs.
 //!
-//! Differences between any two times of one call fit in `i64`: the caller checked the span.
+//! The numbers mean something where lists are in order and differences between any two times fit in `i64`;
+//! where not, they are still found without a look outside of the lists ([`super`]).
 
 #[cfg(target_arch = "x86_64")]
 use crate::simd::Level;
@@ -41,7 +42,8 @@ impl Merges {
 #[cfg(target_arch = "x86_64")]
 fn fits(owners: &[i64], edges: [i64; EDGES]) -> bool {
     let (Some(&first), Some(&last)) = (owners.first(), owners.last()) else { return false };
-    last - first < i32::MAX.into() && edges.iter().all(|&edge| first.checked_sub(edge).is_some())
+    last.wrapping_sub(first) < i32::MAX.into()
+        && edges.iter().all(|&edge| first.checked_sub(edge).is_some())
 }
 
 /// Step by step, all edges in turn: each waits for its own loads only.
@@ -50,7 +52,9 @@ fn interleaved(owners: &[i64], others: [&[i64]; EDGES], edges: [i64; EDGES]) -> 
     let mut sums = [0_u64; EDGES];
     let mut step_of = |e: usize, step: usize| {
         let i = at[e];
-        let is_far = others[e].get(i).is_some_and(|&other| owners[step - i] - other >= edges[e]);
+        // The last owner takes all others away, where it reaches them as it should.
+        let pair = others[e].get(i).zip(owners.get(step - i));
+        let is_far = pair.is_some_and(|(&other, &owner)| owner.wrapping_sub(other) >= edges[e]);
         sums[e] += i as u64;
         at[e] = i + usize::from(is_far);
     };
@@ -70,7 +74,7 @@ fn interleaved(owners: &[i64], others: [&[i64]; EDGES], edges: [i64; EDGES]) -> 
     for (sum, others) in sums.iter_mut().zip(others) {
         // Steps that took an other are not counted for anyone: those added 0, 1, … .
         let others = others.len() as u64;
-        *sum -= others * others.saturating_sub(1) / 2;
+        *sum = sum.wrapping_sub(others * others.saturating_sub(1) / 2);
     }
     sums
 }
@@ -117,7 +121,7 @@ mod avx2 {
         let Some(&first) = owners.first() else { return sums };
         let near = |distance: i64| low_half(distance).cast_signed();
         narrow.clear();
-        narrow.extend(owners.iter().map(|&owner| near(owner - first)));
+        narrow.extend(owners.iter().map(|&owner| near(owner.wrapping_sub(first))));
         for pair in [[0, 1], [2, 3]] {
             for (room, e) in room.iter_mut().zip(pair) {
                 let limit = first - edges[e];
@@ -125,7 +129,8 @@ mod avx2 {
                 let all = others[e].partition_point(|&other| other <= limit);
                 sums[e] = (all * owners.len()) as u64;
                 room.clear();
-                room.extend(others[e][all..].iter().map(|&other| near(other - limit)));
+                let rest = &others[e][all..];
+                room.extend(rest.iter().map(|&other| near(other.wrapping_sub(limit))));
                 // Behind the last there is always another tile, of times that nobody reaches.
                 room.extend([i32::MAX; OTHERS]);
             }

@@ -1,11 +1,15 @@
 //! The kernels: free functions on slices, level by level.
 //!
-//! Times are in order, and `time` and `id` (or labels) of equal length. Differences of times of one
-//! call fit in `i64`: the caller checked the span. A mask has a bit for each of [`MASK_ROWS`] rows; the
+//! `time` and `id` (or labels) are of equal length. A mask has a bit for each of [`MASK_ROWS`] rows; the
 //! bits behind the last row are 0.
 //!
+//! What a kernel counts has a meaning where times are in order and their differences fit in `i64`. But
+//! they come from a file that may be damaged: so no length, index or loop relies on a time or a label, and
+//! differences wrap. On any values a kernel ends, without a panic, and touches only its slices.
+//!
 //! The kernels that compare each tag with its next neighbours give up, with nothing, when a tag has
-//! more than [`REACH`] others within the window: counting by ranks or sliding is faster there.
+//! more than [`REACH`] others within the window: counting by ranks or sliding is faster there. They also
+//! give up where times fall: they read columns as they lie.
 
 #![cfg_attr(
     target_arch = "x86_64",
@@ -36,6 +40,9 @@ mod two_lists;
 
 pub(crate) use matrix::Matrix;
 pub(crate) use two_lists::{far_pairs, merge, window_starts};
+
+#[cfg(test)]
+mod tests;
 
 use crate::simd::{Level, Simd};
 
@@ -88,11 +95,23 @@ pub(crate) fn matrix(
     at_level!(simd, matrix(time, id, window, dense, matrix))
 }
 
+/// The first row with a time before that of the row in front of it.
+pub(crate) fn first_fall(simd: Simd, time: &[i64]) -> Option<usize> {
+    at_level!(simd, first_fall(time))
+}
+
 /// Bit i of the masks: row i + k is there and at most `window` ticks behind row i. `k` is at most
-/// [`REACH`], and there is a mask for every row.
-pub(crate) fn near(simd: Simd, time: &[i64], k: usize, window: i64, masks: &mut [u64]) {
+/// [`REACH`], and there is a mask for every row. Nothing where times fall, if that `is_looked_at`.
+pub(crate) fn near(
+    simd: Simd,
+    time: &[i64],
+    k: usize,
+    window: i64,
+    masks: &mut [u64],
+    is_looked_at: bool,
+) -> Option<()> {
     assert!(k <= REACH && masks.len() == time.len().div_ceil(MASK_ROWS));
-    at_level!(simd, near_masks(time, k, window, masks));
+    at_level!(simd, near_masks(time, k, window, masks, is_looked_at))
 }
 
 /// Bit i of the masks: label i is one of `wanted`.
@@ -102,22 +121,38 @@ pub(crate) fn matching(simd: Simd, labels: &[u8], wanted: &[u8], masks: &mut [u6
 }
 
 /// Puts the times of the rows in `masks[n]`, plus `delays[n]`, to the beginning of `into[n]`, which
-/// has [`MASK_ROWS`] values more than that. What lies behind them is overwritten.
+/// has [`MASK_ROWS`] values more than that. What lies behind them is overwritten. Whether times are in order.
 pub(crate) fn compress<const N: usize>(
     simd: Simd,
     time: &[i64],
     masks: [&[u64]; N],
     delays: [i64; N],
     into: [&mut [i64]; N],
-) {
+) -> bool {
     assert!(masks.iter().all(|masks| masks.len() == time.len().div_ceil(MASK_ROWS)));
-    at_level!(simd, compress(time, masks, delays, into));
+    at_level!(simd, compress(time, masks, delays, into))
 }
 
 /// Puts the labels of the rows in `masks` to the beginning of `into`, as [`compress`] does.
 pub(crate) fn compress_labels(simd: Simd, labels: &[u8], masks: &[u64], into: &mut [u8]) {
     assert_eq!(masks.len(), labels.len().div_ceil(MASK_ROWS));
     at_level!(simd, compress_labels(labels, masks, into));
+}
+
+/// The rows one behind those of a step; `room` for those of a last step, behind whose last row is none and
+/// that row itself stands in its place.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn rows_behind<'t>(time: &'t [i64], step: usize, room: &'t mut [i64; ROWS]) -> &'t [i64; ROWS] {
+    let rest = &time[step * ROWS + 1..];
+    if let Some(rows) = rest.first_chunk() {
+        return rows;
+    }
+    room[..rest.len()].copy_from_slice(rest);
+    if let Some(&last) = time.last() {
+        room[rest.len()..].fill(last);
+    }
+    room
 }
 
 /// What of each slice lies behind its end.
@@ -143,7 +178,11 @@ fn pairs_from(
 ) -> Option<()> {
     for i in start..time.len() {
         for j in i + 1..time.len() {
-            if time[j] - time[i] > window {
+            let difference = time[j].wrapping_sub(time[i]);
+            if difference.cast_unsigned() > window.cast_unsigned() {
+                if difference < 0 {
+                    return None;
+                }
                 break;
             }
             if j - i > REACH {

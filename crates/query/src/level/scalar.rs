@@ -24,15 +24,27 @@ pub(super) fn matrix(
     })
 }
 
+/// See [`super::first_fall`].
+pub(super) fn first_fall(time: &[i64]) -> Option<usize> {
+    time.windows(2).position(|two| two[1] < two[0]).map(|row| row + 1)
+}
+
 /// See [`super::near`].
-pub(super) fn near_masks(time: &[i64], k: usize, window: i64, masks: &mut [u64]) {
+pub(super) fn near_masks(
+    time: &[i64],
+    k: usize,
+    window: i64,
+    masks: &mut [u64],
+    is_looked_at: bool,
+) -> Option<()> {
     masks.fill(0);
     let later = &time[k.min(time.len())..];
     for ((time, later), mask) in time.chunks(MASK_ROWS).zip(later.chunks(MASK_ROWS)).zip(masks) {
         for (bit, (&time, &later)) in time.iter().zip(later).enumerate() {
-            *mask |= u64::from(later - time <= window) << bit;
+            *mask |= u64::from(later.wrapping_sub(time) <= window) << bit;
         }
     }
+    (!is_looked_at || time.is_sorted()).then_some(())
 }
 
 /// See [`super::matching`].
@@ -55,7 +67,7 @@ pub(super) fn compress<const N: usize>(
     masks: [&[u64]; N],
     delays: [i64; N],
     into: [&mut [i64]; N],
-) {
+) -> bool {
     for ((masks, delay), into) in masks.into_iter().zip(delays).zip(into) {
         // Every row is written, and the end moves on only behind those that are taken.
         let mut end = 0;
@@ -66,6 +78,7 @@ pub(super) fn compress<const N: usize>(
             }
         }
     }
+    time.is_sorted()
 }
 
 /// See [`super::compress_labels`].

@@ -30,9 +30,12 @@ pub(crate) fn merge(
             break;
         }
         for _ in 0..steps {
-            // SAFETY: two indexes of each list are used up by a step at the most, one from each end,
-            // and both have 2·steps left: i and j, last_i - 1 and last_j - 1 are inside their
-            // lists, and what was not merged yet has that many places left in the result.
+            // SAFETY: i < last_i and j < last_j must hold, and last_i and last_j be at most the lengths
+            // of lists and numbers, which were cut alike; then i + j is below last_i + last_j, at most
+            // the length of both results. They hold whatever the times are: `steps` is half of what
+            // the shorter list has left, and a step, one comparison from each end, moves i and last_i
+            // together by two at the most, and so j and last_j. So each list has two tags left when
+            // a step begins.
             unsafe {
                 let b_first = time_b.get_unchecked(j) < time_a.get_unchecked(i);
                 *into_time.get_unchecked_mut(i + j) =
@@ -45,7 +48,8 @@ pub(crate) fn merge(
                 i += usize::from(!b_first);
                 j += usize::from(b_first);
             }
-            // SAFETY: as above.
+            // SAFETY: as above: the comparison before left each list one tag or more, so that last_i - 1
+            // and last_j - 1 are not before i and j, and a + b + 1 is below last_i + last_j.
             unsafe {
                 let (a, b) = (last_i - 1, last_j - 1);
                 let b_last = time_b.get_unchecked(b) >= time_a.get_unchecked(a);
@@ -80,17 +84,17 @@ pub(crate) fn far_pairs([a, b]: [&[i64]; 2], heads: [usize; 2], window: i64) -> 
     walks.into_iter().map(|walk| walk.finish(window)).sum()
 }
 
-/// For each row from `head` on: the first row at most `window` before it. `starts` has a place for each,
-/// and there are fewer than 2^32 rows.
+/// For each row from `head` on: the first row at most `window` before it, in any case none behind the row
+/// itself. `starts` has a place for each, and there are fewer than 2^32 rows.
 pub(crate) fn window_starts(time: &[i64], head: usize, window: i64, starts: &mut [u32]) {
     let own = &time[head..];
-    assert_eq!(own.len(), starts.len());
+    assert!(own.len() == starts.len() && window >= 0);
     let quarter = own.len().div_ceil(4);
     let begin = |n: usize| (n * quarter).min(own.len());
     let first = |row: usize| {
-        let is_before =
-            |&time: &i64| own.get(row).is_some_and(|&now| time < now && now - time > window);
-        time.partition_point(is_before)
+        let Some(&now) = own.get(row) else { return 0 };
+        // Only rows in front: of times that are not in order, others could be before.
+        time[..head + row].partition_point(|&time| time < now && now.wrapping_sub(time) > window)
     };
     // The rows of each quarter, and where the window of its next row begins at the earliest.
     let (mut row, end): ([usize; 4], [usize; 4]) =
@@ -103,8 +107,12 @@ pub(crate) fn window_starts(time: &[i64], head: usize, window: i64, starts: &mut
         }
         for _ in 0..steps {
             for n in 0..4 {
-                // SAFETY: a row moves on by one a step at the most, so that it is below its end;
-                // a start stops at its row at the latest, which is no distance from itself.
+                // SAFETY: `row[n]` must be below the length of `own` and of `starts`, which are the same,
+                // and `start[n]` below that of `time`. Each step moves a row on by one at the most, and
+                // there are no more steps than any row has left to its end: it is below that. A start
+                // begins at its row, head + row[n], or before it, and never passes it, whatever the times
+                // are: where it stands at its row, the two times are one and the same, and 0 > window
+                // is false, so that it is the row that moves on.
                 let (now, earlier, place) = unsafe {
                     let place = starts.get_unchecked_mut(row[n]);
                     (*own.get_unchecked(row[n]), *time.get_unchecked(start[n]), place)
@@ -121,7 +129,7 @@ pub(crate) fn window_starts(time: &[i64], head: usize, window: i64, starts: &mut
     }
     for n in 0..4 {
         for row in row[n]..end[n] {
-            while own[row] - time[start[n]] > window {
+            while own[row].wrapping_sub(time[start[n]]) > window {
                 start[n] += 1;
             }
             #[expect(clippy::cast_possible_truncation, reason = "fewer than 2^32 rows")]
@@ -152,7 +160,7 @@ impl<'a> Walk<'a> {
         let mut at = half.saturating_sub(later.len())..half.min(earlier.len());
         while !at.is_empty() {
             let middle = usize::midpoint(at.start, at.end);
-            if later[half - 1 - middle] - earlier[middle] > window {
+            if later[half - 1 - middle].wrapping_sub(earlier[middle]) > window {
                 at.start = middle + 1;
             } else {
                 at.end = middle;
@@ -174,7 +182,9 @@ impl<'a> Walk<'a> {
         let (mut i0, mut i1, mut i2, mut i3) = (0, 0, 0, 0);
         let (mut sum0, mut sum1, mut sum2, mut sum3) = (0, 0, 0, 0);
         for step in 0..steps {
-            // SAFETY: i ≤ step < steps, and each list has at least `steps` tags left.
+            // SAFETY: i and step - i must be below the lengths of the walk's lists. Both have `steps` tags
+            // left or more; i begins at 0 and grows by one a step at the most, whatever the times are:
+            // 0 ≤ i ≤ step < steps.
             let is_far = |walk: &Self, i: usize| unsafe {
                 walk.later.get_unchecked(step - i).wrapping_sub(*walk.earlier.get_unchecked(i))
                     > window
@@ -206,7 +216,7 @@ impl<'a> Walk<'a> {
     fn finish(mut self, window: i64) -> u64 {
         let mut at = 0;
         for &later in self.later {
-            while at < self.earlier.len() && later - self.earlier[at] > window {
+            while at < self.earlier.len() && later.wrapping_sub(self.earlier[at]) > window {
                 at += 1;
             }
             self.pairs += self.rank + at as u64;

@@ -7,7 +7,7 @@ use tagq_store::Channels;
 
 use super::Source;
 use crate::{
-    Execution, Scope, TimeRange,
+    Execution, Scope, Simd, TimeRange,
     scan::{Interval, intervals},
 };
 
@@ -67,12 +67,16 @@ impl Wanted {
         self.delays.first().copied().unwrap_or(0)
     }
 
-    /// The tags of an interval in order of delayed time, then of rows.
+    /// The tags of an interval in order of delayed time, then of rows. None of rows that are not in order,
+    /// which the source is told.
     fn take(&self, source: Source<'_>, interval: Interval) -> Vec<Taken> {
         let tags = source.tags.tags;
         let mut taken = Vec::new();
         for (at, &delay) in self.delays.iter().enumerate() {
             let rows = interval.rows(tags.time, delay);
+            if !source.tags.is_in_order(Simd::best(), rows.clone()) {
+                continue;
+            }
             let mut add = |row: usize, label: u16| {
                 let number = self.number_of[usize::from(label)];
                 if number != UNUSED && self.delay_at[number as usize] == at {

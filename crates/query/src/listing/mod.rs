@@ -193,7 +193,7 @@ impl Coincidences {
                 let feed = Feed::new(source, &wanted, Some(self.window), taken, execution);
                 (feed, Once::new(&plan, source, veto, &self.scope))
             };
-            walk_all(recording, &wanted, walk, &mut batches);
+            walk_all(recording, &wanted, walk, &mut batches)?;
         } else {
             let plan = Ways::new(&groups, &wanted, self.rule, self.window, range);
             let before = plan.look_back();
@@ -203,7 +203,7 @@ impl Coincidences {
                 let feed = Feed::new(source, &wanted, Some(plan.nearest()), taken, execution);
                 (feed, WaysOf::new(&plan, source, veto, &self.scope))
             };
-            walk_all(recording, &wanted, walk, &mut batches);
+            walk_all(recording, &wanted, walk, &mut batches)?;
         }
         Ok(())
     }
@@ -237,7 +237,7 @@ impl Coincidences {
             let feed = Feed::new(source, &wanted, None, TimeRange { from, to }, execution);
             (feed, Clusters::new(source, &channels, window, range, &number))
         };
-        walk_all(recording, &wanted, walk, &mut batches);
+        walk_all(recording, &wanted, walk, &mut batches)?;
         Ok(())
     }
 }
@@ -268,15 +268,16 @@ trait Walker {
     ) -> ControlFlow<()>;
 }
 
-/// Walks through all sources, until whoever takes the batches breaks off.
+/// Walks through all sources, until whoever takes the batches breaks off, or rows are found out of order.
 fn walk_all<'a, W: Walker>(
     recording: &'a Recording<'a>,
     wanted: &Wanted,
     walk: impl Fn(Source<'a>) -> (Feed<'a>, W),
     batches: &mut Batches<'_, W::Batch>,
-) {
+) -> Result<(), Error> {
     // Breaking off is no failure.
     let _: ControlFlow<()> = walk_sources(recording, wanted, walk, batches);
+    recording.check_order()
 }
 
 /// Delays can put tags of one source behind those of the next: then they are
@@ -323,6 +324,9 @@ fn walk_sources<'a, W: Walker>(
         walker.step(feed, batches)?;
         loop {
             if feed.has_read() {
+                if recording.check_order().is_err() {
+                    return ControlFlow::Break(());
+                }
                 batches.give()?;
             }
             let Some(tag) = feed.peek() else { break };

@@ -46,7 +46,7 @@ impl<'a> Vetoes<'a> {
             let last = last - i128::from(*delay);
             while let Some(&time) = tags.time.get(*row).filter(|&&time| i128::from(time) <= last) {
                 if tags.channels.label(*row) == *channel {
-                    self.latest = self.latest.max(Some(time + *delay));
+                    self.latest = self.latest.max(Some(time.saturating_add(*delay)));
                 }
                 *row += 1;
             }

@@ -131,9 +131,19 @@ pub trait Additive {
     /// The query in words and numbers, in one form for all that count the same, without its range.
     fn words(&self) -> String;
 
+    /// How far behind a time tags can come that change what is counted at it.
+    fn ahead(&self) -> i64 {
+        0
+    }
+
     /// The delayed time before which all counts are final once no tag comes before `time` any more. At
     /// this time itself an equal one may still arrive. Nothing when it is out of reach.
-    fn frontier(&self, time: i64) -> Option<i64>;
+    fn frontier(&self, time: i64) -> Option<i64> {
+        // Zero for channels without a delay, also those still to come, and for live time, which no delay moves.
+        let smallest = self.scope().delays.iter().map(|delay| delay.ticks).fold(0, i64::min);
+        let time = i128::from(time) + i128::from(smallest) - i128::from(self.ahead());
+        i64::try_from(time).ok()
+    }
 }
 
 impl Partial {

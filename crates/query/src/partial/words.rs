@@ -1,4 +1,4 @@
-//! Queries in words, the same for all that count the same, and how far their counts are final.
+//! Queries in words, the same for all that count the same.
 
 use crate::{Bins, Coincidences, Fold, Groups, Histogram, Mode, Rates, Rule, Scope};
 
@@ -43,16 +43,6 @@ impl Coincidences {
         touched.extend(self.veto.iter().flat_map(|veto| &veto.channels));
         Some(touched)
     }
-
-    pub(crate) fn final_before(&self, time: i64) -> Option<i64> {
-        // A veto forbids what came before it; a cluster takes what comes behind its first tag.
-        let ahead = match (&self.veto, self.rule) {
-            (_, Rule::Cluster) => self.window,
-            (Some(veto), _) => veto.guard,
-            (None, _) => 0,
-        };
-        final_before(time, &self.scope, self.touched().as_deref(), ahead)
-    }
 }
 
 impl Histogram {
@@ -83,20 +73,12 @@ impl Histogram {
             self.start, self.stop
         )
     }
-
-    pub(crate) fn final_before(&self, time: i64) -> Option<i64> {
-        final_before(time, &self.scope, Some(&[self.start, self.stop]), 0)
-    }
 }
 
 impl Rates {
     pub(crate) fn in_words(&self) -> String {
         let delays = delays(&self.scope, self.scope.channels.as_deref());
         format!("rates; {}{delays}", channels(&self.scope))
-    }
-
-    pub(crate) fn final_before(&self, time: i64) -> Option<i64> {
-        final_before(time, &self.scope, self.scope.channels.as_deref(), 0)
     }
 }
 
@@ -124,16 +106,4 @@ fn delays(scope: &Scope, touched: Option<&[u16]>) -> String {
 fn numbers(channels: &[u16]) -> String {
     let numbers: Vec<String> = channels.iter().map(u16::to_string).collect();
     numbers.join(",")
-}
-
-/// The delayed time before which nothing can come any more that matters, when all that is to come is at
-/// `time` or behind it, with a look `ahead`.
-fn final_before(time: i64, scope: &Scope, touched: Option<&[u16]>, ahead: i64) -> Option<i64> {
-    let smallest = match touched {
-        Some(touched) => touched.iter().map(|&channel| scope.delay_of(channel)).min(),
-        // A channel without a delay may come yet.
-        None => scope.delays.iter().map(|delay| delay.ticks).chain([0]).min(),
-    };
-    let time = i128::from(time) + i128::from(smallest.unwrap_or(0)) - i128::from(ahead);
-    i64::try_from(time).ok()
 }

@@ -1,10 +1,12 @@
 //! Vetoes, by each rule that takes them.
 
 use proptest::prelude::*;
-use tagq_query::{Coincidences, Error, Execution, Groups, Recording, Rule, TimeRange, Veto};
+use tagq_query::{
+    Coincidences, Error, Execution, Groups, Recording, Rule, Simd, TimeRange, Veto, oracle,
+};
 use tagq_store::{Channels, Tags};
 
-use crate::support::{check, pairs, sources, tags};
+use crate::support::{check, pairs, recording, sources, tags};
 
 const RULES: [Rule; 4] = [Rule::All, Rule::Herald, Rule::PerHerald, Rule::Once];
 
@@ -29,6 +31,39 @@ proptest! {
         query.veto = Some(Veto { channels: vec![3, 77], guard });
         query.scope.range = TimeRange { from, to };
         check(&sources, &query, 2, &[Some(3), None]);
+    }
+}
+
+proptest! {
+    /// Tags alone are tuples of one channel.
+    #[test]
+    fn a_veto_leaves_the_tags_that_it_is_not_near(
+        sources in sources(60),
+        guard in 0_i64..20,
+        delays in prop::collection::vec(-90_i64..90, 4),
+        from in prop::option::of(-100_i64..100),
+        to in prop::option::of(-100_i64..100),
+    ) {
+        let delays: Vec<(u16, i64)> = (0..).zip(delays).collect();
+        let mut query = Coincidences { rule: Rule::All, ..pairs(vec![[0, 1]], 5, &delays) };
+        query.veto = Some(Veto { channels: vec![3, 77], guard });
+        query.scope.range = TimeRange { from, to };
+        let recording = recording(&sources, None);
+        let all: Vec<Vec<(i64, u16)>> = sources
+            .iter()
+            .map(|(time, labels)| time.iter().copied().zip(labels.iter().copied()).collect())
+            .collect();
+        for simd in Simd::available() {
+            let execution = Execution { simd, morsel_rows: Some(7) };
+            let left = query.left_by_veto(&recording, &[1, 0, 2], &execution).unwrap();
+            let expected = [1, 0, 2].map(|channel| {
+                let count = oracle::coincidences(
+                    &all, &[channel], Rule::All, 0, &delays, (&[3, 77], guard), (from, to),
+                );
+                u64::try_from(count).unwrap()
+            });
+            prop_assert_eq!(left, Some(expected.to_vec()));
+        }
     }
 }
 

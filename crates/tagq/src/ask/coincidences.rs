@@ -1,34 +1,43 @@
 //! The question "coincidences".
 
+use std::{collections::BTreeSet, sync::Arc};
+
 use serde::Serialize;
 use tagq_query::{
-    Coincidences as Query, Counted, Estimate, Execution, Groups, Measured, Recording, Rule,
-    SourceSingles, Terms, TimeRange, Veto, g2_heralded,
+    Coincidences as Query, Counted, Estimate, Execution, Groups, Recording, Rule, Scope,
+    SourceSingles, Terms, TimeRange, Veto,
 };
 use tagq_store::{Duration, Tick};
 
 use super::{
-    Asking, Channel, Explained, Listing, Selection, SelectionUsed, Window, explain, header_end,
+    Asking, BinWidth, Channel, Errors, Explained, Listing, Selection, SelectionUsed, Window,
+    blocks, coarse, explain, header_end, limits, live_of,
     select::Selected,
-    shifted::{Shift, found},
+    shifted::Shift,
     sum::check_alike,
-    tallied::{Tallied, add_up},
+    tallied::{How, Nothing, Tallied, add_up},
     trace::Trace,
 };
 use crate::{
-    Answer, Columns, Error, Run, RunFacts, Values,
+    Answer, Cells, Columns, Error, Run, RunFacts, Values,
     cache::{Kept, Putting},
+    pulses,
 };
+
+/// Bytes of a row of an answer while it is made.
+const ROW_BYTES: u64 = 560;
+/// Bytes of a count with channels moved.
+const MOVED_BYTES: u64 = 24;
 
 /// How many tags of several channels come within a window (docs/queries.md, section "Coincidences").
 #[derive(Debug, Clone)]
 pub struct Coincidences {
-    /// How far apart.
-    pub window: Window,
+    /// How far apart; without one the error suggests one.
+    pub window: Option<Window>,
     /// Between which channels; those of the setup, else every pair, without any.
     pub groups: Vec<Vec<Channel>>,
     /// Every choice of so many channels, in place of groups.
-    pub fold: Option<usize>,
+    pub choose: Option<usize>,
     /// What makes tags a coincidence.
     pub rule: Rule,
     /// Channels whose tags forbid coincidences near them, each with the delay it has.
@@ -37,8 +46,10 @@ pub struct Coincidences {
     pub guard: Option<Duration>,
     /// How accidentals are found.
     pub accidentals: Accidentals,
+    /// How errors are found.
+    pub errors: Errors,
     /// As a trace in bins of this width.
-    pub bin: Option<Duration>,
+    pub bin: Option<BinWidth>,
     /// Of which tags.
     pub selection: Selection,
 }
@@ -67,13 +78,15 @@ struct Used {
     window_ticks: i64,
     window_s: f64,
     window_asked: String,
-    acceptance_ticks: i128,
+    full_width_ticks: i128,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     veto: Vec<u16>,
     #[serde(skip_serializing_if = "Option::is_none")]
     guard_ticks: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     shift_ticks: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_blocks: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     bin_ticks: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,27 +105,38 @@ struct Put<'a> {
 }
 
 impl Put<'_> {
-    /// The live time and the singles of sets of channels, in one bin or without any.
+    /// The live time and the singles of sets of channels, in one bin or without any, and those of blocks.
     fn singles(
         &self,
-        is_joined: bool,
+        (is_joined, errors): (bool, Errors),
         bin: Option<i64>,
         sets: &[(Option<i64>, Vec<u16>)],
-    ) -> Result<Vec<Vec<SourceSingles>>, Error> {
-        self.run.count_as(is_joined, None, |recording| {
-            let trace = bin.map(|width| Trace::new(recording, &self.query, width)).transpose()?;
+    ) -> Result<Vec<Nothing>, Error> {
+        let query = &self.query;
+        let singles_of = |recording: &Recording<'_>| {
+            let trace = bin.map(|width| Trace::new(recording, query, width, None)).transpose()?;
             let singles = |(start, set): &(Option<i64>, Vec<u16>)| {
-                let mut query = self.query.clone();
+                let mut query = query.clone();
                 if let Some((trace, start)) = trace.as_ref().zip(*start) {
                     let Some(bin) = trace.bins.iter().find(|bin| bin.start_ticks == start) else {
-                        return Vec::new();
+                        return (Vec::new(), Vec::new());
                     };
                     query.scope.range = bin.range;
                 }
-                query.singles(recording, set, &Execution::best())
+                let live = |ranges: Vec<TimeRange>| {
+                    let sources = ranges.iter().zip(&recording.sources);
+                    let live = |(range, source): (&TimeRange, &_)| range.live_of(source);
+                    sources.map(|of| SourceSingles::new(live(of), vec![0; set.len()])).collect()
+                };
+                let blocks = errors.blocks().unwrap_or(0);
+                let blocks = blocks::ranges(recording, query.scope.range, blocks);
+                let blocks = blocks.into_iter().map(live).collect();
+                (query.singles(recording, set, &Execution::best()), blocks)
             };
             Ok(sets.iter().map(singles).collect())
-        })
+        };
+        let pool = self.asking.pool;
+        self.run.count_as(is_joined, None, |recording| pool.install(|| singles_of(recording)))
     }
 }
 
@@ -125,7 +149,6 @@ pub(crate) fn rule_name(rule: Rule) -> &'static str {
         Rule::Once => "once",
         Rule::Cluster => "cluster",
         Rule::Grid => "grid",
-        _ => "other",
     }
 }
 
@@ -181,15 +204,19 @@ impl Coincidences {
         self.check()?;
         let mut puts = Vec::new();
         for &(run, asking) in runs {
-            let selected = self.selection.of(run, asking.setup)?;
+            let bin = self.ticks_of_bin(run)?;
+            let selected = self.selection.of_bins(run, asking.setup, bin)?;
             selected.notes.iter().for_each(|note| asking.progress.note(note));
             let query = self.query(run, &selected, asking)?;
             puts.push(Put { run, asking, query, selected });
         }
         put_alike(&mut puts)?;
         let Put { query, selected, .. } = &puts[0];
-        let bin = self.bin.as_ref().map(|bin| bin.bin(tick)).transpose()?;
+        let bin = self.ticks_of_bin(run)?;
         let shift = self.shift(query, tick)?;
+        for put in &puts {
+            self.check_work(put, bin, shift, puts.len())?;
+        }
         let mut live = 0;
         let mut of_runs = Vec::new();
         for put in &puts {
@@ -198,7 +225,7 @@ impl Coincidences {
             of_runs.push(tallied);
         }
         let tallied = add_up(of_runs, query.rule == Rule::Cluster, |of, sets| {
-            puts[of].singles(self.selection.join, bin, sets)
+            puts[of].singles((self.selection.join, self.errors), bin, sets)
         })?;
         let terms = Terms {
             rule: query.rule,
@@ -208,10 +235,19 @@ impl Coincidences {
             live_s: selected.live_s,
         };
         let mut notes = Vec::new();
-        let rows = Rows::of(&tallied, &terms, shift.is_some(), tick, &mut notes);
+        let rows = Rows::of(tallied, &terms, shift.is_some(), tick, &mut notes);
         notes.dedup();
         for note in notes {
             asking.progress.note(&note);
+        }
+        if let (Some(channels), None) = (rows.by_formula(), shift) {
+            let acceptance = 2 * i128::from(query.window) + 1;
+            let runs: Vec<&Run> = puts.iter().map(|put| put.run).collect();
+            let of = |run: &&Run| pulses::note(run, channels, acceptance);
+            let note = asking.pool.install(|| runs.iter().find_map(of));
+            if let Some(note) = note {
+                asking.progress.note(&note);
+            }
         }
         if query.rule == Rule::Cluster && !rows.count.is_empty() {
             for put in &puts {
@@ -240,9 +276,12 @@ impl Coincidences {
         let counted = run.count_as(self.selection.join, asking.progress.course(), |recording| {
             asking.pool.install(|| {
                 let mut all = Vec::new();
+                let how = How { shift, blocks: self.errors.blocks() };
+                let answer = |query: &Query, recording: &Recording<'_>| {
+                    kept.answer(query, recording, &Execution::best())
+                };
                 let tally = |query: &Query, counted: Counted, start| {
-                    let row = |row| Tallied::of(recording, query, row, start, shift, &kept);
-                    counted.rows.into_iter().map(row).collect::<Result<Vec<_>, _>>()
+                    Tallied::of(recording, query, counted, start, how, &answer)
                 };
                 match bin {
                     None => {
@@ -250,12 +289,12 @@ impl Coincidences {
                         all.extend(tally(query, counted, None)?);
                     }
                     Some(width) => {
-                        let trace = Trace::new(recording, query, width)?;
-                        let each = trace.counts(query, recording, &kept)?;
-                        for (bin, (query, counted)) in trace.bins.iter().zip(each) {
+                        let trace = Trace::new(recording, query, width, shift)?;
+                        trace.counts(query, recording, &kept, |bin, query, counted| {
                             let start = Some((bin.start_ticks, bin.is_partial));
-                            all.extend(tally(&query, counted, start)?);
-                        }
+                            all.extend(tally(query, counted, start)?);
+                            Ok(())
+                        })?;
                     }
                 }
                 Ok((all, live_of(recording, query.scope.range)))
@@ -272,15 +311,22 @@ impl Coincidences {
     pub fn explain(&self, run: &Run, asking: &Asking<'_>) -> Result<Explained, Error> {
         let tick = run.store().manifest().tick;
         self.check()?;
-        let selected = self.selection.of(run, asking.setup)?;
+        let bin = self.ticks_of_bin(run)?;
+        let selected = self.selection.of_bins(run, asking.setup, bin)?;
         selected.notes.iter().for_each(|note| asking.progress.note(note));
         let query = self.query(run, &selected, asking)?;
-        let bin = self.bin.as_ref().map(|bin| bin.bin(tick)).transpose()?;
         let shift = self.shift(&query, tick)?;
         let is_joined = self.selection.join;
         let live = run.count_as(is_joined, None, |tags| Ok(live_of(tags, query.scope.range)))?;
         let plan = explain::planned(run, asking, is_joined, |tags| {
-            explain::plan_coincidences(tags, &query, bin, shift)
+            let plan = explain::plan_coincidences(tags, &query, bin, shift)?;
+            if self.errors == Errors::Formula {
+                return Ok(plan);
+            }
+            // Blocks take the same rows once more, and look back from each of them.
+            let mut with_blocks = explain::plan_coincidences(tags, &query, bin, shift)?.with_more();
+            with_blocks.add(plan);
+            Ok(with_blocks)
         })?;
         let used = self.used(run, &query, &selected, live, shift, bin);
         let header = self.header(run, &used, asking, &live_words(&selected, live, tick));
@@ -288,11 +334,17 @@ impl Coincidences {
         Ok(Explained { header, query, run: asking.facts(run), plan })
     }
 
+    /// The width of the bins of a trace.
+    fn ticks_of_bin(&self, run: &Run) -> Result<Option<i64>, Error> {
+        let tick = run.store().manifest().tick;
+        Ok(self.bin.as_ref().map(|bin| bin.ticks(tick)).transpose()?)
+    }
+
     fn shift(&self, query: &Query, tick: Tick) -> Result<Option<Shift>, Error> {
         match &self.accidentals {
             Accidentals::Formula => Ok(None),
             Accidentals::Shifted { counts, shift } => {
-                Shift::new(*counts, shift.as_ref(), query.window, tick).map(Some)
+                Shift::new(*counts, shift.as_ref(), (query.rule, query.window), tick).map(Some)
             }
         }
     }
@@ -315,24 +367,23 @@ impl Coincidences {
     fn query(&self, run: &Run, selected: &Selected, asking: &Asking<'_>) -> Result<Query, Error> {
         let tick = run.store().manifest().tick;
         let setup = asking.setup;
-        let window = self.window.ticks(tick)?;
         let number = |channel: &Channel| setup.channel(channel);
         let mut groups: Vec<Vec<u16>> = Vec::new();
         for group in &self.groups {
             groups.push(group.iter().map(number).collect::<Result<_, _>>()?);
         }
         let is_cluster = self.rule == Rule::Cluster;
-        if is_cluster && (!groups.is_empty() || self.fold.is_some()) {
+        if is_cluster && (!groups.is_empty() || self.choose.is_some()) {
             return Err(Error::Question(
                 "rule cluster counts every set of the channels in use; name them with --channels, \
-                 and leave --group and --fold out"
+                 and leave --group and --choose out"
                     .into(),
             ));
         }
-        if !groups.is_empty() && self.fold.is_some() {
-            return Err(Error::Question("--fold counts every group; leave --group out".into()));
+        if !groups.is_empty() && self.choose.is_some() {
+            return Err(Error::Question("--choose counts every group; leave --group out".into()));
         }
-        if groups.is_empty() && self.fold.is_none() && self.selection.channels.is_empty() {
+        if groups.is_empty() && self.choose.is_none() && self.selection.channels.is_empty() {
             groups.clone_from(&setup.groups);
         }
         let mut scope = selected.scope.clone();
@@ -347,6 +398,15 @@ impl Coincidences {
         let named = groups.concat().into_iter().chain(veto.iter().copied());
         let named = named.chain(scope.delays.iter().map(|delay| delay.channel));
         asking.note_dark(run, named.chain(scope.channels.iter().flatten().copied()).collect());
+        let groups = match (groups.is_empty(), self.choose) {
+            (false, _) => Groups::Listed(groups),
+            (true, Some(size)) => Groups::EveryFold(size),
+            (true, None) => Groups::EveryPair,
+        };
+        let Some(window) = &self.window else {
+            return Err(self.window_missing(run, &groups, &scope, asking));
+        };
+        let window = window.ticks(tick, self.is_span(&groups)?)?;
         let guard = match &self.guard {
             Some(_) if veto.is_empty() => {
                 return Err(Error::Question("--guard goes with --veto".into()));
@@ -355,16 +415,104 @@ impl Coincidences {
             None => window,
         };
         Ok(Query {
-            groups: match (groups.is_empty(), self.fold) {
-                (false, _) => Groups::Listed(groups),
-                (true, Some(size)) => Groups::EveryFold(size),
-                (true, None) => Groups::EveryPair,
-            },
+            groups,
             rule: self.rule,
             window,
             veto: (!veto.is_empty()).then_some(Veto { channels: veto, guard }),
             scope,
         })
+    }
+
+    /// Whether the window bounds all tags of a coincidence together, not each on its side of another one.
+    fn is_span(&self, groups: &Groups) -> Result<bool, Error> {
+        let sizes: Vec<usize> = match groups {
+            Groups::Listed(groups) => groups.iter().map(Vec::len).collect(),
+            Groups::EveryFold(size) => vec![*size],
+            Groups::EveryPair => vec![2],
+        };
+        let is_large = sizes.iter().any(|&size| size > 2);
+        let is_mixed = is_large && sizes.contains(&2);
+        match self.rule {
+            Rule::Cluster | Rule::Grid => Ok(true),
+            Rule::All | Rule::Once if is_mixed && matches!(self.window, Some(Window::Full(_))) => {
+                Err(Error::Question(
+                    "--full-width means other windows for pairs than for larger groups; give --window, or \
+                     ask for them one after the other"
+                        .into(),
+                ))
+            }
+            Rule::All | Rule::Once => Ok(is_large),
+            _ => Ok(false),
+        }
+    }
+
+    /// What to say where there is no window: one that a coarse look at the tags suggests.
+    fn window_missing(
+        &self,
+        run: &Run,
+        groups: &Groups,
+        scope: &Scope,
+        asking: &Asking<'_>,
+    ) -> Error {
+        let tick = run.store().manifest().tick;
+        let said = run.count_as(self.selection.join, None, |recording| {
+            let pairs = match groups {
+                Groups::Listed(groups) => groups.clone(),
+                _ => vec![scope.channels.clone().unwrap_or_else(|| recording.channels())],
+            };
+            let pairs: BTreeSet<[u16; 2]> = pairs
+                .iter()
+                .flat_map(|group| {
+                    group
+                        .iter()
+                        .enumerate()
+                        .flat_map(|(i, &a)| group[i + 1..].iter().map(move |&b| [a, b]))
+                })
+                .collect();
+            let name_of = |channel: u16| asking.setup.name_of(channel);
+            asking.pool.install(|| coarse::window_missing(recording, &pairs, scope, tick, &name_of))
+        });
+        said.map_or_else(|error| error, Error::Question)
+    }
+
+    /// Refuses what does not fit in memory, and says what takes long.
+    fn check_work(
+        &self,
+        put: &Put<'_>,
+        bin: Option<i64>,
+        shift: Option<Shift>,
+        runs: usize,
+    ) -> Result<(), Error> {
+        let Put { run, asking, query, .. } = put;
+        let tick = run.store().manifest().tick;
+        let (groups, plan, span) = run.count_as(self.selection.join, None, |recording| {
+            let groups = match query.rule {
+                // As many as have one channel; most sets are rare.
+                Rule::Cluster => recording.channels().into_iter().map(|c| vec![c]).collect(),
+                _ => query.groups_in(recording)?,
+            };
+            let plan = asking.pool.install(|| query.plan(recording, &Execution::best()))?;
+            Ok((groups, plan, limits::span(recording, query.scope.range)))
+        })?;
+        let rows = groups.len().max(1) as u64 * runs as u64;
+        let scans_of = |group: &Vec<u16>| {
+            let of_shifts = shift.map_or(0, |shift| shift.scans(group.len()));
+            of_shifts + u64::from(arms(query, group).is_some())
+        };
+        let scans: u64 = groups.iter().map(scans_of).sum();
+        // A row with its estimates, and with the counts of each scan.
+        let bytes = ROW_BYTES + MOVED_BYTES * scans / rows.max(1);
+        match bin {
+            Some(width) => limits::check_bins(span, width, rows, bytes, tick)?,
+            None => limits::check(rows.into(), "groups with shifts", bytes, |most| {
+                format!("{most} groups would fit, or fewer shifts")
+            })?,
+        }
+        let bins = bin.map_or(1.0, |width| span as f64 / width as f64 + 1.0);
+        let tags: u64 = plan.rows().iter().map(|rows| rows.end - rows.start).sum();
+        let all = plan.rows_taken() as f64 + scans as f64 * tags as f64;
+        limits::note_long(asking, bins * (1.0 + scans as f64), all);
+        Ok(())
     }
 
     fn used(
@@ -385,14 +533,15 @@ impl Coincidences {
             rule: rule_name(query.rule),
             window_ticks: window,
             window_s: tick.seconds_of(window.into()),
-            window_asked: self.window.asked().to_owned(),
-            acceptance_ticks: match query.rule {
-                Rule::Grid => window.into(),
+            window_asked: self.window.as_ref().map_or("", Window::asked).to_owned(),
+            full_width_ticks: match self.is_span(&query.groups) {
+                Ok(true) => window.into(),
                 _ => 2 * i128::from(window) + 1,
             },
             veto: query.veto.as_ref().map_or(Vec::new(), |veto| veto.channels.clone()),
             guard_ticks: query.veto.as_ref().map(|veto| veto.guard),
             shift_ticks: shift.map(Shift::ticks),
+            error_blocks: self.errors.blocks(),
             bin_ticks: bin,
             bin_s: bin.map(|bin| tick.seconds_of(bin.into())),
             live_s: selected.live_s.unwrap_or_else(|| tick.seconds_of(live)),
@@ -402,12 +551,14 @@ impl Coincidences {
 
     fn header(&self, run: &Run, used: &Used, asking: &Asking<'_>, live: &str) -> String {
         let tick = run.store().manifest().tick;
-        let (w, width) = (used.window_ticks, used.acceptance_ticks);
-        let asked = super::spaced(self.window.asked());
+        let (w, width) = (used.window_ticks, used.full_width_ticks);
+        let is_span = i128::from(w) == width && w > 0;
+        let asked = super::spaced(&used.window_asked);
         let [window, width] = [w.into(), width].map(|ticks| super::in_ticks(ticks, tick));
         let compared = match self.rule {
             Rule::Grid => format!("cells of {width} (asked {asked})"),
-            Rule::Cluster => format!("up to {window} (asked {asked}) behind its first tag"),
+            Rule::Cluster => format!("latest \u{2212} earliest \u{2264} {window} (asked {asked})"),
+            _ if is_span => format!("latest \u{2212} earliest \u{2264} {window} (asked {asked})"),
             _ => format!("|\u{394}t| \u{2264} {window} (asked {asked}); full width {width}"),
         };
         let mut vetoed = String::new();
@@ -421,8 +572,9 @@ impl Coincidences {
             .shift_ticks
             .map_or(String::new(), |ticks| format!("; accidentals by shifts of {ticks} ticks"));
         format!(
-            "rule {}: {compared}{vetoed}{shifted}{}; {}",
+            "rule {}: {compared}{vetoed}{shifted}{}{}; {}",
             used.rule,
+            self.errors.words(),
             used.selection.words(asking.setup, tick),
             header_end(run, live)
         )
@@ -481,11 +633,6 @@ fn note_clock(run: &Run, query: &Query, asking: &Asking<'_>) {
     }
 }
 
-/// Live ticks of all sources in a range.
-fn live_of(recording: &Recording<'_>, range: TimeRange) -> i128 {
-    recording.sources.iter().map(|source| i128::from(range.live_of(source))).sum()
-}
-
 /// The rows as they grow.
 #[derive(Default)]
 struct Rows {
@@ -496,13 +643,12 @@ struct Rows {
     count: Vec<u64>,
     estimates: Vec<Estimate>,
     singles: Vec<Vec<u64>>,
-    g2_heralded: Vec<Option<Measured>>,
 }
 
 impl Rows {
     /// What the counts say.
     fn of(
-        tallied: &[Tallied],
+        tallied: Vec<Tallied>,
         terms: &Terms,
         is_shifted: bool,
         tick: Tick,
@@ -510,21 +656,11 @@ impl Rows {
     ) -> Self {
         let mut rows = Self::default();
         for row in tallied {
-            let mut estimate = Estimate::new(row.count, &row.sources, terms);
+            let (estimate, note) = row.estimate(terms, is_shifted);
+            notes.extend(note);
             let singles = row.singles();
-            if is_shifted {
-                estimate = estimate.without_accidentals();
-                if let Some(found) = found(row.channels.len(), &row.moved) {
-                    notes.extend(found.note);
-                    let pair = <[u64; 2]>::try_from(&singles[..]).ok();
-                    let pair = pair.map(|pair| pair.map(|n| n as f64));
-                    estimate = estimate.with_accidentals(row.count, found.accidentals, pair);
-                }
-            }
-            let g2 = row.arms.and_then(|arms| g2_heralded(row.count, singles[0], arms));
-            rows.g2_heralded.push(g2);
-            rows.channels.push(row.channels.clone());
-            rows.count.push(row.count);
+            rows.count.push(row.counts.count);
+            rows.channels.push(row.channels);
             rows.estimates.push(estimate);
             rows.singles.push(singles);
             if let Some((start, is_partial)) = row.start {
@@ -536,45 +672,65 @@ impl Rows {
         rows
     }
 
-    fn columns(self, has_bins: bool) -> Columns {
-        let of = |value: fn(&Estimate) -> Option<f64>| {
-            Values::Floats(self.estimates.iter().map(value).collect())
+    /// Of groups with accidentals by formula the two channels with the most singles, which decide on them.
+    fn by_formula(&self) -> Option<[u16; 2]> {
+        let is_by_formula =
+            |e: &Estimate| e.accidentals.is_some() || e.accidentals_independent.is_some();
+        let groups = self.channels.iter().zip(&self.singles).zip(&self.estimates);
+        let two_of = |(channels, singles): (&Vec<u16>, &Vec<u64>)| {
+            let mut of: Vec<(u64, u16)> =
+                singles.iter().copied().zip(channels.iter().copied()).collect();
+            of.sort_unstable_by(|a, b| b.cmp(a));
+            Some((u128::from(of.first()?.0) * u128::from(of.get(1)?.0), [of[0].1, of[1].1]))
         };
-        let of_both = |value: fn(Measured) -> f64| {
-            let both = |estimate: &Estimate| estimate.heralding.map(|of| of.map(value)).into();
-            Values::FloatLists(self.estimates.iter().map(both).collect())
+        let groups = groups.filter(|(_, estimate)| is_by_formula(estimate));
+        groups.filter_map(|(group, _)| two_of(group)).max().map(|(_, channels)| channels)
+    }
+
+    fn columns(self, has_bins: bool) -> Columns {
+        let (rows, estimates) = (self.count.len(), Arc::new(self.estimates));
+        let of = |value: fn(&Estimate) -> Option<f64>| {
+            let estimates = Arc::clone(&estimates);
+            // Errors that blocks cannot give are not numbers.
+            let value = move |row: usize| value(&estimates[row]).filter(|value| value.is_finite());
+            Values::Floats(Cells::made(rows, value))
         };
         let mut columns = Columns::default();
         if has_bins {
             columns = columns
-                .with("start_s", Values::Floats(self.start_s))
-                .with("start_ticks", Values::Integers(self.start_ticks));
+                .with("start_s", Values::Floats(self.start_s.into()))
+                .with("start_ticks", Values::Integers(self.start_ticks.into()));
         }
         columns = columns
-            .with("channels", Values::Groups(self.channels))
-            .with("count", Values::Counts(self.count))
+            .with("channels", Values::Groups(self.channels.into()))
+            .with("count", Values::Counts(self.count.into()))
             .with("count_err", of(|e| Some(e.count_err)))
             .with("rate_hz", of(|e| e.rate_hz.map(|m| m.value)))
             .with("rate_err_hz", of(|e| e.rate_hz.map(|m| m.err)))
-            .with("singles", Values::CountLists(self.singles))
+            .with("singles", Values::CountLists(self.singles.into()))
             .with("accidentals", of(|e| e.accidentals.map(|m| m.value)))
             .with("accidentals_err", of(|e| e.accidentals.map(|m| m.err)));
-        if self.estimates.iter().any(|e| e.accidentals_independent.is_some()) {
+        let has = |value: fn(&Estimate) -> bool| estimates.iter().any(value);
+        if has(|e| e.accidentals_independent.is_some()) {
             columns = columns.with("accidentals_independent", of(|e| e.accidentals_independent));
         }
         columns = columns
             .with("car", of(|e| e.car.map(|m| m.value)))
-            .with("car_err", of(|e| e.car.map(|m| m.err)))
-            .with("heralding", of_both(|m| m.value))
-            .with("heralding_err", of_both(|m| m.err));
-        if self.g2_heralded.iter().any(Option::is_some) {
-            let of = |value: fn(Measured) -> f64| {
-                Values::Floats(self.g2_heralded.iter().map(|g2| g2.map(value)).collect())
-            };
-            columns =
-                columns.with("g2_heralded", of(|m| m.value)).with("g2_heralded_err", of(|m| m.err));
+            .with("car_err", of(|e| e.car.map(|m| m.err)));
+        if has(|e| e.car_min.is_some()) {
+            columns = columns.with("car_min", of(|e| e.car_min));
         }
-        if has_bins { columns.with("partial", Values::Flags(self.partial)) } else { columns }
+        columns = columns
+            .with("p_a_given_b", of(|e| e.p_a_given_b.map(|m| m.value)))
+            .with("p_a_given_b_err", of(|e| e.p_a_given_b.map(|m| m.err)))
+            .with("p_b_given_a", of(|e| e.p_b_given_a.map(|m| m.value)))
+            .with("p_b_given_a_err", of(|e| e.p_b_given_a.map(|m| m.err)));
+        if has(|e| e.g2_heralded.is_some()) {
+            columns = columns
+                .with("g2_heralded", of(|e| e.g2_heralded.map(|m| m.value)))
+                .with("g2_heralded_err", of(|e| e.g2_heralded.map(|m| m.err)));
+        }
+        if has_bins { columns.with("partial", Values::Flags(self.partial.into())) } else { columns }
     }
 }
 

@@ -149,9 +149,10 @@ pub(super) fn plan_coincidences(
     let Some(width) = bin else { return plan_one(recording, query, shift) };
     let rates = RatesQuery { scope: query.scope.clone(), bin: Some(width) };
     let mut plan = rates.plan(recording, &execution)?;
-    let queries = Trace::new(recording, query, width)?.queries(query, recording);
-    let of = |query: &Query| plan_one(recording, query, shift);
-    for more in queries.par_iter().map(of).collect::<Result<Vec<_>, _>>()? {
+    let trace = Trace::new(recording, query, width, shift)?;
+    let query_of = Trace::query_of(query, recording);
+    let of = |bin| plan_one(recording, &query_of(bin), shift);
+    for more in trace.bins.par_iter().map(of).collect::<Result<Vec<_>, _>>()? {
         plan.add(more);
     }
     Ok(plan)

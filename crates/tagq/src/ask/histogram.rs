@@ -1,22 +1,30 @@
 //! The question "histogram", and "g2" as one of its kinds.
 
+use std::sync::Arc;
+
+use rayon::prelude::*;
 use serde::Serialize;
 use tagq_query::{
-    Binned, Bins, Execution, Fold, Histogram as Query, Measured, Mode, Period, normalised,
+    Binned, Bins, Error as QueryError, Execution, Fold, Histogram as Query, Measured, Mode, Period,
+    Recording, Scope, TimeRange, covariance, normalised,
 };
 use tagq_store::{Duration, Tick};
 
 use super::{
-    Asking, Channel, Explained, Selection, SelectionUsed, explain, header_end, select::Selected,
-    sum,
+    Asking, BinWidth, Channel, Errors, Explained, Selection, SelectionUsed, blocks, coarse,
+    explain, header_end, limits, select::Selected, sum,
 };
 use crate::{
-    Answer, Columns, Error, Run, RunFacts, Values,
+    Answer, Cells, Columns, Error, Run, RunFacts, Values,
     cache::{Kept, Putting},
 };
 
-/// Bins on either side of zero when no range is asked for.
+/// Cells on either side of zero when no range is asked for.
 const DEFAULT_BINS: i64 = 64;
+/// Bins of an answer that the cache keeps.
+const KEPT_BINS_MAX: usize = 1 << 21;
+/// Bins of a range for which no bin is asked, or up to twice as many.
+const BINS_OF_RANGE: i128 = 100;
 
 /// How the times of two channels differ (docs/queries.md, section "Histogram").
 #[derive(Debug, Clone)]
@@ -25,8 +33,8 @@ pub struct Histogram {
     pub start: Channel,
     /// … to those of this one.
     pub stop: Channel,
-    /// The width of a bin; one tick without it.
-    pub bin: Option<Duration>,
+    /// The width of a bin; chosen by what the channels hold without it.
+    pub bin: Option<BinWidth>,
     /// Of which differences; 64 bins on either side without it.
     pub range: Option<Reach>,
     /// So many bins a decade, in place of bins of one width.
@@ -39,6 +47,10 @@ pub struct Histogram {
     pub sync_divider: Option<u32>,
     /// Normalised by what light without correlation would give.
     pub g2: bool,
+    /// How errors are found.
+    pub errors: Errors,
+    /// Also the covariance of the g2 of all bins, from blocks.
+    pub covariance: bool,
     /// Of which tags.
     pub selection: Selection,
 }
@@ -64,8 +76,26 @@ impl std::str::FromStr for Reach {
     }
 }
 
+/// Bins of which a covariance is given at most.
+const COVARIANCE_BINS_MAX: usize = 1 << 11;
+
 /// What light without correlation would give in each bin, where that is asked for.
 type Expected = Option<Vec<Option<f64>>>;
+
+/// What was counted in one run, or in several.
+struct Tallied {
+    binned: Binned,
+    expected: Expected,
+    blocks: Vec<Block>,
+}
+
+/// What one block of time has.
+struct Block {
+    counts: Vec<u64>,
+    live: i128,
+    /// What is expected of all the rest.
+    expected_without: Expected,
+}
 
 /// The query as it was counted.
 #[derive(Debug, Serialize)]
@@ -83,10 +113,15 @@ struct Used {
     bins_per_decade: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     period_ticks: Option<f64>,
+    /// What the person left to be chosen.
+    #[serde(skip_serializing_if = "<[&str]>::is_empty")]
+    chosen: &'static [&'static str],
     singles: [u64; 2],
     #[serde(skip_serializing_if = "Option::is_none")]
     dropped: Option<u64>,
     live_s: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_blocks: Option<u32>,
     #[serde(flatten)]
     selection: SelectionUsed,
 }
@@ -135,8 +170,13 @@ impl Histogram {
             ));
         }
         let mut queries = Vec::new();
+        let mut chosen: Option<Bins> = None;
         for &(run, asking) in runs {
-            queries.push(self.query(run, asking)?);
+            let (query, selected) = self.query(run, asking, chosen.as_ref())?;
+            self.check_work(run, asking, &query, runs.len())?;
+            // Bins that were chosen are those of the first run.
+            chosen = Some(query.bins.clone());
+            queries.push((query, selected));
         }
         let alike = |(query, _): &(Query, Selected)| {
             let Query { start, stop, bins, scope, .. } = query;
@@ -146,19 +186,19 @@ impl Histogram {
         sum::check_alike(
             runs.iter().zip(&queries).map(|((run, _), query)| (*run, (tick_of(run), alike(query)))),
         )?;
-        let mut total: Option<(Binned, Expected)> = None;
+        let mut total: Option<Tallied> = None;
         for (&(run, asking), (query, _)) in runs.iter().zip(&queries) {
-            let (binned, expected) = self.count(run, asking, query)?;
+            let tallied = self.count(run, asking, query)?;
             match &mut total {
-                None => total = Some((binned, expected)),
-                Some(total) => add(total, binned, expected.as_deref()),
+                None => total = Some(tallied),
+                Some(total) => total.add(tallied),
             }
         }
-        let Some((binned, expected)) = total else { return Err(sum::nothing()) };
-        let g2 = expected.map(|expected| normalised(&binned.counts, &expected));
+        let Some(tallied) = total else { return Err(sum::nothing()) };
         let tick = tick_of(run);
         let (query, selected) = &queries[0];
-        let live: i128 = binned.sources.iter().map(|source| i128::from(source.live)).sum();
+        let live = tallied.live();
+        let binned = &tallied.binned;
         let mut used = Used {
             kind: "histogram",
             mode: mode_name(self.mode),
@@ -172,20 +212,18 @@ impl Histogram {
             range_ticks: [binned.bins.edge(0), binned.bins.edge(binned.bins.count())],
             bins_per_decade: self.log,
             period_ticks: binned.period.map(ticks_of),
+            chosen: self.chosen(),
             singles: binned.singles(),
             dropped: binned.dropped,
             live_s: tick.seconds_of(live),
+            error_blocks: self.errors.blocks(),
             selection: SelectionUsed::of(selected, self.selection.join, tick),
         };
         used.selection.sums_up(runs.len());
         let header = self.header(run, &used, asking, live);
-        let query = serde_json::to_value(used)?;
-        Ok(Answer {
-            header,
-            query,
-            run: RunFacts::sum(runs.iter().map(|(run, asking)| asking.facts(run))),
-            rows: columns(&binned.bins, binned.counts, g2.as_deref(), tick),
-        })
+        let run = RunFacts::sum(runs.iter().map(|(run, asking)| asking.facts(run)));
+        let rows = tallied.rows(query, tick, self.covariance);
+        Ok(Answer { header, query: serde_json::to_value(used)?, run, rows })
     }
 
     /// What [`Histogram::ask`] would read, without counting.
@@ -194,10 +232,15 @@ impl Histogram {
     /// Those of the query, and of words that mean nothing there.
     pub fn explain(&self, run: &Run, asking: &Asking<'_>) -> Result<Explained, Error> {
         let tick = run.store().manifest().tick;
-        let (query, selected) = self.query(run, asking)?;
+        let (query, selected) = self.query(run, asking, None)?;
         let is_joined = self.selection.join;
         let plan = explain::planned(run, asking, is_joined, |tags| {
-            let plan = query.plan(tags, &Execution::best())?;
+            let mut plan = query.plan(tags, &Execution::best())?;
+            if self.errors != Errors::Formula {
+                // Blocks take the same rows once more, and look back from each of them.
+                plan.add(query.plan(tags, &Execution::best())?);
+                plan = plan.with_more();
+            }
             Ok(if self.g2 { plan.with_more() } else { plan })
         })?;
         let kind = if self.g2 { "g2" } else { "histogram" };
@@ -221,7 +264,12 @@ impl Histogram {
     }
 
     /// The query in ticks and labels.
-    fn query(&self, run: &Run, asking: &Asking<'_>) -> Result<(Query, Selected), Error> {
+    fn query(
+        &self,
+        run: &Run,
+        asking: &Asking<'_>,
+        chosen: Option<&Bins>,
+    ) -> Result<(Query, Selected), Error> {
         let tick = run.store().manifest().tick;
         if self.selection.live_time.is_some() {
             return Err(Error::Question(
@@ -233,18 +281,98 @@ impl Histogram {
         let (start, stop) = (asking.setup.channel(&self.start)?, asking.setup.channel(&self.stop)?);
         asking.note_dark(run, vec![start, stop]);
         let (mode, fold) = (self.mode, self.fold(tick)?);
-        let (bins, scope) = (self.bins(tick, asking)?, selected.scope.clone());
-        Ok((Query { start, stop, bins, mode, fold, scope }, selected))
+        let scope = selected.scope.clone();
+        let any = Bins::Linear { low: 0, width: 1, count: 1 };
+        let query = Query { start, stop, bins: any, mode, fold, scope };
+        let bins = match chosen {
+            Some(chosen) if !self.chosen().is_empty() => chosen.clone(),
+            _ => self.bins(run, &query, asking).map_err(|error| self.too_many(error, tick))?,
+        };
+        self.check_covariance(bins.count())?;
+        Ok((Query { bins, ..query }, selected))
     }
 
-    /// Counts in one run; with g2, what is expected, too.
-    fn count(
+    /// What is chosen by what the channels hold, or by the other one of the two.
+    fn chosen(&self) -> &'static [&'static str] {
+        match (&self.bin, &self.range) {
+            _ if self.log.is_some() || self.mode == Mode::Grid => &[],
+            (None, None) => &["bin", "range"],
+            (None, Some(_)) => &["bin"],
+            (Some(_), None) => &["range"],
+            (Some(_), Some(_)) => &[],
+        }
+    }
+
+    /// With what would work in place of too many bins.
+    fn too_many(&self, error: Error, tick: Tick) -> Error {
+        let Error::Query(tagq_query::Error::Bins { bins, .. }) = error else { return error };
+        let Ok(width) = self.bin.as_ref().map_or(Ok(1), |bin| bin.ticks(tick)) else {
+            return error;
+        };
+        limits::check(bins, "bins", self.bin_bytes(), |most| instead(bins, width, most, tick))
+            .err()
+            .unwrap_or(error)
+    }
+
+    /// Bytes of a bin while it is counted.
+    fn bin_bytes(&self) -> u64 {
+        // With g2 what is expected and what came out; with block errors the same of each block.
+        let once = if self.g2 { 48 } else { 8 };
+        let blocks = u64::from(self.errors.blocks().unwrap_or(0));
+        once + blocks * if self.g2 { 40 } else { 16 }
+    }
+
+    /// Refuses what does not fit in memory, and says what takes long.
+    fn check_work(
         &self,
         run: &Run,
         asking: &Asking<'_>,
         query: &Query,
-    ) -> Result<(Binned, Expected), Error> {
-        let (is_joined, is_new) = (self.selection.join, self.counted_anew().is_some());
+        runs: usize,
+    ) -> Result<(), Error> {
+        let tick = run.store().manifest().tick;
+        let bins = query.bins.count();
+        let copies = if runs > 1 { 2 } else { 1 };
+        let width = query.bins.edge(1).saturating_sub(query.bins.edge(0));
+        limits::check(bins as u128, "bins", copies * self.bin_bytes(), |most| {
+            instead(bins as u128, width, most, tick)
+        })?;
+        let (taken, pairs) = run.count_as(self.selection.join, None, |recording| {
+            let plan = asking.pool.install(|| query.plan(recording, &Execution::best()))?;
+            let reach = query.bins.edge(bins) as f64 - query.bins.edge(0) as f64;
+            let pairs = recording.sources.iter().map(|source| {
+                let [a, b] = [query.start, query.stop].map(|c| source.singles_of(c) as f64);
+                let live = source.span().map_or(0, |(first, last)| last.abs_diff(first)) as f64;
+                let of_merges = (a + b) * bins as f64;
+                if live > 0.0 { (a * b * (reach / live).min(2.0)).min(of_merges) } else { 0.0 }
+            });
+            Ok((plan.rows_taken() as f64, pairs.sum::<f64>()))
+        })?;
+        let passes = if self.errors == Errors::Formula { 1.0 } else { 2.0 };
+        limits::note_long(asking, passes, passes * (taken + pairs));
+        Ok(())
+    }
+
+    /// Refuses a covariance of nothing, or of too much.
+    fn check_covariance(&self, bins: usize) -> Result<(), Error> {
+        let has_blocks = self.g2 && self.errors != Errors::Formula;
+        match self.covariance {
+            true if !has_blocks => Err(Error::Question(
+                "--covariance is that of g2 from blocks; it goes with g2 and --errors blocks"
+                    .into(),
+            )),
+            true if bins > COVARIANCE_BINS_MAX => Err(Error::Question(format!(
+                "the covariance of {bins} bins is too large; take at most {COVARIANCE_BINS_MAX} bins"
+            ))),
+            true | false => Ok(()),
+        }
+    }
+
+    /// Counts in one run; with g2, what is expected, too, and with block errors what each block has.
+    fn count(&self, run: &Run, asking: &Asking<'_>, query: &Query) -> Result<Tallied, Error> {
+        let is_joined = self.selection.join;
+        // More bins are no answer that is kept, and need their memory.
+        let is_new = self.counted_anew().is_some() || query.bins.count() > KEPT_BINS_MAX;
         let kept = Kept::new(run, Putting { is_joined, bin: None, is_new });
         let counted = run.count_as(self.selection.join, asking.progress.course(), |recording| {
             asking.pool.install(|| {
@@ -252,11 +380,51 @@ impl Histogram {
                 let binned = kept.answer(query, recording, &execution)?;
                 let expected =
                     self.g2.then(|| query.expected(recording, &execution)).transpose()?;
-                Ok((binned, expected))
+                let blocks = match self.errors.blocks() {
+                    Some(blocks) => self.in_blocks(recording, query, binned.period, blocks)?,
+                    None => Vec::new(),
+                };
+                Ok(Tallied { binned, expected, blocks })
             })
         })?;
         kept.keep();
         Ok(counted)
+    }
+
+    /// Counts every block of every source by itself, so that blocks are those of each source.
+    fn in_blocks(
+        &self,
+        recording: &Recording<'_>,
+        query: &Query,
+        period: Option<Period>,
+        blocks: u32,
+    ) -> Result<Vec<Block>, QueryError> {
+        let ranges = blocks::ranges(recording, query.scope.range, blocks);
+        let expected: Vec<Expected> = if self.g2 {
+            let left_out: Vec<Vec<Option<TimeRange>>> =
+                ranges.iter().map(|sources| sources.iter().copied().map(Some).collect()).collect();
+            let expected = query.expected_without(recording, &left_out, &Execution::best())?;
+            expected.into_iter().map(Some).collect()
+        } else {
+            vec![None; ranges.len()]
+        };
+        let pieces = recording.pass(query.scope.range).in_pieces(ranges.len());
+        let silent = recording.in_silence();
+        // The period of a sync is that of the whole run.
+        let fold = period.map(Fold::Period).or(query.fold);
+        let block = |(ranges, expected_without): (&Vec<TimeRange>, Expected)| {
+            pieces.begin()?;
+            let mut block = Block { counts: Vec::new(), live: 0, expected_without };
+            for (s, &range) in ranges.iter().enumerate() {
+                let scope = Scope { range, ..query.scope.clone() };
+                let query = Query { fold, scope, ..query.clone() };
+                let binned = query.run(&silent.of_source(s), &Execution::best())?;
+                add_counts(&mut block.counts, binned.counts);
+                block.live += i128::from(range.live_of(&silent.sources[s]));
+            }
+            Ok(block)
+        };
+        ranges.par_iter().zip(expected).map(block).collect()
     }
 
     /// Why all of it is counted anew each time it is asked; nothing where only what is new is.
@@ -267,8 +435,9 @@ impl Histogram {
         self.selection.moves().then_some(super::MOVES)
     }
 
-    fn bins(&self, tick: Tick, asking: &Asking<'_>) -> Result<Bins, Error> {
-        let width = self.bin.as_ref().map_or(Ok(1), |bin| bin.bin(tick))?;
+    fn bins(&self, run: &Run, query: &Query, asking: &Asking<'_>) -> Result<Bins, Error> {
+        let tick = run.store().manifest().tick;
+        let width = self.bin.as_ref().map_or(Ok(1), |bin| bin.ticks(tick))?;
         if let Some(per_decade) = self.log {
             let Some(Reach::Between(low, high)) = &self.range else {
                 return Err(Error::Question(
@@ -285,21 +454,57 @@ impl Histogram {
         {
             return self.cells(width, tick, asking);
         }
+        let has_partner = matches!(self.mode, Mode::Next | Mode::Last);
+        // About a hundred bins over the range that is given.
+        let wide = |ticks: i128| match self.bin {
+            Some(_) => width,
+            None => i64::try_from(ticks / BINS_OF_RANGE).unwrap_or(i64::MAX).max(1),
+        };
         match &self.range {
-            None => Ok(Bins::centred(DEFAULT_BINS.saturating_mul(width), width)?),
+            None if self.bin.is_none() => self.choose(run, query, asking),
+            None if has_partner => {
+                Ok(Bins::linear(0, (2 * DEFAULT_BINS).saturating_mul(width), width)?)
+            }
+            None => Ok(coarse::around(width)?),
             Some(Reach::Around(reach)) => {
                 let ticks = not_negative(reach, tick)?;
+                let width = wide(2 * i128::from(ticks));
                 let bins = Bins::centred(ticks, width)?;
                 note_widened([-ticks, ticks], &bins, tick, asking, 1);
                 Ok(bins)
             }
             Some(Reach::Between(low, high)) => {
                 let (low, high) = (low.floor(tick)?, high.ceil(tick)?);
+                let width = wide(i128::from(high) - i128::from(low));
                 let bins = Bins::linear(low, high, width)?;
                 note_widened([low, high], &bins, tick, asking, 0);
                 Ok(bins)
             }
         }
+    }
+
+    /// Bins that show what the channels hold.
+    fn choose(&self, run: &Run, query: &Query, asking: &Asking<'_>) -> Result<Bins, Error> {
+        let tick = run.store().manifest().tick;
+        let scope = &query.scope;
+        let bins = run.count_as(self.selection.join, None, |recording| {
+            asking.pool.install(|| match self.mode {
+                Mode::Next | Mode::Last => coarse::of_neighbours(recording, query, scope.range),
+                _ => {
+                    let ends = [query.start, query.stop];
+                    let look = coarse::Coarse::look(recording, ends, &scope.delays, scope.range)?;
+                    coarse::around(look.width())
+                }
+            })
+        })?;
+        let width = bins.edge(1) - bins.edge(0);
+        let [low, high] = [0, bins.count()].map(|k| tick.format(bins.edge(k).into()));
+        asking.progress.note(&format!(
+            "bins of {} from {low} to {high} are chosen by what the channels hold; --bin and --range set \
+             others",
+            super::in_ticks(width.into(), tick)
+        ));
+        Ok(bins)
     }
 
     /// Cells as far on either side of the one at zero. The query counts one more than bins are asked for.
@@ -346,8 +551,9 @@ impl Histogram {
         let tick = run.store().manifest().tick;
         let [start, stop] = [used.start, used.stop].map(|channel| asking.setup.name_of(channel));
         let [low, high] = used.range_ticks;
+        let chosen = if used.chosen.contains(&"bin") { " (chosen)" } else { "" };
         let bins = match (used.bin_ticks, self.log) {
-            (Some(bin), _) => format!("bins of {}", super::in_ticks(bin.into(), tick)),
+            (Some(bin), _) => format!("bins of {}{chosen}", super::in_ticks(bin.into(), tick)),
             (None, Some(log)) => format!("{log} bins a decade"),
             (None, None) => String::new(),
         };
@@ -359,31 +565,126 @@ impl Histogram {
             used.dropped.map_or(String::new(), |dropped| format!("; {dropped} in no bin"));
         let kind = if self.g2 { "g2" } else { "histogram" };
         format!(
-            "{kind}, mode {}: {start} to {stop}, \u{394} from {} to {} in {bins}{folded}{dropped}{}; \
+            "{kind}, mode {}: {start} to {stop}, \u{394} from {} to {} in {bins}{folded}{dropped}{}{}; \
              N = {starts}, {stops}; {}",
             used.mode,
             tick.format(low.into()),
             tick.format(high.into()),
+            self.errors.words(),
             used.selection.words(asking.setup, tick),
             header_end(run, &tick.format(live))
         )
     }
 }
 
-/// Adds what another run holds.
-fn add(
-    (binned, expected): &mut (Binned, Expected),
-    more: Binned,
-    expected_more: Option<&[Option<f64>]>,
-) {
-    for (count, more) in binned.counts.iter_mut().zip(more.counts) {
-        *count += more;
+/// What would work in place of so many bins of a width.
+fn instead(bins: u128, width: i64, most: u64, tick: Tick) -> String {
+    let times = bins / u128::from(most.max(1)) + 1;
+    let width = i64::try_from(times).unwrap_or(i64::MAX).saturating_mul(width.max(1));
+    format!("--bin {} would work, or a range shorter by as much", limits::wider(width, tick))
+}
+
+impl Tallied {
+    /// Adds what another run holds.
+    fn add(&mut self, more: Self) {
+        add_counts(&mut self.binned.counts, more.binned.counts);
+        let dropped = self.binned.dropped.zip(more.binned.dropped);
+        self.binned.dropped = dropped.map(|(dropped, more)| dropped + more);
+        self.binned.sources.extend(more.binned.sources);
+        add_expected(&mut self.expected, more.expected);
+        for (block, more) in self.blocks.iter_mut().zip(more.blocks) {
+            add_counts(&mut block.counts, more.counts);
+            block.live += more.live;
+            add_expected(&mut block.expected_without, more.expected_without);
+        }
     }
-    binned.dropped = binned.dropped.zip(more.dropped).map(|(dropped, more)| dropped + more);
-    binned.sources.extend(more.sources);
-    let both = expected.iter_mut().flatten().zip(expected_more.into_iter().flatten());
+
+    fn live(&self) -> i128 {
+        self.binned.sources.iter().map(|source| i128::from(source.live)).sum()
+    }
+
+    /// The rows, with errors by formula or from blocks.
+    fn rows(self, query: &Query, tick: Tick, has_covariance: bool) -> Columns {
+        let rows = self.binned.counts.len();
+        let (mut count_errors, mut g2_errors, mut covariances) = (None, None, None);
+        if !self.blocks.is_empty() {
+            let errors = |left_out: &[Option<Vec<f64>>]| -> Cells<Option<f64>> {
+                left_out.iter().map(|of| error_of(of.as_deref())).collect()
+            };
+            count_errors = Some(errors(&self.left_out(|block, k| self.count_without(block, k))));
+            if self.expected.is_some() {
+                let left_out = self.left_out(|block, k| self.g2_without(block, k));
+                g2_errors = Some(errors(&left_out));
+                covariances = has_covariance.then(|| covariance_of(&left_out));
+            }
+        }
+        let Self { binned, expected, .. } = self;
+        let (bins, counts) = (Arc::new(binned.bins), Arc::new(binned.counts));
+        let formula = {
+            let (query, bins, counts) = (query.clone(), Arc::clone(&bins), Arc::clone(&counts));
+            move |k: usize| query.count_error(&bins, k, counts[k])
+        };
+        let g2 = expected.map(|expected| {
+            let expected = Arc::new(expected);
+            let of = |value: fn(Measured) -> f64| {
+                let (formula, counts) = (formula.clone(), Arc::clone(&counts));
+                let expected = Arc::clone(&expected);
+                Cells::made(rows, move |k| {
+                    normalised(counts[k], formula(k), expected[k]).map(value)
+                })
+            };
+            (of(|g2| g2.value), g2_errors.unwrap_or_else(|| of(|g2| g2.err)))
+        });
+        let count_errors =
+            count_errors.unwrap_or_else(|| Cells::made(rows, move |k| Some(formula(k))));
+        columns(bins, counts, count_errors, g2, covariances, tick)
+    }
+
+    /// A value of each bin with one block left out after the other; absent where one of these is.
+    fn left_out(&self, value: impl Fn(&Block, usize) -> Option<f64>) -> Vec<Option<Vec<f64>>> {
+        let of = |k| self.blocks.iter().map(|block| value(block, k)).collect();
+        (0..self.binned.counts.len()).map(of).collect()
+    }
+
+    /// The count of a bin without a block, scaled to all of the time.
+    fn count_without(&self, block: &Block, k: usize) -> Option<f64> {
+        let (live, left) = (self.live(), self.live() - block.live);
+        let count = self.binned.counts[k].saturating_sub(block.counts[k]);
+        (left > 0).then(|| count as f64 * live as f64 / left as f64)
+    }
+
+    fn g2_without(&self, block: &Block, k: usize) -> Option<f64> {
+        let expected = block.expected_without.as_ref()?[k].filter(|&expected| expected > 0.0)?;
+        Some(self.binned.counts[k].saturating_sub(block.counts[k]) as f64 / expected)
+    }
+}
+
+/// The error of a value from those with one block left out.
+fn error_of(left_out: Option<&[f64]>) -> Option<f64> {
+    left_out.filter(|values| values.len() > 1).map(|values| covariance(values, values).sqrt())
+}
+
+/// The covariance of each bin with every bin.
+fn covariance_of(left_out: &[Option<Vec<f64>>]) -> Vec<Vec<Option<f64>>> {
+    let of = |a: &Option<Vec<f64>>| {
+        let with = |b: &Option<Vec<f64>>| Some(covariance(a.as_deref()?, b.as_deref()?));
+        left_out.iter().map(with).collect()
+    };
+    left_out.par_iter().map(of).collect()
+}
+
+fn add_counts(counts: &mut Vec<u64>, more: Vec<u64>) {
+    if counts.is_empty() {
+        *counts = more;
+    } else {
+        counts.iter_mut().zip(more).for_each(|(count, more)| *count += more);
+    }
+}
+
+fn add_expected(expected: &mut Expected, more: Expected) {
+    let both = expected.iter_mut().flatten().zip(more.into_iter().flatten());
     for (expected, more) in both {
-        *expected = match (*expected, *more) {
+        *expected = match (*expected, more) {
             (Some(expected), Some(more)) => Some(expected + more),
             (expected, more) => expected.or(more),
         };
@@ -421,24 +722,39 @@ fn ticks_of(period: Period) -> f64 {
     period.numerator as f64 / period.denominator as f64
 }
 
-fn columns(bins: &Bins, counts: Vec<u64>, g2: Option<&[Option<Measured>]>, tick: Tick) -> Columns {
-    let edges = (0..counts.len()).map(|k| (bins.edge(k), bins.edge(k + 1)));
+/// Cells and their errors.
+type WithErrors = (Cells<Option<f64>>, Cells<Option<f64>>);
+
+fn columns(
+    bins: Arc<Bins>,
+    counts: Arc<Vec<u64>>,
+    count_errors: Cells<Option<f64>>,
+    g2: Option<WithErrors>,
+    covariances: Option<Vec<Vec<Option<f64>>>>,
+    tick: Tick,
+) -> Columns {
+    let rows = counts.len();
+    let edges = move |k: usize| (bins.edge(k), bins.edge(k + 1));
+    let [of_low, of_width, of_middle] = [(); 3].map(|()| edges.clone());
     // The middle of the ticks that a bin holds.
-    let middle = |(low, high): (i64, i64)| {
+    let middle = move |k| {
+        let (low, high) = of_middle(k);
         Some(tick.seconds_of(i128::from(low) + i128::from(high) - 1) / 2.0)
     };
-    let errors = counts.iter().map(|&count| Some((count.max(1) as f64).sqrt())).collect();
+    let width = move |k| {
+        let (low, high) = of_width(k);
+        high - low
+    };
     let columns = Columns::default()
-        .with("delay_ticks", Values::Integers(edges.clone().map(|(low, _)| low).collect()))
-        .with(
-            "width_ticks",
-            Values::Integers(edges.clone().map(|(low, high)| high - low).collect()),
-        )
-        .with("delay_s", Values::Floats(edges.map(middle).collect()))
-        .with("count", Values::Counts(counts))
-        .with("count_err", Values::Floats(errors));
-    let Some(g2) = g2 else { return columns };
-    let of =
-        |value: fn(Measured) -> f64| Values::Floats(g2.iter().map(|g2| g2.map(value)).collect());
-    columns.with("g2", of(|m| m.value)).with("g2_err", of(|m| m.err))
+        .with("delay_ticks", Values::Integers(Cells::made(rows, move |k| of_low(k).0)))
+        .with("width_ticks", Values::Integers(Cells::made(rows, width)))
+        .with("delay_s", Values::Floats(Cells::made(rows, middle)))
+        .with("count", Values::Counts(Cells::made(rows, move |k| counts[k])))
+        .with("count_err", Values::Floats(count_errors));
+    let Some((values, errors)) = g2 else { return columns };
+    let columns = columns.with("g2", Values::Floats(values)).with("g2_err", Values::Floats(errors));
+    match covariances {
+        Some(covariances) => columns.with("g2_covariance", Values::FloatLists(covariances.into())),
+        None => columns,
+    }
 }

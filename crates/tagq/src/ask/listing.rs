@@ -152,7 +152,7 @@ fn tuples(batch: &Tuples, groups: &[Vec<u16>], channels: &[(u16, i64)]) -> Colum
 fn integers(values: Vec<Option<i64>>, groups: usize) -> Values {
     match groups {
         1 => Values::Integers(values.into_iter().flatten().collect()),
-        _ => Values::SomeIntegers(values),
+        _ => Values::SomeIntegers(values.into()),
     }
 }
 

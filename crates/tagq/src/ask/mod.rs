@@ -5,12 +5,15 @@
 //! what came out. The command line and other programs fill in a question and show its answer.
 
 mod beside;
+mod coarse;
 mod coincidences;
 mod histogram;
+mod limits;
 mod listing;
 mod question;
 mod rates;
 
+mod blocks;
 mod explain;
 mod shifted;
 mod sum;
@@ -22,6 +25,7 @@ mod setup;
 mod setup_file;
 mod words;
 
+pub use blocks::Errors;
 pub use coincidences::{Accidentals, Coincidences};
 pub use explain::{Explained, PlanFacts, Reading, ScanFacts};
 pub use histogram::{Histogram, Reach};
@@ -31,11 +35,12 @@ pub use rates::Rates;
 pub use select::Selection;
 pub use setup::Setup;
 pub use setup_file::SetupFile;
-pub use words::{Channel, Moment, Window};
+pub use words::{BinWidth, Channel, Moment, Window};
 
 use std::fmt::Write as _;
 
 use serde::Serialize;
+use tagq_query::{Recording, TimeRange};
 use tagq_store::Tick;
 
 use crate::{Progress, Run, RunFacts};
@@ -117,6 +122,9 @@ struct SelectionUsed {
     /// How many runs were added up; a selection in time is then one of each.
     #[serde(skip_serializing_if = "Option::is_none")]
     runs_summed: Option<usize>,
+    /// How much of the end of the run was asked for, where it was widened to whole bins.
+    #[serde(skip)]
+    widened: Option<String>,
     delays: Vec<DelayUsed>,
 }
 
@@ -135,6 +143,7 @@ impl SelectionUsed {
             to_ticks: scope.range.to,
             live_time_s: selected.live_s,
             runs_summed: None,
+            widened: selected.widened.clone(),
             delays: delays.collect(),
         }
     }
@@ -164,6 +173,9 @@ impl SelectionUsed {
         if let Some(runs) = self.runs_summed {
             let _ = write!(words, "; sum of {runs} runs");
         }
+        if let Some(last) = &self.widened {
+            let _ = write!(words, "; last {} widened to whole bins", spaced(last));
+        }
         match (self.from_ticks, self.to_ticks) {
             (None, None) => {}
             (from, to) => {
@@ -174,6 +186,11 @@ impl SelectionUsed {
         }
         words
     }
+}
+
+/// Live ticks of all sources in a range.
+fn live_of(recording: &Recording<'_>, range: TimeRange) -> i128 {
+    recording.sources.iter().map(|source| i128::from(range.live_of(source))).sum()
 }
 
 /// The end of a header: live time and tick.

@@ -2,7 +2,7 @@
 
 use tagq_store::Duration;
 
-use super::{Asking, Channel, Coincidences, Explained, Histogram, Rates, Selection};
+use super::{Asking, Channel, Coincidences, Explained, Histogram, Rates, Reach, Selection};
 use crate::{Answer, Error, Run};
 
 /// One of the questions.
@@ -48,6 +48,18 @@ impl Question {
         };
         selection.last = last;
         question
+    }
+
+    /// The same question in the bins of an answer to it, where they were chosen.
+    pub(super) fn in_bins_of(self, answer: &Answer) -> Result<Self, Error> {
+        let Self::Histogram(mut of) = self else { return Ok(self) };
+        let ticks = |value: &serde_json::Value| format!("{value}t");
+        if answer.query.get("chosen").is_some() {
+            let range = &answer.query["range_ticks"];
+            of.bin = Some(ticks(&answer.query["bin_ticks"]).parse()?);
+            of.range = Some(Reach::Between(ticks(&range[0]).parse()?, ticks(&range[1]).parse()?));
+        }
+        Ok(Self::Histogram(of))
     }
 
     /// Whether its rows are bins of time.

@@ -1,15 +1,23 @@
 //! The question "rates".
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use rayon::prelude::*;
 use serde::Serialize;
-use tagq_query::{Execution, Rated, Rates as Query};
-use tagq_store::{Duration, Tick};
+use tagq_query::{
+    Error as QueryError, Execution, Rated, Rates as Query, Recording, Scope, TimeRange, TraceBin,
+    jackknife,
+};
+use tagq_store::Tick;
 
 use super::{
-    Asking, Explained, Selection, SelectionUsed, explain, header_end, select::Selected, sum,
+    Asking, BinWidth, Errors, Explained, Selection, SelectionUsed, blocks, explain, header_end,
+    limits, select::Selected, sum,
 };
-use crate::{Answer, Columns, Error, Run, RunFacts, Values};
+use crate::{Answer, Cells, Columns, Error, Run, RunFacts, Values};
+
+/// Bytes of a bin of a trace beside its counts.
+const BIN_BYTES: u64 = 24;
 
 /// How many tags, channel by channel (docs/queries.md, section "Rates").
 #[derive(Debug, Clone, Default)]
@@ -17,7 +25,9 @@ pub struct Rates {
     /// Of which tags.
     pub selection: Selection,
     /// In bins of this width.
-    pub bin: Option<Duration>,
+    pub bin: Option<BinWidth>,
+    /// How errors are found.
+    pub errors: Errors,
 }
 
 /// The query as it was counted.
@@ -28,20 +38,10 @@ struct Used {
     bin_ticks: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     bin_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_blocks: Option<u32>,
     #[serde(flatten)]
     selection: SelectionUsed,
-}
-
-/// The rows as they grow: of each channel, and of all.
-#[derive(Default)]
-struct Rows {
-    start_ticks: Vec<i64>,
-    start_s: Vec<Option<f64>>,
-    channel: Vec<Option<u16>>,
-    count: Vec<u64>,
-    rate_hz: Vec<Option<f64>>,
-    rate_err_hz: Vec<Option<f64>>,
-    partial: Vec<bool>,
 }
 
 impl Rates {
@@ -71,48 +71,54 @@ impl Rates {
                 .zip(&queries)
                 .map(|((run, _), (query, _))| (*run, (tick_of(run), query.scope.delays.clone()))),
         )?;
+        for (&(run, asking), (query, _)) in runs.iter().zip(&queries) {
+            let Some(width) = query.bin else { continue };
+            let is_joined = self.selection.join;
+            let (span, channels) = run.count_as(is_joined, None, |tags| {
+                Ok((limits::span(tags, query.scope.range), tags.channels().len()))
+            })?;
+            let channels = query.scope.channels.as_ref().map_or(channels, Vec::len).max(1) as u64;
+            // Sums hold the bins of two runs while they are added up.
+            let copies = if runs.len() > 1 { 3 } else { 1 };
+            let blocks = u64::from(self.errors.blocks().unwrap_or(0));
+            let bytes = BIN_BYTES + 8 * channels + blocks * (BIN_BYTES + 8 * channels);
+            limits::check_bins(span, width, copies, bytes, tick)?;
+            let scans = span as f64 / width as f64 * (blocks + 1) as f64;
+            limits::note_long(asking, scans / 4.0, 0.0);
+        }
         let mut tallied = Tallied::default();
         for (&(run, asking), (query, _)) in runs.iter().zip(&queries) {
-            let rated = run.count_as(self.selection.join, None, |tags| {
-                asking.pool.install(|| query.run(tags, &Execution::best()))
+            let (rated, blocks) = run.count_as(self.selection.join, None, |tags| {
+                asking.pool.install(|| {
+                    let rated = query.run(tags, &Execution::best())?;
+                    let blocks = self.in_blocks(tags, query, &rated)?;
+                    Ok((rated, blocks))
+                })
             })?;
-            tallied.add(&rated);
+            tallied.add(rated, blocks);
         }
         let (Query { bin, .. }, selected) = &queries[0];
         let bin = *bin;
-        let live_s = selected.live_s.unwrap_or_else(|| tick.seconds_of(tallied.live));
+        let live_s = selected.live_s.unwrap_or_else(|| tick.seconds_of(tallied.live()));
         let mut used = self.used(bin, selected, tick);
         used.selection.sums_up(runs.len());
-        let mut rows = Rows::default();
-        match bin {
-            None => rows.add(&tallied.channels, &tallied.counts, live_s),
-            Some(width) => {
-                for (number, bin) in &tallied.bins {
-                    let mut counts = bin.counts.clone();
-                    counts.resize(tallied.channels.len(), 0);
-                    rows.add(&tallied.channels, &counts, tick.seconds_of(bin.live));
-                    let start = number.saturating_mul(width);
-                    rows.start_ticks.resize(rows.count.len(), start);
-                    rows.start_s.resize(rows.count.len(), Some(tick.seconds_of(start.into())));
-                    rows.partial.resize(rows.count.len(), bin.is_partial);
-                }
-            }
-        }
         let binned = bin.map_or(String::new(), |bin| {
             format!("; bins of {}", super::in_ticks(bin.into(), tick))
         });
         let live = match selected.live_s {
             Some(seconds) => format!("{seconds} s (given)"),
-            None => tick.format(tallied.live),
+            None => tick.format(tallied.live()),
         };
         let header = format!(
-            "rates{binned}{}; {}",
+            "rates{binned}{}{}; {}",
+            self.errors.words(),
             used.selection.words(asking.setup, tick),
             header_end(run, &live)
         );
         let query = serde_json::to_value(used)?;
         let facts = RunFacts::sum(runs.iter().map(|(run, asking)| asking.facts(run)));
-        Ok(Answer { header, query, run: facts, rows: rows.columns(bin.is_some()) })
+        let rows = tallied.columns(bin, live_s, tick);
+        Ok(Answer { header, query, run: facts, rows })
     }
 
     /// What [`Rates::ask`] would read, without counting.
@@ -137,9 +143,9 @@ impl Rates {
         if self.bin.is_some() && self.selection.live_time.is_some() {
             return Err(Error::Question(super::LIVE_TIME_OF_BINS.into()));
         }
-        let selected = self.selection.of(run, asking.setup)?;
         let tick = run.store().manifest().tick;
-        let bin = self.bin.as_ref().map(|bin| bin.bin(tick)).transpose()?;
+        let bin = self.bin.as_ref().map(|bin| bin.ticks(tick)).transpose()?;
+        let selected = self.selection.of_bins(run, asking.setup, bin)?;
         selected.notes.iter().for_each(|note| asking.progress.note(note));
         let scope = selected.scope.clone();
         asking.note_dark(run, scope.channels.clone().unwrap_or_default());
@@ -151,8 +157,49 @@ impl Rates {
             kind: "rates",
             bin_ticks: bin,
             bin_s: bin.map(|bin| tick.seconds_of(bin.into())),
+            error_blocks: self.errors.blocks(),
             selection: SelectionUsed::of(selected, self.selection.join, tick),
         }
+    }
+}
+
+impl Rates {
+    /// What each block of time has: of the whole, or of each bin of the trace.
+    fn in_blocks(
+        &self,
+        recording: &Recording<'_>,
+        query: &Query,
+        rated: &Rated,
+    ) -> Result<Vec<Vec<Block>>, QueryError> {
+        let Some(blocks) = self.errors.blocks() else { return Ok(Vec::new()) };
+        let ranges = match &rated.trace {
+            None => vec![query.scope.range],
+            Some(trace) => {
+                let own = |bin: &TraceBin| {
+                    let from =
+                        i128::from(trace.origin) + i128::from(bin.number) * i128::from(trace.width);
+                    let to = i64::try_from(from + i128::from(trace.width)).ok();
+                    TimeRange { from: i64::try_from(from).ok(), to }.and(&query.scope.range)
+                };
+                trace.bins.iter().map(own).collect()
+            }
+        };
+        let block = |ranges: Vec<TimeRange>| {
+            let mut block = Block { counts: vec![0; rated.channels.len()], live: 0 };
+            for (s, range) in ranges.into_iter().enumerate() {
+                let channels = Some(rated.channels.clone());
+                let scope = Scope { channels, range, ..query.scope.clone() };
+                let query = Query { scope, bin: None };
+                let rated = query.run(&recording.of_source(s), &Execution::best())?;
+                add_to(&mut block.counts, &rated.counts());
+                block.live += rated.live();
+            }
+            Ok(block)
+        };
+        let of_range = |&range: &TimeRange| {
+            blocks::ranges(recording, range, blocks).into_iter().map(block).collect()
+        };
+        ranges.par_iter().map(of_range).collect()
     }
 }
 
@@ -161,91 +208,210 @@ impl Rates {
 struct Tallied {
     /// In the order of the rows: as asked for, or as they were found, ascending.
     channels: Vec<u16>,
-    counts: Vec<u64>,
-    live: i128,
-    bins: BTreeMap<i64, TalliedBin>,
+    /// Of the whole selection.
+    whole: Bins,
+    /// Of the bins of a trace.
+    bins: Bins,
 }
 
-/// What was counted in a bin.
+/// Bins that follow each other, or the whole as one of them.
 #[derive(Default)]
-struct TalliedBin {
-    /// Of each channel; those of later runs may be more.
+struct Bins {
+    each: Vec<TalliedBin>,
+    /// The counts of bin after bin, in each those of the channels.
     counts: Vec<u64>,
+    /// What the blocks of time of each bin have; none without block errors.
+    blocks: Vec<Vec<Block>>,
+}
+
+/// A bin of a trace.
+#[derive(Clone, Copy, Default)]
+struct TalliedBin {
+    number: i64,
     live: i128,
     is_partial: bool,
 }
 
+/// What a block of time has of a bin.
+#[derive(Clone)]
+struct Block {
+    /// Tags of each channel.
+    counts: Vec<u64>,
+    live: i128,
+}
+
 impl Tallied {
-    fn add(&mut self, rated: &Rated) {
-        let is_first = self.channels.is_empty();
+    fn add(&mut self, rated: Rated, blocks: Vec<Vec<Block>>) {
+        let whole = TalliedBin { number: 0, live: rated.live(), is_partial: false };
+        let (whole_blocks, bins_blocks) =
+            if rated.trace.is_none() { (blocks, Vec::new()) } else { (Vec::new(), blocks) };
+        let whole = Bins { each: vec![whole], counts: rated.counts(), blocks: whole_blocks };
+        let bins = rated.trace.map_or_else(Bins::default, |trace| {
+            let bin = |of: &TraceBin| TalliedBin {
+                number: of.number,
+                live: of.live.into(),
+                is_partial: of.is_cut || !of.is_final,
+            };
+            let each = trace.bins.iter().map(bin).collect();
+            Bins { each, counts: trace.counts, blocks: bins_blocks }
+        });
+        if self.channels.is_empty() && self.whole.each.is_empty() {
+            *self = Self { channels: rated.channels, whole, bins };
+            return;
+        }
         let mut channels = self.channels.clone();
         channels.extend(rated.channels.iter().filter(|channel| !self.channels.contains(channel)));
-        if !is_first && channels.len() > self.channels.len() {
+        if channels.len() > self.channels.len() {
             // Found, not asked for: in ascending order again.
             channels.sort_unstable();
         }
-        self.put_in_order(channels);
-        let place = |channel: &u16| self.channels.iter().position(|known| known == channel);
-        let places: Vec<usize> = rated.channels.iter().filter_map(place).collect();
-        for (&place, count) in places.iter().zip(rated.counts()) {
-            self.counts[place] += count;
-        }
-        self.live += rated.live();
-        let Some(trace) = &rated.trace else { return };
-        let of_bins = trace.counts.chunks(rated.channels.len().max(1));
-        for (bin, counts) in trace.bins.iter().zip(of_bins) {
-            let tallied = self.bins.entry(bin.number).or_default();
-            tallied.counts.resize(self.channels.len(), 0);
-            for (&place, count) in places.iter().zip(counts) {
-                tallied.counts[place] += count;
-            }
-            tallied.live += i128::from(bin.live);
-            tallied.is_partial |= bin.is_partial;
-        }
+        let sum = |own: &Bins, other: &Bins| {
+            added(&channels, [(&self.channels, own), (&rated.channels, other)])
+        };
+        let (whole, bins) = (sum(&self.whole, &whole), sum(&self.bins, &bins));
+        *self = Self { channels, whole, bins };
     }
 
-    /// Puts what is known in the order of these channels, some of which may be new.
-    fn put_in_order(&mut self, channels: Vec<u16>) {
-        let place = |channel: &u16| self.channels.iter().position(|known| known == channel);
-        let places: Vec<Option<usize>> = channels.iter().map(place).collect();
-        let moved = |counts: &[u64]| -> Vec<u64> {
-            let of = |place: &Option<usize>| place.and_then(|at| counts.get(at).copied());
-            places.iter().map(|place| of(place).unwrap_or(0)).collect()
+    /// The recorded ticks of the selection.
+    fn live(&self) -> i128 {
+        self.whole.each.iter().map(|bin| bin.live).sum()
+    }
+
+    /// A row for each channel and one for all of them; with bins, for each bin.
+    fn columns(self, bin: Option<i64>, live_s: f64, tick: Tick) -> Columns {
+        let Self { channels, whole, bins } = self;
+        let Bins { each: bins, counts, blocks } = if bin.is_some() { bins } else { whole };
+        let rows_of_bin = channels.len() + 1;
+        let rows = bins.len() * rows_of_bin;
+        let bins = Arc::new(bins);
+        let bin_of = move |row: usize| bins[row / rows_of_bin];
+        let live_of = {
+            let bin_of = bin_of.clone();
+            move |row| match bin {
+                Some(_) => tick.seconds_of(bin_of(row).live),
+                None => live_s,
+            }
         };
-        self.counts = moved(&self.counts);
-        for bin in self.bins.values_mut() {
-            bin.counts = moved(&bin.counts);
+        let number_of_channels = channels.len();
+        let counts = Arc::new(counts);
+        let count_of = move |row: usize| {
+            let bin = row / rows_of_bin;
+            of_channel(&counts[bin * number_of_channels..][..number_of_channels], row % rows_of_bin)
+        };
+        let rate = {
+            let (live_of, count_of) = (live_of.clone(), count_of.clone());
+            move |row| {
+                let live_s = live_of(row);
+                (live_s > 0.0).then(|| count_of(row) as f64 / live_s)
+            }
+        };
+        let blocks = Arc::new(blocks);
+        let rate_err = {
+            let (live_of, count_of, bin_of) = (live_of, count_of.clone(), bin_of.clone());
+            move |row: usize| {
+                let (live_s, count) = (live_of(row), count_of(row));
+                let is_live = live_s > 0.0;
+                match blocks.get(row / rows_of_bin).filter(|_| is_live) {
+                    None => is_live.then(|| (count.max(1) as f64).sqrt() / live_s),
+                    Some(blocks) => {
+                        let live = bin_of(row).live;
+                        // As many seconds a tick as the whole has.
+                        error_of(blocks, row % rows_of_bin, count, live)
+                            .map(|per_tick| per_tick * live as f64 / live_s)
+                    }
+                }
+            }
+        };
+        let mut columns = Columns::default();
+        if let Some(width) = bin {
+            let bin_of = bin_of.clone();
+            let start = move |row| bin_of(row).number.saturating_mul(width);
+            let start_s = {
+                let start = start.clone();
+                move |row| Some(tick.seconds_of(start(row).into()))
+            };
+            columns = columns
+                .with("start_s", Values::Floats(Cells::made(rows, start_s)))
+                .with("start_ticks", Values::Integers(Cells::made(rows, start)));
         }
-        self.channels = channels;
+        let channel = move |row: usize| channels.get(row % rows_of_bin).copied();
+        columns = columns
+            .with("channel", Values::Channels(Cells::made(rows, channel)))
+            .with("count", Values::Counts(Cells::made(rows, count_of)))
+            .with("rate_hz", Values::Floats(Cells::made(rows, rate)))
+            .with("rate_err_hz", Values::Floats(Cells::made(rows, rate_err)));
+        if bin.is_none() {
+            return columns;
+        }
+        columns.with("partial", Values::Flags(Cells::made(rows, move |row| bin_of(row).is_partial)))
     }
 }
 
-impl Rows {
-    /// The counts of channels over `live_s` seconds, and their sum.
-    fn add(&mut self, channels: &[u16], counts: &[u64], live_s: f64) {
-        let each = channels.iter().map(|&channel| Some(channel)).zip(counts.iter().copied());
-        for (channel, count) in each.chain([(None, counts.iter().sum())]) {
-            let is_live = live_s > 0.0;
-            self.channel.push(channel);
-            self.count.push(count);
-            self.rate_hz.push(is_live.then(|| count as f64 / live_s));
-            self.rate_err_hz.push(is_live.then(|| (count.max(1) as f64).sqrt() / live_s));
+/// The count of a channel by its place; behind the last one, of all of them.
+fn of_channel(counts: &[u64], place: usize) -> u64 {
+    counts.get(place).copied().unwrap_or_else(|| counts.iter().sum())
+}
+
+/// The error of a rate in tags a tick, from the blocks of `live` ticks in which `count` tags are.
+fn error_of(blocks: &[Block], place: usize, count: u64, live: i128) -> Option<f64> {
+    let without = |block: &Block| {
+        let left = live - block.live;
+        let count = count.saturating_sub(of_channel(&block.counts, place));
+        [(left > 0).then(|| count as f64 / left as f64)]
+    };
+    let [err] = jackknife(&blocks.iter().map(without).collect::<Vec<_>>());
+    err
+}
+
+fn add_to(counts: &mut [u64], more: &[u64]) {
+    counts.iter_mut().zip(more).for_each(|(count, more)| *count += more);
+}
+
+/// The counts of the channels `of`, put in the order of `channels`.
+fn spread(channels: &[u16], of: &[u16], counts: &[u64]) -> Vec<u64> {
+    let count = |channel: &u16| of.iter().position(|known| known == channel).map(|at| counts[at]);
+    channels.iter().map(|channel| count(channel).unwrap_or(0)).collect()
+}
+
+/// The bins of both, with what they hold added up.
+fn added(channels: &[u16], parts: [(&Vec<u16>, &Bins); 2]) -> Bins {
+    let ends = |bins: &Bins| Some((bins.each.first()?.number, bins.each.last()?.number));
+    let all = parts.iter().filter_map(|(_, bins)| ends(bins));
+    let Some((first, last)) = all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) else {
+        return Bins::default();
+    };
+    let mut sum = Bins::default();
+    for number in first..=last {
+        let mut bin = TalliedBin { number, ..TalliedBin::default() };
+        let mut of_bin = vec![0; channels.len()];
+        let mut of_blocks: Vec<Block> = Vec::new();
+        let mut is_there = false;
+        for (of, bins) in parts {
+            let Ok(at) = bins.each.binary_search_by_key(&number, |bin| bin.number) else {
+                continue;
+            };
+            is_there = true;
+            bin.live += bins.each[at].live;
+            bin.is_partial |= bins.each[at].is_partial;
+            let counts = &bins.counts[at * of.len()..][..of.len()];
+            add_to(&mut of_bin, &spread(channels, of, counts));
+            let blocks = bins.blocks.get(at).map_or(&[][..], Vec::as_slice);
+            let nothing = Block { counts: vec![0; channels.len()], live: 0 };
+            of_blocks.resize(of_blocks.len().max(blocks.len()), nothing);
+            for (block, more) in of_blocks.iter_mut().zip(blocks) {
+                add_to(&mut block.counts, &spread(channels, of, &more.counts));
+                block.live += more.live;
+            }
+        }
+        // Bins that neither of them has are no rows.
+        if is_there {
+            sum.each.push(bin);
+            sum.counts.extend(of_bin);
+            sum.blocks.push(of_blocks);
         }
     }
-
-    fn columns(self, has_bins: bool) -> Columns {
-        let columns = if has_bins {
-            Columns::default()
-                .with("start_s", Values::Floats(self.start_s))
-                .with("start_ticks", Values::Integers(self.start_ticks))
-        } else {
-            Columns::default()
-        };
-        let columns = columns
-            .with("channel", Values::Channels(self.channel))
-            .with("count", Values::Counts(self.count))
-            .with("rate_hz", Values::Floats(self.rate_hz))
-            .with("rate_err_hz", Values::Floats(self.rate_err_hz));
-        if has_bins { columns.with("partial", Values::Flags(self.partial)) } else { columns }
+    if sum.blocks.iter().all(Vec::is_empty) {
+        sum.blocks.clear();
     }
+    sum
 }

@@ -31,6 +31,8 @@ pub(crate) struct Selected {
     pub scope: Scope,
     /// Live seconds, when given.
     pub live_s: Option<f64>,
+    /// What was asked of the end of the run, where it was widened to whole bins.
+    pub widened: Option<String>,
     /// What a person should know.
     pub notes: Vec<String>,
 }
@@ -55,6 +57,16 @@ impl Selection {
     }
 
     pub(crate) fn of(&self, run: &Run, setup: &Setup) -> Result<Selected, Error> {
+        self.of_bins(run, setup, None)
+    }
+
+    /// The same for a trace in bins of so many ticks, which `--last` does not cut.
+    pub(crate) fn of_bins(
+        &self,
+        run: &Run,
+        setup: &Setup,
+        bin: Option<i64>,
+    ) -> Result<Selected, Error> {
         let manifest = run.store().manifest();
         let tick = manifest.tick;
         let mut notes = Vec::new();
@@ -94,7 +106,7 @@ impl Selection {
             used.push(Delay { channel, ticks });
         }
         let span = manifest.time_first.zip(manifest.time_last);
-        let range = span.map_or(Ok(TimeRange::default()), |span| self.range(span, tick))?;
+        let range = span.map_or(Ok(TimeRange::default()), |span| self.range(span, bin, tick))?;
         if range.from.zip(range.to).is_some_and(|(from, to)| from >= to) {
             notes.push(
                 "nothing is selected: the selection does not end behind its beginning".into(),
@@ -104,20 +116,28 @@ impl Selection {
         Ok(Selected {
             scope: Scope { channels, delays: used, range },
             live_s: live_s.map(|ticks| ticks * tick.seconds()),
+            widened: self.last.as_ref().filter(|_| bin.is_some()).map(|last| last.asked().into()),
             notes,
         })
     }
 
-    fn range(&self, (first, last): (i64, i64), tick: Tick) -> Result<TimeRange, UnitError> {
+    fn range(
+        &self,
+        (first, last): (i64, i64),
+        bin: Option<i64>,
+        tick: Tick,
+    ) -> Result<TimeRange, UnitError> {
         if let Some(length) = &self.last {
             let ticks = length.floor(tick)?;
             if ticks < 0 {
                 return Err(UnitError::Negative { text: length.asked().into() });
             }
-            return Ok(TimeRange {
-                from: Some(last.saturating_sub(ticks)),
-                to: last.checked_add(1),
-            });
+            let from = last.saturating_sub(ticks);
+            // Back to the edge of its bin: a bin that is cut shows a rate of few tags.
+            let inside =
+                bin.map_or(0, |bin| (i128::from(from) - i128::from(first)).rem_euclid(bin.into()));
+            let from = i64::try_from(i128::from(from) - inside).unwrap_or(i64::MIN);
+            return Ok(TimeRange { from: Some(from), to: last.checked_add(1) });
         }
         let tick_of = |moment: &Option<Moment>| {
             moment.as_ref().map(|moment| moment.tick_in((first, last), tick)).transpose()

@@ -3,18 +3,21 @@
 use std::{
     cmp::Ordering,
     collections::BTreeMap,
-    fs, io,
+    fs::File,
+    io::{self, Read as _},
     path::{Path, PathBuf},
 };
 
 use serde::Deserialize;
-use tagq_store::{Duration, Tick};
+use tagq_store::{Duration, Tick, read_side_file};
 
 use super::Channel;
 use crate::Error;
 
 /// The name of the setup in a run's folder.
 const SETUP_NAME: &str = "tagq.toml";
+/// Bytes of a setup at most.
+const BYTES_MAX: u64 = 4 << 20;
 /// How alike a name must be to be offered instead of another one.
 const ALIKE: f64 = 0.75;
 
@@ -58,11 +61,21 @@ impl Setup {
     /// [`Error::Setup`], [`Error::Io`].
     pub fn of(run: &Path, asked: Option<&Path>) -> Result<Self, Error> {
         if let Some(path) = asked {
-            return Self::read(path);
+            // One that a person names may be a pipe.
+            let read = File::open(path).and_then(|file| {
+                let mut text = String::new();
+                let bytes = file.take(BYTES_MAX + 1).read_to_string(&mut text)?;
+                if bytes as u64 > BYTES_MAX {
+                    let what = format!("more than {BYTES_MAX} bytes");
+                    return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+                }
+                Ok(text)
+            });
+            return Self::parse(path, &read.map_err(cannot_read(path))?);
         }
         let path = Self::place(run);
         match path.try_exists() {
-            Ok(true) => Self::read(&path),
+            Ok(true) => Self::parse(&path, &Self::text_at(&path)?),
             _ => Ok(Self::default()),
         }
     }
@@ -72,19 +85,19 @@ impl Setup {
         folder_of(run).join(SETUP_NAME)
     }
 
-    fn read(path: &Path) -> Result<Self, Error> {
-        let text = fs::read_to_string(path).map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound => Error::NoSuchPath { path: path.into() },
-            _ => Error::Io { path: path.into(), action: "read this setup", source },
-        })?;
-        Self::parse(path, &text)
+    /// The text of a setup that is found in a folder: a file, or a link to one.
+    pub(super) fn text_at(path: &Path) -> Result<String, Error> {
+        let bytes = read_side_file(path, BYTES_MAX).map_err(cannot_read(path))?;
+        String::from_utf8(bytes).map_err(|e| {
+            cannot_read(path)(io::Error::new(io::ErrorKind::InvalidData, e.utf8_error()))
+        })
     }
 
     /// What this text says, which stands or will stand at `path`.
     pub(super) fn parse(path: &Path, text: &str) -> Result<Self, Error> {
         let fault = |reason: String| Error::Setup { path: path.into(), reason };
         let written: Written =
-            toml::from_str(text).map_err(|e| fault(e.to_string().trim_end().into()))?;
+            toml::from_str(text).map_err(|e| fault(place_and_reason(text, &e)))?;
         let mut setup = Self { path: Some(path.into()), ..Self::default() };
         setup.take(written).map_err(fault)?;
         Ok(setup)
@@ -169,6 +182,22 @@ impl Setup {
     }
 }
 
+/// Where this is no setup, and why, on one line.
+fn place_and_reason(text: &str, error: &toml::de::Error) -> String {
+    let reason = error.message().replace('\n', ", ");
+    match error.span().and_then(|span| text.get(..span.start)) {
+        Some(before) => format!("line {}: {reason}", before.matches('\n').count() + 1),
+        None => reason,
+    }
+}
+
+fn cannot_read(path: &Path) -> impl FnOnce(io::Error) -> Error {
+    move |source| match source.kind() {
+        io::ErrorKind::NotFound => Error::NoSuchPath { path: path.into() },
+        _ => Error::Io { path: path.into(), action: "read this setup", source },
+    }
+}
+
 /// How alike two names are, from 0 to 1.
 fn likeness(name: &str, other: &str) -> f64 {
     strsim::jaro_winkler(&name.to_lowercase(), &other.to_lowercase())
@@ -184,6 +213,7 @@ fn folder_of(run: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn read(text: &str) -> Result<Setup, String> {
         let folder = tempfile::tempdir().unwrap();
@@ -227,6 +257,10 @@ mod tests {
             ("[channels]\nx = 'a'", "`x` is no channel number"),
             ("[channels]\n1 = 'a'\n2 = 'a'", "two channels are called `a`"),
             ("[channels]\n1 = '7'", "`7` cannot be a name"),
+            ("[channels]\n1 = \"a\\u001b[31m\"", "cannot be a name"),
+            ("[channels]\n1 = \"a\\nb\"", "cannot be a name"),
+            ("[channels]\n1 = \"a\\u202eb\"", "cannot be a name"),
+            ("[channels]\n1 = 'a\u{2066}b'", "cannot be a name"),
             ("[delays]\nBob = '1ns'", "Bob"),
             ("[delays]\n1 = '1'", "has no unit"),
             ("delay = 3", "unknown field `delay`"),

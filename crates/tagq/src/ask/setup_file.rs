@@ -1,7 +1,7 @@
 //! A setup that is written into: what a person wrote stays as it is, comments included.
 
 use std::{
-    fs, io,
+    fs,
     io::Write as _,
     path::{Path, PathBuf},
 };
@@ -26,12 +26,9 @@ impl SetupFile {
     /// # Errors
     /// [`Error::Setup`] for one that is wrong as it is, [`Error::Io`].
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let text = match fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            Err(source) => {
-                return Err(Error::Io { path: path.into(), action: "read this setup", source });
-            }
+        let text = match Setup::text_at(path) {
+            Err(Error::NoSuchPath { .. }) => String::new(),
+            text => text?,
         };
         let setup = Setup::parse(path, &text)?;
         let wrong = |reason: toml_edit::TomlError| Error::Setup {
@@ -77,8 +74,8 @@ impl SetupFile {
             && !matches!(name.parse(), Ok(Channel::Name(parsed)) if parsed == name)
         {
             return Err(self.wrong(format!(
-                "`{name}` cannot be a name: a name begins with neither a digit nor -, and has no comma \
-                 and no ="
+                "`{name}` cannot be a name: a name begins with neither a digit nor -, and has no comma, \
+                 no = and no character that cannot be shown"
             )));
         }
         let before = self.setup.name_of(channel);
@@ -96,12 +93,23 @@ impl SetupFile {
         self.reread()
     }
 
-    /// Puts the file in its place, whole or not at all.
+    /// Puts the file in its place, whole or not at all. Where that is a link, the file that it leads to is
+    /// replaced: it may be the setup of other runs, too.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`Error::Io`], also for a link that leads nowhere.
     pub fn save(&self, progress: &dyn Progress) -> Result<(), Error> {
-        let fresh = NewFile::create(&self.path, true, progress)?;
+        let target = if self.path.is_symlink() {
+            let failed = |source| Error::Io {
+                path: self.path.clone(),
+                action: "follow this link to the setup",
+                source,
+            };
+            fs::canonicalize(&self.path).map_err(failed)?
+        } else {
+            self.path.clone()
+        };
+        let fresh = NewFile::create(&target, true, progress)?;
         let mut file = fresh.file()?;
         let written = file.write_all(self.document.to_string().as_bytes());
         let failed = |source| Error::Io { path: self.path.clone(), action: "write", source };
@@ -208,7 +216,7 @@ Alice = '1ns'
         assert_eq!(file.setup().groups, [[3, 15], [3, 16]]);
         let taken = file.set_name(4, Some("Bob")).unwrap_err().to_string();
         assert!(taken.contains("two channels are called `Bob`"), "{taken}");
-        for bad in ["7up", "-", "a,b", "a=b", ""] {
+        for bad in ["7up", "-", "a,b", "a=b", "", "a\u{1b}[31m", "a\nb", "\u{202e}a"] {
             let (_folder, mut file) = self::file(WRITTEN);
             assert!(file.set_name(4, Some(bad)).is_err(), "{bad}");
         }

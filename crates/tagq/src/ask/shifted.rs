@@ -1,11 +1,12 @@
 //! Accidentals measured: counts with channels moved by more than any correlation is long.
 
 use tagq_query::{
-    Coincidences as Query, Delay, Execution, GroupCount, Groups, Measured, Recording, TimeRange,
+    Coincidences as Query, Delay, Groups, Measured, Recording, Rule, Shifted, TimeRange,
 };
 use tagq_store::{Duration, Tick};
 
-use crate::{Error, cache::Kept};
+use super::limits::SHIFTS_MAX;
+use crate::Error;
 
 /// Standard deviations of the scatter of a steady source beyond which a warning is due.
 const SCATTER: f64 = 5.0;
@@ -21,7 +22,7 @@ pub(crate) struct Shift {
 
 /// Accidentals, and what a person should know of them.
 pub(crate) struct Found {
-    pub accidentals: Measured,
+    pub shifted: Shifted,
     pub note: Option<String>,
 }
 
@@ -42,9 +43,18 @@ impl Moved {
         self.overlap += other.overlap;
     }
 
-    /// What it stands for; nothing where the channels do not overlap.
-    fn scaled(&self) -> Option<f64> {
-        (self.overlap > 0.0).then(|| self.count * self.live / self.overlap)
+    /// The same without a part of the time.
+    pub(crate) fn without(&self, part: &Self) -> Self {
+        Self {
+            count: self.count - part.count,
+            live: self.live - part.live,
+            overlap: self.overlap - part.overlap,
+        }
+    }
+
+    /// By how much it is to be multiplied; nothing where the channels do not overlap.
+    fn scale(&self) -> Option<f64> {
+        (self.overlap > 0.0).then(|| self.live / self.overlap)
     }
 }
 
@@ -70,20 +80,33 @@ impl Shift {
     pub(crate) fn new(
         counts: u32,
         shift: Option<&Duration>,
-        window: i64,
+        (rule, window): (Rule, i64),
         tick: Tick,
     ) -> Result<Self, Error> {
         if counts == 0 {
             return Err(Error::Question("--accidentals shifted:K wants at least one count".into()));
         }
+        if counts > SHIFTS_MAX {
+            return Err(Error::Question(format!(
+                "--accidentals shifted:{counts}: at most {SHIFTS_MAX} counts are made, which leave no error \
+                 but that of the singles; try shifted:100"
+            )));
+        }
+        let full_width = rule.full_width(window);
         let (numerator, denominator) = if let Some(shift) = shift {
             shift.fraction(tick)?
         } else {
             let microsecond = "1us".parse::<Duration>()?.ceil(tick)?;
-            (i128::from(microsecond).max(10 * (2 * i128::from(window) + 1)), 1)
+            (i128::from(microsecond).max(10 * full_width), 1)
         };
-        if numerator <= 0 {
-            return Err(Error::Question("--shift 0 moves nothing; give a longer time".into()));
+        if numerator < full_width.saturating_mul(denominator) {
+            let asked = shift.map_or("", Duration::asked);
+            return Err(Error::Question(format!(
+                "--shift {asked} is shorter than the full width of the window, {}, so that true \
+                 coincidences would count as accidentals; the smallest shift is {full_width}t, for \
+                 pulsed light the next multiple of its period",
+                super::in_ticks(full_width, tick)
+            )));
         }
         Ok(Self { counts, numerator, denominator })
     }
@@ -91,6 +114,21 @@ impl Shift {
     /// The shift in ticks.
     pub(crate) fn ticks(self) -> f64 {
         self.numerator as f64 / self.denominator as f64
+    }
+
+    /// The longest of the shifts.
+    pub(crate) fn longest(self) -> i128 {
+        self.each().map(|by| i128::from(by).abs()).max().unwrap_or(0)
+    }
+
+    /// How many scans give the accidentals of a group of so many channels.
+    pub(crate) fn scans(self, channels: usize) -> u64 {
+        let of_shift = match channels {
+            2 => 1,
+            3 => 4,
+            _ => 0,
+        };
+        u64::from(self.counts) * of_shift
     }
 
     /// The shifts: ±1, ±2, … times the shift, each rounded to whole ticks.
@@ -118,21 +156,8 @@ impl Shift {
         self.each().flat_map(of_shift).collect()
     }
 
-    /// The counts of a group with its channels moved, one for each of the moves.
-    pub(crate) fn counts(
-        self,
-        recording: &Recording<'_>,
-        query: &Query,
-        row: &GroupCount,
-        kept: &Kept<'_>,
-    ) -> Result<Vec<Moved>, tagq_query::Error> {
-        self.counts_by(recording, query, &row.channels, &|query| {
-            let counted = kept.answer(query, recording, &Execution::best())?;
-            Ok(counted.rows[0].count)
-        })
-    }
-
-    /// The same for the group of `channels`, each count as `ask` gives it.
+    /// The counts of the group of `channels` with these moved, one for each of the moves, as `ask` gives
+    /// them.
     pub(crate) fn counts_by(
         self,
         recording: &Recording<'_>,
@@ -163,44 +188,61 @@ impl Shift {
 
 /// The accidentals of a group of so many channels: of a pair the mean of its counts; of three those
 /// with one moved alone, less those where all are apart, which every one of these holds.
-pub(crate) fn found(channels: usize, moved: &[Moved]) -> Option<Found> {
+pub(crate) fn found(channels: usize, moved: &[Moved]) -> Found {
     match channels {
-        2 => mean(moved),
-        3 => {
-            let (mut value, mut variance, mut counts) = (0.0, 0.0, 0.0);
-            for of_shift in moved.chunks_exact(4) {
-                // Where all overlap moved apart, they do with one moved alone.
-                let Some(apart) = of_shift[0].scaled() else { continue };
-                value -= 2.0 * apart;
-                variance += 4.0 * of_shift[0].count;
-                for alone in &of_shift[1..] {
-                    value += alone.scaled().unwrap_or(0.0);
-                    variance += alone.count;
-                }
-                counts += 1.0;
-            }
-            if counts == 0.0 {
-                return None;
-            }
-            let accidentals = Measured { value: value / counts, err: variance.sqrt() / counts };
-            Some(Found { accidentals, note: None })
-        }
-        _ => None,
+        2 => of_pair(moved),
+        3 => Found { shifted: of_three(moved).unwrap_or(Shifted::Nowhere), note: None },
+        _ => Found { shifted: Shifted::Nowhere, note: None },
     }
+}
+
+/// The Poisson variance of counts, each multiplied by its weight and scaled; at least that of one count.
+fn poisson(counts: impl Iterator<Item = (f64, f64)>) -> f64 {
+    let (mut variance, mut least) = (0.0, f64::INFINITY);
+    for (count, scale) in counts {
+        variance += count * scale * scale;
+        least = f64::min(least, scale * scale);
+    }
+    if least.is_finite() { variance.max(least) } else { variance }
+}
+
+fn of_three(moved: &[Moved]) -> Option<Shifted> {
+    let (mut value, mut terms) = (0.0, Vec::new());
+    let mut counts = 0.0;
+    for of_shift in moved.chunks_exact(4) {
+        // Where all overlap moved apart, they do with one moved alone.
+        let Some(apart) = of_shift[0].scale() else { continue };
+        value -= 2.0 * apart * of_shift[0].count;
+        terms.push((of_shift[0].count, 2.0 * apart));
+        for alone in &of_shift[1..] {
+            let scale = alone.scale().unwrap_or(0.0);
+            value += scale * alone.count;
+            terms.push((alone.count, scale));
+        }
+        counts += 1.0;
+    }
+    if counts == 0.0 {
+        return None;
+    }
+    let is_empty = terms.iter().all(|&(count, _)| count == 0.0);
+    let err = poisson(terms.into_iter()).sqrt() / counts;
+    let mean = Measured { value: value / counts, err };
+    Some(Shifted::Counted { mean, exposures: None, is_empty })
 }
 
 /// The mean of counts, its error, and whether they scatter more than those of a steady source; nothing
 /// where the channels never overlap.
-fn mean(moved: &[Moved]) -> Option<Found> {
+fn of_pair(moved: &[Moved]) -> Found {
     let moved: Vec<(f64, f64)> =
-        moved.iter().filter_map(|moved| Some((moved.count, moved.scaled()?))).collect();
+        moved.iter().filter_map(|moved| Some((moved.count, moved.scale()?))).collect();
     if moved.is_empty() {
-        return None;
+        return Found { shifted: Shifted::Nowhere, note: None };
     }
     let counts = moved.len() as f64;
-    let value = moved.iter().map(|(_, scaled)| scaled).sum::<f64>() / counts;
+    let value = moved.iter().map(|(count, scale)| count * scale).sum::<f64>() / counts;
+    let err = poisson(moved.iter().copied()).sqrt() / counts;
     let sum: f64 = moved.iter().map(|(count, _)| count).sum();
-    let (err, plain) = (sum.sqrt() / counts, sum / counts);
+    let plain = sum / counts;
     let scatter: f64 =
         moved.iter().map(|(count, _)| (count - plain).powi(2) / plain.max(1.0)).sum();
     let free = counts - 1.0;
@@ -210,7 +252,13 @@ fn mean(moved: &[Moved]) -> Option<Found> {
          slowly correlated? Give its period with --shift"
             .to_owned()
     });
-    Some(Found { accidentals: Measured { value, err }, note })
+    let exposures = moved.iter().map(|(_, scale)| 1.0 / scale).sum();
+    let shifted = Shifted::Counted {
+        mean: Measured { value, err },
+        exposures: Some(exposures),
+        is_empty: sum == 0.0,
+    };
+    Found { shifted, note }
 }
 
 #[cfg(test)]
@@ -221,24 +269,45 @@ mod tests {
     fn shifts_are_multiples_rounded_one_by_one() {
         let shift = Shift { counts: 5, numerator: 25, denominator: 2 };
         assert_eq!(shift.each().collect::<Vec<_>>(), [13, -13, 25, -25, 38]);
-        let least = Shift::new(10, None, 12, Tick::DEFAULT).unwrap();
+        let least = Shift::new(10, None, (Rule::All, 12), Tick::DEFAULT).unwrap();
         // 1 µs is 6,400 ticks; ten full widths of 1,001 ticks are more.
         assert_eq!((least.numerator, least.each().count()), (6_400, 10));
-        let wide = Shift::new(1, None, 500, Tick::DEFAULT).unwrap();
+        let wide = Shift::new(1, None, (Rule::All, 500), Tick::DEFAULT).unwrap();
         assert_eq!((wide.numerator, wide.denominator), (10_010, 1));
-        assert!(Shift::new(0, None, 1, Tick::DEFAULT).is_err());
-        assert!(Shift::new(1, Some(&"-1ns".parse().unwrap()), 1, Tick::DEFAULT).is_err());
+        assert!(Shift::new(0, None, (Rule::All, 1), Tick::DEFAULT).is_err());
+        assert!(Shift::new(SHIFTS_MAX + 1, None, (Rule::All, 1), Tick::DEFAULT).is_err());
+        assert_eq!([2, 3, 4].map(|channels| least.scans(channels)), [10, 40, 0]);
+        let shifted = |text: &str, rule| {
+            Shift::new(1, Some(&text.parse().unwrap()), (rule, 12), Tick::DEFAULT)
+        };
+        assert!(shifted("-1ns", Rule::All).is_err() && shifted("0t", Rule::All).is_err());
+        // 2·12 + 1 ticks.
+        let refused = shifted("24t", Rule::All).unwrap_err().to_string();
+        assert!(refused.contains("the smallest shift is 25t"), "{refused}");
+        assert!(shifted("25t", Rule::All).is_ok());
+        assert!(shifted("11t", Rule::Grid).is_err() && shifted("12t", Rule::Grid).is_ok());
+    }
+
+    fn moved(counts: &[f64]) -> Vec<Moved> {
+        counts.iter().map(|&count| Moved { count, live: 1.0, overlap: 1.0 }).collect()
     }
 
     #[test]
     fn counts_that_scatter_are_noted() {
-        let moved = |counts: &[f64]| {
-            let moved = counts.iter().map(|&count| Moved { count, live: 1.0, overlap: 1.0 });
-            mean(&moved.collect::<Vec<_>>()).unwrap()
-        };
-        let steady = moved(&[100.0, 108.0, 93.0, 99.0]);
-        assert_eq!((steady.accidentals.value, steady.accidentals.err), (100.0, 5.0));
+        let steady = of_pair(&moved(&[100.0, 108.0, 93.0, 99.0]));
+        let mean = Measured { value: 100.0, err: 5.0 };
+        let exposures = Some(4.0);
+        assert_eq!(steady.shifted, Shifted::Counted { mean, exposures, is_empty: false });
         assert!(steady.note.is_none());
-        assert!(moved(&[100.0, 0.0, 200.0, 0.0]).note.is_some());
+        assert!(of_pair(&moved(&[100.0, 0.0, 200.0, 0.0])).note.is_some());
+    }
+
+    #[test]
+    fn no_count_at_all_is_less_than_one_in_all_counts() {
+        let mean = Measured { value: 0.0, err: 0.1 };
+        let exposures = Some(10.0);
+        let empty = of_pair(&moved(&[0.0; 10])).shifted;
+        assert_eq!(empty, Shifted::Counted { mean, exposures, is_empty: true });
+        assert_eq!(of_pair(&[]).shifted, Shifted::Nowhere);
     }
 }

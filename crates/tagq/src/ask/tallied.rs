@@ -1,73 +1,236 @@
 //! What was counted of groups before anything is estimated of it: numbers that add up over runs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use rayon::prelude::*;
 use tagq_query::{
-    Coincidences as Query, Error as QueryError, Execution, GroupCount, Recording, SourceSingles,
+    Coincidences as Query, Counted, Error as QueryError, Estimate, Execution, GroupCount, Groups,
+    Recording, Rule, Scope, SourceSingles, Tally, Terms, TimeRange,
 };
 
 use super::{
+    blocks,
     coincidences::arms,
-    shifted::{Moved, Shift},
+    shifted::{Moved, Shift, found},
 };
-use crate::{Error, cache::Kept};
+use crate::Error;
 
 /// What was counted of one group, in one bin of a trace or over all.
 pub(super) struct Tallied {
     /// Where the bin begins, since the run's first tag, and whether it is partial.
     pub start: Option<(i64, bool)>,
     pub channels: Vec<u16>,
+    pub counts: Counts,
+    /// What each block of time has of the counts; none without block errors.
+    pub blocks: Vec<Counts>,
+}
+
+/// Numbers that add up over runs, and over blocks of time.
+#[derive(Clone, Default)]
+pub(super) struct Counts {
     pub count: u64,
-    /// What each source had of the channels.
+    /// What each source had of the channels; a block has its part of each source.
     pub sources: Vec<SourceSingles>,
     /// The counts with channels moved.
-    pub moved: Vec<Moved>,
+    moved: Vec<Moved>,
     /// The pairs of a herald with each of two others.
-    pub arms: Option<[u64; 2]>,
+    arms: Option<[u64; 2]>,
+    /// The tags of each channel that the veto leaves.
+    left_by_veto: Option<Vec<u64>>,
+}
+
+/// Answers a query over a recording, from what was kept or by counting.
+pub(super) type Answering<'a> =
+    &'a (dyn Fn(&Query, &Recording<'_>) -> Result<Counted, QueryError> + Sync);
+
+impl Counts {
+    /// Counts what stands beside the counts of groups.
+    fn of_rows(
+        recording: &Recording<'_>,
+        query: &Query,
+        rows: Vec<GroupCount>,
+        shift: Option<Shift>,
+        answer: Answering<'_>,
+    ) -> Result<Vec<(Vec<u16>, Self)>, QueryError> {
+        let left = LeftByVeto::of(recording, query, &rows, shift)?;
+        let of = |GroupCount { channels, count, sources }: GroupCount| {
+            let moved = match shift {
+                Some(shift) => shift.counts_by(recording, query, &channels, &|query| {
+                    Ok(answer(query, recording)?.rows[0].count)
+                })?,
+                None => Vec::new(),
+            };
+            let arms = match arms(query, &channels) {
+                Some(arms) => {
+                    let arms = answer(&arms, recording)?;
+                    Some([arms.rows[0].count, arms.rows[1].count])
+                }
+                None => None,
+            };
+            let left_by_veto = left.as_ref().map(|left| left.of_group(&channels));
+            Ok((channels, Self { count, sources, moved, arms, left_by_veto }))
+        };
+        rows.into_iter().map(of).collect()
+    }
+
+    /// Adds the same of other sources.
+    fn add(&mut self, other: Self) -> Option<()> {
+        let add = |a: u64, b: u64| a.checked_add(b);
+        self.count = add(self.count, other.count)?;
+        self.sources.extend(other.sources);
+        if self.moved.is_empty() {
+            self.moved = other.moved;
+        } else {
+            for (moved, more) in self.moved.iter_mut().zip(other.moved) {
+                moved.add(&more);
+            }
+        }
+        match (&mut self.arms, other.arms) {
+            (Some(arms), Some(more)) => *arms = [add(arms[0], more[0])?, add(arms[1], more[1])?],
+            (arms, more) => *arms = arms.or(more),
+        }
+        match (&mut self.left_by_veto, other.left_by_veto) {
+            (Some(left), Some(more)) => {
+                left.iter_mut().zip(more).for_each(|(left, more)| *left += more);
+            }
+            (left, more) => *left = left.take().or(more),
+        }
+        Some(())
+    }
+
+    /// The same without one of its blocks.
+    fn without(&self, block: &Self) -> Self {
+        let less = |a: u64, b: u64| a.saturating_sub(b);
+        let sources = self.sources.iter().zip(&block.sources);
+        Self {
+            count: less(self.count, block.count),
+            sources: sources.map(|(source, part)| source.without(part)).collect(),
+            moved: self
+                .moved
+                .iter()
+                .zip(&block.moved)
+                .map(|(all, part)| all.without(part))
+                .collect(),
+            arms: self
+                .arms
+                .zip(block.arms)
+                .map(|(all, part)| [0, 1].map(|i| less(all[i], part[i]))),
+            left_by_veto: self.left_by_veto.as_ref().zip(block.left_by_veto.as_ref()).map(
+                |(all, part)| all.iter().zip(part).map(|(all, part)| less(*all, *part)).collect(),
+            ),
+        }
+    }
+
+    fn live(&self) -> f64 {
+        self.sources.iter().map(|source| source.live as f64).sum()
+    }
+
+    /// The ticks in which coincidences can be.
+    fn overlap(&self) -> f64 {
+        self.sources.iter().map(|source| source.overlap as f64).sum()
+    }
+
+    /// What follows from the counts, and what a person should know of it.
+    fn estimate(&self, terms: &Terms, is_shifted: bool) -> (Estimate, Option<String>) {
+        let channels = self.sources.first().map_or(0, |source| source.singles.len());
+        let found = is_shifted.then(|| found(channels, &self.moved));
+        let (shifted, note) = found.map_or((None, None), |found| (Some(found.shifted), found.note));
+        let tally = Tally {
+            count: self.count,
+            sources: &self.sources,
+            shifted,
+            left_by_veto: self.left_by_veto.as_deref(),
+            arms: self.arms,
+        };
+        (Estimate::new(&tally, terms), note)
+    }
+}
+
+/// The tags that a veto leaves of the channels that need it.
+struct LeftByVeto(HashMap<u16, u64>);
+
+impl LeftByVeto {
+    /// Counts them where singles divide vetoed counts: with measured accidentals, and for a heralded g2.
+    fn of(
+        recording: &Recording<'_>,
+        query: &Query,
+        rows: &[GroupCount],
+        shift: Option<Shift>,
+    ) -> Result<Option<Self>, QueryError> {
+        let divides = |row: &&GroupCount| {
+            (shift.is_some() && row.channels.len() == 2) || arms(query, &row.channels).is_some()
+        };
+        let mut channels: Vec<u16> =
+            rows.iter().filter(divides).flat_map(|row| row.channels.clone()).collect();
+        channels.sort_unstable();
+        channels.dedup();
+        if query.veto.is_none() || channels.is_empty() {
+            return Ok(None);
+        }
+        let left = query.left_by_veto(recording, &channels, &Execution::best())?;
+        Ok(left.map(|left| Self(channels.into_iter().zip(left).collect())))
+    }
+
+    fn of_group(&self, group: &[u16]) -> Vec<u64> {
+        group.iter().map(|channel| self.0.get(channel).copied().unwrap_or(0)).collect()
+    }
 }
 
 impl Tallied {
-    /// Counts what stands beside the count of a group.
+    /// Counts what stands beside the counts of a query, and its blocks.
     pub(super) fn of(
         recording: &Recording<'_>,
         query: &Query,
-        row: GroupCount,
+        counted: Counted,
         start: Option<(i64, bool)>,
-        shift: Option<Shift>,
-        kept: &Kept<'_>,
-    ) -> Result<Self, QueryError> {
-        let moved = match shift {
-            Some(shift) => shift.counts(recording, query, &row, kept)?,
+        how: How,
+        answer: Answering<'_>,
+    ) -> Result<Vec<Self>, QueryError> {
+        let rows = Counts::of_rows(recording, query, counted.rows, how.shift, answer)?;
+        let mut blocks = match how.blocks {
+            Some(blocks) => in_blocks(recording, query, blocks, how.shift)?,
             None => Vec::new(),
         };
-        let arms = match arms(query, &row.channels) {
-            Some(arms) => {
-                let arms = kept.answer(&arms, recording, &Execution::best())?;
-                Some([arms.rows[0].count, arms.rows[1].count])
-            }
-            None => None,
+        let tallied = |(channels, counts): (Vec<u16>, Counts)| {
+            let own = |(block, sources): &mut (HashMap<Vec<u16>, Counts>, Vec<SourceSingles>)| {
+                let nothing = || Counts { sources: sources.clone(), ..Counts::default() };
+                block.remove(&channels).unwrap_or_else(nothing)
+            };
+            Self { start, blocks: blocks.iter_mut().map(own).collect(), channels, counts }
         };
-        let GroupCount { channels, count, sources } = row;
-        Ok(Self { start, channels, count, sources, moved, arms })
+        Ok(rows.into_iter().map(tallied).collect())
     }
 
     /// Tags of each channel of the group.
     pub(super) fn singles(&self) -> Vec<u64> {
-        let of = |i: usize| self.sources.iter().map(|source| source.singles[i]).sum();
+        let sources = &self.counts.sources;
+        let of = |i: usize| sources.iter().map(|source| source.singles[i]).sum();
         (0..self.channels.len()).map(of).collect()
+    }
+
+    /// What follows from the counts, and what a person should know of it.
+    pub(super) fn estimate(&self, terms: &Terms, is_shifted: bool) -> (Estimate, Option<String>) {
+        let (estimate, note) = self.counts.estimate(terms, is_shifted);
+        if self.blocks.is_empty() {
+            return (estimate, note);
+        }
+        let (live, overlap) = (self.counts.live(), self.counts.overlap());
+        let without = |block: &Counts| {
+            let left = self.counts.without(block);
+            // A live time that was given is shared out as the recorded one.
+            let live_s = terms.live_s.map(|given| given * left.live() / live);
+            let share = left.overlap() / overlap;
+            (left.estimate(&Terms { live_s, ..*terms }, is_shifted).0, share)
+        };
+        let left_out: Vec<(Estimate, f64)> = self.blocks.iter().map(without).collect();
+        (estimate.with_block_errors(&left_out), note)
     }
 
     fn add(&mut self, other: Self) -> Result<(), QueryError> {
         let range = || QueryError::CountRange { channels: self.channels.clone() };
-        self.count = self.count.checked_add(other.count).ok_or_else(range)?;
-        self.sources.extend(other.sources);
-        for (moved, more) in self.moved.iter_mut().zip(other.moved) {
-            moved.add(&more);
-        }
-        for (arm, more) in self.arms.iter_mut().flatten().zip(other.arms.into_iter().flatten()) {
-            *arm = arm
-                .checked_add(more)
-                .ok_or_else(|| QueryError::CountRange { channels: other.channels.clone() })?;
+        self.counts.add(other.counts).ok_or_else(range)?;
+        for (block, more) in self.blocks.iter_mut().zip(other.blocks) {
+            block.add(more).ok_or_else(range)?;
         }
         if let (Some(start), Some(more)) = (&mut self.start, other.start) {
             start.1 |= more.1;
@@ -76,12 +239,71 @@ impl Tallied {
     }
 }
 
-/// Adds the rows of several runs: those of the same bin and group. `singles` gives what run so and so
+/// How accidentals and errors are found.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct How {
+    pub shift: Option<Shift>,
+    pub blocks: Option<u32>,
+}
+
+/// What a block has of each group, and of its sources where it has nothing of a group.
+type Block = (HashMap<Vec<u16>, Counts>, Vec<SourceSingles>);
+
+/// Counts every block of every source by itself, so that blocks are those of each source.
+fn in_blocks(
+    recording: &Recording<'_>,
+    query: &Query,
+    blocks: u32,
+    shift: Option<Shift>,
+) -> Result<Vec<Block>, QueryError> {
+    // Which groups there are does not depend on the block.
+    let in_use = query.scope.channels.clone().unwrap_or_else(|| recording.channels());
+    let channels = match &query.groups {
+        Groups::Listed(_) if query.rule != Rule::Cluster => query.scope.channels.clone(),
+        _ => Some(in_use),
+    };
+    let ranges = blocks::ranges(recording, query.scope.range, blocks);
+    let pieces = recording.pass(query.scope.range).in_pieces(ranges.len());
+    let silent = recording.in_silence();
+    let answer =
+        |query: &Query, recording: &Recording<'_>| query.run(recording, &Execution::best());
+    let block = |ranges: &Vec<TimeRange>| {
+        pieces.begin()?;
+        let mut all: HashMap<Vec<u16>, Counts> = HashMap::new();
+        let mut nothing = Vec::new();
+        for (s, &range) in ranges.iter().enumerate() {
+            let scope = Scope { channels: channels.clone(), range, ..query.scope.clone() };
+            let query = Query { scope, ..query.clone() };
+            let source = silent.of_source(s);
+            let rows = query.run(&source, &Execution::best())?.rows;
+            let empty = SourceSingles::new(range.live_of(&source.sources[0]), Vec::new());
+            for (channels, counts) in Counts::of_rows(&source, &query, rows, shift, &answer)? {
+                let known = all
+                    .entry(channels.clone())
+                    .or_insert_with(|| Counts { sources: nothing.clone(), ..Counts::default() });
+                known.add(counts).ok_or(QueryError::CountRange { channels })?;
+            }
+            nothing.push(empty.clone());
+            // Sets that do not occur in this source have its time all the same.
+            for counts in all.values_mut().filter(|counts| counts.sources.len() < nothing.len()) {
+                counts.sources.push(empty.clone());
+            }
+        }
+        Ok((all, nothing))
+    };
+    ranges.par_iter().map(block).collect()
+}
+
+/// What a run has of bins and sets in which it counted nothing: the singles of each source, and of each
+/// block of these.
+pub(super) type Nothing = (Vec<SourceSingles>, Vec<Vec<SourceSingles>>);
+
+/// Adds the rows of several runs: those of the same bin and group. `nothing` gives what run so and so
 /// had of bins and channels in which it counted nothing; only sets that are found, clusters, need it.
 pub(super) fn add_up(
     mut of_runs: Vec<Vec<Tallied>>,
     are_found: bool,
-    singles: impl Fn(usize, &[(Option<i64>, Vec<u16>)]) -> Result<Vec<Vec<SourceSingles>>, Error>,
+    nothing: impl Fn(usize, &[(Option<i64>, Vec<u16>)]) -> Result<Vec<Nothing>, Error>,
 ) -> Result<Vec<Tallied>, Error> {
     if of_runs.len() == 1 {
         return Ok(of_runs.remove(0));
@@ -92,14 +314,14 @@ pub(super) fn add_up(
         for (of, rows) in of_runs.iter_mut().enumerate() {
             let own: BTreeSet<_> = rows.iter().map(key).collect();
             let missing: Vec<_> = all.difference(&own).cloned().collect();
-            for ((start, channels), sources) in missing.iter().zip(singles(of, &missing)?) {
+            for ((start, channels), (sources, blocks)) in missing.iter().zip(nothing(of, &missing)?)
+            {
+                let zero = |sources| Counts { sources, ..Counts::default() };
                 rows.push(Tallied {
                     start: start.map(|start| (start, false)),
                     channels: channels.clone(),
-                    count: 0,
-                    sources,
-                    moved: Vec::new(),
-                    arms: None,
+                    counts: zero(sources),
+                    blocks: blocks.into_iter().map(zero).collect(),
                 });
             }
         }

@@ -6,7 +6,11 @@ use tagq_query::{
     Recording, Scope, TimeRange,
 };
 
+use super::shifted::Shift;
 use crate::cache::Kept;
+
+/// How many bins are counted side by side.
+const TOGETHER: usize = 4096;
 
 /// The bins of a trace.
 pub(super) struct Trace {
@@ -27,13 +31,15 @@ impl Trace {
         recording: &Recording<'_>,
         query: &Query,
         width: i64,
+        shift: Option<Shift>,
     ) -> Result<Self, tagq_query::Error> {
         let scope = &query.scope;
         let rates = Rates { scope: scope.clone(), bin: Some(width) };
         let last =
             recording.sources.iter().filter_map(Acquisition::span).map(|(_, last)| last).max();
-        // Out of reach it is before every bin.
+        // Out of reach it is before every bin. Tags moved back by a shift may come that much later.
         let frontier = last.and_then(|last| query.frontier(last)).map_or(i128::MIN, i128::from);
+        let frontier = frontier.saturating_sub(shift.map_or(0, Shift::longest));
         let Some(trace) = rates.run(recording, &Execution::best())?.trace else {
             return Ok(Self { bins: Vec::new() });
         };
@@ -45,43 +51,54 @@ impl Trace {
                 to: i64::try_from(from + i128::from(width)).ok(),
             };
             let is_final = from + i128::from(width) <= frontier;
-            let is_partial = bin.is_partial || !is_final;
+            let is_partial = bin.is_cut || !is_final;
             Bin { start_ticks, is_partial, range: own.and(&scope.range) }
         };
         Ok(Self { bins: trace.bins.iter().map(bin).collect() })
     }
 
-    /// The query as it is asked of each bin.
-    pub(super) fn queries(&self, query: &Query, recording: &Recording<'_>) -> Vec<Query> {
+    /// The query as it is asked of each bin, one after the other.
+    pub(super) fn query_of<'q>(
+        query: &'q Query,
+        recording: &Recording<'_>,
+    ) -> impl Fn(&Bin) -> Query + Sync + use<'q> {
         // Which pairs there are does not depend on the bin.
         let in_use = query.scope.channels.clone().unwrap_or_else(|| recording.channels());
         let fixed = match &query.groups {
             Groups::Listed(_) => query.scope.clone(),
             _ => Scope { channels: Some(in_use), ..query.scope.clone() },
         };
-        let of = |bin: &Bin| {
+        move |bin: &Bin| {
             let scope = Scope { range: bin.range, ..fixed.clone() };
             Query { scope, ..query.clone() }
-        };
-        self.bins.iter().map(of).collect()
+        }
     }
 
-    /// What each bin holds, with the query as it was asked of it.
+    /// Gives what each bin holds to `take`, in the order of the bins, with the query as it was asked of it.
+    /// No more than a few bins are held at a time.
     pub(super) fn counts(
         &self,
         query: &Query,
         recording: &Recording<'_>,
         kept: &Kept<'_>,
-    ) -> Result<Vec<(Query, Counted)>, tagq_query::Error> {
-        let queries = self.queries(query, recording);
-        let pieces = recording.pass(query.scope.range).in_pieces(queries.len());
+        mut take: impl FnMut(&Bin, &Query, Counted) -> Result<(), tagq_query::Error>,
+    ) -> Result<(), tagq_query::Error> {
+        let query_of = Self::query_of(query, recording);
+        let pieces = recording.pass(query.scope.range).in_pieces(self.bins.len());
         let recording = recording.in_silence();
-        let count = |query: Query| {
+        let count = |bin: &Bin| {
             pieces.begin()?;
+            let query = query_of(bin);
             let counted = kept.answer(&query, &recording, &Execution::best())?;
             Ok((query, counted))
         };
-        queries.into_par_iter().map(count).collect()
+        for bins in self.bins.chunks(TOGETHER) {
+            let counted: Result<Vec<_>, tagq_query::Error> = bins.par_iter().map(count).collect();
+            for (bin, (query, counted)) in bins.iter().zip(counted?) {
+                take(bin, &query, counted)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -106,7 +123,7 @@ mod tests {
                 range: TimeRange::default(),
             },
         };
-        let trace = Trace::new(&Recording::from_tags(tags), &query, 10).unwrap();
+        let trace = Trace::new(&Recording::from_tags(tags), &query, 10, None).unwrap();
         let partial = trace.bins.iter().filter(|bin| bin.is_partial);
         partial.map(|bin| bin.start_ticks).collect()
     }

@@ -4,6 +4,8 @@ use std::str::FromStr;
 
 use tagq_store::{Duration, Tick, UnitError};
 
+use crate::{escaped, is_shown};
+
 /// A channel as a person names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Channel {
@@ -26,6 +28,10 @@ impl FromStr for Channel {
         }
         if text.is_empty() || text.contains(['=', ',']) {
             return Err(format!("`{text}` is no channel; write a number (3) or a name"));
+        }
+        if !text.chars().all(is_shown) {
+            let text = escaped(text);
+            return Err(format!("`{text}` is no channel; a name has letters that can be shown"));
         }
         Ok(Self::Name(text.into()))
     }
@@ -56,13 +62,13 @@ impl FromStr for Moment {
 }
 
 impl Moment {
-    /// The first tick that is not earlier, in a run whose tags lie between these times.
     /// Whether it counts back from the end of the run, and moves with it.
     pub(crate) fn moves(&self) -> bool {
         // Less than nothing, however little.
         matches!(self, Self::Since(duration) if duration.floor(Tick::DEFAULT).is_ok_and(|t| t < 0))
     }
 
+    /// The first tick that is not earlier, in a run whose tags lie between these times.
     pub(crate) fn tick_in(&self, (first, last): (i64, i64), tick: Tick) -> Result<i64, UnitError> {
         match self {
             Self::At(time) => Ok(*time),
@@ -77,20 +83,59 @@ impl Moment {
     }
 }
 
+/// The width of a bin as a person gives it: a whole number of ticks, or with `~` before it the nearest one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BinWidth {
+    width: Duration,
+    is_nearest: bool,
+}
+
+impl BinWidth {
+    /// In ticks, at least one.
+    pub(crate) fn ticks(&self, tick: Tick) -> Result<i64, UnitError> {
+        if self.is_nearest && self.width.floor(tick)? >= 0 {
+            return Ok(self.width.nearest(tick)?.max(1));
+        }
+        self.width.bin(tick).map_err(|error| match error {
+            UnitError::NotWhole { text, found, tick, near } => {
+                let near = format!("{near}, or ~{text} for the nearest");
+                UnitError::NotWhole { text, found, tick, near }
+            }
+            error => error,
+        })
+    }
+}
+
+impl FromStr for BinWidth {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let text = text.trim();
+        let (is_nearest, width) = match text.strip_prefix('~') {
+            Some(width) => (true, width),
+            None => (false, text),
+        };
+        Ok(Self { width: width.parse()?, is_nearest })
+    }
+}
+
 /// A window as a person gives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Window {
     /// The largest time difference allowed.
     Half(Duration),
-    /// All differences together, as some labs quote it.
+    /// The full width: of pairs from one side to the other, else from the earliest tag to the latest.
     Full(Duration),
 }
 
 impl Window {
     /// The largest time difference allowed in ticks.
-    pub(crate) fn ticks(&self, tick: Tick) -> Result<i64, UnitError> {
+    ///
+    /// `is_span`: where it bounds all tags of a coincidence together, its full width is that of one side.
+    pub(crate) fn ticks(&self, tick: Tick, is_span: bool) -> Result<i64, UnitError> {
         match self {
             Self::Half(window) => window.window(tick),
+            Self::Full(width) if is_span => width.window(tick),
             Self::Full(width) => width.window_of_full_width(tick),
         }
     }
@@ -128,10 +173,29 @@ mod tests {
     }
 
     #[test]
+    fn a_bin_is_whole_or_the_nearest() {
+        let ticks = |text: &str| text.parse::<BinWidth>().unwrap().ticks(Tick::DEFAULT);
+        // 1 ns is 6.4 ticks, 1.05 ns 6.72.
+        assert!(ticks("1ns").is_err());
+        assert_eq!((ticks("~1ns"), ticks("~1.05ns"), ticks("~7t")), (Ok(6), Ok(7), Ok(7)));
+        assert_eq!(ticks("~1ps"), Ok(1));
+        assert!(ticks("~-1ns").is_err() && "~".parse::<BinWidth>().is_err());
+    }
+
+    #[test]
+    fn a_full_width_is_that_of_a_pair_or_of_all_tags() {
+        // 4 ns are 25.6 ticks: 2w + 1 = 25 of a pair, a span of 25.
+        let ticks = |is_span| Window::Full("4ns".parse().unwrap()).ticks(Tick::DEFAULT, is_span);
+        assert_eq!((ticks(false), ticks(true)), (Ok(12), Ok(25)));
+    }
+
+    #[test]
     fn channels_are_numbers_or_names() {
         assert_eq!("15".parse(), Ok(Channel::Number(15)));
         assert_eq!(" Alice-H ".parse(), Ok(Channel::Name("Alice-H".into())));
-        for bad in ["", "65536", "-1", "3x", "a=b", "a,b"] {
+        for bad in
+            ["", "65536", "-1", "3x", "a=b", "a,b", "a\u{1b}[1m", "a\nb", "\u{202e}b", "a\u{9b}"]
+        {
             assert!(bad.parse::<Channel>().is_err(), "{bad}");
         }
     }

@@ -21,6 +21,7 @@ use tagq_store::{Mark, Store};
 use crate::Run;
 use entry::{Entry, Seen};
 use folder::Folder;
+pub(crate) use folder::stranger;
 
 /// Whether answers are kept for the next time the question is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +42,9 @@ impl Default for Caching {
 /// The bytes of an entry at most: what is larger is quicker counted than read.
 const ENTRY_BYTES_MAX: usize = 16 << 20;
 
+/// Bins of a trace that are kept at most, for the same reason.
+const BINS_MAX: usize = 1 << 16;
+
 /// The answers of one question to one run: those kept before, and those to be kept.
 pub(crate) struct Kept<'a> {
     store: &'a Store,
@@ -50,7 +54,7 @@ pub(crate) struct Kept<'a> {
     bin: Option<i64>,
     /// The end of the last full block; nothing when all is counted anew.
     mark: Option<Mark>,
-    folder: Folder,
+    folder: Folder<'a>,
     entries: Mutex<HashMap<String, Entry>>,
 }
 
@@ -229,6 +233,8 @@ impl<'a> Kept<'a> {
         self.with_entry(key, |entry| {
             if self.bin.is_none() {
                 entry.partials.clear();
+            } else if entry.partials.len() >= BINS_MAX {
+                return;
             }
             entry.partials.insert((interval.from, interval.to), partial);
             entry.seen = Seen::of(self.store, mark, self.is_joined);

@@ -1,5 +1,8 @@
 //! The delays between channels, found by the peaks of their differences.
 
+#[cfg(test)]
+mod coverage;
+mod fit;
 mod peak;
 mod search;
 
@@ -12,7 +15,9 @@ use crate::{
     Answer, Columns, Error, Run, RunFacts, Values,
     ask::{Asking, Channel, Selection},
 };
-use search::{Found, Search};
+use fit::Fitted;
+use peak::Shape;
+use search::{Found, Located, Search};
 
 /// How far delays are searched unless told otherwise.
 const RANGE: &str = "1ms";
@@ -147,10 +152,10 @@ impl Delays {
         [start, stop]: [u16; 2],
         reach: i64,
         range: tagq_query::TimeRange,
-    ) -> Result<Option<Found>, Error> {
+    ) -> Result<Found, Error> {
         let manifest = run.store().manifest();
         let Some((first, last)) = manifest.time_first.zip(manifest.time_last) else {
-            return Ok(None);
+            return Ok(Found { peak: None, second: None, comb: None });
         };
         let span =
             (range.from.unwrap_or(first).max(first), range.to.map_or(last, |to| to.min(last)));
@@ -163,9 +168,10 @@ impl Delays {
         let part =
             (span.1.saturating_sub(span.0)) as f64 / (last.saturating_sub(first)).max(1) as f64;
         let pairs_per_tick = tags(start) * tags(stop) * part / live;
+        let tick_s = manifest.tick.seconds();
         run.count_as(self.selection.join, asking.progress.course(), |recording| {
             asking.pool.install(|| {
-                Search { recording, start, stop, reach, range, span, pairs_per_tick }.run()
+                Search { recording, start, stop, reach, range, span, pairs_per_tick, tick_s }.run()
             })
         })
     }
@@ -178,10 +184,9 @@ fn live_ticks(run: &Run) -> f64 {
 
 /// The delays that put the peaks at zero: along the surest pairs, until all channels that hang together
 /// are reached. The first channel asked for stays where it is.
-fn delays_of(channels: &[u16], pairs: &[([u16; 2], Option<Found>)]) -> Vec<(u16, i64)> {
-    let mut surest: Vec<([u16; 2], Found)> =
-        pairs.iter().filter_map(|&(pair, found)| Some((pair, found?))).collect();
-    surest.retain(|(_, found)| found.is_highest);
+fn delays_of(channels: &[u16], pairs: &[([u16; 2], Found)]) -> Vec<(u16, i64)> {
+    let mut surest: Vec<([u16; 2], Located)> =
+        pairs.iter().filter_map(|(pair, found)| Some((*pair, found.delay()?))).collect();
     surest.sort_by(|(_, a), (_, b)| b.sigmas.total_cmp(&a.sigmas));
     // Where each channel's zero lies, and with which others it hangs together.
     let mut offsets: BTreeMap<u16, (usize, f64)> =
@@ -210,48 +215,58 @@ fn delays_of(channels: &[u16], pairs: &[([u16; 2], Option<Found>)]) -> Vec<(u16,
     channels.iter().filter(|&&channel| hangs(channel)).map(delay).collect()
 }
 
-fn columns(pairs: &[([u16; 2], Option<Found>)], tick: Tick) -> Columns {
+fn columns(pairs: &[([u16; 2], Found)], tick: Tick) -> Columns {
     let of = |value: &dyn Fn(&Found) -> Option<f64>| {
-        Values::Floats(pairs.iter().map(|(_, found)| found.as_ref().and_then(value)).collect())
+        Values::Floats(pairs.iter().map(|(_, found)| value(found)).collect())
     };
-    let of_peak =
-        |value: &dyn Fn(&Found) -> f64| of(&|found: &Found| found.is_highest.then(|| value(found)));
+    let of_top = |value: &dyn Fn(&Shape) -> f64| {
+        of(&|found: &Found| found.delay().map(|peak| value(&peak.shape)))
+    };
+    let of_fit = |value: &dyn Fn(&Fitted) -> Option<f64>| {
+        of(&|found: &Found| value(&found.delay()?.shape.fit?))
+    };
     let seconds = tick.seconds();
     #[expect(clippy::cast_possible_truncation, reason = "within the range")]
-    let peak = |(_, found): &([u16; 2], Option<Found>)| {
-        found.filter(|found| found.is_highest).map(|found| found.shape.top.round() as i64)
-    };
+    let peak =
+        |(_, found): &([u16; 2], Found)| found.delay().map(|peak| peak.shape.top.round() as i64);
     Columns::default()
         .with("channels", Values::Groups(pairs.iter().map(|(pair, _)| pair.to_vec()).collect()))
         .with("peak_ticks", Values::SomeIntegers(pairs.iter().map(peak).collect()))
-        .with("peak_s", of_peak(&|found| found.shape.top * seconds))
-        .with("peak_err_s", of_peak(&|found| found.shape.top_err * seconds))
-        .with("centre_s", of_peak(&|found| found.shape.centre * seconds))
-        .with("centre_err_s", of_peak(&|found| found.shape.centre_err * seconds))
-        .with("width_s", of_peak(&|found| found.shape.width * seconds))
-        .with("coincidences", of_peak(&|found| found.shape.net))
-        .with("sigmas", of_peak(&|found| found.sigmas))
-        .with("second_s", of(&|found| Some(found.second?.0 * seconds).filter(|_| found.is_highest)))
-        .with("second_sigmas", of(&|found| Some(found.second?.1).filter(|_| found.is_highest)))
-        .with("comb_s", of(&|found| found.comb.map(|period| period * seconds)))
+        .with("peak_s", of_top(&|shape| shape.top * seconds))
+        .with("peak_err_s", of_top(&|shape| shape.top_err * seconds))
+        .with("centre_s", of_fit(&|fit| Some(fit.centre * seconds)))
+        .with("centre_err_s", of_fit(&|fit| Some(fit.centre_err * seconds)))
+        .with("width_s", of_fit(&|fit| Some(fit.width?.0 * seconds)))
+        .with("width_err_s", of_fit(&|fit| Some(fit.width?.1 * seconds)))
+        .with("coincidences", of_fit(&|fit| Some(fit.net)))
+        .with("coincidences_err", of_fit(&|fit| Some(fit.net_err)))
+        .with("sigmas", of(&|found| Some(found.peak?.sigmas)))
+        .with("second_s", of(&|found| Some(second(found)?.0 * seconds)))
+        .with("second_sigmas", of(&|found| Some(second(found)?.1)))
+        .with("comb_s", of(&|found| Some(found.comb? * seconds)))
+}
+
+/// The second best place where there is a best one.
+fn second(found: &Found) -> Option<(f64, f64)> {
+    found.peak.and(found.second)
 }
 
 #[cfg(test)]
 mod tests {
     use super::{peak::Shape, *};
 
-    #[expect(clippy::unnecessary_wraps, reason = "as a search gives it")]
-    fn found(top: f64, sigmas: f64) -> Option<Found> {
-        let (top_err, centre_err) = (0.5, 0.1);
-        let shape = Shape { top, top_err, centre: top - 0.4, centre_err, width: 2.0, net: 100.0 };
-        Some(Found { shape, sigmas, second: None, comb: None, is_highest: true })
+    const NONE: Found = Found { peak: None, second: None, comb: None };
+
+    fn found(top: f64, sigmas: f64) -> Found {
+        let shape = Shape { top, top_err: 0.5, extent: 2.0, fit: None };
+        Found { peak: Some(Located { shape, sigmas }), ..NONE }
     }
 
     #[test]
     fn delays_follow_the_surest_pairs_from_the_first_channel() {
         let pairs = [([3, 15], found(26.2, 30.0))];
         assert_eq!(delays_of(&[3, 15], &pairs), [(3, 0), (15, -26)]);
-        assert_eq!(delays_of(&[3, 15], &[([3, 15], None)]), []);
+        assert_eq!(delays_of(&[3, 15], &[([3, 15], NONE)]), []);
         // 1 and 2 belong together by 3; the pair of 1 and 2 itself is the least sure.
         let pairs =
             [([1, 2], found(5.0, 8.0)), ([1, 3], found(10.0, 50.0)), ([2, 3], found(-20.0, 40.0))];
@@ -259,18 +274,24 @@ mod tests {
         // Two sources: each has a channel that stays.
         let pairs = [
             ([1, 2], found(7.0, 9.0)),
-            ([1, 4], None),
-            ([1, 5], None),
-            ([2, 4], None),
-            ([2, 5], None),
+            ([1, 4], NONE),
+            ([1, 5], NONE),
+            ([2, 4], NONE),
+            ([2, 5], NONE),
             ([4, 5], found(-3.0, 9.0)),
         ];
         assert_eq!(delays_of(&[1, 2, 4, 5], &pairs), [(1, 0), (2, -7), (4, 0), (5, 3)]);
-        // A peak like all others of a comb says nothing.
-        let like_others = found(7.0, 9.0).map(|found| Found { is_highest: false, ..found });
-        assert_eq!(delays_of(&[1, 2], &[([1, 2], like_others)]), []);
+        // A peak that is hardly surer than the second one says nothing, one that is surer by far does; and
+        // a second place that is chance takes nothing away.
+        let beside = |sigmas, second| Found { second: Some((3.0, second)), ..found(7.0, sigmas) };
+        for (sigmas, second, is_sure) in
+            [(7.85, 8.88, false), (12.0, 9.0, false), (13.1, 9.0, true), (7.5, 6.9, true)]
+        {
+            let delays = delays_of(&[1, 2], &[([1, 2], beside(sigmas, second))]);
+            assert_eq!(!delays.is_empty(), is_sure, "{sigmas} and {second}");
+        }
         // A channel without a peak has no delay.
-        let pairs = [([1, 2], found(7.0, 9.0)), ([1, 9], None), ([2, 9], None)];
+        let pairs = [([1, 2], found(7.0, 9.0)), ([1, 9], NONE), ([2, 9], NONE)];
         assert_eq!(delays_of(&[1, 2, 9], &pairs), [(1, 0), (2, -7)]);
     }
 }

@@ -1,5 +1,7 @@
 //! Peaks in a histogram of differences: where they are, how wide, and how sure.
 
+use super::fit::{Background, Fitted, gaussian};
+
 /// Equal bins of `width` ticks from `low` on.
 #[derive(Debug, Clone)]
 pub(super) struct Counted {
@@ -35,13 +37,10 @@ pub(super) struct Shape {
     /// Its highest place, and how far from it places are that need not be lower.
     pub top: f64,
     pub top_err: f64,
-    /// Its centre of mass with its standard error.
-    pub centre: f64,
-    pub centre_err: f64,
-    /// Full width at half its height.
-    pub width: f64,
-    /// Tags of the peak beyond the background.
-    pub net: f64,
+    /// How wide it is, about.
+    pub extent: f64,
+    /// Its centre, width and tags; `None` where no Gaussian fits.
+    pub fit: Option<Fitted>,
 }
 
 /// How far `count` is above what `beside` others say to expect, each place worth `part` of theirs: the
@@ -51,17 +50,6 @@ pub(super) fn sigmas_above(count: u64, beside: u64, part: f64) -> f64 {
     let term = |n: f64, share: f64| if n > 0.0 { n * (share * n / (on + off)).ln() } else { 0.0 };
     let ratio = term(on, (1.0 + part) / part) + term(off, 1.0 + part);
     (2.0 * ratio.max(0.0)).sqrt()
-}
-
-/// How far `count` is above the `expected` in standard deviations; zero for what is not above it.
-fn sigmas(count: u64, expected: f64) -> f64 {
-    let n = count as f64;
-    if n <= expected {
-        return 0.0;
-    }
-    // Less than one pair in the whole histogram says nothing of what to expect.
-    let expected = expected.max(f64::MIN_POSITIVE);
-    (2.0 * (n * (n / expected).ln() - (n - expected))).max(0.0).sqrt()
 }
 
 impl Counted {
@@ -135,80 +123,58 @@ impl Counted {
         if bins == 0 { self.background() } else { outside.sum::<u64>() as f64 / bins as f64 }
     }
 
-    /// What the ticks around `middle` hold, `bins` bins wide; nothing where these are not all there.
-    pub fn held(&self, middle: f64, bins: usize) -> Option<u64> {
-        let first = (middle - self.low as f64) / self.width as f64 - (bins as f64 - 1.0) / 2.0;
-        let first = first.round();
-        if first < 0.0 || first + bins as f64 > self.counts.len() as f64 {
-            return None;
+    /// The range of bins that is highest above a background with noise of its own, of any width.
+    pub fn above(&self, background: &[f64]) -> Peak {
+        let mut best = Peak { at: 0, bins: self.counts.len(), net: 0.0, sigmas: 0.0 };
+        let mut bins = 1;
+        while bins <= self.counts.len() {
+            for at in (0..=self.counts.len() - bins).step_by((bins / 4).max(1)) {
+                let count = self.counts[at..at + bins].iter().sum::<u64>() as f64;
+                let expected = background[at..at + bins].iter().sum::<f64>();
+                let net = count - expected;
+                let sigmas = net / (count + expected).max(1.0).sqrt();
+                if sigmas > best.sigmas {
+                    best = Peak { at, bins, net, sigmas };
+                }
+            }
+            bins *= 2;
         }
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within bins")]
-        let at = first as usize;
-        Some(self.counts[at..at + bins].iter().sum())
-    }
-
-    /// How far that is above chance, in standard deviations.
-    pub fn sigmas_at(&self, middle: f64, bins: usize, background: f64) -> f64 {
-        let held = self.held(middle, bins);
-        held.map_or(0.0, |count| sigmas(count, background * bins as f64))
+        best
     }
 
     /// The shape of the peak in a range of bins.
-    pub fn shape(&self, peak: &Peak, background: f64) -> Shape {
-        let place = |bin: usize| self.middle(bin, 1);
-        let beyond = |bin: usize| self.counts[bin] as f64 - background;
-        // The top of many small counts is that of a part of the peak; its sides are seen as they are.
-        let over = |smooth: usize, bin: usize| {
-            let from = bin.saturating_sub(smooth / 2);
-            let to = (from + smooth).min(self.counts.len());
-            (from..to).map(beyond).sum::<f64>() / smooth as f64
+    pub fn shape(&self, peak: &Peak, background: Background<'_>) -> Shape {
+        let ticks = self.width as f64;
+        let extent = peak.bins as f64 * ticks;
+        let middle = self.middle(peak.at, peak.bins);
+        // A window is widest for its sigmas at 2.8 standard deviations of a Gaussian.
+        let fit = gaussian(self, background, [peak.net, middle, extent / 2.8, 1.0]);
+        let beyond = |bin: usize| self.counts[bin] as f64 - background.of(bin);
+        // The top of many small counts is that of a part of the peak, as far on one side as on the other.
+        let smooth = (peak.bins / 4).max(1) | 1;
+        let around = |bin: usize| {
+            bin.saturating_sub(smooth / 2)..(bin + smooth / 2 + 1).min(self.counts.len())
         };
-        let smooth = (peak.bins / 4).max(1);
-        let height = |bin: usize| over(smooth, bin);
+        let height = |bin: usize| around(bin).map(beyond).sum::<f64>() / smooth as f64;
+        let aside =
+            |bin: usize| (self.middle(bin, 1) - fit.map_or(middle, |fitted| fitted.centre)).abs();
+        // Of places that are equally high the one nearest to the centre.
         let top = (peak.at..peak.at + peak.bins)
-            .max_by(|&a, &b| height(a).total_cmp(&height(b)))
+            .max_by(|&a, &b| height(a).total_cmp(&height(b)).then(aside(b).total_cmp(&aside(a))))
             .unwrap_or(peak.at);
         // What is lower by less than chance alone makes could be the top as well.
-        let count = |bin: usize| (height(bin) + background).max(0.0) / smooth as f64;
+        let count = |bin: usize| {
+            let held: u64 = around(bin).map(|bin| self.counts[bin]).sum();
+            held as f64 / (smooth * smooth) as f64
+        };
         let could_be = |bin: usize| height(top) - height(bin) <= (count(top) + count(bin)).sqrt();
         let first = (0..=top).rev().take_while(|&bin| could_be(bin)).last().unwrap_or(top);
         let last = (top..self.counts.len()).take_while(|&bin| could_be(bin)).last().unwrap_or(top);
-        let height = |bin: usize| over((peak.bins / 16).max(1), bin);
-        let half = height(top) / 2.0;
-        let mut left = top;
-        while left > 0 && height(left - 1) > half {
-            left -= 1;
-        }
-        let mut right = top;
-        while right + 1 < self.counts.len() && height(right + 1) > half {
-            right += 1;
-        }
-        // Where the line between two bins crosses half the height.
-        let part = |inside: usize, outside: usize| {
-            let (inside, outside) = (height(inside), height(outside));
-            if inside > outside { (inside - half) / (inside - outside) } else { 0.5 }
-        };
-        let before = if left > 0 { part(left, left - 1) } else { 0.5 };
-        let behind = if right + 1 < self.counts.len() { part(right, right + 1) } else { 0.5 };
-        let width = (right - left) as f64 + before + behind;
-        // The centre of mass of thrice that, which holds nearly all of a peak without its surroundings.
-        let reach = right - left + 2;
-        let from = left.saturating_sub(reach);
-        let to = (right + 1 + reach).min(self.counts.len());
-        let net: f64 = (from..to).map(beyond).sum();
-        let centre = (from..to).map(|bin| beyond(bin) * place(bin)).sum::<f64>() / net;
-        let spread: f64 =
-            (from..to).map(|bin| self.counts[bin] as f64 * (place(bin) - centre).powi(2)).sum();
-        let ticks = self.width as f64;
-        // Of times in whole bins: each is off by up to half of one.
-        let rounding = ticks * ticks / 12.0 / net.max(1.0);
         Shape {
-            top: place(top),
+            top: self.middle(top, 1),
             top_err: (last - first + 1) as f64 * ticks / 2.0,
-            centre,
-            centre_err: (spread / (net * net) + rounding).sqrt(),
-            width: width * ticks,
-            net,
+            extent,
+            fit,
         }
     }
 }
@@ -238,14 +204,14 @@ mod tests {
         let peak = counted.highest(64, |_, _| false).unwrap();
         assert!(peak.sigmas > 20.0, "{peak:?}");
         assert!((counted.beside(&peak) - 100.0).abs() < 0.2, "{peak:?}");
-        let shape = counted.shape(&peak, background);
-        assert!((shape.centre - 26.0).abs() < 0.05 && shape.centre_err < 0.2, "{shape:?}");
+        let shape = counted.shape(&peak, Background::Flat(background));
         assert!((shape.top - 26.0).abs() < 1e-9 && (shape.top_err - 0.5).abs() < 1e-9, "{shape:?}");
-        assert!(
-            (shape.width - 2.0).abs() < 0.05,
-            "half of 400 is reached one tick aside: {shape:?}"
-        );
-        assert!((shape.net - 880.0).abs() < 2.0, "{shape:?}");
+        let fit = shape.fit.unwrap();
+        assert!((fit.centre - 26.0).abs() < 0.05 && fit.centre_err < 0.2, "{fit:?}");
+        // 400 + 2·200 + 2·40 counts; of variance (2·200 + 8·40)/880 = 0.82 ticks², 1/6 of it by rounding:
+        // 2.355·0.81 ticks.
+        assert!((fit.net - 880.0).abs() < 20.0 && fit.net_err > 880_f64.sqrt(), "{fit:?}");
+        assert!((fit.width.unwrap().0 - 1.9).abs() < 0.2, "{fit:?}");
         // Outside of it there is nothing.
         let aside = |at: usize, bins: usize| at < 540 && at + bins > 510;
         assert_eq!(counted.highest(64, aside), None);
@@ -277,9 +243,6 @@ mod tests {
         // (n − µ)/√µ for small deviations of large counts, and with µ from as many others (n − µ)/√2µ.
         assert!((sigmas_above(1_010_000, 1_000_000, 1.0) - 7.05).abs() < 0.05);
         assert!((sigmas_above(1_010_000, 1_000_000_000, 0.001) - 10.0).abs() < 0.05);
-        assert!((sigmas(1_010_000, 1e6) - 10.0).abs() < 0.05);
-        assert!(sigmas(5, 5.0).abs() < f64::EPSILON);
-        assert!(sigmas(3, 5.0).abs() < f64::EPSILON);
     }
 
     #[test]
@@ -287,10 +250,5 @@ mod tests {
         let counted = Counted { low: -10, width: 4, counts: vec![0; 5] };
         assert!((counted.middle(0, 1) - -8.5).abs() < 1e-12, "-10, -9, -8, -7");
         assert!((counted.middle(1, 2) - -2.5).abs() < 1e-12, "-6 to 1");
-        let counts = vec![1, 2, 4, 8, 16];
-        let counted = Counted { counts, ..counted };
-        assert_eq!(counted.held(-8.5, 1), Some(1));
-        assert_eq!(counted.held(-2.5, 2), Some(6));
-        assert_eq!(counted.held(100.0, 1), None);
     }
 }

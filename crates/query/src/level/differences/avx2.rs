@@ -11,7 +11,7 @@ use std::arch::x86_64::{
 use super::{Buffer, Distances, REACH, ROWS, Wanted, spans, steps};
 use crate::level::{
     ahead::ask,
-    avx2::{HALVES, load_times, near},
+    avx2::{HALVES, falls, load_times, near},
 };
 
 /// Up to this many differences of a step are written one by one. Estimated, not tuned.
@@ -48,9 +48,10 @@ fn write(
         let mut left = either;
         while left != 0 {
             let i = left.trailing_zeros() as usize;
-            let difference = times[i + k] - times[i];
+            let difference = times[i + k].wrapping_sub(times[i]);
             let is_back = back >> i & 1 != 0;
-            buffer.push(if is_back { -difference } else { difference }, true, wanted);
+            let signed = if is_back { difference.wrapping_neg() } else { difference };
+            buffer.push(signed, true, wanted);
             left &= left - 1;
         }
         return near != 0;

@@ -1,6 +1,7 @@
 //! Differences between each tag and its next neighbours, of two channels, written one behind the other.
 //!
-//! Differences of times of one call fit in `i64`: the caller checked the span.
+//! What they mean, and that no distance is outside of what was wanted, supposes times in order; whatever
+//! they are, nothing else is touched than the slices ([`super`]).
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -38,6 +39,8 @@ pub(crate) struct Wanted {
     pub width: u64,
     /// The largest |Δ| of those.
     pub reach: i64,
+    /// Whether times may fall, as in a column that is damaged.
+    pub is_column: bool,
 }
 
 /// Which distances are written.
@@ -86,7 +89,8 @@ impl Buffer {
 
 /// Hands `take` Δ − low of all wanted pairs whose later tag is not before row `head`, buffer by buffer.
 /// Returns the row before which every tag was compared with all its neighbours: the end, or that of a
-/// step with a tag that has [`REACH`] of them or more.
+/// step with a tag that has [`REACH`] of them or more, or behind which times fall. Distances are below
+/// the width wanted, in whatever order times are.
 pub(crate) fn differences(
     simd: Simd,
     time: &[i64],
@@ -151,11 +155,11 @@ fn spans(
     let flip = if is_negative { -1 } else { 0 };
     let (mut start, mut end) = (0, 0);
     for &owner in owners {
-        while start < others.len() && owner - others[start] > last {
+        while start < others.len() && owner.wrapping_sub(others[start]) > last {
             start += 1;
         }
         end = start.max(end);
-        while end < others.len() && owner - others[end] >= first {
+        while end < others.len() && owner.wrapping_sub(others[end]) >= first {
             end += 1;
         }
         let mut at = start;
@@ -165,8 +169,9 @@ fn spans(
             }
             let free = &mut buffer.values[buffer.len..buffer.len + CHUNK];
             // What is subtracted from −1 has its bits turned over: the negative number, less one.
-            let distance =
-                |other: i64| ((owner - other) ^ flip).wrapping_sub(low.wrapping_add(flip));
+            let distance = |other: i64| {
+                (owner.wrapping_sub(other) ^ flip).wrapping_sub(low.wrapping_add(flip))
+            };
             if let Some(chunk) = others[at..].first_chunk::<CHUNK>() {
                 for (free, &other) in free.iter_mut().zip(chunk) {
                     *free = distance(other).cast_unsigned();
@@ -195,19 +200,19 @@ fn from_head(
     let [a, b] = wanted.ends;
     for i in (0..head).filter(|&i| id[i] == a || id[i] == b) {
         for j in head..time.len() {
-            let difference = time[j] - time[i];
+            let difference = time[j].wrapping_sub(time[i]);
             if difference > wanted.reach {
                 break;
             }
             buffer.make_room(take);
             buffer.push(difference, id[i] == a && id[j] == b, wanted);
-            buffer.push(-difference, id[i] == b && id[j] == a, wanted);
+            buffer.push(difference.wrapping_neg(), id[i] == b && id[j] == a, wanted);
         }
     }
 }
 
-/// The rows from `start` on, one by one. Returns the row behind the last, or one with too many
-/// neighbours.
+/// The rows from `start` on, one by one. Returns the row behind the last, one with too many neighbours, or
+/// the one before a fall.
 fn singly(
     start: usize,
     time: &[i64],
@@ -218,7 +223,9 @@ fn singly(
 ) -> usize {
     let [a, b] = wanted.ends;
     for i in start..time.len() {
-        if time.get(i + REACH).is_some_and(|&time_j| time_j - time[i] <= wanted.reach) {
+        let is_reached = |&time_j: &i64| time_j.wrapping_sub(time[i]) <= wanted.reach;
+        let falls = |&next: &i64| next < time[i];
+        if time.get(i + REACH).is_some_and(is_reached) || time.get(i + 1).is_some_and(falls) {
             return i;
         }
         buffer.make_room(take);
@@ -226,24 +233,26 @@ fn singly(
             continue;
         }
         for (&time_j, &id_j) in time[i + 1..].iter().zip(&id[i + 1..]) {
-            let difference = time_j - time[i];
+            let difference = time_j.wrapping_sub(time[i]);
             if difference > wanted.reach {
                 break;
             }
             buffer.push(difference, id[i] == a && id_j == b, wanted);
-            buffer.push(-difference, id[i] == b && id_j == a, wanted);
+            buffer.push(difference.wrapping_neg(), id[i] == b && id_j == a, wanted);
         }
     }
     time.len()
 }
 
 /// Defines `steps` for a level with these target features, which brings `near` (which rows of a step are
-/// within reach of their k-th neighbour), `equal` (which of those neighbours carry an id) and `write`.
+/// within reach of their k-th neighbour), `falls` (whether one is before the row in front of it), `equal`
+/// (which of those neighbours carry an id) and `write`.
 /// A macro, because a function compiled for every machine cannot be inlined into one compiled for a level.
 #[cfg(target_arch = "x86_64")]
 macro_rules! steps {
     ($features:literal) => {
-        /// Goes over all whole steps of rows; the row behind the last, or that of a crowded one.
+        /// Goes over all whole steps of rows; the row behind the last, or that of one that is crowded
+        /// or falls.
         #[target_feature(enable = $features)]
         pub(super) fn steps(
             time: &[i64],
@@ -260,7 +269,8 @@ macro_rules! steps {
             ) {
                 ask(time, start);
                 ask(id, start);
-                if near(times, REACH, wanted.reach) != 0 {
+                let is_damaged = wanted.is_column && falls(times);
+                if near(times, REACH, wanted.reach) != 0 || is_damaged {
                     return Err(start);
                 }
                 let (is_a, is_b) = (equal(ids, 0, a), equal(ids, 0, b));

@@ -138,8 +138,8 @@ fn spans<V: Copy>(
     let Wanted { first, last, flip, low } = wanted;
     let (mut start, mut end, mut len) = (0, 0, 0);
     for &owner in owners {
-        start = passed(others, start, owner - last);
-        end = passed(others, end, owner - first + 1);
+        start = passed(others, start, owner.wrapping_sub(last));
+        end = passed(others, end, owner.wrapping_sub(first).wrapping_add(1));
         // Turned over and one more is the negative: D - low is -other + (owner - low), and
         // -D - low is other - (owner + low).
         let owner = owner.cast_unsigned() ^ !flip;
@@ -164,7 +164,8 @@ fn spans<V: Copy>(
     take(&mut values[..len]);
 }
 
-/// The first of the others, from `at` on, that is not before `limit`.
+/// The first of the others, from `at` on, that is not before `limit`: at the latest those behind the last,
+/// which are before nothing.
 #[expect(clippy::inline_always, reason = "a call would leave the level's instructions out")]
 #[inline(always)]
 fn passed(others: &[i32], mut at: usize, limit: i32) -> usize {

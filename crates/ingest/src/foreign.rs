@@ -1,0 +1,55 @@
+//! Files of other programs, told by their first bytes.
+
+use std::path::Path;
+
+use crate::Error;
+
+/// So many first bytes tell what a file is.
+pub(crate) const START_BYTES: usize = 12;
+
+/// How a file begins, what it is, and how its tags can be read all the same.
+type Kind = (&'static [u8], &'static str, &'static str);
+
+const PICOQUANT: &str = "write its tags as text first, as docs/book/src/migrating/picoquant.md does by the \
+    Python package ptufile, and name their unit with --tick";
+const ARRAYS: &str =
+    "in Python, tagq.from_arrays(time, channel, tick=\"1ps\") makes a run of its arrays";
+
+const KINDS: [Kind; 12] = [
+    (b"PQTTTR", "a PicoQuant file (PTU)", PICOQUANT),
+    (b"PicoHarp 300", "a PicoQuant file of a PicoHarp", PICOQUANT),
+    (b"HydraHarp", "a PicoQuant file of a HydraHarp", PICOQUANT),
+    (
+        b"SITT",
+        "a file of Swabian's Time Tagger (ttbin)",
+        "write its tags as text first, as docs/book/src/migrating/swabian.md does by Swabian's \
+         library, and name their unit with --tick 1ps",
+    ),
+    (
+        b"PAR1",
+        "a Parquet file",
+        "in Python, tagq.from_table(pyarrow.parquet.read_table(FILE)) makes a run of it, with the tick \
+         that `tagq export` noted there",
+    ),
+    (
+        b"ARROW1",
+        "an Arrow file",
+        "in Python, tagq.from_table(pyarrow.ipc.open_file(FILE).read_all()) makes a run of it, with the \
+         tick that `tagq export` noted there",
+    ),
+    (b"\x89HDF\r\n\x1a\n", "an HDF5 file", ARRAYS),
+    (b"\x93NUMPY", "a NumPy array", ARRAYS),
+    (b"\x1f\x8b", "compressed by gzip", "unpack it first: gzip -dc FILE > NEW"),
+    (b"\xfd7zXZ\0", "compressed by xz", "unpack it first: xz -dc FILE > NEW"),
+    (b"BZh", "compressed by bzip2", "unpack it first: bzip2 -dc FILE > NEW"),
+    (b"\x04\x22\x4d\x18", "compressed by lz4", "unpack it first: lz4 -dc FILE > NEW"),
+];
+
+/// Refuses the file at `path` by name when a file that begins like this is of another program.
+pub(crate) fn check(path: &Path, start: &[u8], is_framed: bool) -> Result<(), Error> {
+    let Some((_, kind, way)) = KINDS.iter().find(|(first, ..)| start.starts_with(first)) else {
+        return Ok(());
+    };
+    let place = if is_framed { " in Zstandard frames" } else { "" };
+    Err(Error::Foreign { path: path.into(), kind: format!("{kind}{place}"), way })
+}

@@ -1,0 +1,77 @@
+//! How far counts of groups of independent channels scatter (docs/queries.md, "Errors of larger groups").
+//!
+//! Tuples that share tags come and go together. To the mean μ, the variance adds for each choice S of
+//! channels, not all and not none, the pairs of tuples that share exactly the tags of S.
+
+use crate::Rule;
+
+/// The variance of the count of a group over its mean, by a rule that takes every way. `in_window` are
+/// the tags of each channel in w + ½ ticks, the herald's first.
+pub(super) fn clumping(rule: Rule, in_window: &[f64]) -> f64 {
+    match rule {
+        Rule::All => 1.0 + spans(in_window),
+        Rule::Herald => 1.0 + heralds(in_window),
+        Rule::PerHerald | Rule::Once | Rule::Cluster | Rule::Grid => 1.0,
+    }
+}
+
+/// Rule `all`: s shared tags that span r windows make (1 + k(1 − r))·Πx tuples with k others. Spans of r are
+/// s(s−1)·r^(s−2) often, and a tag is in n·Πx tuples: ∫ s(s−1)·r^(s−2)·(1 + k(1 − r))² dr / n · Πx of the
+/// k others, where the integral is s + 2k + 2k²/(s + 1).
+fn spans(x: &[f64]) -> f64 {
+    let n = x.len();
+    let choices = symmetric(x);
+    let of = |k: usize| {
+        let (s, others) = ((n - k) as f64, k as f64);
+        (s + 2.0 * others + 2.0 * others * others / (s + 1.0)) / n as f64 * choices[k]
+    };
+    (1..n).map(of).sum()
+}
+
+/// Rule `herald`: with m tags of an arm in its window of 2w + 1, a shared herald with k arms left gives Πm
+/// of these. j shared arms without the herald lie in the window of another herald 2m/(j + 1) times, which
+/// then takes Πm of the arms left.
+fn heralds(x: &[f64]) -> f64 {
+    let m: Vec<f64> = x.iter().map(|x| 2.0 * x).collect();
+    let (herald, arms) = (m[0], &m[1..]);
+    let choices = symmetric(arms);
+    let with_herald: f64 = choices[1..].iter().sum();
+    let without: f64 =
+        (1..=arms.len()).map(|j| 2.0 / (j as f64 + 1.0) * herald * choices[arms.len() - j]).sum();
+    with_herald + without
+}
+
+/// The elementary symmetric polynomials: the sum over all choices of k values of their product, for each k.
+fn symmetric(values: &[f64]) -> Vec<f64> {
+    let mut sums = vec![0.0; values.len() + 1];
+    sums[0] = 1.0;
+    for (known, value) in values.iter().enumerate() {
+        for k in (1..=known + 1).rev() {
+            sums[k] += value * sums[k - 1];
+        }
+    }
+    sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_rates_by_hand() {
+        let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} {b}");
+        let x: f64 = 0.2;
+        // A tag of one channel in windows of the other: 2(x + x), as for a pair.
+        near(clumping(Rule::All, &[x, x]), 1.0 + 4.0 * x);
+        near(clumping(Rule::Herald, &[x, x]), 1.0 + 4.0 * x);
+        // Shared pairs 3·(2 + 2 + 2/3)/3, shared tags 3·(1 + 2)²/3.
+        near(clumping(Rule::All, &[x; 3]), 1.0 + 14.0 / 3.0 * x + 9.0 * x * x);
+        // 4·(3 + 2 + 1/2)/4, 6·(2 + 4 + 8/3)/4, 4·16/4.
+        near(clumping(Rule::All, &[x; 4]), 1.0 + 5.5 * x + 13.0 * x * x + 16.0 * x.powi(3));
+        // m = 2x: the herald with one arm 2m, alone m²; an arm 2m², both 2/3 m.
+        let m = 2.0 * x;
+        near(clumping(Rule::Herald, &[x; 3]), 1.0 + 8.0 / 3.0 * m + 3.0 * m * m);
+        near(clumping(Rule::Herald, &[x; 4]), 1.0 + 3.5 * m + 5.0 * m * m + 4.0 * m.powi(3));
+        near(clumping(Rule::Once, &[x; 3]), 1.0);
+    }
+}

@@ -1,0 +1,179 @@
+//! Queries over columns whose times damage has changed: an answer or an error, and where rows are gone over
+//! that are out of order, the error that says so.
+
+#![expect(clippy::unwrap_used, reason = "a test says so by failing")]
+
+use std::ops::ControlFlow;
+
+use proptest::prelude::*;
+use tagq_query::{
+    Bins, Coincidences, Delay, Error, Execution, Groups, Histogram, Mode, Rates, Recording, Rule,
+    Scope, Simd, TimeRange, Veto, shortest_intervals,
+};
+use tagq_store::{Channels, Tags};
+
+/// Rows in order, and the same with some of them changed.
+fn columns() -> impl Strategy<Value = (Vec<i64>, Vec<i64>)> {
+    let edges = vec![i64::MIN, -1, 0, 1 << 40, i64::MAX];
+    let value = prop_oneof![prop::sample::select(edges), any::<i64>(), 0_i64..9_000];
+    let damage = (any::<prop::sample::Index>(), value, 0_u32..64, 0_u8..3);
+    let gaps = prop::collection::vec(0_i64..60, 1..300);
+    (gaps, prop::collection::vec(damage, 1..4)).prop_map(|(gaps, damage)| {
+        let time = |time: &mut i64, gap: i64| {
+            *time += gap;
+            Some(*time)
+        };
+        let whole: Vec<i64> = gaps.into_iter().scan(0, time).collect();
+        let mut damaged = whole.clone();
+        for (at, value, bit, kind) in damage {
+            let row = at.index(damaged.len());
+            match kind {
+                0 => damaged[row] = value,
+                1 => damaged[row] ^= 1 << bit,
+                // As where a page was lost.
+                _ => damaged[row..].iter_mut().take(40).for_each(|time| *time = value),
+            }
+        }
+        (whole, damaged)
+    })
+}
+
+/// All rules with their groups.
+fn asked(window: i64, scope: &Scope, guard: Option<i64>) -> Vec<Coincidences> {
+    let pair = Groups::Listed(vec![vec![0, 1]]);
+    let more = Groups::Listed(vec![vec![0, 1, 2], vec![2, 1]]);
+    let rules = [
+        (Rule::All, &pair),
+        (Rule::All, &more),
+        (Rule::All, &Groups::EveryPair),
+        (Rule::All, &Groups::EveryFold(3)),
+        (Rule::Herald, &more),
+        (Rule::PerHerald, &more),
+        (Rule::Once, &more),
+        (Rule::Cluster, &Groups::EveryPair),
+        (Rule::Grid, &Groups::EveryPair),
+        (Rule::Grid, &pair),
+    ];
+    let of = |(rule, groups): (Rule, &Groups)| {
+        let veto = guard.map(|guard| Veto { channels: vec![3], guard });
+        let veto = veto.filter(|_| {
+            let takes = !matches!(rule, Rule::Cluster | Rule::Grid);
+            takes && matches!(groups, Groups::Listed(_))
+        });
+        let delays = if rule == Rule::Grid { Vec::new() } else { scope.delays.clone() };
+        let scope = Scope { delays, ..scope.clone() };
+        Coincidences { groups: groups.clone(), rule, window, veto, scope }
+    };
+    rules.into_iter().map(of).collect()
+}
+
+fn histograms(scope: &Scope) -> Vec<Histogram> {
+    let bins = [
+        Bins::linear(-50, 50, 3).unwrap(),
+        Bins::linear(-8_192, 8_192, 8).unwrap(),
+        Bins::linear(0, 1 << 40, 1 << 30).unwrap(),
+        Bins::logarithmic(1, 1 << 50, 7).unwrap(),
+    ];
+    let all = bins.into_iter().flat_map(|bins| {
+        [
+            (Mode::All, 0, 1),
+            (Mode::All, 2, 2),
+            (Mode::Next, 0, 1),
+            (Mode::Last, 1, 2),
+            (Mode::Next, 3, 3),
+        ]
+        .map(|(mode, start, stop)| Histogram {
+            start,
+            stop,
+            bins: bins.clone(),
+            mode,
+            fold: None,
+            scope: scope.clone(),
+        })
+    });
+    let mut all: Vec<Histogram> = all.collect();
+    let bins = Bins::linear(-90, 90, 10).unwrap();
+    let scope = Scope { delays: Vec::new(), ..scope.clone() };
+    all.push(Histogram { start: 0, stop: 1, bins, mode: Mode::Grid, fold: None, scope });
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn ends_in_an_answer_or_an_error(
+        (whole, damaged) in columns(),
+        window in prop_oneof![1_i64..20, 1_i64..900, 1..=1_i64 << 36],
+        rows in prop_oneof![1_usize..90, Just(usize::MAX)],
+        delay in prop_oneof![Just(0), -80_i64..80, Just(1 << 50)],
+        range in prop_oneof![Just([None; 2]), prop::array::uniform2(prop::option::of(-10_i64..9_000))],
+        guard in prop::option::of(0_i64..40),
+        is_wide in any::<bool>(),
+        channels in 2_u16..5,
+    ) {
+        let wide: Vec<u16> = (0..).map(|row| row * 7 % 11 % channels).take(whole.len()).collect();
+        let narrow: Vec<u8> = wide.iter().map(|label| label.to_le_bytes()[0]).collect();
+        let channels = if is_wide { Channels::U16(&wide) } else { Channels::U8(&narrow) };
+        let (time, ends) = (&whole[..], [whole[0], whole[whole.len() - 1]]);
+        // Only a fall so deep that its difference wraps can be passed over, and not where it is one row.
+        let is_out = !damaged.is_sorted() && damaged.iter().all(|time| time.unsigned_abs() < 1 << 62);
+        let delays = vec![Delay { channel: 1, ticks: delay }];
+        let range = TimeRange { from: range[0], to: range[1] };
+        let scope = Scope { channels: None, delays, range };
+        for simd in Simd::available() {
+            let execution = Execution { simd, morsel_rows: (rows < 90).then_some(rows) };
+            // Of one query nothing is left for the next.
+            let recording = || {
+                let mut recording = Recording::from_tags(Tags { time, channels });
+                recording.sources[0].tags.time = &damaged;
+                recording
+            };
+            let check = |is_right: Result<(), Error>, scans: bool, what: &str| {
+                match is_right {
+                    Ok(()) if !scans || !range.is_open() || !is_out => {}
+                    Err(Error::Unordered { row, block: 0 }) => {
+                        let row = usize::try_from(row).unwrap();
+                        let outside = damaged[row] < ends[0] || damaged[row] > ends[1];
+                        let falls = |row: usize| row > 0 && damaged[row..].first() < damaged.get(row - 1);
+                        prop_assert!(outside || falls(row) || falls(row + 1), "{what}: {row}");
+                    }
+                    Err(Error::DelayRange { .. } | Error::CountRange { .. } | Error::Bins { .. }) => {}
+                    other => prop_assert!(false, "{what}: {other:?} of {damaged:?}"),
+                }
+                Ok(())
+            };
+            for query in asked(window, &scope, guard) {
+                let what = format!("{query:?}");
+                // Of too few channels there are no groups to be counted.
+                let scans = matches!(query.groups, Groups::Listed(_));
+                check(query.run(&recording(), &execution).map(drop), scans, &what)?;
+                check(query.plan(&recording(), &execution).map(drop), false, &what)?;
+                let mut tuples = 0_u32;
+                let mut take = || {
+                    tuples += 1;
+                    if tuples < 9 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+                };
+                let listed = if query.rule == Rule::Cluster {
+                    query.list_clusters(&recording(), &execution, &mut |_| take())
+                } else {
+                    query.list(&recording(), &execution, &mut |_| take())
+                };
+                check(listed, false, &what)?;
+            }
+            for query in histograms(&scope) {
+                let what = format!("{query:?}");
+                let recording = recording();
+                let found = query.run(&recording, &execution);
+                if let Ok(binned) = &found && query.mode == Mode::All {
+                    let _: Result<_, Error> = query.g2(&recording, binned, &execution);
+                }
+                check(found.map(drop), query.mode == Mode::All, &what)?;
+                check(query.plan(&recording, &execution).map(drop), false, &what)?;
+            }
+            let rates = Rates { scope: scope.clone(), bin: Some(1 << 11) };
+            check(rates.run(&recording(), &execution).map(drop), false, "rates")?;
+            check(shortest_intervals(&recording(), &execution).map(drop), true, "shortest")?;
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! A file of a store that is what its manifest says, before anything of it is used, cut or written.
+
+use std::{fs::File, os::unix::fs::FileExt as _, path::PathBuf};
+
+use crate::{
+    Error, Folder, RunId,
+    disk::io_error,
+    format::{self, FileKind, HEADER_BYTES},
+    manifest::FileName,
+};
+
+/// What a manifest says of one file.
+pub(crate) struct Committed<'a> {
+    pub file: &'a FileName,
+    pub kind: FileKind,
+    pub values: u64,
+}
+
+/// A file whose header and length were checked. What is mapped or written is this very file, whatever has
+/// its name by then.
+pub(crate) struct CheckedFile {
+    pub name: String,
+    pub path: PathBuf,
+    pub file: File,
+    /// Values that are committed.
+    pub values: usize,
+    /// Bytes that are committed, header included.
+    pub len: u64,
+}
+
+impl Committed<'_> {
+    /// The length that is committed, header included.
+    pub(crate) fn len(&self, folder: &Folder) -> Result<u64, Error> {
+        self.values
+            .checked_mul(self.file.width.into())
+            .and_then(|bytes| bytes.checked_add(HEADER_BYTES as u64))
+            .filter(|&bytes| isize::try_from(bytes).is_ok())
+            .ok_or_else(|| Error::Damaged {
+                path: folder.path().join(&self.file.name),
+                what: "the number of its values".into(),
+                expected: "a number that fits in memory".into(),
+                found: self.values.to_string(),
+            })
+    }
+}
+
+impl CheckedFile {
+    /// Checks the length and the header page of `file`, which was opened under its name in `folder`.
+    pub(crate) fn new(
+        folder: &Folder,
+        file: File,
+        committed: &Committed<'_>,
+        run_id: RunId,
+    ) -> Result<Self, Error> {
+        let &Committed { file: FileName { name, width, .. }, kind, values } = committed;
+        let path = folder.path().join(name);
+        let len = committed.len(folder)?;
+        let found = file.metadata().map_err(io_error(&path, "read the length"))?.len();
+        // The header first: of another store no length is right.
+        if found >= HEADER_BYTES as u64 {
+            let mut page = [0; HEADER_BYTES];
+            file.read_exact_at(&mut page, 0).map_err(io_error(&path, "read the header"))?;
+            format::check_header(&page, &path, kind, *width, run_id)?;
+        }
+        if found < len {
+            return Err(Error::Length { path, expected: len, found });
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "their bytes fit in memory")]
+        Ok(Self { name: name.clone(), path, file, values: values as usize, len })
+    }
+
+    /// [`CheckedFile::len`], as memory is counted.
+    pub(crate) fn bytes(&self) -> usize {
+        #[expect(clippy::cast_possible_truncation, reason = "checked against isize")]
+        let bytes = self.len as usize;
+        bytes
+    }
+}

@@ -1,0 +1,77 @@
+//! What a writer that did not finish left in a store.
+
+use std::path::Path;
+
+use crate::{
+    Error, Folder, MANIFEST_NAME, Manifest,
+    folder::Entry,
+    names::{CACHE_NAME, LOCK_NAME, is_of_store},
+};
+
+/// Bytes of a writer that no commit names. One that is at work has some, too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leftover {
+    /// The file in the store's folder.
+    pub name: String,
+    /// Its bytes behind those that are committed; all where no commit names it.
+    pub bytes: u64,
+    is_named: bool,
+}
+
+impl Manifest {
+    /// What a writer left in the store in `folder` behind this commit. The next one removes it.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::NotPlain`] for what is no file under the name of one.
+    pub fn leftovers(&self, folder: &Path) -> Result<Vec<Leftover>, Error> {
+        self.leftovers_in(&Folder::open(folder)?)
+    }
+
+    fn leftovers_in(&self, folder: &Folder) -> Result<Vec<Leftover>, Error> {
+        let committed = self.committed();
+        let mut leftovers = Vec::new();
+        for Entry { name, len, .. } in files_in(folder)? {
+            let named = committed.iter().find(|committed| committed.file.name == name);
+            let kept = named.map_or(Ok(0), |named| named.len(folder))?;
+            if len > kept || named.is_none() {
+                let (bytes, is_named) = (len.saturating_sub(kept), named.is_some());
+                leftovers.push(Leftover { name, bytes, is_named });
+            }
+        }
+        leftovers.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        Ok(leftovers)
+    }
+
+    /// The names of files that no commit needs.
+    pub(crate) fn debris(&self, folder: &Folder) -> Result<Vec<String>, Error> {
+        let leftovers = self.leftovers_in(folder)?.into_iter();
+        Ok(leftovers.filter(|leftover| !leftover.is_named).map(|leftover| leftover.name).collect())
+    }
+}
+
+/// The files of a store, but for its lock and its manifest. Before anything of a store is written, what
+/// has the name of one must be one.
+pub(crate) fn files_in(folder: &Folder) -> Result<Vec<Entry>, Error> {
+    let mut files = Vec::new();
+    for entry in folder.entries(is_of_store)? {
+        if !entry.is_file() {
+            let path = folder.path().join(&entry.name);
+            return Err(Error::NotPlain { path, found: entry.kind, expected: "a file" });
+        }
+        if entry.name != LOCK_NAME && entry.name != MANIFEST_NAME {
+            files.push(entry);
+        }
+    }
+    Ok(files)
+}
+
+/// A new store is made in an empty folder, or among what an earlier one left there.
+pub(crate) fn check_only_ours(folder: &Folder) -> Result<(), Error> {
+    files_in(folder)?;
+    let is_ours =
+        |entry: &Entry| is_of_store(&entry.name) || entry.name == CACHE_NAME && entry.is_folder();
+    match folder.entries(|_| true)?.into_iter().find(|entry| !is_ours(entry)) {
+        Some(Entry { name, .. }) => Err(Error::NotEmpty { path: folder.path().into(), name }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,113 @@
+//! Errors from blocks of time: each value again with one block left out (docs/queries.md, "Block errors").
+
+use std::{ops::RangeInclusive, str::FromStr};
+
+use tagq_query::{Recording, TimeRange};
+
+/// How the standard errors of an answer are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Errors {
+    /// By the formulas of docs/queries.md, which hold for steady light.
+    #[default]
+    Formula,
+    /// From what the values are with one of so many blocks of time left out, for any light.
+    Blocks(u32),
+}
+
+impl Errors {
+    /// Blocks where no number is given.
+    pub const DEFAULT_BLOCKS: u32 = 50;
+    /// How many blocks there can be.
+    pub const BLOCKS: RangeInclusive<u32> = 2..=1_000;
+
+    /// The number of blocks; absent with formulas.
+    pub(super) fn blocks(self) -> Option<u32> {
+        match self {
+            Self::Formula => None,
+            Self::Blocks(blocks) => Some(blocks),
+        }
+    }
+
+    /// What a header says of them, with a semicolon before it.
+    pub(super) fn words(self) -> String {
+        self.blocks().map_or(String::new(), |blocks| format!("; errors from {blocks} blocks"))
+    }
+}
+
+impl FromStr for Errors {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let blocks = match text.split_once(':') {
+            None if text == "formula" => return Ok(Self::Formula),
+            None if text == "blocks" => Ok(Self::DEFAULT_BLOCKS),
+            Some(("blocks", blocks)) => blocks.parse(),
+            _ => return Err(format!("`{text}` is neither formula, blocks nor blocks:N")),
+        };
+        let blocks = blocks.ok().filter(|blocks| Self::BLOCKS.contains(blocks));
+        blocks.map(Self::Blocks).ok_or_else(|| {
+            format!("blocks:N wants {} to {} blocks", Self::BLOCKS.start(), Self::BLOCKS.end())
+        })
+    }
+}
+
+/// The blocks of each source: `[i][s]` is part i of the live time of source s in `range`, in delayed time.
+/// The first and the last one reach as far as delays move tags. Blocks of a source too short for all of them
+/// are empty.
+pub(super) fn ranges(
+    recording: &Recording<'_>,
+    range: TimeRange,
+    blocks: u32,
+) -> Vec<Vec<TimeRange>> {
+    let edge = |(first, last): (i64, i64), block: u32| {
+        if block == 0 || block == blocks {
+            return None;
+        }
+        let length = (i128::from(last) - i128::from(first)) * i128::from(block);
+        i64::try_from(i128::from(first) + length / i128::from(blocks)).ok()
+    };
+    let sources = recording.sources.iter().map(|source| {
+        let (first, last) = source.span().unwrap_or_default();
+        let first = range.from.map_or(first, |from| from.max(first));
+        (first, range.to.map_or(last, |to| to.min(last)).max(first))
+    });
+    let sources: Vec<(i64, i64)> = sources.collect();
+    let of = |block: u32| {
+        let own = |&span: &(i64, i64)| {
+            TimeRange { from: edge(span, block), to: edge(span, block + 1) }.and(&range)
+        };
+        sources.iter().map(own).collect()
+    };
+    (0..blocks).map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tagq_store::{Channels, Tags};
+
+    #[test]
+    fn blocks_follow_each_other_and_leave_nothing_out() {
+        let time = [-7, 0, 3, 20];
+        let recording =
+            Recording::from_tags(Tags { time: &time, channels: Channels::U8(&[1, 1, 2, 1]) });
+        let side = |from: Option<i64>, to: Option<i64>| vec![TimeRange { from, to }];
+        // 27 ticks from -7 in three parts of 9.
+        let open = ranges(&recording, TimeRange::default(), 3);
+        assert_eq!(open, [side(None, Some(2)), side(Some(2), Some(11)), side(Some(11), None)]);
+        // 10 ticks from 0.
+        let range = TimeRange { from: Some(0), to: Some(10) };
+        let cut = ranges(&recording, range, 2);
+        assert_eq!(cut, [side(Some(0), Some(5)), side(Some(5), Some(10))]);
+    }
+
+    #[test]
+    fn words_are_formula_or_a_number_of_blocks() {
+        assert_eq!("formula".parse(), Ok(Errors::Formula));
+        assert_eq!("blocks".parse(), Ok(Errors::Blocks(50)));
+        assert_eq!("blocks:20".parse(), Ok(Errors::Blocks(20)));
+        for wrong in ["block", "blocks:1", "blocks:x", "formula:3", "blocks:1001"] {
+            assert!(wrong.parse::<Errors>().is_err(), "{wrong}");
+        }
+    }
+}

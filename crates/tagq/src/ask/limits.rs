@@ -1,0 +1,158 @@
+//! What an answer may take: memory, and time that a person should know of. Asked before anything is counted.
+
+use std::fs;
+
+use tagq_query::{Acquisition, Recording, TimeRange};
+use tagq_store::Tick;
+
+use super::Asking;
+use crate::Error;
+
+/// Bytes of counts and rows that are held at most.
+const HELD_MAX: u64 = 1 << 30;
+/// Counts with channels moved at most; their mean is then as good as the singles allow.
+pub(super) const SHIFTS_MAX: u32 = 10_000;
+/// Tags that a scan takes in a second. A simple pair takes ten times as many.
+const TAGS_PER_S: f64 = 4e8;
+/// Seconds that a scan takes beside its tags.
+const SCAN_S: f64 = 1e-5;
+/// Work that takes longer is announced.
+const LONG_S: f64 = 10.0;
+
+/// How many items of so many bytes fit in the memory that may be used.
+pub(super) fn most_of(bytes: u64) -> u64 {
+    HELD_MAX.min(available() / 2) / bytes.max(1)
+}
+
+/// Refuses more items than fit; `instead` says what would work with so many.
+pub(super) fn check(
+    items: u128,
+    what: &str,
+    bytes: u64,
+    instead: impl FnOnce(u64) -> String,
+) -> Result<(), Error> {
+    let most = most_of(bytes);
+    if items <= most.into() {
+        return Ok(());
+    }
+    let gib = |bytes: f64| format!("{:.1} GiB", bytes / f64::from(1 << 30));
+    Err(Error::Question(format!(
+        "{items} {what} would take {} of memory, and at most {} is used: {}",
+        gib(items as f64 * bytes as f64),
+        gib(most as f64 * bytes as f64),
+        instead(most)
+    )))
+}
+
+/// Ticks from the first to the last tag, in a range.
+pub(super) fn span(recording: &Recording<'_>, range: TimeRange) -> i128 {
+    let spans = || recording.sources.iter().filter_map(Acquisition::span);
+    let first = spans().map(|(first, _)| first).min().max(range.from).unwrap_or(0);
+    let last = spans().map(|(_, last)| last).max().unwrap_or(0);
+    let last = range.to.map_or(last, |to| to.min(last));
+    (i128::from(last) - i128::from(first)).max(0)
+}
+
+/// Refuses more bins over `span` ticks than fit, `rows` of `bytes` each in a bin.
+pub(super) fn check_bins(
+    span: i128,
+    width: i64,
+    rows: u64,
+    bytes: u64,
+    tick: Tick,
+) -> Result<(), Error> {
+    let bins = span.max(0).unsigned_abs() / u128::from(width.max(1).unsigned_abs()) + 1;
+    let of_bin = rows.max(1) * bytes;
+    check(bins, "bins", of_bin, |most| {
+        // Two of the bins are cut by the ends.
+        let width = span.unsigned_abs() / u128::from(most.saturating_sub(2).max(1)) + 1;
+        let width = i64::try_from(width).unwrap_or(i64::MAX);
+        format!("--bin {} would work, or fewer --channels or a part of the run", wider(width, tick))
+    })
+}
+
+/// A bin that is at least so wide, in words that are easy to read.
+pub(super) fn wider(ticks: i64, tick: Tick) -> String {
+    let round = round_of(ticks);
+    let whole = ticks.saturating_add(round - 1) / round * round;
+    tick.format_paste(whole.max(ticks))
+}
+
+/// The power of ten of the first of two digits that are kept.
+fn round_of(ticks: i64) -> i64 {
+    10_i64.pow(ticks.max(1).ilog10().saturating_sub(1))
+}
+
+/// Says that work takes long: `scans` of them, over so many tags together.
+pub(super) fn note_long(asking: &Asking<'_>, scans: f64, tags: f64) {
+    if let Some(note) = long(scans, tags) {
+        asking.progress.note(&note);
+    }
+}
+
+fn long(scans: f64, tags: f64) -> Option<String> {
+    let seconds = tags / TAGS_PER_S + scans * SCAN_S;
+    let about = match seconds {
+        s if s <= LONG_S => return None,
+        s if s < 100.0 => format!("{s:.0} s"),
+        s if s < 6_000.0 => format!("{:.0} min", s / 60.0),
+        s if s < 180_000.0 => format!("{:.0} h", s / 3_600.0),
+        s => format!("{:.0} days", s / 86_400.0),
+    };
+    Some(format!(
+        "this may take about {about}: {scans:.0} scan{} over {tags:.1e} tags in all; Ctrl-C ends it",
+        if scans > 1.5 { "s" } else { "" }
+    ))
+}
+
+/// Bytes of memory that programs can still have; all of them where nobody says.
+fn available() -> u64 {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let cgroup = |name: &str| read(&format!("/sys/fs/cgroup/{name}"));
+    available_of(&read("/proc/meminfo"), &cgroup("memory.max"), &cgroup("memory.current"))
+}
+
+fn available_of(meminfo: &str, cgroup_max: &str, cgroup_used: &str) -> u64 {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
+    let max = cgroup_max.trim().parse::<u64>().ok();
+    let left = max.map(|max| max.saturating_sub(cgroup_used.trim().parse().unwrap_or(0)));
+    let of_machine = kib.map_or(u64::MAX, |kib| kib.saturating_mul(1024));
+    of_machine.min(left.unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_what_the_machine_and_the_group_leave() {
+        let meminfo = "MemTotal:       2000 kB\nMemAvailable:    1000 kB\n";
+        assert_eq!(available_of(meminfo, "max\n", "5\n"), 1_024_000);
+        assert_eq!(available_of(meminfo, "700000\n", "100000\n"), 600_000);
+        assert_eq!(available_of("", "", ""), u64::MAX);
+    }
+
+    #[test]
+    fn more_than_fits_is_refused_with_what_would_work() {
+        // Of 8 bytes 2^27 fit in 1 GiB, on a machine with 2 GiB to spare.
+        let Err(Error::Question(said)) = check_bins(1 << 40, 1, 1, 8, Tick::DEFAULT) else {
+            panic!("2^40 bins are too many");
+        };
+        assert!(said.contains("1099511627777 bins would take 8192.0 GiB"), "{said}");
+        assert!(said.contains("--bin "), "{said}");
+        assert!(check_bins(1 << 10, 1, 1, 8, Tick::DEFAULT).is_ok());
+        // Two digits are kept, rounded up.
+        assert_eq!(wider(8193, Tick::DEFAULT), Tick::DEFAULT.format_paste(8_200));
+        assert_eq!(wider(7, Tick::DEFAULT), Tick::DEFAULT.format_paste(7));
+    }
+
+    #[test]
+    fn work_of_more_than_ten_seconds_is_announced() {
+        // 4e8 tags are a second.
+        assert_eq!(long(1.0, 3.9e9), None);
+        assert!(long(1.0, 8e9).is_some_and(|note| note.contains("about 20 s: 1 scan over 8.0e9")));
+        // 1e8 scans of 10 us are 1,000 s.
+        assert!(long(1e8, 0.0).is_some_and(|note| note.contains("about 17 min")));
+    }
+}

@@ -1,0 +1,57 @@
+//! Texts of others on their way to a person: names of files, runs and channels, notes of recorders, messages
+//! that hold them.
+
+use std::borrow::Cow;
+
+/// Whether a character can be shown as it is. Control characters move the cursor or end lines, bidirectional
+/// ones show what follows in another order, and XML cannot hold the last two.
+pub fn is_shown(letter: char) -> bool {
+    !letter.is_control()
+        && !matches!(
+            letter,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        )
+        && !matches!(letter, '\u{fffe}' | '\u{ffff}')
+}
+
+/// The text with `\n`, `\u{202e}` and the like in place of what cannot be shown as it is: a line stays a line,
+/// and nothing in it is an order to a terminal.
+pub fn escaped(text: &str) -> Cow<'_, str> {
+    if text.chars().all(is_shown) {
+        return text.into();
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for letter in text.chars() {
+        if is_shown(letter) {
+            shown.push(letter);
+        } else {
+            shown.extend(letter.escape_default());
+        }
+    }
+    shown.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_moves_the_cursor_or_turns_the_text_is_escaped() {
+        let bad =
+            "\u{1b}[31m\n\r\t\u{7}\u{7f}\u{9b}1m\u{202e}\u{2066}\u{200f}\u{61c}\u{2028}\u{ffff}";
+        let shown = "\\u{1b}[31m\\n\\r\\t\\u{7}\\u{7f}\\u{9b}1m\\u{202e}\\u{2066}\\u{200f}\\u{61c}\\u{2028}\\u{ffff}";
+        assert_eq!(escaped(bad), shown);
+        assert_eq!(escaped(shown), shown);
+        for good in [
+            "Alice-H",
+            "µs ± 1 \u{2013} \u{394}t",
+            "שלום",
+            "日本 <b>&",
+            "e\u{301}",
+            "👩\u{200d}🔬",
+            "",
+        ] {
+            assert!(matches!(escaped(good), Cow::Borrowed(same) if same == good), "{good}");
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! The period of pulsed light, from a bounded sample of the tags.
+//!
+//! Pulsed light leaves a comb in the differences of times: a line in their spectrum at 1 / period. The
+//! steps, each over a sample of the run that does not grow with it:
+//!
+//! ```text
+//! for bins from coarse to fine:
+//!     differences of two channels, of all pairs in 64 short places of the run     (sample)
+//!     weights that vanish at zero difference and at the longest one
+//!     spectrum of the weighted histogram of the differences of every second place (spectrum)
+//!     a line far above the spectrum around it, there in the other places, too
+//!     its phase at the exact differences: no alias, no grid of the clock; a finer period
+//! ```
+//!
+//! Differences, not times, because a clock drifts over a run, but not over microseconds. The weights leave
+//! out what is near zero: true pairs, dead time and afterpulses make no line. A line is compared with the
+//! spectrum beside it, since bunched light has a spectrum, too, but a smooth one.
+
+mod note;
+mod sample;
+mod spectrum;
+
+use std::f64::consts::TAU;
+
+use rayon::prelude::*;
+use tagq_query::Recording;
+
+pub(crate) use note::note;
+use sample::{Half, Sample};
+use spectrum::{BINS, HALF_BINS, LONGEST_PART, Spectrum};
+
+/// Seconds of the finest bin: detectors of single photons are not faster.
+const FINEST_S: f64 = 0.25e-9;
+/// Each level has bins so many times those of the next finer one …
+const COARSER: i64 = 32;
+/// … and there are so many levels: periods from 0.5 ns to 4 ms.
+const LEVELS: u32 = 4;
+/// A line is so many times its surroundings. Chance gives e^−x, and there are 1.3·10⁵ places.
+const LINE: f64 = 22.0;
+/// In the other half of the sample, where it stands is known.
+const LINE_AGAIN: f64 = 14.0;
+/// A line of this ratio tells whether it is an alias.
+const ALIAS: f64 = 200.0;
+/// Lines that are looked at before a level is given up: aliases and grids can be higher than pulses.
+const TRIES: usize = 6;
+/// Multiples of the repetition rate that can be the highest line.
+const HARMONICS: usize = 64;
+/// Accidentals that are modulated by less are not worth a word.
+const DEPTH: f64 = 0.05;
+/// A share of differences that are multiples of the period, to the tick, which only a grid has.
+const ON_GRID: f64 = 0.999;
+
+/// How many tags are looked at for each length of differences.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// Milliseconds, beside a query.
+    Small,
+    /// For a search that takes longer itself.
+    Full,
+}
+
+/// A period in the differences of two channels.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Pulses {
+    /// In ticks, rarely a whole number.
+    pub period: f64,
+    /// The standard error of the period.
+    pub period_err: f64,
+    /// Where in the period, from 0 to 1, differences are most frequent.
+    pub phase: f64,
+}
+
+impl Pulses {
+    /// The period of the light that both channels see; `None` where it is steady.
+    ///
+    /// The period is made so exact that it is good for differences up to `reach` ticks.
+    pub(crate) fn find(
+        recording: &Recording<'_>,
+        channels: [u16; 2],
+        tick_s: f64,
+        reach: i64,
+        effort: Effort,
+    ) -> Option<Self> {
+        #[expect(clippy::cast_possible_truncation, reason = "a finest bin is below 2^53 ticks")]
+        let finest = ((FINEST_S / tick_s).round() as i64).max(1);
+        let span = recording.sources.iter().filter_map(tagq_query::Acquisition::span);
+        let span = span.map(|(first, last)| last.saturating_sub(first)).max()?;
+        let of_level = |level: u32| {
+            let bin = finest.checked_mul(COARSER.pow(level))?;
+            let longest = bin.checked_mul(HALF_BINS)?;
+            (longest <= span / 4).then(|| line(recording, channels, bin, effort))?
+        };
+        // From the coarse on: there a long period is not mistaken for one of its harmonics.
+        let levels: Vec<u32> = (0..LEVELS).rev().collect();
+        let found = levels.par_iter().find_map_first(|&level| of_level(level))?;
+        Some(found.refined(recording, channels, reach, effort))
+    }
+
+    /// The period of the longest differences that are exact enough to count its multiples, at each step
+    /// over eight times longer ones.
+    fn refined(
+        mut self,
+        recording: &Recording<'_>,
+        channels: [u16; 2],
+        reach: i64,
+        effort: Effort,
+    ) -> Self {
+        let mut longest = 0;
+        while longest < reach && self.period_err > 0.0 {
+            // The phase is known to a tenth of a period after so many ticks.
+            let known = self.period * self.period / self.period_err / 10.0;
+            #[expect(clippy::cast_possible_truncation, reason = "a float saturates")]
+            let next = (known as i64).min(reach).max(2 * HALF_BINS);
+            if next <= longest.saturating_mul(2) {
+                break;
+            }
+            longest = next;
+            let sample = Sample::take(recording, channels, longest, Half::Both, effort);
+            let Some(phased) = Phased::best(&sample, 1.0 / self.period, longest, 1) else { break };
+            self = phased.pulses();
+        }
+        self
+    }
+}
+
+/// The highest line of one level that is the period of pulses.
+fn line(recording: &Recording<'_>, channels: [u16; 2], bin: i64, effort: Effort) -> Option<Pulses> {
+    let reach = bin * HALF_BINS;
+    let even = Sample::take(recording, channels, reach, Half::Even, effort);
+    let first = Spectrum::of(even.histogram(bin))?;
+    // Made when there is a line to look up.
+    let mut other: Option<(Sample, Spectrum)> = None;
+    let mut passed: Vec<usize> = Vec::new();
+    for _ in 0..TRIES {
+        let (highest, ratio) = first.highest(&passed);
+        if ratio < LINE {
+            return None;
+        }
+        if other.is_none() {
+            let odd = Sample::take(recording, channels, reach, Half::Odd, effort);
+            let spectrum = Spectrum::of(odd.histogram(bin))?;
+            other = Some((even.joined(&odd), spectrum));
+        }
+        let (both, second) = other.as_ref()?;
+        if second.ratio_near(highest) > LINE_AGAIN {
+            let lowest = fundamental(&first, second, highest);
+            let frequency = lowest as f64 / (BINS as f64 * bin as f64);
+            let seen = first.power[lowest] + second.power[lowest];
+            // A high line is seen in a part of the differences.
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a ratio")]
+            let part = ((ratio / ALIAS) as usize).max(1);
+            if !Phased::best(both, frequency, reach, part)?.is_alias(seen) {
+                let phased = Phased::best(both, frequency, reach, 1)?;
+                if phased.depth > DEPTH && !phased.is_grid(both) {
+                    return Some(phased.pulses());
+                }
+            }
+        }
+        passed.push(highest);
+    }
+    None
+}
+
+/// The lowest line of which the highest is a multiple. Short pulses have harmonics as high as the line
+/// itself, but none that is higher by much.
+fn fundamental(first: &Spectrum, second: &Spectrum, highest: usize) -> usize {
+    let power = |at: usize| first.power[at] + second.power[at];
+    for harmonic in (2..=HARMONICS).rev() {
+        let at = (highest + harmonic / 2) / harmonic;
+        if at < LONGEST_PART / 4 {
+            continue;
+        }
+        let near = (at - 1..=at + 1).max_by(|&a, &b| power(a).total_cmp(&power(b))).unwrap_or(at);
+        let is_line = first.ratio_near(near) > LINE_AGAIN && second.ratio_near(near) > LINE_AGAIN;
+        if is_line && power(near) > 0.25 * power(highest) {
+            return near;
+        }
+    }
+    highest
+}
+
+/// Exact differences at the frequency that fits them best.
+struct Phased {
+    frequency: f64,
+    frequency_err: f64,
+    /// Of the differences, in turns.
+    phase: f64,
+    power: f64,
+    depth: f64,
+}
+
+impl Phased {
+    /// Around `frequency`, per tick, as far as differences up to `reach` tell frequencies apart.
+    /// Takes one of `part` differences, and of many fewer.
+    fn best(sample: &Sample, frequency: f64, reach: i64, part: usize) -> Option<Self> {
+        /// Pieces of the differences, in each of which the phase hardly moves.
+        const PIECES: usize = 128;
+        /// Steps of one resolution.
+        const STEPS: i32 = 16;
+        /// More differences make it no surer.
+        const DIFFERENCES: usize = 1 << 16;
+        let mut pieces = [(0.0, 0.0); PIECES];
+        let (mut weights, mut squares) = (0.0, 0.0);
+        let width = 2.0 * reach as f64 / PIECES as f64;
+        let each = sample.differences().len().div_ceil(DIFFERENCES).max(part);
+        for (difference, weight) in sample.weighted().step_by(each) {
+            let turns = difference as f64 * frequency;
+            let (sin, cos) = ((turns - turns.round()) * TAU).sin_cos();
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a piece")]
+            let piece = ((difference as f64 + reach as f64) / width) as usize;
+            let piece = &mut pieces[piece.min(PIECES - 1)];
+            piece.0 += weight * cos;
+            piece.1 += weight * sin;
+            weights += weight;
+            squares += weight * weight;
+        }
+        if weights <= 0.0 {
+            return None;
+        }
+        let sum = |more: f64| {
+            let mut sum = (0.0, 0.0);
+            for (at, piece) in pieces.iter().enumerate() {
+                let middle = (at as f64 + 0.5) * width - reach as f64;
+                let (sin, cos) = (middle * more * TAU).sin_cos();
+                sum.0 += piece.0 * cos - piece.1 * sin;
+                sum.1 += piece.0 * sin + piece.1 * cos;
+            }
+            sum
+        };
+        let step = 1.0 / (2.0 * reach as f64 * f64::from(STEPS));
+        let power = |more: f64| sum(more).0.hypot(sum(more).1).powi(2);
+        let best = (-3 * STEPS / 2..=3 * STEPS / 2)
+            .map(|at| f64::from(at) * step)
+            .max_by(|&a, &b| power(a).total_cmp(&power(b)))?;
+        // The top of a parabola through three neighbours.
+        let [before, here, after] = [-step, 0.0, step].map(|aside| power(best + aside));
+        let bend = before - 2.0 * here + after;
+        let best = if bend < 0.0 { best + step * (before - after) / (2.0 * bend) } else { best };
+        let (cos, sin) = sum(best);
+        let amplitude = cos.hypot(sin);
+        // Weighted differences have a standard deviation of about a third of the longest.
+        let spread = reach as f64 * 0.57;
+        let noise = (squares / 2.0).sqrt() / amplitude.max(f64::MIN_POSITIVE);
+        Some(Self {
+            frequency: frequency + best,
+            frequency_err: noise / (TAU * spread),
+            phase: (sin.atan2(cos) / TAU).rem_euclid(1.0),
+            power: (amplitude * each as f64).powi(2),
+            depth: 2.0 * amplitude / weights,
+        })
+    }
+
+    /// Whether bins saw more at this frequency than the differences themselves have: bins alias.
+    fn is_alias(&self, seen: f64) -> bool {
+        // Two halves of amplitude a have 2·a², their sum has 4·a².
+        self.power < seen
+    }
+
+    /// Whether the times are whole multiples of something, as those of a coarser clock are.
+    fn is_grid(&self, sample: &Sample) -> bool {
+        let period = 1.0 / self.frequency;
+        let on = |&&difference: &&i64| {
+            let turns = difference as f64 * self.frequency - self.phase;
+            (turns - turns.round()).abs() * period <= 1.5
+        };
+        let differences = sample.differences();
+        let on = differences.iter().filter(on).count();
+        on as f64 > ON_GRID * differences.len() as f64
+    }
+
+    fn pulses(&self) -> Pulses {
+        let period = 1.0 / self.frequency;
+        Pulses { period, period_err: self.frequency_err * period * period, phase: self.phase }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,58 @@
+//! The note that accidentals by formula are not those of pulsed light.
+
+use super::{Effort, Pulses};
+use crate::Run;
+
+/// Over so many periods pulses are nearly even.
+const EVEN: f64 = 10.0;
+
+/// What to do about accidentals by formula where the light on two channels is pulsed; `None` where it is
+/// steady, and where a full width of `acceptance` ticks holds many pulses.
+///
+/// Reads a bounded sample of the run.
+pub(crate) fn note(run: &Run, channels: [u16; 2], acceptance: i128) -> Option<String> {
+    let tick_s = run.store().manifest().tick.seconds();
+    let found =
+        run.count(|recording| Ok(Pulses::find(recording, channels, tick_s, 0, Effort::Small)));
+    let pulses = found.ok().flatten()?;
+    let periods = acceptance as f64 / pulses.period;
+    if periods > EVEN {
+        return None;
+    }
+    // A shift below the full width would count true pairs.
+    let multiple = periods.ceil().max(1.0);
+    let seconds = |periods: f64| {
+        seconds(periods * pulses.period * tick_s, periods * pulses.period_err * tick_s)
+    };
+    Some(format!(
+        "the light is pulsed, period {}, and accidentals by formula are those of steady light; measure them \
+         with --accidentals shifted --shift {}",
+        seconds(1.0),
+        seconds(multiple).replace(' ', "")
+    ))
+}
+
+/// A time with the digits that its error leaves, at least four of them.
+fn seconds(value: f64, err: f64) -> String {
+    let units = [("s", 1.0), ("ms", 1e-3), ("us", 1e-6)];
+    let unit = units.into_iter().find(|&(_, size)| value >= size).unwrap_or(("ns", 1e-9));
+    let digits = (value / err.max(value * 1e-9)).log10().floor().clamp(3.0, 9.0);
+    let places = digits - (value / unit.1).log10().floor();
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 9")]
+    let places = places.clamp(0.0, 9.0) as usize;
+    format!("{:.places$} {}", value / unit.1, unit.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_period_has_the_digits_that_are_known() {
+        assert_eq!(seconds(12.539_077e-9, 1e-14), "12.53908 ns");
+        assert_eq!(seconds(12.539_077e-9, 1e-9), "12.54 ns");
+        assert_eq!(seconds(1e-3, 0.0), "1.000000000 ms");
+        assert_eq!(seconds(25.078e-9, 2e-13), "25.0780 ns");
+        assert_eq!(seconds(0.6e-9, 1e-14), "0.60000 ns");
+    }
+}

@@ -1,0 +1,180 @@
+//! Differences of two channels in short places of a run.
+
+use std::{f64::consts::PI, ops::Range};
+
+use tagq_query::{Acquisition, Recording};
+use tagq_store::Channels;
+
+use super::Effort;
+
+/// The run is looked at in so many places, in fewer ones where differences are long.
+const PLACES: usize = 64;
+/// Partners of a tag. Where there are more within reach, tags are left out at random.
+const PARTNERS: f64 = 4.0;
+/// Differences for each tag of a place at most: a burst of light is thinned further.
+const PAIRS: usize = 16;
+/// Rows that are looked at for each tag: others may have other channels.
+const ROWS: usize = 8;
+
+/// Which of the places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Half {
+    Even,
+    Odd,
+    Both,
+}
+
+/// Differences t_b − t_a, each up to a reach in ticks; of one channel the later minus the earlier.
+#[derive(Debug)]
+pub(super) struct Sample {
+    differences: Vec<i64>,
+    reach: i64,
+}
+
+impl Sample {
+    pub(super) fn take(
+        recording: &Recording<'_>,
+        channels: [u16; 2],
+        reach: i64,
+        half: Half,
+        effort: Effort,
+    ) -> Self {
+        // Tags of all places.
+        let tags: usize = match effort {
+            Effort::Small => 1 << 15,
+            Effort::Full => 1 << 17,
+        };
+        let mut sample = Self { differences: Vec::new(), reach };
+        // A run that grows keeps its sample until it has doubled.
+        let rows = 1 << recording.rows().max(1).ilog2();
+        let spans = recording.sources.iter().filter_map(Acquisition::span);
+        let live: f64 = spans.map(|(first, last)| last as f64 - first as f64).sum();
+        // Two halves have a place each, and a place holds the longest difference twice.
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "few")]
+        let places = ((live / (2.0 * reach as f64)) as usize).clamp(2, PLACES);
+        let place_rows = (rows / places).max(1);
+        let mut before: usize = 0;
+        for source in &recording.sources {
+            let len = source.tags.len().min(rows - before);
+            // Places that begin in this source.
+            for place in before.div_ceil(place_rows)..(before + len).div_ceil(place_rows) {
+                let is_taken = match half {
+                    Half::Even => place % 2 == 0,
+                    Half::Odd => place % 2 == 1,
+                    Half::Both => true,
+                };
+                if is_taken {
+                    let from = place * place_rows - before;
+                    let to = (from + place_rows).min(len);
+                    sample.take_place(source, channels, from..to, tags / places);
+                }
+            }
+            before += len;
+        }
+        sample
+    }
+
+    pub(super) fn joined(&self, other: &Self) -> Self {
+        let differences = [&self.differences[..], &other.differences[..]].concat();
+        Self { differences, reach: self.reach }
+    }
+
+    pub(super) fn differences(&self) -> &[i64] {
+        &self.differences
+    }
+
+    /// Each difference and its weight, which vanishes with the first derivative at zero and at the reach.
+    pub(super) fn weighted(&self) -> impl Iterator<Item = (i64, f64)> {
+        let reach = self.reach as f64;
+        self.differences
+            .iter()
+            .map(move |&difference| (difference, (PI * difference as f64 / reach).sin().powi(2)))
+    }
+
+    /// How many differences are in each bin of `bin` ticks from −reach to reach.
+    pub(super) fn histogram(&self, bin: i64) -> Vec<u32> {
+        let bins = usize::try_from(2 * self.reach / bin).unwrap_or(0);
+        let mut counts = vec![0; bins];
+        for difference in &self.differences {
+            let at = (difference + self.reach).div_euclid(bin);
+            if let Some(count) = usize::try_from(at).ok().and_then(|at| counts.get_mut(at)) {
+                *count += 1;
+            }
+        }
+        counts
+    }
+
+    fn take_place(
+        &mut self,
+        source: &Acquisition<'_>,
+        [a, b]: [u16; 2],
+        Range { start: from, end: to }: Range<usize>,
+        most: usize,
+    ) {
+        let tags = source.tags;
+        let label = |row: usize| match tags.channels {
+            Channels::U8(labels) => u16::from(labels[row]),
+            Channels::U16(labels) => labels[row],
+        };
+        let probe = (from + most).min(to - 1);
+        let span = tags.time[probe].saturating_sub(tags.time[from]).max(1);
+        let share = (from..probe).filter(|&row| label(row) == a || label(row) == b).count();
+        let partners = share as f64 / span as f64 * self.reach as f64;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
+        let mut step = ((partners / PARTNERS).ceil() as usize).clamp(1, ((to - from) / 64).max(1));
+        let begun = self.differences.len();
+        loop {
+            let mut taken: Vec<(i64, bool)> = Vec::with_capacity(most);
+            for turn in 0..ROWS * most {
+                let row = from + turn * step;
+                let row = row + scattered(row, step);
+                if row >= to || taken.len() == most {
+                    break;
+                }
+                let label = label(row);
+                if label == a || label == b {
+                    taken.push((tags.time[row], label == a));
+                }
+            }
+            if self.take_pairs(&taken, a == b, begun + PAIRS * most) {
+                return;
+            }
+            self.differences.truncate(begun);
+            step *= 2;
+        }
+    }
+
+    /// All pairs of the tags; `false` where they are more than there may be.
+    fn take_pairs(&mut self, taken: &[(i64, bool)], is_one: bool, most: usize) -> bool {
+        for (at, &(time, is_start)) in taken.iter().enumerate() {
+            for &(later, is_later_start) in &taken[at + 1..] {
+                let difference = later.saturating_sub(time);
+                if difference >= self.reach {
+                    break;
+                }
+                if is_one || is_start && !is_later_start {
+                    self.differences.push(difference);
+                } else if !is_start && is_later_start {
+                    self.differences.push(-difference);
+                }
+            }
+            if self.differences.len() > most {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+/// A number below `step` that follows no pattern: the row it is asked for, mixed as `SplitMix64` does.
+fn scattered(row: usize, step: usize) -> usize {
+    if step == 1 {
+        return 0;
+    }
+    let mixed = (row as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    #[expect(clippy::cast_possible_truncation, reason = "below step")]
+    let below = ((mixed ^ (mixed >> 31)) % step as u64) as usize;
+    below
+}

@@ -1,0 +1,89 @@
+//! The spectrum of a histogram of differences, and lines in it.
+
+use std::{
+    f64::consts::{LN_2, PI},
+    sync::{Arc, OnceLock},
+};
+
+use realfft::{RealFftPlanner, RealToComplex};
+
+/// Bins of a histogram.
+pub(super) const BINS: usize = 1 << 16;
+/// Those of one sign.
+pub(super) const HALF_BINS: i64 = 1 << 15;
+/// The lowest line looked for has so many turns in the histogram.
+pub(super) const LONGEST_PART: usize = 128;
+/// The spectrum around a line is looked at in blocks of so many places.
+const BLOCK: usize = 64;
+/// Fewer differences say nothing.
+const PAIRS_MIN: u64 = 64;
+
+/// The transform of a histogram, prepared once.
+fn transform() -> &'static dyn RealToComplex<f32> {
+    static TRANSFORM: OnceLock<Arc<dyn RealToComplex<f32>>> = OnceLock::new();
+    &**TRANSFORM.get_or_init(|| RealFftPlanner::new().plan_fft_forward(BINS))
+}
+
+/// The weight of the middle of each bin, prepared once.
+fn weights() -> &'static [f32] {
+    static WEIGHTS: OnceLock<Vec<f32>> = OnceLock::new();
+    let half = BINS as f64 / 2.0;
+    #[expect(clippy::cast_possible_truncation, reason = "seven digits are enough")]
+    let weight = |at: usize| (PI * (at as f64 + 0.5 - half) / half).sin().powi(2) as f32;
+    WEIGHTS.get_or_init(|| (0..BINS).map(weight).collect())
+}
+
+pub(super) struct Spectrum {
+    pub power: Vec<f64>,
+    /// The mean around each block, from medians, which lines do not change.
+    around: Vec<f64>,
+}
+
+impl Spectrum {
+    /// Of counts weighted as differences are; `None` where they are too few.
+    pub(super) fn of(counts: Vec<u32>) -> Option<Self> {
+        if counts.iter().map(|&count| u64::from(count)).sum::<u64>() < PAIRS_MIN {
+            return None;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "seven digits are enough")]
+        let weigh = |(count, weight): (u32, &f32)| count as f32 * weight;
+        let mut weighted: Vec<f32> = counts.into_iter().zip(weights()).map(weigh).collect();
+        let transform = transform();
+        let mut lines = transform.make_output_vec();
+        transform.process(&mut weighted, &mut lines).ok()?;
+        let power: Vec<f64> = lines.iter().map(|line| f64::from(line.norm_sqr())).collect();
+        let mean_of = |block: &[f64]| {
+            let mut sorted = [0.0; BLOCK];
+            let sorted = &mut sorted[..block.len()];
+            sorted.copy_from_slice(block);
+            // The median of an exponential distribution is ln 2 of its mean.
+            *sorted.select_nth_unstable_by(block.len() / 2, f64::total_cmp).1 / LN_2
+        };
+        let means: Vec<f64> = power.chunks(BLOCK).map(mean_of).collect();
+        // Of a spectrum that falls the higher side.
+        let around = |at: usize| {
+            let near = &means[at.saturating_sub(1)..(at + 2).min(means.len())];
+            near.iter().copied().fold(0.0, f64::max)
+        };
+        let around = (0..means.len()).map(around).collect();
+        Some(Self { power, around })
+    }
+
+    /// The highest line, and how many times higher it is than what is around; not near those `passed`.
+    pub(super) fn highest(&self, passed: &[usize]) -> (usize, f64) {
+        let places = LONGEST_PART..self.power.len() - 1;
+        let places = places.filter(|&at| passed.iter().all(|&other| at.abs_diff(other) > 4));
+        let ratio = |at: usize| (at, self.ratio(at));
+        places.map(ratio).max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, 0.0))
+    }
+
+    /// The same at a place that is known to its neighbours.
+    pub(super) fn ratio_near(&self, at: usize) -> f64 {
+        let near = at.saturating_sub(1)..(at + 2).min(self.power.len());
+        near.map(|at| self.ratio(at)).fold(0.0, f64::max)
+    }
+
+    fn ratio(&self, at: usize) -> f64 {
+        self.power[at] / self.around[at / BLOCK].max(f64::MIN_POSITIVE)
+    }
+}

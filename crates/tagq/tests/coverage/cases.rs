@@ -1,0 +1,565 @@
+//! What is simulated, what is asked of it, and what is true.
+
+use tagq::{
+    ask::{
+        Accidentals, Channel, Coincidences, Errors, Histogram, Question, Rates, Reach, Selection,
+        Window,
+    },
+    query::{Mode, Rule},
+};
+
+use crate::light::{Emitter, Light};
+
+/// Light, and what is asked of it. Several lights are several runs that are added up.
+pub(crate) struct Case {
+    pub name: &'static str,
+    pub lights: Vec<Light>,
+    pub asks: Vec<Ask>,
+}
+
+pub(crate) struct Ask {
+    pub asked: String,
+    pub question: Question,
+    pub values: Vec<Value>,
+}
+
+/// A value of the answer with an error.
+pub(crate) struct Value {
+    pub quantity: &'static str,
+    pub row: usize,
+    /// What it would be without chance.
+    pub truth: Option<f64>,
+    pub covers: Covers,
+}
+
+/// Which of its errors are claimed to cover.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Covers {
+    Both,
+    Formula,
+    Blocks,
+}
+
+impl Ask {
+    pub(crate) fn with(&self, errors: Errors) -> Question {
+        let mut question = self.question.clone();
+        match &mut question {
+            Question::Coincidences(of) => of.errors = errors,
+            Question::Histogram(of) => of.errors = errors,
+            Question::Rates(of) => of.errors = errors,
+        }
+        question
+    }
+
+    /// Errors of these quantities by formula are not claimed to cover.
+    fn blocks_only(mut self, quantities: &[&str]) -> Self {
+        for value in self.values.iter_mut().filter(|value| quantities.contains(&value.quantity)) {
+            value.covers = Covers::Blocks;
+        }
+        self
+    }
+}
+
+/// Ticks of 1 ns in a case.
+const DURATION: f64 = 1e7;
+
+fn pairs(rate: f64, efficiencies: [f64; 2]) -> Emitter {
+    let arms = vec![(1, efficiencies[0]), (2, efficiencies[1])];
+    Emitter { rate, arms, splits: false, jitter: 1.0 }
+}
+
+fn value(quantity: &'static str, truth: Option<f64>) -> Value {
+    Value { quantity, row: 0, truth, covers: Covers::Both }
+}
+
+/// Two channels of known rates and true pairs.
+#[derive(Clone, Copy)]
+struct Pair {
+    /// Tags a tick.
+    rates: [f64; 2],
+    /// True pairs a tick.
+    true_rate: f64,
+    duration: f64,
+    window: f64,
+}
+
+impl Pair {
+    /// Pairs of efficiencies η at such a rate, with background.
+    fn new(rate: f64, efficiencies: [f64; 2], background: [f64; 2], window: f64) -> Self {
+        let [a, b] = [0, 1].map(|i| rate * efficiencies[i] + background[i]);
+        let true_rate = rate * efficiencies[0] * efficiencies[1];
+        Self { rates: [a, b], true_rate, duration: DURATION, window }
+    }
+
+    fn accidentals(&self) -> f64 {
+        self.rates[0] * self.rates[1] * (2.0 * self.window + 1.0) * self.duration
+    }
+
+    fn pairs(&self) -> f64 {
+        self.true_rate * self.duration
+    }
+
+    fn values(&self) -> Vec<Value> {
+        let (a, p) = (self.accidentals(), self.pairs());
+        vec![
+            value("count", Some(a + p)),
+            value("accidentals", Some(a)),
+            value("car", Some(p / a)),
+            value("p_a_given_b", Some(self.true_rate / self.rates[1])),
+            value("p_b_given_a", Some(self.true_rate / self.rates[0])),
+        ]
+    }
+}
+
+fn coincidences(
+    group: &[u16],
+    rule: Rule,
+    window: f64,
+    more: impl FnOnce(&mut Coincidences),
+) -> Question {
+    let mut question = Coincidences {
+        window: Some(Window::Half(format!("{window}t").parse().unwrap())),
+        groups: vec![group.iter().copied().map(Channel::Number).collect()],
+        choose: None,
+        rule,
+        veto: Vec::new(),
+        guard: None,
+        accidentals: Accidentals::Formula,
+        errors: Errors::Formula,
+        bin: None,
+        selection: Selection::default(),
+    };
+    more(&mut question);
+    Question::Coincidences(question)
+}
+
+fn shifted(counts: u32, shift: Option<&str>) -> Accidentals {
+    Accidentals::Shifted { counts, shift: shift.map(|shift| shift.parse().unwrap()) }
+}
+
+/// A pair by rule `all`, with accidentals by formula and by shifts.
+fn pair_asks(pair: Pair, shift: Option<&str>) -> Vec<Ask> {
+    let window = pair.window;
+    let by_shifts = shifted(10, shift);
+    vec![
+        Ask {
+            asked: "pair, rule all".into(),
+            question: coincidences(&[1, 2], Rule::All, window, |_| {}),
+            values: pair.values(),
+        },
+        Ask {
+            asked: "pair, 10 shifts".into(),
+            question: coincidences(&[1, 2], Rule::All, window, |q| q.accidentals = by_shifts),
+            values: pair.values(),
+        },
+    ]
+}
+
+fn steady(name: &'static str, rate: f64, eta: [f64; 2], background: [f64; 2], window: f64) -> Case {
+    let light = Light {
+        duration: DURATION,
+        emitters: if rate > 0.0 { vec![pairs(rate, eta)] } else { Vec::new() },
+        background: vec![(1, background[0]), (2, background[1])]
+            .into_iter()
+            .filter(|(_, rate)| *rate > 0.0)
+            .collect(),
+        ..Light::default()
+    };
+    let pair = Pair::new(rate, eta, background, window);
+    Case { name, lights: vec![light], asks: pair_asks(pair, None) }
+}
+
+fn only(values: Vec<Value>, quantities: &[&str]) -> Vec<Value> {
+    values.into_iter().filter(|value| quantities.contains(&value.quantity)).collect()
+}
+
+/// Rules for the same pairs.
+fn rules() -> Case {
+    let pair = Pair::new(2e-3, [0.7, 0.5], [2e-4, 4e-4], 50.0);
+    let light = Light {
+        duration: DURATION,
+        emitters: vec![pairs(2e-3, [0.7, 0.5])],
+        background: vec![(1, 2e-4), (2, 4e-4)],
+        ..Light::default()
+    };
+    let ask = |asked: &str, rule, accidentals, values: Vec<Value>| Ask {
+        asked: asked.into(),
+        question: coincidences(&[1, 2], rule, pair.window, |q| q.accidentals = accidentals),
+        values,
+    };
+    let scatter = |names: &[&'static str]| names.iter().map(|name| value(name, None)).collect();
+    Case {
+        name: "True pairs of η 0.7 and 0.5, rate × full width 0.30, by other rules",
+        lights: vec![light],
+        asks: vec![
+            ask("pair, rule herald", Rule::Herald, Accidentals::Formula, pair.values()),
+            ask(
+                "pair, rule grid",
+                Rule::Grid,
+                Accidentals::Formula,
+                scatter(&["count", "accidentals", "car"]),
+            ),
+            ask(
+                "pair, rule herald, each herald once, 10 shifts",
+                Rule::PerHerald,
+                shifted(10, None),
+                vec![
+                    value("count", None),
+                    value("p_b_given_a", Some(pair.true_rate / pair.rates[0])),
+                ],
+            ),
+            ask(
+                "pair, rule once, 10 shifts",
+                Rule::Once,
+                shifted(10, None),
+                scatter(&["count", "accidentals", "car"]),
+            )
+            .blocks_only(&["accidentals", "car"]),
+        ],
+    }
+}
+
+/// Sources of different rates, added up.
+fn two_rates() -> Case {
+    let window = 20.0;
+    let rates = [3e-3, 6e-4];
+    let of = |rate: f64| Light {
+        duration: DURATION,
+        emitters: vec![pairs(rate, [0.5, 0.8])],
+        background: vec![(1, 1e-4), (2, 1e-4)],
+        ..Light::default()
+    };
+    let pair = |rate: f64| Pair::new(rate, [0.5, 0.8], [1e-4; 2], window);
+    let [one, two] = rates.map(pair);
+    let (a, p) = (one.accidentals() + two.accidentals(), one.pairs() + two.pairs());
+    let singles = |i: usize| (one.rates[i] + two.rates[i]) * DURATION;
+    let values = || {
+        vec![
+            value("count", Some(a + p)),
+            value("accidentals", Some(a)),
+            value("car", Some(p / a)),
+            value("p_a_given_b", Some(p / singles(1))),
+            value("p_b_given_a", Some(p / singles(0))),
+        ]
+    };
+    let mut asks = pair_asks(one, None);
+    for ask in &mut asks {
+        ask.values = values();
+    }
+    Case { name: "Two sources, one five times as bright", lights: rates.map(of).into(), asks }
+}
+
+/// Pulsed pairs; accidentals are those of other pulses.
+fn pulsed() -> Case {
+    let (period, rate, eta) = (100.0, 2e-3, [0.5, 0.4]);
+    let light = Light {
+        duration: DURATION,
+        emitters: vec![pairs(rate, eta)],
+        background: Vec::new(),
+        period: Some(period),
+        ..Light::default()
+    };
+    let pair = Pair::new(rate, eta, [0.0; 2], 10.0);
+    let a = pair.rates[0] * pair.rates[1] * period * DURATION;
+    let values = vec![
+        value("count", Some(a + pair.pairs())),
+        value("accidentals", Some(a)),
+        value("car", Some(pair.pairs() / a)),
+        value("p_a_given_b", Some(eta[0])),
+        value("p_b_given_a", Some(eta[1])),
+    ];
+    let mut asks = pair_asks(pair, Some("100t"));
+    asks.remove(0);
+    asks[0].values = values;
+    Case {
+        name: "Pulsed pairs, 0.2 pairs a pulse, shifts of the period",
+        lights: vec![light],
+        asks,
+    }
+}
+
+/// Pairs with a veto by a channel that has nothing to do with them.
+fn vetoed() -> Case {
+    let (rate, eta, window) = (2e-3, [0.5, 0.6], 20.0);
+    let light = Light {
+        duration: DURATION,
+        emitters: vec![pairs(rate, eta)],
+        background: vec![(1, 5e-4), (2, 5e-4), (7, 4e-3)],
+        ..Light::default()
+    };
+    let pair = Pair::new(rate, eta, [5e-4; 2], window);
+    // A veto reaches 20 ticks beyond a tag on both sides: e^(-41·0.004) of the heralds are left.
+    let veto = |q: &mut Coincidences| {
+        q.veto = vec![Channel::Number(7)];
+        q.accidentals = shifted(10, None);
+    };
+    let values = vec![
+        value("count", None),
+        value("accidentals", None),
+        value("p_a_given_b", Some(pair.true_rate / pair.rates[1])),
+        value("p_b_given_a", Some(pair.true_rate / pair.rates[0])),
+    ];
+    let ask = Ask {
+        asked: "pair, veto, 10 shifts".into(),
+        question: coincidences(&[1, 2], Rule::All, window, veto),
+        values,
+    };
+    Case {
+        name: "Pairs and an unrelated veto that takes 15 %",
+        lights: vec![light],
+        asks: vec![ask],
+    }
+}
+
+/// Independent light with one channel moved by a third of the run.
+fn delayed() -> Case {
+    let light =
+        Light { duration: DURATION, background: vec![(1, 2e-3), (2, 3e-3)], ..Light::default() };
+    let pair = Pair { duration: 0.7 * DURATION, ..Pair::new(0.0, [0.0; 2], [2e-3, 3e-3], 20.0) };
+    let ask = Ask {
+        asked: "pair, delay 0.3 T".into(),
+        question: coincidences(&[1, 2], Rule::All, pair.window, |q| {
+            q.selection.delays = vec![(Channel::Number(2), "3ms".parse().unwrap())];
+        }),
+        values: only(pair.values(), &["count", "accidentals", "car"]),
+    };
+    Case { name: "Independent channels, a delay of 0.3 T", lights: vec![light], asks: vec![ask] }
+}
+
+/// Groups of independent channels.
+fn independent_groups() -> Case {
+    let rates = [2e-3, 1e-3, 3e-3, 1.5e-3];
+    let light =
+        Light { duration: DURATION, background: (1..).zip(rates).collect(), ..Light::default() };
+    let w = 100.0_f64;
+    let ask = |group: &[u16], rule: Rule| {
+        let n = group.len();
+        let rates: f64 = rates[..n].iter().product();
+        let ways = match rule {
+            Rule::Herald => (2.0 * w + 1.0).powf(n as f64 - 1.0),
+            Rule::All | Rule::PerHerald | Rule::Once | Rule::Cluster | Rule::Grid => {
+                (w + 1.0).powf(n as f64) - w.powf(n as f64)
+            }
+        };
+        let name = if rule == Rule::Herald { "herald" } else { "all" };
+        Ask {
+            asked: format!("group of {n}, rule {name}"),
+            question: coincidences(group, rule, w, |_| {}),
+            values: vec![value("count", Some(rates * ways * DURATION))],
+        }
+    };
+    let three = Ask {
+        asked: "group of 3, rule all, 10 shifts".into(),
+        question: coincidences(&[1, 2, 3], Rule::All, w, |q| q.accidentals = shifted(10, None)),
+        values: vec![value("accidentals", None), value("car", Some(0.0))],
+    };
+    Case {
+        name: "Three and four independent channels, rate × window 0.1 to 0.3",
+        lights: vec![light],
+        asks: vec![
+            ask(&[1, 2, 3], Rule::All),
+            ask(&[1, 2, 3, 4], Rule::All),
+            ask(&[1, 2, 3], Rule::Herald),
+            ask(&[1, 2, 3, 4], Rule::Herald),
+            three,
+        ],
+    }
+}
+
+/// Photon triples at rates at which strays matter.
+fn triples() -> Case {
+    let arms = vec![(1, 0.6), (2, 0.5), (3, 0.7)];
+    let light = Light {
+        duration: DURATION,
+        emitters: vec![Emitter { rate: 2e-3, arms, splits: false, jitter: 1.0 }],
+        background: vec![(1, 2e-4), (2, 2e-4), (3, 2e-4)],
+        ..Light::default()
+    };
+    let ask = |asked: &str, rule, accidentals, names: &[&'static str]| Ask {
+        asked: asked.into(),
+        question: coincidences(&[1, 2, 3], rule, 60.0, |q| q.accidentals = accidentals),
+        values: names.iter().map(|name| value(name, None)).collect(),
+    };
+    let all = ["count", "accidentals", "car"];
+    Case {
+        name: "Photon triples, rate × window 0.1",
+        lights: vec![light],
+        asks: vec![
+            ask("group of 3, rule all, 10 shifts", Rule::All, shifted(10, None), &all)
+                .blocks_only(&all),
+            ask("group of 3, rule herald", Rule::Herald, Accidentals::Formula, &["count"])
+                .blocks_only(&["count"]),
+            ask("group of 3, rule once", Rule::Once, Accidentals::Formula, &["count"])
+                .blocks_only(&["count"]),
+        ],
+    }
+}
+
+/// A heralded single photon on a beam splitter.
+fn heralded(name: &'static str, rate: f64, efficiency: f64, window: f64) -> Case {
+    // The second photon of a pair goes to 2 or 3; a pair of emitters, one for each way.
+    let emitter = |arm: u16| Emitter {
+        rate: rate / 2.0,
+        arms: vec![(1, efficiency), (arm, efficiency)],
+        splits: false,
+        jitter: 1.0,
+    };
+    let light = Light {
+        duration: 3.0 * DURATION,
+        emitters: vec![emitter(2), emitter(3)],
+        background: vec![(1, 1e-5), (2, 1e-5), (3, 1e-5)],
+        ..Light::default()
+    };
+    let ask = |asked: &str, rule| Ask {
+        asked: asked.into(),
+        question: coincidences(&[1, 2, 3], rule, window, |_| {}),
+        values: vec![value("g2_heralded", None)],
+    };
+    Case {
+        name,
+        lights: vec![light],
+        asks: vec![
+            ask("heralded g2, each herald once", Rule::PerHerald),
+            ask("heralded g2, rule herald", Rule::Herald).blocks_only(&["g2_heralded"]),
+        ],
+    }
+}
+
+fn histogram(ends: [u16; 2], bin: &str, range: &str, log: Option<u32>) -> Question {
+    Question::Histogram(Histogram {
+        start: Channel::Number(ends[0]),
+        stop: Channel::Number(ends[1]),
+        bin: log.is_none().then(|| bin.parse().unwrap()),
+        range: Some(range.parse::<Reach>().unwrap()),
+        log,
+        mode: Mode::All,
+        period: None,
+        sync_divider: None,
+        g2: true,
+        errors: Errors::Formula,
+        covariance: false,
+        selection: Selection::default(),
+    })
+}
+
+/// g2 of independent light at short and at long lags.
+fn correlations() -> Case {
+    let light =
+        Light { duration: DURATION, background: vec![(1, 2e-3), (2, 1e-3)], ..Light::default() };
+    let ask = |asked: &str, question, rows: &[usize]| Ask {
+        asked: asked.into(),
+        question,
+        values: rows.iter().map(|&row| Value { row, ..value("g2", Some(1.0)) }).collect(),
+    };
+    // Over a fifth of the run and more, what is expected follows the counts, and √C is too much.
+    let wide =
+        ask("a bin from 1 to 3.2 ms", histogram([1, 2], "1t", "100us..3.2ms", Some(2)), &[2])
+            .blocks_only(&["g2"]);
+    Case {
+        name: "g2 of independent light, T = 10 ms",
+        lights: vec![light],
+        asks: vec![
+            ask("bins of 1 us about 0", histogram([1, 2], "1us", "5us", None), &[0, 5]),
+            ask(
+                "a channel with itself: at 0, and from 3 us on",
+                histogram([1, 1], "2us", "-5us..7us", None),
+                &[2, 4],
+            ),
+            ask(
+                "bins from 0.1 to 0.32 and from 0.32 to 1 ms",
+                histogram([1, 2], "1t", "100us..3.2ms", Some(2)),
+                &[0, 1],
+            ),
+            wide,
+        ],
+    }
+}
+
+/// Light that comes in bursts.
+fn thermal() -> Case {
+    let light = Light {
+        duration: 5.0 * DURATION,
+        emitters: vec![Emitter {
+            rate: 1e-3,
+            arms: vec![(1, 1.0), (2, 1.0)],
+            splits: true,
+            jitter: 1.0,
+        }],
+        coherence: Some(20_000.0),
+        ..Light::default()
+    };
+    let quantities = ["count", "accidentals", "car", "p_a_given_b", "p_b_given_a", "rate_hz", "g2"];
+    let scatter = |names: &[&'static str]| names.iter().map(|name| value(name, None)).collect();
+    let asks = vec![
+        Ask {
+            asked: "pair, 10 shifts".into(),
+            question: coincidences(&[1, 2], Rule::All, 50.0, |q| {
+                q.accidentals = shifted(10, Some("25us"));
+            }),
+            values: scatter(&["count", "accidentals", "car", "p_a_given_b"]),
+        },
+        Ask {
+            asked: "rates".into(),
+            question: Question::Rates(Rates::default()),
+            values: scatter(&["rate_hz"]),
+        },
+        Ask {
+            asked: "bins of 1 us about 0".into(),
+            question: histogram([1, 2], "1us", "5us", None),
+            values: scatter(&["g2"]),
+        },
+    ];
+    let asks = asks.into_iter().map(|ask| ask.blocks_only(&quantities)).collect();
+    Case { name: "Thermal light, coherence time 20 us", lights: vec![light], asks }
+}
+
+/// Rates of steady light.
+fn rates() -> Case {
+    let light =
+        Light { duration: DURATION, background: vec![(1, 5e-4), (2, 3e-3)], ..Light::default() };
+    let values = [(0, 5e5), (1, 3e6), (2, 3.5e6)]
+        .map(|(row, truth)| Value { row, ..value("rate_hz", Some(truth)) });
+    let ask = Ask {
+        asked: "rates".into(),
+        question: Question::Rates(Rates::default()),
+        values: values.into(),
+    };
+    Case { name: "Rates of steady light", lights: vec![light], asks: vec![ask] }
+}
+
+pub(crate) fn all() -> Vec<Case> {
+    vec![
+        rates(),
+        steady("Independent channels, rate × full width 0.04", 0.0, [0.0; 2], [1e-3; 2], 20.0),
+        steady("Independent channels, rate × full width 0.4", 0.0, [0.0; 2], [2e-3; 2], 100.0),
+        steady("True pairs of η 0.3, rate × full width 0.01", 1e-3, [0.3; 2], [0.0; 2], 15.0),
+        steady("True pairs of η 0.8, rate × full width 0.08", 2e-3, [0.8; 2], [0.0; 2], 25.0),
+        steady("True pairs of η 0.9, rate × full width 0.36", 2e-3, [0.9; 2], [0.0; 2], 100.0),
+        steady(
+            "True pairs of η 0.8 and 0.3, background on the second channel",
+            1e-3,
+            [0.8, 0.3],
+            [1e-5, 3e-3],
+            50.0,
+        ),
+        rules(),
+        two_rates(),
+        pulsed(),
+        vetoed(),
+        delayed(),
+        independent_groups(),
+        triples(),
+        heralded("Heralded photon, η 0.3, 0.06 pairs in the window", 1e-3, 0.3, 30.0),
+        heralded("Heralded photon, η 0.7, 0.12 pairs in the window", 2e-3, 0.7, 30.0),
+        correlations(),
+        thermal(),
+    ]
+}
+
+/// Those of the ordinary tests.
+pub(crate) fn few() -> Vec<Case> {
+    vec![
+        steady("True pairs of η 0.8, rate × full width 0.08", 2e-3, [0.8; 2], [0.0; 2], 25.0),
+        vetoed(),
+    ]
+}

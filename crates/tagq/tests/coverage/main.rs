@@ -1,0 +1,209 @@
+//! Quoted errors cover the truth: simulated again and again, the mean squared pull is one.
+//!
+//! `cargo xtask coverage` takes all cases and writes docs/coverage.md; the ordinary tests take a few.
+
+#![expect(clippy::unwrap_used, reason = "a test says so by failing")]
+
+mod cases;
+mod light;
+
+use std::{collections::BTreeMap, env, fmt::Write as _, fs, sync::LazyLock};
+
+use rayon::prelude::*;
+use tagq::{
+    Answer, NewStore, Options, Run, Silent, Values,
+    ask::{Asking, Errors, Question, Setup},
+};
+
+use cases::{Ask, Case, Covers, Value};
+
+/// χ²/n of a quoted error that covers.
+const COVERED: std::ops::RangeInclusive<f64> = 0.8..=1.25;
+/// Blocks of time.
+const BLOCKS: u32 = 50;
+
+static POOL: LazyLock<rayon::ThreadPool> =
+    LazyLock::new(|| rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap());
+
+/// Values of a quantity with their errors, repetition by repetition.
+type Measured = Vec<(f64, f64)>;
+
+/// What was found of one quantity.
+struct Row {
+    case: &'static str,
+    asked: String,
+    quantity: &'static str,
+    /// χ²/n by formula and from blocks; absent where there is no such error.
+    pulls: [Option<f64>; 2],
+    covers: Covers,
+    /// How far the mean is off the truth, in errors of the mean.
+    bias: Option<f64>,
+}
+
+/// A run of these tags.
+fn run(case: &Case, seed: u64) -> Vec<Run> {
+    let of = |(light, n): (&light::Light, u64)| {
+        let (times, channels) = light.tags(seed * 16 + n);
+        let mut store = NewStore::create(None, Some("1ns".parse().unwrap())).unwrap();
+        store.append(&times, &channels).unwrap();
+        store.finish("simulated", &Options::default()).unwrap()
+    };
+    case.lights.iter().zip(0..).map(of).collect()
+}
+
+fn answer(runs: &[Run], question: &Question) -> Answer {
+    let setup = Setup::default();
+    let asking = Asking { setup: &setup, pool: &POOL, progress: &Silent };
+    let runs: Vec<_> = runs.iter().map(|run| (run, &asking)).collect();
+    question.sum(&runs).unwrap()
+}
+
+/// The value of a column and its error, where both are defined.
+fn measured(answer: &Answer, value: &Value) -> Option<(f64, f64)> {
+    let column = |name: &str| match answer.rows.get(name)? {
+        Values::Floats(values) => values.at(value.row),
+        Values::Counts(values) => Some(values.at(value.row) as f64),
+        Values::Integers(_)
+        | Values::SomeIntegers(_)
+        | Values::Flags(_)
+        | Values::Channels(_)
+        | Values::Groups(_)
+        | Values::CountLists(_)
+        | Values::FloatLists(_) => None,
+    };
+    let name = value.quantity;
+    let err = match name.strip_suffix("_hz") {
+        Some(stem) => format!("{stem}_err_hz"),
+        None => format!("{name}_err"),
+    };
+    column(name).zip(column(&err))
+}
+
+/// Simulates a case `repetitions` times.
+fn simulated(case: &Case, repetitions: u64) -> Vec<Row> {
+    let repetition = |n: u64| {
+        let runs = run(case, n + 1);
+        let each = |ask: &Ask| {
+            [Errors::Formula, Errors::Blocks(BLOCKS)].map(|errors| {
+                let answer = answer(&runs, &ask.with(errors));
+                ask.values.iter().map(|value| measured(&answer, value)).collect::<Vec<_>>()
+            })
+        };
+        case.asks.iter().map(each).collect::<Vec<_>>()
+    };
+    let all: Vec<_> = (0..repetitions).into_par_iter().map(repetition).collect();
+    let mut rows = Vec::new();
+    for (a, ask) in case.asks.iter().enumerate() {
+        for (v, value) in ask.values.iter().enumerate() {
+            let of = |how: usize| -> Measured {
+                all.iter().filter_map(|found| found[a][how][v]).collect()
+            };
+            let both = [of(0), of(1)];
+            let values = &both[0];
+            let n = values.len() as f64;
+            let mean = values.iter().map(|(value, _)| value).sum::<f64>() / n;
+            let spread = values.iter().map(|(value, _)| (value - mean).powi(2)).sum::<f64>();
+            let truth = value.truth.unwrap_or(mean);
+            let pull = |of: &Measured| {
+                // The mean of the values takes one of them.
+                let free = of.len() as f64 - if value.truth.is_some() { 0.0 } else { 1.0 };
+                let squares = of.iter().map(|(value, err)| ((value - truth) / err).powi(2));
+                (of.len() as u64 == repetitions).then(|| squares.sum::<f64>() / free)
+            };
+            rows.push(Row {
+                case: case.name,
+                asked: ask.asked.clone(),
+                quantity: value.quantity,
+                pulls: [pull(&both[0]), pull(&both[1])],
+                covers: value.covers,
+                bias: value.truth.map(|truth| (mean - truth) / (spread / n / n).sqrt()),
+            });
+        }
+    }
+    rows
+}
+
+/// What does not cover of what should. Of few repetitions χ²/n is known to √(2/n) only, of which two are
+/// allowed beside what is claimed.
+fn missed(rows: &[Row], repetitions: u64) -> Vec<String> {
+    let chance = if repetitions < 400 { 2.0 * (2.0 / repetitions as f64).sqrt() } else { 0.0 };
+    let covered = COVERED.start() - chance..=COVERED.end() + chance;
+    let mut missed = Vec::new();
+    for row in rows {
+        for (how, pull) in ["formula", "blocks"].into_iter().zip(row.pulls) {
+            let should = match (how, row.covers) {
+                ("formula", Covers::Blocks) | ("blocks", Covers::Formula) => false,
+                (_, Covers::Both | Covers::Formula | Covers::Blocks) => true,
+            };
+            if should && !pull.is_some_and(|pull| covered.contains(&pull)) {
+                let Row { case, asked, quantity, .. } = row;
+                missed.push(format!("{case}; {asked}; {quantity} by {how}: {pull:.2?}"));
+            }
+        }
+    }
+    missed
+}
+
+fn table(rows: &[Row], repetitions: u64) -> String {
+    let mut text = format!(
+        "# Do quoted errors cover?\n\n\
+         Light of known truth is simulated {repetitions} times for each case, with fixed seeds, and the mean \
+         squared pull, ((value − truth)/error)², is taken of each value: 1 where the quoted error is right. \
+         Without a known truth the mean of all values is taken for it. Bias is how far the mean lies off the \
+         truth, in standard errors of the mean. `cargo xtask coverage` makes this page and fails where a value \
+         that should be between {} and {} is not. A value in parentheses is not claimed to cover: there the \
+         other column is to be used ([queries.md](queries.md), \"Errors\"). A dash: there is no such error.\n",
+        COVERED.start(),
+        COVERED.end()
+    );
+    let mut cases: BTreeMap<usize, &str> = BTreeMap::new();
+    for (at, row) in rows.iter().enumerate() {
+        if at == 0 || rows[at - 1].case != row.case {
+            cases.insert(at, row.case);
+        }
+    }
+    for (at, row) in rows.iter().enumerate() {
+        if let Some(case) = cases.get(&at) {
+            let _ = write!(
+                text,
+                "\n## {case}\n\n| query | quantity | formula | {BLOCKS} blocks | bias |\n|---|---|---|---|---|\n"
+            );
+        }
+        let shown = |pull: Option<f64>, is_claimed: bool| match pull {
+            None => "–".to_owned(),
+            Some(pull) if is_claimed => format!("{pull:.2}"),
+            Some(pull) => format!("({pull:.2})"),
+        };
+        let [formula, blocks] = row.pulls;
+        let _ = writeln!(
+            text,
+            "| {} | `{}` | {} | {} | {} |",
+            row.asked,
+            row.quantity,
+            shown(formula, row.covers != Covers::Blocks),
+            shown(blocks, row.covers != Covers::Formula),
+            row.bias.map_or("–".to_owned(), |bias| format!("{bias:+.1}"))
+        );
+    }
+    text
+}
+
+#[test]
+fn quoted_errors_cover_the_truth() {
+    let all = env::var("TAGQ_COVERAGE").ok().map(|text| text.parse().unwrap());
+    let only = env::var("TAGQ_COVERAGE_CASE").unwrap_or_default();
+    let repetitions: u64 = all.unwrap_or(200);
+    let cases = if all.is_some() { cases::all() } else { cases::few() };
+    let mut rows = Vec::new();
+    for case in cases.iter().filter(|case| case.name.contains(&only)) {
+        rows.extend(simulated(case, repetitions));
+    }
+    if all.is_some() && only.is_empty() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/coverage.md");
+        fs::write(page, table(&rows, repetitions)).unwrap();
+    } else {
+        println!("{}", table(&rows, repetitions));
+    }
+    let missed = missed(&rows, repetitions);
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+}

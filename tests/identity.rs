@@ -1,0 +1,374 @@
+//! Sources that are not what they were, and files that are no sources: what is noticed, and what it says.
+
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    os::unix::{
+        ffi::OsStrExt as _,
+        fs::{FileExt as _, MetadataExt as _, symlink},
+    },
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+use tagq::store::{Creation, Tick, Writer};
+
+use crate::support::{Output, command, fixture_copy, output, root, skipped, tagq};
+
+fn ask(run: &Path) -> Output {
+    output(command().args(["coincidences", "--window", "2ns", "-q"]).arg(run))
+}
+
+fn info(run: &Path) -> serde_json::Value {
+    tagq(["info".as_ref(), "--no-ingest".as_ref(), run.as_os_str()]).json()
+}
+
+fn verify(run: &Path) -> Output {
+    output(command().args(["verify", "--sources"]).arg(run))
+}
+
+/// A file of some 400 KB, of frames without checksums, so that only the bytes themselves tell.
+fn long_file(path: &Path) {
+    let made = tagq([
+        "simulate",
+        "-q",
+        "--frames",
+        "9",
+        "--rate",
+        "50kHz",
+        "--duration",
+        "1s",
+        "--seed",
+        "7",
+        path.to_str().unwrap(),
+    ]);
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    assert!(fs::metadata(path).unwrap().len() > 200_000);
+}
+
+/// Moves the modification time of a file one second on.
+fn touch(path: &Path) {
+    let file = File::options().write(true).open(path).unwrap();
+    let time = file.metadata().unwrap().modified().unwrap();
+    file.set_modified(time + Duration::from_secs(1)).unwrap();
+}
+
+/// Flips a bit in the middle of a file, more than 64 KiB from both of its ends.
+fn change_in_the_middle(path: &Path) {
+    let file = File::options().read(true).write(true).open(path).unwrap();
+    let middle = file.metadata().unwrap().len() / 2;
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, middle).unwrap();
+    file.write_all_at(&[byte[0] ^ 1], middle).unwrap();
+    touch(path);
+}
+
+#[test]
+fn a_source_that_changed_in_the_middle_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    fs::create_dir(&run).unwrap();
+    let path = run.join("a.tags.zst");
+    long_file(&path);
+    assert_eq!(ask(&run).code, 0);
+    change_in_the_middle(&path);
+    let refused = ask(&run);
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    for word in ["a.tags.zst", "the same length, other bytes", "--rebuild"] {
+        assert!(refused.stderr.contains(word), "no `{word}` in {}", refused.stderr);
+    }
+    // Put back, it is what it was.
+    change_in_the_middle(&path);
+    assert_eq!(ask(&run).code, 0);
+}
+
+#[test]
+fn a_source_that_was_touched_is_compared_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.tags.zst");
+    long_file(&path);
+    assert_eq!(ask(&path).code, 0);
+    touch(&path);
+    assert_eq!(ask(&path).code, 0);
+    // Its new time is noted in a commit of its own, so that it need not be read again.
+    assert_eq!(info(&path)["commit"], 2);
+    assert_eq!(ask(&path).code, 0);
+    assert_eq!(info(&path)["commit"], 2);
+    // Another tagq holds the store: nothing is noted, and the answer is the same.
+    touch(&path);
+    let lock = File::open(folder.path().join("a.tags.zst.tagq/lock")).unwrap();
+    lock.lock().unwrap();
+    let answer = ask(&path);
+    assert_eq!((answer.code, &*answer.stderr), (0, ""));
+    drop(lock);
+    assert_eq!(info(&path)["commit"], 2);
+    assert_eq!(ask(&path).code, 0);
+    assert_eq!(info(&path)["commit"], 3);
+    // Copied under another name, with another time: in one commit, too.
+    let copy = folder.path().join("run/b.tags.zst");
+    fs::create_dir(folder.path().join("run")).unwrap();
+    fs::copy(&path, &copy).unwrap();
+    assert_eq!(ask(&folder.path().join("run")).code, 0);
+    fs::rename(&copy, copy.with_file_name("c.tags.zst")).unwrap();
+    touch(&copy.with_file_name("c.tags.zst"));
+    for _ in 0..2 {
+        assert_eq!(ask(&folder.path().join("run")).code, 0);
+        let info = info(&folder.path().join("run"));
+        assert_eq!(
+            (&info["commit"], &info["sources"][0]["name"]),
+            (&2.into(), &"c.tags.zst".into())
+        );
+    }
+}
+
+#[test]
+fn a_source_that_grew_is_verified_to_the_last_byte_that_was_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.tags.zst");
+    long_file(&folder.path().join("whole"));
+    let whole = fs::read(folder.path().join("whole")).unwrap();
+    for part in 1..=5 {
+        fs::write(&path, &whole[..whole.len() * part / 5]).unwrap();
+        assert_eq!(ask(&path).code, 0);
+    }
+    assert!(info(&path)["commit"].as_u64().unwrap() > 1);
+    let intact = verify(&path);
+    assert!(intact.text().ends_with("; 1 source unchanged\n"), "{}", intact.text());
+    // A torn end of a file that grows is not taken, and not compared.
+    change_in_the_middle(&path);
+    let changed = verify(&path);
+    assert_eq!(changed.code, 3, "{}", changed.stderr);
+    assert!(changed.stderr.contains("a.tags.zst: damaged"), "{}", changed.stderr);
+}
+
+/// The name of a file as bytes, and a name that is the text by which those bytes are escaped.
+#[test]
+fn no_two_files_have_one_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    fs::create_dir(&run).unwrap();
+    let fixture = root().join("data/fixtures/pairs");
+    let names: [&[u8]; 3] = [b"\xff.tags.zst", br"\xff.tags.zst", br"\\xff.tags.zst"];
+    for (i, name) in names.into_iter().enumerate() {
+        let path = run.join(OsStr::from_bytes(name));
+        if i == 2 {
+            // Empty files have no bytes to be told apart by.
+            fs::write(path, "").unwrap();
+        } else {
+            fs::copy(fixture.join(format!("{}.tags.zst", i + 1)), path).unwrap();
+        }
+    }
+    let first = ask(&run);
+    assert_eq!(first.code, 0, "{}", first.stderr);
+    let second = ask(&run);
+    assert_eq!((second.code, &second.stdout), (0, &first.stdout), "{}", second.stderr);
+    let info = info(&run);
+    let names: Vec<&str> =
+        info["sources"].as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap()).collect();
+    assert_eq!(names, [r"\xff.tags.zst", r"\\xff.tags.zst", r"\\\\xff.tags.zst"]);
+    let verified = verify(&run);
+    assert!(verified.text().ends_with("; 3 sources unchanged\n"), "{}", verified.text());
+    assert_eq!(output(command().args(["ingest", "--rebuild", "-q"]).arg(&run)).code, 0);
+}
+
+#[test]
+fn what_is_no_file_is_refused_without_waiting() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    let expected = ask(&run).stdout;
+    // A folder inside is none of its sources, whatever its name.
+    fs::create_dir(run.join("3.tags.zst")).unwrap();
+    assert_eq!(ask(&run).stdout, expected);
+    let odd = |name: &str, words: &[&str]| {
+        let path = run.join(name);
+        for named in [&run, &path] {
+            let refused = ask(named);
+            assert_eq!(refused.code, 1, "{name}: {}", refused.stderr);
+            for word in words {
+                assert!(refused.stderr.contains(word), "{name}: no `{word}` in {}", refused.stderr);
+            }
+        }
+        assert!(!run.join(format!("{name}.tagq")).exists(), "{name}");
+        fs::remove_file(path).unwrap();
+    };
+    symlink("loop.tags.zst", run.join("loop.tags.zst")).unwrap();
+    odd("loop.tags.zst", &["loop.tags.zst", "symbolic links"]);
+    let mkfifo = |name: &str| Command::new("mkfifo").arg(run.join(name)).status();
+    if mkfifo("pipe.tags.zst").is_ok_and(|status| status.success()) {
+        odd("pipe.tags.zst", &["pipe.tags.zst", "pipe"]);
+        // Beside a source, where a recorder puts its notes.
+        assert!(mkfifo("1.json").unwrap().success());
+        let noted = output(command().args(["ingest", "--rebuild"]).arg(&run));
+        assert!(
+            noted.code == 0 && noted.stderr.contains("1.json cannot be read (a pipe"),
+            "{}",
+            noted.stderr
+        );
+        fs::remove_file(run.join("1.json")).unwrap();
+    } else {
+        skipped("no mkfifo");
+    }
+    symlink("/dev/zero", run.join("zero.tags.zst")).unwrap();
+    odd("zero.tags.zst", &["zero.tags.zst", "device"]);
+    // A disk that cannot be read: the file looks like one, and reading it is an I/O error.
+    symlink("/proc/self/mem", run.join("mem.tags.zst")).unwrap();
+    odd("mem.tags.zst", &["mem.tags.zst", "cannot read", "os error 5"]);
+    let answer = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).unwrap();
+    assert_eq!(answer(&ask(&run).stdout)["rows"], answer(&expected)["rows"]);
+}
+
+/// With few descriptors a query ends in the answer or in an error that says so, and never in a panic.
+#[test]
+fn too_few_descriptors_are_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    let expected = ask(&run).stdout;
+    let (mut refused, mut answered) = (0, 0);
+    for limit in 4..40 {
+        fs::remove_dir_all(run.join(".tagq")).unwrap_or_default();
+        let limited = output(
+            Command::new("sh")
+                .arg("-c")
+                .arg(format!("ulimit -n {limit} && exec \"$0\" \"$@\""))
+                .arg(env!("CARGO_BIN_EXE_tagq"))
+                .args(["coincidences", "--window", "2ns", "-q", "--threads", "2"])
+                .arg(&run),
+        );
+        match limited.code {
+            0 => {
+                assert_eq!(limited.stdout, expected, "{limit}");
+                answered += 1;
+            }
+            // What cannot even be loaded is the system's to say.
+            127 => {}
+            _ => {
+                assert_eq!(limited.code, 1, "{limit}: {}", limited.stderr);
+                let is_named = limited.stderr.contains("os error 24");
+                assert!(is_named && !limited.stderr.contains("panicked"), "{}", limited.stderr);
+                refused += 1;
+            }
+        }
+        // What was begun is cleaned up, or gone on with.
+        if limit % 8 == 0 {
+            assert_eq!(ask(&run).stdout, expected, "{limit}");
+        }
+    }
+    assert!(refused > 3 && answered > 3, "{refused} refused, {answered} answered");
+}
+
+#[test]
+fn files_of_other_programs_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    let here = |name: &str| folder.path().join(name);
+    let refused = |path: &Path, words: &[&str]| {
+        for args in [&["coincidences", "--window", "2ns"][..], &["cat"]] {
+            let refused = output(command().args(args).arg(path));
+            assert_eq!(refused.code, 1, "{}: {}", path.display(), refused.stderr);
+            for word in words {
+                assert!(refused.stderr.contains(word), "no `{word}` in {}", refused.stderr);
+            }
+        }
+    };
+    for (start, words) in [
+        (&b"PQTTTR\0\x001.0.00\0\0"[..], &["PicoQuant", "PTU", "ptufile"][..]),
+        (b"PicoHarp 300\0\0\0\x002.0", &["PicoQuant", "PicoHarp"]),
+        (b"HydraHarp\0\0\0\0\0\0\x001.0", &["PicoQuant", "HydraHarp"]),
+        (b"SITT\x01\0\0\0", &["Time Tagger", "ttbin"]),
+        (b"\x89HDF\r\n\x1a\n\0\0\0\0", &["HDF5", "from_arrays"]),
+        (b"\x93NUMPY\x01\0", &["NumPy", "from_arrays"]),
+        (b"\x1f\x8b\x08\0\0\0\0\0", &["gzip", "gzip -dc"]),
+        (b"\xfd7zXZ\0\0\x04", &["xz", "xz -dc"]),
+        (b"BZh91AY&SY", &["bzip2 -dc"]),
+        (b"\x04\x22\x4d\x18d@\xa7", &["lz4 -dc"]),
+    ] {
+        let path = here("other.tags");
+        fs::write(&path, start).unwrap();
+        refused(&path, words);
+        // What stands in frames is told by what stands there.
+        fs::write(&path, zstd::encode_all(start, 3).unwrap()).unwrap();
+        refused(&path, &[words, &["in Zstandard frames"]].concat());
+        assert!(!here("other.tags.tagq").exists());
+    }
+    // What tagq itself exported.
+    for (name, words) in [("a.parquet", "a Parquet file"), ("a.arrow", "an Arrow file")] {
+        let made = output(command().args(["export", "-q", "-o"]).arg(here(name)).arg(&run));
+        assert_eq!(made.code, 0, "{}", made.stderr);
+        refused(&here(name), &[words, "tagq.from_table", "tick"]);
+    }
+}
+
+/// A store from somebody else names its sources as it likes: a question to the store alone opens none
+/// of them, and nothing is made, changed or read beside them.
+#[test]
+fn a_store_alone_reads_none_of_its_sources() {
+    let folder = tempfile::tempdir().unwrap();
+    let (home, away) = (folder.path().join("home"), folder.path().join("away"));
+    fs::create_dir(&home).unwrap();
+    fs::create_dir(&away).unwrap();
+    let (source, store) = (away.join("20220119T123501Z_a.tags.zst"), home.join("night.tagq"));
+    fs::copy(root().join("data/fixtures/pairs/1.tags.zst"), &source).unwrap();
+    // Ingested under its full path, with a recorder's note beside it.
+    fs::write(away.join("20220119T123501Z_a.json"), r#"{"description": "a secret"}"#).unwrap();
+    let made = output(command().args(["ingest", "-q", "--store"]).arg(&store).arg(&source));
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let before = listing(&away);
+    let all = output(command().args(["info", "-q"]).arg(&store));
+    assert!(!all.text().contains("secret"), "{}", all.text());
+    assert_eq!(ask(&store).code, 0);
+    let verified = verify(&store);
+    assert!(verified.text().contains("1 not compared (gone, elsewhere"), "{}", verified.text());
+    // Whoever names the source gets its note.
+    let named = output(command().args(["info", "-q", "--store"]).arg(&store).arg(&source));
+    assert!(named.text().contains("secret"), "{}{}", named.text(), named.stderr);
+    assert_eq!(listing(&away), before);
+}
+
+fn listing(folder: &Path) -> Vec<(PathBuf, u64, i64)> {
+    let mut names: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| {
+            let entry = entry.unwrap();
+            let metadata = entry.metadata().unwrap();
+            (entry.path(), metadata.len(), metadata.mtime_nsec())
+        })
+        .collect();
+    names.sort();
+    names
+}
+
+/// Older versions left backslashes in names as they are.
+#[test]
+fn names_of_older_stores_find_their_sources() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    fs::create_dir(&run).unwrap();
+    let fixture = root().join("data/fixtures/pairs/1.tags.zst");
+    fs::copy(fixture, run.join(r"a\b.tags.zst")).unwrap();
+    // Without a byte by which it could be known again.
+    fs::write(run.join(r"c\d.tags.zst"), "").unwrap();
+    let expected = ask(&run).stdout;
+    let store = run.join(".tagq");
+    let creation = Creation { tick: Tick::DEFAULT, tick_assumed: true, run_id: None };
+    let rename = |names: [(&str, &str); 2]| {
+        let mut writer = Writer::open(&store, &creation).unwrap();
+        for (from, to) in names {
+            writer.rename_source(from, to);
+        }
+        writer.commit().unwrap();
+    };
+    rename([(r"a\\b.tags.zst", r"a\b.tags.zst"), (r"c\\d.tags.zst", r"c\d.tags.zst")]);
+    let verified = verify(&run);
+    assert!(verified.text().ends_with("; 2 sources unchanged\n"), "{}", verified.text());
+    assert_eq!(output(command().args(["ingest", "--rebuild", "-q"]).arg(&run)).code, 0);
+    rename([(r"a\\b.tags.zst", r"a\b.tags.zst"), (r"c\\d.tags.zst", r"c\d.tags.zst")]);
+    let answer = ask(&run);
+    assert_eq!((answer.code, answer.stderr.as_str()), (0, ""));
+    let rows = |answer: &[u8]| serde_json::from_slice::<serde_json::Value>(answer).unwrap();
+    assert_eq!(rows(&answer.stdout)["rows"], rows(&expected)["rows"]);
+    let info = info(&run);
+    let names: Vec<&str> =
+        info["sources"].as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap()).collect();
+    assert_eq!(names, [r"a\\b.tags.zst", r"c\\d.tags.zst"]);
+}

@@ -1,0 +1,102 @@
+//! Bins of time: which of them are final, and which are shown.
+
+use std::{fs, path::Path};
+
+use serde_json::Value;
+
+use crate::support::{Output, command, output};
+
+fn ask(folder: &Path, words: &str) -> Output {
+    output(command().current_dir(folder).args(words.split_whitespace()))
+}
+
+/// The rows that are not partial.
+fn final_rows(answer: &Value) -> Vec<Value> {
+    let rows = answer["rows"].as_array().unwrap().iter();
+    rows.filter(|row| row["partial"] == false).cloned().collect()
+}
+
+/// Tags of channel 1 each 10 ticks from `start` on, of channel 2 a tick behind.
+fn pairs(each: std::ops::Range<u32>, start: u32) -> String {
+    let lines = each.map(|k| (start + 10 * k, start + 10 * k + 1));
+    let lines: Vec<String> = lines.map(|(a, b)| format!("1\t{a}\n2\t{b}\n")).collect();
+    lines.concat()
+}
+
+/// Up to 401.
+fn written() -> String {
+    pairs(0..41, 0)
+}
+
+#[test]
+fn what_is_called_final_stays_when_channels_come() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("tagq.toml"), "tick = \"156.25ps\"\n").unwrap();
+    let path = folder.path().join("a.tsv");
+    for words in [
+        "rates --bin 10t --delay 1=60t --delay 2=60t",
+        "rates --bin 10t --channels 1,2 --delay 1=60t --delay 2=60t",
+        "rates --bin 10t --delay 5=-40t",
+        "coincidences --window 4t --bin 10t --delay 1=60t --delay 2=60t",
+        "coincidences --window 4t --bin 10t --group 1,2 --delay 1=60t --delay 2=60t",
+        "coincidences --window 4t --bin 10t --delay 5=-40t",
+        "coincidences --window 4t --bin 10t --rule cluster --delay 1=60t --delay 2=60t",
+        "coincidences --window 4t --bin 10t --veto 5 --group 1,2 --guard 30t --delay 5=-40t",
+        "coincidences --window 4t --bin 10t --group 1,2 --accidentals shifted:4 --shift 20t",
+    ] {
+        let words = format!("{words} --format json a.tsv");
+        drop(fs::remove_dir_all(folder.path().join("a.tsv.tagq")));
+        fs::write(&path, written()).unwrap();
+        let before = ask(folder.path(), &words);
+        assert_eq!(before.code, 0, "{}", before.stderr);
+        let before = final_rows(&before.json());
+        // 400 ticks are 40 bins; the longest look ahead here is 70 ticks.
+        assert!(before.len() >= 33, "{words}: {}", before.len());
+        // A channel that had no tags, at the very last time and behind it, and more of the others.
+        fs::write(&path, format!("{}5\t401\n5\t402\n1\t402\n2\t405\n1\t900\n", written())).unwrap();
+        let after = ask(folder.path(), &words).json();
+        let after = after["rows"].as_array().unwrap();
+        let key = |row: &Value| {
+            (row["start_ticks"].clone(), row["channel"].clone(), row["channels"].clone())
+        };
+        for row in before {
+            let now = after.iter().find(|now| key(now) == key(&row));
+            // The sum over all channels is a row of its own: a channel more adds nothing to it here.
+            assert_eq!(now, Some(&row), "{words}");
+        }
+    }
+}
+
+#[test]
+fn the_last_of_a_trace_begins_at_the_edge_of_a_bin() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("tagq.toml"), "tick = \"156.25ps\"\n").unwrap();
+    // Tags each 10 ticks from 1000 on, the last at 1405; bins of 100 begin at 1000.
+    let tags = pairs(0..40, 1000);
+    fs::write(folder.path().join("a.tsv"), tags + "1\t1405\n").unwrap();
+    let starts = |answer: &Value| -> Vec<i64> {
+        let rows = answer["rows"].as_array().unwrap().iter();
+        let mut starts: Vec<i64> = rows.map(|row| row["start_ticks"].as_i64().unwrap()).collect();
+        starts.dedup();
+        starts
+    };
+    for query in ["rates", "coincidences --window 4t --group 1,2"] {
+        let words = format!("{query} --bin 100t --last 150t a.tsv");
+        let answer = ask(folder.path(), &format!("{words} --format json")).json();
+        // 1405 − 150 = 1255 lies in the bin from 1200 on.
+        assert_eq!(starts(&answer), [200, 300, 400], "{query}");
+        assert_eq!(answer["query"]["from_ticks"], 1200, "{query}");
+        assert_eq!(answer["query"]["to_ticks"], 1406, "{query}");
+        assert!(final_rows(&answer).iter().any(|row| row["start_ticks"] == 200), "{query}");
+        let table = ask(folder.path(), &format!("{words} --format table"));
+        let said = "; last 150 t widened to whole bins; times 1200t..1406t";
+        assert!(table.text().contains(said), "{}", table.text());
+        // On an edge nothing is added: 1405 − 105 = 1300.
+        let exact =
+            ask(folder.path(), &format!("{query} --bin 100t --last 105t a.tsv --format json"));
+        assert_eq!(exact.json()["query"]["from_ticks"], 1300, "{query}");
+    }
+    // Without bins the last is what was asked.
+    let plain = ask(folder.path(), "rates --last 150t a.tsv --format json").json();
+    assert_eq!(plain["query"]["from_ticks"], 1255);
+}
