@@ -175,7 +175,8 @@ pub(crate) struct BinsArgs {
     /// hold, or about 100 bins of the range]
     #[arg(long, value_name = "W")]
     pub bin: Option<BinWidth>,
-    /// Differences to count: D for both sides of zero, or LO..HI [default: 64 bins on either side]
+    /// Differences to count: D for both sides of zero, or LO..HI [default: chosen from the data; with --bin,
+    /// 64 bins on either side of zero]
     #[arg(long, value_name = "R", allow_hyphen_values = true)]
     pub range: Option<Reach>,
     /// N bins a decade from LO to HI of the range, both above zero

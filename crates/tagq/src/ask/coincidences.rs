@@ -241,9 +241,9 @@ impl Coincidences {
             asking.progress.note(&note);
         }
         if let (Some(channels), None) = (rows.by_formula(), shift) {
-            let acceptance = 2 * i128::from(query.window) + 1;
+            let full_width = query.rule.full_width(query.window);
             let runs: Vec<&Run> = puts.iter().map(|put| put.run).collect();
-            let of = |run: &&Run| pulses::note(run, channels, acceptance);
+            let of = |run: &&Run| pulses::note(run, channels, full_width);
             let note = asking.pool.install(|| runs.iter().find_map(of));
             if let Some(note) = note {
                 asking.progress.note(&note);
@@ -442,7 +442,7 @@ impl Coincidences {
                 ))
             }
             Rule::All | Rule::Once => Ok(is_large),
-            _ => Ok(false),
+            Rule::Herald | Rule::PerHerald => Ok(false),
         }
     }
 

@@ -35,7 +35,7 @@ pub struct Histogram {
     pub stop: Channel,
     /// The width of a bin; chosen by what the channels hold without it.
     pub bin: Option<BinWidth>,
-    /// Of which differences; 64 bins on either side without it.
+    /// Of which differences; chosen without it.
     pub range: Option<Reach>,
     /// So many bins a decade, in place of bins of one width.
     pub log: Option<u32>,
@@ -76,7 +76,7 @@ impl std::str::FromStr for Reach {
     }
 }
 
-/// Bins of which a covariance is given at most.
+/// Largest number of bins with a covariance.
 const COVARIANCE_BINS_MAX: usize = 1 << 11;
 
 /// What light without correlation would give in each bin, where that is asked for.

@@ -347,7 +347,7 @@ impl Tallied {
     }
 }
 
-/// The count of a channel by its place; behind the last one, of all of them.
+/// The count of the channel at `place`; the sum of all channels if `place` is after the last one.
 fn of_channel(counts: &[u64], place: usize) -> u64 {
     counts.get(place).copied().unwrap_or_else(|| counts.iter().sum())
 }

@@ -246,7 +246,7 @@ pub(super) struct How {
     pub blocks: Option<u32>,
 }
 
-/// What a block has of each group, and of its sources where it has nothing of a group.
+/// The counts of each group in a block, and the time of its sources for groups without counts.
 type Block = (HashMap<Vec<u16>, Counts>, Vec<SourceSingles>);
 
 /// Counts every block of every source by itself, so that blocks are those of each source.

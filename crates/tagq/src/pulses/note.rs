@@ -7,15 +7,15 @@ use crate::Run;
 const EVEN: f64 = 10.0;
 
 /// What to do about accidentals by formula where the light on two channels is pulsed; `None` where it is
-/// steady, and where a full width of `acceptance` ticks holds many pulses.
+/// steady, and where a full width of `full_width` ticks holds many pulses.
 ///
 /// Reads a bounded sample of the run.
-pub(crate) fn note(run: &Run, channels: [u16; 2], acceptance: i128) -> Option<String> {
+pub(crate) fn note(run: &Run, channels: [u16; 2], full_width: i128) -> Option<String> {
     let tick_s = run.store().manifest().tick.seconds();
     let found =
         run.count(|recording| Ok(Pulses::find(recording, channels, tick_s, 0, Effort::Small)));
     let pulses = found.ok().flatten()?;
-    let periods = acceptance as f64 / pulses.period;
+    let periods = full_width as f64 / pulses.period;
     if periods > EVEN {
         return None;
     }

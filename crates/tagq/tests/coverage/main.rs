@@ -123,8 +123,8 @@ fn simulated(case: &Case, repetitions: u64) -> Vec<Row> {
     rows
 }
 
-/// What does not cover of what should. Of few repetitions χ²/n is known to √(2/n) only, of which two are
-/// allowed beside what is claimed.
+/// The claimed values that do not cover. With few repetitions, χ²/n itself has an error of √(2/n); two of
+/// these errors are allowed on each side.
 fn missed(rows: &[Row], repetitions: u64) -> Vec<String> {
     let chance = if repetitions < 400 { 2.0 * (2.0 / repetitions as f64).sqrt() } else { 0.0 };
     let covered = COVERED.start() - chance..=COVERED.end() + chance;
