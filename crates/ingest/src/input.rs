@@ -32,7 +32,7 @@ pub(crate) trait Input: Read {
     /// Is told which bytes, of those handed out, are taken now: those that follow the last ones.
     fn note_taken(&mut self, bytes: &[u8]);
 
-    /// The checksum of bytes of the file, all read, of which all that is taken was made.
+    /// Checksum of all bytes of the file that what was taken so far came from.
     fn crc(&self) -> Crc;
 
     /// The frame being read, counted from 1.

@@ -174,7 +174,7 @@ fn send_tags(
     })
 }
 
-/// Hands on what comes through the channel of one unit; `before` is the checksum of what comes before.
+/// Forwards the output of one unit; `before` is the checksum of all bytes before it.
 fn receive_tags(
     pieces: &Receiver<Piece>,
     spare: &Mutex<Vec<Vec<Tag>>>,

@@ -108,7 +108,7 @@ fn laid<'a>(columns: &'a Columns, names: &Names, look: Look) -> Vec<Laid<'a>> {
     laid
 }
 
-/// As it is, and with errors behind the digits that they are of.
+/// Wide: value ± error. Concise: the error in brackets after the digits that it applies to.
 const WIDE: usize = 0;
 const CONCISE: usize = 1;
 
