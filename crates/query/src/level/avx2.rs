@@ -35,14 +35,30 @@ pub(super) fn near<const N: usize>(times: &[i64; N], k: usize, window: i64) -> u
 }
 
 /// As for AVX-512.
+pub(super) type Signs = __m256i;
+
+/// As for AVX-512.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-fn near_next<const N: usize>(times: &[i64; N], window: i64) -> (u64, bool) {
+pub(super) fn no_signs() -> Signs {
+    _mm256_setzero_si256()
+}
+
+/// As for AVX-512.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+pub(super) fn any_negative(signs: Signs) -> bool {
+    _mm256_movemask_pd(_mm256_castsi256_pd(signs)) != 0
+}
+
+/// As for AVX-512.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+fn near_next<const N: usize>(times: &[i64; N], window: i64, signs: &mut Signs) -> u64 {
     let window = _mm256_set1_epi64x(window);
-    let mut signs = _mm256_setzero_si256();
     let mut far = |i: usize| {
         let difference = _mm256_sub_epi64(load_times(times, i + 1), load_times(times, i));
-        signs = _mm256_or_si256(signs, difference);
+        *signs = _mm256_or_si256(*signs, difference);
         let lanes = _mm256_castsi256_pd(_mm256_cmpgt_epi64(difference, window));
         u64::from(_mm256_movemask_pd(lanes).cast_unsigned())
     };
@@ -51,14 +67,23 @@ fn near_next<const N: usize>(times: &[i64; N], window: i64) -> (u64, bool) {
         low = low << 4 | far(i);
         high = high << 4 | far(i + ROWS / 2);
     }
-    let falls = _mm256_movemask_pd(_mm256_castsi256_pd(signs)) != 0;
-    (!(low | high << (ROWS / 2)), falls)
+    !(low | high << (ROWS / 2))
 }
 
 /// As for AVX-512.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-pub(super) fn falls<const N: usize>(times: &[i64; N]) -> bool {
+pub(super) fn add_signs<const N: usize>(times: &[i64; N], signs: &mut Signs) {
+    for i in (0..ROWS).step_by(4) {
+        let difference = _mm256_sub_epi64(load_times(times, i + 1), load_times(times, i));
+        *signs = _mm256_or_si256(*signs, difference);
+    }
+}
+
+/// As for AVX-512.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+fn falls<const N: usize>(times: &[i64; N]) -> bool {
     let mut any = _mm256_setzero_si256();
     for i in (0..ROWS).step_by(4) {
         let falls = _mm256_cmpgt_epi64(load_times(times, i), load_times(times, i + 1));
@@ -91,14 +116,14 @@ pub(super) fn compress<const N: usize>(
 ) -> bool {
     let (steps, rest) = time.as_chunks::<ROWS>();
     let (mut ends, mut room) = ([0; N], [0; ROWS]);
-    // All bits of a lane are set once a row of it is before the row in front of it.
-    let mut falls = _mm256_setzero_si256();
+    let mut signs = no_signs();
     for (step, times) in steps.iter().enumerate() {
         ask(times, 0);
         let behind = rows_behind(time, step, &mut room);
         for first in (0..ROWS).step_by(4) {
             let times = load_times(times, first);
-            falls = _mm256_or_si256(falls, _mm256_cmpgt_epi64(times, load_times(behind, first)));
+            let difference = _mm256_sub_epi64(load_times(behind, first), times);
+            signs = _mm256_or_si256(signs, difference);
             for n in 0..N {
                 let mask = (masks[n][step] >> first & 0xf) as usize;
                 let delayed = _mm256_add_epi64(times, _mm256_set1_epi64x(delays[n]));
@@ -116,8 +141,7 @@ pub(super) fn compress<const N: usize>(
     let rooms = super::behind(into, ends);
     let masks = masks.map(|masks| &masks[steps.len()..]);
     // Between the last step and the rest a row is compared in the step.
-    super::scalar::compress(rest, masks, delays, rooms)
-        && _mm256_movemask_pd(_mm256_castsi256_pd(falls)) == 0
+    super::scalar::compress(rest, masks, delays, rooms) && !any_negative(signs)
 }
 
 /// See [`super::compress_labels`].

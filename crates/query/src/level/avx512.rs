@@ -2,9 +2,9 @@
 #![expect(unsafe_code, reason = "vector loads take pointers")]
 
 use std::arch::x86_64::{
-    __m512i, _mm_loadu_epi8, _mm_storeu_epi8, _mm512_add_epi64, _mm512_cmpeq_epi8_mask,
-    _mm512_cmple_epi64_mask, _mm512_cmplt_epi64_mask, _mm512_cvtepi32_epi8, _mm512_cvtepu8_epi32,
-    _mm512_loadu_epi8, _mm512_loadu_epi64, _mm512_maskz_compress_epi32,
+    __m512i, _mm_loadu_epi8, _mm_storeu_epi8, _mm512_add_epi64, _mm512_alignr_epi64,
+    _mm512_cmpeq_epi8_mask, _mm512_cmple_epi64_mask, _mm512_cmplt_epi64_mask, _mm512_cvtepi32_epi8,
+    _mm512_cvtepu8_epi32, _mm512_loadu_epi8, _mm512_loadu_epi64, _mm512_maskz_compress_epi32,
     _mm512_maskz_compress_epi64, _mm512_movepi64_mask, _mm512_or_si512, _mm512_set1_epi8,
     _mm512_set1_epi64, _mm512_setzero_si512, _mm512_storeu_epi64, _mm512_sub_epi64,
 };
@@ -34,17 +34,33 @@ pub(super) fn near<const N: usize>(times: &[i64; N], k: usize, window: i64) -> u
     low | high << (ROWS / 2)
 }
 
-/// [`near`] for the next row, and whether a row, up to the first one behind the step, is before the row in
-/// front of it. Not seen is a fall of 2^63 ticks or more, whose difference wraps: where one row is so wrong,
-/// that with its other neighbour does, too, and is seen.
+/// Differences of neighbouring rows, combined by OR: a lane is negative once times have decreased in it.
+/// A decrease of 2^63 ticks or more wraps and is not seen; if a single row is that wrong, the difference to its
+/// other neighbour is negative.
+pub(super) type Signs = __m512i;
+
+/// The signs before any row.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
-fn near_next<const N: usize>(times: &[i64; N], window: i64) -> (u64, bool) {
+pub(super) fn no_signs() -> Signs {
+    _mm512_setzero_si512()
+}
+
+/// Whether times have decreased.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
+pub(super) fn any_negative(signs: Signs) -> bool {
+    _mm512_movepi64_mask(signs) != 0
+}
+
+/// [`near`] for the next row; adds the signs of the step, up to the first row after it.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
+fn near_next<const N: usize>(times: &[i64; N], window: i64, signs: &mut Signs) -> u64 {
     let window = _mm512_set1_epi64(window);
-    let mut signs = _mm512_setzero_si512();
     let mut near = |i: usize| {
         let difference = _mm512_sub_epi64(load_times(times, i + 1), load_times(times, i));
-        signs = _mm512_or_si512(signs, difference);
+        *signs = _mm512_or_si512(*signs, difference);
         u64::from(_mm512_cmple_epi64_mask(difference, window))
     };
     let (mut low, mut high) = (0, 0);
@@ -52,13 +68,32 @@ fn near_next<const N: usize>(times: &[i64; N], window: i64) -> (u64, bool) {
         low = low << 8 | near(i);
         high = high << 8 | near(i + ROWS / 2);
     }
-    (low | high << (ROWS / 2), _mm512_movepi64_mask(signs) != 0)
+    low | high << (ROWS / 2)
 }
 
-/// Whether one of the first rows behind the first is before the row in front of it.
+/// Adds the signs of a step, up to the first row after it.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
-pub(super) fn falls<const N: usize>(times: &[i64; N]) -> bool {
+pub(super) fn add_signs<const N: usize>(times: &[i64; N], signs: &mut Signs) {
+    for i in (0..ROWS - 8).step_by(8) {
+        add_sign(load_times(times, i), load_times(times, i + 8), signs);
+    }
+    add_sign(load_times(times, ROWS - 8), _mm512_set1_epi64(times[ROWS]), signs);
+}
+
+/// Adds the signs of eight rows, the last compared with the first of `after`. The shift of registers is
+/// cheaper than a load that crosses a cache line.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
+fn add_sign(times: __m512i, after: __m512i, signs: &mut Signs) {
+    let next = _mm512_alignr_epi64::<1>(after, times);
+    *signs = _mm512_or_si512(*signs, _mm512_sub_epi64(next, times));
+}
+
+/// Whether times decrease in a step, up to the first row after it, by however much.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
+fn falls<const N: usize>(times: &[i64; N]) -> bool {
     let mut any = 0;
     for i in (0..ROWS).step_by(8) {
         any |= _mm512_cmplt_epi64_mask(load_times(times, i + 1), load_times(times, i));
@@ -84,15 +119,16 @@ pub(super) fn compress<const N: usize>(
     into: [&mut [i64]; N],
 ) -> bool {
     let (steps, rest) = time.as_chunks::<ROWS>();
-    let (mut ends, mut room) = ([0; N], [0; ROWS]);
-    // The lanes in which a row is before the row in front of it.
-    let mut falls = 0;
+    let mut ends = [0; N];
+    let mut signs = no_signs();
+    let mut before = _mm512_set1_epi64(time.first().copied().unwrap_or_default());
     for (step, times) in steps.iter().enumerate() {
         ask(times, 0);
-        let behind = rows_behind(time, step, &mut room);
         for first in (0..ROWS).step_by(8) {
             let times = load_times(times, first);
-            falls |= _mm512_cmplt_epi64_mask(load_times(behind, first), times);
+            let shifted = _mm512_alignr_epi64::<7>(times, before);
+            signs = _mm512_or_si512(signs, _mm512_sub_epi64(times, shifted));
+            before = times;
             for n in 0..N {
                 let mask = (masks[n][step] >> first & 0xff) as u8;
                 let delayed = _mm512_add_epi64(times, _mm512_set1_epi64(delays[n]));
@@ -106,8 +142,9 @@ pub(super) fn compress<const N: usize>(
     }
     let rooms = super::behind(into, ends);
     let masks = masks.map(|masks| &masks[steps.len()..]);
-    // Between the last step and the rest a row is compared in the step.
-    super::scalar::compress(rest, masks, delays, rooms) && falls == 0
+    let (last, first) = (steps.as_flattened().last(), rest.first());
+    let meets = last.zip(first).is_none_or(|(last, first)| last <= first);
+    super::scalar::compress(rest, masks, delays, rooms) && meets && !any_negative(signs)
 }
 
 /// See [`super::compress_labels`].

@@ -1,10 +1,11 @@
 //! What a level does with its masks, written once.
 //!
-//! A level brings `near` (which rows of a step lie within the window of their k-th neighbour), `near_next`
-//! (the same for the next one, and whether that is before the row), `falls` (only that) and `equal` (which
-//! rows of a step carry an id); this macro makes its kernels of them. It is a macro,
+//! A level has `near` (the rows of a step within the window of their k-th neighbour), `near_next` (the same for
+//! the next one, with signs), `add_signs` (the signs alone), `falls` (whether times decrease in a step) and
+//! `equal` (the rows of a step with an id); this macro makes its kernels of them. It is a macro,
 //! because a function compiled for every machine cannot be inlined into one compiled for a level,
-//! nor the level's instructions into it.
+//! nor the level's instructions into it. Signs are combined over all steps and tested once at the end: a test
+//! at each step made the pair kernel slower.
 
 /// Defines `pairs`, `matrix`, `near_masks` and `matching` for a level with these target features.
 macro_rules! kernels {
@@ -74,14 +75,16 @@ macro_rules! kernels {
             masks: &mut [u64],
             is_looked_at: bool,
         ) -> Option<()> {
-            let (mut step, mut any_falls) = (0, false);
+            let (mut step, mut signs) = (0, no_signs());
             while let Some(times) = time[step * ROWS..].first_chunk::<{ ROWS + REACH }>() {
                 ask(time, step * ROWS);
                 masks[step] = near(times, k, window);
-                any_falls |= is_looked_at && falls(times);
+                if is_looked_at {
+                    add_signs(times, &mut signs);
+                }
                 step += 1;
             }
-            if any_falls {
+            if any_negative(signs) {
                 return None;
             }
             let (time, masks) = (&time[step * ROWS..], &mut masks[step..]);
@@ -120,7 +123,7 @@ macro_rules! kernels {
             window: i64,
             mut take: impl FnMut(usize, &[u8; ROWS + REACH], usize, u64),
         ) -> Option<usize> {
-            let (mut start, mut any_falls) = (0, false);
+            let (mut start, mut signs) = (0, no_signs());
             while let (Some(times), Some(ids)) = (
                 time[start..].first_chunk::<{ ROWS + REACH }>(),
                 id[start..].first_chunk::<{ ROWS + REACH }>(),
@@ -128,9 +131,8 @@ macro_rules! kernels {
                 ask(time, start);
                 ask(id, start);
                 // The first two always: a branch would cost more than the second one does.
-                let ((mut mask, falls), mut next) =
-                    (near_next(times, window), near(times, 2, window));
-                any_falls |= falls;
+                let mut mask = near_next(times, window, &mut signs);
+                let mut next = near(times, 2, window);
                 let mut k = 1;
                 loop {
                     take(start, ids, k, mask);
@@ -145,7 +147,7 @@ macro_rules! kernels {
                 }
                 start += ROWS;
             }
-            (!any_falls).then_some(start)
+            (!any_negative(signs)).then_some(start)
         }
     };
 }

@@ -121,7 +121,8 @@ pub(crate) fn matching(simd: Simd, labels: &[u8], wanted: &[u8], masks: &mut [u6
 }
 
 /// Puts the times of the rows in `masks[n]`, plus `delays[n]`, to the beginning of `into[n]`, which
-/// has [`MASK_ROWS`] values more than that. What lies behind them is overwritten. Whether times are in order.
+/// has [`MASK_ROWS`] values more than that; those after them are overwritten. Returns whether times are in order,
+/// if their differences fit in `i64`.
 pub(crate) fn compress<const N: usize>(
     simd: Simd,
     time: &[i64],

@@ -11,7 +11,7 @@ use std::arch::x86_64::{
 use super::{Buffer, Distances, REACH, ROWS, Wanted, spans, steps};
 use crate::level::{
     ahead::ask,
-    avx2::{HALVES, falls, load_times, near},
+    avx2::{HALVES, add_signs, any_negative, load_times, near, no_signs},
 };
 
 /// Up to this many differences of a step are written one by one. Estimated, not tuned.

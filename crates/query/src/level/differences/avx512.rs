@@ -10,7 +10,7 @@ use std::arch::x86_64::{
 use super::{Buffer, REACH, ROWS, Wanted, steps};
 use crate::level::{
     ahead::ask,
-    avx512::{falls, load_times, near},
+    avx512::{add_signs, any_negative, load_times, near, no_signs},
 };
 
 steps!("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt");

@@ -88,9 +88,9 @@ impl Buffer {
 }
 
 /// Hands `take` Δ − low of all wanted pairs whose later tag is not before row `head`, buffer by buffer.
-/// Returns the row before which every tag was compared with all its neighbours: the end, or that of a
-/// step with a tag that has [`REACH`] of them or more, or behind which times fall. Distances are below
-/// the width wanted, in whatever order times are.
+/// Returns the row before which every tag was compared with all its neighbours: the end, or the first row of a
+/// step with a tag that has [`REACH`] of them or more. If times decrease, it returns a row at or before the
+/// decrease. Distances are below the width wanted, in whatever order times are.
 pub(crate) fn differences(
     simd: Simd,
     time: &[i64],
@@ -245,14 +245,14 @@ fn singly(
 }
 
 /// Defines `steps` for a level with these target features, which brings `near` (which rows of a step are
-/// within reach of their k-th neighbour), `falls` (whether one is before the row in front of it), `equal`
+/// within reach of their k-th neighbour), `add_signs` and `any_negative` (whether times decrease), `equal`
 /// (which of those neighbours carry an id) and `write`.
 /// A macro, because a function compiled for every machine cannot be inlined into one compiled for a level.
 #[cfg(target_arch = "x86_64")]
 macro_rules! steps {
     ($features:literal) => {
-        /// Goes over all whole steps of rows; the row behind the last, or that of one that is crowded
-        /// or falls.
+        /// Goes over all whole steps of rows. Returns the row after the last, or as an error that of a
+        /// crowded step, or 0 if times decrease.
         #[target_feature(enable = $features)]
         pub(super) fn steps(
             time: &[i64],
@@ -262,16 +262,18 @@ macro_rules! steps {
             take: &mut impl FnMut(&[u64]),
         ) -> Result<usize, usize> {
             let [a, b] = wanted.ends;
-            let mut start = 0;
+            let (mut start, mut signs) = (0, no_signs());
             while let (Some(times), Some(ids)) = (
                 time[start..].first_chunk::<{ ROWS + REACH }>(),
                 id[start..].first_chunk::<{ ROWS + REACH }>(),
             ) {
                 ask(time, start);
                 ask(id, start);
-                let is_damaged = wanted.is_column && falls(times);
-                if near(times, REACH, wanted.reach) != 0 || is_damaged {
-                    return Err(start);
+                if wanted.is_column {
+                    add_signs(times, &mut signs);
+                }
+                if near(times, REACH, wanted.reach) != 0 {
+                    return Err(if any_negative(signs) { 0 } else { start });
                 }
                 let (is_a, is_b) = (equal(ids, 0, a), equal(ids, 0, b));
                 for k in 1..REACH {
@@ -289,7 +291,7 @@ macro_rules! steps {
                 }
                 start += ROWS;
             }
-            Ok(start)
+            if any_negative(signs) { Err(0) } else { Ok(start) }
         }
     };
 }
