@@ -9,9 +9,7 @@ use std::arch::x86_64::{
     _mm256_sub_epi64,
 };
 
-use super::{
-    Matrix, REACH, ROWS, ahead::ask, found::Found, kernels::kernels, pairs_from, rows_behind,
-};
+use super::{Matrix, REACH, ROWS, ahead::ask, found::Found, kernels::kernels, pairs_from};
 
 kernels!("avx2,bmi1,popcnt");
 
@@ -142,6 +140,21 @@ pub(super) fn compress<const N: usize>(
     let masks = masks.map(|masks| &masks[steps.len()..]);
     // Between the last step and the rest a row is compared in the step.
     super::scalar::compress(rest, masks, delays, rooms) && !any_negative(signs)
+}
+
+/// The rows of a step, each one row later. `room` is used for the last step of a column that ends with it: the
+/// last row then stands for the one after it.
+#[inline]
+fn rows_behind<'t>(time: &'t [i64], step: usize, room: &'t mut [i64; ROWS]) -> &'t [i64; ROWS] {
+    let rest = &time[step * ROWS + 1..];
+    if let Some(rows) = rest.first_chunk() {
+        return rows;
+    }
+    room[..rest.len()].copy_from_slice(rest);
+    if let Some(&last) = time.last() {
+        room[rest.len()..].fill(last);
+    }
+    room
 }
 
 /// See [`super::compress_labels`].

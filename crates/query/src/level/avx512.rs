@@ -9,9 +9,7 @@ use std::arch::x86_64::{
     _mm512_set1_epi64, _mm512_setzero_si512, _mm512_storeu_epi64, _mm512_sub_epi64,
 };
 
-use super::{
-    Matrix, REACH, ROWS, ahead::ask, found::Found, kernels::kernels, pairs_from, rows_behind,
-};
+use super::{Matrix, REACH, ROWS, ahead::ask, found::Found, kernels::kernels, pairs_from};
 
 kernels!("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt");
 

@@ -140,22 +140,6 @@ pub(crate) fn compress_labels(simd: Simd, labels: &[u8], masks: &[u64], into: &m
     at_level!(simd, compress_labels(labels, masks, into));
 }
 
-/// The rows one behind those of a step; `room` for those of a last step, behind whose last row is none and
-/// that row itself stands in its place.
-#[cfg(target_arch = "x86_64")]
-#[inline]
-fn rows_behind<'t>(time: &'t [i64], step: usize, room: &'t mut [i64; ROWS]) -> &'t [i64; ROWS] {
-    let rest = &time[step * ROWS + 1..];
-    if let Some(rows) = rest.first_chunk() {
-        return rows;
-    }
-    room[..rest.len()].copy_from_slice(rest);
-    if let Some(&last) = time.last() {
-        room[rest.len()..].fill(last);
-    }
-    room
-}
-
 /// What of each slice lies behind its end.
 #[cfg(target_arch = "x86_64")]
 fn behind<const N: usize>(slices: [&mut [i64]; N], ends: [usize; N]) -> [&mut [i64]; N] {
