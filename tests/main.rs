@@ -23,6 +23,7 @@ mod identity;
 mod info;
 mod limits;
 mod lists;
+mod outputs;
 mod physics;
 mod plots;
 mod queries;
