@@ -20,6 +20,7 @@ mod foreign;
 mod golden;
 mod help;
 mod identity;
+mod imports;
 mod info;
 mod limits;
 mod lists;

@@ -7,7 +7,7 @@ use std::{
 
 use crate::support::root;
 
-fn sources_below(folder: &Path, found: &mut Vec<PathBuf>) {
+pub(crate) fn sources_below(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
@@ -92,17 +92,17 @@ fn unsafe_code_stands_in_few_files() {
     unsafe_files.sort();
     let expected = [
         "python/src/stream.rs",
-        "query/src/level/ahead.rs",
-        "query/src/level/avx2.rs",
-        "query/src/level/avx512.rs",
-        "query/src/level/differences/avx2.rs",
-        "query/src/level/differences/avx512.rs",
-        "query/src/level/differences/mod.rs",
-        "query/src/level/differences/narrow.rs",
-        "query/src/level/labels.rs",
-        "query/src/level/merges.rs",
-        "query/src/level/mod.rs",
-        "query/src/level/two_lists.rs",
+        "query/src/kernels/avx2.rs",
+        "query/src/kernels/avx512.rs",
+        "query/src/kernels/differences/avx2.rs",
+        "query/src/kernels/differences/avx512.rs",
+        "query/src/kernels/differences/mod.rs",
+        "query/src/kernels/differences/narrow.rs",
+        "query/src/kernels/labels.rs",
+        "query/src/kernels/merges.rs",
+        "query/src/kernels/mod.rs",
+        "query/src/kernels/prefetch.rs",
+        "query/src/kernels/two_lists.rs",
         "store/src/ahead.rs",
         "store/src/guard.rs",
         "store/src/map.rs",

@@ -1,6 +1,6 @@
 //! Queries that cannot be counted, and why.
 
-use crate::TimeRange;
+use crate::run::time_range::TimeRange;
 
 /// An error of a query.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

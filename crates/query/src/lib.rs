@@ -1,4 +1,4 @@
-//! Counts coincidences in tags, exactly, at the speed of memory.
+//! Fast, exact queries over photon time tags.
 //!
 //! A query is a struct of plain numbers ([`Coincidences`]); `run` counts it over the sources of a
 //! [`Recording`] with the threads of the rayon pool it is called in. What each query means is stated
@@ -21,53 +21,35 @@
 //! # Ok::<(), tagq_query::Error>(())
 //! ```
 
-mod coincidences;
-mod histogram;
-mod nearest_tags;
-mod rates;
+mod kinds;
+
+mod estimate;
+
+mod rules;
+
+mod scan;
 
 mod partial;
 
-mod estimate;
-mod plan;
-mod recording;
-mod scope;
-mod singles;
+mod run;
 
-pub mod oracle;
-
-mod count;
-mod course;
-mod folds;
-mod grid;
-mod groups;
-mod heralds;
-mod listing;
-mod scan;
-mod select;
-mod sequential;
-mod simd;
-mod sliding;
-mod veto;
-
-mod level;
+mod kernels;
 
 mod error;
 
-pub use coincidences::{Coincidences, Counted, GroupCount, Groups, Rule};
-pub use course::{Course, Pass, Pieces, Progressed};
+pub mod oracle;
+
 pub use error::Error;
 pub use estimate::{
     Estimate, Measured, Shifted, SourceSingles, Tally, Terms, covariance, g2_heralded, jackknife,
 };
-pub use histogram::{Binned, Bins, Fold, Histogram, Mode, Period, normalised};
-pub use listing::{ClusterTag, ListedTag, Tuple, Tuples};
-pub use nearest_tags::{ShortestInterval, shortest_intervals};
-pub use partial::{Additive, Partial};
-pub use plan::{Plan, PlannedScan};
-pub use rates::{Rated, Rates, SourceRates, Trace, TraceBin};
-pub use recording::{Acquisition, Recording};
-pub use scan::Execution;
-pub use scope::{Delay, Scope, TimeRange};
-pub use simd::Simd;
-pub use veto::Veto;
+pub use kernels::Simd;
+pub use kinds::{
+    Additive, Binned, Bins, ClusterTag, Coincidences, Counted, Fold, GroupCount, Histogram,
+    ListedTag, Mode, Period, Rated, Rates, ShortestInterval, SourceRates, Trace, TraceBin, Tuple,
+    Tuples, normalised, shortest_intervals,
+};
+pub use partial::Partial;
+pub use rules::{Groups, Rule, Veto};
+pub use run::{Acquisition, Course, Delay, Pass, Pieces, Progressed, Recording, Scope, TimeRange};
+pub use scan::{Execution, Plan, PlannedScan};

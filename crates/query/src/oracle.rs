@@ -3,7 +3,7 @@
 //! These functions share nothing with the engine. They follow docs/queries.md sentence by sentence
 //! and compute in `i128`, where nothing overflows.
 
-use crate::Rule;
+use crate::rules::rule::Rule;
 
 /// Pairs by rule `all`: every way to take one tag of channel `a` and one of channel `b` of one
 /// source whose delayed times differ by at most `window` ticks.

@@ -3,7 +3,7 @@
 //! Tuples that share tags come and go together. To the mean μ, the variance adds for each choice S of
 //! channels, not all and not none, the pairs of tuples that share exactly the tags of S.
 
-use crate::Rule;
+use crate::rules::rule::Rule;
 
 /// The variance of the count of a group over its mean, by a rule that takes every way. `in_window` are
 /// the tags of each channel in w + ½ ticks, the herald's first.

@@ -11,7 +11,7 @@
 //!
 //! Every error below is that of a function of C, N_a and N_b to first order.
 
-use super::SourceSingles;
+use super::singles::SourceSingles;
 
 /// One source as the model sees it. Counts are expected numbers.
 #[derive(Debug, Clone, Copy)]

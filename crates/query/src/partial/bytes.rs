@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Counts, Left, Open, Partial, Unused};
-use crate::{Error, TimeRange};
+use crate::{error::Error, run::time_range::TimeRange};
 
 /// The first eight bytes. Part of a released format: never changed.
 const MAGIC: [u8; 8] = *b"TAGQPART";

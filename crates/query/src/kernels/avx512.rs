@@ -1,0 +1,182 @@
+//! AVX-512: eight times and 64 channels at once.
+#![expect(unsafe_code, reason = "vector loads take pointers")]
+
+use std::arch::x86_64::{
+    __m512i, _mm_loadu_epi8, _mm_storeu_epi8, _mm512_add_epi64, _mm512_alignr_epi64,
+    _mm512_cmpeq_epi8_mask, _mm512_cmple_epi64_mask, _mm512_cmplt_epi64_mask, _mm512_cvtepi32_epi8,
+    _mm512_cvtepu8_epi32, _mm512_loadu_epi8, _mm512_loadu_epi64, _mm512_maskz_compress_epi32,
+    _mm512_maskz_compress_epi64, _mm512_movepi64_mask, _mm512_or_si512, _mm512_set1_epi8,
+    _mm512_set1_epi64, _mm512_setzero_si512, _mm512_storeu_epi64, _mm512_sub_epi64,
+};
+
+use super::{
+    found::Found,
+    matrix::Matrix,
+    neighbours::kernels,
+    prefetch::ask,
+    rows::{REACH, ROWS, behind, pairs_from},
+};
+
+kernels!("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt");
+
+/// Bit i: rows i and i + k are at most `window` apart.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
+pub(super) fn near<const N: usize>(times: &[i64; N], k: usize, window: i64) -> u64 {
+    let window = _mm512_set1_epi64(window);
+    let near = |i: usize| {
+        let difference = _mm512_sub_epi64(load_times(times, i + k), load_times(times, i));
+        u64::from(_mm512_cmple_epi64_mask(difference, window))
+    };
+    // Moved on one by one, half by half: eight masks each moved to its place become a vector that is
+    // added up across its lanes, and pairs of all channels were counted at 0.7 of the speed.
+    let (mut low, mut high) = (0, 0);
+    for i in (0..ROWS / 2).step_by(8).rev() {
+        low = low << 8 | near(i);
+        high = high << 8 | near(i + ROWS / 2);
+    }
+    low | high << (ROWS / 2)
+}
+
+/// Differences of neighbouring rows, combined by OR: a lane is negative once times have decreased in it.
+/// A decrease of 2^63 ticks or more wraps and is not seen; if a single row is that wrong, the difference to its
+/// other neighbour is negative.
+pub(super) type Signs = __m512i;
+
+/// The signs before any row.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
+pub(super) fn no_signs() -> Signs {
+    _mm512_setzero_si512()
+}
+
+/// Whether times have decreased.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
+pub(super) fn any_negative(signs: Signs) -> bool {
+    _mm512_movepi64_mask(signs) != 0
+}
+
+/// [`near`] for the next row; adds the signs of the step, up to the first row after it.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
+fn near_next<const N: usize>(times: &[i64; N], window: i64, signs: &mut Signs) -> u64 {
+    let window = _mm512_set1_epi64(window);
+    let mut near = |i: usize| {
+        let difference = _mm512_sub_epi64(load_times(times, i + 1), load_times(times, i));
+        *signs = _mm512_or_si512(*signs, difference);
+        u64::from(_mm512_cmple_epi64_mask(difference, window))
+    };
+    let (mut low, mut high) = (0, 0);
+    for i in (0..ROWS / 2).step_by(8).rev() {
+        low = low << 8 | near(i);
+        high = high << 8 | near(i + ROWS / 2);
+    }
+    low | high << (ROWS / 2)
+}
+
+/// Adds the signs of a step, up to the first row after it.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
+pub(super) fn add_signs<const N: usize>(times: &[i64; N], signs: &mut Signs) {
+    for i in (0..ROWS - 8).step_by(8) {
+        add_sign(load_times(times, i), load_times(times, i + 8), signs);
+    }
+    add_sign(load_times(times, ROWS - 8), _mm512_set1_epi64(times[ROWS]), signs);
+}
+
+/// Adds the signs of eight rows, the last compared with the first of `after`. The shift of registers is
+/// cheaper than a load that crosses a cache line.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
+fn add_sign(times: __m512i, after: __m512i, signs: &mut Signs) {
+    let next = _mm512_alignr_epi64::<1>(after, times);
+    *signs = _mm512_or_si512(*signs, _mm512_sub_epi64(next, times));
+}
+
+/// Whether times decrease in a step, up to the first row after it, by however much.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
+fn falls<const N: usize>(times: &[i64; N]) -> bool {
+    let mut any = 0;
+    for i in (0..ROWS).step_by(8) {
+        any |= _mm512_cmplt_epi64_mask(load_times(times, i + 1), load_times(times, i));
+    }
+    any != 0
+}
+
+/// Bit i: row i has this id.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
+fn equal(ids: &[u8; ROWS], id: u8) -> u64 {
+    // SAFETY: `ids` has 64 readable bytes; the load needs no alignment.
+    let ids = unsafe { _mm512_loadu_epi8(ids.as_ptr().cast()) };
+    _mm512_cmpeq_epi8_mask(ids, _mm512_set1_epi8(id.cast_signed()))
+}
+
+/// See [`super::compress`].
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
+pub(super) fn compress<const N: usize>(
+    time: &[i64],
+    masks: [&[u64]; N],
+    delays: [i64; N],
+    into: [&mut [i64]; N],
+) -> bool {
+    let (steps, rest) = time.as_chunks::<ROWS>();
+    let mut ends = [0; N];
+    let mut signs = no_signs();
+    let mut before = _mm512_set1_epi64(time.first().copied().unwrap_or_default());
+    for (step, times) in steps.iter().enumerate() {
+        ask(times, 0);
+        for first in (0..ROWS).step_by(8) {
+            let times = load_times(times, first);
+            let shifted = _mm512_alignr_epi64::<7>(times, before);
+            signs = _mm512_or_si512(signs, _mm512_sub_epi64(times, shifted));
+            before = times;
+            for n in 0..N {
+                let mask = (masks[n][step] >> first & 0xff) as u8;
+                let delayed = _mm512_add_epi64(times, _mm512_set1_epi64(delays[n]));
+                let room = &mut into[n][ends[n]..ends[n] + 8];
+                let taken = _mm512_maskz_compress_epi64(mask, delayed);
+                // SAFETY: `room` has 8 writable values; the store needs no alignment.
+                unsafe { _mm512_storeu_epi64(room.as_mut_ptr(), taken) };
+                ends[n] += mask.count_ones() as usize;
+            }
+        }
+    }
+    let rooms = behind(into, ends);
+    let masks = masks.map(|masks| &masks[steps.len()..]);
+    let (last, first) = (steps.as_flattened().last(), rest.first());
+    let meets = last.zip(first).is_none_or(|(last, first)| last <= first);
+    super::scalar::compress(rest, masks, delays, rooms) && meets && !any_negative(signs)
+}
+
+/// See [`super::compress_labels`].
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
+pub(super) fn compress_labels(labels: &[u8], masks: &[u64], into: &mut [u8]) {
+    let (steps, rest) = labels.as_chunks::<ROWS>();
+    let mut end = 0;
+    for (labels, &mask) in steps.iter().zip(masks) {
+        for first in (0..ROWS).step_by(16) {
+            let part = &labels[first..first + 16];
+            // SAFETY: `part` has 16 readable bytes; the load needs no alignment.
+            let labels = unsafe { _mm_loadu_epi8(part.as_ptr().cast()) };
+            let mask = (mask >> first & 0xffff) as u16;
+            let room = &mut into[end..end + 16];
+            let wide = _mm512_maskz_compress_epi32(mask, _mm512_cvtepu8_epi32(labels));
+            let taken = _mm512_cvtepi32_epi8(wide);
+            // SAFETY: `room` has 16 writable bytes; the store needs no alignment.
+            unsafe { _mm_storeu_epi8(room.as_mut_ptr().cast(), taken) };
+            end += mask.count_ones() as usize;
+        }
+    }
+    super::scalar::compress_labels(rest, &masks[steps.len()..], &mut into[end..]);
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
+pub(super) fn load_times<const N: usize>(times: &[i64; N], at: usize) -> __m512i {
+    let part = &times[at..at + 8];
+    // SAFETY: `part` has 8 readable values; the load needs no alignment.
+    unsafe { _mm512_loadu_epi64(part.as_ptr()) }
+}

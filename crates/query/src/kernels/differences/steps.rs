@@ -1,0 +1,54 @@
+//! The walk over whole steps of rows, written once for all levels.
+
+/// Defines `steps` for a level with these target features, which brings `near` (which rows of a step are
+/// within reach of their k-th neighbour), `add_signs` and `any_negative` (whether times decrease), `equal`
+/// (which of those neighbours carry an id) and `write`.
+/// A macro, because a function compiled for every machine cannot be inlined into one compiled for a level.
+macro_rules! steps {
+    ($features:literal) => {
+        /// Goes over all whole steps of rows. Returns the row after the last, or as an error that of a
+        /// crowded step, or 0 if times decrease.
+        #[target_feature(enable = $features)]
+        pub(super) fn steps(
+            time: &[i64],
+            id: &[u8],
+            wanted: &Wanted,
+            buffer: &mut Buffer,
+            take: &mut impl FnMut(&[u64]),
+        ) -> Result<usize, usize> {
+            let [a, b] = wanted.ends;
+            let (mut start, mut signs) = (0, no_signs());
+            while let (Some(times), Some(ids)) = (
+                time[start..].first_chunk::<{ ROWS + REACH }>(),
+                id[start..].first_chunk::<{ ROWS + REACH }>(),
+            ) {
+                ask(time, start);
+                ask(id, start);
+                if wanted.is_column {
+                    add_signs(times, &mut signs);
+                }
+                if near(times, REACH, wanted.reach) != 0 {
+                    return Err(if any_negative(signs) { 0 } else { start });
+                }
+                let (is_a, is_b) = (equal(ids, 0, a), equal(ids, 0, b));
+                for k in 1..REACH {
+                    buffer.make_room(take);
+                    let (forward, back) = (is_a & equal(ids, k, b), is_b & equal(ids, k, a));
+                    let near = if a == b {
+                        write(times, k, [forward, 0], wanted, buffer);
+                        write(times, k, [0, back], wanted, buffer)
+                    } else {
+                        write(times, k, [forward, back], wanted, buffer)
+                    };
+                    if !near {
+                        break;
+                    }
+                }
+                start += ROWS;
+            }
+            if any_negative(signs) { Err(0) } else { Ok(start) }
+        }
+    };
+}
+
+pub(super) use steps;

@@ -1,0 +1,83 @@
+//! Rows found by masks, taken many at once.
+//!
+//! How many bits a mask has cannot be foretold, and a core that goes over them one by one guesses wrong
+//! at the last of nearly every mask. Here a few are written whether they are there or not.
+
+use super::rows::{MASK_ROWS, ROWS};
+
+/// Rows that are kept before they are taken.
+const ROOM: usize = 1024;
+/// Bits of a mask that are written at once.
+const AT_ONCE: usize = 8;
+
+/// Rows not taken yet, in order.
+pub(super) struct Found {
+    rows: [usize; ROOM + MASK_ROWS],
+    len: usize,
+}
+
+impl Found {
+    pub(super) fn new() -> Self {
+        Self { rows: [0; ROOM + MASK_ROWS], len: 0 }
+    }
+
+    /// Adds the rows `start + i` of the bits i of a mask; hands all rows to `take` when they are many.
+    #[inline]
+    pub(super) fn add(&mut self, start: usize, mut mask: u64, take: impl FnMut(usize)) {
+        let count = mask.count_ones() as usize;
+        let Some(free) = self.rows[self.len..].first_chunk_mut::<ROWS>() else { return };
+        let mut write = |row: &mut usize| {
+            *row = start + mask.trailing_zeros() as usize;
+            mask &= mask.wrapping_sub(1);
+        };
+        for row in &mut free[..AT_ONCE] {
+            write(row);
+        }
+        if count > AT_ONCE {
+            for row in &mut free[AT_ONCE..count] {
+                write(row);
+            }
+        }
+        self.len += count;
+        if self.len >= ROOM {
+            self.take(take);
+        }
+    }
+
+    /// Hands all rows to `take`.
+    #[inline]
+    pub(super) fn take(&mut self, take: impl FnMut(usize)) {
+        self.rows[..self.len].iter().copied().for_each(take);
+        self.len = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_row_of_the_masks_is_taken_in_order(
+            masks in prop::collection::vec(
+                prop_oneof![
+                    any::<u64>(),
+                    (0..=64_u32, 0..64_u32).prop_map(|(bits, at)| {
+                        u64::MAX.checked_shl(bits).map_or(u64::MAX, |rest| !rest).rotate_left(at)
+                    }),
+                ],
+                0..80,
+            ),
+        ) {
+            let (mut found, mut rows) = (Found::new(), Vec::new());
+            let mut wanted = Vec::new();
+            for (step, &mask) in masks.iter().enumerate() {
+                found.add(step * ROWS, mask, |row| rows.push(row));
+                wanted.extend((0..ROWS).filter(|bit| mask >> bit & 1 == 1).map(|bit| step * ROWS + bit));
+            }
+            found.take(|row| rows.push(row));
+            prop_assert_eq!(rows, wanted);
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! How many pairs of two sorted lists are at least so far apart: a merge, whatever the number of pairs.
+//!
+//! The numbers mean something where lists are in order and differences between any two times fit in `i64`;
+//! where not, they are still found without a look outside of the lists ([`super`]).
+
+#[cfg(target_arch = "x86_64")]
+use crate::kernels::simd::Level;
+use crate::kernels::simd::Simd;
+
+/// Edges that are merged at once.
+pub(crate) const EDGES: usize = 4;
+
+/// Room for times in 32 bits, twice as many in a vector.
+#[derive(Default)]
+pub(crate) struct Merges {
+    owners: Vec<i32>,
+    others: [Vec<i32>; 2],
+}
+
+impl Merges {
+    /// For each edge, how many pairs of an owner and one of its `others` have owner − other ≥ edge. The
+    /// last owner is that far from all of its others.
+    pub(crate) fn reaching(
+        &mut self,
+        simd: Simd,
+        owners: &[i64],
+        others: [&[i64]; EDGES],
+        edges: [i64; EDGES],
+    ) -> [u64; EDGES] {
+        match simd.level() {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 | Level::Avx512 if fits(owners, edges) => {
+                // SAFETY: a token of these levels is made only where their features were detected.
+                unsafe { avx2::reaching(self, owners, others, edges) }
+            }
+            _ => interleaved(owners, others, edges),
+        }
+    }
+}
+
+/// Whether the owners are less than 2^31 ticks apart, and their times less an edge fit in 64 bits.
+#[cfg(target_arch = "x86_64")]
+fn fits(owners: &[i64], edges: [i64; EDGES]) -> bool {
+    let (Some(&first), Some(&last)) = (owners.first(), owners.last()) else { return false };
+    last.wrapping_sub(first) < i32::MAX.into()
+        && edges.iter().all(|&edge| first.checked_sub(edge).is_some())
+}
+
+/// Step by step, all edges in turn: each waits for its own loads only.
+fn interleaved(owners: &[i64], others: [&[i64]; EDGES], edges: [i64; EDGES]) -> [u64; EDGES] {
+    let mut at = [0_usize; EDGES];
+    let mut sums = [0_u64; EDGES];
+    let mut step_of = |e: usize, step: usize| {
+        let i = at[e];
+        // The last owner takes all others away, where it reaches them as it should.
+        let pair = others[e].get(i).zip(owners.get(step - i));
+        let is_far = pair.is_some_and(|(&other, &owner)| owner.wrapping_sub(other) >= edges[e]);
+        sums[e] += i as u64;
+        at[e] = i + usize::from(is_far);
+    };
+    // A step takes the next owner or the next other. All merges have this many steps or more, and the
+    // last step of each takes an owner.
+    let shortest = others.iter().map(|others| others.len()).min().unwrap_or(0);
+    for step in 0..shortest + owners.len() {
+        for e in 0..EDGES {
+            step_of(e, step);
+        }
+    }
+    for (e, others) in others.iter().enumerate() {
+        for step in shortest + owners.len()..others.len() + owners.len() {
+            step_of(e, step);
+        }
+    }
+    for (sum, others) in sums.iter_mut().zip(others) {
+        // Steps that took an other are not counted for anyone: those added 0, 1, … .
+        let others = others.len() as u64;
+        *sum = sum.wrapping_sub(others * others.saturating_sub(1) / 2);
+    }
+    sums
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use std::{
+        arch::x86_64::{
+            __m256i, _mm256_add_epi32, _mm256_castsi256_ps, _mm256_cmpgt_epi32, _mm256_loadu_si256,
+            _mm256_movemask_ps, _mm256_set1_epi32, _mm256_setzero_si256, _mm256_storeu_si256,
+        },
+        array,
+    };
+
+    use super::{super::rows::low_half, EDGES, Merges};
+
+    /// Owners of a tile.
+    const OWNERS: usize = 8;
+    /// Others of a tile: with lists of equal density rarely more lie between the first and the last of
+    /// its owners.
+    const OTHERS: usize = 16;
+
+    /// A merge on its way.
+    struct Merge<'a> {
+        others: &'a [i32],
+        /// The first of them that not all owners of the tile reach.
+        at: usize,
+        /// Pairs counted, but for those that `missed` takes off.
+        sum: u64,
+        /// For each place in a tile the negative number of others that were not reached.
+        missed: __m256i,
+    }
+
+    /// Tile by tile, two edges in turn: where the next tile of others begins is known only when the last one
+    /// is done. Owners are less than 2^31 ticks apart.
+    #[target_feature(enable = "avx2,bmi1,popcnt")]
+    pub(super) fn reaching(
+        Merges { owners: narrow, others: room }: &mut Merges,
+        owners: &[i64],
+        others: [&[i64]; EDGES],
+        edges: [i64; EDGES],
+    ) -> [u64; EDGES] {
+        let mut sums = [0; EDGES];
+        let Some(&first) = owners.first() else { return sums };
+        let near = |distance: i64| low_half(distance).cast_signed();
+        narrow.clear();
+        narrow.extend(owners.iter().map(|&owner| near(owner.wrapping_sub(first))));
+        for pair in [[0, 1], [2, 3]] {
+            for (room, e) in room.iter_mut().zip(pair) {
+                let limit = first - edges[e];
+                // All owners reach these.
+                let all = others[e].partition_point(|&other| other <= limit);
+                sums[e] = (all * owners.len()) as u64;
+                room.clear();
+                let rest = &others[e][all..];
+                room.extend(rest.iter().map(|&other| near(other.wrapping_sub(limit))));
+                // Behind the last there is always another tile, of times that nobody reaches.
+                room.extend([i32::MAX; OTHERS]);
+            }
+            let merged = both(narrow, array::from_fn(|i| Merge::new(&room[i])));
+            for (e, merged) in pair.into_iter().zip(merged) {
+                sums[e] += merged;
+            }
+        }
+        sums
+    }
+
+    #[target_feature(enable = "avx2,bmi1,popcnt")]
+    fn both(owners: &[i32], [mut a, mut b]: [Merge<'_>; 2]) -> [u64; 2] {
+        let (tiles, rest) = owners.as_chunks::<OWNERS>();
+        for tile in tiles {
+            a.take(tile);
+            b.take(tile);
+        }
+        [a.finish(rest), b.finish(rest)]
+    }
+
+    impl<'a> Merge<'a> {
+        #[target_feature(enable = "avx2,bmi1,popcnt")]
+        fn new(others: &'a [i32]) -> Self {
+            Self { others, at: 0, sum: 0, missed: _mm256_setzero_si256() }
+        }
+
+        /// All owners of a tile against the others that one of them may reach and another one not.
+        #[inline]
+        #[target_feature(enable = "avx2,bmi1,popcnt")]
+        fn take(&mut self, tile: &[i32; OWNERS]) {
+            // SAFETY: `tile` has 8 readable values; the load needs no alignment.
+            let owners = unsafe { _mm256_loadu_si256(tile.as_ptr().cast()) };
+            let last = _mm256_set1_epi32(tile[OWNERS - 1]);
+            self.sum += (OWNERS * self.at) as u64;
+            while let Some(near) = self.others[self.at..].first_chunk::<OTHERS>() {
+                for &other in near {
+                    let is_missed = _mm256_cmpgt_epi32(_mm256_set1_epi32(other), owners);
+                    self.missed = _mm256_add_epi32(self.missed, is_missed);
+                }
+                self.sum += (OWNERS * OTHERS) as u64;
+                // Others that the last owner reaches, the owners behind it reach, too.
+                let mut behind = 0;
+                for half in near.as_chunks::<8>().0 {
+                    // SAFETY: `half` has 8 readable values; the load needs no alignment.
+                    let half = unsafe { _mm256_loadu_si256(half.as_ptr().cast()) };
+                    let beyond = _mm256_castsi256_ps(_mm256_cmpgt_epi32(half, last));
+                    behind += _mm256_movemask_ps(beyond).count_zeros() as usize - 24;
+                }
+                self.at += behind;
+                if behind < OTHERS {
+                    break;
+                }
+            }
+        }
+
+        /// The sum with that of the owners that are left.
+        #[target_feature(enable = "avx2,bmi1,popcnt")]
+        fn finish(mut self, rest: &[i32]) -> u64 {
+            for &owner in rest {
+                self.at += self.others[self.at..].partition_point(|&other| other <= owner);
+                self.sum += self.at as u64;
+            }
+            let mut missed = [0_i32; OWNERS];
+            // SAFETY: `missed` has 32 writable bytes; the store needs no alignment.
+            unsafe { _mm256_storeu_si256(missed.as_mut_ptr().cast(), self.missed) };
+            let missed: u64 = missed.iter().map(|missed| u64::from(missed.unsigned_abs())).sum();
+            self.sum - missed
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Lists of all densities and lengths around a tile, also where 64 bits begin.
+        #[test]
+        fn every_level_equals_counting_one_by_one(
+            mut owners in prop::collection::vec(0_i64..200, 1..60),
+            mut others in prop::collection::vec(0_i64..200, 0..90),
+            edges in prop::array::uniform4(0_i64..200),
+            (origin, unit) in prop::sample::select(vec![
+                (0, 1),
+                (-100, 1),
+                (i64::MIN, 1),
+                (i64::MAX - 200, 1),
+                // Around 2^31 ticks from end to end, and far beyond.
+                (-5, 1 << 24),
+                (7, 1 << 40),
+            ]),
+        ) {
+            for times in [&mut owners, &mut others] {
+                times.sort_unstable();
+                for time in times.iter_mut() {
+                    *time = *time * unit + origin;
+                }
+            }
+            let edges = edges.map(|edge| edge * unit);
+            let last = owners[owners.len() - 1];
+            let reached = |edge| others.partition_point(|&other| last - other >= edge);
+            let parts = edges.map(|edge| &others[..reached(edge)]);
+            let one_by_one = edges.map(|edge| {
+                let is_far = |&(owner, other): &(i64, i64)| owner - other >= edge;
+                let pairs = owners.iter().flat_map(|&owner| others.iter().map(move |&o| (owner, o)));
+                pairs.filter(is_far).count() as u64
+            });
+            let mut merges = Merges::default();
+            for simd in Simd::available() {
+                let reaching = merges.reaching(simd, &owners, parts, edges);
+                prop_assert_eq!(reaching, one_by_one, "{:?}", simd);
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The kernels: free functions on slices, level by level.
+//!
+//! `time` and `id` (or labels) are of equal length. A mask has a bit for each of [`MASK_ROWS`] rows; the
+//! bits behind the last row are 0.
+//!
+//! What a kernel counts has a meaning where times are in order and their differences fit in `i64`. But
+//! they come from a file that may be damaged: so no length, index or loop relies on a time or a label, and
+//! differences wrap. On any values a kernel ends, without a panic, and touches only its slices.
+//!
+//! The kernels that compare each tag with its next neighbours give up, with nothing, when a tag has
+//! more than [`REACH`] others within the window: counting by ranks or sliding is faster there. They also
+//! give up where times fall: they read columns as they lie.
+
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "the token of a level is the proof that its code may be called")
+)]
+
+#[cfg(target_arch = "x86_64")]
+mod neighbours;
+
+mod scalar;
+
+#[cfg(target_arch = "x86_64")]
+mod found;
+#[cfg(target_arch = "x86_64")]
+mod prefetch;
+
+pub(crate) mod differences;
+pub(crate) mod labels;
+pub(crate) mod merges;
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+
+pub(crate) mod matrix;
+pub(crate) mod rows;
+pub(crate) mod simd;
+mod two_lists;
+
+pub(crate) use matrix::Matrix;
+pub(crate) use rows::{MASK_ROWS, REACH};
+pub use simd::Simd;
+pub(crate) use two_lists::{far_pairs, merge, window_starts};
+
+#[cfg(test)]
+mod tests;
+
+use simd::Level;
+
+/// Calls the kernel of the level that `simd` proves to be there.
+macro_rules! at_level {
+    ($simd:expr, $kernel:ident($($argument:expr),* $(,)?)) => {
+        match $simd.level() {
+            Level::Scalar => scalar::$kernel($($argument),*),
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: a token of this level is made only where its features were detected.
+            Level::Avx2 => unsafe { avx2::$kernel($($argument),*) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Level::Avx512 => unsafe { avx512::$kernel($($argument),*) },
+        }
+    };
+}
+
+/// Pairs of one tag with `id` a and one with `id` b, a ≠ b, at most `window` ticks apart.
+pub(crate) fn pairs(
+    simd: Simd,
+    time: &[i64],
+    id: &[u8],
+    pair: [u8; 2],
+    window: i64,
+) -> Option<u64> {
+    assert_eq!(time.len(), id.len());
+    at_level!(simd, pairs(time, id, pair, window))
+}
+
+/// Adds to `matrix[x * side + y]` the pairs of tags with dense numbers x and y, in the order of
+/// rows, at most `window` ticks apart. `dense` maps an `id` to its number below `side`.
+pub(crate) fn matrix(
+    simd: Simd,
+    time: &[i64],
+    id: &[u8],
+    window: i64,
+    dense: &[u8; 256],
+    matrix: &mut Matrix,
+) -> Option<()> {
+    assert_eq!(time.len(), id.len());
+    at_level!(simd, matrix(time, id, window, dense, matrix))
+}
+
+/// The first row with a time before that of the row in front of it.
+pub(crate) fn first_fall(simd: Simd, time: &[i64]) -> Option<usize> {
+    at_level!(simd, first_fall(time))
+}
+
+/// Bit i of the masks: row i + k is there and at most `window` ticks behind row i. `k` is at most
+/// [`REACH`], and there is a mask for every row. Nothing where times fall, if that `is_looked_at`.
+pub(crate) fn near(
+    simd: Simd,
+    time: &[i64],
+    k: usize,
+    window: i64,
+    masks: &mut [u64],
+    is_looked_at: bool,
+) -> Option<()> {
+    assert!(k <= REACH && masks.len() == time.len().div_ceil(MASK_ROWS));
+    at_level!(simd, near_masks(time, k, window, masks, is_looked_at))
+}
+
+/// Bit i of the masks: label i is one of `wanted`.
+pub(crate) fn matching(simd: Simd, labels: &[u8], wanted: &[u8], masks: &mut [u64]) {
+    assert_eq!(masks.len(), labels.len().div_ceil(MASK_ROWS));
+    at_level!(simd, matching(labels, wanted, masks));
+}
+
+/// Puts the times of the rows in `masks[n]`, plus `delays[n]`, to the beginning of `into[n]`, which
+/// has [`MASK_ROWS`] values more than that; those after them are overwritten. Returns whether times are in order,
+/// if their differences fit in `i64`.
+pub(crate) fn compress<const N: usize>(
+    simd: Simd,
+    time: &[i64],
+    masks: [&[u64]; N],
+    delays: [i64; N],
+    into: [&mut [i64]; N],
+) -> bool {
+    assert!(masks.iter().all(|masks| masks.len() == time.len().div_ceil(MASK_ROWS)));
+    at_level!(simd, compress(time, masks, delays, into))
+}
+
+/// Puts the labels of the rows in `masks` to the beginning of `into`, as [`compress`] does.
+pub(crate) fn compress_labels(simd: Simd, labels: &[u8], masks: &[u64], into: &mut [u8]) {
+    assert_eq!(masks.len(), labels.len().div_ceil(MASK_ROWS));
+    at_level!(simd, compress_labels(labels, masks, into));
+}

@@ -1,0 +1,48 @@
+//! What all levels share: how many rows a step takes, and the rows after the last whole step.
+
+/// How many neighbours a tag is compared with at most.
+pub(crate) const REACH: usize = 16;
+/// Rows of a mask: its bits.
+pub(crate) const MASK_ROWS: usize = 64;
+/// Rows that one step of a kernel handles.
+#[cfg(target_arch = "x86_64")]
+pub(super) const ROWS: usize = MASK_ROWS;
+
+/// What of each slice lies behind its end.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn behind<const N: usize>(slices: [&mut [i64]; N], ends: [usize; N]) -> [&mut [i64]; N] {
+    let mut ends = ends.into_iter();
+    slices.map(|slice| &mut slice[ends.next().unwrap_or_default()..])
+}
+
+/// The lower half of a distance: the number modulo 2^32.
+pub(super) fn low_half(number: i64) -> u32 {
+    let [a, b, c, d, ..] = number.to_le_bytes();
+    u32::from_le_bytes([a, b, c, d])
+}
+
+/// The pairs of the rows from `start` on, one by one: what is left behind the last whole step.
+pub(super) fn pairs_from(
+    start: usize,
+    time: &[i64],
+    id: &[u8],
+    window: i64,
+    mut pair: impl FnMut(u8, u8),
+) -> Option<()> {
+    for i in start..time.len() {
+        for j in i + 1..time.len() {
+            let difference = time[j].wrapping_sub(time[i]);
+            if difference.cast_unsigned() > window.cast_unsigned() {
+                if difference < 0 {
+                    return None;
+                }
+                break;
+            }
+            if j - i > REACH {
+                return None;
+            }
+            pair(id[i], id[j]);
+        }
+    }
+    Some(())
+}

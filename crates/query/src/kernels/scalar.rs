@@ -1,0 +1,96 @@
+//! Plain code: the level of every machine.
+
+use super::{
+    matrix::Matrix,
+    rows::{MASK_ROWS, pairs_from},
+};
+
+/// See [`super::pairs`].
+pub(super) fn pairs(time: &[i64], id: &[u8], [a, b]: [u8; 2], window: i64) -> Option<u64> {
+    let mut count = 0;
+    pairs_from(0, time, id, window, |x, y| {
+        count += u64::from([x, y] == [a, b] || [x, y] == [b, a]);
+    })?;
+    Some(count)
+}
+
+/// See [`super::matrix`].
+pub(super) fn matrix(
+    time: &[i64],
+    id: &[u8],
+    window: i64,
+    dense: &[u8; 256],
+    matrix: &mut Matrix,
+) -> Option<()> {
+    pairs_from(0, time, id, window, |x, y| {
+        matrix.add(dense[usize::from(x)], dense[usize::from(y)], 1);
+    })
+}
+
+/// See [`super::first_fall`].
+pub(super) fn first_fall(time: &[i64]) -> Option<usize> {
+    time.windows(2).position(|two| two[1] < two[0]).map(|row| row + 1)
+}
+
+/// See [`super::near`].
+pub(super) fn near_masks(
+    time: &[i64],
+    k: usize,
+    window: i64,
+    masks: &mut [u64],
+    is_looked_at: bool,
+) -> Option<()> {
+    masks.fill(0);
+    let later = &time[k.min(time.len())..];
+    for ((time, later), mask) in time.chunks(MASK_ROWS).zip(later.chunks(MASK_ROWS)).zip(masks) {
+        for (bit, (&time, &later)) in time.iter().zip(later).enumerate() {
+            *mask |= u64::from(later.wrapping_sub(time) <= window) << bit;
+        }
+    }
+    (!is_looked_at || time.is_sorted()).then_some(())
+}
+
+/// See [`super::matching`].
+pub(super) fn matching(labels: &[u8], wanted: &[u8], masks: &mut [u64]) {
+    let mut is_wanted = [false; 256];
+    for &label in wanted {
+        is_wanted[usize::from(label)] = true;
+    }
+    for (labels, mask) in labels.chunks(MASK_ROWS).zip(masks) {
+        *mask = 0;
+        for (bit, &label) in labels.iter().enumerate() {
+            *mask |= u64::from(is_wanted[usize::from(label)]) << bit;
+        }
+    }
+}
+
+/// See [`super::compress`].
+pub(super) fn compress<const N: usize>(
+    time: &[i64],
+    masks: [&[u64]; N],
+    delays: [i64; N],
+    into: [&mut [i64]; N],
+) -> bool {
+    for ((masks, delay), into) in masks.into_iter().zip(delays).zip(into) {
+        // Every row is written, and the end moves on only behind those that are taken.
+        let mut end = 0;
+        for (time, &mask) in time.chunks(MASK_ROWS).zip(masks) {
+            for (bit, &time) in time.iter().enumerate() {
+                into[end] = time.wrapping_add(delay);
+                end += usize::from(mask >> bit & 1 == 1);
+            }
+        }
+    }
+    time.is_sorted()
+}
+
+/// See [`super::compress_labels`].
+pub(super) fn compress_labels(labels: &[u8], masks: &[u64], into: &mut [u8]) {
+    let mut end = 0;
+    for (labels, &mask) in labels.chunks(MASK_ROWS).zip(masks) {
+        for (bit, &label) in labels.iter().enumerate() {
+            into[end] = label;
+            end += usize::from(mask >> bit & 1 == 1);
+        }
+    }
+}

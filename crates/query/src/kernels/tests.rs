@@ -1,0 +1,193 @@
+//! Every kernel on times in any order: none panics or leaves its slices, which an address sanitizer sees.
+//!
+//! Slices are boxes of their own, so that nothing readable lies behind their ends.
+
+use proptest::prelude::*;
+
+use super::{
+    compress, compress_labels,
+    differences::{
+        self,
+        buffer::{Buffer, Distances, Wanted},
+        distances,
+        narrow::{LIMIT, Narrow},
+    },
+    first_fall, matching, matrix,
+    matrix::Matrix,
+    merges::{EDGES, Merges},
+    near, pairs,
+    rows::{MASK_ROWS, REACH},
+    two_lists::{far_pairs, merge, window_starts},
+};
+use crate::{
+    kernels::simd::Simd,
+    rules::sliding::{self, Sliding},
+    scan::selection::Ready,
+};
+
+/// Times as no recorder writes them, and as damage leaves them: a few rows of a column in order changed.
+fn times(len: std::ops::Range<usize>) -> impl Strategy<Value = Box<[i64]>> {
+    let edges = vec![i64::MIN, i64::MIN + 1, -1, 0, 1, i64::MAX - 1, i64::MAX];
+    let value = || prop_oneof![any::<i64>(), -300_i64..300, prop::sample::select(edges.clone())];
+    let in_order = prop::collection::vec(0_i64..40, len.clone()).prop_map(|mut gaps| {
+        gaps.iter_mut().fold(0, |time, gap| {
+            *gap += time;
+            *gap
+        });
+        gaps
+    });
+    let damage = prop::collection::vec((any::<prop::sample::Index>(), value(), 0_u32..64), 0..4);
+    let damaged = (in_order, damage).prop_map(|(mut time, damage)| {
+        for (at, value, bit) in damage {
+            if !time.is_empty() {
+                let row = at.index(time.len());
+                time[row] = if value % 2 == 0 { value } else { time[row] ^ 1 << bit };
+            }
+        }
+        time
+    });
+    prop_oneof![prop::collection::vec(value(), len), damaged].prop_map(Vec::into_boxed_slice)
+}
+
+fn labels(time: &[i64], seed: u64) -> Box<[u8]> {
+    let label = |row: u64| (row.wrapping_mul(seed | 1) >> 7).to_le_bytes()[0];
+    (0..time.len() as u64)
+        .map(label)
+        .map(|label| if seed.is_multiple_of(3) { label } else { label % 5 })
+        .collect()
+}
+
+/// Whether times decrease by less than 2^63 ticks somewhere: kernels must see that.
+fn is_seen(time: &[i64]) -> bool {
+    time.windows(2).any(|two| two[1] < two[0] && two[1].checked_sub(two[0]).is_some())
+}
+
+fn windows() -> impl Strategy<Value = i64> {
+    prop_oneof![0_i64..200, 0..=i64::MAX, Just(0), Just(i64::MAX)]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn neighbours(
+        time in times(0..400),
+        seed in any::<u64>(),
+        window in windows(),
+        k in 0..=REACH,
+        head in any::<prop::sample::Index>(),
+    ) {
+        let id = labels(&time, seed);
+        let falls = time.windows(2).position(|two| two[1] < two[0]).map(|row| row + 1);
+        let mut dense = [4_u8; 256];
+        dense[..4].copy_from_slice(&[0, 1, 2, 3]);
+        let head = head.index(time.len() + 1);
+        for simd in Simd::available() {
+            prop_assert_eq!(first_fall(simd, &time), falls);
+            let is_seen = is_seen(&time);
+            let mut masks = vec![0; time.len().div_ceil(MASK_ROWS)].into_boxed_slice();
+            let found = [
+                pairs(simd, &time, &id, [0, 1], window).map(drop),
+                matrix(simd, &time, &id, window, &dense, &mut Matrix::new(5)),
+                near(simd, &time, k, window, &mut masks, true),
+            ];
+            prop_assert!(!is_seen || found == [None; 3], "{:?} {found:?}", simd);
+            let ready = Ready { time: &time, id: &id, head, number_of: &dense };
+            let mut sliding = Sliding::default();
+            sliding::matrix(&mut sliding, ready, window, &mut Matrix::new(5));
+            let _: Option<u128> = sliding.one_group(ready, 4, window);
+            sliding.each_row(ready, 20, window, |_, _| ());
+            let mut starts = vec![0; time.len() - head].into_boxed_slice();
+            window_starts(&time, head, window, &mut starts);
+            for (row, &start) in (head..).zip(&*starts) {
+                prop_assert!(start as usize <= row);
+            }
+        }
+    }
+
+    #[test]
+    fn taking_out(time in times(0..300), seed in any::<u64>(), delay in any::<i64>()) {
+        let id = labels(&time, seed);
+        for simd in Simd::available() {
+            let mut masks = vec![0; time.len().div_ceil(MASK_ROWS)].into_boxed_slice();
+            matching(simd, &id, &[0, 3, 255], &mut masks);
+            let len: usize = masks.iter().map(|mask| mask.count_ones() as usize).sum();
+            let mut into = vec![0; len + MASK_ROWS].into_boxed_slice();
+            let mut again = into.clone();
+            let is_in_order =
+                compress(simd, &time, [&masks, &masks], [delay, 0], [&mut into, &mut again]);
+            let fits = time.first().zip(time.last()).is_none_or(|(a, b)| b.checked_sub(*a).is_some());
+            prop_assert!(is_in_order || !time.is_sorted() || !fits);
+            prop_assert!(!is_in_order || !is_seen(&time), "{:?}", simd);
+            let mut numbers = vec![0; len + MASK_ROWS].into_boxed_slice();
+            compress_labels(simd, &id, &masks, &mut numbers);
+            let wanted = id.iter().copied().filter(|label| [0, 3, 255].contains(label));
+            prop_assert!(wanted.eq(numbers[..len].iter().copied()));
+        }
+    }
+
+    #[test]
+    fn two_lists(
+        a in times(0..300),
+        b in times(0..300),
+        window in windows(),
+        heads in prop::array::uniform2(any::<prop::sample::Index>()),
+        seed in any::<u64>(),
+    ) {
+        let numbers = [labels(&a, seed), labels(&b, seed / 3)];
+        let mut time = vec![0; a.len() + b.len()].into_boxed_slice();
+        let mut number = vec![0; a.len() + b.len()].into_boxed_slice();
+        merge([&a, &b], [&numbers[0], &numbers[1]], &mut time, &mut number);
+        // What is merged is there once, in whatever order.
+        let mut all = [&a[..], &b[..]].concat();
+        all.sort_unstable();
+        time.sort_unstable();
+        prop_assert_eq!(&all[..], &time[..]);
+        let heads = [heads[0].index(a.len() + 1), heads[1].index(b.len() + 1)];
+        far_pairs([&a, &b], heads, window);
+    }
+
+    #[test]
+    fn differences_of_neighbours(
+        time in times(0..300),
+        seed in any::<u64>(),
+        head in any::<prop::sample::Index>(),
+        (low, width, reach) in (any::<i64>(), any::<u64>(), windows()),
+        ends in prop::array::uniform2(0_u8..4),
+    ) {
+        let id = labels(&time, seed);
+        let head = head.index(time.len() + 1);
+        let wanted = Wanted { ends, low, width, reach, is_column: true };
+        for simd in Simd::available() {
+            let mut buffer = Buffer::new();
+            let mut below = true;
+            let take = |distances: &[u64]| below &= distances.iter().all(|&d| d < width);
+            let done =
+                differences::differences(simd, &time, &id, head, &wanted, &mut buffer, take);
+            // Distances are numbers of bins.
+            prop_assert!(below && done <= time.len());
+            prop_assert!(done < time.len() || !is_seen(&time[head..]));
+        }
+    }
+
+    #[test]
+    fn distances_of_lists(
+        owners in times(0..200),
+        others in times(0..200),
+        (first, last, low) in (any::<i64>(), any::<i64>(), any::<i64>()),
+        edges in prop::array::uniform::<_, EDGES>(any::<i64>()),
+        is_negative in any::<bool>(),
+    ) {
+        let wanted = Distances { first, last, low, is_negative };
+        let narrow = Distances { first: first % LIMIT, last: last % LIMIT, ..wanted };
+        let parts = [&others[..], &others[others.len() / 2..], &others[..0], &others[..others.len() / 3]];
+        for simd in Simd::available() {
+            let lists = [&owners[..], &others[..]];
+            distances(simd, lists, &wanted, &mut Buffer::new(), |_| ());
+            let mut room = Narrow::new();
+            room.distances(simd, lists, &narrow, |_| ());
+            room.numbers(simd, lists, &narrow, 3, |_| ());
+            Merges::default().reaching(simd, &owners, parts, edges);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Folding differences by a period that need not be a whole number of ticks.
+
+use crate::run::recording::{Acquisition, Recording};
+use tagq_store::Channels;
+
+/// How differences are folded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fold {
+    /// Into one period.
+    Period(Period),
+    /// The recorded sync (the start of `Mode::Last`, the stop of `Mode::Next`) is each n-th pulse:
+    /// the period is its mean spacing over the whole run, source by source, divided by n.
+    SyncDivider(u32),
+}
+
+/// A period in ticks: `numerator` / `denominator`, both above zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Period {
+    /// Ticks of `denominator` periods.
+    pub numerator: u64,
+    /// How many periods.
+    pub denominator: u64,
+}
+
+/// The mean spacing of a channel's tags divided by `divider`; nothing without two tags in a source
+/// that are apart.
+pub(super) fn mean_spacing(
+    recording: &Recording<'_>,
+    channel: u16,
+    divider: u32,
+) -> Option<Period> {
+    let (mut ticks, mut spacings) = (0_u64, 0_u64);
+    for source in &recording.sources {
+        let Some((first, last)) = first_and_last(source, channel) else { continue };
+        ticks = ticks.checked_add(last.abs_diff(first))?;
+        spacings += source.singles_of(channel) - 1;
+    }
+    let denominator = spacings.checked_mul(divider.into())?;
+    (ticks > 0 && denominator > 0).then_some(Period { numerator: ticks, denominator })
+}
+
+fn first_and_last(source: &Acquisition<'_>, channel: u16) -> Option<(i64, i64)> {
+    if source.singles_of(channel) == 0 {
+        return None;
+    }
+    let rows = match source.tags.channels {
+        Channels::U8(labels) => {
+            let is_it = |&label: &u8| u16::from(label) == channel;
+            labels.iter().position(is_it).zip(labels.iter().rposition(is_it))
+        }
+        Channels::U16(labels) => {
+            let is_it = |&label: &u16| label == channel;
+            labels.iter().position(is_it).zip(labels.iter().rposition(is_it))
+        }
+    };
+    rows.map(|(first, last)| (source.tags.time[first], source.tags.time[last]))
+}
+
+impl Period {
+    /// The whole ticks of `difference`, which is not negative, less as many periods as fit in.
+    ///
+    /// The edges of bins are whole ticks, so that the fraction of a tick left over decides nothing.
+    pub(super) fn fold(self, difference: i64) -> i64 {
+        let (p, q) = (u128::from(self.numerator), u128::from(self.denominator));
+        let units = u128::from(difference.unsigned_abs()) * q;
+        // Most differences are below one period, and a division of 128 bits is slow.
+        if units < p {
+            return difference;
+        }
+        i64::try_from(units % p / q).unwrap_or(difference)
+    }
+}

@@ -1,0 +1,265 @@
+//! Pairs of neighbours: each start with its next stop, each stop with its last start.
+//!
+//! A morsel sees the tags of an interval of time. The neighbour of a tag at its edge may lie far away,
+//! so the first stop, or the last start, of every morsel is looked up beforehand. A start without any
+//! stop is found apart from the pairs: of all that is counted, only this can change when tags are added.
+
+use std::ops::Range;
+
+use tagq_store::Channels;
+
+use super::{
+    bins::Bins,
+    fold::Period,
+    query::{Channel, Histogram, Mode},
+    threads::add_up,
+};
+use crate::{
+    kernels::simd::Simd,
+    run::{
+        recording::{Acquisition, Recording},
+        time_range::TimeRange,
+    },
+    scan::{
+        morsels::{Execution, Interval, intervals},
+        plan::{PlannedScan, numbered},
+        selection::{Buffers, Selection},
+        singles::{last_row_of, row_at},
+    },
+};
+
+/// Rows of a morsel, whose buffers then stay in a core's cache.
+const ROWS: usize = 1 << 16;
+
+/// One piece of work: the pairs of the starts, or of the stops, of an interval of delayed time.
+struct Morsel<'a> {
+    source: &'a Acquisition<'a>,
+    from: i64,
+    to: Option<i64>,
+    /// The first stop behind the interval, or the last start before it.
+    beyond: Option<i64>,
+}
+
+/// Counts the pairs of every bin, and the starts or stops that are in none; of the starts of mode `next`
+/// only those with a stop.
+pub(super) fn count(
+    query: &Histogram,
+    period: Option<Period>,
+    recording: &Recording<'_>,
+    execution: &Execution,
+) -> (Vec<u64>, u64) {
+    let plan = Plan::new(query, period, execution.simd);
+    let morsels: Vec<Morsel<'_>> =
+        recording.sources.iter().flat_map(|source| plan.morsels(source, execution)).collect();
+    let count = |morsel: &Morsel<'_>, buffers: &mut [Buffers; 2], counts: &mut [u64]| {
+        plan.count(morsel, buffers, counts)
+    };
+    let pass = recording.pass(query.scope.range);
+    add_up(&pass, &morsels, query.bins.count(), Default::default, count, |_, _| ())
+}
+
+/// What [`count`] takes.
+pub(super) fn plan(
+    query: &Histogram,
+    period: Option<Period>,
+    recording: &Recording<'_>,
+    execution: &Execution,
+) -> PlannedScan {
+    let plan = Plan::new(query, period, execution.simd);
+    let mut scan = PlannedScan::new("neighbours, starts and stops taken out", 1);
+    // Neighbours beyond a morsel are looked up by their labels.
+    scan.is_at_least = true;
+    for (first, source) in numbered(recording) {
+        for morsel in plan.morsels(source, execution) {
+            scan.morsels += 1;
+            for selection in [&plan.starts, &plan.stops] {
+                let stretches = selection.stretches(source.tags.time, morsel.interval());
+                scan.take_all(first, stretches);
+            }
+        }
+    }
+    scan
+}
+
+impl Morsel<'_> {
+    fn interval(&self) -> Interval {
+        Interval { start: self.from, end: self.to }
+    }
+}
+
+/// The starts of mode `next` in the range that have no stop in their source.
+pub(super) fn without_stop(
+    query: &Histogram,
+    recording: &Recording<'_>,
+    execution: &Execution,
+) -> u64 {
+    let [start, stop] = query.ends();
+    let range = query.scope.range;
+    let of = |source: &Acquisition<'_>| {
+        let last = last_row_of(source, stop.label, source.tags.len());
+        let last = last.map(|row| source.tags.time[row].wrapping_add(stop.delay));
+        if query.start == query.stop {
+            return u64::from(last.is_some_and(|last| range.contains(last)));
+        }
+        // Behind the last of times nothing comes.
+        let Some(from) = last.map_or(Some(None), |last| last.checked_add(1).map(Some)) else {
+            return 0;
+        };
+        let behind = TimeRange { from, to: None }.and(&range);
+        source.singles_within(start.label, start.delay, behind, execution.simd)
+    };
+    recording.sources.iter().map(of).sum()
+}
+
+struct Plan<'a> {
+    query: &'a Histogram,
+    period: Option<Period>,
+    starts: Selection,
+    stops: Selection,
+    /// The channel that is looked for beyond a morsel.
+    partner: Channel,
+    simd: Simd,
+}
+
+impl<'a> Plan<'a> {
+    fn new(query: &'a Histogram, period: Option<Period>, simd: Simd) -> Self {
+        let ends = query.ends();
+        let [starts, stops] = ends.map(|end| Selection::new(&[end.label], &[end.delay]));
+        let partner = ends[usize::from(query.mode == Mode::Next)];
+        Self { query, period, starts, stops, partner, simd }
+    }
+
+    fn morsels<'r>(&self, source: &'r Acquisition<'r>, execution: &Execution) -> Vec<Morsel<'r>> {
+        let time = source.tags.time;
+        let rows = execution.rows_per_morsel(time, 0, ROWS);
+        let range = self.query.scope.range;
+        let delay = self.partner.delay;
+        let is_next = self.query.mode == Mode::Next;
+        let mut own = range;
+        let mut beyond = None;
+        if let Some(from) = range.from {
+            // A start may have waited since the last stop; a stop may go back to the last start.
+            let before = self.last_partner_before(source, Some(from));
+            if is_next {
+                if self.last_partner_before(source, range.to).is_none_or(|stop| stop < from) {
+                    return Vec::new();
+                }
+                own.from = before;
+            } else {
+                beyond = before;
+            }
+        }
+        // The intervals follow the partner, whose neighbours beyond are then found by row.
+        let mut intervals = intervals(time, rows, &[delay], own);
+        if is_next {
+            intervals.reverse();
+        }
+        let mut morsels = Vec::new();
+        for interval in intervals {
+            morsels.push(Morsel { source, from: interval.start, to: interval.end, beyond });
+            beyond = self.partner_in(source, interval.rows(time, delay)).or(beyond);
+        }
+        morsels
+    }
+
+    /// The delayed time of the last stop, or start, before `limit`.
+    fn last_partner_before(&self, source: &Acquisition<'_>, limit: Option<i64>) -> Option<i64> {
+        let Channel { label, delay } = self.partner;
+        let end = limit.map_or(source.tags.len(), |limit| row_at(source, limit, delay));
+        last_row_of(source, label, end).map(|row| source.tags.time[row].wrapping_add(delay))
+    }
+
+    /// The delayed time of the first stop or of the last start among the rows.
+    fn partner_in(&self, source: &Acquisition<'_>, rows: Range<usize>) -> Option<i64> {
+        fn find<L: Copy + Into<u16>>(labels: &[L], label: u16, first: bool) -> Option<usize> {
+            let is_it = |&found: &L| found.into() == label;
+            if first { labels.iter().position(is_it) } else { labels.iter().rposition(is_it) }
+        }
+        let Channel { label, delay } = self.partner;
+        let first = self.query.mode == Mode::Next;
+        let row = match source.tags.channels {
+            Channels::U8(labels) => find(&labels[rows.clone()], label, first),
+            Channels::U16(labels) => find(&labels[rows.clone()], label, first),
+        };
+        row.map(|row| source.tags.time[rows.start + row].wrapping_add(delay))
+    }
+
+    /// Adds the pairs of a morsel to their bins, and returns how many tags are in none.
+    fn count(&self, morsel: &Morsel<'_>, buffers: &mut [Buffers; 2], counts: &mut [u64]) -> u64 {
+        let source = morsel.source;
+        let interval = morsel.interval();
+        let [of_starts, of_stops] = buffers;
+        let starts = self.starts.select(self.simd, source, interval, of_starts).time;
+        let stops = self.stops.select(self.simd, source, interval, of_stops).time;
+        let range = self.query.scope.range;
+        let mut tally =
+            Tally { bins: &self.query.bins, period: self.period, range, counts, dropped: 0 };
+        let is_same = self.query.start == self.query.stop;
+        match (self.query.mode, is_same) {
+            (Mode::Next, true) => {
+                let next = starts.iter().skip(1).copied().chain(morsel.beyond);
+                for (&start, stop) in starts.iter().zip(next) {
+                    tally.add(Some(start), stop);
+                }
+            }
+            (Mode::Next, false) => {
+                let mut next = 0;
+                for &start in starts {
+                    while stops.get(next).is_some_and(|&stop| stop < start) {
+                        next += 1;
+                    }
+                    let Some(stop) = stops.get(next).copied().or(morsel.beyond) else { break };
+                    tally.add(Some(start), stop);
+                }
+            }
+            (_, true) => {
+                let mut last = morsel.beyond;
+                for &stop in stops {
+                    tally.add(last, stop);
+                    last = Some(stop);
+                }
+            }
+            (_, false) => {
+                let mut next = 0;
+                let mut last = morsel.beyond;
+                for &stop in stops {
+                    while let Some(&start) = starts.get(next).filter(|&&start| start <= stop) {
+                        last = Some(start);
+                        next += 1;
+                    }
+                    tally.add(last, stop);
+                }
+            }
+        }
+        tally.dropped
+    }
+}
+
+/// Counts of one morsel.
+struct Tally<'a> {
+    bins: &'a Bins,
+    period: Option<Period>,
+    range: TimeRange,
+    counts: &'a mut [u64],
+    dropped: u64,
+}
+
+impl Tally<'_> {
+    /// Counts a stop with its start, or without any.
+    #[inline]
+    fn add(&mut self, start: Option<i64>, stop: i64) {
+        if !self.range.contains(stop) {
+            return;
+        }
+        let bin = start.and_then(|start| {
+            // A neighbour beyond the morsel was looked up where no order was checked.
+            let difference = stop.wrapping_sub(start);
+            let folded = self.period.map_or(difference, |period| period.fold(difference));
+            self.bins.holding(folded)
+        });
+        match bin {
+            Some(bin) => self.counts[bin] += 1,
+            None => self.dropped += 1,
+        }
+    }
+}

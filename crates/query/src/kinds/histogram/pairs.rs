@@ -1,0 +1,524 @@
+//! All pairs: a source is cut into morsels, the two channels are taken out, and both sides counted.
+
+use std::ops::Range;
+
+use super::{
+    bins::{Binning, Bins},
+    query::{Channel, Histogram, Mode, longest},
+    sides::{Owner, Side},
+    tally::Bucket,
+    threads::add_up,
+};
+use crate::{
+    kernels::{
+        differences::{
+            buffer::{REACH, Wanted},
+            differences,
+        },
+        first_fall,
+        simd::Simd,
+    },
+    run::{
+        recording::{Acquisition, Recording},
+        time_range::TimeRange,
+    },
+    scan::{
+        morsels::{Execution, Interval, intervals, seek},
+        plan::{PlannedScan, numbered},
+        selection::{Buffers, Selected, Selection},
+    },
+};
+use tagq_store::Channels;
+
+/// Rows of a morsel that goes through buffers, which then stay in a core's cache.
+const SELECTED_ROWS: usize = 1 << 16;
+
+/// Rows of a morsel that is read from the columns: 2.25 MiB.
+const DIRECT_ROWS: usize = 1 << 18;
+/// Mean starts and stops within reach above which neighbours are not compared. Estimated, not tuned.
+const NEIGHBOURS: i128 = 8;
+
+/// Counts the pairs of every bin.
+pub(super) fn count(
+    query: &Histogram,
+    recording: &Recording<'_>,
+    execution: &Execution,
+) -> Vec<u64> {
+    let plan = Plan::new(query, &query.bins, Scale::Ticks, execution.simd);
+    plan.count(recording, execution, query.scope.range, query.scope.range.to)
+}
+
+/// The same in cells of a bin's width.
+pub(super) fn count_cells(
+    query: &Histogram,
+    recording: &Recording<'_>,
+    execution: &Execution,
+) -> Vec<u64> {
+    let bins = query.counted_bins();
+    let Bins::Linear { low, width, count } = bins else { return vec![0; bins.count()] };
+    let scale = Scale::Cells(width);
+    let bins = Bins::Linear { low: low / width, width: 1, count };
+    let plan = Plan::new(query, &bins, scale, execution.simd);
+    let (range, before) = of_cells(query.scope.range, scale);
+    let mut counts = plan.count(recording, execution, range, range.to);
+    if let Some(before) = before {
+        let before = plan.count(recording, execution, before, before.to);
+        // Where rows were left out, of the one and not of the other, the answer is refused.
+        let less = |(count, before): (&mut u64, u64)| *count = count.wrapping_sub(before);
+        counts.iter_mut().zip(before).for_each(less);
+    }
+    counts
+}
+
+/// The range whose pairs are counted in cells, and the one whose pairs are taken off again.
+fn of_cells(range: TimeRange, scale: Scale) -> (TimeRange, Option<TimeRange>) {
+    let Some(from) = range.from else { return (range, None) };
+    // A pair belongs to its latest tag, and two tags in one cell have an order, too. Count all pairs
+    // of the cell that `from` cuts and of those behind it, and take off those of tags before `from`.
+    let cell = scale.of(from);
+    let from_cell = TimeRange { from: scale.first_time(cell), to: range.to };
+    let to = if range.to.is_some_and(|to| to < from) { range.to } else { Some(from) };
+    (from_cell, Some(TimeRange { to, ..from_cell }))
+}
+
+/// What [`count`] and [`count_cells`] take.
+pub(super) fn plan(
+    query: &Histogram,
+    recording: &Recording<'_>,
+    execution: &Execution,
+) -> Vec<PlannedScan> {
+    let (bins, range) = (query.counted_bins(), query.scope.range);
+    let (scale, bins, (range, before)) = match (query.mode, bins) {
+        (Mode::Grid, Bins::Linear { low, width, count }) => {
+            let scale = Scale::Cells(width);
+            let bins = Bins::Linear { low: low / width, width: 1, count };
+            (scale, bins, of_cells(range, scale))
+        }
+        (_, bins) => (Scale::Ticks, bins, (range, None)),
+    };
+    let plan = Plan::new(query, &bins, scale, execution.simd);
+    let mut scans = [
+        "pairs, neighbours in the columns",
+        "pairs, neighbours among starts and stops taken out",
+        "pairs, lists of starts and stops",
+    ]
+    .map(|method| PlannedScan::new(method, 1));
+    // Where many lie within reach after all, lists are taken out for the rest.
+    scans[0].is_at_least = true;
+    scans[1].is_at_least = true;
+    for range in [Some(range), before].into_iter().flatten() {
+        for (first, source) in numbered(recording) {
+            for morsel in plan.morsels(source, execution, range, range.to) {
+                plan.stretches(&morsel, first, &mut scans);
+            }
+        }
+    }
+    scans.into_iter().filter(|scan| scan.morsels > 0).collect()
+}
+
+/// What times are counted in.
+#[derive(Debug, Clone, Copy)]
+enum Scale {
+    Ticks,
+    /// Cells of this many ticks, truncated toward zero: cell 0 is twice as wide.
+    Cells(i64),
+}
+
+impl Scale {
+    fn of(self, time: i64) -> i64 {
+        match self {
+            Self::Ticks => time,
+            Self::Cells(width) => time / width,
+        }
+    }
+
+    /// The first time with this value; nothing when it is the first of all times.
+    fn first_time(self, value: i64) -> Option<i64> {
+        match self {
+            Self::Ticks => Some(value),
+            Self::Cells(width) if value > 0 => Some(value.saturating_mul(width)),
+            Self::Cells(width) => value.checked_sub(1)?.checked_mul(width)?.checked_add(1),
+        }
+    }
+}
+
+/// A query made ready.
+struct Plan<'a> {
+    starts: Selection,
+    stops: Selection,
+    /// Both in one list: starts have number 0, and stops 1 if they are of another channel.
+    both: Selection,
+    ends: [Channel; 2],
+    bins: &'a Bins,
+    binning: Binning,
+    scale: Scale,
+    simd: Simd,
+}
+
+/// One piece of work: the owners of a source from `from` up to, not including, `to`.
+struct Morsel<'a> {
+    source: &'a Acquisition<'a>,
+    owned: TimeRange,
+    /// No tag from here on is used at all.
+    limit: Option<i64>,
+}
+
+impl Morsel<'_> {
+    /// Its owners, and what they can make a pair with.
+    fn reaching(&self, wanted: &Wanted) -> Interval {
+        let TimeRange { from, to } = self.owned;
+        Interval { start: from.unwrap_or(i64::MIN), end: to }.looking_back(wanted.reach)
+    }
+}
+
+/// Rows of a morsel as they lie in the columns.
+struct Rows {
+    own: Range<usize>,
+    /// The first row that is looked back at.
+    head: usize,
+}
+
+/// The buffers of one thread.
+struct Thread {
+    both: Buffers,
+    lists: Lists,
+    bucket: Bucket,
+}
+
+/// Tags in order, those before `head` looked back at, which own nothing.
+#[derive(Clone, Copy)]
+struct Ready<'a> {
+    source: &'a Acquisition<'a>,
+    time: &'a [i64],
+    id: &'a [u8],
+    head: usize,
+}
+
+/// How neighbours are compared.
+enum Near {
+    /// In the columns as they lie.
+    Columns(Wanted),
+    /// In the list of both.
+    List(Wanted),
+}
+
+#[derive(Default)]
+struct Lists {
+    buffers: Buffers,
+    starts: Vec<i64>,
+    stops: Vec<i64>,
+}
+
+impl<'a> Plan<'a> {
+    fn new(query: &Histogram, bins: &'a Bins, scale: Scale, simd: Simd) -> Self {
+        let ends = query.ends();
+        let [starts, stops] = ends.map(|end| Selection::new(&[end.label], &[end.delay]));
+        let [start, stop] = ends;
+        let both = if start.label == stop.label {
+            starts.clone()
+        } else {
+            Selection::new(&[start.label, stop.label], &[start.delay, stop.delay])
+        };
+        Self { starts, stops, both, ends, bins, binning: Binning::of(bins), scale, simd }
+    }
+
+    fn sides(&self, source: &Acquisition<'_>) -> Vec<Side<'_>> {
+        let longest = longest(source, self.ends);
+        let of = |owner| Side::new(owner, self.bins, &self.binning, longest, self.simd);
+        [Owner::Stop, Owner::Start].into_iter().filter_map(of).collect()
+    }
+
+    /// Counts pairs whose owner is in `range`, of tags before `limit`.
+    fn count(
+        &self,
+        recording: &Recording<'_>,
+        execution: &Execution,
+        range: TimeRange,
+        limit: Option<i64>,
+    ) -> Vec<u64> {
+        let morsels: Vec<Morsel<'_>> = recording
+            .sources
+            .iter()
+            .flat_map(|source| self.morsels(source, execution, range, limit))
+            .collect();
+        let count = |morsel: &Morsel<'_>, thread: &mut Thread, counts: &mut [u64]| {
+            match self.near(morsel.source) {
+                Some(Near::Columns(wanted)) => self.count_columns(morsel, &wanted, thread, counts),
+                Some(Near::List(wanted)) => self.count_list(morsel, &wanted, thread, counts),
+                None => self.count_lists(morsel, thread, counts),
+            }
+            0
+        };
+        let bins = self.bins.count();
+        let thread = || Thread {
+            both: Buffers::default(),
+            lists: Lists::default(),
+            bucket: Bucket::new(bins),
+        };
+        let finish = |mut thread: Thread, counts: &mut [u64]| thread.bucket.tally.drain(counts);
+        let pass = recording.pass(range);
+        add_up(&pass, &morsels, bins, thread, count, finish).0
+    }
+
+    fn morsels<'r>(
+        &self,
+        source: &'r Acquisition<'r>,
+        execution: &Execution,
+        range: TimeRange,
+        limit: Option<i64>,
+    ) -> Vec<Morsel<'r>> {
+        let look_back = |side: &Side<'_>| self.ticks(side.last - side.first);
+        let window = self.sides(source).iter().map(look_back).max().unwrap_or(0);
+        let time = source.tags.time;
+        let is_direct = matches!(self.near(source), Some(Near::Columns(_)));
+        let cached = if is_direct { DIRECT_ROWS } else { SELECTED_ROWS };
+        let rows = execution.rows_per_morsel(time, window, cached);
+        // Rows are cut where stops lie after their delay.
+        let delay = self.ends[1].delay;
+        let cut = |limit: i64| {
+            let is_end = Some(limit) == range.from || Some(limit) == range.to;
+            let whole = || self.scale.first_time(self.scale.of(limit)).unwrap_or(i64::MIN);
+            if is_end { limit } else { whole() }
+        };
+        let intervals = intervals(time, rows, &[delay], range).into_iter();
+        intervals
+            .map(|interval| {
+                let from = (interval.start > i64::MIN).then(|| cut(interval.start));
+                TimeRange { from, to: interval.end.map(cut) }.and(&range)
+            })
+            .filter(|owned| owned.from.zip(owned.to).is_none_or(|(from, to)| from < to))
+            .map(|owned| Morsel { source, owned, limit })
+            .collect()
+    }
+
+    /// What neighbours to look for, and where: in the columns themselves when most of their rows are starts
+    /// or stops, and not moved against each other. Nothing where too many lie within reach.
+    fn near(&self, source: &Acquisition<'_>) -> Option<Near> {
+        let [start, stop] = self.ends;
+        let Scale::Ticks = self.scale else { return None };
+        let reach = self.sides(source).iter().map(|side| side.last).max()?;
+        let (first, last) = source.span()?;
+        let one = source.singles_of(start.label);
+        let both =
+            if start.label == stop.label { one } else { one + source.singles_of(stop.label) };
+        let within = i128::from(both) * i128::from(reach) / i128::from(last - first).max(1);
+        if within > NEIGHBOURS {
+            return None;
+        }
+        let (low, high) = (self.bins.edge(0), self.bins.edge(self.bins.count()));
+        let wanted = |ends, is_column| {
+            let width = high.abs_diff(low);
+            Wanted { ends, low, width, reach, is_column }
+        };
+        let is_most = 2 * both >= source.tags.len() as u64;
+        let labels = [start, stop].map(|end| u8::try_from(end.label));
+        if let (Channels::U8(_), [Ok(a), Ok(b)]) = (source.tags.channels, labels)
+            && is_most
+            && start.delay == stop.delay
+        {
+            return Some(Near::Columns(wanted([a, b], true)));
+        }
+        Some(Near::List(wanted([0, u8::from(start.label != stop.label)], false)))
+    }
+
+    /// Adds what the morsel takes to the scan that it belongs to.
+    fn stretches(&self, morsel: &Morsel<'_>, first: u64, scans: &mut [PlannedScan; 3]) {
+        let time = morsel.source.tags.time;
+        let by_lists = |scan: &mut PlannedScan| {
+            let sides = self.sides(morsel.source);
+            for (of, selection) in [(Owner::Start, &self.starts), (Owner::Stop, &self.stops)] {
+                let interval = self.needed(morsel, &sides, of);
+                let stretches = interval.map(|interval| selection.stretches(time, interval));
+                scan.take_all(first, stretches.into_iter().flatten());
+            }
+            scan.morsels += 1;
+        };
+        match self.near(morsel.source) {
+            Some(Near::Columns(wanted)) => match self.rows(morsel, &wanted) {
+                Some(Rows { own, head }) if own.start - head <= REACH => {
+                    scans[0].take(first, head..own.end);
+                    scans[0].morsels += 1;
+                }
+                Some(_) => by_lists(&mut scans[2]),
+                None => scans[0].morsels += 1,
+            },
+            Some(Near::List(wanted)) => {
+                let stretches = self.both.stretches(time, morsel.reaching(&wanted));
+                scans[1].take_all(first, stretches);
+                scans[1].morsels += 1;
+            }
+            None => by_lists(&mut scans[2]),
+        }
+    }
+
+    /// The rows of a morsel in the columns, and the first that is looked back at; nothing without any.
+    fn rows(&self, morsel: &Morsel<'_>, wanted: &Wanted) -> Option<Rows> {
+        let time = morsel.source.tags.time;
+        let TimeRange { from, to } = morsel.owned;
+        let delay = self.ends[0].delay;
+        let row = |limit: i64| time.partition_point(|&time| time.saturating_add(delay) < limit);
+        let start = from.map_or(0, row);
+        let own = start..to.map_or(time.len(), row).max(start);
+        let &first = time[own.clone()].first()?;
+        let earliest = first.saturating_sub(wanted.reach);
+        let head = seek(time, start, |time| time < earliest);
+        Some(Rows { own, head })
+    }
+
+    /// Counts the pairs of the morsel's owners in the columns as they lie.
+    fn count_columns(
+        &self,
+        morsel: &Morsel<'_>,
+        wanted: &Wanted,
+        thread: &mut Thread,
+        counts: &mut [u64],
+    ) {
+        let tags = morsel.source.tags;
+        let Channels::U8(ids) = tags.channels else { return };
+        let Some(Rows { own, head }) = self.rows(morsel, wanted) else { return };
+        if own.start - head > REACH {
+            return self.count_lists(morsel, thread, counts);
+        }
+        let (time, id) = (&tags.time[head..own.end], &ids[head..own.end]);
+        #[cfg(test)]
+        crate::scan::watch::took(time);
+        let Thread { lists, bucket, .. } = thread;
+        let ready = Ready { source: morsel.source, time, id, head: own.start - head };
+        if self.count_near(ready, wanted, lists, bucket, counts).is_none() {
+            // They are not: now it is noted where.
+            morsel.source.is_in_order(self.simd, head..own.end);
+        }
+    }
+
+    /// Counts the pairs of the morsel's owners in a list of starts and stops.
+    fn count_list(
+        &self,
+        morsel: &Morsel<'_>,
+        wanted: &Wanted,
+        thread: &mut Thread,
+        counts: &mut [u64],
+    ) {
+        let interval = morsel.reaching(wanted);
+        let from = morsel.owned.from;
+        let Selected { time, number } =
+            self.both.select(self.simd, morsel.source, interval, &mut thread.both);
+        let head = from.map_or(0, |from| time.partition_point(|&time| time < from));
+        if head > REACH {
+            return self.count_lists(morsel, thread, counts);
+        }
+        let Thread { lists, bucket, .. } = thread;
+        let ready = Ready { source: morsel.source, time, id: number, head };
+        // What a selection gives is in order.
+        let _: Option<()> = self.count_near(ready, wanted, lists, bucket, counts);
+    }
+
+    /// Counts the pairs of the rows from the head on by comparing neighbours, and those of a crowded
+    /// row and behind it by their lists; nothing where times fall.
+    fn count_near(
+        &self,
+        Ready { source, time, id, head }: Ready<'_>,
+        wanted: &Wanted,
+        lists: &mut Lists,
+        bucket: &mut Bucket,
+        counts: &mut [u64],
+    ) -> Option<()> {
+        let Bucket { buffer, tally, .. } = bucket;
+        let take = |distances: &[u64]| tally.add(&self.binning, distances, counts);
+        let done = differences(self.simd, time, id, head, wanted, buffer, take);
+        if done == time.len() {
+            return Some(());
+        }
+        if first_fall(self.simd, &time[done..]).is_some() {
+            return None;
+        }
+        // Pairs of a row from there on with one before are counted.
+        let rest = || time[done..].iter().zip(&id[done..]);
+        let of = |wanted: u8| rest().filter(move |&(_, &id)| id == wanted).map(|(&time, _)| time);
+        lists.starts.clear();
+        lists.starts.extend(of(wanted.ends[0]));
+        lists.stops.clear();
+        lists.stops.extend(of(wanted.ends[1]));
+        self.count_sides(source, lists, i64::MIN, bucket, counts);
+        Some(())
+    }
+
+    /// A distance in ticks.
+    fn ticks(&self, distance: i64) -> i64 {
+        match self.scale {
+            Scale::Ticks => distance,
+            Scale::Cells(width) => distance.saturating_add(1).saturating_mul(width),
+        }
+    }
+
+    /// Counts the pairs of the morsel's owners from a list of starts and one of stops.
+    fn count_lists(&self, morsel: &Morsel<'_>, thread: &mut Thread, counts: &mut [u64]) {
+        let Thread { lists, bucket, .. } = thread;
+        self.take(morsel, lists);
+        let from = morsel.owned.from.map_or(i64::MIN, |from| self.scale.of(from));
+        self.count_sides(morsel.source, lists, from, bucket, counts);
+    }
+
+    /// Counts the pairs whose later tag is not before `from`.
+    fn count_sides(
+        &self,
+        source: &Acquisition<'_>,
+        lists: &Lists,
+        from: i64,
+        bucket: &mut Bucket,
+        counts: &mut [u64],
+    ) {
+        let owned = |times: &[i64]| times.partition_point(|&time| time < from);
+        let (starts, stops) = (&lists.starts[..], &lists.stops[..]);
+        for side in self.sides(source) {
+            let (owners, others) = match side.owner {
+                Owner::Stop => (&stops[owned(stops)..], starts),
+                Owner::Start => (&starts[owned(starts)..], stops),
+            };
+            side.count(owners, others, bucket, counts);
+            if side.holds_zero() && self.ends[0].label == self.ends[1].label {
+                // Each tag was paired with itself.
+                bucket.tally.drain(counts);
+                let of_itself = &mut counts[side.bin(0)];
+                // Starts that were left out as damaged were not paired: then the answer is refused.
+                *of_itself = of_itself.wrapping_sub(owners.len() as u64);
+            }
+        }
+    }
+
+    /// Takes out the starts and stops that the morsel needs: its owners, and what is near them.
+    fn take(&self, morsel: &Morsel<'_>, lists: &mut Lists) {
+        let sides = self.sides(morsel.source);
+        let all = [(Owner::Start, &self.starts), (Owner::Stop, &self.stops)];
+        for (of, selection) in all {
+            let into = match of {
+                Owner::Start => &mut lists.starts,
+                Owner::Stop => &mut lists.stops,
+            };
+            into.clear();
+            let Some(interval) = self.needed(morsel, &sides, of) else { continue };
+            let selected = selection.select(self.simd, morsel.source, interval, &mut lists.buffers);
+            into.extend(selected.time.iter().map(|&time| self.scale.of(time)));
+        }
+    }
+
+    /// Where the starts or stops lie that the morsel needs.
+    fn needed(&self, morsel: &Morsel<'_>, sides: &[Side<'_>], of: Owner) -> Option<Interval> {
+        let TimeRange { from, to } = morsel.owned;
+        let to = to.into_iter().chain(morsel.limit).min();
+        let mut needed: Option<Interval> = None;
+        for side in sides {
+            let mut own = Interval { start: from.unwrap_or(i64::MIN), end: to };
+            if side.owner != of {
+                own.start = own.start.saturating_sub(self.ticks(side.last));
+                if let Scale::Ticks = self.scale {
+                    own.end = own.end.map(|end| end.saturating_sub(side.first));
+                }
+            }
+            needed = Some(needed.map_or(own, |known| Interval {
+                start: known.start.min(own.start),
+                end: known.end.zip(own.end).map(|(a, b)| a.max(b)),
+            }));
+        }
+        needed
+    }
+}

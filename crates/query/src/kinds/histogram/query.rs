@@ -1,0 +1,141 @@
+//! The query and its answer.
+
+use super::{
+    bins::Bins,
+    fold::{Fold, Period, mean_spacing},
+};
+use crate::{
+    error::Error,
+    estimate::singles::SourceSingles,
+    run::{
+        recording::{Acquisition, Recording},
+        scope::Scope,
+    },
+};
+
+/// Counts differences of times (docs/queries.md, section "Histogram").
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Histogram {
+    /// From the tags of this channel …
+    pub start: u16,
+    /// … to those of this one, which may be the same.
+    pub stop: u16,
+    /// Of Δ, the delayed time of the stop minus that of the start.
+    pub bins: Bins,
+    /// Which pairs.
+    pub mode: Mode,
+    /// How Δ is folded, with [`Mode::Next`] and [`Mode::Last`] only.
+    pub fold: Option<Fold>,
+    /// Which channels, delays and times.
+    pub scope: Scope,
+}
+
+/// Which starts and stops make a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Mode {
+    /// Every start with every stop; never a tag with itself.
+    All,
+    /// The same with times in cells of a bin, t / width truncated toward zero, and the last edge of
+    /// the bins included: there is a bin more.
+    Grid,
+    /// Each start with its first stop at Δ ≥ 0; with one channel, each tag with the next one.
+    Next,
+    /// Each stop with its latest start at Δ ≥ 0; with one channel, each tag with the one before.
+    Last,
+}
+
+/// The answer to [`Histogram`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Binned {
+    /// The bins as counted.
+    pub bins: Bins,
+    /// How many pairs each holds.
+    pub counts: Vec<u64>,
+    /// With [`Mode::Next`], the starts, with [`Mode::Last`], the stops that are in no bin: without
+    /// a partner in their source, or with a Δ outside the bins.
+    pub dropped: Option<u64>,
+    /// The period by which Δ was folded.
+    pub period: Option<Period>,
+    /// What each source had: live ticks in the range, starts, stops.
+    pub sources: Vec<SourceSingles>,
+}
+
+impl Binned {
+    /// Starts and stops over all sources.
+    pub fn singles(&self) -> [u64; 2] {
+        [0, 1].map(|i| self.sources.iter().map(|source| source.singles[i]).sum())
+    }
+}
+
+impl Histogram {
+    /// The bins that are counted: by the grid there is one more, because both ends are in.
+    pub(super) fn counted_bins(&self) -> Bins {
+        match (self.mode, self.bins.clone()) {
+            (Mode::Grid, Bins::Linear { low, width, count }) => {
+                Bins::Linear { low, width, count: count + 1 }
+            }
+            (_, bins) => bins,
+        }
+    }
+
+    pub(super) fn check(&self, recording: &Recording<'_>) -> Result<(), Error> {
+        self.bins.check()?;
+        self.scope.check(&recording.sources)?;
+        if let Some(channels) = &self.scope.channels {
+            for channel in [self.start, self.stop] {
+                if !channels.contains(&channel) {
+                    return Err(Error::NotInUse { channel });
+                }
+            }
+        }
+        if self.fold.is_some() && !matches!(self.mode, Mode::Next | Mode::Last) {
+            return Err(Error::FoldedPairs);
+        }
+        if self.mode != Mode::Grid {
+            return Ok(());
+        }
+        let Bins::Linear { low, width, .. } = self.bins else { return Err(Error::GridOfEdges) };
+        self.counted_bins().check()?;
+        let delays = [self.start, self.stop].map(|channel| self.scope.delay_of(channel));
+        match [low, delays[0], delays[1]].into_iter().find(|ticks| ticks % width != 0) {
+            Some(ticks) => Err(Error::OffGrid { ticks, width }),
+            None => Ok(()),
+        }
+    }
+
+    /// Starts and stops, each with its delay.
+    pub(super) fn ends(&self) -> [Channel; 2] {
+        [self.start, self.stop].map(|label| Channel { label, delay: self.scope.delay_of(label) })
+    }
+
+    /// The period that is folded by.
+    pub(super) fn period(&self, recording: &Recording<'_>) -> Result<Option<Period>, Error> {
+        let period = match self.fold {
+            None => return Ok(None),
+            Some(Fold::Period(period)) => period,
+            Some(Fold::SyncDivider(divider)) => {
+                let sync = if self.mode == Mode::Last { self.start } else { self.stop };
+                mean_spacing(recording, sync, divider).ok_or(Error::NoSync { channel: sync })?
+            }
+        };
+        if period.numerator == 0 || period.denominator == 0 {
+            return Err(Error::Period);
+        }
+        Ok(Some(period))
+    }
+}
+
+/// A channel and its delay.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Channel {
+    pub label: u16,
+    pub delay: i64,
+}
+
+/// The longest difference of delayed times in a source.
+pub(super) fn longest(source: &Acquisition<'_>, ends: [Channel; 2]) -> i64 {
+    let delays = ends.map(|end| end.delay);
+    let apart = delays[0].abs_diff(delays[1]).cast_signed();
+    source.span().map_or(0, |(first, last)| (last - first).saturating_add(apart))
+}

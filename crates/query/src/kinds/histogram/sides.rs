@@ -1,0 +1,280 @@
+//! All pairs of two sorted lists of times, by one of two ways.
+//!
+//! A pair belongs to its later tag, its owner. So there are two sides: stops that own (Δ ≥ 0, equal
+//! times included) and starts that own (Δ < 0). On each side a pair has a distance D ≥ 0, owner minus
+//! other, and the bins are intervals of D. Counting goes one by one through the pairs, or edge by edge:
+//! how many pairs are at least E apart costs a step a tag, however many pairs there are.
+
+use super::{
+    bins::{Binning, Bins},
+    tally::Bucket,
+};
+use crate::kernels::{
+    differences::{buffer::Distances, distances, narrow::LIMIT},
+    merges::{EDGES, Merges},
+    simd::Simd,
+};
+
+/// Owners that are looked at together: they and the others near them stay in a core's nearest caches.
+const UNIT: usize = 4096;
+/// What a pair costs in steps of a merge, measured (benches/histogram.rs).
+const PAIR_STEPS: u64 = 4;
+/// Owners from which the number of pairs is estimated.
+const SAMPLES: usize = 128;
+
+/// Which of the two tags of a pair is the later one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// Δ = D ≥ 0.
+    Stop,
+    /// Δ = −D < 0.
+    Start,
+}
+
+/// The bins as seen from one side.
+pub(super) struct Side<'a> {
+    pub(super) owner: Owner,
+    pub(super) bins: &'a Bins,
+    binning: &'a Binning,
+    simd: Simd,
+    /// The bins that have a part on this side, nearest to D = 0 first, as many as `count`.
+    nearest: usize,
+    count: usize,
+    /// The smallest and the largest distance of a pair on this side.
+    pub(super) first: i64,
+    pub(super) last: i64,
+}
+
+impl<'a> Side<'a> {
+    /// Nothing when no pair of this side can be in the bins; distances are at most `longest`.
+    pub(super) fn new(
+        owner: Owner,
+        bins: &'a Bins,
+        binning: &'a Binning,
+        longest: i64,
+        simd: Simd,
+    ) -> Option<Self> {
+        let edges = bins.count();
+        let (low, high) = (i128::from(bins.edge(0)), i128::from(bins.edge(edges)));
+        let (first, last) = match owner {
+            Owner::Stop => (low.max(0), high - 1),
+            Owner::Start => ((1 - high).max(1), -low),
+        };
+        let first = i64::try_from(first).ok()?;
+        let last = i64::try_from(last.min(longest.into())).ok()?;
+        if first > last {
+            return None;
+        }
+        let bin = |distance: i64| {
+            let difference = if owner == Owner::Stop { distance } else { -distance };
+            match bins {
+                Bins::Linear { low, width, .. } => {
+                    let from_low = i128::from(difference) - i128::from(*low);
+                    usize::try_from(from_low / i128::from(*width)).unwrap_or(usize::MAX)
+                }
+                Bins::Edges(edges) => edges.partition_point(|&edge| edge <= difference) - 1,
+            }
+        };
+        let (nearest, farthest) = (bin(first), bin(last));
+        let count = nearest.abs_diff(farthest) + 1;
+        Some(Self { owner, bins, binning, simd, nearest, count, first, last })
+    }
+
+    /// Whether pairs of equal times are counted on this side.
+    pub(super) fn holds_zero(&self) -> bool {
+        self.owner == Owner::Stop && self.first == 0
+    }
+
+    /// The i-th bin of this side.
+    pub(super) fn bin(&self, i: usize) -> usize {
+        match self.owner {
+            Owner::Stop => self.nearest + i,
+            Owner::Start => self.nearest - i,
+        }
+    }
+
+    /// The smallest distance in the i-th bin of this side; that of the bin behind the last is one
+    /// more than the largest.
+    fn edge(&self, i: usize) -> i128 {
+        if i == 0 {
+            return self.first.into();
+        }
+        if i == self.count {
+            return i128::from(self.last) + 1;
+        }
+        match self.owner {
+            Owner::Stop => self.bins.edge(self.nearest + i).into(),
+            Owner::Start => 1 - i128::from(self.bins.edge(self.nearest - i + 1)),
+        }
+    }
+
+    /// Adds the pairs of each owner with each of the others to the counts of their bins. Both lists
+    /// are in order; differences between any two of them fit in `i64`.
+    pub(super) fn count(
+        &self,
+        owners: &[i64],
+        others: &[i64],
+        bucket: &mut Bucket,
+        counts: &mut [u64],
+    ) {
+        let split = self.split(owners, others);
+        let mut reached = vec![0; self.count + 1 - split];
+        for owners in owners.chunks(UNIT) {
+            let near = &others[self.near(owners, others, self.last)];
+            if near.is_empty() {
+                continue;
+            }
+            if split > 0 {
+                self.enumerate(owners, near, split, bucket, counts);
+            }
+            if split < self.count {
+                self.merge(owners, others, split, &mut bucket.merges, &mut reached, counts);
+            }
+        }
+    }
+
+    /// The others that any of the owners can have a pair with at a distance of at most `last`.
+    fn near(&self, owners: &[i64], others: &[i64], last: i64) -> std::ops::Range<usize> {
+        let (earliest, latest) = (owners[0], owners[owners.len() - 1]);
+        let start = others
+            .partition_point(|&other| i128::from(earliest) - i128::from(other) > i128::from(last));
+        let end = others.partition_point(|&other| {
+            i128::from(latest) - i128::from(other) >= i128::from(self.first)
+        });
+        start..end.max(start)
+    }
+
+    /// How many bins to go through pair by pair; merging the edges of the others is cheaper.
+    fn split(&self, owners: &[i64], others: &[i64]) -> usize {
+        let pairs_below = |bins: usize| self.sampled_pairs(owners, others, bins);
+        let pairs = pairs_below(self.count);
+        let step_pairs = (owners.len() + others.len()) as u64 / PAIR_STEPS;
+        // As many pairs in every bin, or about: all of them or none.
+        if pairs <= step_pairs.saturating_mul(self.count as u64 + 1) / 4 {
+            return self.count;
+        }
+        if let Bins::Linear { .. } = self.bins {
+            return if pairs <= step_pairs.saturating_mul(self.count as u64 + 1) {
+                self.count
+            } else {
+                0
+            };
+        }
+        // The farther, the wider are the bins: up to where the next ones hold more than a merge costs.
+        let (mut few, mut many) = (0, self.count);
+        while few + 4 < many {
+            let middle = few + (many - few) / 2;
+            let next = (middle + 4).min(self.count);
+            let in_next = pairs_below(next) - pairs_below(middle);
+            if in_next <= step_pairs * (next - middle) as u64 {
+                few = middle;
+            } else {
+                many = middle;
+            }
+        }
+        few
+    }
+
+    /// About how many pairs lie in the first `bins` bins, from some of the owners.
+    fn sampled_pairs(&self, owners: &[i64], others: &[i64], bins: usize) -> u64 {
+        let end = i64::try_from(self.edge(bins) - 1).unwrap_or(i64::MAX);
+        let of_owner = |&owner: &i64| {
+            let reached = others.partition_point(|&other| owner - other >= self.first);
+            (reached - others[..reached].partition_point(|&other| owner - other > end)) as u64
+        };
+        let samples = owners.iter().step_by(owners.len() / SAMPLES + 1);
+        let pairs: u64 = samples.clone().map(of_owner).sum();
+        pairs * owners.len() as u64 / samples.len().max(1) as u64
+    }
+
+    /// Pair by pair through the first `bins` bins.
+    fn enumerate(
+        &self,
+        owners: &[i64],
+        others: &[i64],
+        bins: usize,
+        Bucket { buffer, narrow, tally, .. }: &mut Bucket,
+        counts: &mut [u64],
+    ) {
+        let wanted = Distances {
+            first: self.first,
+            last: i64::try_from(self.edge(bins) - 1).unwrap_or(i64::MAX),
+            low: self.bins.edge(0),
+            is_negative: self.owner == Owner::Start,
+        };
+        let (low, high) = (wanted.low, self.bins.edge(self.bins.count()));
+        if wanted.last >= LIMIT || high.abs_diff(low) > 1 << 32 {
+            return distances(self.simd, [owners, others], &wanted, buffer, |distances| {
+                tally.add(self.binning, distances, counts);
+            });
+        }
+        let mut left = owners;
+        while let Some(&first) = left.first() {
+            let (owners, rest) =
+                left.split_at(left.partition_point(|&owner| owner - first < LIMIT));
+            let others = &others[self.near(owners, others, wanted.last)];
+            let lists = [owners, others];
+            match *self.binning {
+                Binning::Shift(bits) if tally.is_small() && bits < u32::BITS => {
+                    let take = |numbers: &mut [u16]| tally.count(numbers, counts);
+                    narrow.numbers(self.simd, lists, &wanted, bits, take);
+                }
+                _ => narrow.distances(self.simd, lists, &wanted, |distances| {
+                    tally.add(self.binning, distances, counts);
+                }),
+            }
+            left = rest;
+        }
+    }
+
+    /// Edge by edge through the bins from `split` on. `reached` says for each edge how many of the others
+    /// the owners before these reach.
+    fn merge(
+        &self,
+        owners: &[i64],
+        others: &[i64],
+        split: usize,
+        merges: &mut Merges,
+        reached: &mut [usize],
+        counts: &mut [u64],
+    ) {
+        let mut bin = split;
+        let mut pairs_before = None;
+        for group in reached.chunks_mut(EDGES) {
+            let len = group.len();
+            let edge = |i: usize| i64::try_from((i < len).then(|| self.edge(bin + i))?).ok();
+            // Nobody reaches an edge that is not there.
+            let edges: [Option<i64>; EDGES] = std::array::from_fn(edge);
+            let mut parts = [&others[..0]; EDGES];
+            let mut sums = [0; EDGES];
+            for (e, edge) in edges.iter().enumerate() {
+                let Some(edge) = *edge else { continue };
+                let start = reached_from(group[e], owners[0], others, edge);
+                group[e] = reached_from(start, owners[owners.len() - 1], others, edge);
+                parts[e] = &others[start..group[e]];
+                sums[e] = start as u64 * owners.len() as u64;
+            }
+            let merged =
+                merges.reaching(self.simd, owners, parts, edges.map(Option::unwrap_or_default));
+            for (sum, merged) in sums.iter().zip(merged).take(group.len()) {
+                let pairs = sum + merged;
+                if let Some(before) = pairs_before.replace(pairs) {
+                    counts[self.bin(bin - 1)] += before - pairs;
+                }
+                bin += 1;
+            }
+        }
+    }
+}
+
+/// How many of the others are at least `edge` before `owner`, when the first `known` are.
+fn reached_from(known: usize, owner: i64, others: &[i64], edge: i64) -> usize {
+    let mut start = known;
+    let mut reach = 1;
+    while others.get(start + reach - 1).is_some_and(|&other| owner - other >= edge) {
+        start += reach;
+        reach *= 2;
+    }
+    let end = others.len().min(start + reach);
+    start + others[start..end].partition_point(|&other| owner - other >= edge)
+}

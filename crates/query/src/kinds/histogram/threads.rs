@@ -1,0 +1,47 @@
+//! The threads that count bins.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::prelude::*;
+
+use crate::run::progress::Pass;
+
+/// Counts of all threads together that are kept at most: 1 GiB.
+const COUNTS_MAX: usize = 1 << 27;
+
+/// Lets the threads of the pool take pieces of work in turn, and adds up what they counted: `bins`
+/// counts, and one number beside them. At its end each thread adds to its counts what its buffers hold.
+pub(super) fn add_up<W: Sync, B>(
+    pass: &Pass<'_>,
+    work: &[W],
+    bins: usize,
+    buffers: impl Fn() -> B + Sync,
+    count: impl Fn(&W, &mut B, &mut [u64]) -> u64 + Sync,
+    finish: impl Fn(B, &mut [u64]) + Sync,
+) -> (Vec<u64>, u64) {
+    // A thread has all bins to itself: there may be too many of them for too many threads.
+    let fitting = COUNTS_MAX / bins.max(1);
+    let threads = rayon::current_num_threads().min(work.len()).min(fitting).max(1);
+    let next = AtomicUsize::new(0);
+    let pieces = pass.in_pieces(work.len());
+    let one_thread = |_| {
+        let mut counts = vec![0; bins];
+        let mut buffers = buffers();
+        let mut beside = 0;
+        while let Some(piece) = work.get(next.fetch_add(1, Ordering::Relaxed))
+            && pieces.begin().is_ok()
+        {
+            beside += count(piece, &mut buffers, &mut counts);
+        }
+        finish(buffers, &mut counts);
+        (counts, beside)
+    };
+    let added = (0..threads).into_par_iter().with_max_len(1).map(one_thread).reduce_with(
+        |(mut counts, beside), (more, more_beside)| {
+            let add = |(count, more): (&mut u64, u64)| *count = count.wrapping_add(more);
+            counts.iter_mut().zip(more).for_each(add);
+            (counts, beside + more_beside)
+        },
+    );
+    added.unwrap_or_else(|| (vec![0; bins], 0))
+}

@@ -1,0 +1,234 @@
+//! The tags of the channels in use of one source, delayed and in order, with the rows they stand in.
+
+use std::collections::VecDeque;
+
+use rayon::prelude::*;
+use tagq_store::Channels;
+
+use super::batch::ListedTag;
+use crate::{
+    kernels::simd::Simd,
+    run::{recording::Acquisition, scope::Scope, time_range::TimeRange},
+    scan::morsels::{Execution, Interval, intervals},
+};
+
+/// Rows of a morsel.
+const ROWS: usize = 1 << 16;
+/// Morsels that each thread takes ahead.
+const AHEAD: usize = 2;
+/// The number of a channel that is not in use.
+const UNUSED: u32 = u32::MAX;
+
+/// A source as it is walked through.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Source<'a> {
+    pub tags: &'a Acquisition<'a>,
+    /// The first row of the source in the recording.
+    pub first_row: u64,
+}
+
+impl Source<'_> {
+    pub(super) fn listed(&self, row: usize) -> ListedTag {
+        ListedTag { row: self.first_row + row as u64, time: self.tags.tags.time[row] }
+    }
+}
+
+/// A tag taken out of the columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Taken {
+    /// Its delayed time.
+    pub time: i64,
+    /// Its row in the source.
+    pub row: usize,
+    /// The number of its channel.
+    pub number: u32,
+}
+
+/// The channels in use: which number each has, and its delay.
+pub(super) struct Wanted {
+    /// The number of each label.
+    number_of: Box<[u32]>,
+    /// The different delays, and which channels each moves.
+    delays: Vec<i64>,
+    /// Which of the delays the channel of each number has.
+    delay_at: Vec<usize>,
+}
+
+impl Wanted {
+    /// `channels`, ascending, get the numbers from 0 on.
+    pub(super) fn new(channels: &[u16], scope: &Scope) -> Self {
+        let mut number_of = vec![UNUSED; 1 << 16].into_boxed_slice();
+        for (number, &channel) in (0..).zip(channels) {
+            number_of[usize::from(channel)] = number;
+        }
+        let of_channels: Vec<i64> = channels.iter().map(|&c| scope.delay_of(c)).collect();
+        let mut delays = of_channels.clone();
+        delays.sort_unstable();
+        delays.dedup();
+        let delay_at = of_channels.iter().map(|d| delays.partition_point(|other| other < d));
+        let delay_at = delay_at.collect();
+        Self { number_of, delays, delay_at }
+    }
+
+    pub(super) fn number(&self, channel: u16) -> usize {
+        self.number_of[usize::from(channel)] as usize
+    }
+
+    pub(super) fn channels(&self) -> usize {
+        self.delay_at.len()
+    }
+
+    pub(super) fn smallest_delay(&self) -> i64 {
+        self.delays.first().copied().unwrap_or(0)
+    }
+
+    /// The tags of an interval in order of delayed time, then of rows. None of rows that are not in order,
+    /// which the source is told.
+    fn take(&self, source: Source<'_>, interval: Interval) -> Vec<Taken> {
+        let tags = source.tags.tags;
+        let mut taken = Vec::new();
+        for (at, &delay) in self.delays.iter().enumerate() {
+            let rows = interval.rows(tags.time, delay);
+            if !source.tags.is_in_order(Simd::best(), rows.clone()) {
+                continue;
+            }
+            let mut add = |row: usize, label: u16| {
+                let number = self.number_of[usize::from(label)];
+                if number != UNUSED && self.delay_at[number as usize] == at {
+                    taken.push(Taken { time: tags.time[row] + delay, row, number });
+                }
+            };
+            match tags.channels {
+                Channels::U8(labels) => {
+                    let labels = labels[rows.clone()].iter();
+                    rows.zip(labels).for_each(|(row, &label)| add(row, label.into()));
+                }
+                Channels::U16(labels) => {
+                    let labels = labels[rows.clone()].iter();
+                    rows.zip(labels).for_each(|(row, &label)| add(row, label));
+                }
+            }
+        }
+        // Each delay is in order already: what a stable sort does is merge.
+        taken.sort_by_key(|tag| (tag.time, tag.row));
+        taken
+    }
+}
+
+/// The tags of one source, one after the other.
+pub(super) struct Feed<'a> {
+    source: Source<'a>,
+    wanted: &'a Wanted,
+    /// Tags further than this from their neighbours on both sides are left out.
+    near: Option<i64>,
+    intervals: std::vec::IntoIter<Interval>,
+    ahead: usize,
+    ready: VecDeque<Vec<Taken>>,
+    current: std::vec::IntoIter<Taken>,
+    has_read: bool,
+}
+
+impl<'a> Feed<'a> {
+    /// Those with a delayed time in `range`.
+    pub(super) fn new(
+        source: Source<'a>,
+        wanted: &'a Wanted,
+        near: Option<i64>,
+        range: TimeRange,
+        execution: &Execution,
+    ) -> Self {
+        let time = source.tags.tags.time;
+        let rows = execution.rows_per_morsel(time, 0, ROWS);
+        let is_empty = range.from.zip(range.to).is_some_and(|(from, to)| from >= to);
+        let intervals =
+            if is_empty { Vec::new() } else { intervals(time, rows, &wanted.delays, range) };
+        Self {
+            source,
+            wanted,
+            near,
+            intervals: intervals.into_iter(),
+            ahead: AHEAD * rayon::current_num_threads(),
+            ready: VecDeque::new(),
+            current: Vec::new().into_iter(),
+            has_read: false,
+        }
+    }
+
+    /// The next tag.
+    pub(super) fn peek(&mut self) -> Option<Taken> {
+        loop {
+            if let Some(&next) = self.current.as_slice().first() {
+                return Some(next);
+            }
+            self.current = match self.ready.pop_front() {
+                Some(ready) => ready.into_iter(),
+                None => self.read()?.into_iter(),
+            };
+        }
+    }
+
+    pub(super) fn advance(&mut self) {
+        self.current.next();
+    }
+
+    /// Whether columns were read since this was asked last.
+    pub(super) fn has_read(&mut self) -> bool {
+        std::mem::take(&mut self.has_read)
+    }
+
+    /// Takes the tags of a few morsels at once; the first of them.
+    fn read(&mut self) -> Option<Vec<Taken>> {
+        let some: Vec<Interval> = self.intervals.by_ref().take(self.ahead).collect();
+        let taken = some.into_par_iter().map(|interval| {
+            let taken = self.wanted.take(self.source, interval);
+            match self.near {
+                Some(near) => without_lonely(taken, near),
+                None => taken,
+            }
+        });
+        self.ready = taken.collect::<Vec<_>>().into();
+        self.has_read = true;
+        self.ready.pop_front()
+    }
+}
+
+/// Leaves out the tags that have no other within `near`. The neighbours of the first and the last are
+/// in other morsels.
+fn without_lonely(mut taken: Vec<Taken>, near: i64) -> Vec<Taken> {
+    let (mut len, mut is_near_before) = (0, true);
+    for at in 0..taken.len() {
+        let time = taken[at].time;
+        let is_near_next = taken.get(at + 1).is_none_or(|next| next.time - time <= near);
+        if is_near_before || is_near_next {
+            taken[len] = taken[at];
+            len += 1;
+        }
+        is_near_before = is_near_next;
+    }
+    taken.truncate(len);
+    taken
+}
+
+/// The latest time up to `from` at which nothing within `window` comes before a tag: rules that use tags
+/// up start afresh there. Nothing where there is none.
+pub(super) fn fresh_start(
+    source: Source<'_>,
+    wanted: &Wanted,
+    window: i64,
+    from: i64,
+    execution: &Execution,
+) -> Option<i64> {
+    let time = source.tags.tags.time;
+    let rows = execution.rows_per_morsel(time, 0, ROWS);
+    let range = TimeRange { from: None, to: Some(from.saturating_add(1)) };
+    let morsels = intervals(time, rows, &wanted.delays, range);
+    morsels.iter().rev().find_map(|interval| {
+        let tags = wanted.take(source, interval.looking_back(window));
+        let is_fresh = |at: &usize| {
+            let time = tags[*at].time;
+            let before = at.checked_sub(1).map(|before| tags[before].time);
+            time >= interval.start && before.is_none_or(|before| time - before > window)
+        };
+        (0..tags.len()).rev().find(is_fresh).map(|at| tags[at].time)
+    })
+}

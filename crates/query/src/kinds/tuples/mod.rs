@@ -1,0 +1,123 @@
+//! The tuples that a query counts, one by one, in order of time.
+//!
+//! All threads take tags out of the columns, a few morsels ahead ([`feed`]); one walks through them in
+//! order and meets every tuple at its latest tag ([`ways`], [`once`]), every cluster at its first
+//! ([`clusters`]). What it holds is the tags of a window and one batch, however many tuples there are.
+
+mod batch;
+mod clusters;
+mod feed;
+mod once;
+mod vetoes;
+mod walk;
+mod ways;
+
+pub use batch::{ClusterTag, ListedTag, Tuple, Tuples};
+
+use std::ops::ControlFlow;
+
+use crate::{
+    error::Error,
+    kinds::coincidences::Coincidences,
+    rules::{groups, rule::Rule},
+    run::{recording::Recording, time_range::TimeRange},
+    scan::morsels::Execution,
+};
+use batch::Batches;
+use clusters::Clusters;
+use feed::{Feed, Wanted};
+use once::Once;
+use walk::walk_all;
+use ways::{Ways, WaysOf};
+
+impl Coincidences {
+    /// The groups that are asked for, in the order of [`Coincidences::run`] and of
+    /// [`Tuple::group`].
+    ///
+    /// # Errors
+    /// As [`Coincidences::run`].
+    pub fn groups_in(&self, recording: &Recording<'_>) -> Result<Vec<Vec<u16>>, Error> {
+        self.check(recording)?;
+        let groups = groups::asked(&self.groups, &self.scope, recording)?;
+        self.check_groups(&groups)?;
+        Ok(groups)
+    }
+
+    /// Gives every tuple that [`Coincidences::run`] counts to `take`, in batches: in order of time, those
+    /// of one time in the order of sources, of groups, of rows. Stops when `take` breaks off. By rule
+    /// [`Rule::PerHerald`] a herald's tuple is the way that is complete first, and of those of one time
+    /// the one of the first rows. Clusters are listed by [`Coincidences::list_clusters`].
+    ///
+    /// Holds the tags of two windows and one batch. Any number of threads gives the same batches' content.
+    ///
+    /// # Errors
+    /// As [`Coincidences::run`].
+    pub fn list(
+        &self,
+        recording: &Recording<'_>,
+        execution: &Execution,
+        take: &mut (dyn FnMut(&Tuples) -> ControlFlow<()> + Send),
+    ) -> Result<(), Error> {
+        let groups = self.groups_in(recording)?;
+        let wanted = Wanted::new(&groups::channels_of(&groups), &self.scope);
+        let range = self.scope.range;
+        let veto = self.veto.as_ref();
+        let mut batches = Batches { batch: Tuples::default(), take };
+        if self.rule == Rule::Once {
+            let plan = once::Plan::new(&groups, &wanted, self.window, range);
+            let walk = |source| {
+                let from = range.from.and_then(|from| {
+                    feed::fresh_start(source, &wanted, self.window, from, execution)
+                });
+                let taken = TimeRange { from, to: range.to };
+                let feed = Feed::new(source, &wanted, Some(self.window), taken, execution);
+                (feed, Once::new(&plan, source, veto, &self.scope))
+            };
+            walk_all(recording, &wanted, walk, &mut batches)?;
+        } else {
+            let plan = Ways::new(&groups, &wanted, self.rule, self.window, range);
+            let before = plan.look_back();
+            let from = range.from.map(|from| from.saturating_sub(before));
+            let taken = TimeRange { from, to: range.to };
+            let walk = |source| {
+                let feed = Feed::new(source, &wanted, Some(plan.nearest()), taken, execution);
+                (feed, WaysOf::new(&plan, source, veto, &self.scope))
+            };
+            walk_all(recording, &wanted, walk, &mut batches)?;
+        }
+        Ok(())
+    }
+
+    /// Gives the tags of every cluster that [`Coincidences::run`] counts by rule [`Rule::Cluster`] to
+    /// `take`, in batches that may part a cluster: clusters in order of their first tag, then of
+    /// sources; tags in order of delayed time, then of rows.
+    ///
+    /// Holds one batch, however long a cluster is.
+    ///
+    /// # Errors
+    /// As [`Coincidences::run`].
+    pub fn list_clusters(
+        &self,
+        recording: &Recording<'_>,
+        execution: &Execution,
+        take: &mut (dyn FnMut(&Vec<ClusterTag>) -> ControlFlow<()> + Send),
+    ) -> Result<(), Error> {
+        self.check(recording)?;
+        let channels = self.cluster_channels(recording)?;
+        let wanted = Wanted::new(&channels, &self.scope);
+        let mut batches = Batches { batch: Vec::new(), take };
+        let (window, range) = (self.window, self.scope.range);
+        let number = std::cell::Cell::new(0);
+        let walk = |source| {
+            let from = range
+                .from
+                .and_then(|from| feed::fresh_start(source, &wanted, window, from, execution));
+            // The last cluster goes on beyond the range.
+            let to = range.to.and_then(|to| to.checked_add(window));
+            let feed = Feed::new(source, &wanted, None, TimeRange { from, to }, execution);
+            (feed, Clusters::new(source, &channels, window, range, &number))
+        };
+        walk_all(recording, &wanted, walk, &mut batches)?;
+        Ok(())
+    }
+}

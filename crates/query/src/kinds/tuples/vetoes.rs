@@ -1,0 +1,56 @@
+//! Vetoes met on the way through a source.
+
+use super::feed::Source;
+use crate::{rules::veto::Veto, run::scope::Scope};
+
+/// The veto tags of a source, looked at in order.
+pub(super) struct Vetoes<'a> {
+    source: Source<'a>,
+    guard: i64,
+    /// Each veto channel, its delay, and the first row that was not looked at.
+    channels: Vec<(u16, i64, usize)>,
+    /// The latest veto seen.
+    latest: Option<i64>,
+}
+
+impl<'a> Vetoes<'a> {
+    pub(super) fn new(source: Source<'a>, veto: &Veto, scope: &Scope) -> Self {
+        let of = |&channel: &u16| (channel, scope.delay_of(channel), 0);
+        let channels = veto.channels.iter().map(of).collect();
+        Self { source, guard: veto.guard, channels, latest: None }
+    }
+
+    /// Forgets what lies so far before `time` that it forbids nothing.
+    pub(super) fn start_at(&mut self, time: i64) {
+        let time = i128::from(time) - i128::from(self.guard);
+        for (_, delay, row) in &mut self.channels {
+            let first = time - i128::from(*delay);
+            let times = self.source.tags.tags.time;
+            *row = times.partition_point(|&time| i128::from(time) < first);
+        }
+    }
+
+    /// The first time from which on a tuple with its latest tag at `time` may have tags; nothing where no
+    /// tuple may end there. Times ascend from call to call.
+    pub(super) fn floor(&mut self, time: i64) -> Option<i64> {
+        let Some(latest) = self.up_to(time) else { return Some(i64::MIN) };
+        let floor = i128::from(latest) + i128::from(self.guard) + 1;
+        i64::try_from(floor).ok().filter(|&floor| floor <= time)
+    }
+
+    /// The latest veto that is not further behind `time` than the guard.
+    fn up_to(&mut self, time: i64) -> Option<i64> {
+        let tags = self.source.tags.tags;
+        let last = i128::from(time) + i128::from(self.guard);
+        for (channel, delay, row) in &mut self.channels {
+            let last = last - i128::from(*delay);
+            while let Some(&time) = tags.time.get(*row).filter(|&&time| i128::from(time) <= last) {
+                if tags.channels.label(*row) == *channel {
+                    self.latest = self.latest.max(Some(time.saturating_add(*delay)));
+                }
+                *row += 1;
+            }
+        }
+        self.latest
+    }
+}

@@ -1,0 +1,93 @@
+//! The walk through the sources of a recording, in order of delayed time.
+
+use std::ops::ControlFlow;
+
+use super::{
+    batch::{Batch, Batches},
+    feed::{Feed, Source, Wanted},
+};
+use crate::{error::Error, run::recording::Recording};
+
+/// What meets tuples on its way through a source.
+pub(super) trait Walker {
+    type Batch: Batch;
+
+    /// Takes the tags of the next time, or of the next cluster.
+    fn step(
+        &mut self,
+        feed: &mut Feed<'_>,
+        batches: &mut Batches<'_, Self::Batch>,
+    ) -> ControlFlow<()>;
+}
+
+/// Walks through all sources, until whoever takes the batches breaks off, or rows are found out of order.
+pub(super) fn walk_all<'a, W: Walker>(
+    recording: &'a Recording<'a>,
+    wanted: &Wanted,
+    walk: impl Fn(Source<'a>) -> (Feed<'a>, W),
+    batches: &mut Batches<'_, W::Batch>,
+) -> Result<(), Error> {
+    // Breaking off is no failure.
+    let _: ControlFlow<()> = walk_sources(recording, wanted, walk, batches);
+    recording.check_order()
+}
+
+/// Delays can put tags of one source behind those of the next: then they are
+/// walked through side by side.
+fn walk_sources<'a, W: Walker>(
+    recording: &'a Recording<'a>,
+    wanted: &Wanted,
+    walk: impl Fn(Source<'a>) -> (Feed<'a>, W),
+    batches: &mut Batches<'_, W::Batch>,
+) -> ControlFlow<()> {
+    let mut first_row = 0;
+    let mut waiting: Vec<(i64, usize, Source<'a>)> = Vec::new();
+    for (at, tags) in recording.sources.iter().enumerate() {
+        if let Some((first, _)) = tags.span() {
+            let begins = first.saturating_add(wanted.smallest_delay());
+            waiting.push((begins, at, Source { tags, first_row }));
+        }
+        first_row += tags.tags.len() as u64;
+    }
+    // The next is the last.
+    waiting.sort_by_key(|&(begins, at, _)| std::cmp::Reverse((begins, at)));
+    let mut active: Vec<(usize, Feed<'a>, W)> = Vec::new();
+    loop {
+        let mut next: Vec<(i64, usize)> = Vec::new();
+        for (place, (_, feed, _)) in active.iter_mut().enumerate() {
+            next.extend(feed.peek().map(|tag| (tag.time, place)));
+        }
+        next.sort_unstable();
+        let first = next.first().copied();
+        if let Some(&(begins, at, source)) = waiting.last()
+            && first.is_none_or(|(time, _)| begins <= time)
+        {
+            waiting.pop();
+            let (feed, walker) = walk(source);
+            let place = active.partition_point(|(other, ..)| *other < at);
+            active.insert(place, (at, feed, walker));
+            continue;
+        }
+        let Some((time, place)) = first else { break };
+        let others = next.get(1).map(|&(time, _)| time);
+        let limit = others.into_iter().chain(waiting.last().map(|&(begins, ..)| begins)).min();
+        let (_, feed, walker) = &mut active[place];
+        // The first step is its own, also where others have the same time.
+        walker.step(feed, batches)?;
+        loop {
+            if feed.has_read() {
+                if recording.check_order().is_err() {
+                    return ControlFlow::Break(());
+                }
+                batches.give()?;
+            }
+            let Some(tag) = feed.peek() else { break };
+            if limit.is_some_and(|limit| tag.time >= limit.max(time.saturating_add(1))) {
+                break;
+            }
+            walker.step(feed, batches)?;
+        }
+        active.retain_mut(|(_, feed, _)| feed.peek().is_some());
+    }
+    batches.give()
+}

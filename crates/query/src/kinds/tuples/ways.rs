@@ -1,0 +1,329 @@
+//! Tuples by the rules that use nothing up: `all`, `herald`, each herald once, `grid`.
+//!
+//! At each time t at which a tag of a group stands, the tuples whose latest tag is there are walked
+//! through as an odometer would: a list for each channel, cut to where a tag can be of such a tuple. While
+//! no tag at t is chosen and no later channel has one, only those at t are gone through, so that no
+//! turn is in vain.
+
+use std::{collections::VecDeque, ops::ControlFlow};
+
+use super::{
+    batch::{Batches, ListedTag, Tuples},
+    feed::{Feed, Source, Taken, Wanted},
+    vetoes::Vetoes,
+    walk::Walker,
+};
+use crate::{
+    rules::{rule::Rule, veto::Veto},
+    run::{scope::Scope, time_range::TimeRange},
+};
+
+/// Channels of a group at most.
+const MOST: usize = 16;
+
+/// What is asked of every source.
+pub(super) struct Ways {
+    rule: Rule,
+    window: i64,
+    range: TimeRange,
+    /// The groups in numbers.
+    groups: Vec<Vec<usize>>,
+    /// The groups that each number is in.
+    groups_of: Vec<Vec<usize>>,
+    /// The channels of the smallest group.
+    fewest: usize,
+}
+
+impl Ways {
+    pub(super) fn new(
+        groups: &[Vec<u16>],
+        wanted: &Wanted,
+        rule: Rule,
+        window: i64,
+        range: TimeRange,
+    ) -> Self {
+        let in_numbers = |group: &Vec<u16>| group.iter().map(|&c| wanted.number(c)).collect();
+        let groups: Vec<Vec<usize>> = groups.iter().map(in_numbers).collect();
+        let mut groups_of = vec![Vec::new(); wanted.channels()];
+        for (at, group) in groups.iter().enumerate() {
+            for &number in group {
+                groups_of[number].push(at);
+            }
+        }
+        let fewest = groups.iter().map(Vec::len).min().unwrap_or(0);
+        Self { rule, window, range, groups, groups_of, fewest }
+    }
+
+    /// How far before the latest tag of a tuple its others can lie.
+    pub(super) fn look_back(&self) -> i64 {
+        match self.rule {
+            Rule::All => self.window,
+            // From a tag before the herald to one behind it, and across the cell at zero.
+            _ => self.window.saturating_mul(2),
+        }
+    }
+
+    /// No tag of a tuple is further than this from the tag of it next to it.
+    pub(super) fn nearest(&self) -> i64 {
+        match self.rule {
+            Rule::Grid => self.look_back(),
+            _ => self.window,
+        }
+    }
+
+    /// The first time that any tag of a tuple with its latest at `time` can have, and the first that
+    /// the herald can have.
+    fn first_times(&self, time: i64) -> [i64; 2] {
+        let first = time.saturating_sub(self.window);
+        match self.rule {
+            Rule::Grid => [first_of_cell(time, self.window); 2],
+            Rule::Herald | Rule::PerHerald => [time.saturating_sub(self.look_back()), first],
+            _ => [first; 2],
+        }
+    }
+}
+
+/// The first time in the cell of `time`: cells are truncated toward zero.
+fn first_of_cell(time: i64, width: i64) -> i64 {
+    match time / width {
+        cell if cell > 0 => cell * width,
+        cell => {
+            let last_before = cell.checked_sub(1).and_then(|before| before.checked_mul(width));
+            last_before.map_or(i64::MIN, |last| last + 1)
+        }
+    }
+}
+
+/// The tags of one channel that can still find partners.
+#[derive(Default)]
+struct List {
+    tags: Vec<Taken>,
+    start: usize,
+}
+
+impl List {
+    fn push(&mut self, tag: Taken, first: i64) {
+        self.forget_before(first);
+        self.tags.push(tag);
+    }
+
+    fn forget_before(&mut self, first: i64) {
+        while self.tags.get(self.start).is_some_and(|tag| tag.time < first) {
+            self.start += 1;
+        }
+        if self.start > 1 << 10 && 2 * self.start > self.tags.len() {
+            self.tags.drain(..self.start);
+            self.start = 0;
+        }
+    }
+
+    /// Those from `first` on.
+    fn since(&self, first: i64) -> &[Taken] {
+        since(&self.tags[self.start..], first)
+    }
+}
+
+fn since(tags: &[Taken], first: i64) -> &[Taken] {
+    &tags[tags.partition_point(|tag| tag.time < first)..]
+}
+
+/// The way through one source.
+pub(super) struct WaysOf<'a> {
+    plan: &'a Ways,
+    source: Source<'a>,
+    lists: Vec<List>,
+    /// The times of the latest tags, as many as the smallest group has.
+    latest: VecDeque<i64>,
+    /// The groups that a tag at the present time is in.
+    touched: Vec<usize>,
+    vetoes: Option<Vetoes<'a>>,
+}
+
+impl<'a> WaysOf<'a> {
+    pub(super) fn new(
+        plan: &'a Ways,
+        source: Source<'a>,
+        veto: Option<&Veto>,
+        scope: &Scope,
+    ) -> Self {
+        let vetoes = veto.map(|veto| {
+            let mut vetoes = Vetoes::new(source, veto, scope);
+            if let Some(from) = plan.range.from {
+                vetoes.start_at(from.saturating_sub(plan.look_back()));
+            }
+            vetoes
+        });
+        let lists = plan.groups_of.iter().map(|_| List::default()).collect();
+        let (latest, touched) = (VecDeque::new(), Vec::new());
+        Self { plan, source, lists, latest, touched, vetoes }
+    }
+
+    /// The tuples of one group whose latest tag is at `time`.
+    fn group(
+        &mut self,
+        at: usize,
+        time: i64,
+        batches: &mut Batches<'_, Tuples>,
+    ) -> ControlFlow<()> {
+        let plan = self.plan;
+        let group = &plan.groups[at];
+        let [first, first_herald] = plan.first_times(time);
+        if group.iter().any(|&number| self.lists[number].since(first).is_empty()) {
+            return ControlFlow::Continue(());
+        }
+        let floor = match &mut self.vetoes {
+            None => i64::MIN,
+            Some(vetoes) => match vetoes.floor(time) {
+                Some(floor) => floor,
+                None => return ControlFlow::Continue(()),
+            },
+        };
+        let mut lists: [&[Taken]; MOST] = [&[]; MOST];
+        for (place, (&number, list)) in group.iter().zip(&mut lists).enumerate() {
+            let first = if place == 0 { first_herald } else { first };
+            *list = self.lists[number].since(first.max(floor));
+            if list.is_empty() {
+                return ControlFlow::Continue(());
+            }
+        }
+        let mut has_later = [false; MOST + 1];
+        for place in (0..group.len()).rev() {
+            let is_here = lists[place].last().is_some_and(|tag| tag.time == time);
+            has_later[place] = has_later[place + 1] || is_here;
+        }
+        let nothing = Taken { time: 0, row: 0, number: 0 };
+        let mut turn = Turn {
+            rule: plan.rule,
+            window: plan.window,
+            source: self.source,
+            group: at,
+            time,
+            len: group.len(),
+            lists,
+            has_later,
+            chosen: [nothing; MOST],
+            batches,
+        };
+        match plan.rule {
+            Rule::PerHerald => turn.heralds(floor),
+            _ => turn.choose(0, false),
+        }
+    }
+}
+
+impl Walker for WaysOf<'_> {
+    type Batch = Tuples;
+
+    fn step(&mut self, feed: &mut Feed<'_>, batches: &mut Batches<'_, Tuples>) -> ControlFlow<()> {
+        let plan = self.plan;
+        let Some(Taken { time, .. }) = feed.peek() else { return ControlFlow::Continue(()) };
+        let [first, _] = plan.first_times(time);
+        self.touched.clear();
+        while let Some(tag) = feed.peek().filter(|tag| tag.time == time) {
+            feed.advance();
+            let number = tag.number as usize;
+            self.lists[number].push(tag, first);
+            self.touched.extend(&plan.groups_of[number]);
+            self.latest.push_back(time);
+        }
+        while self.latest.len() > plan.fewest {
+            self.latest.pop_front();
+        }
+        let is_enough = self.latest.len() == plan.fewest && self.latest[0] >= first;
+        if !plan.range.contains(time) || !is_enough {
+            return ControlFlow::Continue(());
+        }
+        self.touched.sort_unstable();
+        self.touched.dedup();
+        for touched in 0..self.touched.len() {
+            self.group(self.touched[touched], time, batches)?;
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// The tuples of one group at one time.
+struct Turn<'a, 'b, 's> {
+    rule: Rule,
+    window: i64,
+    source: Source<'a>,
+    group: usize,
+    time: i64,
+    /// Channels of the group.
+    len: usize,
+    lists: [&'a [Taken]; MOST],
+    /// Whether a channel from this place on has a tag at the time.
+    has_later: [bool; MOST + 1],
+    chosen: [Taken; MOST],
+    batches: &'b mut Batches<'s, Tuples>,
+}
+
+impl Turn<'_, '_, '_> {
+    /// Goes through the tags of the channel at `place`; `has_latest` says whether one at the time was
+    /// chosen before it.
+    fn choose(&mut self, place: usize, has_latest: bool) -> ControlFlow<()> {
+        if place == self.len {
+            return self.add();
+        }
+        let mut list = self.lists[place];
+        if self.rule == Rule::Herald {
+            match place {
+                // Another channel has no tag in the window of a later herald.
+                0 => list = &list[..list.partition_point(|tag| tag.time <= self.last_herald())],
+                _ => list = since(list, self.chosen[0].time.saturating_sub(self.window)),
+            }
+        }
+        if !has_latest && !self.has_later[place + 1] {
+            list = since(list, self.time);
+        }
+        for &tag in list {
+            self.chosen[place] = tag;
+            self.choose(place + 1, has_latest || tag.time == self.time)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The heralds that have their first way at the time, each with its first tags.
+    fn heralds(&mut self, floor: i64) -> ControlFlow<()> {
+        // Earlier ones had all they need before the time, unless a channel with a tag there had none
+        // in their window.
+        let mut first = self.time;
+        for list in &self.lists[1..self.len] {
+            let before = list.partition_point(|tag| tag.time < self.time);
+            if before == list.len() {
+                continue;
+            }
+            let needed = match before.checked_sub(1) {
+                Some(before) => list[before].time.saturating_add(self.window).saturating_add(1),
+                None => i64::MIN,
+            };
+            first = first.min(needed);
+        }
+        let heralds = since(self.lists[0], first);
+        let last = self.last_herald();
+        for &herald in &heralds[..heralds.partition_point(|tag| tag.time <= last)] {
+            self.chosen[0] = herald;
+            let near = herald.time.saturating_sub(self.window).max(floor);
+            for place in 1..self.len {
+                // There is one: the herald is not behind the last.
+                self.chosen[place] = since(self.lists[place], near)[0];
+            }
+            self.add()?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The last time a herald can have to be near a tag of each other channel.
+    fn last_herald(&self) -> i64 {
+        let last = |list: &&[Taken]| list.last().map(|tag| tag.time);
+        let others = self.lists[1..self.len].iter().filter_map(last).min();
+        others.unwrap_or(i64::MIN).saturating_add(self.window)
+    }
+
+    fn add(&mut self) -> ControlFlow<()> {
+        let Self { group, time, source, .. } = *self;
+        let tags = self.chosen[..self.len].iter();
+        let tags = tags.map(|tag| -> ListedTag { source.listed(tag.row) });
+        self.batches.add(|batch| batch.push(group, time, tags))
+    }
+}

@@ -1,0 +1,403 @@
+//! One scan: a part of a query counted over all morsels of a recording.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+use tagq_store::Channels;
+
+use crate::{
+    kernels,
+    kernels::{matrix::Matrix, simd::Simd},
+    rules::{
+        cells,
+        folds::Inside,
+        heralds,
+        part::{Method, Part},
+        sliding::{self, Sliding},
+    },
+    run::recording::{Acquisition, Recording},
+    scan::{
+        morsels::{Execution, Interval, intervals, rows_within_window},
+        plan::{PlannedScan, numbered},
+        selection::{Buffers, Ready, Selected},
+    },
+};
+
+/// Rows of a morsel that is read from the columns: 2.25 MiB.
+const DIRECT_ROWS: usize = 1 << 18;
+/// Rows of a morsel that goes through buffers, which then stay in a core's cache.
+const SELECTED_ROWS: usize = 1 << 16;
+/// Rows within a window, on the average, from which on tags are not compared with their neighbours.
+const CROWDED: usize = 1;
+
+/// One piece of work.
+struct Morsel<'a> {
+    source: &'a Acquisition<'a>,
+    interval: Interval,
+    is_direct: bool,
+}
+
+impl Part {
+    /// The coincidences of each group, by all rules but `once`.
+    pub(crate) fn count(&self, recording: &Recording<'_>, execution: &Execution) -> Vec<u128> {
+        let sources = recording.sources.iter();
+        let morsels: Vec<Morsel<'_>> =
+            sources.flat_map(|source| self.morsels(source, execution)).collect();
+        let zero = || vec![0_u128; self.groups.len()];
+        let pieces = recording.pass(self.scope.range).in_pieces(morsels.len());
+        morsels
+            .par_iter()
+            .fold(
+                || (zero(), Counter::new(self, execution.simd)),
+                |(mut counts, mut counter), morsel| {
+                    if pieces.begin().is_ok() {
+                        counter.count(morsel, &mut counts);
+                    }
+                    (counts, counter)
+                },
+            )
+            .map(|(counts, _)| counts)
+            .reduce(zero, |mut counts, more| {
+                for (count, more) in counts.iter_mut().zip(more) {
+                    *count = count.saturating_add(more);
+                }
+                counts
+            })
+    }
+
+    /// What [`Part::count`] takes.
+    pub(crate) fn plan(
+        &self,
+        recording: &Recording<'_>,
+        execution: &Execution,
+    ) -> Vec<PlannedScan> {
+        let [direct, selected] = self.method.names();
+        let mut scans = [direct, selected].map(|name| PlannedScan::new(name, self.groups.len()));
+        // Where windows turn out to be crowded, channels are taken out after all.
+        scans[0].is_at_least = !matches!(self.method, Method::Folds(_));
+        for (first, source) in numbered(recording) {
+            let time = source.tags.time;
+            for morsel in self.morsels(source, execution) {
+                let Morsel { interval, is_direct, .. } = morsel;
+                let scan = &mut scans[usize::from(!is_direct)];
+                scan.morsels += 1;
+                if is_direct {
+                    if !self.is_dark() {
+                        scan.take(first, self.direct_rows(&interval, time));
+                    }
+                    continue;
+                }
+                let interval = interval.looking_back(self.look_back());
+                let mut stretches = self.selection.stretches(time, interval);
+                if let Some(veto) = &self.veto {
+                    stretches.extend(veto.stretches(time, interval));
+                }
+                scan.take_all(first, stretches);
+            }
+        }
+        scans.into_iter().filter(|scan| scan.morsels > 0).collect()
+    }
+
+    /// The rows that a morsel is counted in as they lie in the store.
+    fn direct_rows(&self, interval: &Interval, time: &[i64]) -> Range<usize> {
+        interval.looking_back(self.window).rows(time, 0)
+    }
+
+    /// Whether the one pair has a label above 255, which no tag in a narrow column has.
+    fn is_dark(&self) -> bool {
+        matches!(self.method, Method::Pair) && self.channels.iter().any(|&c| c > u8::MAX.into())
+    }
+
+    fn morsels<'a>(
+        &self,
+        source: &'a Acquisition<'a>,
+        execution: &Execution,
+    ) -> impl Iterator<Item = Morsel<'a>> {
+        let time = source.tags.time;
+        let is_direct = self.is_direct(source);
+        let cached = if is_direct { DIRECT_ROWS } else { SELECTED_ROWS };
+        let rows = execution.rows_per_morsel(time, self.look_back(), cached);
+        let mut delays = self.delays.clone();
+        delays.sort_unstable();
+        delays.dedup();
+        let intervals = intervals(time, rows, &delays, self.scope.range);
+        intervals.into_iter().map(move |interval| Morsel { source, interval, is_direct })
+    }
+
+    /// Whether the kernels can read the columns of the store as they are.
+    fn is_direct(&self, source: &Acquisition<'_>) -> bool {
+        let compares = matches!(self.method, Method::Pair | Method::Pairs | Method::Folds(_));
+        let is_narrow = matches!(source.tags.channels, Channels::U8(_));
+        let is_delayed = self.delays.iter().any(|&delay| delay != 0);
+        let rows = rows_within_window(source.tags.time, self.window);
+        compares && is_narrow && !is_delayed && self.veto.is_none() && rows < CROWDED
+    }
+
+    /// How far before the time that a coincidence belongs to its other tags can lie.
+    fn look_back(&self) -> i64 {
+        match self.method {
+            Method::Pair | Method::Pairs | Method::Folds(_) => self.window,
+            // From a tag before the herald to one behind it, and across the cell at zero.
+            Method::Heralds { .. } | Method::PairInCells | Method::PairsInCells | Method::Once => {
+                self.window.saturating_mul(2)
+            }
+        }
+    }
+}
+
+/// Counts morsels; holds the buffers of one thread.
+struct Counter<'p> {
+    part: &'p Part,
+    simd: Simd,
+    buffers: Buffers,
+    vetoes: Buffers,
+    /// The number of each label of a narrow column.
+    number_of_label: [u8; 256],
+    tally: Tally,
+    inside: Inside,
+}
+
+impl<'p> Counter<'p> {
+    fn new(part: &'p Part, simd: Simd) -> Self {
+        #[expect(clippy::cast_possible_truncation, reason = "a part has at most 255 channels")]
+        let others = part.channels.len() as u8;
+        let side = usize::from(others) + 1;
+        let has_matrix = matches!(part.method, Method::Pairs | Method::PairsInCells);
+        Self {
+            part,
+            simd,
+            buffers: Buffers::default(),
+            vetoes: Buffers::default(),
+            number_of_label: part.selection.narrow_numbers(others),
+            tally: Tally::new(if has_matrix { side } else { 0 }),
+            inside: Inside::default(),
+        }
+    }
+
+    /// Adds the coincidences that belong to the morsel.
+    fn count(&mut self, morsel: &Morsel<'_>, counts: &mut [u128]) {
+        if morsel.is_direct && self.count_direct(morsel, counts).is_some() {
+            return;
+        }
+        let (part, simd, source) = (self.part, self.simd, morsel.source);
+        let (window, start) = (part.window, morsel.interval.start);
+        let interval = morsel.interval.looking_back(part.look_back());
+        let selection = &part.selection;
+        let head_of = |time: &[i64]| time.partition_point(|&time| time < start);
+        if part.veto.is_some() {
+            if self.count_forbidden(morsel, counts).is_none() {
+                // Times that leave 64 bits are reported as counts that do.
+                counts.fill(u128::MAX);
+            }
+            return;
+        }
+        match &part.method {
+            Method::Pair | Method::PairInCells => {
+                let lists = selection.lists(simd, source, interval, &mut self.buffers);
+                let heads = [head_of(lists[0].view().time), head_of(lists[1].view().time)];
+                let window = match part.method {
+                    Method::PairInCells => {
+                        for list in lists.iter_mut() {
+                            cells::to_cells(list.time_mut(), window);
+                        }
+                        0
+                    }
+                    _ => window,
+                };
+                let [a, b] = [lists[0].view().time, lists[1].view().time];
+                counts[0] += pairs_by_rank([a, b], heads, window);
+            }
+            Method::Pairs => {
+                let Selected { time, number } =
+                    selection.select(simd, source, interval, &mut self.buffers);
+                let ready = Ready { time, id: number, head: head_of(time), number_of: &IDENTITY };
+                self.tally.add(part, simd, window, ready, counts);
+            }
+            Method::PairsInCells => {
+                let list = selection.select_list(simd, source, interval, &mut self.buffers);
+                let head = head_of(list.view().time);
+                cells::to_cells(list.time_mut(), window);
+                let Selected { time, number } = list.view();
+                let ready = Ready { time, id: number, head, number_of: &IDENTITY };
+                self.tally.add(part, simd, 0, ready, counts);
+            }
+            Method::Folds(folds) => {
+                let Selected { time, number } =
+                    selection.select(simd, source, interval, &mut self.buffers);
+                let ready = Ready { time, id: number, head: head_of(time), number_of: &IDENTITY };
+                // What a selection gives is in order.
+                let _: Option<()> = folds.count(simd, window, ready, &mut self.inside, counts);
+            }
+            Method::Heralds { once } => {
+                let lists = selection.lists(simd, source, interval, &mut self.buffers);
+                let lists: Vec<heralds::List<'_>> = lists
+                    .iter()
+                    .map(|list| list.view().time)
+                    .map(|time| heralds::List { time, head: head_of(time) })
+                    .collect();
+                for (group, count) in part.numbered.iter().zip(counts) {
+                    *count = count.saturating_add(heralds::count(&lists, group, window, *once));
+                }
+            }
+            // Counted from gap to gap.
+            Method::Once => {}
+        }
+    }
+
+    /// As [`Counter::count`], where a veto forbids coincidences: nothing when times leave 64 bits.
+    fn count_forbidden(&mut self, morsel: &Morsel<'_>, counts: &mut [u128]) -> Option<()> {
+        let (part, simd, source) = (self.part, self.simd, morsel.source);
+        let Some(veto) = &part.veto else { return Some(()) };
+        let (window, start) = (part.window, morsel.interval.start);
+        let interval = morsel.interval.looking_back(part.look_back());
+        let vetoes = veto.times(simd, source, interval, &mut self.vetoes);
+        match &part.method {
+            Method::Pair | Method::Heralds { .. } => {
+                let lists = part.selection.lists(simd, source, interval, &mut self.buffers);
+                let base = lists.iter().filter_map(|list| list.view().time.first()).min();
+                let base = base.copied().unwrap_or(0);
+                let mut heads = Vec::new();
+                for list in &mut *lists {
+                    heads.push(veto.part(list, vetoes, base, start, window)?);
+                }
+                let lists: Vec<heralds::List<'_>> = lists
+                    .iter()
+                    .zip(heads)
+                    .map(|(list, head)| heralds::List { time: list.view().time, head })
+                    .collect();
+                let Method::Heralds { once } = part.method else {
+                    let [a, b] = [lists[0], lists[1]];
+                    counts[0] += pairs_by_rank([a.time, b.time], [a.head, b.head], window);
+                    return Some(());
+                };
+                for (group, count) in part.numbered.iter().zip(counts) {
+                    *count = count.saturating_add(heralds::count(&lists, group, window, once));
+                }
+            }
+            method => {
+                let list = part.selection.select_list(simd, source, interval, &mut self.buffers);
+                let base = list.view().time.first().copied().unwrap_or(0);
+                let head = veto.part(list, vetoes, base, start, window)?;
+                let Selected { time, number } = list.view();
+                let ready = Ready { time, id: number, head, number_of: &IDENTITY };
+                match method {
+                    Method::Folds(folds) => {
+                        return folds.count(simd, window, ready, &mut self.inside, counts);
+                    }
+                    _ => self.tally.add(part, simd, window, ready, counts),
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// Counts on the columns as they lie in the store; nothing where windows are too crowded, or where
+    /// times fall, which is found again, and noted, when channels are taken out.
+    fn count_direct(&mut self, morsel: &Morsel<'_>, counts: &mut [u128]) -> Option<()> {
+        let (part, tags) = (self.part, morsel.source.tags);
+        let Channels::U8(labels) = tags.channels else { return None };
+        if part.is_dark() {
+            return Some(());
+        }
+        let own = morsel.interval.rows(tags.time, 0);
+        let rows = part.direct_rows(&morsel.interval, tags.time);
+        #[cfg(test)]
+        crate::scan::watch::took(&tags.time[rows.clone()]);
+        let ready = Ready {
+            time: &tags.time[rows.clone()],
+            id: &labels[rows.clone()],
+            head: own.start - rows.start,
+            number_of: &self.number_of_label,
+        };
+        match &part.method {
+            Method::Pair => {
+                // A label above 255 has no tags in a narrow column, and no coincidence.
+                if let [Ok(a), Ok(b)] = [part.channels[0], part.channels[1]].map(u8::try_from) {
+                    let near = |rows| {
+                        let (time, id) = (&ready.time[..rows], &ready.id[..rows]);
+                        kernels::pairs(self.simd, time, id, [a, b], part.window)
+                    };
+                    counts[0] += u128::from(near(rows.len())?.wrapping_sub(near(ready.head)?));
+                }
+            }
+            Method::Folds(folds) => {
+                folds.count(self.simd, part.window, ready, &mut self.inside, counts)?;
+            }
+            _ => self.tally.add_near(part, self.simd, part.window, ready, counts)?,
+        }
+        Some(())
+    }
+}
+
+/// Pairs of two lists at most `window` apart, whose later tag is not in the head of its list: all
+/// pairs but those in the heads, less those further apart.
+fn pairs_by_rank(lists: [&[i64]; 2], heads: [usize; 2], window: i64) -> u128 {
+    let product = |[a, b]: [usize; 2]| a as u128 * b as u128;
+    let far = kernels::far_pairs(lists, heads, window);
+    product(lists.map(<[i64]>::len)) - product(heads) - u128::from(far)
+}
+
+/// The matrices of one thread: of all rows of a morsel, and of those before it.
+struct Tally {
+    all: Matrix,
+    before: Matrix,
+    sliding: Sliding,
+}
+
+impl Tally {
+    fn new(side: usize) -> Self {
+        Self { all: Matrix::new(side), before: Matrix::new(side), sliding: Sliding::default() }
+    }
+
+    /// Adds the pairs of every group that the morsel owns.
+    fn add(&mut self, part: &Part, simd: Simd, window: i64, ready: Ready<'_>, counts: &mut [u128]) {
+        let is_crowded = rows_within_window(ready.time, window) >= CROWDED;
+        if is_crowded || self.add_near(part, simd, window, ready, counts).is_none() {
+            self.all.clear();
+            self.before.clear();
+            sliding::matrix(&mut self.sliding, ready, window, &mut self.all);
+            self.add_to(part, counts);
+        }
+    }
+
+    /// As [`Tally::add`], by comparing neighbours; nothing where they are too many.
+    fn add_near(
+        &mut self,
+        part: &Part,
+        simd: Simd,
+        window: i64,
+        ready: Ready<'_>,
+        counts: &mut [u128],
+    ) -> Option<()> {
+        let near = |rows, matrix: &mut Matrix| {
+            matrix.clear();
+            let (time, id) = (&ready.time[..rows], &ready.id[..rows]);
+            kernels::matrix(simd, time, id, window, ready.number_of, matrix)
+        };
+        near(ready.time.len(), &mut self.all)?;
+        near(ready.head, &mut self.before)?;
+        self.add_to(part, counts);
+        Some(())
+    }
+
+    fn add_to(&self, part: &Part, counts: &mut [u128]) {
+        for (count, group) in counts.iter_mut().zip(&part.numbered) {
+            let (a, b) = (group[0], group[1]);
+            *count += u128::from(self.all.either(a, b).wrapping_sub(self.before.either(a, b)));
+        }
+    }
+}
+
+/// The ids of selected tags are numbers already.
+const IDENTITY: [u8; 256] = {
+    let mut identity = [0; 256];
+    let mut number = 0;
+    while number < 256 {
+        #[expect(clippy::cast_possible_truncation, reason = "below 256")]
+        {
+            identity[number] = number as u8;
+        }
+        number += 1;
+    }
+    identity
+};

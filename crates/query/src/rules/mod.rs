@@ -1,0 +1,21 @@
+//! The rules of coincidences: which tags make one, and how each rule is counted.
+//!
+//! [`part`] shares the groups of a query out on scans; [`count`] scans by the rules that use no tag up,
+//! [`sequential`] drives those that do ([`once`], [`cluster`]).
+
+pub(crate) mod cells;
+pub(crate) mod cluster;
+pub(crate) mod count;
+pub(crate) mod folds;
+pub(crate) mod groups;
+pub(crate) mod heralds;
+pub(crate) mod once;
+pub(crate) mod part;
+pub(crate) mod rule;
+pub(crate) mod sequential;
+pub(crate) mod sliding;
+pub(crate) mod veto;
+
+pub use groups::Groups;
+pub use rule::Rule;
+pub use veto::Veto;

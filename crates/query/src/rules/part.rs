@@ -1,0 +1,189 @@
+//! How the groups of a query are shared out on scans.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    rules::{
+        folds::Folds,
+        groups::channels_of,
+        rule::Rule,
+        veto::{Forbidding, Veto},
+    },
+    run::scope::Scope,
+    scan::selection::Selection,
+};
+
+/// Channels that one scan tells apart at most: their numbers and one more for all others are bytes.
+const MOST_NUMBERS: usize = 255;
+
+/// What makes tags a coincidence, and of which tags.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Condition<'q> {
+    pub rule: Rule,
+    pub window: i64,
+    pub veto: Option<&'q Veto>,
+    pub scope: &'q Scope,
+}
+
+/// Groups that one scan counts.
+#[derive(Debug)]
+pub(crate) struct Part {
+    /// Where they stand in the query.
+    pub groups: Vec<usize>,
+    /// The same groups in numbers.
+    pub numbered: Vec<Vec<u8>>,
+    /// The channels of these numbers; the number behind the last stands for all others.
+    pub channels: Vec<u16>,
+    /// The delay of each.
+    pub delays: Vec<i64>,
+    pub method: Method,
+    pub selection: Selection,
+    pub window: i64,
+    pub scope: Scope,
+    pub veto: Option<Forbidding>,
+}
+
+/// How a scan counts.
+#[derive(Debug)]
+pub(crate) enum Method {
+    /// One pair.
+    Pair,
+    /// Pairs of many channels at once.
+    Pairs,
+    /// One pair, or many, in cells.
+    PairInCells,
+    PairsInCells,
+    /// Larger groups.
+    Folds(Folds),
+    /// Groups with a herald.
+    Heralds {
+        /// Whether each herald counts once.
+        once: bool,
+    },
+    /// Tags are used up.
+    Once,
+}
+
+impl Method {
+    /// What a plan says of it: counting in the columns as they lie, and with the channels taken out.
+    pub(crate) fn names(&self) -> [&'static str; 2] {
+        match self {
+            Self::Pair => ["pair, neighbours in the columns", "pair, two lists by rank"],
+            Self::Pairs => ["pairs, neighbours in the columns", "pairs, channels taken out"],
+            Self::PairInCells => ["pair in cells", "pair in cells, two lists by rank"],
+            Self::PairsInCells => ["pairs in cells", "pairs in cells, channels taken out"],
+            Self::Folds(_) => ["groups, in the columns", "groups, channels taken out"],
+            Self::Heralds { once: false } => ["heralds", "heralds, a list for each channel"],
+            Self::Heralds { once: true } => {
+                ["heralds, each once", "heralds, each once, a list for each channel"]
+            }
+            Self::Once => ["tags used up", "tags used up, channels taken out"],
+        }
+    }
+}
+
+impl Part {
+    /// All parts of a query: pairs and larger groups apart, none with more channels than one scan
+    /// tells apart.
+    pub(crate) fn all(groups: &[Vec<u16>], condition: Condition<'_>) -> Vec<Self> {
+        let is_pair = |&at: &usize| groups[at].len() == 2;
+        let (pairs, larger): (Vec<usize>, Vec<usize>) = (0..groups.len()).partition(is_pair);
+        let mut packs = packed_pairs(pairs, groups);
+        packs.extend(packed(larger, groups));
+        packs.into_iter().map(|pack| Self::new(pack, groups, condition)).collect()
+    }
+
+    fn new(pack: Vec<usize>, groups: &[Vec<u16>], condition: Condition<'_>) -> Self {
+        let groups: Vec<Vec<u16>> = pack.iter().map(|&at| groups[at].clone()).collect();
+        let channels = channels_of(&groups);
+        let mut number_of = vec![0; 1 << 16];
+        for (number, &channel) in (0..=u8::MAX).zip(&channels) {
+            number_of[usize::from(channel)] = number;
+        }
+        let in_numbers = |group: &Vec<u16>| -> Vec<u8> {
+            group.iter().map(|&channel| number_of[usize::from(channel)]).collect()
+        };
+        let numbered: Vec<Vec<u8>> = groups.iter().map(in_numbers).collect();
+        let method = match (condition.rule, groups[0].len(), groups.len()) {
+            (Rule::All | Rule::Herald, 2, 1) => Method::Pair,
+            (Rule::All | Rule::Herald, 2, _) => Method::Pairs,
+            (Rule::All, ..) => Method::Folds(Folds::new(&numbered, channels.len())),
+            (Rule::Herald, ..) => Method::Heralds { once: false },
+            (Rule::PerHerald, ..) => Method::Heralds { once: true },
+            (Rule::Grid, _, 1) => Method::PairInCells,
+            (Rule::Grid, ..) => Method::PairsInCells,
+            // Clusters are of no groups.
+            (Rule::Once | Rule::Cluster, ..) => Method::Once,
+        };
+        let delays: Vec<i64> = channels.iter().map(|&c| condition.scope.delay_of(c)).collect();
+        let selection = match method {
+            Method::Pair | Method::PairInCells | Method::Heralds { .. } => {
+                Selection::by_channel(&channels, &delays)
+            }
+            Method::Pairs | Method::PairsInCells | Method::Folds(_) | Method::Once => {
+                Selection::new(&channels, &delays)
+            }
+        };
+        let (window, scope) = (condition.window, condition.scope.clone());
+        let veto = condition.veto.map(|veto| Forbidding::new(veto, condition.scope));
+        Self { groups: pack, numbered, channels, delays, method, selection, window, scope, veto }
+    }
+}
+
+/// Pairs in packs of few channels: those between two blocks of channels, or inside one.
+fn packed_pairs(pairs: Vec<usize>, groups: &[Vec<u16>]) -> Vec<Vec<usize>> {
+    let channels = channels_of(&pairs.iter().map(|&at| groups[at].clone()).collect::<Vec<_>>());
+    if channels.len() <= MOST_NUMBERS {
+        return if pairs.is_empty() { Vec::new() } else { vec![pairs] };
+    }
+    let block = |channel| channels.partition_point(|&c| c < channel) / (MOST_NUMBERS / 2);
+    let mut packs = BTreeMap::<_, Vec<usize>>::new();
+    for pair in pairs {
+        let mut blocks = [block(groups[pair][0]), block(groups[pair][1])];
+        blocks.sort_unstable();
+        packs.entry(blocks).or_default().push(pair);
+    }
+    packs.into_values().collect()
+}
+
+/// Groups in packs, each filled in order with as many as it can hold.
+fn packed(larger: Vec<usize>, groups: &[Vec<u16>]) -> Vec<Vec<usize>> {
+    let mut packs: Vec<Vec<usize>> = Vec::new();
+    let mut held: BTreeSet<u16> = BTreeSet::new();
+    for at in larger {
+        let more = groups[at].iter().filter(|channel| !held.contains(*channel)).count();
+        if packs.is_empty() || held.len() + more > MOST_NUMBERS {
+            packs.push(Vec::new());
+            held.clear();
+        }
+        held.extend(&groups[at]);
+        packs.last_mut().into_iter().for_each(|pack| pack.push(at));
+    }
+    packs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::groups::choices;
+
+    #[test]
+    fn packs_hold_every_group_once_and_few_channels() {
+        let many: Vec<u16> = (0..600).map(|c| c * 3).collect();
+        let pairs = choices(&many, 2).unwrap();
+        let triples: Vec<Vec<u16>> = many.windows(3).map(<[u16]>::to_vec).collect();
+        let groups = [pairs, triples].concat();
+        let (first, rest): (Vec<usize>, Vec<usize>) =
+            (0..groups.len()).partition(|&at| groups[at].len() == 2);
+        let packs = [packed_pairs(first, &groups), packed(rest, &groups)].concat();
+        for pack in &packs {
+            let of_pack: Vec<Vec<u16>> = pack.iter().map(|&at| groups[at].clone()).collect();
+            assert!(channels_of(&of_pack).len() <= MOST_NUMBERS);
+        }
+        let mut all = packs.concat();
+        all.sort_unstable();
+        assert!(all.into_iter().eq(0..groups.len()));
+        // 5 blocks of 127, a pack for each two of them or one; 3 runs of triples.
+        assert_eq!(packs.len(), 15 + 3);
+    }
+}

@@ -1,0 +1,336 @@
+//! Rules that use tags up: what one tag takes depends on what came before it.
+//!
+//! Both rules start afresh at a gap wider than the window between neighbouring tags of the channels
+//! they look at. A morsel counts from the first gap at or behind its start to the first gap at or
+//! behind its end; without a gap inside it, it counts nothing, and the morsel before goes on through
+//! it. So the answer does not depend on where the morsels begin.
+
+use rayon::prelude::*;
+
+use crate::{
+    kernels,
+    kernels::{rows::MASK_ROWS, simd::Simd},
+    run::{
+        progress::{Pass, Pieces},
+        recording::Acquisition,
+        time_range::TimeRange,
+    },
+    scan::{
+        morsels::{Execution, Interval, intervals},
+        plan::PlannedScan,
+        selection::{Buffers, Selected, Selection, keep_only},
+    },
+};
+
+/// Rows of a morsel.
+const ROWS: usize = 1 << 16;
+
+/// A rule that sees the tags of some channels one after the other.
+pub(crate) trait Machine: Clone + Send + Sync {
+    /// What it counts.
+    type Counts: Default + Send;
+
+    /// Whether it looks at tags of this dense number.
+    fn sees(&self, number: u8) -> bool;
+
+    /// Takes tags, a bit each in the masks, that are further than the window from all others it can see.
+    fn push_alone(&self, tags: Selected<'_>, alone: &[u64], counts: &mut Self::Counts);
+
+    /// Takes the next tag that it looks at, of those that are not alone.
+    fn push(&mut self, time: i64, number: u8, counts: &mut Self::Counts);
+
+    /// No more tags come.
+    fn finish(&mut self, counts: &mut Self::Counts);
+}
+
+/// What machines made of a source.
+pub(crate) struct Outcome<M: Machine> {
+    /// What each piece of work counted, machine by machine.
+    pub counts: Vec<Vec<M::Counts>>,
+    /// Each machine as the end of the range found it, not finished; nothing without a tag.
+    pub ends: Vec<Option<M>>,
+}
+
+/// Where machines begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// Anew, at a gap before the range.
+    Fresh,
+    /// At the begin of the range, as the tags before it have left them.
+    Resumed,
+}
+
+/// Which tags machines are to see.
+pub(crate) struct Way<'a> {
+    pub selection: &'a Selection,
+    pub window: i64,
+    pub range: TimeRange,
+    pub start: Start,
+    pub pass: Pass<'a>,
+}
+
+/// Runs machines over the tags of a source up to the end of the range. They see tags before it, too,
+/// unless they are resumed.
+pub(crate) fn run<M: Machine>(
+    machines: &[M],
+    way: &Way<'_>,
+    source: &Acquisition<'_>,
+    execution: &Execution,
+) -> Outcome<M> {
+    let &Way { selection, window, range, start, pass } = way;
+    let from = range.from.filter(|_| start == Start::Resumed);
+    let cut = TimeRange { from, to: range.to };
+    let morsels = Morsels::new(source, selection, window, cut, execution);
+    let needed = match start {
+        Start::Fresh => morsels.needed(machines, &range),
+        Start::Resumed => 0..morsels.intervals.len(),
+    };
+    let pieces = pass.over(source.tags.len()).in_pieces(needed.len());
+    let zero = || machines.iter().map(|_| M::Counts::default()).collect::<Vec<_>>();
+    let none = || machines.iter().map(|_| None).collect::<Vec<_>>();
+    let pieces: Vec<_> = needed
+        .into_par_iter()
+        .fold(
+            || (zero(), none(), Buffers::default(), Vec::new()),
+            |(mut counts, mut ends, mut buffers, mut alone), at| {
+                if pieces.begin().is_ok() {
+                    let outcome = (&mut counts[..], &mut ends[..]);
+                    morsels.run(at, machines, outcome, &mut buffers, &mut alone, &pieces);
+                }
+                (counts, ends, buffers, alone)
+            },
+        )
+        .map(|(counts, ends, ..)| (counts, ends))
+        .collect();
+    let mut outcome = Outcome { counts: Vec::new(), ends: none() };
+    for (counts, ends) in pieces {
+        outcome.counts.push(counts);
+        // Only the runner behind the last gap reaches the end.
+        for (known, end) in outcome.ends.iter_mut().zip(ends) {
+            *known = known.take().or(end);
+        }
+    }
+    outcome
+}
+
+/// A source, cut into morsels.
+pub(crate) struct Morsels<'a> {
+    source: &'a Acquisition<'a>,
+    selection: &'a Selection,
+    window: i64,
+    intervals: Vec<Interval>,
+    simd: Simd,
+}
+
+/// A machine on its way through a morsel and beyond.
+struct Runner<M> {
+    machine: M,
+    /// The last tag that it looked at.
+    before: Option<i64>,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// No gap yet: the tags are another morsel's.
+    Waiting,
+    Running,
+    Done,
+}
+
+impl<'a> Morsels<'a> {
+    pub(crate) fn new(
+        source: &'a Acquisition<'a>,
+        selection: &'a Selection,
+        window: i64,
+        cut: TimeRange,
+        execution: &Execution,
+    ) -> Self {
+        let rows = execution.morsel_rows.unwrap_or(ROWS).max(1);
+        let (time, delays) = (source.tags.time, selection.delays());
+        let intervals = intervals(time, rows, &delays, cut);
+        Self { source, selection, window, intervals, simd: execution.simd }
+    }
+
+    /// Adds what [`run`] takes: each morsel, and where it does not end in a gap, those behind it.
+    pub(crate) fn plan<M: Machine>(
+        &self,
+        machines: &[M],
+        range: &TimeRange,
+        first: u64,
+        scan: &mut PlannedScan,
+    ) {
+        let needed = self.needed(machines, range);
+        scan.morsels += needed.len();
+        for at in needed {
+            let own = self.intervals[at].looking_back(self.window);
+            // No machine knows that it has come to a gap before it sees the tag behind it.
+            for interval in [Some(&own), self.intervals.get(at + 1)].into_iter().flatten() {
+                let stretches = self.selection.stretches(self.source.tags.time, *interval);
+                scan.take_all(first, stretches);
+            }
+        }
+    }
+
+    /// The morsels that can count something in `range`.
+    fn needed<M: Machine>(&self, machines: &[M], range: &TimeRange) -> std::ops::Range<usize> {
+        let end = self.intervals.len();
+        let Some(from) = range.from else { return 0..end };
+        let mut start =
+            self.intervals.partition_point(|interval| interval.start <= from).saturating_sub(1);
+        // What began before the range may reach into it, from the last gap of each machine on.
+        let mut buffers = Buffers::default();
+        while start > 0 && !self.has_gaps(start, machines, from, &mut buffers) {
+            start -= 1;
+        }
+        start..end.max(start)
+    }
+
+    /// Whether every machine starts afresh in morsel `at`, no later than `limit`.
+    fn has_gaps<M: Machine>(
+        &self,
+        at: usize,
+        machines: &[M],
+        limit: i64,
+        buffers: &mut Buffers,
+    ) -> bool {
+        let interval = self.intervals[at];
+        let tags = self.first_tags(&interval, buffers);
+        machines.iter().all(|machine| {
+            let mut before = None;
+            let has_gap = tags.time.iter().zip(tags.number).any(|(&time, &number)| {
+                if !machine.sees(number) || time > limit {
+                    return false;
+                }
+                let is_gap = time >= interval.start && self.is_gap(before, time);
+                before = Some(time);
+                is_gap
+            });
+            has_gap || before.is_none()
+        })
+    }
+
+    fn run<M: Machine>(
+        &self,
+        at: usize,
+        machines: &[M],
+        (counts, ends): (&mut [M::Counts], &mut [Option<M>]),
+        buffers: &mut Buffers,
+        alone: &mut Vec<u64>,
+        pieces: &Pieces<'_>,
+    ) {
+        // What comes before the first morsel, if anything, is in the machine already.
+        let state = if at == 0 { State::Running } else { State::Waiting };
+        let mut runners: Vec<Runner<M>> = machines
+            .iter()
+            .map(|machine| Runner { machine: machine.clone(), before: None, state })
+            .collect();
+        let interval = self.intervals[at];
+        let tags = self.first_tags(&interval, buffers);
+        self.find_alone(tags.time, interval.start, alone);
+        for (runner, counts) in runners.iter_mut().zip(&mut *counts) {
+            runner.machine.push_alone(tags, alone, counts);
+            let mut take = |time: i64, number: u8| {
+                if !runner.machine.sees(number) {
+                    return;
+                }
+                if runner.state == State::Waiting
+                    && time >= interval.start
+                    && self.is_gap(runner.before, time)
+                {
+                    runner.state = State::Running;
+                }
+                if runner.state == State::Running && time >= interval.start {
+                    runner.machine.push(time, number, counts);
+                }
+                runner.before = Some(time);
+            };
+            let steps = tags.time.chunks(MASK_ROWS).zip(tags.number.chunks(MASK_ROWS));
+            for ((times, numbers), &alone) in steps.zip(&*alone) {
+                if alone == 0 {
+                    times.iter().zip(numbers).for_each(|(&time, &number)| take(time, number));
+                    continue;
+                }
+                for row in bits(!alone).take_while(|&row| row < times.len()) {
+                    take(times[row], numbers[row]);
+                }
+            }
+        }
+        for &interval in &self.intervals[at + 1..] {
+            let is_over = runners.iter().all(|runner| runner.state != State::Running);
+            if is_over || pieces.is_cancelled() {
+                break;
+            }
+            let tags = self.selection.select(self.simd, self.source, interval, buffers);
+            for (runner, counts) in runners.iter_mut().zip(&mut *counts) {
+                self.go_on(runner, tags, counts);
+            }
+        }
+        for ((mut runner, counts), end) in runners.into_iter().zip(counts).zip(ends) {
+            match runner.state {
+                State::Waiting => {}
+                State::Done => runner.machine.finish(counts),
+                State::Running => *end = Some(runner.machine),
+            }
+        }
+    }
+
+    /// A bit for each row from time `start` on that is further than the window from the rows around it.
+    /// There is a gap on both sides of it, so that it belongs to this morsel, and no machine need go
+    /// through it. The last row is not told, since what comes behind it is not known.
+    fn find_alone(&self, time: &[i64], start: i64, alone: &mut Vec<u64>) {
+        alone.resize(time.len().div_ceil(MASK_ROWS), 0);
+        // What a selection gives is in order.
+        let _: Option<()> = kernels::near(self.simd, time, 1, self.window, alone, false);
+        let mut before = 0;
+        for near in &mut *alone {
+            let last = *near >> (MASK_ROWS - 1);
+            *near = !(*near | *near << 1 | before);
+            before = last;
+        }
+        let owned = time.partition_point(|&time| time < start);
+        keep_only(alone, owned..time.len().saturating_sub(1).max(owned));
+    }
+
+    /// Takes tags behind the morsel, up to the first gap.
+    fn go_on<M: Machine>(
+        &self,
+        runner: &mut Runner<M>,
+        tags: Selected<'_>,
+        counts: &mut M::Counts,
+    ) {
+        if runner.state != State::Running {
+            return;
+        }
+        for (&time, &number) in tags.time.iter().zip(tags.number) {
+            if !runner.machine.sees(number) {
+                continue;
+            }
+            if self.is_gap(runner.before, time) {
+                runner.state = State::Done;
+                return;
+            }
+            runner.machine.push(time, number, counts);
+            runner.before = Some(time);
+        }
+    }
+
+    /// The tags of an interval, and those one window before it.
+    fn first_tags<'b>(&self, interval: &Interval, buffers: &'b mut Buffers) -> Selected<'b> {
+        let interval = interval.looking_back(self.window);
+        self.selection.select(self.simd, self.source, interval, buffers)
+    }
+
+    fn is_gap(&self, before: Option<i64>, time: i64) -> bool {
+        before.is_none_or(|before| time - before > self.window)
+    }
+}
+
+/// The places of the bits that are set, ascending.
+pub(crate) fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
+        mask &= mask - 1;
+        Some(place)
+    })
+}

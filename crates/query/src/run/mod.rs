@@ -1,0 +1,11 @@
+//! What is counted over: the recording, the scope of a query in it, and the progress of a scan.
+
+pub(crate) mod progress;
+pub(crate) mod recording;
+pub(crate) mod scope;
+pub(crate) mod time_range;
+
+pub use progress::{Course, Pass, Pieces, Progressed};
+pub use recording::{Acquisition, Recording};
+pub use scope::{Delay, Scope};
+pub use time_range::TimeRange;

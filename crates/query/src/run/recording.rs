@@ -1,0 +1,288 @@
+//! What is counted over: the tags of each source, with what is known of them beforehand.
+
+use std::{
+    ops::Range,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+};
+
+use crate::{
+    error::Error,
+    kernels::{first_fall, simd::Simd},
+    run::{
+        progress::{Course, Pass},
+        time_range::TimeRange,
+    },
+};
+use tagq_store::{Block, ChannelRows, Channels, Store, Tags, format::BLOCK_ROWS};
+
+/// The tags of a run, source by source. No coincidence spans two sources.
+#[derive(Debug, Clone)]
+pub struct Recording<'a> {
+    /// In order of time.
+    pub sources: Vec<Acquisition<'a>>,
+    /// Who is told how far queries are, and may end them; told or not.
+    course: Option<&'a Course>,
+    is_told: bool,
+}
+
+/// One source: a stretch of tags in order of time.
+#[derive(Debug, Clone)]
+pub struct Acquisition<'a> {
+    /// Its tags.
+    pub tags: Tags<'a>,
+    /// Its tags by channel, ascending by label.
+    pub singles: Vec<ChannelRows>,
+    /// First and last time.
+    span: Option<(i64, i64)>,
+    /// The index of the run, and which row of the run is the first of this source.
+    index: Option<(Arc<Index<'a>>, u64)>,
+    /// The first row that a scan found out of order; all bits where none was.
+    unordered: Arc<AtomicUsize>,
+}
+
+/// What is known of blocks of rows without reading them.
+#[derive(Debug)]
+struct Index<'a> {
+    store: Option<&'a Store>,
+    /// Read when first asked for: most queries need none.
+    blocks: OnceLock<Vec<Block>>,
+}
+
+impl<'a> Recording<'a> {
+    /// These sources, in order of time.
+    pub fn new(sources: Vec<Acquisition<'a>>) -> Self {
+        Self { sources, course: None, is_told: true }
+    }
+
+    /// All sources of a store. Reads no column.
+    pub fn of(store: &'a Store) -> Self {
+        let tags = store.tags();
+        let index = Arc::new(Index { store: Some(store), blocks: OnceLock::new() });
+        let sources = store
+            .sources()
+            .map(|(source, rows)| Acquisition {
+                index: Some((Arc::clone(&index), rows.start as u64)),
+                tags: tags.rows(rows),
+                singles: source.channels.clone(),
+                span: source.time_first.zip(source.time_last),
+                unordered: in_order(),
+            })
+            .collect();
+        Self::new(sources)
+    }
+
+    /// All sources of a store as one, for files that follow each other without a gap. Reads no column.
+    pub fn joined(store: &'a Store) -> Self {
+        let manifest = store.manifest();
+        let index = Arc::new(Index { store: Some(store), blocks: OnceLock::new() });
+        let source = Acquisition {
+            index: Some((index, 0)),
+            tags: store.tags(),
+            singles: manifest.channels.clone(),
+            span: manifest.time_first.zip(manifest.time_last),
+            unordered: in_order(),
+        };
+        Self::new(vec![source])
+    }
+
+    /// Tags in memory as a recording of one source. Counts the singles.
+    ///
+    /// # Panics
+    /// When the tags are not in order of time, or the columns of different length.
+    pub fn from_tags(tags: Tags<'a>) -> Self {
+        assert!(tags.time.is_sorted(), "tags in order of time");
+        let mut singles: Vec<ChannelRows> = Vec::new();
+        let mut rows = vec![0_u64; 1 << 16];
+        match tags.channels {
+            Channels::U8(labels) => {
+                assert_eq!(labels.len(), tags.len(), "a label for each time");
+                for &label in labels {
+                    rows[usize::from(label)] += 1;
+                }
+            }
+            Channels::U16(labels) => {
+                assert_eq!(labels.len(), tags.len(), "a label for each time");
+                for &label in labels {
+                    rows[usize::from(label)] += 1;
+                }
+            }
+        }
+        singles.extend(
+            (0..=u16::MAX)
+                .zip(rows)
+                .filter_map(|(channel, rows)| (rows > 0).then_some(ChannelRows { channel, rows })),
+        );
+        let span = tags.time.first().copied().zip(tags.time.last().copied());
+        Self::new(vec![Acquisition { tags, singles, span, index: None, unordered: in_order() }])
+    }
+
+    /// One of its sources alone.
+    #[must_use]
+    pub fn of_source(&self, source: usize) -> Self {
+        Self { sources: vec![self.sources[source].clone()], ..*self }
+    }
+
+    /// The channels that have tags, ascending.
+    pub fn channels(&self) -> Vec<u16> {
+        let mut channels: Vec<u16> =
+            self.sources.iter().flat_map(|source| &source.singles).map(|c| c.channel).collect();
+        channels.sort_unstable();
+        channels.dedup();
+        channels
+    }
+
+    /// How many tags.
+    pub fn rows(&self) -> usize {
+        self.sources.iter().map(|source| source.tags.len()).sum()
+    }
+
+    /// Refuses what was counted when a scan found rows out of order.
+    pub(crate) fn check_order(&self) -> Result<(), Error> {
+        self.sources.iter().try_for_each(Acquisition::check_order)
+    }
+}
+
+/// Of a source in which no scan found anything.
+fn in_order() -> Arc<AtomicUsize> {
+    Arc::new(AtomicUsize::new(usize::MAX))
+}
+
+impl Acquisition<'_> {
+    /// Whether these rows are in order of time and in the span of the source. If they are not, they must
+    /// not be counted, because times with their delays, and differences, may leave 64 bits; and that is
+    /// noted for [`Recording::check_order`].
+    pub(crate) fn is_in_order(&self, simd: Simd, rows: Range<usize>) -> bool {
+        let time = &self.tags.time[rows.clone()];
+        let Some(((first, last), (&begin, &end))) = self.span.zip(time.first().zip(time.last()))
+        else {
+            return true;
+        };
+        let found = match first_fall(simd, time) {
+            // Where the one behind is before the last row, too, it is the last row that is wrong.
+            Some(row) if time.get(row + 1).is_some_and(|&next| next < time[row - 1]) => row - 1,
+            Some(row) => row,
+            None if begin < first => 0,
+            None if end > last => time.partition_point(|&time| time <= last),
+            None => return true,
+        };
+        self.unordered.fetch_min(rows.start + found, Relaxed);
+        false
+    }
+
+    /// Whether these rows, if they are in order, lie in the span of the source.
+    pub(crate) fn spans(&self, rows: &Range<usize>) -> bool {
+        let time = &self.tags.time[rows.clone()];
+        let ends = self.span.zip(time.first().zip(time.last()));
+        ends.is_none_or(|((first, last), (&begin, &end))| first <= begin && end <= last)
+    }
+
+    /// Refuses a source whose first and last row alone show that rows are out of order. Looks at no others
+    /// unless they do.
+    pub(crate) fn check_ends(&self) -> Result<(), Error> {
+        let time = self.tags.time;
+        if let Some(((first, last), (&begin, &end))) = self.span.zip(time.first().zip(time.last()))
+            && !(first <= begin && begin <= end && end <= last)
+        {
+            self.is_in_order(Simd::best(), 0..time.len());
+        }
+        self.check_order()
+    }
+
+    fn check_order(&self) -> Result<(), Error> {
+        match self.unordered.load(Relaxed) {
+            usize::MAX => Ok(()),
+            row => {
+                let row = self.index.as_ref().map_or(0, |(_, first)| *first) + row as u64;
+                Err(Error::Unordered { row, block: row / BLOCK_ROWS as u64 })
+            }
+        }
+    }
+
+    /// First and last time in ticks; nothing without tags.
+    pub fn span(&self) -> Option<(i64, i64)> {
+        self.span
+    }
+
+    /// What is known of `blocks` without reading their rows, which need not begin or end where this
+    /// source does. `row` is the first of this source, counted as the blocks count.
+    #[must_use]
+    pub fn with_blocks(self, blocks: Vec<Block>, row: u64) -> Self {
+        let index = Index { store: None, blocks: blocks.into() };
+        Self { index: Some((Arc::new(index), row)), ..self }
+    }
+
+    /// The blocks of the run in order of rows, and the row that is the first of this source. An index
+    /// that is damaged is not used: counts then come from the rows alone.
+    pub(crate) fn blocks(&self) -> (&[Block], u64) {
+        let Some((index, row)) = &self.index else { return (&[], 0) };
+        let read = || index.store.and_then(|store| store.blocks().ok()).unwrap_or_default();
+        (index.blocks.get_or_init(read), *row)
+    }
+
+    /// The tags of one channel.
+    pub fn singles_of(&self, channel: u16) -> u64 {
+        self.singles.iter().find(|c| c.channel == channel).map_or(0, |c| c.rows)
+    }
+}
+
+impl<'a> Recording<'a> {
+    /// Tells `course` how far queries are, and lets it end them.
+    #[must_use]
+    pub fn with_course(self, course: Option<&'a Course>) -> Self {
+        Self { course, is_told: true, ..self }
+    }
+
+    /// The same for queries of which each is a piece of a larger pass: they are ended, but tell nothing.
+    #[must_use]
+    pub fn in_silence(&self) -> Self {
+        Self { is_told: false, ..self.clone() }
+    }
+
+    /// Begins a pass over the tags in `range`.
+    pub fn pass(&self, range: TimeRange) -> Pass<'a> {
+        let (course, is_told) = (self.course, self.is_told);
+        let told = course.filter(|_| is_told);
+        let rows = told.map_or(0, |_| self.rows_in(range));
+        Pass::begin(course, is_told, rows)
+    }
+
+    /// Refuses counts that may not be all, because threads were told to stop or left rows out that are
+    /// damaged.
+    pub(crate) fn check_pass(&self) -> Result<(), Error> {
+        match self.course {
+            Some(course) if course.is_cancelled() => Err(Error::Cancelled),
+            _ => self.check_order(),
+        }
+    }
+
+    /// The tags in `range`, as recorded.
+    fn rows_in(&self, range: TimeRange) -> u64 {
+        let of = |source: &Acquisition<'_>| {
+            let Some((first, last)) = source.span() else { return 0 };
+            let time = source.tags.time;
+            let begin = match range.from {
+                Some(from) if from > first => time.partition_point(|&time| time < from),
+                _ => 0,
+            };
+            let end = match range.to {
+                Some(to) if to <= last => time.partition_point(|&time| time < to),
+                _ => time.len(),
+            };
+            end.saturating_sub(begin) as u64
+        };
+        self.sources.iter().map(of).sum()
+    }
+}
+
+impl TimeRange {
+    /// The live ticks of a source (last minus first undelayed time of any channel) cut to the range.
+    pub fn live_of(&self, source: &Acquisition<'_>) -> i64 {
+        let Some((first, last)) = source.span() else { return 0 };
+        let first = self.from.map_or(first, |from| from.max(first));
+        let last = self.to.map_or(last, |to| to.min(last));
+        last.saturating_sub(first).max(0)
+    }
+}

@@ -1,0 +1,63 @@
+//! What every query says about the tags it is asked of: which channels, moved by how much, when.
+
+use crate::{
+    error::Error,
+    run::{recording::Acquisition, time_range::TimeRange},
+};
+
+/// Which tags a query is about (docs/queries.md, section "Selection").
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Scope {
+    /// The channels in use, each once, in any order; all that have tags without it.
+    pub channels: Option<Vec<u16>>,
+    /// Ticks added to the times of some channels, each named once.
+    pub delays: Vec<Delay>,
+    /// Delayed times, half-open. A single is in it by its own time, a tuple or pair by its latest.
+    pub range: TimeRange,
+}
+
+/// Ticks added to the times of a channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Delay {
+    /// The channel.
+    pub channel: u16,
+    /// Its delay in ticks; negative moves its tags earlier.
+    pub ticks: i64,
+}
+
+impl Scope {
+    /// Refuses two delays of one channel, and delays that move the tags of a source out of 64 bits.
+    pub(crate) fn check(&self, sources: &[Acquisition<'_>]) -> Result<(), Error> {
+        for (i, delay) in self.delays.iter().enumerate() {
+            let same = |other: &&Delay| other.channel == delay.channel;
+            let first = self.delays[..i].iter().find(same).map(|other| other.ticks);
+            if let Some(first) = first.filter(|&first| first != delay.ticks) {
+                let (channel, second) = (delay.channel, delay.ticks);
+                return Err(Error::TwoDelays { channel, first, second });
+            }
+        }
+        sources.iter().try_for_each(|source| self.check_times(source))
+    }
+
+    /// The span of the delayed times of a source must fit in 64 bits: so do those of all rows in order, then.
+    fn check_times(&self, source: &Acquisition<'_>) -> Result<(), Error> {
+        let Some((first, last)) = source.span() else { return Ok(()) };
+        source.check_ends()?;
+        let ticks = || self.delays.iter().map(|delay| delay.ticks);
+        let smallest = ticks().min().unwrap_or(0).min(0);
+        let largest = ticks().max().unwrap_or(0).max(0);
+        let delay = match (first.checked_add(smallest), last.checked_add(largest)) {
+            (None, _) => smallest,
+            (_, None) => largest,
+            (Some(begin), Some(end)) if end.checked_sub(begin).is_some() => return Ok(()),
+            _ if smallest.unsigned_abs() > largest.unsigned_abs() => smallest,
+            _ => largest,
+        };
+        Err(Error::DelayRange { delay, first, last })
+    }
+
+    /// The delay of a channel in ticks.
+    pub fn delay_of(&self, channel: u16) -> i64 {
+        self.delays.iter().find(|delay| delay.channel == channel).map_or(0, |delay| delay.ticks)
+    }
+}

@@ -1,0 +1,35 @@
+//! Half-open ranges of time.
+
+/// Times from `from` up to, not including, `to`, in ticks as recorded; open where absent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TimeRange {
+    /// The first time in the range.
+    pub from: Option<i64>,
+    /// The first time behind it.
+    pub to: Option<i64>,
+}
+
+impl TimeRange {
+    /// Whether a time lies in the range.
+    pub fn contains(&self, time: i64) -> bool {
+        self.from.is_none_or(|from| time >= from) && self.to.is_none_or(|to| time < to)
+    }
+
+    /// Whether it leaves nothing out.
+    pub fn is_open(&self) -> bool {
+        self.from.is_none() && self.to.is_none()
+    }
+
+    /// The times that lie in both ranges.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        let tighter = |a: Option<i64>, b: Option<i64>, of: fn(i64, i64) -> i64| match (a, b) {
+            (Some(a), Some(b)) => Some(of(a, b)),
+            (a, b) => a.or(b),
+        };
+        Self {
+            from: tighter(self.from, other.from, i64::max),
+            to: tighter(self.to, other.to, i64::min),
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! How many tags of each channel lie between two times: the N of every query.
+//!
+//! Whole blocks are taken from the index; only rows of a block that an edge cuts are read.
+
+use std::ops::Range;
+
+use tagq_store::{Block, Channels, will_need};
+
+use crate::{
+    kernels::{labels, simd::Simd},
+    run::{recording::Acquisition, time_range::TimeRange},
+};
+
+impl Acquisition<'_> {
+    /// The tags of `channel` whose time plus `delay` lies in `range`.
+    ///
+    /// Reads no row when the range leaves nothing out, else those of the blocks that it cuts.
+    pub fn singles_within(&self, channel: u16, delay: i64, range: TimeRange, simd: Simd) -> u64 {
+        let mut count = [0];
+        add_singles(self, &[channel], delay, range, simd, &mut count);
+        count[0]
+    }
+}
+
+/// Adds to `counts` the tags of each of `channels` whose time plus `delay` lies in `range`.
+pub(crate) fn add_singles(
+    source: &Acquisition<'_>,
+    channels: &[u16],
+    delay: i64,
+    range: TimeRange,
+    simd: Simd,
+    counts: &mut [u64],
+) {
+    add_rows(source, channels, rows_in(source, delay, range), simd, counts);
+}
+
+/// The rows whose time plus `delay` lies in `range`.
+fn rows_in(source: &Acquisition<'_>, delay: i64, range: TimeRange) -> Range<usize> {
+    let limit = |limit: Option<i64>, open| limit.map_or(open, |limit| row_at(source, limit, delay));
+    limit(range.from, 0)..limit(range.to, source.tags.len())
+}
+
+/// The first row whose time plus `delay` is at least `limit`.
+pub(crate) fn row_at(source: &Acquisition<'_>, limit: i64, delay: i64) -> usize {
+    let time = source.tags.time;
+    let limit = i128::from(limit) - i128::from(delay);
+    match source.span() {
+        Some((first, last)) if limit > i128::from(first) && limit <= i128::from(last) => {}
+        // No row is looked at where the span knows.
+        Some((first, _)) if limit <= i128::from(first) => return 0,
+        _ => return time.len(),
+    }
+    let around = block_around(source, limit).unwrap_or(0..time.len());
+    around.start + time[around].partition_point(|&time| i128::from(time) < limit)
+}
+
+/// The rows of the block in which the first time that is at least `limit` lies, from the index alone.
+fn block_around(source: &Acquisition<'_>, limit: i128) -> Option<Range<usize>> {
+    let (blocks, row) = source.blocks();
+    let before = blocks.partition_point(|block| i128::from(block.time_max) < limit);
+    blocks.get(before).map(|block| within(&block.rows, row, source.tags.len()))
+}
+
+/// Has the blocks that these limits cut, ascending ones of time plus `delay`, brought into memory together.
+pub(crate) fn bring(source: &Acquisition<'_>, limits: impl Iterator<Item = i64>, delay: i64) {
+    let mut behind = 0;
+    for limit in limits {
+        let limit = i128::from(limit) - i128::from(delay);
+        let Some(rows) = block_around(source, limit).filter(|rows| rows.end > behind) else {
+            continue;
+        };
+        behind = rows.end;
+        will_need(&source.tags.time[rows.clone()]);
+        match source.tags.channels {
+            Channels::U8(labels) => will_need(&labels[rows]),
+            Channels::U16(labels) => will_need(&labels[rows]),
+        }
+    }
+}
+
+/// The rows of a source whose labels [`add_singles`] reads.
+pub(crate) fn rows_read(
+    source: &Acquisition<'_>,
+    delay: i64,
+    range: TimeRange,
+    mut take: impl FnMut(Range<usize>),
+) {
+    pieces(source, rows_in(source, delay, range), |piece| match piece {
+        Piece::Source | Piece::Block(_) => {}
+        Piece::Rows(rows) | Piece::LeftOut(rows) => take(rows),
+    });
+}
+
+/// Rows that are looked at before the index is.
+const NEAR: usize = 1 << 16;
+
+/// The last of the first `end` rows that is of `channel`. Blocks without such a tag are passed over.
+pub(crate) fn last_row_of(source: &Acquisition<'_>, channel: u16, end: usize) -> Option<usize> {
+    let find = |rows: Range<usize>| {
+        let row = match source.tags.channels {
+            Channels::U8(labels) => {
+                labels[rows.clone()].iter().rposition(|&label| u16::from(label) == channel)
+            }
+            Channels::U16(labels) => {
+                labels[rows.clone()].iter().rposition(|&label| label == channel)
+            }
+        };
+        row.map(|row| rows.start + row)
+    };
+    if source.singles_of(channel) == 0 {
+        return None;
+    }
+    let near = end.saturating_sub(NEAR)..end;
+    let mut left = near.start;
+    if let Some(row) = find(near) {
+        return Some(row);
+    }
+    let (blocks, first) = source.blocks();
+    while left > 0 {
+        let last = first + left as u64 - 1;
+        let block = blocks.get(blocks.partition_point(|block| block.rows.end <= last));
+        let start = match block {
+            Some(block) => within(&block.rows, first, left - 1).start,
+            None => left.saturating_sub(NEAR),
+        };
+        let may_hold =
+            block.is_none_or(|block| block.channels.iter().any(|of| of.channel == channel));
+        if may_hold && let Some(row) = find(start..left) {
+            return Some(row);
+        }
+        left = start;
+    }
+    None
+}
+
+/// Adds to `counts` the tags of each of `channels` among `rows` of the source.
+pub(crate) fn add_rows(
+    source: &Acquisition<'_>,
+    channels: &[u16],
+    rows: Range<usize>,
+    simd: Simd,
+    counts: &mut [u64],
+) {
+    pieces(source, rows, |piece| match piece {
+        Piece::Source => {
+            for (count, &channel) in counts.iter_mut().zip(channels) {
+                *count += source.singles_of(channel);
+            }
+        }
+        Piece::Block(block) => {
+            for (count, &channel) in counts.iter_mut().zip(channels) {
+                let known = block.channels.iter().find(|known| known.channel == channel);
+                *count += known.map_or(0, |known| known.rows);
+            }
+        }
+        Piece::Rows(rows) => read(source, channels, rows, simd, |i, more| counts[i] += more),
+        // More are left out than the block has where its index is damaged.
+        Piece::LeftOut(rows) => {
+            read(source, channels, rows, simd, |i, less| {
+                counts[i] = counts[i].saturating_sub(less);
+            });
+        }
+    });
+}
+
+/// What rows are counted from.
+enum Piece<'b> {
+    /// What is known of the source.
+    Source,
+    /// What is known of a block.
+    Block(&'b Block),
+    /// The rows themselves.
+    Rows(Range<usize>),
+    /// Rows of a block taken before, which are not asked for.
+    LeftOut(Range<usize>),
+}
+
+/// Hands `take` the pieces of `rows`.
+fn pieces(source: &Acquisition<'_>, rows: Range<usize>, mut take: impl FnMut(Piece<'_>)) {
+    if rows.is_empty() {
+        return;
+    }
+    if rows == (0..source.tags.len()) {
+        return take(Piece::Source);
+    }
+    let (blocks, first) = source.blocks();
+    let mut row = rows.start;
+    let mut at = blocks.partition_point(|block| block.rows.end <= first + rows.start as u64);
+    while let Some(block) = blocks.get(at).filter(|_| row < rows.end) {
+        let inside = within(&block.rows, first, source.tags.len());
+        let is_whole = (inside.end - inside.start) as u64 == block.rows.end - block.rows.start;
+        let asked = row..inside.end.min(rows.end);
+        // Of a block that is cut, the smaller part is read.
+        if is_whole && 2 * asked.len() > inside.len() {
+            take(Piece::Block(block));
+            take(Piece::LeftOut(inside.start..asked.start));
+            take(Piece::LeftOut(asked.end..inside.end));
+        } else {
+            take(Piece::Rows(asked.clone()));
+        }
+        row = asked.end;
+        at += 1;
+    }
+    take(Piece::Rows(row.min(rows.end)..rows.end));
+}
+
+/// The rows of a block that lie in a source of `len` rows whose first is `first`, counted from there.
+fn within(block: &Range<u64>, first: u64, len: usize) -> Range<usize> {
+    let at = |row: u64| usize::try_from(row.saturating_sub(first)).map_or(len, |row| row.min(len));
+    at(block.start)..at(block.end)
+}
+
+/// Counts in the rows themselves, piece by piece, so that all channels find a piece in cache.
+fn read(
+    source: &Acquisition<'_>,
+    channels: &[u16],
+    rows: Range<usize>,
+    simd: Simd,
+    mut take: impl FnMut(usize, u64),
+) {
+    const PIECE: usize = 1 << 14;
+    #[cfg(test)]
+    match source.tags.channels {
+        Channels::U8(label) => crate::scan::watch::took(&label[rows.clone()]),
+        Channels::U16(label) => crate::scan::watch::took(&label[rows.clone()]),
+    }
+    for start in rows.clone().step_by(PIECE) {
+        let piece = start..rows.end.min(start + PIECE);
+        for (i, &channel) in channels.iter().enumerate() {
+            take(
+                i,
+                match source.tags.channels {
+                    Channels::U8(label) => match u8::try_from(channel) {
+                        Ok(channel) => labels::count(simd, &label[piece.clone()], channel),
+                        Err(_) => 0,
+                    },
+                    Channels::U16(label) => labels::count(simd, &label[piece.clone()], channel),
+                },
+            );
+        }
+    }
+}
