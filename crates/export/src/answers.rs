@@ -9,12 +9,9 @@ use arrow_array::{
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use serde_json::{Value, json};
-use tagq::{Answer, Cells, Columns, Values};
+use tagq::{Answer, Cell, CellType, Column, SCHEMA_VERSION, Table};
 
 use crate::{Error, schema::pairs};
-
-/// Grows only by new keys while the version stays, as that of the JSON output does.
-const SCHEMA_VERSION: u32 = 2;
 
 /// Rows of a batch of an answer.
 const BATCH_ROWS: usize = 1 << 16;
@@ -45,8 +42,8 @@ pub fn batches_of(
 pub(crate) fn schema_of(answers: &[&Answer]) -> Result<SchemaRef, Error> {
     let mut fields: Vec<Field> = Vec::new();
     for column in answers.iter().flat_map(|answer| answer.rows.columns()) {
-        if fields.iter().all(|field| *field.name() != column.name) {
-            fields.push(Field::new(&*column.name, type_of(&column.values), true));
+        if fields.iter().all(|field| *field.name() != column.key) {
+            fields.push(Field::new(&*column.key, type_of(column), true));
         }
     }
     if answers.len() > 1 {
@@ -59,12 +56,12 @@ pub(crate) fn schema_of(answers: &[&Answer]) -> Result<SchemaRef, Error> {
 pub(crate) fn batch(
     schema: &SchemaRef,
     path: &str,
-    columns: &Columns,
+    table: &Table,
     rows: Range<usize>,
 ) -> Result<RecordBatch, Error> {
     let column = |field: &Arc<Field>| -> ArrayRef {
-        match columns.get(field.name()) {
-            Some(values) => array(values, rows.clone()),
+        match table.get(field.name()) {
+            Some(column) => array(column, rows.clone()),
             None if field.name() == "run" => {
                 Arc::new(StringArray::from_iter_values(rows.clone().map(|_| path)))
             }
@@ -102,17 +99,18 @@ fn description(answers: &[&Answer]) -> Result<HashMap<String, String>, Error> {
     Ok(described)
 }
 
-fn type_of(values: &Values) -> DataType {
-    let list = |of: DataType| DataType::List(item(of));
-    match values {
-        Values::Counts(_) => DataType::UInt64,
-        Values::Integers(_) | Values::SomeIntegers(_) => DataType::Int64,
-        Values::Floats(_) => DataType::Float64,
-        Values::Flags(_) => DataType::Boolean,
-        Values::Channels(_) => DataType::UInt16,
-        Values::Groups(_) => list(DataType::UInt16),
-        Values::CountLists(_) => list(DataType::UInt64),
-        Values::FloatLists(_) => list(DataType::Float64),
+fn type_of(column: &Column) -> DataType {
+    let of = item_type(column.of);
+    if column.is_list { DataType::List(item(of)) } else { of }
+}
+
+fn item_type(of: CellType) -> DataType {
+    match of {
+        CellType::Count => DataType::UInt64,
+        CellType::Integer => DataType::Int64,
+        CellType::Float => DataType::Float64,
+        CellType::Flag => DataType::Boolean,
+        CellType::Channel => DataType::UInt16,
     }
 }
 
@@ -120,46 +118,43 @@ fn item(of: DataType) -> Arc<Field> {
     Arc::new(Field::new_list_field(of, true))
 }
 
-fn array(values: &Values, rows: Range<usize>) -> ArrayRef {
-    match values {
-        Values::Counts(cells) => {
-            Arc::new(UInt64Array::from_iter_values(rows.map(|row| cells.at(row))))
-        }
-        Values::Integers(cells) => {
-            Arc::new(Int64Array::from_iter_values(rows.map(|row| cells.at(row))))
-        }
-        Values::SomeIntegers(cells) => {
-            Arc::new(rows.map(|row| cells.at(row)).collect::<Int64Array>())
-        }
-        Values::Floats(cells) => Arc::new(rows.map(|row| cells.at(row)).collect::<Float64Array>()),
-        Values::Flags(cells) => {
-            Arc::new(rows.map(|row| Some(cells.at(row))).collect::<BooleanArray>())
-        }
-        Values::Channels(cells) => Arc::new(rows.map(|row| cells.at(row)).collect::<UInt16Array>()),
-        Values::Groups(cells) => list(cells, rows, UInt16Array::from),
-        Values::CountLists(cells) => list(cells, rows, UInt64Array::from),
-        Values::FloatLists(cells) => list(cells, rows, Float64Array::from),
+fn array(column: &Column, rows: Range<usize>) -> ArrayRef {
+    let cells: Vec<Cell> = rows.map(|row| column.cells.at(row)).collect();
+    if !column.is_list {
+        return items(column.of, cells);
     }
+    let lists =
+        cells.into_iter().map(|cell| if let Cell::List(list) = cell { list } else { Vec::new() });
+    let lists: Vec<Vec<Cell>> = lists.collect();
+    let offsets = OffsetBuffer::from_lengths(lists.iter().map(Vec::len));
+    let values = items(column.of, lists.concat());
+    Arc::new(ListArray::new(item(values.data_type().clone()), offsets, values, None))
 }
 
-fn list<T: Clone, A: Array + 'static>(
-    cells: &Cells<Vec<T>>,
-    rows: Range<usize>,
-    array: impl Fn(Vec<T>) -> A,
-) -> ArrayRef {
-    let lists: Vec<Vec<T>> = rows.map(|row| cells.at(row)).collect();
-    let offsets = OffsetBuffer::from_lengths(lists.iter().map(Vec::len));
-    let values: ArrayRef = Arc::new(array(lists.concat()));
-    Arc::new(ListArray::new(item(values.data_type().clone()), offsets, values, None))
+/// Cells of one type; those of another one, of which there are none, would be null.
+fn items(of: CellType, cells: Vec<Cell>) -> ArrayRef {
+    macro_rules! array {
+        ($array:ty, $cell:path) => {{
+            let value = |cell| if let $cell(value) = cell { Some(value) } else { None };
+            Arc::new(cells.into_iter().map(value).collect::<$array>())
+        }};
+    }
+    match of {
+        CellType::Count => array!(UInt64Array, Cell::Count),
+        CellType::Integer => array!(Int64Array, Cell::Integer),
+        CellType::Float => array!(Float64Array, Cell::Float),
+        CellType::Flag => array!(BooleanArray, Cell::Flag),
+        CellType::Channel => array!(UInt16Array, Cell::Channel),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use arrow_array::cast::AsArray as _;
-    use tagq::{ChannelFacts, RunFacts};
+    use tagq::{Cells, ChannelFacts, RunFacts};
 
-    fn answer(path: &str, rows: Columns) -> Answer {
+    fn answer(path: &str, rows: Table) -> Answer {
         let run = RunFacts {
             path: path.into(),
             tick: "4000000/1".into(),
@@ -172,7 +167,14 @@ mod tests {
             channels: vec![ChannelFacts { channel: 3, name: None, count: 3 }],
             names: Vec::new(),
         };
-        Answer { header: format!("of {path}"), query: json!({"kind": "test"}), run, rows }
+        Answer {
+            header: format!("of {path}"),
+            query: json!({"kind": "test"}),
+            run,
+            singles: None,
+            rows,
+            figure: None,
+        }
     }
 
     fn answers(of: &[Answer]) -> Result<RecordBatch, Error> {
@@ -185,7 +187,7 @@ mod tests {
     #[test]
     fn rows_come_in_batches() {
         let cells = Cells::made(2 * BATCH_ROWS + 1, |row| row as u64);
-        let answer = answer("a", Columns::default().with("count", Values::Counts(cells)));
+        let answer = answer("a", Table::default().with(Column::counts("count", cells)));
         let schema = schema_of_answers(std::slice::from_ref(&answer)).unwrap();
         let batches: Vec<RecordBatch> = batches_of(&schema, &answer).map(Result::unwrap).collect();
         let rows: Vec<usize> = batches.iter().map(RecordBatch::num_rows).collect();
@@ -196,15 +198,15 @@ mod tests {
 
     #[test]
     fn lists_are_lists_and_what_is_not_defined_is_null() {
-        let rows = Columns::default()
-            .with("channels", Values::Groups(vec![vec![3, 15], vec![3, 15, 16]].into()))
-            .with("count", Values::Counts(vec![61, u64::MAX].into()))
-            .with("start_ticks", Values::Integers(vec![-5, i64::MIN].into()))
-            .with("car", Values::Floats(vec![None, Some(0.5)].into()))
-            .with("partial", Values::Flags(vec![true, false].into()))
-            .with("channel", Values::Channels(vec![Some(65_535), None].into()))
-            .with("singles", Values::CountLists(vec![vec![], vec![1, 2]].into()))
-            .with("g2_covariance", Values::FloatLists(vec![vec![None, Some(2.0)], vec![]].into()));
+        let rows = Table::default()
+            .with(Column::groups("channels", vec![vec![3, 15], vec![3, 15, 16]].into()))
+            .with(Column::counts("count", vec![61, u64::MAX].into()))
+            .with(Column::integers("start_ticks", vec![-5, i64::MIN].into()))
+            .with(Column::floats("car", vec![None, Some(0.5)].into()))
+            .with(Column::flags("partial", vec![true, false].into()))
+            .with(Column::channels("channel", vec![Some(65_535), None].into()))
+            .with(Column::count_lists("singles", vec![vec![], vec![1, 2]].into()))
+            .with(Column::float_lists("g2_covariance", vec![vec![None, Some(2.0)], vec![]].into()));
         let batch = answers(&[answer("a", rows)]).unwrap();
         let lists = batch.column(0).as_list::<i32>();
         assert_eq!(
@@ -226,10 +228,10 @@ mod tests {
 
     #[test]
     fn several_answers_are_one_table() {
-        let one = Columns::default().with("count", Values::Counts(vec![1].into()));
-        let other = Columns::default()
-            .with("count", Values::Counts(vec![2, 3].into()))
-            .with("car", Values::Floats(vec![Some(1.0), None].into()));
+        let one = Table::default().with(Column::counts("count", vec![1].into()));
+        let other = Table::default()
+            .with(Column::counts("count", vec![2, 3].into()))
+            .with(Column::floats("car", vec![Some(1.0), None].into()));
         let batch = answers(&[answer("a", one), answer("b", other)]).unwrap();
         assert_eq!((batch.num_rows(), batch.num_columns()), (3, 3));
         let runs: Vec<_> = batch.column(0).as_string::<i32>().iter().flatten().collect();

@@ -1,13 +1,10 @@
 //! What there is to draw of an answer, whatever it is drawn with.
 
-use std::path::Path;
-
-use tagq::{Answer, Columns, RunFacts, Values, escaped, store::Tick};
+use tagq::{RunFacts, Table, escaped};
 
 use crate::{
-    Axis, Quantity,
-    axis::unit_of,
-    coincidences, differences, rates,
+    axis::Axis,
+    quantity::{Quantity, unit_of},
     words::{fixed, places, with_err},
 };
 
@@ -118,27 +115,6 @@ pub struct Matrix {
     pub cells: Vec<Option<u64>>,
 }
 
-impl Figure {
-    /// What there is to draw of an answer to `coincidences`, `histogram`, `g2` or `rates`.
-    pub fn of(answer: &Answer) -> Self {
-        let has_bins = answer.rows.get("start_s").is_some();
-        let (what, note, plot) = match answer.query["kind"].as_str() {
-            Some("histogram") => differences::of(answer),
-            Some("rates") if has_bins => rates::trace(answer),
-            Some("rates") => rates::bars(answer),
-            _ if has_bins => coincidences::trace(answer),
-            _ => coincidences::of(answer),
-        };
-        let title = format!("{what}, {}", run_name(answer));
-        Self {
-            title: escaped(&title).into_owned(),
-            header: escaped(&answer.header).into_owned(),
-            note,
-            plot,
-        }
-    }
-}
-
 impl Matrix {
     /// The highest count.
     pub fn most(&self) -> u64 {
@@ -197,31 +173,8 @@ pub(crate) fn group_name(run: &RunFacts, group: &[u16]) -> String {
     group.iter().map(|&channel| name_of(run, channel)).collect::<Vec<_>>().join(",")
 }
 
-/// Seconds of a tick of this run; nothing where it is no fraction.
-pub(crate) fn tick_of(run: &RunFacts) -> Option<Tick> {
-    Tick::from_fraction(&run.tick).ok()
-}
-
-/// The floats of a column; none where there is no such column. What is not finite is not defined.
-pub(crate) fn floats(rows: &Columns, name: &str) -> Vec<Option<f64>> {
-    match rows.get(name) {
-        Some(Values::Floats(values)) => {
-            values.iter().map(|value| value.filter(|value| value.is_finite())).collect()
-        }
-        Some(Values::Counts(values)) => values.iter().map(|count| Some(count as f64)).collect(),
-        _ => vec![None; rows.len()],
-    }
-}
-
-/// The run, as short as a title wants it.
-fn run_name(answer: &Answer) -> String {
-    if let Some(runs) = answer.query["runs_summed"].as_u64() {
-        return format!("{runs} runs added up");
-    }
-    let path = Path::new(&answer.run.path);
-    match path.file_name() {
-        _ if answer.run.path == "-" => "standard input".to_owned(),
-        Some(name) => name.to_string_lossy().into_owned(),
-        None => answer.run.path.clone(),
-    }
+/// The numbers of a column; none where there is no such column. What is not finite is not defined.
+pub(crate) fn floats(rows: &Table, key: &str) -> Vec<Option<f64>> {
+    let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
+    rows.numbers(key).into_iter().map(finite).collect()
 }

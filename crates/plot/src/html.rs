@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use tagq::{Answer, Column, RunFacts, Values};
+use tagq::{Answer, Cell, CellType, Column, RunFacts};
 
 use crate::{
     Figure,
     drawing::Drawing,
-    figure::{group_name, name_of},
+    figure::group_name,
     svg,
     words::{places, thousands},
 };
@@ -58,7 +58,7 @@ pub(crate) fn page(figure: &Figure, drawing: &Drawing, answer: &Answer) -> Strin
         }
     );
     for column in answer.rows.columns() {
-        let _ = write!(text, "<th>{}</th>", svg::escaped(&column.name));
+        let _ = write!(text, "<th>{}</th>", svg::escaped(&column.key));
     }
     text.push_str("</tr></thead>\n<tbody>\n");
     for at in 0..shown {
@@ -77,24 +77,17 @@ pub(crate) fn page(figure: &Figure, drawing: &Drawing, answer: &Answer) -> Strin
     text
 }
 
-/// A value, floats to six digits; nothing where it is not defined.
+/// The text of a cell, floats to six digits; empty if it is missing.
 fn field(column: &Column, at: usize, run: &RunFacts) -> String {
-    let float = |value: &Option<f64>| value.map_or(String::new(), six_digits);
-    let listed = |values: Vec<String>| values.join(", ");
-    match &column.values {
-        Values::Counts(values) => values.at(at).to_string(),
-        Values::Integers(values) => values.at(at).to_string(),
-        Values::SomeIntegers(values) => {
-            values.at(at).map_or(String::new(), |value| value.to_string())
-        }
-        Values::Floats(values) => float(&values.at(at)),
-        Values::Flags(values) => values.at(at).to_string(),
-        Values::Channels(values) => {
-            values.at(at).map_or_else(|| "all".to_owned(), |channel| name_of(run, channel))
-        }
-        Values::Groups(values) => group_name(run, &values.at(at)),
-        Values::CountLists(values) => listed(values.at(at).iter().map(u64::to_string).collect()),
-        Values::FloatLists(values) => listed(values.at(at).iter().map(float).collect()),
+    let text = |cell: &Cell| match cell {
+        Cell::Float(value) => six_digits(*value),
+        cell => cell.to_string(),
+    };
+    match column.cells.at(at) {
+        Cell::Missing if column.of == CellType::Channel => "all".to_owned(),
+        cell if column.of == CellType::Channel => group_name(run, &cell.group()),
+        Cell::List(items) => items.iter().map(text).collect::<Vec<_>>().join(", "),
+        cell => text(&cell),
     }
 }
 

@@ -15,12 +15,16 @@
 //! # }
 //! ```
 
-mod axis;
+mod draw;
+
+mod bins;
+mod groups;
+mod trace;
+
 mod figure;
 
-mod coincidences;
-mod differences;
-mod rates;
+mod axis;
+mod quantity;
 
 mod colour;
 mod drawing;
@@ -36,8 +40,9 @@ mod words;
 
 mod error;
 
-pub use axis::{Axis, Mark, Quantity, Scale, Ticks};
+pub use axis::{Axis, Mark, Scale, Ticks};
 pub use error::Error;
 pub use figure::{Bar, Bars, Chart, Figure, Matrix, Plot, Point, Series, Shape};
 pub use picture::Picture;
+pub use quantity::Quantity;
 pub use terminal::{Room, text};

@@ -1,6 +1,6 @@
 //! Numbers and names as a reader wants them.
 
-use crate::{Quantity, axis::unit_of};
+use crate::quantity::{Quantity, unit_of};
 
 /// What stands in front of a negative number.
 const MINUS: char = '\u{2212}';

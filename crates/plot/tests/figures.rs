@@ -2,13 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says so by failing")]
 
-use serde_json::{Value, json};
-use tagq::{Answer, Columns, RunFacts, Values};
+use serde_json::json;
+use tagq::{Answer, Cells, Column, FigureKind, RunFacts, Table};
 use tagq_plot::{Chart, Figure, Picture, Plot, Quantity, Room, Scale, Shape, text};
 
 const PLAIN: Room = Room { columns: 80, lines: 20, is_coloured: false };
 
-fn answer(query: Value, rows: Columns) -> Answer {
+fn answer(figure: FigureKind, rows: Table) -> Answer {
     let run = RunFacts {
         path: "data/night <1> & more".into(),
         tick: "156250000/1".into(),
@@ -22,19 +22,33 @@ fn answer(query: Value, rows: Columns) -> Answer {
         names: vec![(15, "Bob".into())],
     };
     let header = "rule all: |\u{394}t| \u{2264} 12 ticks; T = 2 s; tick 156.25 ps (assumed)".into();
-    Answer { header, query, run, rows }
+    Answer { header, query: json!({}), run, singles: None, rows, figure: Some(figure) }
+}
+
+fn bins(value: [&'static str; 2], is_ratio: bool, is_logarithmic: bool) -> FigureKind {
+    let (title, name) = ("Differences of times, 3 to Bob".to_owned(), "3,Bob".to_owned());
+    FigureKind::Bins { title, name, labels: ["\u{394}", "counts"], value, is_ratio, is_logarithmic }
+}
+
+fn over_time(is_of_pairs: bool) -> FigureKind {
+    let title =
+        if is_of_pairs { ["Coincidences of", "Coincidences"] } else { ["Rate of", "Rates"] };
+    FigureKind::Trace { title, label: "rate", width_s: 0.1, says_width: is_of_pairs }
 }
 
 /// Bins of `width` ticks from `low` on.
 fn histogram(low: i64, width: i64, counts: &[u64]) -> Answer {
     let lows: Vec<i64> =
         (low..).step_by(usize::try_from(width).unwrap()).take(counts.len()).collect();
-    let rows = Columns::default()
-        .with("delay_ticks", Values::Integers(lows.into()))
-        .with("width_ticks", Values::Integers(vec![width; counts.len()].into()))
-        .with("count", Values::Counts(counts.to_vec().into()))
-        .with("count_err", floats(counts.iter().map(|&n| (n.max(1) as f64).sqrt())));
-    answer(json!({"kind": "histogram", "start": 3, "stop": 15}), rows)
+    let rows = Table::default()
+        .with(Column::integers("delay_ticks", lows.into()))
+        .with(Column::integers("width_ticks", vec![width; counts.len()].into()))
+        .with(Column::counts("count", counts.to_vec().into()))
+        .with(Column::floats(
+            "count_err",
+            floats(counts.iter().map(|&n| (n.max(1) as f64).sqrt())),
+        ));
+    answer(bins(["count", "count_err"], false, false), rows)
 }
 
 /// Edges of a factor of ten, from one tick on.
@@ -42,65 +56,60 @@ fn g2(values: &[Option<f64>], is_log: bool) -> Answer {
     let powers = || (0u32..).take(values.len());
     let lows = powers().map(|k| 10i64.pow(k)).collect();
     let widths = powers().map(|k| 9 * 10i64.pow(k)).collect();
-    let rows = Columns::default()
-        .with("delay_ticks", Values::Integers(lows))
-        .with("width_ticks", Values::Integers(widths))
-        .with("g2", Values::Floats(values.to_vec().into()))
-        .with("g2_err", Values::Floats(values.iter().map(|v| v.map(|_| 0.1)).collect()));
-    let mut query = json!({"kind": "histogram", "start": 3, "stop": 15});
-    if is_log {
-        query["bins_per_decade"] = 1.into();
-    }
-    answer(query, rows)
+    let rows = Table::default()
+        .with(Column::integers("delay_ticks", lows))
+        .with(Column::integers("width_ticks", widths))
+        .with(Column::floats("g2", values.to_vec().into()))
+        .with(Column::floats("g2_err", values.iter().map(|v| v.map(|_| 0.1)).collect()));
+    answer(bins(["g2", "g2_err"], true, is_log), rows)
 }
 
 fn coincidences(groups: &[&[u16]], counts: &[u64]) -> Answer {
-    let rows = Columns::default()
-        .with("channels", Values::Groups(groups.iter().map(|group| group.to_vec()).collect()))
-        .with("count", Values::Counts(counts.to_vec().into()))
-        .with("count_err", floats(counts.iter().map(|&n| (n.max(1) as f64).sqrt())))
-        .with("accidentals", floats(counts.iter().map(|_| 2.0)));
-    answer(json!({"kind": "coincidences"}), rows)
+    let rows = Table::default()
+        .with(Column::groups("channels", groups.iter().map(|group| group.to_vec()).collect()).key())
+        .with(Column::counts("count", counts.to_vec().into()))
+        .with(Column::floats("count_err", floats(counts.iter().map(|&n| (n.max(1) as f64).sqrt()))))
+        .with(Column::floats("accidentals", floats(counts.iter().map(|_| 2.0))));
+    answer(FigureKind::Groups { title: "Coincidences", label: "coincidences" }, rows)
 }
 
 /// Each bin with channels 3 and 15 and their sum.
 fn trace(rates: &[[Option<f64>; 2]]) -> Answer {
     let of = |value: &dyn Fn(usize, usize) -> Option<f64>| {
         let places = (0..rates.len()).flat_map(|bin| (0..3).map(move |at| (bin, at)));
-        Values::Floats(places.map(|(bin, at)| value(bin, at)).collect())
+        places.map(|(bin, at)| value(bin, at)).collect::<Cells<Option<f64>>>()
     };
     let channels = [Some(3), Some(15), None].repeat(rates.len());
     let rate = |bin: usize, at: usize| match at {
         2 => rates[bin][0].zip(rates[bin][1]).map(|(a, b)| a + b),
         at => rates[bin][at],
     };
-    let rows = Columns::default()
-        .with("start_s", of(&|bin, _| Some(0.1 * bin as f64)))
-        .with("channel", Values::Channels(channels.into()))
-        .with("rate_hz", of(&rate))
-        .with("rate_err_hz", of(&|bin, at| rate(bin, at).map(|_| 10.0)));
-    answer(json!({"kind": "rates", "bin_s": 0.1}), rows)
+    let rows = Table::default()
+        .with(Column::floats("start_s", of(&|bin, _| Some(0.1 * bin as f64))))
+        .with(Column::channels("channel", channels.into()).key())
+        .with(Column::floats("rate_hz", of(&rate)))
+        .with(Column::floats("rate_err_hz", of(&|bin, at| rate(bin, at).map(|_| 10.0))));
+    answer(over_time(false), rows)
 }
 
 /// Bins of channel 3 alone, with their rates, errors, and whether they are partial.
 fn unfinished(bins: &[(f64, f64, bool)], is_of_pairs: bool) -> Answer {
     let starts = floats((0..bins.len()).map(|bin| 0.1 * bin as f64));
-    let rows = Columns::default().with("start_s", starts);
+    let rows = Table::default().with(Column::floats("start_s", starts));
     let rows = if is_of_pairs {
-        rows.with("channels", Values::Groups(vec![vec![3, 15]; bins.len()].into()))
+        rows.with(Column::groups("channels", vec![vec![3, 15]; bins.len()].into()).key())
     } else {
-        rows.with("channel", Values::Channels(vec![Some(3); bins.len()].into()))
+        rows.with(Column::channels("channel", vec![Some(3); bins.len()].into()).key())
     };
     let rows = rows
-        .with("rate_hz", floats(bins.iter().map(|bin| bin.0)))
-        .with("rate_err_hz", floats(bins.iter().map(|bin| bin.1)))
-        .with("partial", Values::Flags(bins.iter().map(|bin| bin.2).collect()));
-    let kind = if is_of_pairs { "coincidences" } else { "rates" };
-    answer(json!({"kind": kind, "bin_s": 0.1}), rows)
+        .with(Column::floats("rate_hz", floats(bins.iter().map(|bin| bin.0))))
+        .with(Column::floats("rate_err_hz", floats(bins.iter().map(|bin| bin.1))))
+        .with(Column::flags("partial", bins.iter().map(|bin| bin.2).collect()));
+    answer(over_time(is_of_pairs), rows)
 }
 
-fn floats(values: impl Iterator<Item = f64>) -> Values {
-    Values::Floats(values.map(Some).collect())
+fn floats(values: impl Iterator<Item = f64>) -> Cells<Option<f64>> {
+    values.map(Some).collect()
 }
 
 fn chart(answer: &Answer) -> Chart {
@@ -117,15 +126,15 @@ fn all() -> Vec<(&'static str, Answer)> {
     let many: Vec<Vec<u16>> = (0..100).map(|a| vec![a, a + 1, a + 2]).collect();
     let many: Vec<&[u16]> = many.iter().map(Vec::as_slice).collect();
     let long: Vec<u64> = (0..30_000).map(|k| 100 + k % 7).collect();
-    let channels = Columns::default()
-        .with("channel", Values::Channels(vec![Some(3), Some(15), None].into()))
-        .with("count", Values::Counts(vec![0, 7, 7].into()))
-        .with("rate_hz", Values::Floats(vec![Some(0.0), Some(3.5e6), Some(3.5e6)].into()))
-        .with("rate_err_hz", Values::Floats(vec![Some(0.5), Some(1e3), Some(1e3)].into()));
-    let no_rates = Columns::default()
-        .with("channel", Values::Channels(vec![Some(3), None].into()))
-        .with("rate_hz", Values::Floats(vec![None, None].into()))
-        .with("rate_err_hz", Values::Floats(vec![None, None].into()));
+    let channels = Table::default()
+        .with(Column::channels("channel", vec![Some(3), Some(15), None].into()).key())
+        .with(Column::counts("count", vec![0, 7, 7].into()))
+        .with(Column::floats("rate_hz", vec![Some(0.0), Some(3.5e6), Some(3.5e6)].into()))
+        .with(Column::floats("rate_err_hz", vec![Some(0.5), Some(1e3), Some(1e3)].into()));
+    let no_rates = Table::default()
+        .with(Column::channels("channel", vec![Some(3), None].into()).key())
+        .with(Column::floats("rate_hz", vec![None, None].into()))
+        .with(Column::floats("rate_err_hz", vec![None, None].into()));
     vec![
         ("histogram", histogram(-64, 1, &[9; 129])),
         ("long histogram", histogram(0, 2, &long)),
@@ -140,8 +149,8 @@ fn all() -> Vec<(&'static str, Answer)> {
         ("few pairs", coincidences(&[&[3, 15], &[3, 16]], &[61, 3])),
         ("many groups", coincidences(&many, &(0..100).collect::<Vec<_>>())),
         ("no groups", coincidences(&[], &[])),
-        ("rates", answer(json!({"kind": "rates"}), channels)),
-        ("rates without live time", answer(json!({"kind": "rates"}), no_rates)),
+        ("rates", answer(FigureKind::Rates, channels)),
+        ("rates without live time", answer(FigureKind::Rates, no_rates)),
         ("trace", trace(&[[Some(100.0), Some(9e4)], [None, None], [Some(120.0), Some(9.1e4)]])),
         ("trace of one bin", trace(&[[Some(100.0), Some(9e4)]])),
         ("trace without live time", trace(&[[None, None]])),

@@ -10,7 +10,7 @@ use pyo3::{
 };
 use serde::Serialize;
 use serde_json::Value;
-use tagq::{Cells, Columns, RunFacts, Values};
+use tagq::{Cell, CellType, RunFacts, SCHEMA_VERSION, Table};
 
 use crate::{errors, stream};
 
@@ -27,7 +27,7 @@ struct Written<'a> {
     schema_version: u32,
     query: &'a Value,
     run: &'a RunFacts,
-    rows: &'a Columns,
+    rows: &'a Table,
 }
 
 impl Answer {
@@ -48,7 +48,7 @@ impl Answer {
     /// The names of the columns.
     #[getter]
     fn columns(&self) -> Vec<&str> {
-        self.answer.rows.columns().iter().map(|column| &*column.name).collect()
+        self.answer.rows.columns().iter().map(|column| &*column.key).collect()
     }
 
     fn __len__(&self) -> usize {
@@ -58,14 +58,14 @@ impl Answer {
     /// The answer as the command line gives it with `--format json`.
     fn to_json(&self) -> PyResult<String> {
         let tagq::Answer { query, run, rows, .. } = &self.answer;
-        let written = Written { schema_version: 2, query, run, rows };
+        let written = Written { schema_version: SCHEMA_VERSION, query, run, rows };
         serde_json::to_string(&written).map_err(|e| errors::of_run(&e.into()))
     }
 
     /// A column: what NumPy calls its type and its bytes, or a list of lists. What is not defined is NaN
     /// among floats; the channel of all channels together is -1.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        let Some(values) = self.answer.rows.get(name) else {
+        let Some(column) = self.answer.rows.get(name) else {
             return Err(pyo3::exceptions::PyKeyError::new_err(format!(
                 "no column is called {name}; they are {}",
                 self.columns().join(", ")
@@ -74,27 +74,23 @@ impl Answer {
         let flat = |of: &str, bytes: &[u8]| {
             (of, PyBytes::new(py, bytes)).into_pyobject(py).map(Bound::into_any)
         };
-        match values {
-            Values::Counts(cells) => flat("<u8", bytemuck::cast_slice(&held(cells))),
-            Values::Integers(cells) => flat("<i8", bytemuck::cast_slice(&held(cells))),
-            Values::Floats(cells) => {
-                let floats: Vec<f64> =
-                    cells.iter().map(|value| value.unwrap_or(f64::NAN)).collect();
-                flat("<f8", bytemuck::cast_slice(&floats))
-            }
-            Values::SomeIntegers(cells) => Ok(PyList::new(py, cells.iter())?.into_any()),
-            Values::Flags(cells) => {
-                let bytes: Vec<u8> = cells.iter().map(u8::from).collect();
-                flat("|b1", &bytes)
-            }
-            Values::Channels(cells) => {
-                let labels: Vec<i32> =
-                    cells.iter().map(|channel| channel.map_or(-1, i32::from)).collect();
-                flat("<i4", bytemuck::cast_slice(&labels))
-            }
-            Values::Groups(cells) => Ok(PyList::new(py, cells.iter())?.into_any()),
-            Values::CountLists(cells) => Ok(PyList::new(py, cells.iter())?.into_any()),
-            Values::FloatLists(cells) => Ok(PyList::new(py, cells.iter())?.into_any()),
+        let cells = || column.cells.iter();
+        let has_gaps = || cells().any(|cell| cell == Cell::Missing);
+        macro_rules! flat {
+            ($of:literal, $cell:path, $missing:expr) => {{
+                let value = |cell| if let $cell(value) = cell { value.into() } else { $missing };
+                let values: Vec<_> = cells().map(value).collect();
+                flat($of, bytemuck::cast_slice(&values))
+            }};
+        }
+        match column.of {
+            _ if column.is_list => list_of(py, cells()),
+            CellType::Integer if has_gaps() => list_of(py, cells()),
+            CellType::Count => flat!("<u8", Cell::Count, 0_u64),
+            CellType::Integer => flat!("<i8", Cell::Integer, 0_i64),
+            CellType::Float => flat!("<f8", Cell::Float, f64::NAN),
+            CellType::Flag => flat!("|b1", Cell::Flag, 0_u8),
+            CellType::Channel => flat!("<i4", Cell::Channel, -1_i32),
         }
     }
 
@@ -113,6 +109,19 @@ impl Answer {
     }
 }
 
-fn held<T: Clone>(cells: &Cells<T>) -> Vec<T> {
-    cells.iter().collect()
+/// Cells as Python has them: numbers, lists of them, and `None`.
+fn list_of(py: Python<'_>, cells: impl Iterator<Item = Cell>) -> PyResult<Bound<'_, PyAny>> {
+    let object = |cell: Cell| -> PyResult<Bound<'_, PyAny>> {
+        Ok(match cell {
+            Cell::Missing => py.None().into_bound(py),
+            Cell::Count(value) => value.into_pyobject(py)?.into_any(),
+            Cell::Integer(value) => value.into_pyobject(py)?.into_any(),
+            Cell::Float(value) => value.into_pyobject(py)?.into_any(),
+            Cell::Flag(value) => value.into_pyobject(py)?.to_owned().into_any(),
+            Cell::Channel(value) => value.into_pyobject(py)?.into_any(),
+            Cell::List(items) => list_of(py, items.into_iter())?,
+        })
+    };
+    let objects: Vec<_> = cells.map(object).collect::<PyResult<_>>()?;
+    Ok(PyList::new(py, objects)?.into_any())
 }

@@ -52,6 +52,13 @@ impl<T: Clone> Cells<T> {
     }
 }
 
+impl<T: Clone + Send + Sync + 'static> Cells<T> {
+    /// The same cells, changed by `change` whenever they are read.
+    pub(crate) fn map<U: Clone>(self, change: impl Fn(T) -> U + Send + Sync + 'static) -> Cells<U> {
+        Cells::made(self.len(), move |row| change(self.at(row)))
+    }
+}
+
 impl<T> From<Vec<T>> for Cells<T> {
     fn from(values: Vec<T>) -> Self {
         Self(Kind::Held(Arc::new(values)))

@@ -1,4 +1,4 @@
-//! tagq: exact questions to photon time tags.
+//! tagq: fast, exact queries over photon time tags.
 //!
 //! [`open`] takes what a person calls a run (a store, a folder of tag files, or one such file), brings its store up to date and gives a [`Run`]; the queries of [`query`] count over it.
 //!
@@ -27,6 +27,7 @@ mod convert;
 mod delays;
 mod details;
 mod escape;
+mod figure;
 mod follow;
 mod input;
 mod new_file;
@@ -36,12 +37,13 @@ mod place;
 mod pulses;
 mod room;
 mod run;
+mod table;
 mod update;
 mod verify;
 
 mod error;
 
-pub use answer::{Answer, ChannelFacts, Column, Columns, Row, RunFacts, Values};
+pub use answer::{Answer, ChannelFacts, RunFacts, SCHEMA_VERSION};
 pub use cache::Caching;
 pub use cells::Cells;
 pub use convert::{Converted, Tags, check_out, convert, write};
@@ -49,6 +51,7 @@ pub use delays::{Delayed, Delays};
 pub use details::LeftFile;
 pub use error::Error;
 pub use escape::{escaped, is_shown};
+pub use figure::FigureKind;
 pub use follow::{Change, Follower, HOLD_BACK};
 pub use input::Input;
 pub use new_file::NewFile;
@@ -58,6 +61,7 @@ pub use place::Place;
 pub use run::{
     Options, Progress, Run, Silent, Treatment, ingest, ingest_sources, open, open_input, set_tick,
 };
+pub use table::{Cell, CellType, Column, Priority, Row, Shown, Table, Unit};
 pub use verify::Verified;
 
 /// Reading and writing tag files.

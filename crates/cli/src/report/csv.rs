@@ -5,7 +5,7 @@ use std::{
     io::{self, Write},
 };
 
-use tagq::{Answer, Column, RunFacts, Values, escaped};
+use tagq::{Answer, Cell, Column, RunFacts, escaped};
 
 /// Writes the answers row by row.
 pub(super) fn write(answers: &[Answer], out: &mut dyn Write) -> io::Result<()> {
@@ -15,8 +15,8 @@ pub(super) fn write(answers: &[Answer], out: &mut dyn Write) -> io::Result<()> {
     // Each column once, in the order they first come in, as wide as the longest list needs.
     let mut columns: Vec<(&Column, usize)> = Vec::new();
     for column in answers.iter().flat_map(|answer| answer.rows.columns()) {
-        if columns.iter().all(|(known, _)| known.name != column.name) {
-            let widths = answers.iter().filter_map(|answer| width(answer, &column.name));
+        if columns.iter().all(|(known, _)| known.key != column.key) {
+            let widths = answers.iter().filter_map(|answer| width(answer, &column.key));
             columns.push((column, widths.max().unwrap_or(1)));
         }
     }
@@ -35,7 +35,7 @@ pub(super) fn write(answers: &[Answer], out: &mut dyn Write) -> io::Result<()> {
                 fields.push(quoted(&answer.run.path));
             }
             for (column, width) in &columns {
-                match answer.rows.columns().iter().find(|own| own.name == column.name) {
+                match answer.rows.columns().iter().find(|own| own.key == column.key) {
                     Some(own) => fields.extend(fields_of(own, at, *width)),
                     None => fields.resize(fields.len() + width, String::new()),
                 }
@@ -47,49 +47,31 @@ pub(super) fn write(answers: &[Answer], out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// How many fields a column takes: one, or as many as its longest list.
-fn width(answer: &Answer, name: &str) -> Option<usize> {
-    Some(match answer.rows.get(name)? {
-        Values::Groups(lists) => lists.iter().map(|list| list.len()).max().unwrap_or(0),
-        Values::CountLists(lists) => lists.iter().map(|list| list.len()).max().unwrap_or(0),
-        Values::FloatLists(lists) => lists.iter().map(|list| list.len()).max().unwrap_or(0),
-        _ => 1,
-    })
+fn width(answer: &Answer, key: &str) -> Option<usize> {
+    let column = answer.rows.get(key)?;
+    let len = |cell: Cell| if let Cell::List(items) = cell { items.len() } else { 1 };
+    if column.is_list { Some(column.cells.iter().map(len).max().unwrap_or(0)) } else { Some(1) }
 }
 
 pub(super) fn names_of(column: &Column, width: usize) -> Vec<String> {
-    let is_list =
-        matches!(column.values, Values::Groups(_) | Values::CountLists(_) | Values::FloatLists(_));
-    if !is_list {
-        return vec![column.name.clone().into_owned()];
+    if !column.is_list {
+        return vec![column.key.clone().into_owned()];
     }
-    let stem = if column.name == "channels" { "channel" } else { &column.name };
+    let stem = if column.key == "channels" { "channel" } else { &column.key };
     let letters = ('a'..='z').map(|letter| letter.to_string());
     let suffixes = letters.chain((27..).map(|number: usize| number.to_string()));
     suffixes.take(width).map(|suffix| format!("{stem}_{suffix}")).collect()
 }
 
 pub(super) fn fields_of(column: &Column, at: usize, width: usize) -> Vec<String> {
-    fn list<T: ToString>(values: &[T], width: usize) -> Vec<String> {
-        let mut fields: Vec<String> = values.iter().map(T::to_string).collect();
+    let mut fields = match column.cells.at(at) {
+        Cell::List(items) => items.iter().map(Cell::to_string).collect(),
+        cell => vec![cell.to_string()],
+    };
+    if column.is_list {
         fields.resize(width, String::new());
-        fields
     }
-    let float = |value: &Option<f64>| value.map_or(String::new(), |value| value.to_string());
-    match &column.values {
-        Values::Counts(values) => vec![values.at(at).to_string()],
-        Values::Integers(values) => vec![values.at(at).to_string()],
-        Values::SomeIntegers(values) => {
-            vec![values.at(at).map_or(String::new(), |value| value.to_string())]
-        }
-        Values::Floats(values) => vec![float(&values.at(at))],
-        Values::Flags(values) => vec![values.at(at).to_string()],
-        Values::Channels(values) => vec![values.at(at).map_or(String::new(), |c| c.to_string())],
-        Values::Groups(values) => list(&values.at(at), width),
-        Values::CountLists(values) => list(&values.at(at), width),
-        Values::FloatLists(values) => {
-            list(&values.at(at).iter().map(float).collect::<Vec<_>>(), width)
-        }
-    }
+    fields
 }
 
 pub(super) fn info<'a>(used: impl Iterator<Item = &'a RunFacts>) -> String {

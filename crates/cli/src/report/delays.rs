@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tagq::{Delayed, Values};
+use tagq::Delayed;
 
 use super::{look::Look, quantities::seconds, table};
 
@@ -13,16 +13,13 @@ pub(super) fn text(found: &Delayed, tick: tagq::store::Tick, look: Look) -> Stri
     let names = table::names_of(&answer.run);
     let name = |channel: u16| table::name_of(&names, channel);
     let pairs: Vec<Vec<u16>> = match answer.rows.get("channels") {
-        Some(Values::Groups(pairs)) => pairs.iter().collect(),
-        _ => Vec::new(),
-    };
-    let floats = |key: &str| match answer.rows.get(key) {
-        Some(Values::Floats(values)) => values.iter().collect(),
-        _ => vec![None; pairs.len()],
+        Some(pairs) => pairs.cells.iter().map(|pair| pair.group()).collect(),
+        None => Vec::new(),
     };
     let pair = |at: usize| pairs[at].iter().map(|&c| name(c)).collect::<Vec<_>>().join(",");
     let [peaks, combs, sigmas, seconds_best, second_sigmas] =
-        ["peak_s", "comb_s", "sigmas", "second_s", "second_sigmas"].map(floats);
+        ["peak_s", "comb_s", "sigmas", "second_s", "second_sigmas"]
+            .map(|key| answer.rows.numbers(key));
     let without: Vec<String> = (0..pairs.len())
         .filter(|&at| sigmas[at].is_none() && combs[at].is_none())
         .map(pair)

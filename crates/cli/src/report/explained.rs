@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use serde_json::Value;
 use tagq::{
-    RunFacts,
+    RunFacts, SCHEMA_VERSION,
     ask::{Explained, PlanFacts, Reading},
     escaped,
 };
 
 use super::{
-    json::{SCHEMA_VERSION, pretty},
+    json::pretty,
     quantities::{short, thousands},
     table::plain,
 };

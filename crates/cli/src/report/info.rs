@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 use comfy_table::Table;
 use serde::Serialize;
 use tagq::{
-    LeftFile, Notes, Run, RunFacts, escaped,
+    LeftFile, Notes, Run, RunFacts, SCHEMA_VERSION, escaped,
     query::ShortestInterval,
     store::{Source, Tick},
 };
 
 use super::{
-    json::{SCHEMA_VERSION, pretty},
+    json::pretty,
     look::Look,
     quantities::{counted, dash, hertz, short},
     table::{name_of, names_of, plain},

@@ -7,10 +7,7 @@ use serde_json::{
     Value,
     ser::{Formatter, PrettyFormatter},
 };
-use tagq::{Answer, Columns, Row, RunFacts, is_shown};
-
-/// Grows only by new keys while the version stays.
-pub(super) const SCHEMA_VERSION: u32 = 2;
+use tagq::{Answer, Row, RunFacts, SCHEMA_VERSION, Table, is_shown};
 
 /// A value on one line.
 pub(super) fn text_of(value: &impl Serialize) -> serde_json::Result<String> {
@@ -79,7 +76,7 @@ struct One<'a> {
     schema_version: u32,
     query: &'a Value,
     run: &'a RunFacts,
-    rows: &'a Columns,
+    rows: &'a Table,
 }
 
 #[derive(Serialize)]
@@ -152,7 +149,7 @@ struct Update<'a> {
 struct Answered<'a> {
     query: &'a Value,
     run: &'a RunFacts,
-    rows: &'a Columns,
+    rows: &'a Table,
 }
 
 pub(super) fn update(

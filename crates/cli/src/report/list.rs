@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
-use tagq::{Columns, ask::Listing, escaped};
+use tagq::{SCHEMA_VERSION, Table, ask::Listing, escaped};
 
 use super::{
     csv::{comment, fields_of, names_of, quoted},
-    json::{RowOfSeveral, RunOfSeveral, SCHEMA_VERSION, text_of},
+    json::{RowOfSeveral, RunOfSeveral, text_of},
     table,
 };
 
@@ -24,7 +24,7 @@ pub(super) fn csv(
     let mut names: Vec<String> = Vec::new();
     let mut width = 0;
     for column in heads().flat_map(|head| head.rows.columns()) {
-        if column.name == "channels" {
+        if column.key == "channels" {
             let groups = listings.iter().map(Listing::widest_group).max();
             width = groups.unwrap_or(0);
         }
@@ -47,7 +47,7 @@ pub(super) fn csv(
         let places: Vec<Option<usize>> =
             names.iter().map(|name| own.iter().position(|own| own == name)).collect();
         let run = if is_several { quoted(&listing.head().run.path) + "," } else { String::new() };
-        listing.stream(&mut |columns: Columns| {
+        listing.stream(&mut |columns: Table| {
             for at in 0..columns.len() {
                 let fields: Vec<String> = columns
                     .columns()
@@ -91,7 +91,7 @@ pub(super) fn json(
     let mut separator = "\n";
     for listing in listings {
         let run = &listing.head().run.path;
-        listing.stream(&mut |columns: Columns| {
+        listing.stream(&mut |columns: Table| {
             for row in columns.rows() {
                 write!(out, "{separator}    ")?;
                 separator = ",\n";
@@ -123,14 +123,14 @@ pub(super) fn table(
             .map_err(tagq::Error::Output)?;
         let mut widths: Vec<usize> = Vec::new();
         let names = table::names_of(&head.run);
-        listing.stream(&mut |columns: Columns| {
+        listing.stream(&mut |columns: Table| {
             let fields = |at: usize| -> Vec<String> {
                 let columns = columns.columns().iter();
-                columns.map(|column| table::listed_field(column, at, &names)).collect()
+                columns.map(|column| table::field(column, None, at, &names)).collect()
             };
             let is_first = widths.is_empty();
             if is_first {
-                widths = columns.columns().iter().map(|column| column.name.len()).collect();
+                widths = columns.columns().iter().map(|column| column.key.len()).collect();
             }
             for at in 0..columns.len() {
                 for (width, field) in widths.iter_mut().zip(fields(at)) {
@@ -138,7 +138,7 @@ pub(super) fn table(
                 }
             }
             if is_first {
-                let names = columns.columns().iter().map(|column| column.name.to_string());
+                let names = columns.columns().iter().map(|column| column.key.to_string());
                 line(out, &widths, names)?;
             }
             for at in 0..columns.len() {

@@ -3,25 +3,12 @@
 use std::io::{self, Write};
 
 use console::measure_text_width;
-use tagq::{Column, Columns};
+use tagq::{Column, Priority, Table};
 
 use super::{
     look::{Look, concise},
-    quantities::dash,
-    table::{Names, fields_at, heads, is_shown},
+    table::{Names, heading, text_at},
 };
-
-/// The columns that are left out, the first one first: they are made of the others.
-const DISPENSABLE: [&str; 8] = [
-    "accidentals_independent",
-    "accidentals",
-    "car_min",
-    "car",
-    "p_a_given_b",
-    "p_b_given_a",
-    "comb_s",
-    "peak_s",
-];
 
 /// Between two columns.
 const GAP: usize = 2;
@@ -29,80 +16,82 @@ const GAP: usize = 2;
 /// A column of a table.
 struct Laid<'a> {
     column: &'a Column,
-    heads: Vec<String>,
-    /// Of each head and its fields: the widest, and the widest in its short form.
-    widths: Vec<[usize; 2]>,
+    heading: String,
+    /// Of the heading and the fields: the widest, and the widest in its short form.
+    widths: [usize; 2],
 }
 
-/// Writes the table of these rows, and below it what it was too wide for.
+/// Writes the rows of a table, and below them the columns for which it was too narrow.
 pub(super) fn write_fitting(
-    columns: &Columns,
+    table: &Table,
     names: &Names,
     look: Look,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut laid = laid(columns, names, look);
-    let width_of = |laid: &[Laid<'_>], form: usize, gone: &[&str]| {
-        let kept = laid.iter().filter(|of| !gone.contains(&&*of.column.name));
-        let widths = kept.flat_map(|of| &of.widths).map(|widths| widths[form] + GAP);
-        widths.sum::<usize>().saturating_sub(GAP)
+    let mut laid = laid(table, names, look);
+    let order = |of: &Laid<'_>| match of.column.shown.priority {
+        Priority::IfRoom(order) => Some(order),
+        Priority::Always | Priority::Never => None,
     };
-    let has_room = |laid: &[Laid<'_>], form, gone: &[&str]| {
-        look.exact || look.width.is_none_or(|width| width_of(laid, form, gone) <= width)
+    let is_kept =
+        |of: &Laid<'_>, gone: Option<u8>| gone.is_none() || order(of) > gone || order(of).is_none();
+    let has_room = |form: usize, gone: Option<u8>| {
+        let kept = laid.iter().filter(|of| is_kept(of, gone));
+        let width = kept.map(|of| of.widths[form] + GAP).sum::<usize>().saturating_sub(GAP);
+        look.exact || look.width.is_none_or(|most| width <= most)
     };
-    let fits = |gone: &usize| has_room(&laid, CONCISE, &DISPENSABLE[..*gone]);
+    let mut orders: Vec<u8> = laid.iter().filter_map(order).collect();
+    orders.sort_unstable();
     // Where nothing helps, the terminal breaks lines, and nothing is lost.
-    let gone = &DISPENSABLE[..(0..=DISPENSABLE.len()).find(fits).unwrap_or(0)];
-    let without: Vec<String> = laid
-        .iter()
-        .filter(|of| gone.contains(&&*of.column.name))
-        .flat_map(|of| of.heads.clone())
-        .collect();
-    laid.retain(|of| !gone.contains(&&*of.column.name));
-    let form = if has_room(&laid, WIDE, &[]) { WIDE } else { CONCISE };
-    let heads = || laid.iter().flat_map(|of| of.heads.clone());
-    let is_left: Vec<bool> = heads().map(|head| head.is_empty()).collect();
-    let widths: Vec<usize> =
-        laid.iter().flat_map(|of| &of.widths).map(|widths| widths[form]).collect();
-    let line = |fields: &mut dyn Iterator<Item = String>| {
+    let gone = [None]
+        .into_iter()
+        .chain(orders.into_iter().map(Some))
+        .find(|&gone| has_room(CONCISE, gone))
+        .flatten();
+    let form = if has_room(WIDE, gone) { WIDE } else { CONCISE };
+    let mut left_out: Vec<String> = Vec::new();
+    laid.retain(|of| {
+        let is_kept = is_kept(of, gone);
+        if !is_kept {
+            left_out.push(of.heading.clone());
+        }
+        is_kept
+    });
+    let line = |texts: &mut dyn Iterator<Item = String>| {
         let mut line = String::new();
-        for (at, field) in fields.enumerate() {
-            let field = in_form(field, form);
-            let room = " ".repeat(widths[at].saturating_sub(measure_text_width(&field)));
-            let gap = " ".repeat(if at > 0 { GAP } else { 0 });
-            line += &gap;
-            line += &if is_left[at] { field + &room } else { room + &field };
+        for (at, (of, text)) in laid.iter().zip(texts).enumerate() {
+            let text = in_form(text, form);
+            let room = " ".repeat(of.widths[form].saturating_sub(measure_text_width(&text)));
+            line += &" ".repeat(if at > 0 { GAP } else { 0 });
+            line += &if of.heading.is_empty() { text + &room } else { room + &text };
         }
         line.truncate(line.trim_end().len());
         line
     };
-    writeln!(out, "{}", look.painted(line(&mut heads()), true))?;
-    for at in 0..columns.len() {
-        let mut fields = laid.iter().flat_map(|of| of.fields(columns, at, names, look));
-        writeln!(out, "{}", look.painted(line(&mut fields), false))?;
+    let mut headings = laid.iter().map(|of| of.heading.clone());
+    writeln!(out, "{}", look.painted(line(&mut headings), true))?;
+    for at in 0..table.len() {
+        let mut texts = laid.iter().map(|of| text_at(of.column, table, at, names, look));
+        writeln!(out, "{}", look.painted(line(&mut texts), false))?;
     }
-    if !without.is_empty() {
-        writeln!(out, "\nno room here for {}", without.join(", "))?;
+    if !left_out.is_empty() {
+        writeln!(out, "\nno room here for {}", left_out.join(", "))?;
     }
     Ok(())
 }
 
 /// The columns that are shown, with their widths.
-fn laid<'a>(columns: &'a Columns, names: &Names, look: Look) -> Vec<Laid<'a>> {
-    let shown = columns.columns().iter().filter(|column| is_shown(column, columns));
+fn laid<'a>(table: &'a Table, names: &Names, look: Look) -> Vec<Laid<'a>> {
+    let shown = table.columns().iter().filter(|column| column.is_shown());
     let of = |column| {
-        let heads = heads(column, columns, names, look);
-        let widths = heads.iter().map(|head| width_in_forms(head)).collect();
-        Laid { column, heads, widths }
+        let heading = heading(column, look);
+        Laid { column, widths: width_in_forms(&heading), heading }
     };
     let mut laid: Vec<Laid<'_>> = shown.map(of).collect();
-    for at in 0..columns.len() {
+    for at in 0..table.len() {
         for of in &mut laid {
-            let fields = of.fields(columns, at, names, look);
-            for (widths, field) in of.widths.iter_mut().zip(&fields) {
-                let [wide, concise] = width_in_forms(field);
-                *widths = [widths[WIDE].max(wide), widths[CONCISE].max(concise)];
-            }
+            let [wide, concise] = width_in_forms(&text_at(of.column, table, at, names, look));
+            of.widths = [of.widths[WIDE].max(wide), of.widths[CONCISE].max(concise)];
         }
     }
     laid
@@ -120,35 +109,31 @@ fn width_in_forms(field: &str) -> [usize; 2] {
     [measure_text_width(field), measure_text_width(&concise(field.to_owned()))]
 }
 
-impl Laid<'_> {
-    fn fields(&self, columns: &Columns, at: usize, names: &Names, look: Look) -> Vec<String> {
-        let mut fields = fields_at(self.column, columns, at, names, look);
-        fields.resize(self.heads.len(), dash());
-        fields
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tagq::Values;
+    use tagq::Unit;
 
-    fn fitting(columns: &Columns, names: &Names, look: Look) -> String {
+    fn fitting(table: &Table, names: &Names, look: Look) -> String {
         let mut text = Vec::new();
-        write_fitting(columns, names, look, &mut text).unwrap();
+        write_fitting(table, names, look, &mut text).unwrap();
         String::from_utf8(text).unwrap().trim_end().to_owned()
     }
 
+    fn float(key: &'static str, value: f64) -> Column {
+        Column::floats(key, vec![Some(value)].into())
+    }
+
     fn at(width: Option<usize>) -> String {
-        let columns = Columns::default()
-            .with("channels", Values::Groups(vec![vec![3, 15]].into()))
-            .with("count", Values::Counts(vec![1_976].into()))
-            .with("car", Values::Floats(vec![Some(8_769.0)].into()))
-            .with("p_a_given_b", Values::Floats(vec![Some(0.41)].into()))
-            .with("p_b_given_a", Values::Floats(vec![Some(0.25)].into()))
-            .with("partial", Values::Flags(vec![true].into()));
+        let table = Table::default()
+            .with(Column::groups("channels", vec![vec![3, 15]].into()))
+            .with(Column::counts("count", vec![1_976].into()))
+            .with(float("car", 8_769.0).heading("CAR").if_room(3))
+            .with(float("p_a_given_b", 0.41).heading("P(Alice|15)").if_room(4))
+            .with(float("p_b_given_a", 0.25).heading("P(15|Alice)").if_room(5))
+            .with(Column::flags("partial", vec![true].into()));
         let names = [(3, "Alice".to_owned())].into();
-        fitting(&columns, &names, Look { width, ..Look::PLAIN })
+        fitting(&table, &names, Look { width, ..Look::PLAIN })
     }
 
     #[test]
@@ -168,21 +153,20 @@ mod tests {
 
     #[test]
     fn a_delay_has_room_on_80_columns() {
-        let float = |value: f64| Values::Floats(vec![Some(value)].into());
-        let columns = Columns::default()
-            .with("channels", Values::Groups(vec![vec![3, 15]].into()))
-            .with("peak_ticks", Values::SomeIntegers(vec![Some(-26)].into()))
-            .with("peak_s", float(-4.0625e-9))
-            .with("peak_err_s", float(1.6e-10))
-            .with("centre_s", float(-4.062_61e-9))
-            .with("centre_err_s", float(3.1e-12))
-            .with("width_s", float(1.684_3e-9))
-            .with("coincidences", float(12_345_678.0))
-            .with("sigmas", float(1_197.9))
-            .with("second_s", float(-2.95e-4))
-            .with("second_sigmas", float(5.159))
-            .with("comb_s", float(1.25e-8));
-        let text = fitting(&columns, &Names::new(), Look { width: Some(80), ..Look::PLAIN });
+        let table = Table::default()
+            .with(Column::groups("channels", vec![vec![3, 15]].into()))
+            .with(Column::some_integers("peak (ticks)", vec![Some(-26)].into()))
+            .with(float("peak", -4.0625e-9).unit(Unit::Seconds).err("peak_err_s").if_room(7))
+            .with(float("peak_err_s", 1.6e-10).hidden())
+            .with(float("centre", -4.062_61e-9).unit(Unit::Seconds).err("centre_err_s"))
+            .with(float("centre_err_s", 3.1e-12).hidden())
+            .with(float("width", 1.684_3e-9).unit(Unit::BriefSeconds))
+            .with(float("coincidences", 12_345_678.0))
+            .with(float("sigmas", 1_197.9))
+            .with(float("second best", -2.95e-4).unit(Unit::BriefSeconds))
+            .with(float("second_sigmas", 5.159).heading("sigmas"))
+            .with(float("period", 1.25e-8).unit(Unit::Seconds).if_room(6));
+        let text = fitting(&table, &Names::new(), Look { width: Some(80), ..Look::PLAIN });
         assert!(text.lines().all(|line| measure_text_width(line) <= 80), "{text}");
         assert!(text.contains("-26") && text.contains("-4.0626(31)"), "{text}");
         assert!(text.ends_with("\n\nno room here for peak, period"), "{text}");

@@ -6,7 +6,7 @@ use std::{
 };
 
 use comfy_table::{CellAlignment, Table, presets};
-use tagq::{Answer, Column, Columns, RunFacts, Values, escaped};
+use tagq::{Answer, Cell, CellType, Column, RunFacts, Unit, escaped};
 
 use super::look::Look;
 use super::quantities::{
@@ -25,14 +25,6 @@ pub(super) fn names_of(run: &RunFacts) -> Names {
 
 pub(super) fn name_of(names: &Names, channel: u16) -> String {
     names.get(&channel).map_or_else(|| channel.to_string(), |name| escaped(name).into_owned())
-}
-
-/// A field of a list, as it is.
-pub(super) fn listed_field(column: &Column, at: usize, names: &Names) -> String {
-    match &column.values {
-        Values::Counts(values) => values.at(at).to_string(),
-        _ => fields(column, &Columns::default(), at, names).join(","),
-    }
 }
 
 /// Writes the tables of all answers, row by row.
@@ -61,10 +53,12 @@ fn write_one(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     out.write_all(head(answer, is_one_of_several, look).as_bytes())?;
-    if let Some(selected) = singles_selected(answer, look) {
-        writeln!(out, "{selected}\n")?;
+    let names = names_of(&answer.run);
+    if let Some(singles) = &answer.singles {
+        write_fitting(singles, &names, look, out)?;
+        out.write_all(b"\n")?;
     }
-    write_fitting(&answer.rows, &names_of(&answer.run), look, out)
+    write_fitting(&answer.rows, &names, look, out)
 }
 
 /// What was asked; of which run where there are several.
@@ -74,212 +68,84 @@ pub(super) fn head(answer: &Answer, is_one_of_several: bool, look: Look) -> Stri
     format!("{path}{}\n", look.header(&escaped(&answer.header)))
 }
 
-/// The fields of a row in a column, one for each of its heads.
-pub(super) fn fields_at(
+/// The heading of a column.
+pub(super) fn heading(column: &Column, look: Look) -> String {
+    let unit = match column.shown.unit {
+        Unit::Hertz if look.exact => " (Hz)",
+        Unit::Seconds | Unit::BriefSeconds if look.exact => " (s)",
+        Unit::None
+        | Unit::Plain
+        | Unit::Brief
+        | Unit::Seconds
+        | Unit::BriefSeconds
+        | Unit::Hertz
+        | Unit::Percent => "",
+    };
+    format!("{}{unit}", column.shown.heading)
+}
+
+/// The text of a cell, with its error.
+pub(super) fn text_at(
     column: &Column,
-    columns: &Columns,
+    table: &tagq::Table,
     at: usize,
     names: &Names,
     look: Look,
-) -> Vec<String> {
-    if look.exact {
-        exact_fields(column, columns, at, names)
-    } else {
-        fields(column, columns, at, names)
-    }
-}
-
-/// Errors stand beside their values, singles above the rows, and what nobody has is left out.
-pub(super) fn is_shown(column: &Column, columns: &Columns) -> bool {
-    let is_empty = match &column.values {
-        Values::Floats(values) => values.iter().all(|value| value.is_none()),
-        Values::FloatLists(values) => values.iter().flatten().all(|value| value.is_none()),
-        Values::Flags(values) => values.iter().all(|flag| !flag),
-        Values::Integers(values) if column.name == "width_ticks" => {
-            values.iter().zip(values.iter().skip(1)).all(|(a, b)| a == b)
-        }
-        _ => false,
-    };
-    let has_seconds = column.name == "start_ticks" && columns.get("start_s").is_some();
-    let is_beside = column.name.contains("_err") || column.name == "g2_covariance";
-    !is_empty && !has_seconds && !is_beside && column.name != "singles"
-}
-
-pub(super) fn heads(column: &Column, columns: &Columns, names: &Names, look: Look) -> Vec<String> {
-    if let "p_a_given_b" | "p_b_given_a" = &*column.name {
-        // One pair has names; those of many stand in their rows.
-        let [a, b] = match columns.get("channels") {
-            Some(Values::Groups(groups)) if groups.len() == 1 && groups.at(0).len() == 2 => {
-                let pair = groups.at(0);
-                [name_of(names, pair[0]), name_of(names, pair[1])]
-            }
-            _ => ["a".to_owned(), "b".to_owned()],
-        };
-        let (of, given) = if column.name == "p_a_given_b" { (a, b) } else { (b, a) };
-        return vec![format!("P({of}|{given})")];
-    }
-    let unit = match &*column.name {
-        name if look.exact && name.ends_with("_hz") => " (Hz)",
-        name if look.exact && name.ends_with("_s") => " (s)",
-        _ => "",
-    };
-    let head = match &*column.name {
-        "channels" => "channels",
-        "rate_hz" => "rate",
-        "last_count" => "last",
-        "last_rate_hz" => "last rate",
-        "accidentals_independent" => "independent",
-        "car" => "CAR",
-        "car_min" => "CAR (95 %) >",
-        "g2_heralded" => "heralded g2",
-        "start_s" => "from",
-        "delay_ticks" => "from (ticks)",
-        "width_ticks" => "ticks",
-        "delay_s" => "delay",
-        "partial" => "",
-        "peak_ticks" => "peak (ticks)",
-        "peak_s" => "peak",
-        "centre_s" => "centre",
-        "width_s" => "width",
-        "second_s" => "second best",
-        "second_sigmas" => "sigmas",
-        "comb_s" => "period",
-        name => name,
-    };
-    vec![format!("{head}{unit}")]
-}
-
-/// The error of a value of this name.
-fn err_of(name: &str, columns: &Columns, at: usize) -> Option<f64> {
-    let unit = ["_hz", "_s"].into_iter().find(|unit| name.ends_with(unit)).unwrap_or("");
-    let name = format!("{}_err{unit}", name.trim_end_matches(unit));
-    match columns.get(&name) {
-        Some(Values::Floats(values)) => values.at(at),
-        _ => None,
-    }
-}
-
-/// The errors of a list of values of this name.
-fn errs_of(name: &str, columns: &Columns, at: usize) -> Vec<Option<f64>> {
-    match columns.get(&format!("{name}_err")) {
-        Some(Values::FloatLists(errors)) => errors.at(at),
-        _ => Vec::new(),
-    }
+) -> String {
+    let err = column.shown.err.as_ref().and_then(|key| table.get(key)?.cells.at(at).number());
+    if look.exact { exact_field(column, err, at, names) } else { field(column, err, at, names) }
 }
 
 /// With all digits, in seconds and hertz.
-fn exact_fields(column: &Column, columns: &Columns, at: usize, names: &Names) -> Vec<String> {
-    let both = |value: Option<String>, err: Option<f64>| match (value, err) {
-        (None, _) => dash(),
-        (Some(value), Some(err)) => format!("{value} \u{b1} {err}"),
-        (Some(value), None) => value,
-    };
-    let err = err_of(&column.name, columns, at);
-    match &column.values {
-        Values::Counts(counts) => vec![both(Some(counts.at(at).to_string()), err)],
-        Values::Integers(values) => vec![values.at(at).to_string()],
-        Values::Floats(values) => vec![both(values.at(at).map(|value| value.to_string()), err)],
-        Values::FloatLists(values) => {
-            let pairs = values.at(at).into_iter().zip(errs_of(&column.name, columns, at));
-            pairs.map(|(value, err)| both(value.map(|value| value.to_string()), err)).collect()
-        }
-        Values::CountLists(values) => values.at(at).iter().map(u64::to_string).collect(),
-        Values::SomeIntegers(_) | Values::Flags(_) | Values::Channels(_) | Values::Groups(_) => {
-            fields(column, columns, at, names)
+fn exact_field(column: &Column, err: Option<f64>, at: usize, names: &Names) -> String {
+    match column.cells.at(at) {
+        cell @ (Cell::Count(_) | Cell::Float(_)) => match err {
+            Some(err) => format!("{cell} \u{b1} {err}"),
+            None => cell.to_string(),
+        },
+        Cell::Integer(value) => value.to_string(),
+        Cell::Missing | Cell::Flag(_) | Cell::Channel(_) | Cell::List(_) => {
+            field(column, err, at, names)
         }
     }
 }
 
-fn fields(column: &Column, columns: &Columns, at: usize, names: &Names) -> Vec<String> {
-    let err = |name: &str| err_of(name, columns, at);
-    match (&column.values, &*column.name) {
-        (Values::Groups(groups), _) => {
-            let group: Vec<String> = groups.at(at).iter().map(|&c| name_of(names, c)).collect();
-            vec![group.join(",")]
+/// The text of a cell, as short as a reader wants it.
+pub(super) fn field(column: &Column, err: Option<f64>, at: usize, names: &Names) -> String {
+    let unit = column.shown.unit;
+    match column.cells.at(at) {
+        Cell::Missing if column.of == CellType::Channel => "all".to_owned(),
+        Cell::Missing => dash(),
+        Cell::Count(count) if unit == Unit::Plain => count.to_string(),
+        Cell::Count(count) => match err {
+            Some(err) => format!("{} \u{b1} {}", thousands(count), two_digits(err)),
+            None => thousands(count),
+        },
+        Cell::Integer(value) if unit == Unit::Plain => value.to_string(),
+        Cell::Integer(value) => ticks(value),
+        Cell::Float(value) => float(value, err, unit),
+        Cell::Flag(true) => column.key.to_string(),
+        Cell::Flag(false) => String::new(),
+        Cell::Channel(channel) => name_of(names, channel),
+        list @ Cell::List(_) if column.of == CellType::Channel => {
+            let names = list.group().into_iter().map(|channel| name_of(names, channel));
+            names.collect::<Vec<_>>().join(",")
         }
-        (Values::Channels(channels), _) => {
-            vec![
-                channels.at(at).map_or_else(|| "all".to_owned(), |channel| name_of(names, channel)),
-            ]
-        }
-        (Values::Counts(counts), name) => {
-            let count = thousands(counts.at(at));
-            vec![match err(name) {
-                Some(err) => format!("{count} \u{b1} {}", two_digits(err)),
-                None => count,
-            }]
-        }
-        (Values::Integers(values), _) => vec![ticks(values.at(at))],
-        (Values::SomeIntegers(values), _) => {
-            vec![values.at(at).map_or_else(dash, |value| value.to_string())]
-        }
-        (Values::Floats(values), name) => vec![match (values.at(at), err(name), name) {
-            (None, ..) => dash(),
-            (Some(value), Some(err), "rate_hz" | "last_rate_hz") => rate_with_err(value, err),
-            (Some(value), _, "accidentals") => short(value),
-            (value, err, "p_a_given_b" | "p_b_given_a") => ratio(value, err),
-            (Some(value), Some(err), "peak_s" | "centre_s" | "width_s") => {
-                seconds_with_err(value, err)
-            }
-            (Some(value), Some(err), _) => with_err(value, err),
-            (Some(value), None, "width_s" | "second_s") => short_seconds(value),
-            (Some(value), None, name) if name.ends_with("_s") => seconds(value),
-            (Some(value), None, _) => short(value),
-        }],
-        (Values::Flags(flags), name) => {
-            vec![if flags.at(at) { name.to_owned() } else { String::new() }]
-        }
-        (Values::FloatLists(values), name) => {
-            let both = values.at(at).into_iter().zip(errs_of(name, columns, at));
-            both.map(|(value, err)| ratio(value, err)).collect()
-        }
-        (Values::CountLists(values), _) => {
-            values.at(at).iter().map(|&count| thousands(count)).collect()
-        }
+        list @ Cell::List(_) => list.to_string(),
     }
 }
 
-/// The singles of the channels that were counted, in the selection.
-fn singles_selected(answer: &Answer, look: Look) -> Option<String> {
-    let (Some(Values::Groups(groups)), Some(Values::CountLists(singles))) =
-        (answer.rows.get("channels"), answer.rows.get("singles"))
-    else {
-        return None;
-    };
-    let bin_of = |row: usize| match answer.rows.get("start_ticks") {
-        Some(Values::Integers(starts)) => starts.at(row),
-        _ => 0,
-    };
-    // A channel is in many groups of a bin, each time with the same singles; bins add up.
-    let mut of_channels = BTreeMap::<u16, u64>::new();
-    let (mut bin, mut of_bin) = (None, BTreeMap::new());
-    let mut add = |of_bin: &mut BTreeMap<u16, u64>| {
-        for (channel, singles) in std::mem::take(of_bin) {
-            *of_channels.entry(channel).or_default() += singles;
-        }
-    };
-    for (row, (group, singles)) in groups.iter().zip(singles.iter()).enumerate() {
-        if bin.replace(bin_of(row)) != Some(bin_of(row)) {
-            add(&mut of_bin);
-        }
-        of_bin.extend(group.into_iter().zip(singles));
+fn float(value: f64, err: Option<f64>, unit: Unit) -> String {
+    match (unit, err) {
+        (Unit::Hertz, Some(err)) => rate_with_err(value, err),
+        (Unit::Hertz, None) => hertz(value),
+        (Unit::Percent, err) => ratio(Some(value), err),
+        (Unit::Seconds | Unit::BriefSeconds, Some(err)) => seconds_with_err(value, err),
+        (Unit::Seconds, None) => seconds(value),
+        (Unit::BriefSeconds, None) => short_seconds(value),
+        (Unit::None | Unit::Plain, Some(err)) => with_err(value, err),
+        (Unit::Brief, _) | (Unit::None | Unit::Plain, None) => short(value),
     }
-    add(&mut of_bin);
-    let live_s = answer.query["live_s"].as_f64().unwrap_or(0.0);
-    let names = names_of(&answer.run);
-    Some(look.draw(|_| singles_table(&of_channels, live_s, &names, look)))
-}
-
-fn singles_table(of: &BTreeMap<u16, u64>, live_s: f64, names: &Names, look: Look) -> Table {
-    let rate = if look.exact { "rate (Hz)" } else { "rate" };
-    let mut table = plain(&["channel", "singles", rate], 0);
-    for (&channel, &count) in of {
-        let rate = (live_s > 0.0).then(|| count as f64 / live_s);
-        let shown = |rate: f64| if look.exact { rate.to_string() } else { hertz(rate) };
-        let singles = if look.exact { count.to_string() } else { thousands(count) };
-        table.add_row([name_of(names, channel), singles, rate.map_or_else(dash, shown)]);
-    }
-    table
 }
 
 /// A table without lines, all columns aligned right but the first `left`.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use tagq_store::Duration;
 
 use super::{Asking, Question};
-use crate::{Answer, Columns, Error, Run, Values};
+use crate::{Answer, Cell, CellType, Column, Error, Run, Shown, Table};
 
 impl Question {
     /// Asks the whole of each run, and beside it the last `last` of it: `last_count` in each row, and
@@ -31,79 +31,88 @@ impl Question {
     }
 }
 
-/// The rows of `whole` with what the rows of `newest` of the same key counted.
-fn beside(whole: Columns, newest: &Columns) -> Columns {
-    let of_key: HashMap<Vec<i64>, usize> = keys(newest).into_iter().zip(0..).collect();
+/// The rows of `whole`, with the compared columns of the rows of `newest` that have the same keys.
+fn beside(whole: Table, newest: &Table) -> Table {
+    let of_key: HashMap<Vec<String>, usize> = keys(newest).into_iter().zip(0..).collect();
     let rows: Vec<Option<usize>> =
         keys(&whole).iter().map(|key| of_key.get(key).copied()).collect();
-    let mut last = Columns::default();
-    if let Some(Values::Counts(counts)) = newest.get("count") {
-        let counts = rows.iter().map(|row| row.map_or(0, |row| counts.at(row))).collect();
-        last = last.with("last_count", Values::Counts(counts));
+    let last = newest.columns().iter().filter(|column| column.shown.is_compared);
+    let last = last.map(|column| last_of(column, &rows)).collect();
+    // A narrow terminal may have no room for the end of a row.
+    let compared = whole.columns().iter().rposition(|column| column.shown.is_compared);
+    match compared {
+        Some(at) => whole.with_after(at, last),
+        None => whole,
     }
-    for (name, from) in [("last_rate_hz", "rate_hz"), ("last_rate_err_hz", "rate_err_hz")] {
-        if let Some(Values::Floats(values)) = newest.get(from) {
-            let values = rows.iter().map(|row| row.and_then(|row| values.at(row))).collect();
-            last = last.with(name, Values::Floats(values));
-        }
-    }
-    // Beside what it is compared with: on a narrow screen the end of a row may have no room.
-    let behind = ["rate_err_hz", "rate_hz", "count"];
-    let behind = behind.into_iter().find(|key| whole.get(key).is_some()).unwrap_or_default();
-    whole.with_behind(behind, last)
 }
 
-/// What tells the rows apart: channels, or the bin.
-fn keys(columns: &Columns) -> Vec<Vec<i64>> {
-    let key = ["channels", "channel", "delay_ticks"].into_iter().find_map(|key| columns.get(key));
-    match key {
-        Some(Values::Groups(groups)) => {
-            groups.iter().map(|group| group.into_iter().map(i64::from).collect()).collect()
+/// A column of the last interval, in the order of these rows of it. Of a row that it lacks it counted nothing.
+fn last_of(column: &Column, rows: &[Option<usize>]) -> Column {
+    let Column { key, of, is_list, cells, shown } = column;
+    let nothing = if *of == CellType::Count { Cell::Count(0) } else { Cell::Missing };
+    let cell = |row: &Option<usize>| row.map_or_else(|| nothing.clone(), |row| cells.at(row));
+    let heading = match of {
+        CellType::Count => "last".to_owned(),
+        CellType::Integer | CellType::Float | CellType::Flag | CellType::Channel => {
+            format!("last {}", shown.heading)
         }
-        Some(Values::Channels(channels)) => {
-            // All channels together have no label.
-            channels.iter().map(|channel| vec![channel.map_or(-1, i64::from)]).collect()
-        }
-        Some(Values::Integers(bins)) => bins.iter().map(|bin| vec![bin]).collect(),
-        _ => vec![Vec::new(); columns.len()],
-    }
+    };
+    let shown = Shown {
+        heading: heading.into(),
+        err: shown.err.as_ref().map(|err| format!("last_{err}").into()),
+        ..shown.clone()
+    };
+    let cells = rows.iter().map(cell).collect();
+    Column { key: format!("last_{key}").into(), of: *of, is_list: *is_list, cells, shown }
+}
+
+/// What tells the rows apart.
+fn keys(table: &Table) -> Vec<Vec<String>> {
+    let keys: Vec<&Column> = table.columns().iter().filter(|column| column.shown.is_key).collect();
+    let key = |row| keys.iter().map(|column| column.cells.at(row).to_string()).collect();
+    (0..table.len()).map(key).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Unit;
+
+    fn counts(counts: &[u64]) -> Column {
+        Column::counts("count", counts.to_vec().into()).compared()
+    }
+
+    fn rates(rates: &[Option<f64>]) -> Column {
+        Column::floats("rate_hz", rates.to_vec().into()).unit(Unit::Hertz).compared()
+    }
 
     #[test]
     fn rows_find_their_own_in_any_order_and_zero_where_there_is_none() {
         let groups = |groups: &[[u16; 2]]| {
-            Values::Groups(groups.iter().map(|group| group.to_vec()).collect())
+            Column::groups("channels", groups.iter().map(|group| group.to_vec()).collect()).key()
         };
-        let whole = Columns::default()
-            .with("channels", groups(&[[1, 2], [1, 3], [2, 3]]))
-            .with("count", Values::Counts(vec![10, 20, 30].into()))
-            .with("rate_hz", Values::Floats(vec![Some(1.0), Some(2.0), Some(3.0)].into()))
-            .with("car", Values::Floats(vec![None; 3].into()));
-        let newest = Columns::default()
-            .with("channels", groups(&[[2, 3], [1, 2]]))
-            .with("count", Values::Counts(vec![3, 1].into()))
-            .with("rate_hz", Values::Floats(vec![Some(0.3), None].into()));
+        let whole = Table::default()
+            .with(groups(&[[1, 2], [1, 3], [2, 3]]))
+            .with(counts(&[10, 20, 30]))
+            .with(rates(&[Some(1.0), Some(2.0), Some(3.0)]))
+            .with(Column::floats("car", vec![None; 3].into()));
+        let newest = Table::default()
+            .with(groups(&[[2, 3], [1, 2]]))
+            .with(counts(&[3, 1]))
+            .with(rates(&[Some(0.3), None]));
         let both = beside(whole, &newest);
-        assert_eq!(both.get("last_count"), Some(&Values::Counts(vec![1, 0, 3].into())));
-        assert_eq!(
-            both.get("last_rate_hz"),
-            Some(&Values::Floats(vec![None, None, Some(0.3)].into()))
-        );
-        assert_eq!(both.get("count"), Some(&Values::Counts(vec![10, 20, 30].into())));
-        let names: Vec<&str> = both.columns().iter().map(|column| &*column.name).collect();
-        assert_eq!(names, ["channels", "count", "rate_hz", "last_count", "last_rate_hz", "car"]);
-        let total = Columns::default()
-            .with("channel", Values::Channels(vec![Some(0), None].into()))
-            .with("count", Values::Counts(vec![5, 6].into()));
-        let swapped = Columns::default()
-            .with("channel", Values::Channels(vec![None, Some(0)].into()))
-            .with("count", Values::Counts(vec![2, 1].into()));
+        assert_eq!(both.numbers("last_count"), [Some(1.0), Some(0.0), Some(3.0)]);
+        assert_eq!(both.numbers("last_rate_hz"), [None, None, Some(0.3)]);
+        assert_eq!(both.numbers("count"), [Some(10.0), Some(20.0), Some(30.0)]);
+        let keys: Vec<&str> = both.columns().iter().map(|column| &*column.key).collect();
+        assert_eq!(keys, ["channels", "count", "rate_hz", "last_count", "last_rate_hz", "car"]);
+        let channel = |channels: [Option<u16>; 2]| {
+            Column::channels("channel", channels.to_vec().into()).key()
+        };
+        let total = Table::default().with(channel([Some(0), None])).with(counts(&[5, 6]));
+        let swapped = Table::default().with(channel([None, Some(0)])).with(counts(&[2, 1]));
         let both = beside(total, &swapped);
-        assert_eq!(both.get("last_count"), Some(&Values::Counts(vec![1, 2].into())));
+        assert_eq!(both.numbers("last_count"), [Some(1.0), Some(2.0)]);
         assert_eq!(both.get("last_rate_hz"), None);
     }
 }

@@ -1,6 +1,9 @@
 //! The question "coincidences".
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use serde::Serialize;
 use tagq_query::{
@@ -19,9 +22,9 @@ use super::{
     trace::Trace,
 };
 use crate::{
-    Answer, Cells, Columns, Error, Run, RunFacts, Values,
+    Answer, Cells, Column, Error, FigureKind, Run, RunFacts, Table, Unit,
     cache::{Kept, Putting},
-    pulses,
+    escaped, pulses,
 };
 
 /// Bytes of a row of an answer while it is made.
@@ -180,7 +183,8 @@ impl Coincidences {
         let header = format!("list, {}", self.header(run, &used, asking, &live));
         let facts = asking.facts(run);
         let head = |rows| -> Result<Answer, Error> {
-            Ok(Answer { header, query: serde_json::to_value(used)?, run: facts, rows })
+            let query = serde_json::to_value(used)?;
+            Ok(Answer { header, query, run: facts, singles: None, rows, figure: None })
         };
         Listing::new(run, asking.pool, self.selection.join, query, groups, head)
     }
@@ -259,8 +263,11 @@ impl Coincidences {
         let live = live_words(selected, live, tick);
         let header = self.header(run, &used, asking, &live);
         let facts = RunFacts::sum(runs.iter().map(|(run, asking)| asking.facts(run)));
+        let singles = Some(rows.singles(used.live_s));
+        let figure = Some(self.figure(bin.map(|bin| tick.seconds_of(bin.into()))));
         let query = serde_json::to_value(used)?;
-        Ok(Answer { header, query, run: facts, rows: rows.columns(bin.is_some()) })
+        let rows = rows.table(bin.is_some(), &|channel| asking.setup.name_of(channel));
+        Ok(Answer { header, query, run: facts, singles, rows, figure })
     }
 
     /// Counts in one run.
@@ -345,6 +352,22 @@ impl Coincidences {
             Accidentals::Formula => Ok(None),
             Accidentals::Shifted { counts, shift } => {
                 Shift::new(*counts, shift.as_ref(), (query.rule, query.window), tick).map(Some)
+            }
+        }
+    }
+
+    /// How the rows are drawn, with bins of this many seconds.
+    fn figure(&self, bin_s: Option<f64>) -> FigureKind {
+        match (bin_s, self.rule) {
+            (Some(width_s), _) => FigureKind::Trace {
+                title: ["Coincidences of", "Coincidences"],
+                label: "rate of coincidences",
+                width_s,
+                says_width: true,
+            },
+            (None, Rule::Cluster) => FigureKind::Groups { title: "Events", label: "events" },
+            (None, Rule::All | Rule::Herald | Rule::PerHerald | Rule::Once | Rule::Grid) => {
+                FigureKind::Groups { title: "Coincidences", label: "coincidences" }
             }
         }
     }
@@ -687,50 +710,110 @@ impl Rows {
         groups.filter_map(|(group, _)| two_of(group)).max().map(|(_, channels)| channels)
     }
 
-    fn columns(self, has_bins: bool) -> Columns {
+    fn table(self, has_bins: bool, name_of: &dyn Fn(u16) -> String) -> Table {
         let (rows, estimates) = (self.count.len(), Arc::new(self.estimates));
-        let of = |value: fn(&Estimate) -> Option<f64>| {
+        let has = |value: fn(&Estimate) -> bool| estimates.iter().any(value);
+        let [is_independent, has_car_min, has_g2] = [
+            has(|e| e.accidentals_independent.is_some()),
+            has(|e| e.car_min.is_some()),
+            has(|e| e.g2_heralded.is_some()),
+        ];
+        let of = |key: &'static str, value: fn(&Estimate) -> Option<f64>| {
             let estimates = Arc::clone(&estimates);
             // Errors that blocks cannot give are not numbers.
             let value = move |row: usize| value(&estimates[row]).filter(|value| value.is_finite());
-            Values::Floats(Cells::made(rows, value))
+            Column::floats(key, Cells::made(rows, value))
         };
-        let mut columns = Columns::default();
+        // One pair has names; those of many stand in their rows.
+        let [a, b] = match &self.channels[..] {
+            [pair] if pair.len() == 2 => {
+                [pair[0], pair[1]].map(|channel| escaped(&name_of(channel)).into_owned())
+            }
+            _ => ["a".to_owned(), "b".to_owned()],
+        };
+        let mut table = Table::default();
         if has_bins {
-            columns = columns
-                .with("start_s", Values::Floats(self.start_s.into()))
-                .with("start_ticks", Values::Integers(self.start_ticks.into()));
+            let start = Column::floats("start_s", self.start_s.into());
+            table = table
+                .with(start.heading("from").unit(Unit::Seconds))
+                .with(Column::integers("start_ticks", self.start_ticks.into()).hidden());
         }
-        columns = columns
-            .with("channels", Values::Groups(self.channels.into()))
-            .with("count", Values::Counts(self.count.into()))
-            .with("count_err", of(|e| Some(e.count_err)))
-            .with("rate_hz", of(|e| e.rate_hz.map(|m| m.value)))
-            .with("rate_err_hz", of(|e| e.rate_hz.map(|m| m.err)))
-            .with("singles", Values::CountLists(self.singles.into()))
-            .with("accidentals", of(|e| e.accidentals.map(|m| m.value)))
-            .with("accidentals_err", of(|e| e.accidentals.map(|m| m.err)));
-        let has = |value: fn(&Estimate) -> bool| estimates.iter().any(value);
-        if has(|e| e.accidentals_independent.is_some()) {
-            columns = columns.with("accidentals_independent", of(|e| e.accidentals_independent));
+        table = table
+            .with(Column::groups("channels", self.channels.into()).key())
+            .with(Column::counts("count", self.count.into()).err("count_err").compared())
+            .with(of("count_err", |e| Some(e.count_err)).hidden())
+            .with(
+                of("rate_hz", |e| e.rate_hz.map(|m| m.value))
+                    .heading("rate")
+                    .unit(Unit::Hertz)
+                    .err("rate_err_hz")
+                    .compared(),
+            )
+            .with(of("rate_err_hz", |e| e.rate_hz.map(|m| m.err)).hidden().compared())
+            .with(Column::count_lists("singles", self.singles.into()).hidden())
+            .with(
+                of("accidentals", |e| e.accidentals.map(|m| m.value))
+                    .unit(Unit::Brief)
+                    .err("accidentals_err")
+                    .if_room(1),
+            )
+            .with(of("accidentals_err", |e| e.accidentals.map(|m| m.err)).hidden());
+        if is_independent {
+            let independent = of("accidentals_independent", |e| e.accidentals_independent);
+            table = table.with(independent.heading("independent").if_room(0));
         }
-        columns = columns
-            .with("car", of(|e| e.car.map(|m| m.value)))
-            .with("car_err", of(|e| e.car.map(|m| m.err)));
-        if has(|e| e.car_min.is_some()) {
-            columns = columns.with("car_min", of(|e| e.car_min));
+        let car = of("car", |e| e.car.map(|m| m.value));
+        table = table
+            .with(car.heading("CAR").err("car_err").if_room(3))
+            .with(of("car_err", |e| e.car.map(|m| m.err)).hidden());
+        if has_car_min {
+            table = table.with(of("car_min", |e| e.car_min).heading("CAR (95 %) >").if_room(2));
         }
-        columns = columns
-            .with("p_a_given_b", of(|e| e.p_a_given_b.map(|m| m.value)))
-            .with("p_a_given_b_err", of(|e| e.p_a_given_b.map(|m| m.err)))
-            .with("p_b_given_a", of(|e| e.p_b_given_a.map(|m| m.value)))
-            .with("p_b_given_a_err", of(|e| e.p_b_given_a.map(|m| m.err)));
-        if has(|e| e.g2_heralded.is_some()) {
-            columns = columns
-                .with("g2_heralded", of(|e| e.g2_heralded.map(|m| m.value)))
-                .with("g2_heralded_err", of(|e| e.g2_heralded.map(|m| m.err)));
+        let percent = |column: Column, heading: String, err, order| {
+            column.heading(heading).unit(Unit::Percent).err(err).if_room(order)
+        };
+        let a_given_b = of("p_a_given_b", |e| e.p_a_given_b.map(|m| m.value));
+        let b_given_a = of("p_b_given_a", |e| e.p_b_given_a.map(|m| m.value));
+        table = table
+            .with(percent(a_given_b, format!("P({a}|{b})"), "p_a_given_b_err", 4))
+            .with(of("p_a_given_b_err", |e| e.p_a_given_b.map(|m| m.err)).hidden())
+            .with(percent(b_given_a, format!("P({b}|{a})"), "p_b_given_a_err", 5))
+            .with(of("p_b_given_a_err", |e| e.p_b_given_a.map(|m| m.err)).hidden());
+        if has_g2 {
+            let g2 = of("g2_heralded", |e| e.g2_heralded.map(|m| m.value));
+            table = table
+                .with(g2.heading("heralded g2").err("g2_heralded_err"))
+                .with(of("g2_heralded_err", |e| e.g2_heralded.map(|m| m.err)).hidden());
         }
-        if has_bins { columns.with("partial", Values::Flags(self.partial.into())) } else { columns }
+        if has_bins { table.with(Column::flags("partial", self.partial.into())) } else { table }
+    }
+
+    /// The tags of each channel that was counted. A channel is in many groups of a bin, each time with the
+    /// same tags; bins add up.
+    fn singles(&self, live_s: f64) -> Table {
+        let mut of_channels = BTreeMap::<u16, u64>::new();
+        let mut of_bin = BTreeMap::<u16, u64>::new();
+        let mut bin = None;
+        let mut add = |of_bin: &mut BTreeMap<u16, u64>| {
+            for (channel, singles) in std::mem::take(of_bin) {
+                *of_channels.entry(channel).or_default() += singles;
+            }
+        };
+        for (row, (group, singles)) in self.channels.iter().zip(&self.singles).enumerate() {
+            let start = self.start_ticks.get(row);
+            if bin.replace(start) != Some(start) {
+                add(&mut of_bin);
+            }
+            of_bin.extend(group.iter().copied().zip(singles.iter().copied()));
+        }
+        add(&mut of_bin);
+        let (channels, counts): (Vec<u16>, Vec<u64>) = of_channels.into_iter().unzip();
+        let rate = |&count: &u64| (live_s > 0.0).then(|| count as f64 / live_s);
+        let rates: Vec<Option<f64>> = counts.iter().map(rate).collect();
+        Table::default()
+            .with(Column::channels("channel", channels.into_iter().map(Some).collect()))
+            .with(Column::counts("singles", counts.into()))
+            .with(Column::floats("rate_hz", rates.into()).heading("rate").unit(Unit::Hertz))
     }
 }
 

@@ -15,7 +15,7 @@ use super::{
     explain, header_end, limits, select::Selected, sum,
 };
 use crate::{
-    Answer, Cells, Columns, Error, Run, RunFacts, Values,
+    Answer, Cells, Column, Error, FigureKind, Run, RunFacts, Table, Unit,
     cache::{Kept, Putting},
 };
 
@@ -223,7 +223,9 @@ impl Histogram {
         let header = self.header(run, &used, asking, live);
         let run = RunFacts::sum(runs.iter().map(|(run, asking)| asking.facts(run)));
         let rows = tallied.rows(query, tick, self.covariance);
-        Ok(Answer { header, query: serde_json::to_value(used)?, run, rows })
+        let figure = Some(self.figure([used.start, used.stop].map(|c| asking.setup.name_of(c))));
+        let query = serde_json::to_value(used)?;
+        Ok(Answer { header, query, run, singles: None, rows, figure })
     }
 
     /// What [`Histogram::ask`] would read, without counting.
@@ -427,6 +429,29 @@ impl Histogram {
         ranges.par_iter().zip(expected).map(block).collect()
     }
 
+    /// How the rows are drawn, for channels of these names.
+    fn figure(&self, [start, stop]: [String; 2]) -> FigureKind {
+        let title = match (self.g2, start == stop) {
+            (false, _) => format!("Differences of times, {start} to {stop}"),
+            (true, true) => format!("g\u{b2}(\u{3c4}) of {start} with itself"),
+            (true, false) => format!("g\u{b2}(\u{3c4}) of {start} and {stop}"),
+        };
+        let (labels, value) = if self.g2 {
+            (["delay \u{3c4}", "g\u{b2}(\u{3c4})"], ["g2", "g2_err"])
+        } else {
+            let delay = "\u{394} = time of stop \u{2212} time of start";
+            ([delay, "counts"], ["count", "count_err"])
+        };
+        FigureKind::Bins {
+            title,
+            name: format!("{start},{stop}"),
+            labels,
+            value,
+            is_ratio: self.g2,
+            is_logarithmic: self.log.is_some(),
+        }
+    }
+
     /// Why all of it is counted anew each time it is asked; nothing where only what is new is.
     pub fn counted_anew(&self) -> Option<&'static str> {
         if self.sync_divider.is_some() {
@@ -604,7 +629,7 @@ impl Tallied {
     }
 
     /// The rows, with errors by formula or from blocks.
-    fn rows(self, query: &Query, tick: Tick, has_covariance: bool) -> Columns {
+    fn rows(self, query: &Query, tick: Tick, has_covariance: bool) -> Table {
         let rows = self.binned.counts.len();
         let (mut count_errors, mut g2_errors, mut covariances) = (None, None, None);
         if !self.blocks.is_empty() {
@@ -732,8 +757,14 @@ fn columns(
     g2: Option<WithErrors>,
     covariances: Option<Vec<Vec<Option<f64>>>>,
     tick: Tick,
-) -> Columns {
+) -> Table {
     let rows = counts.len();
+    let is_uniform = match &*bins {
+        Bins::Linear { .. } => true,
+        Bins::Edges(edges) => {
+            edges.windows(3).all(|three| three[1] - three[0] == three[2] - three[1])
+        }
+    };
     let edges = move |k: usize| (bins.edge(k), bins.edge(k + 1));
     let [of_low, of_width, of_middle] = [(); 3].map(|()| edges.clone());
     // The middle of the ticks that a bin holds.
@@ -745,16 +776,26 @@ fn columns(
         let (low, high) = of_width(k);
         high - low
     };
-    let columns = Columns::default()
-        .with("delay_ticks", Values::Integers(Cells::made(rows, move |k| of_low(k).0)))
-        .with("width_ticks", Values::Integers(Cells::made(rows, width)))
-        .with("delay_s", Values::Floats(Cells::made(rows, middle)))
-        .with("count", Values::Counts(Cells::made(rows, move |k| counts[k])))
-        .with("count_err", Values::Floats(count_errors));
-    let Some((values, errors)) = g2 else { return columns };
-    let columns = columns.with("g2", Values::Floats(values)).with("g2_err", Values::Floats(errors));
+    // The widths say something only where they differ.
+    let widths = Column::integers("width_ticks", Cells::made(rows, width)).heading("ticks");
+    let widths = if is_uniform { widths.hidden() } else { widths };
+    let lows = Column::integers("delay_ticks", Cells::made(rows, move |k| of_low(k).0));
+    let middles = Column::floats("delay_s", Cells::made(rows, middle));
+    let counts = Column::counts("count", Cells::made(rows, move |k| counts[k]));
+    let table = Table::default()
+        .with(lows.heading("from (ticks)").key())
+        .with(widths)
+        .with(middles.heading("delay").unit(Unit::Seconds))
+        .with(counts.err("count_err").compared())
+        .with(Column::floats("count_err", count_errors).hidden());
+    let Some((values, errors)) = g2 else { return table };
+    let table = table
+        .with(Column::floats("g2", values).err("g2_err"))
+        .with(Column::floats("g2_err", errors).hidden());
     match covariances {
-        Some(covariances) => columns.with("g2_covariance", Values::FloatLists(covariances.into())),
-        None => columns,
+        Some(covariances) => {
+            table.with(Column::float_lists("g2_covariance", covariances.into()).hidden())
+        }
+        None => table,
     }
 }

@@ -4,7 +4,7 @@ use std::{io, ops::ControlFlow};
 
 use tagq_query::{ClusterTag, Coincidences as Query, Execution, Rule, Tuples};
 
-use crate::{Answer, Columns, Error, Run, Values};
+use crate::{Answer, Column, Error, Run, Table, Unit};
 
 /// A list that is yet to be made (docs/queries.md, section "Lists"): its head, and then its rows in
 /// batches of columns, in order of time. However many rows there are, one batch is held at a time.
@@ -41,7 +41,7 @@ impl<'a> Listing<'a> {
         is_joined: bool,
         query: Query,
         groups: Vec<Vec<u16>>,
-        head: impl FnOnce(Columns) -> Result<Answer, Error>,
+        head: impl FnOnce(Table) -> Result<Answer, Error>,
     ) -> Result<Self, Error> {
         let shape = if query.rule == Rule::Cluster {
             Shape::Clusters
@@ -80,10 +80,10 @@ impl<'a> Listing<'a> {
     /// Those of the query, and as [`Error::Output`] that of `take`.
     pub fn stream(
         &self,
-        take: &mut (dyn FnMut(Columns) -> io::Result<()> + Send),
+        take: &mut (dyn FnMut(Table) -> io::Result<()> + Send),
     ) -> Result<(), Error> {
         let mut fault = None;
-        let mut give = |columns: Columns| match take(columns) {
+        let mut give = |columns: Table| match take(columns) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 fault = Some(error);
@@ -113,14 +113,14 @@ fn row_number(row: u64) -> i64 {
     row.cast_signed()
 }
 
-fn tuples(batch: &Tuples, groups: &[Vec<u16>], channels: &[(u16, i64)]) -> Columns {
-    let mut columns = Columns::default();
+fn tuples(batch: &Tuples, groups: &[Vec<u16>], channels: &[(u16, i64)]) -> Table {
+    let mut columns = Table::default();
     if groups.len() != 1 {
         let of = batch.iter().map(|tuple| groups[tuple.group].clone());
-        columns = columns.with("channels", Values::Groups(of.collect()));
+        columns = columns.with(Column::groups("channels", of.collect()));
     }
     columns =
-        columns.with("time", Values::Integers(batch.iter().map(|tuple| tuple.time).collect()));
+        columns.with(Column::integers("time", batch.iter().map(|tuple| tuple.time).collect()));
     // The place of a channel in each group.
     for &(channel, delay) in channels {
         let places: Vec<Option<usize>> =
@@ -142,28 +142,31 @@ fn tuples(batch: &Tuples, groups: &[Vec<u16>], channels: &[(u16, i64)]) -> Colum
             dt.push(tag.map(|tag| tag.time + delay - first));
         }
         for (name, values) in [("row", row), ("time", time), ("dt", dt)] {
-            columns = columns.with(format!("{name}_{channel}"), integers(values, groups.len()));
+            columns = columns.with(integers(format!("{name}_{channel}"), values, groups.len()));
         }
     }
     columns
 }
 
 /// Every channel is in the only group.
-fn integers(values: Vec<Option<i64>>, groups: usize) -> Values {
+fn integers(key: String, values: Vec<Option<i64>>, groups: usize) -> Column {
     match groups {
-        1 => Values::Integers(values.into_iter().flatten().collect()),
-        _ => Values::SomeIntegers(values.into()),
+        1 => Column::integers(key, values.into_iter().flatten().collect()),
+        _ => Column::some_integers(key, values.into()),
     }
 }
 
-fn clusters(batch: &[ClusterTag], query: &Query) -> Columns {
-    let of = |value: fn(&ClusterTag) -> i64| Values::Integers(batch.iter().map(value).collect());
+fn clusters(batch: &[ClusterTag], query: &Query) -> Table {
+    let of = |key: &'static str, value: fn(&ClusterTag) -> i64| {
+        Column::integers(key, batch.iter().map(value).collect())
+    };
     let dt = |of: &ClusterTag| of.tag.time + query.scope.delay_of(of.channel) - of.time;
-    Columns::default()
-        .with("cluster", Values::Counts(batch.iter().map(|of| of.cluster).collect()))
-        .with("time", of(|of| of.time))
-        .with("channel", Values::Channels(batch.iter().map(|of| Some(of.channel)).collect()))
-        .with("row", of(|of| row_number(of.tag.row)))
-        .with("time_recorded", of(|of| of.tag.time))
-        .with("dt", Values::Integers(batch.iter().map(dt).collect()))
+    let cluster = Column::counts("cluster", batch.iter().map(|of| of.cluster).collect());
+    Table::default()
+        .with(cluster.unit(Unit::Plain))
+        .with(of("time", |of| of.time))
+        .with(Column::channels("channel", batch.iter().map(|of| Some(of.channel)).collect()))
+        .with(of("row", |of| row_number(of.tag.row)))
+        .with(of("time_recorded", |of| of.tag.time))
+        .with(Column::integers("dt", batch.iter().map(dt).collect()))
 }

@@ -14,7 +14,7 @@ use super::{
     Asking, BinWidth, Errors, Explained, Selection, SelectionUsed, blocks, explain, header_end,
     limits, select::Selected, sum,
 };
-use crate::{Answer, Cells, Columns, Error, Run, RunFacts, Values};
+use crate::{Answer, Cells, Column, Error, FigureKind, Run, RunFacts, Table, Unit};
 
 /// Bytes of a bin of a trace beside its counts.
 const BIN_BYTES: u64 = 24;
@@ -117,8 +117,17 @@ impl Rates {
         );
         let query = serde_json::to_value(used)?;
         let facts = RunFacts::sum(runs.iter().map(|(run, asking)| asking.facts(run)));
-        let rows = tallied.columns(bin, live_s, tick);
-        Ok(Answer { header, query, run: facts, rows })
+        let rows = tallied.table(bin, live_s, tick);
+        let figure = match bin {
+            Some(width) => FigureKind::Trace {
+                title: ["Rate of", "Rates"],
+                label: "rate",
+                width_s: tick.seconds_of(width.into()),
+                says_width: false,
+            },
+            None => FigureKind::Rates,
+        };
+        Ok(Answer { header, query, run: facts, singles: None, rows, figure: Some(figure) })
     }
 
     /// What [`Rates::ask`] would read, without counting.
@@ -278,7 +287,7 @@ impl Tallied {
     }
 
     /// A row for each channel and one for all of them; with bins, for each bin.
-    fn columns(self, bin: Option<i64>, live_s: f64, tick: Tick) -> Columns {
+    fn table(self, bin: Option<i64>, live_s: f64, tick: Tick) -> Table {
         let Self { channels, whole, bins } = self;
         let Bins { each: bins, counts, blocks } = if bin.is_some() { bins } else { whole };
         let rows_of_bin = channels.len() + 1;
@@ -322,7 +331,7 @@ impl Tallied {
                 }
             }
         };
-        let mut columns = Columns::default();
+        let mut table = Table::default();
         if let Some(width) = bin {
             let bin_of = bin_of.clone();
             let start = move |row| bin_of(row).number.saturating_mul(width);
@@ -330,20 +339,22 @@ impl Tallied {
                 let start = start.clone();
                 move |row| Some(tick.seconds_of(start(row).into()))
             };
-            columns = columns
-                .with("start_s", Values::Floats(Cells::made(rows, start_s)))
-                .with("start_ticks", Values::Integers(Cells::made(rows, start)));
+            let starts = Column::floats("start_s", Cells::made(rows, start_s));
+            table = table
+                .with(starts.heading("from").unit(Unit::Seconds))
+                .with(Column::integers("start_ticks", Cells::made(rows, start)).hidden());
         }
         let channel = move |row: usize| channels.get(row % rows_of_bin).copied();
-        columns = columns
-            .with("channel", Values::Channels(Cells::made(rows, channel)))
-            .with("count", Values::Counts(Cells::made(rows, count_of)))
-            .with("rate_hz", Values::Floats(Cells::made(rows, rate)))
-            .with("rate_err_hz", Values::Floats(Cells::made(rows, rate_err)));
+        let rates = Column::floats("rate_hz", Cells::made(rows, rate));
+        table = table
+            .with(Column::channels("channel", Cells::made(rows, channel)).key())
+            .with(Column::counts("count", Cells::made(rows, count_of)).compared())
+            .with(rates.heading("rate").unit(Unit::Hertz).err("rate_err_hz").compared())
+            .with(Column::floats("rate_err_hz", Cells::made(rows, rate_err)).hidden().compared());
         if bin.is_none() {
-            return columns;
+            return table;
         }
-        columns.with("partial", Values::Flags(Cells::made(rows, move |row| bin_of(row).is_partial)))
+        table.with(Column::flags("partial", Cells::made(rows, move |row| bin_of(row).is_partial)))
     }
 }
 

@@ -12,7 +12,7 @@ use serde::Serialize;
 use tagq_store::{Duration, Tick};
 
 use crate::{
-    Answer, Columns, Error, Run, RunFacts, Values,
+    Answer, Column, Error, Run, RunFacts, Table, Unit,
     ask::{Asking, Channel, Selection},
 };
 use fit::Fitted;
@@ -140,7 +140,9 @@ impl Delays {
             header,
             query: serde_json::to_value(used)?,
             run: RunFacts::named(run, asking.setup),
-            rows: columns(&pairs, tick),
+            singles: None,
+            rows: table(&pairs, tick),
+            figure: None,
         };
         Ok(Delayed { answer, delays })
     }
@@ -215,35 +217,43 @@ fn delays_of(channels: &[u16], pairs: &[([u16; 2], Found)]) -> Vec<(u16, i64)> {
     channels.iter().filter(|&&channel| hangs(channel)).map(delay).collect()
 }
 
-fn columns(pairs: &[([u16; 2], Found)], tick: Tick) -> Columns {
-    let of = |value: &dyn Fn(&Found) -> Option<f64>| {
-        Values::Floats(pairs.iter().map(|(_, found)| value(found)).collect())
+fn table(pairs: &[([u16; 2], Found)], tick: Tick) -> Table {
+    let of = |key: &'static str, value: &dyn Fn(&Found) -> Option<f64>| {
+        Column::floats(key, pairs.iter().map(|(_, found)| value(found)).collect())
     };
-    let of_top = |value: &dyn Fn(&Shape) -> f64| {
-        of(&|found: &Found| found.delay().map(|peak| value(&peak.shape)))
+    let of_top = |key, value: &dyn Fn(&Shape) -> f64| {
+        of(key, &|found: &Found| found.delay().map(|peak| value(&peak.shape)))
     };
-    let of_fit = |value: &dyn Fn(&Fitted) -> Option<f64>| {
-        of(&|found: &Found| value(&found.delay()?.shape.fit?))
+    let of_fit = |key, value: &dyn Fn(&Fitted) -> Option<f64>| {
+        of(key, &|found: &Found| value(&found.delay()?.shape.fit?))
     };
     let seconds = tick.seconds();
     #[expect(clippy::cast_possible_truncation, reason = "within the range")]
     let peak =
         |(_, found): &([u16; 2], Found)| found.delay().map(|peak| peak.shape.top.round() as i64);
-    Columns::default()
-        .with("channels", Values::Groups(pairs.iter().map(|(pair, _)| pair.to_vec()).collect()))
-        .with("peak_ticks", Values::SomeIntegers(pairs.iter().map(peak).collect()))
-        .with("peak_s", of_top(&|shape| shape.top * seconds))
-        .with("peak_err_s", of_top(&|shape| shape.top_err * seconds))
-        .with("centre_s", of_fit(&|fit| Some(fit.centre * seconds)))
-        .with("centre_err_s", of_fit(&|fit| Some(fit.centre_err * seconds)))
-        .with("width_s", of_fit(&|fit| Some(fit.width?.0 * seconds)))
-        .with("width_err_s", of_fit(&|fit| Some(fit.width?.1 * seconds)))
-        .with("coincidences", of_fit(&|fit| Some(fit.net)))
-        .with("coincidences_err", of_fit(&|fit| Some(fit.net_err)))
-        .with("sigmas", of(&|found| Some(found.peak?.sigmas)))
-        .with("second_s", of(&|found| Some(second(found)?.0 * seconds)))
-        .with("second_sigmas", of(&|found| Some(second(found)?.1)))
-        .with("comb_s", of(&|found| Some(found.comb? * seconds)))
+    let channels = pairs.iter().map(|(pair, _)| pair.to_vec()).collect();
+    let peaks = Column::some_integers("peak_ticks", pairs.iter().map(peak).collect());
+    let peak = of_top("peak_s", &|shape| shape.top * seconds);
+    let centre = of_fit("centre_s", &|fit| Some(fit.centre * seconds));
+    let width = of_fit("width_s", &|fit| Some(fit.width?.0 * seconds));
+    let second_best = of("second_s", &|found| Some(second(found)?.0 * seconds));
+    let comb = of("comb_s", &|found| Some(found.comb? * seconds));
+    let in_seconds = |column: Column, heading| column.heading(heading).unit(Unit::Seconds);
+    Table::default()
+        .with(Column::groups("channels", channels).key())
+        .with(peaks.heading("peak (ticks)"))
+        .with(in_seconds(peak, "peak").err("peak_err_s").if_room(7))
+        .with(of_top("peak_err_s", &|shape| shape.top_err * seconds).hidden())
+        .with(in_seconds(centre, "centre").err("centre_err_s"))
+        .with(of_fit("centre_err_s", &|fit| Some(fit.centre_err * seconds)).hidden())
+        .with(width.heading("width").unit(Unit::BriefSeconds).err("width_err_s"))
+        .with(of_fit("width_err_s", &|fit| Some(fit.width?.1 * seconds)).hidden())
+        .with(of_fit("coincidences", &|fit| Some(fit.net)).err("coincidences_err"))
+        .with(of_fit("coincidences_err", &|fit| Some(fit.net_err)).hidden())
+        .with(of("sigmas", &|found| Some(found.peak?.sigmas)))
+        .with(second_best.heading("second best").unit(Unit::BriefSeconds))
+        .with(of("second_sigmas", &|found| Some(second(found)?.1)).heading("sigmas"))
+        .with(in_seconds(comb, "period").if_room(6))
 }
 
 /// The second best place where there is a best one.

@@ -11,7 +11,7 @@ use std::{collections::BTreeMap, env, fmt::Write as _, fs, sync::LazyLock};
 
 use rayon::prelude::*;
 use tagq::{
-    Answer, NewStore, Options, Run, Silent, Values,
+    Answer, NewStore, Options, Run, Silent,
     ask::{Asking, Errors, Question, Setup},
 };
 
@@ -60,17 +60,7 @@ fn answer(runs: &[Run], question: &Question) -> Answer {
 
 /// The value of a column and its error, where both are defined.
 fn measured(answer: &Answer, value: &Value) -> Option<(f64, f64)> {
-    let column = |name: &str| match answer.rows.get(name)? {
-        Values::Floats(values) => values.at(value.row),
-        Values::Counts(values) => Some(values.at(value.row) as f64),
-        Values::Integers(_)
-        | Values::SomeIntegers(_)
-        | Values::Flags(_)
-        | Values::Channels(_)
-        | Values::Groups(_)
-        | Values::CountLists(_)
-        | Values::FloatLists(_) => None,
-    };
+    let column = |name: &str| answer.rows.get(name)?.cells.at(value.row).number();
     let name = value.quantity;
     let err = match name.strip_suffix("_hz") {
         Some(stem) => format!("{stem}_err_hz"),

@@ -1,12 +1,12 @@
-//! Figures of coincidences.
+//! Figures of one number for each group or channel.
 
-use tagq::{Answer, Values};
+use tagq::{Answer, Cell};
 
 use crate::{
-    Bar, Matrix, Plot, Quantity,
-    figure::{floats, group_name, name_of},
-    rates::{bars_of, trace_of},
-    words::{seconds, thousands},
+    axis::Axis,
+    figure::{Bar, Bars, Matrix, Plot, floats, group_name, name_of},
+    quantity::Quantity,
+    words::thousands,
 };
 
 /// Fewer pairs are shown as bars, with their errors.
@@ -15,15 +15,13 @@ const LEAST_CELLS: usize = 4;
 const MOST_BARS: usize = 40;
 
 /// A matrix of pairs, or bars.
-pub(crate) fn of(answer: &Answer) -> (String, Option<String>, Plot) {
-    let is_cluster = answer.query["rule"] == "cluster";
-    let label = if is_cluster { "events" } else { "coincidences" };
-    let what = if is_cluster { "Events" } else { "Coincidences" }.to_owned();
-    let Some(Values::Groups(groups)) = answer.rows.get("channels") else {
-        return (what, None, bars_of(label, Quantity::Count, Vec::new()));
+pub(crate) fn of(answer: &Answer, title: &str, label: &str) -> (String, Option<String>, Plot) {
+    let what = title.to_owned();
+    let groups: Vec<Vec<u16>> = match answer.rows.get("channels") {
+        Some(channels) => channels.cells.iter().map(|group| group.group()).collect(),
+        None => Vec::new(),
     };
-    let groups: &[Vec<u16>] = &groups.iter().collect::<Vec<_>>();
-    if let Some(matrix) = matrix(answer, groups) {
+    if let Some(matrix) = matrix(answer, &groups) {
         return (what, None, Plot::Matrix(matrix));
     }
     let rows = &answer.rows;
@@ -48,28 +46,23 @@ pub(crate) fn of(answer: &Answer) -> (String, Option<String>, Plot) {
     (what, note, bars_of(label, Quantity::Count, bars))
 }
 
-/// The rate of each group over time.
-pub(crate) fn trace(answer: &Answer) -> (String, Option<String>, Plot) {
-    let keys = match answer.rows.get("channels") {
-        Some(Values::Groups(groups)) => groups
-            .iter()
-            .map(|group| (group_name(&answer.run, &group), group))
-            .map(|(name, group)| Some((group, name)))
-            .collect(),
-        _ => Vec::new(),
-    };
-    let (alone, note, plot) = trace_of(answer, "rate of coincidences", &keys);
-    let of = alone.map_or_else(String::new, |name| format!(" of {name}"));
-    // Their header does not say it.
-    let bins = answer.query["bin_s"].as_f64().map(|bin| format!("bins of {}", seconds(bin)));
-    let note: Vec<String> = bins.into_iter().chain(note).collect();
-    let note = (!note.is_empty()).then(|| note.join("; "));
-    (format!("Coincidences{of} over time"), note, plot)
+/// The rate of each channel as bars.
+pub(crate) fn rates(answer: &Answer) -> Plot {
+    let rows = &answer.rows;
+    let rates = floats(rows, "rate_hz").into_iter().zip(floats(rows, "rate_err_hz"));
+    let channels = rows.get("channel").map(|column| column.cells.iter().collect::<Vec<_>>());
+    let bars = channels.unwrap_or_default().into_iter().zip(rates);
+    // The sum of all channels would leave no room for them.
+    let bars = bars.filter_map(|(channel, (value, err))| {
+        let name = name_of(&answer.run, *channel.group().first()?);
+        Some(Bar { name, value, err: err.unwrap_or(0.0), accidentals: None })
+    });
+    bars_of("rate", Quantity::Rate, bars.collect())
 }
 
 /// The counts as a matrix, where all groups are pairs that fill at least half of one.
 fn matrix(answer: &Answer, groups: &[Vec<u16>]) -> Option<Matrix> {
-    let Some(Values::Counts(counts)) = answer.rows.get("count") else { return None };
+    let counts = answer.rows.get("count")?;
     if groups.len() < LEAST_CELLS || groups.iter().any(|group| group.len() != 2) {
         return None;
     }
@@ -89,7 +82,8 @@ fn matrix(answer: &Answer, groups: &[Vec<u16>]) -> Option<Matrix> {
         return None;
     }
     let mut cells = vec![None; height * width];
-    for ((row, column), count) in places.into_iter().zip(counts.iter()) {
+    for ((row, column), count) in places.into_iter().zip(counts.cells.iter()) {
+        let Cell::Count(count) = count else { return None };
         let cell = &mut cells[row * width + column];
         if cell.replace(count).is_some() {
             // A pair that stands twice has no place of its own.
@@ -100,4 +94,12 @@ fn matrix(answer: &Answer, groups: &[Vec<u16>]) -> Option<Matrix> {
         channels.into_iter().map(|channel| name_of(&answer.run, channel)).collect()
     };
     Some(Matrix { rows: names(firsts), columns: names(seconds), cells })
+}
+
+/// Bars of these values.
+fn bars_of(label: &str, quantity: Quantity, bars: Vec<Bar>) -> Plot {
+    let ends =
+        bars.iter().flat_map(|bar| [bar.value.map(|value| value + bar.err), bar.accidentals]);
+    let high = ends.flatten().fold(0.0, f64::max);
+    Plot::Bars(Bars { axis: Axis::for_values(label, quantity, 0.0, high, false), bars })
 }

@@ -1,69 +1,50 @@
-//! Figures of rates, and of everything that is a trace.
+//! Figures of rates over time.
 
 use std::collections::BTreeMap;
 
-use tagq::{Answer, Values};
+use tagq::{Answer, Cell};
 
 use crate::{
-    Axis, Bar, Bars, Chart, Plot, Point, Quantity, Series, Shape,
-    figure::{ends, floats, name_of},
-    words::thousands,
+    axis::Axis,
+    figure::{Chart, Plot, Point, Series, Shape, ends, floats, group_name},
+    quantity::Quantity,
+    words::{seconds, thousands},
 };
 
 /// More lines than these nobody tells apart.
 const MOST_SERIES: usize = 14;
 
-/// The rate of each channel.
-pub(crate) fn bars(answer: &Answer) -> (String, Option<String>, Plot) {
-    let rows = &answer.rows;
-    let Some(Values::Channels(channels)) = rows.get("channel") else {
-        return ("Rates".into(), None, bars_of("rate", Quantity::Rate, Vec::new()));
-    };
-    let rates = floats(rows, "rate_hz").into_iter().zip(floats(rows, "rate_err_hz"));
-    let bars = channels.iter().zip(rates).filter_map(|(channel, (value, err))| {
-        let name = name_of(&answer.run, channel?);
-        Some(Bar { name, value, err: err.unwrap_or(0.0), accidentals: None })
-    });
-    ("Rates".into(), None, bars_of("rate", Quantity::Rate, bars.collect()))
-}
-
-/// The rate of each channel over time.
-pub(crate) fn trace(answer: &Answer) -> (String, Option<String>, Plot) {
-    let keys = match answer.rows.get("channel") {
-        // The sum of all would leave no room for those that it is of.
-        Some(Values::Channels(channels)) => channels
-            .iter()
-            .map(|channel| channel.map(|channel| (channel, name_of(&answer.run, channel))))
-            .collect(),
-        _ => Vec::new(),
-    };
-    let (alone, note, plot) = trace_of(answer, "rate", &keys);
-    let what = alone.map_or_else(|| "Rates".to_owned(), |name| format!("Rate of {name}"));
-    (format!("{what} over time"), note, plot)
-}
-
-/// A line for each key, in the order in which they come; the name of the only one, a note and the lines.
-pub(crate) fn trace_of<K: Ord + Clone>(
+/// A line for each key, in the order in which they come.
+pub(crate) fn of(
     answer: &Answer,
+    [of_one, of_all]: [&str; 2],
     label: &str,
-    keys: &[Option<(K, String)>],
-) -> (Option<String>, Option<String>, Plot) {
+    width: f64,
+    says_width: bool,
+) -> (String, Option<String>, Plot) {
     let rows = &answer.rows;
-    let width = answer.query["bin_s"].as_f64().unwrap_or(0.0);
+    let groups = rows.columns().iter().find(|column| column.shown.is_key);
+    // The sum of all channels would leave no room for them.
+    let key =
+        |group: Vec<u16>| (!group.is_empty()).then(|| (group_name(&answer.run, &group), group));
+    let keys: Vec<Option<(String, Vec<u16>)>> = match groups {
+        Some(column) => column.cells.iter().map(|cell| key(cell.group())).collect(),
+        None => Vec::new(),
+    };
     let values = floats(rows, "rate_hz").into_iter().zip(floats(rows, "rate_err_hz"));
     let starts = floats(rows, "start_s");
     let partial = match rows.get("partial") {
-        Some(Values::Flags(flags)) => flags.iter().collect(),
-        _ => vec![false; rows.len()],
+        Some(flags) => flags.cells.iter().map(|flag| flag == Cell::Flag(true)).collect(),
+        None => vec![false; rows.len()],
     };
     let mut places = BTreeMap::new();
     let mut series: Vec<Series> = Vec::new();
     for (((key, start), (value, err)), is_partial) in
-        keys.iter().zip(starts).zip(values).zip(partial)
+        keys.into_iter().zip(starts).zip(values).zip(partial)
     {
-        let (Some((key, name)), Some(from)) = (key, start) else { continue };
-        let at = *places.entry(key.clone()).or_insert_with(|| {
-            series.push(Series { name: name.clone(), points: Vec::new() });
+        let (Some((name, key)), Some(from)) = (key, start) else { continue };
+        let at = *places.entry(key).or_insert_with(|| {
+            series.push(Series { name, points: Vec::new() });
             series.len() - 1
         });
         let point = Point { from, to: from + width, value, err: err.unwrap_or(0.0), is_partial };
@@ -80,18 +61,18 @@ pub(crate) fn trace_of<K: Ord + Clone>(
     let (low, high) = ends(points().filter(|point| !are_some_whole || is_whole(point)), None);
     let y = Axis::for_values(label, Quantity::Rate, low, high, true);
     let left_out = leave_out(&mut series, &y);
-    let note: Vec<String> = note.into_iter().chain(left_out).collect();
+    let bins = says_width.then(|| format!("bins of {}", seconds(width)));
+    let note: Vec<String> = bins.into_iter().chain(note).chain(left_out).collect();
     let note = (!note.is_empty()).then(|| note.join("; "));
-    let alone = if let [only] = &series[..] { Some(only.name.clone()) } else { None };
-    (alone, note, Plot::Chart(Chart { x, y, shape: Shape::Line, reference: None, series }))
-}
-
-/// Bars of these values.
-pub(crate) fn bars_of(label: &str, quantity: Quantity, bars: Vec<Bar>) -> Plot {
-    let ends =
-        bars.iter().flat_map(|bar| [bar.value.map(|value| value + bar.err), bar.accidentals]);
-    let high = ends.flatten().fold(0.0, f64::max);
-    Plot::Bars(Bars { axis: Axis::for_values(label, quantity, 0.0, high, false), bars })
+    let what = match &series[..] {
+        [only] => format!("{of_one} {}", only.name),
+        _ => of_all.to_owned(),
+    };
+    (
+        format!("{what} over time"),
+        note,
+        Plot::Chart(Chart { x, y, shape: Shape::Line, reference: None, series }),
+    )
 }
 
 /// Leaves out the values of unfinished bins that are not on the axis of the others.

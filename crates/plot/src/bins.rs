@@ -1,0 +1,69 @@
+//! Figures of values in bins of a time difference.
+
+use tagq::{Answer, Cell, store::Tick};
+
+use crate::{
+    axis::Axis,
+    figure::{Chart, Plot, Point, Series, Shape, ends, floats},
+    quantity::Quantity,
+};
+
+/// A note and the values.
+pub(crate) fn of(
+    answer: &Answer,
+    name: &str,
+    [x_label, y_label]: [&str; 2],
+    [values, errors]: [&str; 2],
+    [is_ratio, is_logarithmic]: [bool; 2],
+) -> (Option<String>, Plot) {
+    let rows = &answer.rows;
+    let points: Vec<Point> = edges(answer)
+        .iter()
+        .zip(floats(rows, values).into_iter().zip(floats(rows, errors)))
+        .map(|(&(from, to), (value, err))| Point {
+            from,
+            to,
+            value,
+            err: err.unwrap_or(0.0),
+            is_partial: false,
+        })
+        .collect();
+    let (low, high) = (points.first().map_or(0.0, |p| p.from), points.last().map_or(1.0, |p| p.to));
+    let x = if is_logarithmic {
+        Axis::logarithmic(x_label, Quantity::Time, low, high)
+    } else {
+        Axis::linear(x_label, Quantity::Time, low, high)
+    };
+    let missing = points.iter().filter(|point| point.value.is_none()).count();
+    let note = (is_ratio && missing > 0 && missing < points.len())
+        .then(|| format!("{values} is not defined in {missing} of {} bins", points.len()));
+    let (y, shape, reference) = if is_ratio {
+        let (low, high) = ends(points.iter(), Some(1.0));
+        let y = Axis::for_values(y_label, Quantity::Ratio, low, high, true);
+        (y, Shape::Points, Some(1.0))
+    } else {
+        // Without a count the error is one, which is no reason to end the axis below it.
+        let (_, most) = ends(points.iter(), None);
+        let y = Axis::for_values(y_label, Quantity::Count, 0.0, most.max(1.0), false);
+        (y, Shape::Columns, None)
+    };
+    let series = vec![Series { name: name.to_owned(), points }];
+    (note, Plot::Chart(Chart { x, y, shape, reference, series }))
+}
+
+/// Where bins begin and end, in seconds: half a tick before their first tick to half a tick behind their
+/// last, so that they are centred on `delay_s`.
+fn edges(answer: &Answer) -> Vec<(f64, f64)> {
+    let rows = &answer.rows;
+    let (Some(lows), Some(widths)) = (rows.get("delay_ticks"), rows.get("width_ticks")) else {
+        return Vec::new();
+    };
+    let Ok(tick) = Tick::from_fraction(&answer.run.tick) else { return Vec::new() };
+    let half = |twice: i128| tick.seconds_of(twice) / 2.0;
+    let of = |cells: (Cell, Cell)| {
+        let (Cell::Integer(low), Cell::Integer(width)) = cells else { return (0.0, 0.0) };
+        let first = 2 * i128::from(low) - 1;
+        (half(first), half(first + 2 * i128::from(width)))
+    };
+    lows.cells.iter().zip(widths.cells.iter()).map(of).collect()
+}

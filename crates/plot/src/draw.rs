@@ -1,0 +1,56 @@
+//! Figures of answers, by what an answer says of its figure.
+
+use std::path::Path;
+
+use tagq::{Answer, FigureKind, escaped};
+
+use crate::{
+    axis::Axis,
+    bins,
+    figure::{Bars, Figure, Plot},
+    groups,
+    quantity::Quantity,
+    trace,
+};
+
+impl Figure {
+    /// What there is to draw of an answer; empty bars of one that has no figure.
+    pub fn of(answer: &Answer) -> Self {
+        let (what, note, plot) = match &answer.figure {
+            Some(FigureKind::Bins { title, name, labels, value, is_ratio, is_logarithmic }) => {
+                let (note, plot) =
+                    bins::of(answer, name, *labels, *value, [*is_ratio, *is_logarithmic]);
+                (title.clone(), note, plot)
+            }
+            Some(FigureKind::Trace { title, label, width_s, says_width }) => {
+                trace::of(answer, *title, label, *width_s, *says_width)
+            }
+            Some(FigureKind::Groups { title, label }) => groups::of(answer, title, label),
+            Some(FigureKind::Rates) => ("Rates".to_owned(), None, groups::rates(answer)),
+            None => {
+                let axis = Axis::for_values("", Quantity::Count, 0.0, 1.0, false);
+                (String::new(), None, Plot::Bars(Bars { axis, bars: Vec::new() }))
+            }
+        };
+        let title = format!("{what}, {}", run_name(answer));
+        Self {
+            title: escaped(&title).into_owned(),
+            header: escaped(&answer.header).into_owned(),
+            note,
+            plot,
+        }
+    }
+}
+
+/// The run, as short as a title wants it.
+fn run_name(answer: &Answer) -> String {
+    if let Some(runs) = answer.query["runs_summed"].as_u64() {
+        return format!("{runs} runs added up");
+    }
+    let path = Path::new(&answer.run.path);
+    match path.file_name() {
+        _ if answer.run.path == "-" => "standard input".to_owned(),
+        Some(name) => name.to_string_lossy().into_owned(),
+        None => answer.run.path.clone(),
+    }
+}

@@ -1,0 +1,416 @@
+//! The table of an answer: columns of cells, each with its key and how a reader is shown it.
+
+use std::borrow::Cow;
+
+use serde::{
+    Serialize, Serializer,
+    ser::{SerializeMap as _, SerializeSeq as _},
+};
+
+use crate::Cells;
+
+/// Columns of equal length.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Table {
+    columns: Vec<Column>,
+}
+
+/// One column: a cell for each row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    /// The key in JSON, CSV and Arrow (docs/queries.md, section "Output").
+    pub key: Cow<'static, str>,
+    /// What a cell holds, or each item of its list.
+    pub of: CellType,
+    /// Whether cells are lists.
+    pub is_list: bool,
+    /// The cells.
+    pub cells: Cells<Cell>,
+    /// How a table for a reader shows the column.
+    pub shown: Shown,
+}
+
+/// What a cell holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CellType {
+    /// A number of things.
+    Count,
+    /// Ticks, rows.
+    Integer,
+    /// Any other value that is measured.
+    Float,
+    /// Yes or no.
+    Flag,
+    /// A channel; missing for all of them together.
+    Channel,
+}
+
+/// One cell.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    /// Not defined.
+    Missing,
+    /// Of [`CellType::Count`].
+    Count(u64),
+    /// Of [`CellType::Integer`].
+    Integer(i64),
+    /// Of [`CellType::Float`].
+    Float(f64),
+    /// Of [`CellType::Flag`].
+    Flag(bool),
+    /// Of [`CellType::Channel`].
+    Channel(u16),
+    /// Of a column of lists.
+    List(Vec<Cell>),
+}
+
+/// How a table for a reader shows a column.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shown {
+    /// Its heading, without the unit.
+    pub heading: Cow<'static, str>,
+    /// The unit of its values, and how many digits.
+    pub unit: Unit,
+    /// The key of the column with the standard errors.
+    pub err: Option<Cow<'static, str>>,
+    /// Whether it is shown where there is little room.
+    pub priority: Priority,
+    /// Whether it tells rows apart.
+    pub is_key: bool,
+    /// Whether the newest interval is shown beside it (`--and-last` of `watch`).
+    pub is_compared: bool,
+}
+
+/// The unit of the values of a column, and how many digits are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// None.
+    None,
+    /// None; without separators, to be copied.
+    Plain,
+    /// None; four digits, and the error only among all digits.
+    Brief,
+    /// Seconds.
+    Seconds,
+    /// Seconds, in four digits.
+    BriefSeconds,
+    /// Hertz.
+    Hertz,
+    /// A probability, in per cent.
+    Percent,
+}
+
+/// Whether a column is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Priority {
+    /// Always.
+    Always,
+    /// Unless the terminal is too narrow; the lowest number is left out first.
+    IfRoom(u8),
+    /// Not by itself: it stands beside its value, or above the rows.
+    Never,
+}
+
+impl Column {
+    fn new(key: impl Into<Cow<'static, str>>, of: CellType, cells: Cells<Cell>) -> Self {
+        let key = key.into();
+        let shown = Shown {
+            heading: key.clone(),
+            unit: Unit::None,
+            err: None,
+            priority: Priority::Always,
+            is_key: false,
+            is_compared: false,
+        };
+        Self { key, of, is_list: false, cells, shown }
+    }
+
+    /// Numbers of things.
+    pub fn counts(key: impl Into<Cow<'static, str>>, cells: Cells<u64>) -> Self {
+        Self::new(key, CellType::Count, cells.map(Cell::Count))
+    }
+
+    /// Ticks, rows.
+    pub fn integers(key: impl Into<Cow<'static, str>>, cells: Cells<i64>) -> Self {
+        Self::new(key, CellType::Integer, cells.map(Cell::Integer))
+    }
+
+    /// The same, missing in some rows. They are shown without separators.
+    pub fn some_integers(key: impl Into<Cow<'static, str>>, cells: Cells<Option<i64>>) -> Self {
+        let cells = cells.map(|value| value.map_or(Cell::Missing, Cell::Integer));
+        Self::new(key, CellType::Integer, cells).unit(Unit::Plain)
+    }
+
+    /// Values that are measured.
+    pub fn floats(key: impl Into<Cow<'static, str>>, cells: Cells<Option<f64>>) -> Self {
+        Self::new(key, CellType::Float, cells.map(float))
+    }
+
+    /// Yes or no. The heading is empty, and the key stands in the rows of which it is true.
+    pub fn flags(key: impl Into<Cow<'static, str>>, cells: Cells<bool>) -> Self {
+        Self::new(key, CellType::Flag, cells.map(Cell::Flag)).heading("")
+    }
+
+    /// A channel for each row; all of them together where it is missing.
+    pub fn channels(key: impl Into<Cow<'static, str>>, cells: Cells<Option<u16>>) -> Self {
+        let cells = cells.map(|channel| channel.map_or(Cell::Missing, Cell::Channel));
+        Self::new(key, CellType::Channel, cells)
+    }
+
+    /// The channels of a group for each row.
+    pub fn groups(key: impl Into<Cow<'static, str>>, cells: Cells<Vec<u16>>) -> Self {
+        Self::lists(key, CellType::Channel, cells, Cell::Channel)
+    }
+
+    /// Numbers of things for each channel of a group.
+    pub fn count_lists(key: impl Into<Cow<'static, str>>, cells: Cells<Vec<u64>>) -> Self {
+        Self::lists(key, CellType::Count, cells, Cell::Count)
+    }
+
+    /// Several values for each row.
+    pub fn float_lists(key: impl Into<Cow<'static, str>>, cells: Cells<Vec<Option<f64>>>) -> Self {
+        Self::lists(key, CellType::Float, cells, float)
+    }
+
+    fn lists<T: Clone + Send + Sync + 'static>(
+        key: impl Into<Cow<'static, str>>,
+        of: CellType,
+        cells: Cells<Vec<T>>,
+        cell: fn(T) -> Cell,
+    ) -> Self {
+        let cells = cells.map(move |list| Cell::List(list.into_iter().map(cell).collect()));
+        Self { is_list: true, ..Self::new(key, of, cells) }
+    }
+
+    /// With this heading in place of the key.
+    #[must_use]
+    pub fn heading(mut self, heading: impl Into<Cow<'static, str>>) -> Self {
+        self.shown.heading = heading.into();
+        self
+    }
+
+    /// With values in this unit.
+    #[must_use]
+    pub fn unit(mut self, unit: Unit) -> Self {
+        self.shown.unit = unit;
+        self
+    }
+
+    /// With standard errors in the column of this key.
+    #[must_use]
+    pub fn err(mut self, key: &'static str) -> Self {
+        self.shown.err = Some(key.into());
+        self
+    }
+
+    /// Left out where there is no room, the lowest number first.
+    #[must_use]
+    pub fn if_room(mut self, order: u8) -> Self {
+        self.shown.priority = Priority::IfRoom(order);
+        self
+    }
+
+    /// Not shown by itself.
+    #[must_use]
+    pub fn hidden(mut self) -> Self {
+        self.shown.priority = Priority::Never;
+        self
+    }
+
+    /// Tells rows apart.
+    #[must_use]
+    pub fn key(mut self) -> Self {
+        self.shown.is_key = true;
+        self
+    }
+
+    /// Compared with the newest interval.
+    #[must_use]
+    pub fn compared(mut self) -> Self {
+        self.shown.is_compared = true;
+        self
+    }
+
+    /// Whether a table for a reader has it: unless it is hidden, or no row has anything in it.
+    pub fn is_shown(&self) -> bool {
+        let is_empty = match self.of {
+            CellType::Float => self.cells.iter().all(|cell| cell.is_missing()),
+            CellType::Flag => self.cells.iter().all(|cell| cell == Cell::Flag(false)),
+            CellType::Count | CellType::Integer | CellType::Channel => false,
+        };
+        self.shown.priority != Priority::Never && !is_empty
+    }
+}
+
+fn float(value: Option<f64>) -> Cell {
+    value.map_or(Cell::Missing, Cell::Float)
+}
+
+impl Cell {
+    /// Whether it is not defined, or a list in which nothing is.
+    pub fn is_missing(&self) -> bool {
+        match self {
+            Self::Missing => true,
+            Self::List(items) => items.iter().all(Self::is_missing),
+            Self::Count(_)
+            | Self::Integer(_)
+            | Self::Float(_)
+            | Self::Flag(_)
+            | Self::Channel(_) => false,
+        }
+    }
+
+    /// Its value as a float; `None` unless it is a number.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Self::Count(count) => Some(*count as f64),
+            Self::Integer(value) => Some(*value as f64),
+            Self::Float(value) => Some(*value),
+            Self::Missing | Self::Flag(_) | Self::Channel(_) | Self::List(_) => None,
+        }
+    }
+
+    /// The channels of a group, or the one channel.
+    pub fn group(&self) -> Vec<u16> {
+        match self {
+            Self::Channel(channel) => vec![*channel],
+            Self::List(items) => items.iter().flat_map(Self::group).collect(),
+            Self::Missing | Self::Count(_) | Self::Integer(_) | Self::Float(_) | Self::Flag(_) => {
+                Vec::new()
+            }
+        }
+    }
+}
+
+/// The plain text of a cell, as CSV has it: nothing where it is missing.
+impl std::fmt::Display for Cell {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Missing => Ok(()),
+            Self::Count(count) => count.fmt(f),
+            Self::Integer(value) => value.fmt(f),
+            Self::Float(value) => value.fmt(f),
+            Self::Flag(flag) => flag.fmt(f),
+            Self::Channel(channel) => channel.fmt(f),
+            Self::List(items) => {
+                let items: Vec<String> = items.iter().map(Self::to_string).collect();
+                f.write_str(&items.join(","))
+            }
+        }
+    }
+}
+
+impl Serialize for Cell {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Missing => serializer.serialize_none(),
+            Self::Count(count) => serializer.serialize_u64(*count),
+            Self::Integer(value) => serializer.serialize_i64(*value),
+            Self::Float(value) => serializer.serialize_f64(*value),
+            Self::Flag(flag) => serializer.serialize_bool(*flag),
+            Self::Channel(channel) => serializer.serialize_u16(*channel),
+            Self::List(items) => items.serialize(serializer),
+        }
+    }
+}
+
+impl Table {
+    /// Adds a column.
+    ///
+    /// # Panics
+    /// If it has not as many cells as the others.
+    #[must_use]
+    pub fn with(mut self, column: Column) -> Self {
+        let len = self.columns.first().map_or(column.cells.len(), |first| first.cells.len());
+        assert_eq!(column.cells.len(), len, "{}: a cell for each row", column.key);
+        self.columns.push(column);
+        self
+    }
+
+    /// Puts columns after the one at `at`.
+    ///
+    /// # Panics
+    /// If they have not as many cells as the others.
+    #[must_use]
+    pub(crate) fn with_after(mut self, at: usize, columns: Vec<Column>) -> Self {
+        let rest = self.columns.split_off((at + 1).min(self.columns.len()));
+        columns.into_iter().chain(rest).fold(self, Self::with)
+    }
+
+    /// The columns, in the order of the keys.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// The column of this key.
+    pub fn get(&self, key: &str) -> Option<&Column> {
+        self.columns.iter().find(|column| column.key == key)
+    }
+
+    /// The numbers of a column; missing in every row if there is no such column.
+    pub fn numbers(&self, key: &str) -> Vec<Option<f64>> {
+        match self.get(key) {
+            Some(column) => column.cells.iter().map(|cell| cell.number()).collect(),
+            None => vec![None; self.len()],
+        }
+    }
+
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        self.columns.first().map_or(0, |column| column.cells.len())
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The rows, one by one.
+    pub fn rows(&self) -> impl Iterator<Item = Row<'_>> {
+        (0..self.len()).map(|at| Row { columns: &self.columns, at })
+    }
+}
+
+/// One row; serialises as an object of the keys.
+#[derive(Debug, Clone, Copy)]
+pub struct Row<'a> {
+    columns: &'a [Column],
+    at: usize,
+}
+
+impl Serialize for Row<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.columns.len()))?;
+        for Column { key, cells, .. } in self.columns {
+            map.serialize_entry(key, &cells.at(self.at))?;
+        }
+        map.end()
+    }
+}
+
+impl Serialize for Table {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut rows = serializer.serialize_seq(Some(self.len()))?;
+        self.rows().try_for_each(|row| rows.serialize_element(&row))?;
+        rows.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_objects_in_the_order_of_the_columns() {
+        let table = Table::default()
+            .with(Column::groups("channels", vec![vec![3, 15], vec![3, 16]].into()))
+            .with(Column::counts("count", vec![61, u64::MAX].into()))
+            .with(Column::floats("car", vec![None, Some(0.5)].into()));
+        assert_eq!(
+            serde_json::to_string(&table).unwrap(),
+            r#"[{"channels":[3,15],"count":61,"car":null},{"channels":[3,16],"count":18446744073709551615,"car":0.5}]"#
+        );
+        assert_eq!((table.len(), table.get("count").is_some()), (2, true));
+        assert!(Table::default().is_empty());
+    }
+}
