@@ -7,7 +7,7 @@ use std::{
 
 use tagq::{
     Answer, Caching, Options, Run,
-    ask::{Asking, Channel, Coincidences, Explained, Listing, Question, Setup},
+    ask::{Channel, Coincidences, Explained, Listing, QueryContext, Question, Setup},
     store::Access,
 };
 
@@ -80,7 +80,7 @@ impl<'a> Way<'a> {
     fn ask_all(
         &self,
         named: &[&Channel],
-        ask: impl Fn(&[(&Run, &Asking<'_>)]) -> Result<Answer, tagq::Error>,
+        ask: impl Fn(&[(&Run, &QueryContext<'_>)]) -> Result<Answer, tagq::Error>,
     ) -> anyhow::Result<()> {
         let reporter = Reporter::new(self.query.store.quiet);
         report::check(self.output, &self.query.runs)?;
@@ -89,7 +89,7 @@ impl<'a> Way<'a> {
             report::check_plot(plot, self.output, &self.query.runs, answers)?;
         }
         let pool = pool(self.query.threads)?;
-        let of_each = |runs: &[(&Run, &Asking<'_>)]| -> Result<Vec<Answer>, tagq::Error> {
+        let of_each = |runs: &[(&Run, &QueryContext<'_>)]| -> Result<Vec<Answer>, tagq::Error> {
             if self.of.sum { Ok(vec![ask(runs)?]) } else { runs.chunks(1).map(&ask).collect() }
         };
         let answers = self.of_all(named, &pool, &reporter, of_each)?;
@@ -103,7 +103,7 @@ impl<'a> Way<'a> {
     fn explain_all(
         &self,
         named: &[&Channel],
-        explain: impl Fn(&Run, &Asking<'_>) -> Result<Explained, tagq::Error>,
+        explain: impl Fn(&Run, &QueryContext<'_>) -> Result<Explained, tagq::Error>,
     ) -> anyhow::Result<()> {
         report::check_explained(self.output)?;
         let reporter = Reporter::new(self.query.store.quiet);
@@ -121,7 +121,7 @@ impl<'a> Way<'a> {
         named: &[&Channel],
         pool: &rayon::ThreadPool,
         reporter: &Reporter,
-        ask: impl FnOnce(&[(&Run, &Asking<'_>)]) -> Result<Vec<T>, tagq::Error>,
+        ask: impl FnOnce(&[(&Run, &QueryContext<'_>)]) -> Result<Vec<T>, tagq::Error>,
     ) -> anyhow::Result<Vec<T>> {
         input::check_once(&self.query.runs)?;
         let open = |path: &PathBuf| self.open(path, named, reporter);
@@ -129,8 +129,8 @@ impl<'a> Way<'a> {
             self.query.runs.iter().map(open).collect::<anyhow::Result<_>>()?;
         let tags = opened.iter().map(|(_, run)| run.store().manifest().rows).sum();
         let _waiting = reporter.counting("counting in", tags);
-        let asking = |(setup, _)| Asking { setup, pool, progress: reporter };
-        let askings: Vec<Asking<'_>> =
+        let asking = |(setup, _)| QueryContext { setup, pool, progress: reporter };
+        let askings: Vec<QueryContext<'_>> =
             opened.iter().map(|(setup, run)| asking((setup, run))).collect();
         let runs = opened.iter().map(|(_, run)| run).zip(&askings);
         Ok(ask(&runs.collect::<Vec<_>>())?)
@@ -148,7 +148,7 @@ impl<'a> Way<'a> {
         let runs: Vec<(Setup, Run)> =
             self.query.runs.iter().map(open).collect::<anyhow::Result<_>>()?;
         let listing = |(setup, run)| {
-            let asking = Asking { setup, pool: &pool, progress: &reporter };
+            let asking = QueryContext { setup, pool: &pool, progress: &reporter };
             question.listing(run, &asking)
         };
         let listings: Vec<Listing<'_>> =

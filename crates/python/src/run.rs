@@ -12,7 +12,7 @@ use pyo3::{
 use rayon::ThreadPool;
 use tagq::{
     Options, RunFacts, Treatment,
-    ask::{Asking, Channel, Question, Setup},
+    ask::{Channel, QueryContext, Question, Setup},
     query::TimeRange,
     store::Access,
 };
@@ -228,9 +228,9 @@ fn ask_all(py: Python<'_>, runs: &[Open], question: &Question) -> PyResult<Answe
         let pools: Vec<&ThreadPool> = runs.iter().filter_map(|open| open.pool.get()).collect();
         let askings = runs.iter().zip(pools);
         let askings =
-            askings.map(|(Open { setup, .. }, pool)| Asking { setup, pool, progress: told });
-        let askings: Vec<Asking<'_>> = askings.collect();
-        let runs: Vec<(&tagq::Run, &Asking<'_>)> =
+            askings.map(|(Open { setup, .. }, pool)| QueryContext { setup, pool, progress: told });
+        let askings: Vec<QueryContext<'_>> = askings.collect();
+        let runs: Vec<(&tagq::Run, &QueryContext<'_>)> =
             runs.iter().map(|open| &*open.run).zip(&askings).collect();
         question.sum(&runs)
     });

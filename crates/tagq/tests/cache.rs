@@ -15,7 +15,8 @@ use proptest::prelude::*;
 use tagq::{
     Answer, Caching, Options, Progress, Run, Silent,
     ask::{
-        Accidentals, Asking, Channel, Coincidences, Errors, Histogram, Selection, Setup, Window,
+        Accidentals, Channel, Coincidences, Errors, Histogram, QueryContext, Question, Selection,
+        Setup, Window,
     },
     open,
     query::{Mode, Rule, oracle},
@@ -33,36 +34,20 @@ type Tags = Vec<(i64, u16)>;
 static POOL: LazyLock<rayon::ThreadPool> =
     LazyLock::new(|| rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
 
-/// A question, asked of a run.
-enum Question {
-    Coincidences(Coincidences),
-    Histogram(Histogram),
+/// The answer of a run.
+fn answer_of(request: &Question, run: &Run) -> Answer {
+    let setup = Setup::default();
+    let context = QueryContext { setup: &setup, pool: &POOL, progress: &Silent };
+    request.ask(run, &context).unwrap()
 }
 
-impl Question {
-    fn ask(&self, run: &Run) -> Answer {
-        let setup = Setup::default();
-        let asking = Asking { setup: &setup, pool: &POOL, progress: &Silent };
-        match self {
-            Self::Coincidences(question) => question.ask(run, &asking).unwrap(),
-            Self::Histogram(question) => question.ask(run, &asking).unwrap(),
-        }
+fn with_selection(mut request: Question, change: impl FnOnce(&mut Selection)) -> Question {
+    match &mut request {
+        Question::Coincidences(of) => change(&mut of.selection),
+        Question::Histogram(of) => change(&mut of.selection),
+        Question::Rates(of) => change(&mut of.selection),
     }
-
-    fn counted_anew(&self) -> Option<&'static str> {
-        match self {
-            Self::Coincidences(question) => question.counted_anew(),
-            Self::Histogram(question) => question.counted_anew(),
-        }
-    }
-
-    fn with_selection(mut self, change: impl FnOnce(&mut Selection)) -> Self {
-        match &mut self {
-            Self::Coincidences(question) => change(&mut question.selection),
-            Self::Histogram(question) => change(&mut question.selection),
-        }
-        self
-    }
+    request
 }
 
 fn of(labels: &[u16]) -> Vec<Channel> {
@@ -164,7 +149,7 @@ fn said(answer: &Answer) -> String {
 fn compare(store: &Path, questions: &[Question]) {
     let (kept, anew) = (run_of(store, Caching::Rows(1)), run_of(store, Caching::Off));
     for (number, question) in questions.iter().enumerate() {
-        let (kept, anew) = (said(&question.ask(&kept)), said(&question.ask(&anew)));
+        let (kept, anew) = (said(&answer_of(question, &kept)), said(&answer_of(question, &anew)));
         assert_eq!(kept, anew, "question {number}");
     }
 }
@@ -264,8 +249,9 @@ proptest! {
             .filter(|question| match question {
                 Question::Coincidences(question) => question.rule != Rule::Grid,
                 Question::Histogram(question) => question.mode != Mode::Grid,
+                Question::Rates(_) => true,
             })
-            .map(|question| question.with_selection(choose))
+            .map(|question| with_selection(question, choose))
             .chain([
                 Question::Coincidences(coincidences(Rule::Grid, &[&[0, 1]])),
                 Question::Histogram(histogram(Mode::Grid)),
@@ -289,7 +275,7 @@ proptest! {
             sources = vec![sources.concat()];
         }
         let range = [from, to].map(|side| side.map(|ticks| all[0].0 + i64::from(ticks)));
-        let answer = questions[0].ask(&run_of(&store, Caching::Rows(1)));
+        let answer = answer_of(&questions[0], &run_of(&store, Caching::Rows(1)));
         let counts = answer.rows.numbers("count");
         for (group, count) in [&[0, 1, 2][..], &[3, 0], &[1, 2]].into_iter().zip(counts) {
             let [from, to] = range;
@@ -328,7 +314,7 @@ fn what_is_final_is_not_counted_again() {
     let (store, _) = kept_store(folder.path());
     let before: Vec<String> = questions()
         .iter()
-        .map(|question| said(&question.ask(&run_of(&store, Caching::Off))))
+        .map(|question| said(&answer_of(question, &run_of(&store, Caching::Off))))
         .collect();
     // Rows of the first block become others behind the back of the index. None of its rows is looked at
     // again: N comes from the manifest.
@@ -341,8 +327,8 @@ fn what_is_final_is_not_counted_again() {
     let questions = questions();
     let each = questions.iter().zip(&before).filter(|(question, _)| !has_n_of_rows(question));
     for (number, (question, before)) in each.enumerate() {
-        let anew = said(&question.ask(&run_of(&store, Caching::Off)));
-        let kept = said(&question.ask(&run_of(&store, Caching::Rows(1))));
+        let anew = said(&answer_of(question, &run_of(&store, Caching::Off)));
+        let kept = said(&answer_of(question, &run_of(&store, Caching::Rows(1))));
         if question.counted_anew().is_some() {
             assert_eq!(kept, anew, "question {number}");
         } else {
@@ -357,6 +343,7 @@ fn has_n_of_rows(question: &Question) -> bool {
     match question {
         Question::Coincidences(question) => question.bin.is_some(),
         Question::Histogram(question) => question.g2,
+        Question::Rates(_) => true,
     }
 }
 
@@ -426,7 +413,7 @@ fn only_what_is_worth_it_is_kept() {
     let store = folder.path().join("run.tagq");
     append(&store, &tags(3 * BLOCK + 200, 5), true);
     let pair = || Question::Coincidences(coincidences(Rule::All, &[&[0, 1]]));
-    let select = |change: fn(&mut Selection)| pair().with_selection(change);
+    let select = |change: fn(&mut Selection)| with_selection(pair(), change);
     let moving = [
         select(|selection| selection.last = Some("5us".parse().unwrap())),
         select(|selection| selection.from = Some("-5us".parse().unwrap())),
@@ -435,14 +422,14 @@ fn only_what_is_worth_it_is_kept() {
     ];
     for question in moving {
         assert!(question.counted_anew().is_some());
-        question.ask(&run_of(&store, Caching::Rows(1)));
+        answer_of(&question, &run_of(&store, Caching::Rows(1)));
     }
     assert!(pair().counted_anew().is_none());
     for caching in [Caching::Off, Caching::default(), Caching::Rows(4 * BLOCK as u64)] {
-        pair().ask(&run_of(&store, caching));
+        answer_of(&pair(), &run_of(&store, caching));
     }
     assert!(kept_files(&store).is_empty());
-    pair().ask(&run_of(&store, Caching::Rows(2 * BLOCK as u64)));
+    answer_of(&pair(), &run_of(&store, Caching::Rows(2 * BLOCK as u64)));
     let files = kept_files(&store);
     assert_eq!(files.len(), 1);
     // A few rows more are not worth a write.
@@ -451,7 +438,7 @@ fn only_what_is_worth_it_is_kept() {
         open(&store, &Options::default(), &Silent).unwrap().store().manifest().time_last.unwrap();
     append(&store, &vec![(end, 0); BLOCK / 8], false);
     compare(&store, &[]);
-    pair().ask(&run_of(&store, Caching::Rows(2 * BLOCK as u64)));
+    answer_of(&pair(), &run_of(&store, Caching::Rows(2 * BLOCK as u64)));
     assert_eq!(fs::read(&files[0]).unwrap(), kept);
 }
 
@@ -461,13 +448,13 @@ fn many_at_once_do_not_disturb_each_other() {
     let (store, all) = kept_store(folder.path());
     let expected: Vec<String> = questions()
         .iter()
-        .map(|question| said(&question.ask(&run_of(&store, Caching::Off))))
+        .map(|question| said(&answer_of(question, &run_of(&store, Caching::Off))))
         .collect();
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
                 for (question, expected) in questions().iter().zip(&expected) {
-                    let kept = said(&question.ask(&run_of(&store, Caching::Rows(1))));
+                    let kept = said(&answer_of(question, &run_of(&store, Caching::Rows(1))));
                     assert_eq!(&kept, expected);
                     if let Some(file) = kept_files(&store).pop() {
                         drop(fs::remove_file(file));
@@ -510,7 +497,7 @@ fn a_cache_that_is_a_link_is_not_followed() {
     let before = bytes_in(&outside);
     let notes = Notes::default();
     let options = Options { caching: Caching::Rows(1), ..Options::default() };
-    question.ask(&open(&store, &options, &notes).unwrap());
+    answer_of(&question, &open(&store, &options, &notes).unwrap());
     assert!(bytes_in(&outside) == before, "something was written or removed outside");
     let notes = notes.0.into_inner().unwrap();
     assert!(notes.len() == 1 && notes[0].contains("cache: a symbolic link"), "{notes:?}");
@@ -537,7 +524,7 @@ fn only_what_the_cache_named_is_tidied() {
     }
     fs::write(outside.join("precious"), PRECIOUS).unwrap();
     symlink(outside.join("precious"), cache.join("ffffffffffffffff")).unwrap();
-    question.ask(&run_of(&store, Caching::Rows(1)));
+    answer_of(&question, &run_of(&store, Caching::Rows(1)));
     let left = fs::read_dir(&cache).unwrap().map(|entry| entry.unwrap().file_name());
     let left: Vec<String> = left.map(|name| name.into_string().unwrap()).collect();
     assert_eq!(left.len(), 4_096 + strangers.len() + 1);
@@ -558,7 +545,7 @@ fn an_answer_is_not_written_through_a_name_that_can_be_guessed() {
         let guessed = format!("{}-{number}.new", std::process::id());
         symlink(&precious, cache.join(guessed)).unwrap();
     }
-    question.ask(&run_of(&store, Caching::Rows(1)));
+    answer_of(&question, &run_of(&store, Caching::Rows(1)));
     assert_eq!(fs::read(&precious).unwrap(), PRECIOUS);
     // A link under the name of the answer itself is replaced, and not what it leads to.
     let is_answer = |path: &&PathBuf| path.extension().is_none();
@@ -567,13 +554,13 @@ fn an_answer_is_not_written_through_a_name_that_can_be_guessed() {
     let bytes = fs::read(answer).unwrap();
     fs::remove_file(answer).unwrap();
     symlink(&precious, answer).unwrap();
-    question.ask(&run_of(&store, Caching::Rows(1)));
+    answer_of(&question, &run_of(&store, Caching::Rows(1)));
     assert_eq!(fs::read(&precious).unwrap(), PRECIOUS);
     assert!(!answer.is_symlink() && fs::read(answer).unwrap() == bytes);
     // And a pipe is not waited for.
     fs::remove_file(answer).unwrap();
     assert!(Command::new("mkfifo").arg(answer).status().unwrap().success());
-    question.ask(&run_of(&store, Caching::Rows(1)));
+    answer_of(&question, &run_of(&store, Caching::Rows(1)));
     assert!(fs::metadata(answer).unwrap().is_file() && fs::read(answer).unwrap() == bytes);
 }
 

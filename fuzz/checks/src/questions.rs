@@ -5,8 +5,8 @@ use std::{fs, path::Path};
 use tagq::{
     Caching, Delays, Error, Options, Run, Silent,
     ask::{
-        Accidentals, Asking, BinWidth, Channel, Coincidences, Errors, Histogram, Question, Rates,
-        Selection, Setup, Window,
+        Accidentals, BinWidth, Channel, Coincidences, Errors, Histogram, QueryContext, Question,
+        Rates, Selection, Setup, Window,
     },
     query::{Mode, Rule},
     store::{Access, Duration, format::HEADER_BYTES},
@@ -116,7 +116,7 @@ fn ask(folder: &Path, questions: &[Question], access: Access) {
         Options { ingest: false, access, caching: Caching::Rows(1), ..Options::default() };
     let Ok(run) = tagq::open(folder, &options, &Silent) else { return };
     let setup = Setup::default();
-    let asking = Asking { setup: &setup, pool: &POOL, progress: &Silent };
+    let asking = QueryContext { setup: &setup, pool: &POOL, progress: &Silent };
     for question in questions {
         let question = &bounded(question, &run);
         check(&run, &question.ask(&run, &asking));

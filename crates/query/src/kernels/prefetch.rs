@@ -1,6 +1,6 @@
 //! Asks the memory for rows that a kernel comes to soon.
 //!
-//! A step does so much with its rows that a core does not look far ahead by itself. Asking makes counts
+//! A step does so much with its rows that a core does not look far ahead by itself. QueryContext makes counts
 //! of what is not in a cache up to 1.7 times as fast (Zen 5), and leaves the rest as they are.
 #![expect(unsafe_code, reason = "a prefetch takes a pointer")]
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use tagq_store::Duration;
 
-use super::{Asking, Question};
+use super::{QueryContext, Question};
 use crate::{Answer, Cell, CellType, Column, Error, Run, Shown, Table};
 
 impl Question {
@@ -16,14 +16,14 @@ impl Question {
     /// As [`Question::sum`].
     pub fn sum_beside_last(
         &self,
-        runs: &[(&Run, &Asking<'_>)],
+        runs: &[(&Run, &QueryContext<'_>)],
         last: &Duration,
     ) -> Result<Answer, Error> {
         let mut whole = self.of_last(None).sum(runs)?;
         let newest = self.of_last(Some(last.clone())).in_bins_of(&whole)?.sum(runs)?;
         whole.rows = beside(whole.rows, &newest.rows);
         whole.header =
-            format!("{}; beside it the last {}", whole.header, super::spaced(last.asked()));
+            format!("{}; beside it the last {}", whole.header, super::used::spaced(last.asked()));
         if let Some(query) = whole.query.as_object_mut() {
             query.insert("beside_last_asked".into(), last.asked().into());
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tagq_query::{Bins, Delay, Error, Execution, Histogram, Mode, Recording, Scope, TimeRange};
 use tagq_store::Tick;
 
-use super::live_of;
+use super::used::live_of;
 
 /// Tags of the run that are looked at.
 const LOOK_ROWS: usize = 1 << 20;

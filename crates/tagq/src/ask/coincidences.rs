@@ -7,22 +7,25 @@ use std::{
 
 use serde::Serialize;
 use tagq_query::{
-    Coincidences as Query, Counted, Estimate, Execution, Groups, Recording, Rule, Scope,
-    SourceSingles, Terms, TimeRange, Veto,
+    Coincidences as Query, Counted, Error as QueryError, Estimate, Execution, Groups, Plan,
+    Recording, Rule, Scope, SourceSingles, Terms, TimeRange, Veto,
 };
 use tagq_store::{Duration, Tick};
 
 use super::{
-    Asking, BinWidth, Channel, Errors, Explained, Listing, Selection, SelectionUsed, Window,
-    blocks, coarse, explain, header_end, limits, live_of,
+    BinWidth, Channel, Errors, Listing, Selection, Window, blocks, coarse,
+    context::QueryContext,
+    kind::{Finished, Kind, Resolved, resolve},
+    limits,
+    planned::planned,
     select::Selected,
     shifted::Shift,
-    sum::check_alike,
-    tallied::{How, Nothing, Tallied, add_up},
+    tallied::{How, Nothing, Tallied, add_up, arms},
     trace::Trace,
+    used::{LIVE_TIME_OF_BINS, SelectionUsed, header_end, in_ticks, live_of, spaced},
 };
 use crate::{
-    Answer, Cells, Column, Error, FigureKind, Run, RunFacts, Table, Unit,
+    Answer, Cells, Column, Error, FigureKind, Run, Table, Unit,
     cache::{Kept, Putting},
     escaped, pulses,
 };
@@ -99,50 +102,6 @@ struct Used {
     selection: SelectionUsed,
 }
 
-/// The query as it is put to one run.
-struct Put<'a> {
-    run: &'a Run,
-    asking: &'a Asking<'a>,
-    query: Query,
-    selected: Selected,
-}
-
-impl Put<'_> {
-    /// The live time and the singles of sets of channels, in one bin or without any, and those of blocks.
-    fn singles(
-        &self,
-        (is_joined, errors): (bool, Errors),
-        bin: Option<i64>,
-        sets: &[(Option<i64>, Vec<u16>)],
-    ) -> Result<Vec<Nothing>, Error> {
-        let query = &self.query;
-        let singles_of = |recording: &Recording<'_>| {
-            let trace = bin.map(|width| Trace::new(recording, query, width, None)).transpose()?;
-            let singles = |(start, set): &(Option<i64>, Vec<u16>)| {
-                let mut query = query.clone();
-                if let Some((trace, start)) = trace.as_ref().zip(*start) {
-                    let Some(bin) = trace.bins.iter().find(|bin| bin.start_ticks == start) else {
-                        return (Vec::new(), Vec::new());
-                    };
-                    query.scope.range = bin.range;
-                }
-                let live = |ranges: Vec<TimeRange>| {
-                    let sources = ranges.iter().zip(&recording.sources);
-                    let live = |(range, source): (&TimeRange, &_)| range.live_of(source);
-                    sources.map(|of| SourceSingles::new(live(of), vec![0; set.len()])).collect()
-                };
-                let blocks = errors.blocks().unwrap_or(0);
-                let blocks = blocks::ranges(recording, query.scope.range, blocks);
-                let blocks = blocks.into_iter().map(live).collect();
-                (query.singles(recording, set, &Execution::best()), blocks)
-            };
-            Ok(sets.iter().map(singles).collect())
-        };
-        let pool = self.asking.pool;
-        self.run.count_as(is_joined, None, |recording| pool.install(|| singles_of(recording)))
-    }
-}
-
 /// The word for a rule.
 pub(crate) fn rule_name(rule: Rule) -> &'static str {
     match rule {
@@ -161,16 +120,18 @@ impl Coincidences {
     ///
     /// # Errors
     /// Those of the query, and of words that mean nothing there.
-    pub fn listing<'a>(&self, run: &'a Run, asking: &Asking<'a>) -> Result<Listing<'a>, Error> {
-        let tick = run.store().manifest().tick;
+    pub fn listing<'a>(
+        &self,
+        run: &'a Run,
+        context: &QueryContext<'a>,
+    ) -> Result<Listing<'a>, Error> {
         if self.bin.is_some() || self.accidentals != Accidentals::Formula {
             return Err(Error::Question(
                 "a list has neither bins nor accidentals; leave --bin and --accidentals out".into(),
             ));
         }
-        let selected = self.selection.of(run, asking.setup)?;
-        selected.notes.iter().for_each(|note| asking.progress.note(note));
-        let query = self.query(run, &selected, asking)?;
+        let resolved = resolve(self, run, context, None)?;
+        let Resolved { selected, query, .. } = &resolved;
         let (groups, live) = run.count_as(self.selection.join, None, |recording| {
             let groups = match query.rule {
                 Rule::Cluster => Vec::new(),
@@ -178,173 +139,15 @@ impl Coincidences {
             };
             Ok((groups, live_of(recording, query.scope.range)))
         })?;
-        let used = Used { listed: true, ..self.used(run, &query, &selected, live, None, None) };
-        let live = live_words(&selected, live, tick);
-        let header = format!("list, {}", self.header(run, &used, asking, &live));
-        let facts = asking.facts(run);
+        let used = Used { listed: true, ..self.used(&resolved, live, None) };
+        let live = live_words(selected, live, resolved.tick());
+        let header = format!("list, {}", self.header(run, &used, context, &live));
+        let facts = context.facts(run);
         let head = |rows| -> Result<Answer, Error> {
             let query = serde_json::to_value(used)?;
             Ok(Answer { header, query, run: facts, singles: None, rows, figure: None })
         };
-        Listing::new(run, asking.pool, self.selection.join, query, groups, head)
-    }
-
-    /// Asks `run`.
-    ///
-    /// # Errors
-    /// Those of the query, and of words that mean nothing there.
-    pub fn ask(&self, run: &Run, asking: &Asking<'_>) -> Result<Answer, Error> {
-        self.sum(&[(run, asking)])
-    }
-
-    /// Asks several runs, and adds up what they hold: counts, and what is expected of each source. Bins of a
-    /// trace are added that begin as long after the first tag of their run.
-    ///
-    /// # Errors
-    /// As [`Coincidences::ask`]; unless there is a run, and the words mean the same in all of them.
-    pub fn sum(&self, runs: &[(&Run, &Asking<'_>)]) -> Result<Answer, Error> {
-        let &[(run, asking), ..] = runs else { return Err(super::sum::nothing()) };
-        let tick = run.store().manifest().tick;
-        self.check()?;
-        let mut puts = Vec::new();
-        for &(run, asking) in runs {
-            let bin = self.ticks_of_bin(run)?;
-            let selected = self.selection.of_bins(run, asking.setup, bin)?;
-            selected.notes.iter().for_each(|note| asking.progress.note(note));
-            let query = self.query(run, &selected, asking)?;
-            puts.push(Put { run, asking, query, selected });
-        }
-        put_alike(&mut puts)?;
-        let Put { query, selected, .. } = &puts[0];
-        let bin = self.ticks_of_bin(run)?;
-        let shift = self.shift(query, tick)?;
-        for put in &puts {
-            self.check_work(put, bin, shift, puts.len())?;
-        }
-        let mut live = 0;
-        let mut of_runs = Vec::new();
-        for put in &puts {
-            let (tallied, live_of_run) = self.tally(put, shift, bin)?;
-            live += live_of_run;
-            of_runs.push(tallied);
-        }
-        let tallied = add_up(of_runs, query.rule == Rule::Cluster, |of, sets| {
-            puts[of].singles((self.selection.join, self.errors), bin, sets)
-        })?;
-        let terms = Terms {
-            rule: query.rule,
-            window: query.window,
-            is_vetoed: query.veto.is_some(),
-            tick_s: tick.seconds(),
-            live_s: selected.live_s,
-        };
-        let mut notes = Vec::new();
-        let rows = Rows::of(tallied, &terms, shift.is_some(), tick, &mut notes);
-        notes.dedup();
-        for note in notes {
-            asking.progress.note(&note);
-        }
-        if let (Some(channels), None) = (rows.by_formula(), shift) {
-            let full_width = query.rule.full_width(query.window);
-            let runs: Vec<&Run> = puts.iter().map(|put| put.run).collect();
-            let of = |run: &&Run| pulses::note(run, channels, full_width);
-            let note = asking.pool.install(|| runs.iter().find_map(of));
-            if let Some(note) = note {
-                asking.progress.note(&note);
-            }
-        }
-        if query.rule == Rule::Cluster && !rows.count.is_empty() {
-            for put in &puts {
-                note_clock(put.run, &put.query, put.asking);
-            }
-        }
-        let mut used = self.used(run, query, selected, live, shift, bin);
-        used.selection.sums_up(runs.len());
-        let live = live_words(selected, live, tick);
-        let header = self.header(run, &used, asking, &live);
-        let facts = RunFacts::sum(runs.iter().map(|(run, asking)| asking.facts(run)));
-        let singles = Some(rows.singles(used.live_s));
-        let figure = Some(self.figure(bin.map(|bin| tick.seconds_of(bin.into()))));
-        let query = serde_json::to_value(used)?;
-        let rows = rows.table(bin.is_some(), &|channel| asking.setup.name_of(channel));
-        Ok(Answer { header, query, run: facts, singles, rows, figure })
-    }
-
-    /// Counts in one run.
-    fn tally(
-        &self,
-        put: &Put<'_>,
-        shift: Option<Shift>,
-        bin: Option<i64>,
-    ) -> Result<(Vec<Tallied>, i128), Error> {
-        let Put { run, asking, query, .. } = put;
-        let is_new = self.counted_anew().is_some();
-        let kept = Kept::new(run, Putting { is_joined: self.selection.join, bin, is_new });
-        let counted = run.count_as(self.selection.join, asking.progress.course(), |recording| {
-            asking.pool.install(|| {
-                let mut all = Vec::new();
-                let how = How { shift, blocks: self.errors.blocks() };
-                let answer = |query: &Query, recording: &Recording<'_>| {
-                    kept.answer(query, recording, &Execution::best())
-                };
-                let tally = |query: &Query, counted: Counted, start| {
-                    Tallied::of(recording, query, counted, start, how, &answer)
-                };
-                match bin {
-                    None => {
-                        let counted = kept.answer(query, recording, &Execution::best())?;
-                        all.extend(tally(query, counted, None)?);
-                    }
-                    Some(width) => {
-                        let trace = Trace::new(recording, query, width, shift)?;
-                        trace.counts(query, recording, &kept, |bin, query, counted| {
-                            let start = Some((bin.start_ticks, bin.is_partial));
-                            all.extend(tally(query, counted, start)?);
-                            Ok(())
-                        })?;
-                    }
-                }
-                Ok((all, live_of(recording, query.scope.range)))
-            })
-        })?;
-        kept.keep();
-        Ok(counted)
-    }
-
-    /// What [`Coincidences::ask`] would read, without counting.
-    ///
-    /// # Errors
-    /// Those of the query, and of words that mean nothing there.
-    pub fn explain(&self, run: &Run, asking: &Asking<'_>) -> Result<Explained, Error> {
-        let tick = run.store().manifest().tick;
-        self.check()?;
-        let bin = self.ticks_of_bin(run)?;
-        let selected = self.selection.of_bins(run, asking.setup, bin)?;
-        selected.notes.iter().for_each(|note| asking.progress.note(note));
-        let query = self.query(run, &selected, asking)?;
-        let shift = self.shift(&query, tick)?;
-        let is_joined = self.selection.join;
-        let live = run.count_as(is_joined, None, |tags| Ok(live_of(tags, query.scope.range)))?;
-        let plan = explain::planned(run, asking, is_joined, |tags| {
-            let plan = explain::plan_coincidences(tags, &query, bin, shift)?;
-            if self.errors == Errors::Formula {
-                return Ok(plan);
-            }
-            // Blocks take the same rows once more, and look back from each of them.
-            let mut with_blocks = explain::plan_coincidences(tags, &query, bin, shift)?.with_more();
-            with_blocks.add(plan);
-            Ok(with_blocks)
-        })?;
-        let used = self.used(run, &query, &selected, live, shift, bin);
-        let header = self.header(run, &used, asking, &live_words(&selected, live, tick));
-        let query = serde_json::to_value(used)?;
-        Ok(Explained { header, query, run: asking.facts(run), plan })
-    }
-
-    /// The width of the bins of a trace.
-    fn ticks_of_bin(&self, run: &Run) -> Result<Option<i64>, Error> {
-        let tick = run.store().manifest().tick;
-        Ok(self.bin.as_ref().map(|bin| bin.ticks(tick)).transpose()?)
+        Listing::new(run, context.pool, self.selection.join, resolved.query, groups, head)
     }
 
     fn shift(&self, query: &Query, tick: Tick) -> Result<Option<Shift>, Error> {
@@ -370,80 +173,6 @@ impl Coincidences {
                 FigureKind::Groups { title: "Coincidences", label: "coincidences" }
             }
         }
-    }
-
-    /// Why all of it is counted anew each time it is asked; nothing where only what is new is.
-    pub fn counted_anew(&self) -> Option<&'static str> {
-        self.selection.moves().then_some(super::MOVES)
-    }
-
-    fn check(&self) -> Result<(), Error> {
-        if self.rule == Rule::Cluster && self.accidentals != Accidentals::Formula {
-            return Err(Error::Question("events by rule cluster have no accidentals".into()));
-        }
-        if self.bin.is_some() && self.selection.live_time.is_some() {
-            return Err(Error::Question(super::LIVE_TIME_OF_BINS.into()));
-        }
-        Ok(())
-    }
-
-    fn query(&self, run: &Run, selected: &Selected, asking: &Asking<'_>) -> Result<Query, Error> {
-        let tick = run.store().manifest().tick;
-        let setup = asking.setup;
-        let number = |channel: &Channel| setup.channel(channel);
-        let mut groups: Vec<Vec<u16>> = Vec::new();
-        for group in &self.groups {
-            groups.push(group.iter().map(number).collect::<Result<_, _>>()?);
-        }
-        let is_cluster = self.rule == Rule::Cluster;
-        if is_cluster && (!groups.is_empty() || self.choose.is_some()) {
-            return Err(Error::Question(
-                "rule cluster counts every set of the channels in use; name them with --channels, \
-                 and leave --group and --choose out"
-                    .into(),
-            ));
-        }
-        if !groups.is_empty() && self.choose.is_some() {
-            return Err(Error::Question("--choose counts every group; leave --group out".into()));
-        }
-        if groups.is_empty() && self.choose.is_none() && self.selection.channels.is_empty() {
-            groups.clone_from(&setup.groups);
-        }
-        let mut scope = selected.scope.clone();
-        let veto: Vec<u16> = self.veto.iter().map(number).collect::<Result<_, _>>()?;
-        if groups.is_empty() && !veto.is_empty() {
-            // Veto channels are left out of the pairs.
-            let present = || run.store().manifest().channels.iter().map(|of| of.channel).collect();
-            let mut channels = scope.channels.take().unwrap_or_else(present);
-            channels.retain(|channel| !veto.contains(channel));
-            scope.channels = Some(channels);
-        }
-        let named = groups.concat().into_iter().chain(veto.iter().copied());
-        let named = named.chain(scope.delays.iter().map(|delay| delay.channel));
-        asking.note_dark(run, named.chain(scope.channels.iter().flatten().copied()).collect());
-        let groups = match (groups.is_empty(), self.choose) {
-            (false, _) => Groups::Listed(groups),
-            (true, Some(size)) => Groups::EveryFold(size),
-            (true, None) => Groups::EveryPair,
-        };
-        let Some(window) = &self.window else {
-            return Err(self.window_missing(run, &groups, &scope, asking));
-        };
-        let window = window.ticks(tick, self.is_span(&groups)?)?;
-        let guard = match &self.guard {
-            Some(_) if veto.is_empty() => {
-                return Err(Error::Question("--guard goes with --veto".into()));
-            }
-            Some(guard) => guard.floor(tick)?,
-            None => window,
-        };
-        Ok(Query {
-            groups,
-            rule: self.rule,
-            window,
-            veto: (!veto.is_empty()).then_some(Veto { channels: veto, guard }),
-            scope,
-        })
     }
 
     /// Whether the window bounds all tags of a coincidence together, not each on its side of another one.
@@ -475,7 +204,7 @@ impl Coincidences {
         run: &Run,
         groups: &Groups,
         scope: &Scope,
-        asking: &Asking<'_>,
+        context: &QueryContext<'_>,
     ) -> Error {
         let tick = run.store().manifest().tick;
         let said = run.count_as(self.selection.join, None, |recording| {
@@ -492,62 +221,17 @@ impl Coincidences {
                         .flat_map(|(i, &a)| group[i + 1..].iter().map(move |&b| [a, b]))
                 })
                 .collect();
-            let name_of = |channel: u16| asking.setup.name_of(channel);
-            asking.pool.install(|| coarse::window_missing(recording, &pairs, scope, tick, &name_of))
+            let name_of = |channel: u16| context.setup.name_of(channel);
+            context
+                .pool
+                .install(|| coarse::window_missing(recording, &pairs, scope, tick, &name_of))
         });
         said.map_or_else(|error| error, Error::Question)
     }
 
-    /// Refuses what does not fit in memory, and says what takes long.
-    fn check_work(
-        &self,
-        put: &Put<'_>,
-        bin: Option<i64>,
-        shift: Option<Shift>,
-        runs: usize,
-    ) -> Result<(), Error> {
-        let Put { run, asking, query, .. } = put;
-        let tick = run.store().manifest().tick;
-        let (groups, plan, span) = run.count_as(self.selection.join, None, |recording| {
-            let groups = match query.rule {
-                // As many as have one channel; most sets are rare.
-                Rule::Cluster => recording.channels().into_iter().map(|c| vec![c]).collect(),
-                _ => query.groups_in(recording)?,
-            };
-            let plan = asking.pool.install(|| query.plan(recording, &Execution::best()))?;
-            Ok((groups, plan, limits::span(recording, query.scope.range)))
-        })?;
-        let rows = groups.len().max(1) as u64 * runs as u64;
-        let scans_of = |group: &Vec<u16>| {
-            let of_shifts = shift.map_or(0, |shift| shift.scans(group.len()));
-            of_shifts + u64::from(arms(query, group).is_some())
-        };
-        let scans: u64 = groups.iter().map(scans_of).sum();
-        // A row with its estimates, and with the counts of each scan.
-        let bytes = ROW_BYTES + MOVED_BYTES * scans / rows.max(1);
-        match bin {
-            Some(width) => limits::check_bins(span, width, rows, bytes, tick)?,
-            None => limits::check(rows.into(), "groups with shifts", bytes, |most| {
-                format!("{most} groups would fit, or fewer shifts")
-            })?,
-        }
-        let bins = bin.map_or(1.0, |width| span as f64 / width as f64 + 1.0);
-        let tags: u64 = plan.rows().iter().map(|rows| rows.end - rows.start).sum();
-        let all = plan.rows_taken() as f64 + scans as f64 * tags as f64;
-        limits::note_long(asking, bins * (1.0 + scans as f64), all);
-        Ok(())
-    }
-
-    fn used(
-        &self,
-        run: &Run,
-        query: &Query,
-        selected: &Selected,
-        live: i128,
-        shift: Option<Shift>,
-        bin: Option<i64>,
-    ) -> Used {
-        let tick = run.store().manifest().tick;
+    fn used(&self, resolved: &Resolved<'_, Query>, live: i128, shift: Option<Shift>) -> Used {
+        let Resolved { selected, query, bin, .. } = resolved;
+        let (tick, bin) = (resolved.tick(), *bin);
         let window = query.window;
         let selected = Selected { scope: query.scope.clone(), ..selected.clone() };
         Used {
@@ -572,12 +256,12 @@ impl Coincidences {
         }
     }
 
-    fn header(&self, run: &Run, used: &Used, asking: &Asking<'_>, live: &str) -> String {
+    fn header(&self, run: &Run, used: &Used, context: &QueryContext<'_>, live: &str) -> String {
         let tick = run.store().manifest().tick;
         let (w, width) = (used.window_ticks, used.full_width_ticks);
         let is_span = i128::from(w) == width && w > 0;
-        let asked = super::spaced(&used.window_asked);
-        let [window, width] = [w.into(), width].map(|ticks| super::in_ticks(ticks, tick));
+        let asked = spaced(&used.window_asked);
+        let [window, width] = [w.into(), width].map(|ticks| in_ticks(ticks, tick));
         let compared = match self.rule {
             Rule::Grid => format!("cells of {width} (asked {asked})"),
             Rule::Cluster => format!("latest \u{2212} earliest \u{2264} {window} (asked {asked})"),
@@ -587,8 +271,8 @@ impl Coincidences {
         let mut vetoed = String::new();
         if let Some(guard) = used.guard_ticks {
             let names: Vec<String> =
-                used.veto.iter().map(|&channel| asking.setup.name_of(channel)).collect();
-            let reach = super::in_ticks(guard.into(), tick);
+                used.veto.iter().map(|&channel| context.setup.name_of(channel)).collect();
+            let reach = in_ticks(guard.into(), tick);
             vetoed = format!("; veto {} within {reach}", names.join(","));
         }
         let shifted = used
@@ -598,37 +282,321 @@ impl Coincidences {
             "rule {}: {compared}{vetoed}{shifted}{}{}; {}",
             used.rule,
             self.errors.words(),
-            used.selection.words(asking.setup, tick),
+            used.selection.words(context.setup, tick),
             header_end(run, live)
         )
     }
 }
 
-/// Makes the same groups of what is put to several runs.
-fn put_alike(puts: &mut [Put<'_>]) -> Result<(), Error> {
-    let alike = |put: &Put<'_>| {
-        let Query { groups, rule: _, window, veto, scope } = &put.query;
-        let listed = matches!(groups, Groups::Listed(_)).then(|| groups.clone());
-        (put.run.store().manifest().tick, *window, veto.clone(), scope.delays.clone(), listed)
-    };
-    check_alike(puts.iter().map(|put| (put.run, alike(put))))?;
-    if puts.len() < 2 || matches!(puts[0].query.groups, Groups::Listed(_)) {
-        return Ok(());
+impl Kind for Coincidences {
+    type Query = Query;
+    /// The rows, and the live ticks of the selection.
+    type Counts = (Vec<Tallied>, i128);
+
+    fn selection(&self) -> &Selection {
+        &self.selection
     }
-    let mut in_use: Vec<u16> = Vec::new();
-    for put in &*puts {
-        let present = put.run.store().manifest().channels.iter().map(|of| of.channel);
-        match &put.query.scope.channels {
-            Some(channels) => in_use.extend(channels),
-            None => in_use.extend(present),
+
+    fn channels(&self) -> Vec<&Channel> {
+        self.groups.iter().flatten().chain(&self.veto).collect()
+    }
+
+    fn bin_of_trace(&self) -> Option<&BinWidth> {
+        self.bin.as_ref()
+    }
+
+    fn errors(&self) -> Errors {
+        self.errors
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        if self.rule == Rule::Cluster && self.accidentals != Accidentals::Formula {
+            return Err(Error::Question("events by rule cluster have no accidentals".into()));
+        }
+        if self.bin.is_some() && self.selection.live_time.is_some() {
+            return Err(Error::Question(LIVE_TIME_OF_BINS.into()));
+        }
+        Ok(())
+    }
+
+    fn query(
+        &self,
+        run: &Run,
+        selected: &Selected,
+        context: &QueryContext<'_>,
+        _: Option<&Query>,
+    ) -> Result<Query, Error> {
+        let tick = run.store().manifest().tick;
+        let setup = context.setup;
+        let number = |channel: &Channel| setup.channel(channel);
+        let mut groups: Vec<Vec<u16>> = Vec::new();
+        for group in &self.groups {
+            groups.push(group.iter().map(number).collect::<Result<_, _>>()?);
+        }
+        let is_cluster = self.rule == Rule::Cluster;
+        if is_cluster && (!groups.is_empty() || self.choose.is_some()) {
+            return Err(Error::Question(
+                "rule cluster counts every set of the channels in use; name them with --channels, \
+                 and leave --group and --choose out"
+                    .into(),
+            ));
+        }
+        if !groups.is_empty() && self.choose.is_some() {
+            return Err(Error::Question("--choose counts every group; leave --group out".into()));
+        }
+        if groups.is_empty() && self.choose.is_none() && self.selection.channels.is_empty() {
+            groups.clone_from(&setup.groups);
+        }
+        let mut scope = selected.scope.clone();
+        let veto: Vec<u16> = self.veto.iter().map(number).collect::<Result<_, _>>()?;
+        if groups.is_empty() && !veto.is_empty() {
+            // Veto channels are left out of the pairs.
+            let present = || run.store().manifest().channels.iter().map(|of| of.channel).collect();
+            let mut channels = scope.channels.take().unwrap_or_else(present);
+            channels.retain(|channel| !veto.contains(channel));
+            scope.channels = Some(channels);
+        }
+        let named = groups.concat().into_iter().chain(veto.iter().copied());
+        let named = named.chain(scope.delays.iter().map(|delay| delay.channel));
+        context.note_dark(run, named.chain(scope.channels.iter().flatten().copied()).collect());
+        let groups = match (groups.is_empty(), self.choose) {
+            (false, _) => Groups::Listed(groups),
+            (true, Some(size)) => Groups::EveryFold(size),
+            (true, None) => Groups::EveryPair,
+        };
+        let Some(window) = &self.window else {
+            return Err(self.window_missing(run, &groups, &scope, context));
+        };
+        let window = window.ticks(tick, self.is_span(&groups)?)?;
+        let guard = match &self.guard {
+            Some(_) if veto.is_empty() => {
+                return Err(Error::Question("--guard goes with --veto".into()));
+            }
+            Some(guard) => guard.floor(tick)?,
+            None => window,
+        };
+        Ok(Query {
+            groups,
+            rule: self.rule,
+            window,
+            veto: (!veto.is_empty()).then_some(Veto { channels: veto, guard }),
+            scope,
+        })
+    }
+
+    fn is_alike(&self, one: &Query, other: &Query) -> bool {
+        // Without `..`: a new field has to be compared or not, on purpose.
+        let alike = |query: &Query| {
+            let Query { groups, rule: _, window, veto, scope } = query;
+            let listed = matches!(groups, Groups::Listed(_)).then(|| groups.clone());
+            (*window, veto.clone(), scope.delays.clone(), listed)
+        };
+        alike(one) == alike(other)
+    }
+
+    fn unify(&self, all: &mut [Resolved<'_, Query>]) {
+        if all.len() < 2 || matches!(all[0].query.groups, Groups::Listed(_)) {
+            return;
+        }
+        let mut in_use: Vec<u16> = Vec::new();
+        for of in &*all {
+            let present = of.run.store().manifest().channels.iter().map(|of| of.channel);
+            match &of.query.scope.channels {
+                Some(channels) => in_use.extend(channels),
+                None => in_use.extend(present),
+            }
+        }
+        in_use.sort_unstable();
+        in_use.dedup();
+        for of in all {
+            of.query.scope.channels = Some(in_use.clone());
         }
     }
-    in_use.sort_unstable();
-    in_use.dedup();
-    for put in puts {
-        put.query.scope.channels = Some(in_use.clone());
+
+    fn check_work(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<(), Error> {
+        let Resolved { run, context, query, bin, .. } = resolved;
+        let (bin, tick) = (*bin, resolved.tick());
+        let shift = self.shift(query, tick)?;
+        let (groups, plan, span) = run.count_as(self.selection.join, None, |recording| {
+            let groups = match query.rule {
+                // As many as have one channel; most sets are rare.
+                Rule::Cluster => recording.channels().into_iter().map(|c| vec![c]).collect(),
+                _ => query.groups_in(recording)?,
+            };
+            let plan = context.pool.install(|| query.plan(recording, &Execution::best()))?;
+            Ok((groups, plan, limits::span(recording, query.scope.range)))
+        })?;
+        let rows = groups.len().max(1) as u64 * runs as u64;
+        let scans_of = |group: &Vec<u16>| {
+            let of_shifts = shift.map_or(0, |shift| shift.scans(group.len()));
+            of_shifts + u64::from(arms(query, group).is_some())
+        };
+        let scans: u64 = groups.iter().map(scans_of).sum();
+        // A row with its estimates, and with the counts of each scan.
+        let bytes = ROW_BYTES + MOVED_BYTES * scans / rows.max(1);
+        match bin {
+            Some(width) => limits::check_bins(span, width, rows, bytes, tick)?,
+            None => limits::check(rows.into(), "groups with shifts", bytes, |most| {
+                format!("{most} groups would fit, or fewer shifts")
+            })?,
+        }
+        let bins = bin.map_or(1.0, |width| span as f64 / width as f64 + 1.0);
+        let tags: u64 = plan.rows().iter().map(|rows| rows.end - rows.start).sum();
+        let all = plan.rows_taken() as f64 + scans as f64 * tags as f64;
+        limits::note_long(context, bins * (1.0 + scans as f64), all);
+        Ok(())
     }
-    Ok(())
+
+    fn count(&self, resolved: &Resolved<'_, Query>) -> Result<(Vec<Tallied>, i128), Error> {
+        let &Resolved { run, context, ref query, bin, .. } = resolved;
+        let shift = self.shift(query, resolved.tick())?;
+        let is_new = self.counted_anew().is_some();
+        let kept = Kept::new(run, Putting { is_joined: self.selection.join, bin, is_new });
+        let counted =
+            run.count_as(self.selection.join, context.progress.course(), |recording| {
+                context.pool.install(|| {
+                    let mut all = Vec::new();
+                    let how = How { shift, blocks: self.errors.blocks() };
+                    let answer = |query: &Query, recording: &Recording<'_>| {
+                        kept.answer(query, recording, &Execution::best())
+                    };
+                    let tally = |query: &Query, counted: Counted, start| {
+                        Tallied::of(recording, query, counted, start, how, &answer)
+                    };
+                    match bin {
+                        None => {
+                            let counted = kept.answer(query, recording, &Execution::best())?;
+                            all.extend(tally(query, counted, None)?);
+                        }
+                        Some(width) => {
+                            let trace = Trace::new(recording, query, width, shift)?;
+                            trace.counts(query, recording, &kept, |bin, query, counted| {
+                                let start = Some((bin.start_ticks, bin.is_partial));
+                                all.extend(tally(query, counted, start)?);
+                                Ok(())
+                            })?;
+                        }
+                    }
+                    Ok((all, live_of(recording, query.scope.range)))
+                })
+            })?;
+        kept.keep();
+        Ok(counted)
+    }
+
+    fn add(
+        &self,
+        all: &[Resolved<'_, Query>],
+        counts: Vec<Self::Counts>,
+    ) -> Result<Self::Counts, Error> {
+        let (tallied, live): (Vec<Vec<Tallied>>, Vec<i128>) = counts.into_iter().unzip();
+        let tallied = add_up(tallied, self.rule == Rule::Cluster, |of, sets| {
+            nothing_in(&all[of], (self.selection.join, self.errors), sets)
+        })?;
+        Ok((tallied, live.into_iter().sum()))
+    }
+
+    fn finish(
+        &self,
+        all: &[Resolved<'_, Query>],
+        (tallied, live): Self::Counts,
+    ) -> Result<Finished, Error> {
+        let first = &all[0];
+        let (query, tick, context) = (&first.query, first.tick(), first.context);
+        let shift = self.shift(query, tick)?;
+        let terms = Terms {
+            rule: query.rule,
+            window: query.window,
+            is_vetoed: query.veto.is_some(),
+            tick_s: tick.seconds(),
+            live_s: first.selected.live_s,
+        };
+        let mut notes = Vec::new();
+        let rows = Rows::of(tallied, &terms, shift.is_some(), tick, &mut notes);
+        notes.dedup();
+        if let (Some(channels), None) = (rows.by_formula(), shift) {
+            let full_width = query.rule.full_width(query.window);
+            let runs: Vec<&Run> = all.iter().map(|of| of.run).collect();
+            let note = |run: &&Run| pulses::note(run, channels, full_width);
+            notes.extend(context.pool.install(|| runs.iter().find_map(note)));
+        }
+        for note in notes {
+            context.progress.note(&note);
+        }
+        if query.rule == Rule::Cluster && !rows.count.is_empty() {
+            for of in all {
+                note_clock(of.run, &of.query, of.context);
+            }
+        }
+        let mut used = self.used(first, live, shift);
+        used.selection.sums_up(all.len());
+        let header =
+            self.header(first.run, &used, context, &live_words(&first.selected, live, tick));
+        Ok(Finished {
+            header,
+            singles: Some(rows.singles(used.live_s)),
+            query: serde_json::to_value(used)?,
+            rows: rows.table(first.bin.is_some(), &|channel| context.setup.name_of(channel)),
+            figure: self.figure(first.bin_s()),
+        })
+    }
+
+    fn plan(
+        &self,
+        query: &Query,
+        bin: Option<i64>,
+        tick: Tick,
+        recording: &Recording<'_>,
+    ) -> Result<Plan, QueryError> {
+        // A shift that means nothing is refused when it is counted.
+        let shift = self.shift(query, tick).ok().flatten();
+        planned(recording, query, bin, shift)
+    }
+
+    fn described(
+        &self,
+        resolved: &Resolved<'_, Query>,
+    ) -> Result<(String, serde_json::Value), Error> {
+        let Resolved { run, context, selected, query, .. } = resolved;
+        let tick = resolved.tick();
+        let live =
+            run.count_as(self.selection.join, None, |tags| Ok(live_of(tags, query.scope.range)))?;
+        let used = self.used(resolved, live, self.shift(query, tick)?);
+        let header = self.header(run, &used, context, &live_words(selected, live, tick));
+        Ok((header, serde_json::to_value(used)?))
+    }
+}
+
+/// The live time and the singles of sets of channels, in one bin or without any, and those of blocks.
+fn nothing_in(
+    resolved: &Resolved<'_, Query>,
+    (is_joined, errors): (bool, Errors),
+    sets: &[(Option<i64>, Vec<u16>)],
+) -> Result<Vec<Nothing>, Error> {
+    let Resolved { run, context, query, bin, .. } = resolved;
+    let singles_of = |recording: &Recording<'_>| {
+        let trace = bin.map(|width| Trace::new(recording, query, width, None)).transpose()?;
+        let singles = |(start, set): &(Option<i64>, Vec<u16>)| {
+            let mut query = query.clone();
+            if let Some((trace, start)) = trace.as_ref().zip(*start) {
+                let Some(bin) = trace.bins.iter().find(|bin| bin.start_ticks == start) else {
+                    return (Vec::new(), Vec::new());
+                };
+                query.scope.range = bin.range;
+            }
+            let live = |ranges: Vec<TimeRange>| {
+                let sources = ranges.iter().zip(&recording.sources);
+                let live = |(range, source): (&TimeRange, &_)| range.live_of(source);
+                sources.map(|of| SourceSingles::new(live(of), vec![0; set.len()])).collect()
+            };
+            let blocks = errors.blocks().unwrap_or(0);
+            let blocks = blocks::ranges(recording, query.scope.range, blocks);
+            let blocks = blocks.into_iter().map(live).collect();
+            (query.singles(recording, set, &Execution::best()), blocks)
+        };
+        Ok(sets.iter().map(singles).collect())
+    };
+    run.count_as(is_joined, None, |recording| context.pool.install(|| singles_of(recording)))
 }
 
 /// The live time, or that it was given.
@@ -640,7 +608,7 @@ fn live_words(selected: &Selected, live: i128, tick: Tick) -> String {
 }
 
 /// A clock among the channels is in every cluster.
-fn note_clock(run: &Run, query: &Query, asking: &Asking<'_>) {
+fn note_clock(run: &Run, query: &Query, context: &QueryContext<'_>) {
     let channels = &run.store().manifest().channels;
     let is_used = |channel: u16| {
         query.scope.channels.as_ref().is_none_or(|channels| channels.contains(&channel))
@@ -648,10 +616,10 @@ fn note_clock(run: &Run, query: &Query, asking: &Asking<'_>) {
     let used = channels.iter().filter(|of| is_used(of.channel));
     let total: u64 = used.clone().map(|of| of.rows).sum();
     for of in used.filter(|of| 2 * of.rows > total) {
-        asking.progress.note(&format!(
+        context.progress.note(&format!(
             "channel {} has more than half of all tags; if it is a clock it is in every cluster: \
              leave it out with --channels",
-            asking.setup.name_of(of.channel)
+            context.setup.name_of(of.channel)
         ));
     }
 }
@@ -815,12 +783,4 @@ impl Rows {
             .with(Column::counts("singles", counts.into()))
             .with(Column::floats("rate_hz", rates.into()).heading("rate").unit(Unit::Hertz))
     }
-}
-
-/// What is counted beside a group of three by rule `herald`, also with each herald once: the pairs of its
-/// herald by the same rule.
-pub(super) fn arms(query: &Query, channels: &[u16]) -> Option<Query> {
-    let [herald, a, b] = channels[..] else { return None };
-    let groups = Groups::Listed(vec![vec![herald, a], vec![herald, b]]);
-    matches!(query.rule, Rule::Herald | Rule::PerHerald).then(|| Query { groups, ..query.clone() })
 }

@@ -2,16 +2,11 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::Value;
-use tagq_query::{
-    Coincidences as Query, Error as QueryError, Execution, Plan, PlannedScan, Rates as RatesQuery,
-    Recording, Rule,
-};
+use tagq_query::{Plan, PlannedScan};
 use tagq_store::Block;
 
-use super::{Asking, coincidences, shifted, trace::Trace};
 use crate::{Run, RunFacts};
 
 /// What was asked, of what, and what answering it would read.
@@ -97,7 +92,7 @@ impl Reading {
 }
 
 impl PlanFacts {
-    fn of(plan: &Plan, run: &Run) -> Self {
+    pub(super) fn of(plan: &Plan, run: &Run) -> Self {
         // An index that is damaged is not used by queries either: they then read the rows.
         let blocks = run.store().blocks().unwrap_or_default();
         let mut blocks: Vec<Range<u64>> =
@@ -124,65 +119,4 @@ impl PlanFacts {
             scans: plan.scans.iter().map(scan).collect(),
         }
     }
-}
-
-/// Plans in the pool that would count.
-pub(super) fn planned(
-    run: &Run,
-    asking: &Asking<'_>,
-    is_joined: bool,
-    plan: impl FnOnce(&Recording<'_>) -> Result<Plan, QueryError> + Send,
-) -> Result<PlanFacts, crate::Error> {
-    let plan =
-        run.count_as(is_joined, None, |recording| asking.pool.install(|| plan(recording)))?;
-    Ok(PlanFacts::of(&plan, run))
-}
-
-/// All that a question of coincidences asks: bin by bin, with channels moved, and the arms of herald groups.
-pub(super) fn plan_coincidences(
-    recording: &Recording<'_>,
-    query: &Query,
-    bin: Option<i64>,
-    shift: Option<shifted::Shift>,
-) -> Result<Plan, QueryError> {
-    let execution = Execution::best();
-    let Some(width) = bin else { return plan_one(recording, query, shift) };
-    let rates = RatesQuery { scope: query.scope.clone(), bin: Some(width) };
-    let mut plan = rates.plan(recording, &execution)?;
-    let trace = Trace::new(recording, query, width, shift)?;
-    let query_of = Trace::query_of(query, recording);
-    let of = |bin| plan_one(recording, &query_of(bin), shift);
-    for more in trace.bins.par_iter().map(of).collect::<Result<Vec<_>, _>>()? {
-        plan.add(more);
-    }
-    Ok(plan)
-}
-
-/// What one query asks, and what goes with it.
-fn plan_one(
-    recording: &Recording<'_>,
-    query: &Query,
-    shift: Option<shifted::Shift>,
-) -> Result<Plan, QueryError> {
-    let execution = Execution::best();
-    let mut plan = query.plan(recording, &execution)?;
-    if query.rule == Rule::Cluster {
-        return Ok(plan);
-    }
-    for channels in query.groups_in(recording)? {
-        if let Some(shift) = shift {
-            let more = std::cell::RefCell::new(Vec::new());
-            shift.counts_by(recording, query, &channels, &|query| {
-                more.borrow_mut().push(query.plan(recording, &execution)?);
-                Ok(0)
-            })?;
-            for more in more.into_inner() {
-                plan.add(more);
-            }
-        }
-        if let Some(arms) = coincidences::arms(query, &channels) {
-            plan.add(arms.plan(recording, &execution)?);
-        }
-    }
-    Ok(plan)
 }

@@ -6,16 +6,20 @@ use rayon::prelude::*;
 use serde::Serialize;
 use tagq_query::{
     Binned, Bins, Error as QueryError, Execution, Fold, Histogram as Query, Measured, Mode, Period,
-    Recording, Scope, TimeRange, covariance, normalised,
+    Plan, Recording, Scope, TimeRange, covariance, normalised,
 };
 use tagq_store::{Duration, Tick};
 
 use super::{
-    Asking, BinWidth, Channel, Errors, Explained, Selection, SelectionUsed, blocks, coarse,
-    explain, header_end, limits, select::Selected, sum,
+    BinWidth, Channel, Errors, Selection, blocks, coarse,
+    context::QueryContext,
+    kind::{Finished, Kind, Resolved},
+    limits,
+    select::Selected,
+    used::{MOVES, SelectionUsed, header_end, in_ticks},
 };
 use crate::{
-    Answer, Cells, Column, Error, FigureKind, Run, RunFacts, Table, Unit,
+    Answer, Cells, Column, Error, FigureKind, Run, Table, Unit,
     cache::{Kept, Putting},
 };
 
@@ -83,7 +87,7 @@ const COVARIANCE_BINS_MAX: usize = 1 << 11;
 type Expected = Option<Vec<Option<f64>>>;
 
 /// What was counted in one run, or in several.
-struct Tallied {
+pub(super) struct Tallied {
     binned: Binned,
     expected: Expected,
     blocks: Vec<Block>,
@@ -149,66 +153,158 @@ fn mode_name(mode: Mode) -> &'static str {
     }
 }
 
-impl Histogram {
-    /// Asks `run`.
-    ///
-    /// # Errors
-    /// Those of the query, and of words that mean nothing there.
-    pub fn ask(&self, run: &Run, asking: &Asking<'_>) -> Result<Answer, Error> {
-        self.sum(&[(run, asking)])
+impl Kind for Histogram {
+    type Query = Query;
+    type Counts = Tallied;
+
+    fn selection(&self) -> &Selection {
+        &self.selection
     }
 
-    /// Asks several runs, and adds up what they hold: counts, and what is expected of each source.
-    ///
-    /// # Errors
-    /// As [`Histogram::ask`]; unless there is a run, and the words mean the same in all of them.
-    pub fn sum(&self, runs: &[(&Run, &Asking<'_>)]) -> Result<Answer, Error> {
-        let &[(run, asking), ..] = runs else { return Err(sum::nothing()) };
-        if runs.len() > 1 && self.sync_divider.is_some() {
+    fn channels(&self) -> Vec<&Channel> {
+        vec![&self.start, &self.stop]
+    }
+
+    fn bin_of_trace(&self) -> Option<&BinWidth> {
+        None
+    }
+
+    fn take_bins(&mut self, answer: &Answer) -> Result<(), Error> {
+        let ticks = |value: &serde_json::Value| format!("{value}t");
+        if answer.query.get("chosen").is_some() {
+            let range = &answer.query["range_ticks"];
+            self.bin = Some(ticks(&answer.query["bin_ticks"]).parse()?);
+            self.range = Some(Reach::Between(ticks(&range[0]).parse()?, ticks(&range[1]).parse()?));
+        }
+        Ok(())
+    }
+
+    fn counted_anew(&self) -> Option<&'static str> {
+        if self.sync_divider.is_some() {
+            return Some("its period is the mean over the whole run, and changes with it");
+        }
+        self.selection.moves().then_some(MOVES)
+    }
+
+    fn errors(&self) -> Errors {
+        self.errors
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        if self.selection.live_time.is_some() {
+            return Err(Error::Question(
+                "a histogram has the live time that was recorded; leave --live-time out".into(),
+            ));
+        }
+        Ok(())
+    }
+
+    fn query(
+        &self,
+        run: &Run,
+        selected: &Selected,
+        context: &QueryContext<'_>,
+        first: Option<&Query>,
+    ) -> Result<Query, Error> {
+        if first.is_some() && self.sync_divider.is_some() {
             return Err(Error::Question(
                 "each run has a sync period of its own; for --sum give it with --period".into(),
             ));
         }
-        let mut queries = Vec::new();
-        let mut chosen: Option<Bins> = None;
-        for &(run, asking) in runs {
-            let (query, selected) = self.query(run, asking, chosen.as_ref())?;
-            self.check_work(run, asking, &query, runs.len())?;
-            // Bins that were chosen are those of the first run.
-            chosen = Some(query.bins.clone());
-            queries.push((query, selected));
-        }
-        let alike = |(query, _): &(Query, Selected)| {
-            let Query { start, stop, bins, scope, .. } = query;
+        let tick = run.store().manifest().tick;
+        let [start, stop] = [&self.start, &self.stop].map(|channel| context.setup.channel(channel));
+        let (start, stop) = (start?, stop?);
+        context.note_dark(run, vec![start, stop]);
+        let (mode, fold) = (self.mode, self.fold(tick)?);
+        let scope = selected.scope.clone();
+        let any = Bins::Linear { low: 0, width: 1, count: 1 };
+        let query = Query { start, stop, bins: any, mode, fold, scope };
+        // Bins that were chosen are those of the first run.
+        let bins = match first {
+            Some(first) if !self.chosen().is_empty() => first.bins.clone(),
+            _ => self.bins(run, &query, context).map_err(|error| self.too_many(error, tick))?,
+        };
+        self.check_covariance(bins.count())?;
+        Ok(Query { bins, ..query })
+    }
+
+    fn is_alike(&self, one: &Query, other: &Query) -> bool {
+        // Without `..`: a new field has to be compared or not, on purpose.
+        let alike = |query: &Query| {
+            let Query { start, stop, bins, mode: _, fold: _, scope } = query;
             (*start, *stop, bins.clone(), scope.delays.clone())
         };
-        let tick_of = |run: &Run| run.store().manifest().tick;
-        sum::check_alike(
-            runs.iter().zip(&queries).map(|((run, _), query)| (*run, (tick_of(run), alike(query)))),
-        )?;
-        let mut total: Option<Tallied> = None;
-        for (&(run, asking), (query, _)) in runs.iter().zip(&queries) {
-            let tallied = self.count(run, asking, query)?;
-            match &mut total {
-                None => total = Some(tallied),
-                Some(total) => total.add(tallied),
-            }
-        }
-        let Some(tallied) = total else { return Err(sum::nothing()) };
-        let tick = tick_of(run);
-        let (query, selected) = &queries[0];
+        alike(one) == alike(other)
+    }
+
+    fn check_work(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<(), Error> {
+        let Resolved { run, context, query, .. } = resolved;
+        let tick = resolved.tick();
+        let bins = query.bins.count();
+        let copies = if runs > 1 { 2 } else { 1 };
+        let width = query.bins.edge(1).saturating_sub(query.bins.edge(0));
+        limits::check(bins as u128, "bins", copies * self.bin_bytes(), |most| {
+            instead(bins as u128, width, most, tick)
+        })?;
+        let (taken, pairs) = run.count_as(self.selection.join, None, |recording| {
+            let plan = context.pool.install(|| query.plan(recording, &Execution::best()))?;
+            let reach = query.bins.edge(bins) as f64 - query.bins.edge(0) as f64;
+            let pairs = recording.sources.iter().map(|source| {
+                let [a, b] = [query.start, query.stop].map(|c| source.singles_of(c) as f64);
+                let live = source.span().map_or(0, |(first, last)| last.abs_diff(first)) as f64;
+                let of_merges = (a + b) * bins as f64;
+                if live > 0.0 { (a * b * (reach / live).min(2.0)).min(of_merges) } else { 0.0 }
+            });
+            Ok((plan.rows_taken() as f64, pairs.sum::<f64>()))
+        })?;
+        let passes = if self.errors == Errors::Formula { 1.0 } else { 2.0 };
+        limits::note_long(context, passes, passes * (taken + pairs));
+        Ok(())
+    }
+
+    /// With g2 also what is expected, and with block errors what each block has.
+    fn count(&self, resolved: &Resolved<'_, Query>) -> Result<Tallied, Error> {
+        let &Resolved { run, context, ref query, .. } = resolved;
+        let is_joined = self.selection.join;
+        // More bins are no answer that is kept, and need their memory.
+        let is_new = self.counted_anew().is_some() || query.bins.count() > KEPT_BINS_MAX;
+        let kept = Kept::new(run, Putting { is_joined, bin: None, is_new });
+        let counted =
+            run.count_as(self.selection.join, context.progress.course(), |recording| {
+                context.pool.install(|| {
+                    let execution = Execution::best();
+                    let binned = kept.answer(query, recording, &execution)?;
+                    let expected =
+                        self.g2.then(|| query.expected(recording, &execution)).transpose()?;
+                    let blocks = match self.errors.blocks() {
+                        Some(blocks) => self.in_blocks(recording, query, binned.period, blocks)?,
+                        None => Vec::new(),
+                    };
+                    Ok(Tallied { binned, expected, blocks })
+                })
+            })?;
+        kept.keep();
+        Ok(counted)
+    }
+
+    fn add(&self, _: &[Resolved<'_, Query>], counts: Vec<Tallied>) -> Result<Tallied, Error> {
+        let sum = counts.into_iter().reduce(Tallied::added);
+        sum.ok_or_else(|| Error::Question("a sum is of at least one run".into()))
+    }
+
+    fn finish(&self, all: &[Resolved<'_, Query>], tallied: Tallied) -> Result<Finished, Error> {
+        let first = &all[0];
+        let (query, tick, context) = (&first.query, first.tick(), first.context);
         let live = tallied.live();
         let binned = &tallied.binned;
+        let bin = self.log.is_none().then(|| binned.bins.edge(1) - binned.bins.edge(0));
         let mut used = Used {
             kind: "histogram",
             mode: mode_name(self.mode),
             start: query.start,
             stop: query.stop,
-            bin_ticks: self.log.is_none().then(|| binned.bins.edge(1) - binned.bins.edge(0)),
-            bin_s: self
-                .log
-                .is_none()
-                .then(|| tick.seconds_of((binned.bins.edge(1) - binned.bins.edge(0)).into())),
+            bin_ticks: bin,
+            bin_s: bin.map(|bin| tick.seconds_of(bin.into())),
             range_ticks: [binned.bins.edge(0), binned.bins.edge(binned.bins.count())],
             bins_per_decade: self.log,
             period_ticks: binned.period.map(ticks_of),
@@ -217,83 +313,57 @@ impl Histogram {
             dropped: binned.dropped,
             live_s: tick.seconds_of(live),
             error_blocks: self.errors.blocks(),
-            selection: SelectionUsed::of(selected, self.selection.join, tick),
+            selection: SelectionUsed::of(&first.selected, self.selection.join, tick),
         };
-        used.selection.sums_up(runs.len());
-        let header = self.header(run, &used, asking, live);
-        let run = RunFacts::sum(runs.iter().map(|(run, asking)| asking.facts(run)));
-        let rows = tallied.rows(query, tick, self.covariance);
-        let figure = Some(self.figure([used.start, used.stop].map(|c| asking.setup.name_of(c))));
-        let query = serde_json::to_value(used)?;
-        Ok(Answer { header, query, run, singles: None, rows, figure })
+        used.selection.sums_up(all.len());
+        let names = [used.start, used.stop].map(|channel| context.setup.name_of(channel));
+        Ok(Finished {
+            header: self.header(first.run, &used, context, live),
+            query: serde_json::to_value(used)?,
+            singles: None,
+            rows: tallied.rows(query, tick, self.covariance),
+            figure: self.figure(names),
+        })
     }
 
-    /// What [`Histogram::ask`] would read, without counting.
-    ///
-    /// # Errors
-    /// Those of the query, and of words that mean nothing there.
-    pub fn explain(&self, run: &Run, asking: &Asking<'_>) -> Result<Explained, Error> {
-        let tick = run.store().manifest().tick;
-        let (query, selected) = self.query(run, asking, None)?;
-        let is_joined = self.selection.join;
-        let plan = explain::planned(run, asking, is_joined, |tags| {
-            let mut plan = query.plan(tags, &Execution::best())?;
-            if self.errors != Errors::Formula {
-                // Blocks take the same rows once more, and look back from each of them.
-                plan.add(query.plan(tags, &Execution::best())?);
-                plan = plan.with_more();
-            }
-            Ok(if self.g2 { plan.with_more() } else { plan })
-        })?;
+    fn plan(
+        &self,
+        query: &Query,
+        _: Option<i64>,
+        _: Tick,
+        recording: &Recording<'_>,
+    ) -> Result<Plan, QueryError> {
+        let plan = query.plan(recording, &Execution::best())?;
+        Ok(if self.g2 { plan.with_more() } else { plan })
+    }
+
+    fn described(
+        &self,
+        resolved: &Resolved<'_, Query>,
+    ) -> Result<(String, serde_json::Value), Error> {
+        let Resolved { context, selected, query, .. } = resolved;
+        let tick = resolved.tick();
         let kind = if self.g2 { "g2" } else { "histogram" };
-        let [start, stop] = [query.start, query.stop].map(|channel| asking.setup.name_of(channel));
+        let [start, stop] = [query.start, query.stop].map(|channel| context.setup.name_of(channel));
         let used = UsedToExplain {
             kind: "histogram",
             mode: mode_name(query.mode),
             start: query.start,
             stop: query.stop,
             range_ticks: [query.bins.edge(0), query.bins.edge(query.bins.count())],
-            selection: SelectionUsed::of(&selected, is_joined, tick),
+            selection: SelectionUsed::of(selected, self.selection.join, tick),
         };
-        let words = used.selection.words(asking.setup, tick);
+        let words = used.selection.words(context.setup, tick);
         let [low, high] = used.range_ticks.map(|ticks| tick.format(ticks.into()));
         let header = format!(
             "{kind}, mode {}: {start} to {stop}, \u{394} from {low} to {high}{words}; tick {tick}",
             used.mode
         );
-        let query = serde_json::to_value(used)?;
-        Ok(Explained { header, query, run: asking.facts(run), plan })
+        Ok((header, serde_json::to_value(used)?))
     }
+}
 
-    /// The query in ticks and labels.
-    fn query(
-        &self,
-        run: &Run,
-        asking: &Asking<'_>,
-        chosen: Option<&Bins>,
-    ) -> Result<(Query, Selected), Error> {
-        let tick = run.store().manifest().tick;
-        if self.selection.live_time.is_some() {
-            return Err(Error::Question(
-                "a histogram has the live time that was recorded; leave --live-time out".into(),
-            ));
-        }
-        let selected = self.selection.of(run, asking.setup)?;
-        selected.notes.iter().for_each(|note| asking.progress.note(note));
-        let (start, stop) = (asking.setup.channel(&self.start)?, asking.setup.channel(&self.stop)?);
-        asking.note_dark(run, vec![start, stop]);
-        let (mode, fold) = (self.mode, self.fold(tick)?);
-        let scope = selected.scope.clone();
-        let any = Bins::Linear { low: 0, width: 1, count: 1 };
-        let query = Query { start, stop, bins: any, mode, fold, scope };
-        let bins = match chosen {
-            Some(chosen) if !self.chosen().is_empty() => chosen.clone(),
-            _ => self.bins(run, &query, asking).map_err(|error| self.too_many(error, tick))?,
-        };
-        self.check_covariance(bins.count())?;
-        Ok((Query { bins, ..query }, selected))
-    }
-
+impl Histogram {
     /// What is chosen by what the channels hold, or by the other one of the two.
     fn chosen(&self) -> &'static [&'static str] {
         match (&self.bin, &self.range) {
@@ -324,37 +394,6 @@ impl Histogram {
         once + blocks * if self.g2 { 40 } else { 16 }
     }
 
-    /// Refuses what does not fit in memory, and says what takes long.
-    fn check_work(
-        &self,
-        run: &Run,
-        asking: &Asking<'_>,
-        query: &Query,
-        runs: usize,
-    ) -> Result<(), Error> {
-        let tick = run.store().manifest().tick;
-        let bins = query.bins.count();
-        let copies = if runs > 1 { 2 } else { 1 };
-        let width = query.bins.edge(1).saturating_sub(query.bins.edge(0));
-        limits::check(bins as u128, "bins", copies * self.bin_bytes(), |most| {
-            instead(bins as u128, width, most, tick)
-        })?;
-        let (taken, pairs) = run.count_as(self.selection.join, None, |recording| {
-            let plan = asking.pool.install(|| query.plan(recording, &Execution::best()))?;
-            let reach = query.bins.edge(bins) as f64 - query.bins.edge(0) as f64;
-            let pairs = recording.sources.iter().map(|source| {
-                let [a, b] = [query.start, query.stop].map(|c| source.singles_of(c) as f64);
-                let live = source.span().map_or(0, |(first, last)| last.abs_diff(first)) as f64;
-                let of_merges = (a + b) * bins as f64;
-                if live > 0.0 { (a * b * (reach / live).min(2.0)).min(of_merges) } else { 0.0 }
-            });
-            Ok((plan.rows_taken() as f64, pairs.sum::<f64>()))
-        })?;
-        let passes = if self.errors == Errors::Formula { 1.0 } else { 2.0 };
-        limits::note_long(asking, passes, passes * (taken + pairs));
-        Ok(())
-    }
-
     /// Refuses a covariance of nothing, or of too much.
     fn check_covariance(&self, bins: usize) -> Result<(), Error> {
         let has_blocks = self.g2 && self.errors != Errors::Formula;
@@ -368,29 +407,6 @@ impl Histogram {
             ))),
             true | false => Ok(()),
         }
-    }
-
-    /// Counts in one run; with g2, what is expected, too, and with block errors what each block has.
-    fn count(&self, run: &Run, asking: &Asking<'_>, query: &Query) -> Result<Tallied, Error> {
-        let is_joined = self.selection.join;
-        // More bins are no answer that is kept, and need their memory.
-        let is_new = self.counted_anew().is_some() || query.bins.count() > KEPT_BINS_MAX;
-        let kept = Kept::new(run, Putting { is_joined, bin: None, is_new });
-        let counted = run.count_as(self.selection.join, asking.progress.course(), |recording| {
-            asking.pool.install(|| {
-                let execution = Execution::best();
-                let binned = kept.answer(query, recording, &execution)?;
-                let expected =
-                    self.g2.then(|| query.expected(recording, &execution)).transpose()?;
-                let blocks = match self.errors.blocks() {
-                    Some(blocks) => self.in_blocks(recording, query, binned.period, blocks)?,
-                    None => Vec::new(),
-                };
-                Ok(Tallied { binned, expected, blocks })
-            })
-        })?;
-        kept.keep();
-        Ok(counted)
     }
 
     /// Counts every block of every source by itself, so that blocks are those of each source.
@@ -452,15 +468,7 @@ impl Histogram {
         }
     }
 
-    /// Why all of it is counted anew each time it is asked; nothing where only what is new is.
-    pub fn counted_anew(&self) -> Option<&'static str> {
-        if self.sync_divider.is_some() {
-            return Some("its period is the mean over the whole run, and changes with it");
-        }
-        self.selection.moves().then_some(super::MOVES)
-    }
-
-    fn bins(&self, run: &Run, query: &Query, asking: &Asking<'_>) -> Result<Bins, Error> {
+    fn bins(&self, run: &Run, query: &Query, context: &QueryContext<'_>) -> Result<Bins, Error> {
         let tick = run.store().manifest().tick;
         let width = self.bin.as_ref().map_or(Ok(1), |bin| bin.ticks(tick))?;
         if let Some(per_decade) = self.log {
@@ -477,7 +485,7 @@ impl Histogram {
         if self.mode == Mode::Grid
             && let None | Some(Reach::Around(_)) = self.range
         {
-            return self.cells(width, tick, asking);
+            return self.cells(width, tick, context);
         }
         let has_partner = matches!(self.mode, Mode::Next | Mode::Last);
         // About a hundred bins over the range that is given.
@@ -486,7 +494,7 @@ impl Histogram {
             None => i64::try_from(ticks / BINS_OF_RANGE).unwrap_or(i64::MAX).max(1),
         };
         match &self.range {
-            None if self.bin.is_none() => self.choose(run, query, asking),
+            None if self.bin.is_none() => self.choose(run, query, context),
             None if has_partner => {
                 Ok(Bins::linear(0, (2 * DEFAULT_BINS).saturating_mul(width), width)?)
             }
@@ -495,25 +503,25 @@ impl Histogram {
                 let ticks = not_negative(reach, tick)?;
                 let width = wide(2 * i128::from(ticks));
                 let bins = Bins::centred(ticks, width)?;
-                note_widened([-ticks, ticks], &bins, tick, asking, 1);
+                note_widened([-ticks, ticks], &bins, tick, context, 1);
                 Ok(bins)
             }
             Some(Reach::Between(low, high)) => {
                 let (low, high) = (low.floor(tick)?, high.ceil(tick)?);
                 let width = wide(i128::from(high) - i128::from(low));
                 let bins = Bins::linear(low, high, width)?;
-                note_widened([low, high], &bins, tick, asking, 0);
+                note_widened([low, high], &bins, tick, context, 0);
                 Ok(bins)
             }
         }
     }
 
     /// Bins that show what the channels hold.
-    fn choose(&self, run: &Run, query: &Query, asking: &Asking<'_>) -> Result<Bins, Error> {
+    fn choose(&self, run: &Run, query: &Query, context: &QueryContext<'_>) -> Result<Bins, Error> {
         let tick = run.store().manifest().tick;
         let scope = &query.scope;
         let bins = run.count_as(self.selection.join, None, |recording| {
-            asking.pool.install(|| match self.mode {
+            context.pool.install(|| match self.mode {
                 Mode::Next | Mode::Last => coarse::of_neighbours(recording, query, scope.range),
                 _ => {
                     let ends = [query.start, query.stop];
@@ -524,16 +532,16 @@ impl Histogram {
         })?;
         let width = bins.edge(1) - bins.edge(0);
         let [low, high] = [0, bins.count()].map(|k| tick.format(bins.edge(k).into()));
-        asking.progress.note(&format!(
+        context.progress.note(&format!(
             "bins of {} from {low} to {high} are chosen by what the channels hold; --bin and --range set \
              others",
-            super::in_ticks(width.into(), tick)
+            in_ticks(width.into(), tick)
         ));
         Ok(bins)
     }
 
     /// Cells as far on either side of the one at zero. The query counts one more than bins are asked for.
-    fn cells(&self, width: i64, tick: Tick, asking: &Asking<'_>) -> Result<Bins, Error> {
+    fn cells(&self, width: i64, tick: Tick, context: &QueryContext<'_>) -> Result<Bins, Error> {
         let reach = match &self.range {
             Some(Reach::Around(reach)) => not_negative(reach, tick)?,
             _ => DEFAULT_BINS.saturating_mul(width),
@@ -544,7 +552,7 @@ impl Histogram {
             return Err(tagq_query::Error::EmptyRange { low: -reach, high: reach }.into());
         };
         if aside != reach {
-            asking.progress.note(&format!(
+            context.progress.note(&format!(
                 "the range is widened to whole cells: {} to {}",
                 tick.format((-aside).into()),
                 tick.format(aside.into())
@@ -572,13 +580,13 @@ impl Histogram {
         }
     }
 
-    fn header(&self, run: &Run, used: &Used, asking: &Asking<'_>, live: i128) -> String {
+    fn header(&self, run: &Run, used: &Used, context: &QueryContext<'_>, live: i128) -> String {
         let tick = run.store().manifest().tick;
-        let [start, stop] = [used.start, used.stop].map(|channel| asking.setup.name_of(channel));
+        let [start, stop] = [used.start, used.stop].map(|channel| context.setup.name_of(channel));
         let [low, high] = used.range_ticks;
         let chosen = if used.chosen.contains(&"bin") { " (chosen)" } else { "" };
         let bins = match (used.bin_ticks, self.log) {
-            (Some(bin), _) => format!("bins of {}{chosen}", super::in_ticks(bin.into(), tick)),
+            (Some(bin), _) => format!("bins of {}{chosen}", in_ticks(bin.into(), tick)),
             (None, Some(log)) => format!("{log} bins a decade"),
             (None, None) => String::new(),
         };
@@ -596,7 +604,7 @@ impl Histogram {
             tick.format(low.into()),
             tick.format(high.into()),
             self.errors.words(),
-            used.selection.words(asking.setup, tick),
+            used.selection.words(context.setup, tick),
             header_end(run, &tick.format(live))
         )
     }
@@ -611,7 +619,7 @@ fn instead(bins: u128, width: i64, most: u64, tick: Tick) -> String {
 
 impl Tallied {
     /// Adds what another run holds.
-    fn add(&mut self, more: Self) {
+    fn added(mut self, more: Self) -> Self {
         add_counts(&mut self.binned.counts, more.binned.counts);
         let dropped = self.binned.dropped.zip(more.binned.dropped);
         self.binned.dropped = dropped.map(|(dropped, more)| dropped + more);
@@ -622,6 +630,7 @@ impl Tallied {
             block.live += more.live;
             add_expected(&mut block.expected_without, more.expected_without);
         }
+        self
     }
 
     fn live(&self) -> i128 {
@@ -729,13 +738,13 @@ fn not_negative(reach: &Duration, tick: Tick) -> Result<i64, Error> {
 }
 
 /// Says that a range was widened to whole bins.
-fn note_widened(asked: [i64; 2], bins: &Bins, tick: Tick, asking: &Asking<'_>, slack: i64) {
+fn note_widened(asked: [i64; 2], bins: &Bins, tick: Tick, context: &QueryContext<'_>, slack: i64) {
     let used = [bins.edge(0), bins.edge(bins.count())];
     let width = bins.edge(1) - bins.edge(0);
     // The middle bin of a range on both sides reaches half a bin beyond it by itself.
     let allowed = slack * width;
     if (asked[0] - used[0]).abs() > allowed || (used[1] - asked[1]).abs() > allowed {
-        asking.progress.note(&format!(
+        context.progress.note(&format!(
             "the range is widened to whole bins: {} to {}",
             tick.format(used[0].into()),
             tick.format(used[1].into())

@@ -5,7 +5,7 @@ use std::fs;
 use tagq_query::{Acquisition, Recording, TimeRange};
 use tagq_store::Tick;
 
-use super::Asking;
+use super::QueryContext;
 use crate::Error;
 
 /// Bytes of counts and rows that are held at most.
@@ -84,9 +84,9 @@ fn round_of(ticks: i64) -> i64 {
 }
 
 /// Says that work takes long: `scans` of them, over so many tags together.
-pub(super) fn note_long(asking: &Asking<'_>, scans: f64, tags: f64) {
+pub(super) fn note_long(context: &QueryContext<'_>, scans: f64, tags: f64) {
     if let Some(note) = long(scans, tags) {
-        asking.progress.note(&note);
+        context.progress.note(&note);
     }
 }
 

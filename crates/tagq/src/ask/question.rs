@@ -2,10 +2,13 @@
 
 use tagq_store::Duration;
 
-use super::{Asking, Channel, Coincidences, Explained, Histogram, Rates, Reach, Selection};
+use super::{
+    Channel, Coincidences, Explained, Histogram, QueryContext, Rates, Selection,
+    kind::{self, Kind as _},
+};
 use crate::{Answer, Error, Run};
 
-/// One of the questions.
+/// One of the kinds of requests.
 #[derive(Debug, Clone)]
 pub enum Question {
     /// How many coincidences.
@@ -16,90 +19,76 @@ pub enum Question {
     Rates(Rates),
 }
 
+/// Evaluates an expression with the request of whatever kind it is.
+macro_rules! with_kind {
+    ($request:expr, $of:ident => $value:expr) => {
+        match $request {
+            Question::Coincidences($of) => $value,
+            Question::Histogram($of) => $value,
+            Question::Rates($of) => $value,
+        }
+    };
+}
+
 impl Question {
     /// All channels it names.
     pub fn named(&self) -> Vec<&Channel> {
-        let mut named: Vec<&Channel> = match self {
-            Self::Coincidences(of) => of.groups.iter().flatten().chain(&of.veto).collect(),
-            Self::Histogram(of) => vec![&of.start, &of.stop],
-            Self::Rates(_) => Vec::new(),
-        };
+        let mut named = with_kind!(self, of => of.channels());
         named.extend(self.selection().named());
         named
     }
 
     /// Which tags it is about.
     pub fn selection(&self) -> &Selection {
-        match self {
-            Self::Coincidences(of) => &of.selection,
-            Self::Histogram(of) => &of.selection,
-            Self::Rates(of) => &of.selection,
-        }
+        with_kind!(self, of => &of.selection)
     }
 
-    /// The same question of the last `last` of a run; of all of it without one.
+    /// The same request of the last `last` of a run; of all of it without one.
     #[must_use]
     pub fn of_last(&self, last: Option<Duration>) -> Self {
-        let mut question = self.clone();
-        let selection = match &mut question {
-            Self::Coincidences(of) => &mut of.selection,
-            Self::Histogram(of) => &mut of.selection,
-            Self::Rates(of) => &mut of.selection,
-        };
-        selection.last = last;
-        question
+        let mut request = self.clone();
+        with_kind!(&mut request, of => of.selection.last = last);
+        request
     }
 
-    /// The same question in the bins of an answer to it, where they were chosen.
-    pub(super) fn in_bins_of(self, answer: &Answer) -> Result<Self, Error> {
-        let Self::Histogram(mut of) = self else { return Ok(self) };
-        let ticks = |value: &serde_json::Value| format!("{value}t");
-        if answer.query.get("chosen").is_some() {
-            let range = &answer.query["range_ticks"];
-            of.bin = Some(ticks(&answer.query["bin_ticks"]).parse()?);
-            of.range = Some(Reach::Between(ticks(&range[0]).parse()?, ticks(&range[1]).parse()?));
-        }
-        Ok(Self::Histogram(of))
+    /// The same request with the bins of an answer to it, where they were chosen.
+    pub(super) fn in_bins_of(mut self, answer: &Answer) -> Result<Self, Error> {
+        with_kind!(&mut self, of => of.take_bins(answer))?;
+        Ok(self)
     }
 
     /// Whether its rows are bins of time.
     pub fn is_trace(&self) -> bool {
-        match self {
-            Self::Coincidences(of) => of.bin.is_some(),
-            Self::Histogram(_) => false,
-            Self::Rates(of) => of.bin.is_some(),
-        }
+        with_kind!(self, of => of.bin_of_trace().is_some())
     }
 
-    /// Asks `run`.
-    ///
-    /// # Errors
-    /// Those of the question.
-    pub fn ask(&self, run: &Run, asking: &Asking<'_>) -> Result<Answer, Error> {
-        self.sum(&[(run, asking)])
+    /// Why everything is counted from scratch each time; `None` if only new data is counted.
+    pub fn counted_anew(&self) -> Option<&'static str> {
+        with_kind!(self, of => of.counted_anew())
     }
 
-    /// Asks several runs, and adds up what they hold.
+    /// Answers the request for `run`.
     ///
     /// # Errors
-    /// Those of the question; unless there is a run, and the words mean the same in all of them.
-    pub fn sum(&self, runs: &[(&Run, &Asking<'_>)]) -> Result<Answer, Error> {
-        match self {
-            Self::Coincidences(of) => of.sum(runs),
-            Self::Histogram(of) => of.sum(runs),
-            Self::Rates(of) => of.sum(runs),
-        }
+    /// Those of the query, and of names and durations that mean nothing in the run.
+    pub fn ask(&self, run: &Run, context: &QueryContext<'_>) -> Result<Answer, Error> {
+        self.sum(&[(run, context)])
+    }
+
+    /// Answers the request for several runs, whose counts are added up. Bins of a trace are added that begin
+    /// as long after the first tag of their run.
+    ///
+    /// # Errors
+    /// As [`Question::ask`]; if there is no run, or the request does not mean the same in all of them.
+    pub fn sum(&self, runs: &[(&Run, &QueryContext<'_>)]) -> Result<Answer, Error> {
+        with_kind!(self, of => kind::sum(of, runs))
     }
 
     /// What [`Question::ask`] would read, without counting.
     ///
     /// # Errors
-    /// Those of the question.
-    pub fn explain(&self, run: &Run, asking: &Asking<'_>) -> Result<Explained, Error> {
-        match self {
-            Self::Coincidences(of) => of.explain(run, asking),
-            Self::Histogram(of) => of.explain(run, asking),
-            Self::Rates(of) => of.explain(run, asking),
-        }
+    /// As [`Question::ask`].
+    pub fn explain(&self, run: &Run, context: &QueryContext<'_>) -> Result<Explained, Error> {
+        with_kind!(self, of => kind::explain(of, run, context))
     }
 }

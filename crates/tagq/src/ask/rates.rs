@@ -5,16 +5,20 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use serde::Serialize;
 use tagq_query::{
-    Error as QueryError, Execution, Rated, Rates as Query, Recording, Scope, TimeRange, TraceBin,
-    jackknife,
+    Error as QueryError, Execution, Plan, Rated, Rates as Query, Recording, Scope, TimeRange,
+    TraceBin, jackknife,
 };
 use tagq_store::Tick;
 
 use super::{
-    Asking, BinWidth, Errors, Explained, Selection, SelectionUsed, blocks, explain, header_end,
-    limits, select::Selected, sum,
+    BinWidth, Channel, Errors, Selection, blocks,
+    context::QueryContext,
+    kind::{Finished, Kind, Resolved},
+    limits,
+    select::Selected,
+    used::{LIVE_TIME_OF_BINS, SelectionUsed, header_end, in_ticks},
 };
-use crate::{Answer, Cells, Column, Error, FigureKind, Run, RunFacts, Table, Unit};
+use crate::{Cells, Column, Error, FigureKind, Run, Table, Unit};
 
 /// Bytes of a bin of a trace beside its counts.
 const BIN_BYTES: u64 = 24;
@@ -44,135 +48,149 @@ struct Used {
     selection: SelectionUsed,
 }
 
-impl Rates {
-    /// Asks `run`.
-    ///
-    /// # Errors
-    /// Those of the query, and of words that mean nothing there.
-    pub fn ask(&self, run: &Run, asking: &Asking<'_>) -> Result<Answer, Error> {
-        self.sum(&[(run, asking)])
+impl Kind for Rates {
+    type Query = Query;
+    type Counts = Tallied;
+
+    fn selection(&self) -> &Selection {
+        &self.selection
     }
 
-    /// Asks several runs, and adds up what they hold. Bins of a trace are added that begin as long after
-    /// the first tag of their run.
-    ///
-    /// # Errors
-    /// As [`Rates::ask`]; unless there is a run, and the words mean the same in all of them.
-    pub fn sum(&self, runs: &[(&Run, &Asking<'_>)]) -> Result<Answer, Error> {
-        let &[(run, asking), ..] = runs else { return Err(sum::nothing()) };
+    fn channels(&self) -> Vec<&Channel> {
+        Vec::new()
+    }
+
+    fn bin_of_trace(&self) -> Option<&BinWidth> {
+        self.bin.as_ref()
+    }
+
+    fn errors(&self) -> Errors {
+        self.errors
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        if self.bin.is_some() && self.selection.live_time.is_some() {
+            return Err(Error::Question(LIVE_TIME_OF_BINS.into()));
+        }
+        Ok(())
+    }
+
+    fn query(
+        &self,
+        run: &Run,
+        selected: &Selected,
+        context: &QueryContext<'_>,
+        _: Option<&Query>,
+    ) -> Result<Query, Error> {
         let tick = run.store().manifest().tick;
-        let mut queries = Vec::new();
-        for &(run, asking) in runs {
-            queries.push(self.query(run, asking)?);
-        }
-        let tick_of = |run: &Run| run.store().manifest().tick;
-        sum::check_alike(
-            runs.iter()
-                .zip(&queries)
-                .map(|((run, _), (query, _))| (*run, (tick_of(run), query.scope.delays.clone()))),
-        )?;
-        for (&(run, asking), (query, _)) in runs.iter().zip(&queries) {
-            let Some(width) = query.bin else { continue };
-            let is_joined = self.selection.join;
-            let (span, channels) = run.count_as(is_joined, None, |tags| {
-                Ok((limits::span(tags, query.scope.range), tags.channels().len()))
-            })?;
-            let channels = query.scope.channels.as_ref().map_or(channels, Vec::len).max(1) as u64;
-            // Sums hold the bins of two runs while they are added up.
-            let copies = if runs.len() > 1 { 3 } else { 1 };
-            let blocks = u64::from(self.errors.blocks().unwrap_or(0));
-            let bytes = BIN_BYTES + 8 * channels + blocks * (BIN_BYTES + 8 * channels);
-            limits::check_bins(span, width, copies, bytes, tick)?;
-            let scans = span as f64 / width as f64 * (blocks + 1) as f64;
-            limits::note_long(asking, scans / 4.0, 0.0);
-        }
-        let mut tallied = Tallied::default();
-        for (&(run, asking), (query, _)) in runs.iter().zip(&queries) {
-            let (rated, blocks) = run.count_as(self.selection.join, None, |tags| {
-                asking.pool.install(|| {
-                    let rated = query.run(tags, &Execution::best())?;
-                    let blocks = self.in_blocks(tags, query, &rated)?;
-                    Ok((rated, blocks))
-                })
-            })?;
-            tallied.add(rated, blocks);
-        }
-        let (Query { bin, .. }, selected) = &queries[0];
-        let bin = *bin;
-        let live_s = selected.live_s.unwrap_or_else(|| tick.seconds_of(tallied.live()));
-        let mut used = self.used(bin, selected, tick);
-        used.selection.sums_up(runs.len());
-        let binned = bin.map_or(String::new(), |bin| {
-            format!("; bins of {}", super::in_ticks(bin.into(), tick))
-        });
-        let live = match selected.live_s {
+        let bin = self.bin.as_ref().map(|bin| bin.ticks(tick)).transpose()?;
+        let scope = selected.scope.clone();
+        context.note_dark(run, scope.channels.clone().unwrap_or_default());
+        Ok(Query { scope, bin })
+    }
+
+    fn is_alike(&self, one: &Query, other: &Query) -> bool {
+        one.scope.delays == other.scope.delays
+    }
+
+    fn check_work(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<(), Error> {
+        let Resolved { run, context, query, .. } = resolved;
+        let Some(width) = query.bin else { return Ok(()) };
+        let is_joined = self.selection.join;
+        let (span, channels) = run.count_as(is_joined, None, |tags| {
+            Ok((limits::span(tags, query.scope.range), tags.channels().len()))
+        })?;
+        let channels = query.scope.channels.as_ref().map_or(channels, Vec::len).max(1) as u64;
+        // Sums hold the bins of two runs while they are added up.
+        let copies = if runs > 1 { 3 } else { 1 };
+        let blocks = u64::from(self.errors.blocks().unwrap_or(0));
+        let bytes = BIN_BYTES + 8 * channels + blocks * (BIN_BYTES + 8 * channels);
+        limits::check_bins(span, width, copies, bytes, resolved.tick())?;
+        let scans = span as f64 / width as f64 * (blocks + 1) as f64;
+        limits::note_long(context, scans / 4.0, 0.0);
+        Ok(())
+    }
+
+    fn count(&self, resolved: &Resolved<'_, Query>) -> Result<Tallied, Error> {
+        let Resolved { run, context, query, .. } = resolved;
+        let (rated, blocks) = run.count_as(self.selection.join, None, |tags| {
+            context.pool.install(|| {
+                let rated = query.run(tags, &Execution::best())?;
+                let blocks = self.in_blocks(tags, query, &rated)?;
+                Ok((rated, blocks))
+            })
+        })?;
+        Ok(Tallied::of(rated, blocks))
+    }
+
+    fn add(&self, _: &[Resolved<'_, Query>], counts: Vec<Tallied>) -> Result<Tallied, Error> {
+        Ok(counts.into_iter().reduce(|sum, more| sum.added(&more)).unwrap_or_default())
+    }
+
+    fn finish(&self, all: &[Resolved<'_, Query>], tallied: Tallied) -> Result<Finished, Error> {
+        let first = &all[0];
+        let (tick, bin) = (first.tick(), first.bin);
+        let live_s = first.selected.live_s;
+        let mut used = self.used(first);
+        used.selection.sums_up(all.len());
+        let binned =
+            bin.map_or(String::new(), |bin| format!("; bins of {}", in_ticks(bin.into(), tick)));
+        let live = match live_s {
             Some(seconds) => format!("{seconds} s (given)"),
             None => tick.format(tallied.live()),
         };
         let header = format!(
             "rates{binned}{}{}; {}",
             self.errors.words(),
-            used.selection.words(asking.setup, tick),
-            header_end(run, &live)
+            used.selection.words(first.context.setup, tick),
+            header_end(first.run, &live)
         );
-        let query = serde_json::to_value(used)?;
-        let facts = RunFacts::sum(runs.iter().map(|(run, asking)| asking.facts(run)));
-        let rows = tallied.table(bin, live_s, tick);
-        let figure = match bin {
-            Some(width) => FigureKind::Trace {
+        let live_s = live_s.unwrap_or_else(|| tick.seconds_of(tallied.live()));
+        let figure = match first.bin_s() {
+            Some(width_s) => FigureKind::Trace {
                 title: ["Rate of", "Rates"],
                 label: "rate",
-                width_s: tick.seconds_of(width.into()),
+                width_s,
                 says_width: false,
             },
             None => FigureKind::Rates,
         };
-        Ok(Answer { header, query, run: facts, singles: None, rows, figure: Some(figure) })
+        let (query, rows) = (serde_json::to_value(used)?, tallied.table(bin, live_s, tick));
+        Ok(Finished { header, query, singles: None, rows, figure })
     }
 
-    /// What [`Rates::ask`] would read, without counting.
-    ///
-    /// # Errors
-    /// Those of the query, and of words that mean nothing there.
-    pub fn explain(&self, run: &Run, asking: &Asking<'_>) -> Result<Explained, Error> {
-        let tick = run.store().manifest().tick;
-        let (query, selected) = self.query(run, asking)?;
-        let plan = explain::planned(run, asking, self.selection.join, |tags| {
-            query.plan(tags, &Execution::best())
-        })?;
-        let used = self.used(query.bin, &selected, tick);
-        let words = used.selection.words(asking.setup, tick);
-        let header = format!("rates{words}; tick {tick}");
-        let query = serde_json::to_value(used)?;
-        Ok(Explained { header, query, run: asking.facts(run), plan })
+    fn plan(
+        &self,
+        query: &Query,
+        _: Option<i64>,
+        _: Tick,
+        recording: &Recording<'_>,
+    ) -> Result<Plan, QueryError> {
+        query.plan(recording, &Execution::best())
     }
 
-    /// The query in ticks and labels.
-    fn query(&self, run: &Run, asking: &Asking<'_>) -> Result<(Query, Selected), Error> {
-        if self.bin.is_some() && self.selection.live_time.is_some() {
-            return Err(Error::Question(super::LIVE_TIME_OF_BINS.into()));
-        }
-        let tick = run.store().manifest().tick;
-        let bin = self.bin.as_ref().map(|bin| bin.ticks(tick)).transpose()?;
-        let selected = self.selection.of_bins(run, asking.setup, bin)?;
-        selected.notes.iter().for_each(|note| asking.progress.note(note));
-        let scope = selected.scope.clone();
-        asking.note_dark(run, scope.channels.clone().unwrap_or_default());
-        Ok((Query { scope, bin }, selected))
-    }
-
-    fn used(&self, bin: Option<i64>, selected: &Selected, tick: Tick) -> Used {
-        Used {
-            kind: "rates",
-            bin_ticks: bin,
-            bin_s: bin.map(|bin| tick.seconds_of(bin.into())),
-            error_blocks: self.errors.blocks(),
-            selection: SelectionUsed::of(selected, self.selection.join, tick),
-        }
+    fn described(
+        &self,
+        resolved: &Resolved<'_, Query>,
+    ) -> Result<(String, serde_json::Value), Error> {
+        let used = self.used(resolved);
+        let tick = resolved.tick();
+        let words = used.selection.words(resolved.context.setup, tick);
+        Ok((format!("rates{words}; tick {tick}"), serde_json::to_value(used)?))
     }
 }
 
 impl Rates {
+    fn used(&self, resolved: &Resolved<'_, Query>) -> Used {
+        Used {
+            kind: "rates",
+            bin_ticks: resolved.bin,
+            bin_s: resolved.bin_s(),
+            error_blocks: self.errors.blocks(),
+            selection: SelectionUsed::of(&resolved.selected, self.selection.join, resolved.tick()),
+        }
+    }
+
     /// What each block of time has: of the whole, or of each bin of the trace.
     fn in_blocks(
         &self,
@@ -214,7 +232,7 @@ impl Rates {
 
 /// What was counted, of one run or of several.
 #[derive(Default)]
-struct Tallied {
+pub(super) struct Tallied {
     /// In the order of the rows: as asked for, or as they were found, ascending.
     channels: Vec<u16>,
     /// Of the whole selection.
@@ -250,7 +268,7 @@ struct Block {
 }
 
 impl Tallied {
-    fn add(&mut self, rated: Rated, blocks: Vec<Vec<Block>>) {
+    fn of(rated: Rated, blocks: Vec<Vec<Block>>) -> Self {
         let whole = TalliedBin { number: 0, live: rated.live(), is_partial: false };
         let (whole_blocks, bins_blocks) =
             if rated.trace.is_none() { (blocks, Vec::new()) } else { (Vec::new(), blocks) };
@@ -264,21 +282,21 @@ impl Tallied {
             let each = trace.bins.iter().map(bin).collect();
             Bins { each, counts: trace.counts, blocks: bins_blocks }
         });
-        if self.channels.is_empty() && self.whole.each.is_empty() {
-            *self = Self { channels: rated.channels, whole, bins };
-            return;
-        }
+        Self { channels: rated.channels, whole, bins }
+    }
+
+    fn added(&self, other: &Self) -> Self {
         let mut channels = self.channels.clone();
-        channels.extend(rated.channels.iter().filter(|channel| !self.channels.contains(channel)));
+        channels.extend(other.channels.iter().filter(|channel| !self.channels.contains(channel)));
         if channels.len() > self.channels.len() {
             // Found, not asked for: in ascending order again.
             channels.sort_unstable();
         }
-        let sum = |own: &Bins, other: &Bins| {
-            added(&channels, [(&self.channels, own), (&rated.channels, other)])
+        let sum = |own: &Bins, more: &Bins| {
+            added(&channels, [(&self.channels, own), (&other.channels, more)])
         };
-        let (whole, bins) = (sum(&self.whole, &whole), sum(&self.bins, &bins));
-        *self = Self { channels, whole, bins };
+        let (whole, bins) = (sum(&self.whole, &other.whole), sum(&self.bins, &other.bins));
+        Self { channels, whole, bins }
     }
 
     /// The recorded ticks of the selection.

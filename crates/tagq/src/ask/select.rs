@@ -100,7 +100,7 @@ impl Selection {
                     "the delay of channel {}, {}, is rounded to {}",
                     setup.name_of(channel),
                     delay.asked(),
-                    super::in_ticks(ticks.into(), tick)
+                    super::used::in_ticks(ticks.into(), tick)
                 ));
             }
             used.push(Delay { channel, ticks });

@@ -105,7 +105,7 @@ impl Shift {
                 "--shift {asked} is shorter than the full width of the window, {}, so that true \
                  coincidences would count as accidentals; the smallest shift is {full_width}t, for \
                  pulsed light the next multiple of its period",
-                super::in_ticks(full_width, tick)
+                super::used::in_ticks(full_width, tick)
             )));
         }
         Ok(Self { counts, numerator, denominator })

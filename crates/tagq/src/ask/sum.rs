@@ -2,31 +2,14 @@
 
 use crate::{ChannelFacts, Error, Run, RunFacts};
 
-/// There is nothing to add up.
-pub(super) fn nothing() -> Error {
-    Error::Question("a sum is of at least one run".into())
-}
-
-/// Whether what was asked means the same in all runs.
-pub(super) fn check_alike<'a, T: PartialEq>(
-    meant: impl Iterator<Item = (&'a Run, T)>,
-) -> Result<(), Error> {
-    let mut first: Option<(&Run, T)> = None;
-    for (run, meaning) in meant {
-        match &first {
-            None => first = Some((run, meaning)),
-            Some((_, before)) if *before == meaning => {}
-            Some((before, _)) => {
-                return Err(Error::Question(format!(
-                    "--sum adds what was counted alike, and {} and {} differ in tick, delays, groups or \
-                     vetoes; give one --setup or --tick for all, or leave --sum out",
-                    before.path().display(),
-                    run.path().display()
-                )));
-            }
-        }
-    }
-    Ok(())
+/// Two runs in which the request does not mean the same.
+pub(super) fn unlike(one: &Run, other: &Run) -> Error {
+    Error::Question(format!(
+        "--sum adds what was counted alike, and {} and {} differ in tick, delays, groups or \
+         vetoes; give one --setup or --tick for all, or leave --sum out",
+        one.path().display(),
+        other.path().display()
+    ))
 }
 
 impl RunFacts {

@@ -10,7 +10,6 @@ use tagq_query::{
 
 use super::{
     blocks,
-    coincidences::arms,
     shifted::{Moved, Shift, found},
 };
 use crate::Error;
@@ -344,4 +343,12 @@ pub(super) fn add_up(
         added.sort_by_key(|row| row.start.map(|(start, _)| start));
     }
     Ok(added)
+}
+
+/// What is counted beside a group of three by rule `herald`, also with each herald once: the pairs of its
+/// herald by the same rule.
+pub(super) fn arms(query: &Query, channels: &[u16]) -> Option<Query> {
+    let [herald, a, b] = channels[..] else { return None };
+    let groups = Groups::Listed(vec![vec![herald, a], vec![herald, b]]);
+    matches!(query.rule, Rule::Herald | Rule::PerHerald).then(|| Query { groups, ..query.clone() })
 }

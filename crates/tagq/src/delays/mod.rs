@@ -13,7 +13,7 @@ use tagq_store::{Duration, Tick};
 
 use crate::{
     Answer, Column, Error, Run, RunFacts, Table, Unit,
-    ask::{Asking, Channel, Selection},
+    ask::{Channel, QueryContext, Selection},
 };
 use fit::Fitted;
 use peak::Shape;
@@ -71,7 +71,7 @@ impl Delays {
     ///
     /// # Errors
     /// Fewer than two channels, names that nobody has, a range below one tick.
-    pub fn ask(&self, run: &Run, asking: &Asking<'_>) -> Result<Delayed, Error> {
+    pub fn ask(&self, run: &Run, asking: &QueryContext<'_>) -> Result<Delayed, Error> {
         let manifest = run.store().manifest();
         let tick = manifest.tick;
         let mut channels: Vec<u16> = Vec::new();
@@ -150,7 +150,7 @@ impl Delays {
     fn search(
         &self,
         run: &Run,
-        asking: &Asking<'_>,
+        asking: &QueryContext<'_>,
         [start, stop]: [u16; 2],
         reach: i64,
         range: tagq_query::TimeRange,

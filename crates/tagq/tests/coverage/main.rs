@@ -12,7 +12,7 @@ use std::{collections::BTreeMap, env, fmt::Write as _, fs, sync::LazyLock};
 use rayon::prelude::*;
 use tagq::{
     Answer, NewStore, Options, Run, Silent,
-    ask::{Asking, Errors, Question, Setup},
+    ask::{Errors, QueryContext, Question, Setup},
 };
 
 use cases::{Ask, Case, Covers, Value};
@@ -53,7 +53,7 @@ fn run(case: &Case, seed: u64) -> Vec<Run> {
 
 fn answer(runs: &[Run], question: &Question) -> Answer {
     let setup = Setup::default();
-    let asking = Asking { setup: &setup, pool: &POOL, progress: &Silent };
+    let asking = QueryContext { setup: &setup, pool: &POOL, progress: &Silent };
     let runs: Vec<_> = runs.iter().map(|run| (run, &asking)).collect();
     question.sum(&runs).unwrap()
 }

@@ -1,0 +1,49 @@
+//! With what a request is answered: the setup, the threads, and the receiver of notes.
+
+use super::Setup;
+use crate::{Progress, Run, RunFacts};
+
+/// With what a request is answered.
+pub struct QueryContext<'a> {
+    /// Tick, names, delays and groups of the experiment.
+    pub setup: &'a Setup,
+    /// The threads that count.
+    pub pool: &'a rayon::ThreadPool,
+    /// Receives notes and progress.
+    pub progress: &'a dyn Progress,
+}
+
+impl std::fmt::Debug for QueryContext<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("QueryContext").field("setup", self.setup).finish_non_exhaustive()
+    }
+}
+
+impl QueryContext<'_> {
+    /// What is known of a run, with the names of its channels.
+    pub(super) fn facts(&self, run: &Run) -> RunFacts {
+        RunFacts::named(run, self.setup)
+    }
+
+    /// Says which of these channels have no tags: a dark channel is a row of zeros, and the person may
+    /// have meant another one. Those that have some are named, the nearest first.
+    pub(crate) fn note_dark(&self, run: &Run, mut channels: Vec<u16>) {
+        let present: Vec<u16> = run.store().manifest().channels.iter().map(|c| c.channel).collect();
+        channels.sort_unstable();
+        channels.dedup();
+        for channel in channels.into_iter().filter(|channel| !present.contains(channel)) {
+            let near = self.setup.nearest_first(channel, &present);
+            let near: Vec<String> = near.into_iter().map(|c| self.setup.name_of(c)).collect();
+            self.progress.note(&format!(
+                "channel {} has no tags in {}; {}",
+                self.setup.name_of(channel),
+                run.path().display(),
+                match &near[..] {
+                    [] => "no channel has".to_owned(),
+                    [only] => format!("the only one that has is {only}"),
+                    near => format!("those that have, the nearest first: {}", near.join(", ")),
+                }
+            ));
+        }
+    }
+}

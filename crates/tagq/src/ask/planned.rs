@@ -1,0 +1,58 @@
+//! What coincidences would read: planned scan by scan, as they are counted.
+
+use rayon::prelude::*;
+use tagq_query::{
+    Coincidences as Query, Error as QueryError, Execution, Plan, Rates as RatesQuery, Recording,
+    Rule,
+};
+
+use super::{shifted::Shift, tallied::arms, trace::Trace};
+
+/// All that a question of coincidences asks: bin by bin, with channels moved, and the arms of herald groups.
+pub(super) fn planned(
+    recording: &Recording<'_>,
+    query: &Query,
+    bin: Option<i64>,
+    shift: Option<Shift>,
+) -> Result<Plan, QueryError> {
+    let execution = Execution::best();
+    let Some(width) = bin else { return plan_one(recording, query, shift) };
+    let rates = RatesQuery { scope: query.scope.clone(), bin: Some(width) };
+    let mut plan = rates.plan(recording, &execution)?;
+    let trace = Trace::new(recording, query, width, shift)?;
+    let query_of = Trace::query_of(query, recording);
+    let of = |bin| plan_one(recording, &query_of(bin), shift);
+    for more in trace.bins.par_iter().map(of).collect::<Result<Vec<_>, _>>()? {
+        plan.add(more);
+    }
+    Ok(plan)
+}
+
+/// What one query asks, and what goes with it.
+fn plan_one(
+    recording: &Recording<'_>,
+    query: &Query,
+    shift: Option<Shift>,
+) -> Result<Plan, QueryError> {
+    let execution = Execution::best();
+    let mut plan = query.plan(recording, &execution)?;
+    if query.rule == Rule::Cluster {
+        return Ok(plan);
+    }
+    for channels in query.groups_in(recording)? {
+        if let Some(shift) = shift {
+            let more = std::cell::RefCell::new(Vec::new());
+            shift.counts_by(recording, query, &channels, &|query| {
+                more.borrow_mut().push(query.plan(recording, &execution)?);
+                Ok(0)
+            })?;
+            for more in more.into_inner() {
+                plan.add(more);
+            }
+        }
+        if let Some(arms) = arms(query, &channels) {
+            plan.add(arms.plan(recording, &execution)?);
+        }
+    }
+    Ok(plan)
+}

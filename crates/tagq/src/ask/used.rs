@@ -1,0 +1,135 @@
+//! The selection as it was used, and the words of headers.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+use tagq_query::{Recording, TimeRange};
+use tagq_store::Tick;
+
+use super::{Setup, select::Selected};
+use crate::Run;
+
+/// Why a question is counted anew each time.
+pub(super) const MOVES: &str =
+    "its range of time counts back from the end of the run, and moves with it";
+
+/// Why bins go without a live time of somebody's own.
+pub(super) const LIVE_TIME_OF_BINS: &str =
+    "--live-time is that of the whole; each bin has its own, leave one of the two out";
+
+/// A delay that was used.
+#[derive(Debug, Serialize)]
+pub(super) struct DelayUsed {
+    channel: u16,
+    ticks: i64,
+    seconds: f64,
+}
+
+/// The selection that was used.
+#[derive(Debug, Serialize)]
+pub(super) struct SelectionUsed {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    channels: Option<Vec<u16>>,
+    /// Sources follow each other without a gap.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    joined: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from_ticks: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to_ticks: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    live_time_s: Option<f64>,
+    /// How many runs were added up; a selection in time is then one of each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs_summed: Option<usize>,
+    /// How much of the end of the run was asked for, where it was widened to whole bins.
+    #[serde(skip)]
+    widened: Option<String>,
+    delays: Vec<DelayUsed>,
+}
+
+impl SelectionUsed {
+    pub(super) fn of(selected: &Selected, joined: bool, tick: Tick) -> Self {
+        let scope = &selected.scope;
+        let delays = scope.delays.iter().map(|delay| DelayUsed {
+            channel: delay.channel,
+            ticks: delay.ticks,
+            seconds: tick.seconds_of(delay.ticks.into()),
+        });
+        Self {
+            channels: scope.channels.clone(),
+            joined,
+            from_ticks: scope.range.from,
+            to_ticks: scope.range.to,
+            live_time_s: selected.live_s,
+            runs_summed: None,
+            widened: selected.widened.clone(),
+            delays: delays.collect(),
+        }
+    }
+
+    /// So many runs were added up: times as recorded are those of none of them.
+    pub(super) fn sums_up(&mut self, runs: usize) {
+        if runs > 1 {
+            self.runs_summed = Some(runs);
+            (self.from_ticks, self.to_ticks) = (None, None);
+        }
+    }
+
+    /// What a header says of it, each part with a semicolon before it.
+    pub(super) fn words(&self, setup: &Setup, tick: Tick) -> String {
+        let mut words = String::new();
+        for DelayUsed { channel, ticks, .. } in &self.delays {
+            let (name, time) = (setup.name_of(*channel), in_ticks((*ticks).into(), tick));
+            let _ = write!(words, "; delay of channel {name}: {time}");
+        }
+        if let Some(channels) = &self.channels {
+            let names: Vec<String> = channels.iter().map(|&c| setup.name_of(c)).collect();
+            let _ = write!(words, "; channels {}", names.join(","));
+        }
+        if self.joined {
+            words.push_str("; sources joined");
+        }
+        if let Some(runs) = self.runs_summed {
+            let _ = write!(words, "; sum of {runs} runs");
+        }
+        if let Some(last) = &self.widened {
+            let _ = write!(words, "; last {} widened to whole bins", spaced(last));
+        }
+        match (self.from_ticks, self.to_ticks) {
+            (None, None) => {}
+            (from, to) => {
+                let side =
+                    |side: Option<i64>| side.map_or(String::new(), |ticks| format!("{ticks}t"));
+                let _ = write!(words, "; times {}..{}", side(from), side(to));
+            }
+        }
+        words
+    }
+}
+
+/// Live ticks of all sources in a range.
+pub(super) fn live_of(recording: &Recording<'_>, range: TimeRange) -> i128 {
+    recording.sources.iter().map(|source| i128::from(range.live_of(source))).sum()
+}
+
+/// The end of a header: live time and tick.
+pub(super) fn header_end(run: &Run, live: &str) -> String {
+    let manifest = run.store().manifest();
+    let assumed = if manifest.tick_assumed { " (assumed)" } else { "" };
+    format!("T = {live}; tick {}{assumed}", manifest.tick)
+}
+
+/// So many ticks, and how long they are: `12 ticks = 1.875 ns`.
+pub(super) fn in_ticks(ticks: i128, tick: Tick) -> String {
+    let plural = if ticks == 1 { "" } else { "s" };
+    format!("{ticks} tick{plural} = {}", tick.format(ticks))
+}
+
+/// `2ns` as `2 ns`.
+pub(super) fn spaced(duration: &str) -> String {
+    match duration.find(|c: char| c.is_alphabetic()) {
+        Some(at) => format!("{} {}", duration[..at].trim_end(), &duration[at..]),
+        None => duration.to_owned(),
+    }
+}
