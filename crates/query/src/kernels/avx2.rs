@@ -5,8 +5,8 @@ use std::arch::x86_64::{
     __m256i, _mm_loadu_si64, _mm_shuffle_epi8, _mm_storeu_si64, _mm256_add_epi64,
     _mm256_castsi256_pd, _mm256_cmpeq_epi8, _mm256_cmpgt_epi64, _mm256_loadu_si256,
     _mm256_movemask_epi8, _mm256_movemask_pd, _mm256_or_si256, _mm256_permutevar8x32_epi32,
-    _mm256_set1_epi8, _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_storeu_si256,
-    _mm256_sub_epi64,
+    _mm256_set1_epi8, _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_slli_epi64,
+    _mm256_storeu_si256, _mm256_sub_epi64,
 };
 
 use super::{
@@ -39,30 +39,47 @@ pub(super) fn near<const N: usize>(times: &[i64; N], k: usize, window: i64) -> u
 }
 
 /// As for AVX-512.
-pub(super) type Signs = __m256i;
+#[derive(Clone, Copy)]
+pub(super) struct Order {
+    differences: __m256i,
+    times: __m256i,
+}
 
-/// As for AVX-512.
-#[inline]
-#[target_feature(enable = "avx2,bmi1,popcnt")]
-pub(super) fn no_signs() -> Signs {
-    _mm256_setzero_si256()
+impl Order {
+    /// As for AVX-512.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,popcnt")]
+    pub(super) fn new() -> Self {
+        Self { differences: _mm256_setzero_si256(), times: _mm256_setzero_si256() }
+    }
+
+    /// As for AVX-512.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,popcnt")]
+    fn add(&mut self, times: __m256i, differences: __m256i) {
+        self.differences = _mm256_or_si256(self.differences, differences);
+        self.times = _mm256_or_si256(self.times, times);
+    }
+
+    /// As for AVX-512.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,popcnt")]
+    pub(super) fn is_certain(self) -> bool {
+        let large = _mm256_or_si256(self.times, _mm256_slli_epi64::<1>(self.times));
+        let any = _mm256_or_si256(self.differences, large);
+        _mm256_movemask_pd(_mm256_castsi256_pd(any)) == 0
+    }
 }
 
 /// As for AVX-512.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-pub(super) fn any_negative(signs: Signs) -> bool {
-    _mm256_movemask_pd(_mm256_castsi256_pd(signs)) != 0
-}
-
-/// As for AVX-512.
-#[inline]
-#[target_feature(enable = "avx2,bmi1,popcnt")]
-fn near_next<const N: usize>(times: &[i64; N], window: i64, signs: &mut Signs) -> u64 {
+fn near_next<const N: usize>(times: &[i64; N], window: i64, order: &mut Order) -> u64 {
     let window = _mm256_set1_epi64x(window);
     let mut far = |i: usize| {
-        let difference = _mm256_sub_epi64(load_times(times, i + 1), load_times(times, i));
-        *signs = _mm256_or_si256(*signs, difference);
+        let (now, next) = (load_times(times, i), load_times(times, i + 1));
+        let difference = _mm256_sub_epi64(next, now);
+        order.add(now, difference);
         let lanes = _mm256_castsi256_pd(_mm256_cmpgt_epi64(difference, window));
         u64::from(_mm256_movemask_pd(lanes).cast_unsigned())
     };
@@ -77,10 +94,11 @@ fn near_next<const N: usize>(times: &[i64; N], window: i64, signs: &mut Signs) -
 /// As for AVX-512.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-pub(super) fn add_signs<const N: usize>(times: &[i64; N], signs: &mut Signs) {
+pub(super) fn add_order<const N: usize>(times: &[i64; N], order: &mut Order) {
     for i in (0..ROWS).step_by(4) {
-        let difference = _mm256_sub_epi64(load_times(times, i + 1), load_times(times, i));
-        *signs = _mm256_or_si256(*signs, difference);
+        let (now, next) = (load_times(times, i), load_times(times, i + 1));
+        let difference = _mm256_sub_epi64(next, now);
+        order.add(now, difference);
     }
 }
 
@@ -120,14 +138,14 @@ pub(super) fn compress<const N: usize>(
 ) -> bool {
     let (steps, rest) = time.as_chunks::<ROWS>();
     let (mut ends, mut room) = ([0; N], [0; ROWS]);
-    let mut signs = no_signs();
+    let mut order = Order::new();
     for (step, times) in steps.iter().enumerate() {
         ask(times, 0);
         let behind = rows_behind(time, step, &mut room);
         for first in (0..ROWS).step_by(4) {
             let times = load_times(times, first);
             let difference = _mm256_sub_epi64(load_times(behind, first), times);
-            signs = _mm256_or_si256(signs, difference);
+            order.add(times, difference);
             for n in 0..N {
                 let mask = (masks[n][step] >> first & 0xf) as usize;
                 let delayed = _mm256_add_epi64(times, _mm256_set1_epi64x(delays[n]));
@@ -145,7 +163,8 @@ pub(super) fn compress<const N: usize>(
     let rooms = behind(into, ends);
     let masks = masks.map(|masks| &masks[steps.len()..]);
     // Between the last step and the rest a row is compared in the step.
-    super::scalar::compress(rest, masks, delays, rooms) && !any_negative(signs)
+    let is_rest_in_order = super::scalar::compress(rest, masks, delays, rooms);
+    is_rest_in_order && (order.is_certain() || time.is_sorted())
 }
 
 /// The rows of a step, each one row later. `room` is used for the last step of a column that ends with it: the

@@ -6,7 +6,8 @@ use std::arch::x86_64::{
     _mm512_cmpeq_epi8_mask, _mm512_cmple_epi64_mask, _mm512_cmplt_epi64_mask, _mm512_cvtepi32_epi8,
     _mm512_cvtepu8_epi32, _mm512_loadu_epi8, _mm512_loadu_epi64, _mm512_maskz_compress_epi32,
     _mm512_maskz_compress_epi64, _mm512_movepi64_mask, _mm512_or_si512, _mm512_set1_epi8,
-    _mm512_set1_epi64, _mm512_setzero_si512, _mm512_storeu_epi64, _mm512_sub_epi64,
+    _mm512_set1_epi64, _mm512_setzero_si512, _mm512_slli_epi64, _mm512_storeu_epi64,
+    _mm512_sub_epi64,
 };
 
 use super::{
@@ -38,33 +39,49 @@ pub(super) fn near<const N: usize>(times: &[i64; N], k: usize, window: i64) -> u
     low | high << (ROWS / 2)
 }
 
-/// Differences of neighbouring rows, combined by OR: a lane is negative once times have decreased in it.
-/// A decrease of 2^63 ticks or more wraps and is not seen; if a single row is that wrong, the difference to its
-/// other neighbour is negative.
-pub(super) type Signs = __m512i;
-
-/// The signs before any row.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
-pub(super) fn no_signs() -> Signs {
-    _mm512_setzero_si512()
+/// What tells cheaply that times are in order: differences of neighbouring rows, and the times, each combined
+/// by OR. If no time is negative or 2^62 or more, no difference wraps, and its sign is exact.
+#[derive(Clone, Copy)]
+pub(super) struct Order {
+    differences: __m512i,
+    times: __m512i,
 }
 
-/// Whether times have decreased.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
-pub(super) fn any_negative(signs: Signs) -> bool {
-    _mm512_movepi64_mask(signs) != 0
+impl Order {
+    /// Before any row.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
+    pub(super) fn new() -> Self {
+        Self { differences: _mm512_setzero_si512(), times: _mm512_setzero_si512() }
+    }
+
+    /// Adds eight rows and their differences to the next ones.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
+    fn add(&mut self, times: __m512i, differences: __m512i) {
+        self.differences = _mm512_or_si512(self.differences, differences);
+        self.times = _mm512_or_si512(self.times, times);
+    }
+
+    /// Whether times are in order for certain; if not, they have to be compared.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
+    pub(super) fn is_certain(self) -> bool {
+        // Bit 62 moves to the sign.
+        let large = _mm512_or_si512(self.times, _mm512_slli_epi64::<1>(self.times));
+        _mm512_movepi64_mask(_mm512_or_si512(self.differences, large)) == 0
+    }
 }
 
-/// [`near`] for the next row; adds the signs of the step, up to the first row after it.
+/// [`near`] for the next row; adds the order of the step, up to the first row after it.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
-fn near_next<const N: usize>(times: &[i64; N], window: i64, signs: &mut Signs) -> u64 {
+fn near_next<const N: usize>(times: &[i64; N], window: i64, order: &mut Order) -> u64 {
     let window = _mm512_set1_epi64(window);
     let mut near = |i: usize| {
-        let difference = _mm512_sub_epi64(load_times(times, i + 1), load_times(times, i));
-        *signs = _mm512_or_si512(*signs, difference);
+        let (now, next) = (load_times(times, i), load_times(times, i + 1));
+        let difference = _mm512_sub_epi64(next, now);
+        order.add(now, difference);
         u64::from(_mm512_cmple_epi64_mask(difference, window))
     };
     let (mut low, mut high) = (0, 0);
@@ -75,23 +92,23 @@ fn near_next<const N: usize>(times: &[i64; N], window: i64, signs: &mut Signs) -
     low | high << (ROWS / 2)
 }
 
-/// Adds the signs of a step, up to the first row after it.
+/// Adds the order of a step, up to the first row after it.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
-pub(super) fn add_signs<const N: usize>(times: &[i64; N], signs: &mut Signs) {
+pub(super) fn add_order<const N: usize>(times: &[i64; N], order: &mut Order) {
     for i in (0..ROWS - 8).step_by(8) {
-        add_sign(load_times(times, i), load_times(times, i + 8), signs);
+        add_rows(load_times(times, i), load_times(times, i + 8), order);
     }
-    add_sign(load_times(times, ROWS - 8), _mm512_set1_epi64(times[ROWS]), signs);
+    add_rows(load_times(times, ROWS - 8), _mm512_set1_epi64(times[ROWS]), order);
 }
 
-/// Adds the signs of eight rows, the last compared with the first of `after`. The shift of registers is
+/// Adds the order of eight rows, the last compared with the first of `after`. The shift of registers is
 /// cheaper than a load that crosses a cache line.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
-fn add_sign(times: __m512i, after: __m512i, signs: &mut Signs) {
+fn add_rows(times: __m512i, after: __m512i, order: &mut Order) {
     let next = _mm512_alignr_epi64::<1>(after, times);
-    *signs = _mm512_or_si512(*signs, _mm512_sub_epi64(next, times));
+    order.add(times, _mm512_sub_epi64(next, times));
 }
 
 /// Whether times decrease in a step, up to the first row after it, by however much.
@@ -124,14 +141,14 @@ pub(super) fn compress<const N: usize>(
 ) -> bool {
     let (steps, rest) = time.as_chunks::<ROWS>();
     let mut ends = [0; N];
-    let mut signs = no_signs();
+    let mut order = Order::new();
     let mut before = _mm512_set1_epi64(time.first().copied().unwrap_or_default());
     for (step, times) in steps.iter().enumerate() {
         ask(times, 0);
         for first in (0..ROWS).step_by(8) {
             let times = load_times(times, first);
             let shifted = _mm512_alignr_epi64::<7>(times, before);
-            signs = _mm512_or_si512(signs, _mm512_sub_epi64(times, shifted));
+            order.add(times, _mm512_sub_epi64(times, shifted));
             before = times;
             for n in 0..N {
                 let mask = (masks[n][step] >> first & 0xff) as u8;
@@ -148,7 +165,8 @@ pub(super) fn compress<const N: usize>(
     let masks = masks.map(|masks| &masks[steps.len()..]);
     let (last, first) = (steps.as_flattened().last(), rest.first());
     let meets = last.zip(first).is_none_or(|(last, first)| last <= first);
-    super::scalar::compress(rest, masks, delays, rooms) && meets && !any_negative(signs)
+    let is_rest_in_order = super::scalar::compress(rest, masks, delays, rooms);
+    is_rest_in_order && meets && (order.is_certain() || steps.as_flattened().is_sorted())
 }
 
 /// See [`super::compress_labels`].

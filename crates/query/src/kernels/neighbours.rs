@@ -1,11 +1,11 @@
 //! What a level does with its masks, written once.
 //!
 //! A level has `near` (the rows of a step within the window of their k-th neighbour), `near_next` (the same for
-//! the next one, with signs), `add_signs` (the signs alone), `falls` (whether times decrease in a step) and
-//! `equal` (the rows of a step with an id); this macro makes its kernels of them. It is a macro,
-//! because a function compiled for every machine cannot be inlined into one compiled for a level,
-//! nor the level's instructions into it. Signs are combined over all steps and tested once at the end: a test
-//! at each step made the pair kernel slower.
+//! the next one), `Order` (whether times are in order, added up by `near_next` and `add_order`), `falls` (whether
+//! times decrease in a step) and `equal` (the rows of a step with an id); this macro makes its kernels of them. It
+//! is a macro, because a function compiled for every machine cannot be inlined into one compiled for a level,
+//! nor the level's instructions into it. The order is tested once, after all steps: a test at each step made the
+//! pair kernel slower.
 
 /// Defines `pairs`, `matrix`, `near_masks` and `matching` for a level with these target features.
 macro_rules! kernels {
@@ -75,16 +75,17 @@ macro_rules! kernels {
             masks: &mut [u64],
             is_looked_at: bool,
         ) -> Option<()> {
-            let (mut step, mut signs) = (0, no_signs());
+            let (mut step, mut order) = (0, Order::new());
             while let Some(times) = time[step * ROWS..].first_chunk::<{ ROWS + REACH }>() {
                 ask(time, step * ROWS);
                 masks[step] = near(times, k, window);
                 if is_looked_at {
-                    add_signs(times, &mut signs);
+                    add_order(times, &mut order);
                 }
                 step += 1;
             }
-            if any_negative(signs) {
+            let is_certain = !is_looked_at || order.is_certain();
+            if !is_certain && first_fall(time).is_some() {
                 return None;
             }
             let (time, masks) = (&time[step * ROWS..], &mut masks[step..]);
@@ -123,7 +124,7 @@ macro_rules! kernels {
             window: i64,
             mut take: impl FnMut(usize, &[u8; ROWS + REACH], usize, u64),
         ) -> Option<usize> {
-            let (mut start, mut signs) = (0, no_signs());
+            let (mut start, mut order) = (0, Order::new());
             while let (Some(times), Some(ids)) = (
                 time[start..].first_chunk::<{ ROWS + REACH }>(),
                 id[start..].first_chunk::<{ ROWS + REACH }>(),
@@ -131,7 +132,7 @@ macro_rules! kernels {
                 ask(time, start);
                 ask(id, start);
                 // The first two always: a branch would cost more than the second one does.
-                let mut mask = near_next(times, window, &mut signs);
+                let mut mask = near_next(times, window, &mut order);
                 let mut next = near(times, 2, window);
                 let mut k = 1;
                 loop {
@@ -147,7 +148,8 @@ macro_rules! kernels {
                 }
                 start += ROWS;
             }
-            (!any_negative(signs)).then_some(start)
+            let is_certain = order.is_certain() && time[start..].is_sorted();
+            (is_certain || first_fall(time).is_none()).then_some(start)
         }
     };
 }

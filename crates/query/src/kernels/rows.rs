@@ -32,10 +32,7 @@ pub(super) fn pairs_from(
     for i in start..time.len() {
         for j in i + 1..time.len() {
             let difference = time[j].wrapping_sub(time[i]);
-            if difference.cast_unsigned() > window.cast_unsigned() {
-                if difference < 0 {
-                    return None;
-                }
+            if difference > window {
                 break;
             }
             if j - i > REACH {

@@ -7,6 +7,9 @@ use super::{
 
 /// See [`super::pairs`].
 pub(super) fn pairs(time: &[i64], id: &[u8], [a, b]: [u8; 2], window: i64) -> Option<u64> {
+    if !time.is_sorted() {
+        return None;
+    }
     let mut count = 0;
     pairs_from(0, time, id, window, |x, y| {
         count += u64::from([x, y] == [a, b] || [x, y] == [b, a]);
@@ -22,6 +25,9 @@ pub(super) fn matrix(
     dense: &[u8; 256],
     matrix: &mut Matrix,
 ) -> Option<()> {
+    if !time.is_sorted() {
+        return None;
+    }
     pairs_from(0, time, id, window, |x, y| {
         matrix.add(dense[usize::from(x)], dense[usize::from(y)], 1);
     })

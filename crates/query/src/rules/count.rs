@@ -309,6 +309,9 @@ impl<'p> Counter<'p> {
             head: own.start - rows.start,
             number_of: &self.number_of_label,
         };
+        if !morsel.source.spans(ready.time) {
+            return None;
+        }
         match &part.method {
             Method::Pair => {
                 // A label above 255 has no tags in a narrow column, and no coincidence.

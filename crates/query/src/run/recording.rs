@@ -172,11 +172,12 @@ impl Acquisition<'_> {
         false
     }
 
-    /// Whether these rows, if they are in order, lie in the span of the source.
-    pub(crate) fn spans(&self, rows: &Range<usize>) -> bool {
-        let time = &self.tags.time[rows.clone()];
+    /// Whether these recorded times, if they are in order, lie in the span of the source.
+    pub(crate) fn spans(&self, time: &[i64]) -> bool {
         let ends = self.span.zip(time.first().zip(time.last()));
-        ends.is_none_or(|((first, last), (&begin, &end))| first <= begin && end <= last)
+        ends.is_none_or(|((first, last), (&begin, &end))| {
+            first <= begin && begin <= end && end <= last
+        })
     }
 
     /// Refuses a source whose first and last row alone show that rows are out of order. Looks at no others

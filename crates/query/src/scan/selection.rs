@@ -203,7 +203,7 @@ impl Selection {
         // Of very many rows none are taken before they are known to be in order: it may be damage that
         // made them so many.
         let is_checked = rows.len() <= LOOKED_AT || source.is_in_order(simd, rows.clone());
-        if !is_checked || !source.spans(&rows) {
+        if !is_checked || !source.spans(tags.time) {
             return leave_out(source, simd, rows, into);
         }
         let delays = std::array::from_fn(|n| wanted[n].0.delay);

@@ -14,7 +14,7 @@ use super::{
     steps::steps,
 };
 use crate::kernels::{
-    avx2::{HALVES, add_signs, any_negative, load_times, near, no_signs},
+    avx2::{HALVES, Order, add_order, load_times, near},
     prefetch::ask,
 };
 

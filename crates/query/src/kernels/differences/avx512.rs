@@ -12,7 +12,7 @@ use super::{
     steps::steps,
 };
 use crate::kernels::{
-    avx512::{add_signs, any_negative, load_times, near, no_signs},
+    avx512::{Order, add_order, load_times, near},
     prefetch::ask,
 };
 

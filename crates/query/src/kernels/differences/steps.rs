@@ -1,7 +1,7 @@
 //! The walk over whole steps of rows, written once for all levels.
 
 /// Defines `steps` for a level with these target features, which brings `near` (which rows of a step are
-/// within reach of their k-th neighbour), `add_signs` and `any_negative` (whether times decrease), `equal`
+/// within reach of their k-th neighbour), `Order` and `add_order` (whether times are in order), `equal`
 /// (which of those neighbours carry an id) and `write`.
 /// A macro, because a function compiled for every machine cannot be inlined into one compiled for a level.
 macro_rules! steps {
@@ -17,7 +17,7 @@ macro_rules! steps {
             take: &mut impl FnMut(&[u64]),
         ) -> Result<usize, usize> {
             let [a, b] = wanted.ends;
-            let (mut start, mut signs) = (0, no_signs());
+            let (mut start, mut order) = (0, Order::new());
             while let (Some(times), Some(ids)) = (
                 time[start..].first_chunk::<{ ROWS + REACH }>(),
                 id[start..].first_chunk::<{ ROWS + REACH }>(),
@@ -25,10 +25,11 @@ macro_rules! steps {
                 ask(time, start);
                 ask(id, start);
                 if wanted.is_column {
-                    add_signs(times, &mut signs);
+                    add_order(times, &mut order);
                 }
                 if near(times, REACH, wanted.reach) != 0 {
-                    return Err(if any_negative(signs) { 0 } else { start });
+                    let is_in_order = order.is_certain() || time.is_sorted();
+                    return Err(if is_in_order { start } else { 0 });
                 }
                 let (is_a, is_b) = (equal(ids, 0, a), equal(ids, 0, b));
                 for k in 1..REACH {
@@ -46,7 +47,7 @@ macro_rules! steps {
                 }
                 start += ROWS;
             }
-            if any_negative(signs) { Err(0) } else { Ok(start) }
+            if order.is_certain() || time.is_sorted() { Ok(start) } else { Err(0) }
         }
     };
 }

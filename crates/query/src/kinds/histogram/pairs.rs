@@ -384,7 +384,9 @@ impl<'a> Plan<'a> {
         crate::scan::watch::took(time);
         let Thread { lists, bucket, .. } = thread;
         let ready = Ready { source: morsel.source, time, id, head: own.start - head };
-        if self.count_near(ready, wanted, lists, bucket, counts).is_none() {
+        // Rows in order can still lie outside of the source, so that their differences leave 64 bits.
+        let is_inside = morsel.source.spans(time);
+        if !is_inside || self.count_near(ready, wanted, lists, bucket, counts).is_none() {
             // They are not: now it is noted where.
             morsel.source.is_in_order(self.simd, head..own.end);
         }
