@@ -2,7 +2,7 @@
 
 use tagq::{
     Delays, Options, Progress as _,
-    ask::{QueryContext, Selection, Setup, SetupFile},
+    requests::{QueryContext, Selection, Setup, SetupFile},
 };
 
 use crate::{args::DelaysArgs, input, progress::Reporter, queries, report};
@@ -26,9 +26,9 @@ pub(crate) fn run(args: &DelaysArgs) -> anyhow::Result<()> {
     let options = Options { tick, ingest: !args.no_ingest, ..options };
     let run = input::open(&args.run, &options, &reporter)?;
     let pool = queries::pool(args.threads)?;
-    let asking = QueryContext { setup: &setup, pool: &pool, progress: &reporter };
+    let context = QueryContext { setup: &setup, pool: &pool, progress: &reporter };
     let waiting = reporter.waiting("searching in", run.store().manifest().rows);
-    let found = question.ask(&run, &asking)?;
+    let found = question.ask(&run, &context)?;
     drop(waiting);
     let tick = run.store().manifest().tick;
     report::print_delays(&found, &args.output, &reporter, tick)?;

@@ -12,7 +12,7 @@ use std::{
 use anyhow::Context as _;
 use tagq::{
     NewFile, Options, Progress as _, Run,
-    ask::{Selection as Words, Setup},
+    requests::{Selection as Words, Setup},
 };
 use tagq_export::{Form, Selection, Written, write_tags_telling};
 

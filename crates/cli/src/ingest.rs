@@ -1,6 +1,6 @@
 //! `tagq ingest` and `tagq set`: what is written into a store, without a question.
 
-use tagq::{Input, Options, Progress as _, Run, Treatment, ask::Setup, store::Tick};
+use tagq::{Input, Options, Progress as _, Run, Treatment, requests::Setup, store::Tick};
 
 use crate::{
     Usage,

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tagq::{Input, Options, Run, ask::Setup};
+use tagq::{Input, Options, Run, requests::Setup};
 
 use crate::{Usage, args::SetupArgs, progress::Reporter};
 

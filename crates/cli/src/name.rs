@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use tagq::{
     Progress as _,
-    ask::{Setup, SetupFile},
+    requests::{Setup, SetupFile},
 };
 
 use crate::{args::NameArgs, progress::Reporter};

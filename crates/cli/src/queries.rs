@@ -7,7 +7,7 @@ use std::{
 
 use tagq::{
     Answer, Caching, Options, Run,
-    ask::{Channel, Coincidences, Explained, Listing, QueryContext, Question, Setup},
+    requests::{Channel, Coincidences, Explained, Listing, QueryContext, Request, Setup},
     store::Access,
 };
 
@@ -26,7 +26,7 @@ pub(crate) fn coincidences(args: &CoincidencesArgs) -> anyhow::Result<()> {
     let question = questions::coincidences(args)?;
     let way = Way::of(&args.query, &args.selection, &args.output, &args.plot);
     if !args.list {
-        return way.ask(&Question::Coincidences(question), args.explain);
+        return way.ask(&Request::Coincidences(question), args.explain);
     }
     if args.selection.sum {
         return Err(Usage("a list is of one run after the other; leave --sum out".into()).into());
@@ -67,11 +67,11 @@ impl<'a> Way<'a> {
         Self { query, of, output, plot: plot.plot.as_ref() }
     }
 
-    /// Asks, or says what asking would read.
-    fn ask(&self, question: &Question, explain: bool) -> anyhow::Result<()> {
+    /// Asks, or says what context would read.
+    fn ask(&self, question: &Request, explain: bool) -> anyhow::Result<()> {
         let named = question.named();
         if explain {
-            return self.explain_all(&named, |run, asking| question.explain(run, asking));
+            return self.explain_all(&named, |run, context| question.explain(run, context));
         }
         self.ask_all(&named, |runs| question.sum(runs))
     }
@@ -110,7 +110,7 @@ impl<'a> Way<'a> {
         report::check(self.output, &self.query.runs)?;
         let pool = pool(self.query.threads)?;
         let explained = self.of_all(named, &pool, &reporter, |runs| {
-            runs.iter().map(|(run, asking)| explain(run, asking)).collect()
+            runs.iter().map(|(run, context)| explain(run, context)).collect()
         })?;
         report::print_explained(&explained, self.output, &reporter)
     }
@@ -129,16 +129,16 @@ impl<'a> Way<'a> {
             self.query.runs.iter().map(open).collect::<anyhow::Result<_>>()?;
         let tags = opened.iter().map(|(_, run)| run.store().manifest().rows).sum();
         let _waiting = reporter.counting("counting in", tags);
-        let asking = |(setup, _)| QueryContext { setup, pool, progress: reporter };
-        let askings: Vec<QueryContext<'_>> =
-            opened.iter().map(|(setup, run)| asking((setup, run))).collect();
-        let runs = opened.iter().map(|(_, run)| run).zip(&askings);
+        let context = |(setup, _)| QueryContext { setup, pool, progress: reporter };
+        let contexts: Vec<QueryContext<'_>> =
+            opened.iter().map(|(setup, run)| context((setup, run))).collect();
+        let runs = opened.iter().map(|(_, run)| run).zip(&contexts);
         Ok(ask(&runs.collect::<Vec<_>>())?)
     }
 
     /// Lists the tuples of each run as they are found.
     fn list(&self, question: &Coincidences) -> anyhow::Result<()> {
-        let of_any = Question::Coincidences(question.clone());
+        let of_any = Request::Coincidences(question.clone());
         let named = of_any.named();
         let reporter = Reporter::new(self.query.store.quiet);
         report::check(self.output, &self.query.runs)?;
@@ -148,8 +148,8 @@ impl<'a> Way<'a> {
         let runs: Vec<(Setup, Run)> =
             self.query.runs.iter().map(open).collect::<anyhow::Result<_>>()?;
         let listing = |(setup, run)| {
-            let asking = QueryContext { setup, pool: &pool, progress: &reporter };
-            question.listing(run, &asking)
+            let context = QueryContext { setup, pool: &pool, progress: &reporter };
+            question.listing(run, &context)
         };
         let listings: Vec<Listing<'_>> =
             runs.iter().map(|(setup, run)| listing((setup, run))).collect::<Result<_, _>>()?;

@@ -1,8 +1,8 @@
 //! Arguments into questions.
 
 use tagq::{
-    ask::{Accidentals, Coincidences, Histogram, Question, Rates, Selection, Window},
     query::{Mode, Rule},
+    requests::{Accidentals, Coincidences, Histogram, Rates, Request, Selection, Window},
 };
 
 use crate::{
@@ -48,7 +48,7 @@ pub(crate) fn coincidences(args: &CoincidencesArgs) -> Result<Coincidences, Usag
     })
 }
 
-pub(crate) fn histogram(args: &HistogramArgs) -> Result<Question, Usage> {
+pub(crate) fn histogram(args: &HistogramArgs) -> Result<Request, Usage> {
     let mode = match (args.mode, args.rule) {
         (ModeName::All, Some(HistogramRule::Grid)) => Mode::Grid,
         (_, Some(HistogramRule::Grid)) => {
@@ -59,7 +59,7 @@ pub(crate) fn histogram(args: &HistogramArgs) -> Result<Question, Usage> {
         (ModeName::Last, None) => Mode::Last,
     };
     let BinsArgs { bin, range, log, .. } = args.bins.clone();
-    Ok(Question::Histogram(Histogram {
+    Ok(Request::Histogram(Histogram {
         start: args.start.clone(),
         stop: args.stop.clone(),
         bin,
@@ -75,10 +75,10 @@ pub(crate) fn histogram(args: &HistogramArgs) -> Result<Question, Usage> {
     }))
 }
 
-pub(crate) fn g2(args: &G2Args) -> Question {
+pub(crate) fn g2(args: &G2Args) -> Request {
     let [start, stop] = args.pair.0.clone();
     let BinsArgs { bin, range, log, .. } = args.bins.clone();
-    Question::Histogram(Histogram {
+    Request::Histogram(Histogram {
         start,
         stop,
         bin,
@@ -94,8 +94,8 @@ pub(crate) fn g2(args: &G2Args) -> Question {
     })
 }
 
-pub(crate) fn rates(args: &RatesArgs) -> Question {
-    Question::Rates(Rates {
+pub(crate) fn rates(args: &RatesArgs) -> Request {
+    Request::Rates(Rates {
         selection: selection(&args.selection),
         bin: args.bin.clone(),
         errors: args.errors.errors,

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use tagq::{Answer, Run, ask::Listing};
+use tagq::{Answer, Run, requests::Listing};
 
 use crate::{
     BatchWriter, Error, Form, Selection, Touched,

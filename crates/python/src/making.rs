@@ -92,7 +92,7 @@ impl NewStore {
         let run = py.detach(|| store.finish(name, &Options::default()));
         let run = run.map_err(|e| errors::of_run(&e))?;
         let origin = Origin::of_store(&run);
-        Run::new(run, tagq::ask::Setup::default(), None, origin)
+        Run::new(run, tagq::requests::Setup::default(), None, origin)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Runs: opening, ingesting, and asking them.
+//! Runs: opening, ingesting, and context them.
 
 use std::{
     path::PathBuf,
@@ -12,8 +12,8 @@ use pyo3::{
 use rayon::ThreadPool;
 use tagq::{
     Options, RunFacts, Treatment,
-    ask::{Channel, QueryContext, Question, Setup},
     query::TimeRange,
+    requests::{Channel, QueryContext, Request, Setup},
     store::Access,
 };
 use tagq_export::{Projection, Selection, TimeUnit};
@@ -223,15 +223,15 @@ impl Run {
 }
 
 /// Asks, without the interpreter's lock, until Ctrl-C; of several runs the sum.
-fn ask_all(py: Python<'_>, runs: &[Open], question: &Question) -> PyResult<Answer> {
+fn ask_all(py: Python<'_>, runs: &[Open], question: &Request) -> PyResult<Answer> {
     let answer = wait(py, None, &AtomicBool::default(), |told| {
         let pools: Vec<&ThreadPool> = runs.iter().filter_map(|open| open.pool.get()).collect();
-        let askings = runs.iter().zip(pools);
-        let askings =
-            askings.map(|(Open { setup, .. }, pool)| QueryContext { setup, pool, progress: told });
-        let askings: Vec<QueryContext<'_>> = askings.collect();
+        let contexts = runs.iter().zip(pools);
+        let contexts =
+            contexts.map(|(Open { setup, .. }, pool)| QueryContext { setup, pool, progress: told });
+        let contexts: Vec<QueryContext<'_>> = contexts.collect();
         let runs: Vec<(&tagq::Run, &QueryContext<'_>)> =
-            runs.iter().map(|open| &*open.run).zip(&askings).collect();
+            runs.iter().map(|open| &*open.run).zip(&contexts).collect();
         question.sum(&runs)
     });
     Answer::new(answer?)

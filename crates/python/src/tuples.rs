@@ -13,7 +13,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::{prelude::*, types::PyCapsule};
 use tagq::{
     Progress, Run, Silent,
-    ask::{Coincidences, Listing, QueryContext, Setup},
+    requests::{Coincidences, Listing, QueryContext, Setup},
 };
 use tagq_export::{schema_of_listings, stream_listing};
 
@@ -50,8 +50,8 @@ impl Of {
     ) -> Result<T, tagq_export::Error> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
         let pool = pool.map_err(|e| tagq::Error::Question(format!("threads: {e}")))?;
-        let asking = QueryContext { setup: &self.setup, pool: &pool, progress };
-        job(&self.question.listing(&self.run, &asking)?)
+        let context = QueryContext { setup: &self.setup, pool: &pool, progress };
+        job(&self.question.listing(&self.run, &context)?)
     }
 }
 

@@ -4,10 +4,10 @@ use std::{fmt::Display, str::FromStr};
 
 use pyo3::prelude::*;
 use tagq::{
-    ask::{
-        Accidentals, Channel, Coincidences, Errors, Histogram, Question, Rates, Selection, Window,
-    },
     query::{Mode, Rule},
+    requests::{
+        Accidentals, Channel, Coincidences, Errors, Histogram, Rates, Request, Selection, Window,
+    },
     store::Duration,
 };
 
@@ -141,11 +141,11 @@ pub(crate) fn selection(words: &Bound<'_, PyAny>) -> PyResult<Selection> {
 }
 
 /// The question of this name by its keywords.
-pub(crate) fn question_of(name: &str, words: &Bound<'_, PyAny>) -> PyResult<Question> {
+pub(crate) fn question_of(name: &str, words: &Bound<'_, PyAny>) -> PyResult<Request> {
     match name {
-        "coincidences" => coincidences(words).map(Question::Coincidences),
-        "histogram" => histogram(words).map(Question::Histogram),
-        "rates" => rates(words).map(Question::Rates),
+        "coincidences" => coincidences(words).map(Request::Coincidences),
+        "histogram" => histogram(words).map(Request::Histogram),
+        "rates" => rates(words).map(Request::Rates),
         _ => Err(question(format!("{name} is none of coincidences, histogram, rates"))),
     }
 }

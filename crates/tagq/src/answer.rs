@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tagq_store::Tick;
 
-use crate::{FigureKind, Run, Table};
+use crate::{figure::FigureKind, run::Run, table::Table};
 
 /// The version of the keys of answers, in JSON and in Arrow: while it stays, keys are only added.
 pub const SCHEMA_VERSION: u32 = 2;
@@ -65,7 +65,7 @@ pub struct ChannelFacts {
 
 impl RunFacts {
     /// What is known of a run, with the names that a setup gives to its channels.
-    pub fn named(run: &Run, setup: &crate::ask::Setup) -> Self {
+    pub fn named(run: &Run, setup: &crate::setup::experiment::Setup) -> Self {
         let mut facts = Self::of(run);
         facts.names.clone_from(&setup.names);
         for of in &mut facts.channels {
@@ -96,5 +96,29 @@ impl RunFacts {
             channels: channels.collect(),
             names: Vec::new(),
         }
+    }
+}
+
+impl RunFacts {
+    /// Several runs together: tags, sources and times are added; tick and names are those of the first.
+    pub(crate) fn sum(all: impl Iterator<Item = Self>) -> Self {
+        let mut all = all.collect::<Vec<_>>().into_iter();
+        let Some(mut sum) = all.next() else { unreachable!("a sum is of at least one run") };
+        for more in all {
+            sum.path = format!("{} + {}", sum.path, more.path);
+            sum.tick_assumed |= more.tick_assumed;
+            sum.tags += more.tags;
+            sum.sources += more.sources;
+            sum.live_s += more.live_s;
+            sum.elapsed_s += more.elapsed_s;
+            for ChannelFacts { channel, name, count } in more.channels {
+                match sum.channels.iter_mut().find(|of| of.channel == channel) {
+                    Some(of) => of.count += count,
+                    None => sum.channels.push(ChannelFacts { channel, name, count }),
+                }
+            }
+        }
+        sum.channels.sort_by_key(|of| of.channel);
+        sum
     }
 }

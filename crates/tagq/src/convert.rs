@@ -14,7 +14,12 @@ use tagq_ingest::{
 };
 use tagq_store::{Store, Tag};
 
-use crate::{Error, Input, NewFile, Progress, Run, input, new_file::folder_of};
+use crate::{
+    error::Error,
+    input::{self, Input},
+    new_file::{NewFile, folder_of},
+    run::{Progress, Run},
+};
 
 /// Rows of a store handed on at once.
 const CHUNK_ROWS: usize = 16_384;

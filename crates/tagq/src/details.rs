@@ -8,7 +8,11 @@ use std::{
 
 use tagq_query::{Course, Execution, ShortestInterval, shortest_intervals};
 
-use crate::{Error, NewFile, Run, new_file::folder_of};
+use crate::{
+    error::Error,
+    new_file::{NewFile, folder_of},
+    run::Run,
+};
 
 /// A block of `stat`, whatever the file system has.
 const BLOCK_BYTES: u64 = 512;

@@ -12,7 +12,9 @@ use std::{
 use tagq_store::{Duration as Ticks, Manifest, Store, Tick, Writer};
 
 use crate::{
-    Error, Options, Place, Progress, Run,
+    error::Error,
+    place::Place,
+    run::{Options, Progress, Run},
     update::{self, Learnt},
 };
 
@@ -298,7 +300,7 @@ impl Progress for Once<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Silent;
+    use crate::run::Silent;
     use std::io::Write as _;
     use tagq_ingest::encode::Encoder;
     use tagq_store::{Access, Tag};

@@ -9,7 +9,7 @@ use std::{
 
 use tagq_store::Manifest;
 
-use crate::{Error, Place};
+use crate::{error::Error, place::Place};
 
 /// What a message calls it.
 const SHOWN: &str = "standard input";

@@ -20,7 +20,6 @@
 struct Readme;
 
 mod answer;
-pub mod ask;
 mod cache;
 mod cells;
 mod convert;
@@ -35,8 +34,10 @@ mod new_store;
 mod notes;
 mod place;
 mod pulses;
+pub mod requests;
 mod room;
 mod run;
+mod setup;
 mod table;
 mod update;
 mod verify;

@@ -10,7 +10,7 @@ use std::{
 use tagq_store::{Entry, Folder};
 use tempfile::NamedTempFile;
 
-use crate::{Error, Progress, place};
+use crate::{error::Error, place, run::Progress};
 
 /// The name of a file on its way: this, letters and digits that nobody can guess, and that.
 const START: &str = ".tagq-";
@@ -145,7 +145,7 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Silent;
+    use crate::run::Silent;
 
     #[test]
     fn what_a_killed_process_left_goes_and_what_is_being_written_stays() {

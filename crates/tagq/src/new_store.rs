@@ -10,7 +10,11 @@ use std::{
 use tagq_store::{Creation, SourceFacts, Store, Tick, Writer};
 use tempfile::TempDir;
 
-use crate::{Error, Options, Run, Silent, new_file::folder_of, open};
+use crate::{
+    error::Error,
+    new_file::folder_of,
+    run::{Options, Run, Silent, open},
+};
 
 /// A store on its way: made beside its place, and put there when it is complete and durable. Dropped
 /// before that, nothing is left of it.

@@ -9,7 +9,7 @@ use std::{
 
 use tagq_store::Store;
 
-use crate::Error;
+use crate::error::Error;
 
 /// The name of the store inside a folder of sources.
 const STORE_IN_FOLDER: &str = ".tagq";

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use tagq_ingest::{Settings, about_tags};
 use tagq_store::Folder;
 
-use crate::Error;
+use crate::error::Error;
 
 /// Bytes of a row: a time and a label. The index over it is less than a hundredth of that.
 const ROW_BYTES: u64 = 9;

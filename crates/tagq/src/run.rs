@@ -15,7 +15,14 @@ use tagq_ingest::{Error as FilesError, text::TextColumns};
 use tagq_query::{Course, Recording};
 use tagq_store::{Access, Creation, Error as StoreError, RunId, Store, Tick, Writer};
 
-use crate::{Caching, Error, Input, Notes, Place, cache, update};
+use crate::{
+    cache::{self, Caching},
+    error::Error,
+    input::Input,
+    notes::Notes,
+    place::Place,
+    update,
+};
 
 /// How to open a run.
 #[derive(Debug, Clone)]

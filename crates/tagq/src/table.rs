@@ -7,7 +7,7 @@ use serde::{
     ser::{SerializeMap as _, SerializeSeq as _},
 };
 
-use crate::Cells;
+use crate::cells::Cells;
 
 /// Columns of equal length.
 #[derive(Debug, Clone, Default, PartialEq)]

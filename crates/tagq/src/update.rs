@@ -17,8 +17,11 @@ use tagq_ingest::{
 use tagq_store::{Error as StoreError, Manifest, Source, Writer};
 
 use crate::{
-    Error, Notes, Options, Place, Progress, room,
-    run::{is_not_writable, open_writer},
+    error::Error,
+    notes::Notes,
+    place::Place,
+    room,
+    run::{Options, Progress, is_not_writable, open_writer},
 };
 
 /// Commits are not made more often than this, so that thousands of small files cost no thousands

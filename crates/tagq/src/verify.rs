@@ -2,7 +2,7 @@
 
 use tagq_ingest::{Settings, is_intact};
 
-use crate::{Error, Run};
+use crate::{error::Error, run::Run};
 
 /// What was checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

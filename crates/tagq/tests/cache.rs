@@ -13,13 +13,12 @@ use std::{
 
 use proptest::prelude::*;
 use tagq::{
-    Answer, Caching, Options, Progress, Run, Silent,
-    ask::{
-        Accidentals, Channel, Coincidences, Errors, Histogram, QueryContext, Question, Selection,
+    Answer, Caching, Options, Progress, Run, Silent, open,
+    query::{Mode, Rule, oracle},
+    requests::{
+        Accidentals, Channel, Coincidences, Errors, Histogram, QueryContext, Request, Selection,
         Setup, Window,
     },
-    open,
-    query::{Mode, Rule, oracle},
     store::{Creation, RunId, SourceFacts, Tick, Writer},
 };
 
@@ -35,17 +34,17 @@ static POOL: LazyLock<rayon::ThreadPool> =
     LazyLock::new(|| rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
 
 /// The answer of a run.
-fn answer_of(request: &Question, run: &Run) -> Answer {
+fn answer_of(request: &Request, run: &Run) -> Answer {
     let setup = Setup::default();
     let context = QueryContext { setup: &setup, pool: &POOL, progress: &Silent };
     request.ask(run, &context).unwrap()
 }
 
-fn with_selection(mut request: Question, change: impl FnOnce(&mut Selection)) -> Question {
+fn with_selection(mut request: Request, change: impl FnOnce(&mut Selection)) -> Request {
     match &mut request {
-        Question::Coincidences(of) => change(&mut of.selection),
-        Question::Histogram(of) => change(&mut of.selection),
-        Question::Rates(of) => change(&mut of.selection),
+        Request::Coincidences(of) => change(&mut of.selection),
+        Request::Histogram(of) => change(&mut of.selection),
+        Request::Rates(of) => change(&mut of.selection),
     }
     request
 }
@@ -90,7 +89,7 @@ fn histogram(mode: Mode) -> Histogram {
 }
 
 /// Each rule and mode, with what changes how it is counted.
-fn questions() -> Vec<Question> {
+fn questions() -> Vec<Request> {
     let pair: &[&[u16]] = &[&[0, 1]];
     let groups: &[&[u16]] = &[&[0, 1, 2], &[3, 0], &[1, 2]];
     let vetoed = |rule| Coincidences {
@@ -132,8 +131,8 @@ fn questions() -> Vec<Question> {
         Histogram { sync_divider: Some(2), ..histogram(Mode::Last) },
         Histogram { stop: Channel::Number(300), ..histogram(Mode::Next) },
     ]);
-    let questions = questions.into_iter().map(Question::Coincidences);
-    questions.chain(histograms.map(Question::Histogram)).collect()
+    let questions = questions.into_iter().map(Request::Coincidences);
+    questions.chain(histograms.map(Request::Histogram)).collect()
 }
 
 fn run_of(store: &Path, caching: Caching) -> Run {
@@ -146,7 +145,7 @@ fn said(answer: &Answer) -> String {
 }
 
 /// Asks with what was kept and without, and compares.
-fn compare(store: &Path, questions: &[Question]) {
+fn compare(store: &Path, questions: &[Request]) {
     let (kept, anew) = (run_of(store, Caching::Rows(1)), run_of(store, Caching::Off));
     for (number, question) in questions.iter().enumerate() {
         let (kept, anew) = (said(&answer_of(question, &kept)), said(&answer_of(question, &anew)));
@@ -243,18 +242,18 @@ proptest! {
             };
             selection.delays = delays.iter().map(delay).collect();
         };
-        let questions: Vec<Question> = questions()
+        let questions: Vec<Request> = questions()
             .into_iter()
             // Delays are no whole cells.
             .filter(|question| match question {
-                Question::Coincidences(question) => question.rule != Rule::Grid,
-                Question::Histogram(question) => question.mode != Mode::Grid,
-                Question::Rates(_) => true,
+                Request::Coincidences(question) => question.rule != Rule::Grid,
+                Request::Histogram(question) => question.mode != Mode::Grid,
+                Request::Rates(_) => true,
             })
             .map(|question| with_selection(question, choose))
             .chain([
-                Question::Coincidences(coincidences(Rule::Grid, &[&[0, 1]])),
-                Question::Histogram(histogram(Mode::Grid)),
+                Request::Coincidences(coincidences(Rule::Grid, &[&[0, 1]])),
+                Request::Histogram(histogram(Mode::Grid)),
             ])
             .collect();
         let mut sources: Vec<Tags> = Vec::new();
@@ -339,11 +338,11 @@ fn what_is_final_is_not_counted_again() {
 }
 
 /// Whether the N of its bins or lags is read from rows, too, and not from the index alone.
-fn has_n_of_rows(question: &Question) -> bool {
+fn has_n_of_rows(question: &Request) -> bool {
     match question {
-        Question::Coincidences(question) => question.bin.is_some(),
-        Question::Histogram(question) => question.g2,
-        Question::Rates(_) => true,
+        Request::Coincidences(question) => question.bin.is_some(),
+        Request::Histogram(question) => question.g2,
+        Request::Rates(_) => true,
     }
 }
 
@@ -351,7 +350,7 @@ fn has_n_of_rows(question: &Question) -> bool {
 fn files_that_are_torn_or_foreign_are_not_believed() {
     let folder = tempfile::tempdir().unwrap();
     let (store, _) = kept_store(folder.path());
-    let question = [Question::Coincidences(coincidences(Rule::Once, &[&[0, 1]]))];
+    let question = [Request::Coincidences(coincidences(Rule::Once, &[&[0, 1]]))];
     fs::remove_dir_all(store.join("cache")).unwrap();
     compare(&store, &question);
     let file = kept_files(&store).remove(0);
@@ -370,7 +369,7 @@ fn files_that_are_torn_or_foreign_are_not_believed() {
         assert_eq!(fs::read(&file).unwrap(), whole, "byte {at}");
     }
     // Under the name of another question.
-    let other = [Question::Coincidences(coincidences(Rule::All, &[&[0, 1]]))];
+    let other = [Request::Coincidences(coincidences(Rule::All, &[&[0, 1]]))];
     compare(&store, &other);
     let others = kept_files(&store).into_iter().find(|other| *other != file).unwrap();
     fs::copy(&file, &others).unwrap();
@@ -412,13 +411,13 @@ fn only_what_is_worth_it_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("run.tagq");
     append(&store, &tags(3 * BLOCK + 200, 5), true);
-    let pair = || Question::Coincidences(coincidences(Rule::All, &[&[0, 1]]));
+    let pair = || Request::Coincidences(coincidences(Rule::All, &[&[0, 1]]));
     let select = |change: fn(&mut Selection)| with_selection(pair(), change);
     let moving = [
         select(|selection| selection.last = Some("5us".parse().unwrap())),
         select(|selection| selection.from = Some("-5us".parse().unwrap())),
         select(|selection| selection.to = Some("-1t".parse().unwrap())),
-        Question::Histogram(Histogram { sync_divider: Some(2), ..histogram(Mode::Last) }),
+        Request::Histogram(Histogram { sync_divider: Some(2), ..histogram(Mode::Last) }),
     ];
     for question in moving {
         assert!(question.counted_anew().is_some());
@@ -471,11 +470,11 @@ fn many_at_once_do_not_disturb_each_other() {
 const PRECIOUS: &[u8] = b"the only photo of it";
 
 /// A store with enough rows for a cache, a question that is kept, and a folder outside.
-fn store_and_outside(folder: &Path) -> (PathBuf, Question, PathBuf) {
+fn store_and_outside(folder: &Path) -> (PathBuf, Request, PathBuf) {
     let (store, outside) = (folder.join("store"), folder.join("outside"));
     append(&store, &tags(2 * BLOCK + 200, 5), true);
     fs::create_dir(&outside).unwrap();
-    (store, Question::Coincidences(coincidences(Rule::All, &[&[0, 1]])), outside)
+    (store, Request::Coincidences(coincidences(Rule::All, &[&[0, 1]])), outside)
 }
 
 fn bytes_in(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {

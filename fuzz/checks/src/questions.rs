@@ -4,11 +4,11 @@ use std::{fs, path::Path};
 
 use tagq::{
     Caching, Delays, Error, Options, Run, Silent,
-    ask::{
-        Accidentals, BinWidth, Channel, Coincidences, Errors, Histogram, QueryContext, Question,
-        Rates, Selection, Setup, Window,
-    },
     query::{Mode, Rule},
+    requests::{
+        Accidentals, BinWidth, Channel, Coincidences, Errors, Histogram, QueryContext, Rates,
+        Request, Selection, Setup, Window,
+    },
     store::{Access, Duration, format::HEADER_BYTES},
 };
 
@@ -31,7 +31,7 @@ pub fn questions(input: &[u8]) {
         Some(large) if recipe.byte() % 4 == 3 => (LARGE[large].clone(), 66_000),
         _ => (SMALL[kind % SMALL.len()].clone(), 140),
     };
-    let asked: Vec<Question> = (0..=recipe.below(3)).map(|_| question(&mut recipe)).collect();
+    let asked: Vec<Request> = (0..=recipe.below(3)).map(|_| question(&mut recipe)).collect();
     let folder = tempfile::tempdir().unwrap();
     // What is kept is that of the store before it was changed, as far as there is a full block.
     if rows > 65_536 && recipe.is() {
@@ -111,18 +111,18 @@ fn forge_kept(cache: &Path, recipe: &mut Recipe<'_>) {
 }
 
 /// Asks all of them, of the run as it is opened once, and what is said of every run.
-fn ask(folder: &Path, questions: &[Question], access: Access) {
+fn ask(folder: &Path, questions: &[Request], access: Access) {
     let options =
         Options { ingest: false, access, caching: Caching::Rows(1), ..Options::default() };
     let Ok(run) = tagq::open(folder, &options, &Silent) else { return };
     let setup = Setup::default();
-    let asking = QueryContext { setup: &setup, pool: &POOL, progress: &Silent };
+    let context = QueryContext { setup: &setup, pool: &POOL, progress: &Silent };
     for question in questions {
         let question = &bounded(question, &run);
-        check(&run, &question.ask(&run, &asking));
-        check(&run, &question.explain(&run, &asking));
-        if let Question::Coincidences(of) = question
-            && let Ok(listing) = of.listing(&run, &asking)
+        check(&run, &question.ask(&run, &context));
+        check(&run, &question.explain(&run, &context));
+        if let Request::Coincidences(of) = question
+            && let Ok(listing) = of.listing(&run, &context)
         {
             let mut batches = 0;
             check(
@@ -133,10 +133,10 @@ fn ask(folder: &Path, questions: &[Question], access: Access) {
                 }),
             );
         }
-        if let Question::Histogram(of) = question {
+        if let Request::Histogram(of) = question {
             let channels = vec![of.start.clone(), of.stop.clone()];
             let delays = Delays { channels, range: None, selection: of.selection.clone() };
-            check(&run, &delays.ask(&run, &asking));
+            check(&run, &delays.ask(&run, &context));
         }
     }
     check(&run, &POOL.install(|| run.shortest_intervals(None)));
@@ -146,12 +146,12 @@ fn ask(folder: &Path, questions: &[Question], access: Access) {
 
 /// The question with some hundred bins at most, however long the run says that it is: millions are counted,
 /// but not often.
-fn bounded(question: &Question, run: &Run) -> Question {
+fn bounded(question: &Request, run: &Run) -> Request {
     let mut question = question.clone();
     let bin = match &mut question {
-        Question::Coincidences(of) => &mut of.bin,
-        Question::Rates(of) => &mut of.bin,
-        Question::Histogram(_) => return question,
+        Request::Coincidences(of) => &mut of.bin,
+        Request::Rates(of) => &mut of.bin,
+        Request::Histogram(_) => return question,
     };
     if bin.is_some() {
         *bin = format!("{}t", 1_000 + run.elapsed_ticks() / 300).parse().ok();
@@ -213,12 +213,12 @@ fn errors(recipe: &mut Recipe<'_>) -> Errors {
     if recipe.byte() % 8 == 7 { Errors::Blocks(3) } else { Errors::Formula }
 }
 
-fn question(recipe: &mut Recipe<'_>) -> Question {
+fn question(recipe: &mut Recipe<'_>) -> Request {
     let selection = selection(recipe);
     match recipe.below(8) {
         0 => {
             let bin = if recipe.is() { bin(recipe) } else { None };
-            Question::Rates(Rates { selection, bin: width(bin), errors: errors(recipe) })
+            Request::Rates(Rates { selection, bin: width(bin), errors: errors(recipe) })
         }
         1..4 => {
             let modes = [Mode::All, Mode::All, Mode::Next, Mode::Last, Mode::Grid];
@@ -232,7 +232,7 @@ fn question(recipe: &mut Recipe<'_>) -> Question {
                 1 => format!("{high}t").parse().ok(),
                 _ => format!("{low}t..{high}t").parse().ok(),
             };
-            Question::Histogram(Histogram {
+            Request::Histogram(Histogram {
                 start: channel(recipe),
                 stop: channel(recipe),
                 bin: width(ticks(recipe, 1 << 30)),
@@ -269,7 +269,7 @@ fn question(recipe: &mut Recipe<'_>) -> Question {
             let groups = (0..groups).map(|_| group(recipe)).collect();
             let window = ticks(recipe, 1 << 36).unwrap_or_else(|| "1t".parse().unwrap());
             let shifted = Accidentals::Shifted { counts: 2, shift: ticks(recipe, 1 << 20) };
-            Question::Coincidences(Coincidences {
+            Request::Coincidences(Coincidences {
                 window: Some(Window::Half(window)),
                 groups,
                 choose: None,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tagq::ask::Channel;
+use tagq::requests::Channel;
 use tagq_export::{Form, TimeUnit};
 
 use super::options::{SetupArgs, SpanArgs, StoreArgs};

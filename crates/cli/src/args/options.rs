@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use tagq::{
     Options,
-    ask::{Channel, Errors, Moment, Selection},
     files::text::TextColumns,
+    requests::{Channel, Errors, Moment, Selection},
     store::{Duration, Tick},
 };
 

@@ -2,7 +2,7 @@
 
 use clap::ArgAction;
 use tagq::{
-    ask::{BinWidth, Channel, Reach},
+    requests::{BinWidth, Channel, Reach},
     store::Duration,
 };
 

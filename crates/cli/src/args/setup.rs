@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tagq::{ask::Channel, store::Duration};
+use tagq::{requests::Channel, store::Duration};
 
 use super::{
     options::{OutputArgs, SetupArgs, SpanArgs, StoreArgs},

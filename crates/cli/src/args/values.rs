@@ -3,7 +3,7 @@
 use std::{path::Path, str::FromStr};
 
 use clap::ValueEnum;
-use tagq::{ask::Channel, store::Duration};
+use tagq::{requests::Channel, store::Duration};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RuleName {

@@ -5,9 +5,8 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use serde_json::Value;
 use tagq::{
-    RunFacts, SCHEMA_VERSION,
-    ask::{Explained, PlanFacts, Reading},
-    escaped,
+    RunFacts, SCHEMA_VERSION, escaped,
+    requests::{Explained, PlanFacts, Reading},
 };
 
 use super::{

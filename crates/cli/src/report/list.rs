@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use tagq::{SCHEMA_VERSION, Table, ask::Listing, escaped};
+use tagq::{SCHEMA_VERSION, Table, escaped, requests::Listing};
 
 use super::{
     csv::{comment, fields_of, names_of, quoted},

@@ -21,7 +21,7 @@ use std::{
 use anyhow::Context as _;
 use tagq::{
     Answer, Delayed, NewFile,
-    ask::{Explained, Listing},
+    requests::{Explained, Listing},
     store::Tick,
 };
 use tagq_export::{Form, write_answers, write_listings};

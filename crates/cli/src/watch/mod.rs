@@ -16,7 +16,7 @@ use std::{
 
 use tagq::{
     Answer, Change, Error, Follower, Progress, Run,
-    ask::{QueryContext, Question},
+    requests::{QueryContext, Request},
 };
 
 use crate::{
@@ -190,24 +190,24 @@ fn ask(
     notes: &Notes,
 ) -> Result<Option<Vec<Answer>>, Error> {
     let mut runs = Vec::new();
-    let mut askings = Vec::new();
+    let mut contexts = Vec::new();
     for &at in &part.runs {
         let Some(run) = &followed[at].run else { return Ok(None) };
         runs.push(run);
-        askings.push(QueryContext {
+        contexts.push(QueryContext {
             setup: &parts.runs[at].setup,
             pool: &parts.pool,
             progress: notes,
         });
     }
-    let runs: Vec<(&Run, &QueryContext<'_>)> = runs.into_iter().zip(&askings).collect();
+    let runs: Vec<(&Run, &QueryContext<'_>)> = runs.into_iter().zip(&contexts).collect();
     if part.is_sum {
         return Ok(Some(vec![answer(&part.question, &runs)?]));
     }
     runs.chunks(1).map(|run| answer(&part.question, run)).collect::<Result<_, _>>().map(Some)
 }
 
-fn answer(question: &Question, runs: &[(&Run, &QueryContext<'_>)]) -> Result<Answer, Error> {
+fn answer(question: &Request, runs: &[(&Run, &QueryContext<'_>)]) -> Result<Answer, Error> {
     match &question.selection().last {
         Some(last) if !question.is_trace() => question.sum_beside_last(runs, last),
         _ => question.sum(runs),

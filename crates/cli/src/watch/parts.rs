@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use tagq::{
     Options,
-    ask::{Question, Setup},
+    requests::{Request, Setup},
 };
 
 use crate::{
@@ -30,7 +30,7 @@ pub(super) struct Parts {
 
 /// One question.
 pub(super) struct Part {
-    pub question: Question,
+    pub question: Request,
     /// Places in [`Parts::runs`].
     pub runs: Vec<usize>,
     pub is_sum: bool,
@@ -115,7 +115,7 @@ impl Parts {
 
 /// A query of the command line.
 struct Asked<'a> {
-    question: Question,
+    question: Request,
     query: &'a QueryArgs,
     of: &'a SelectionArgs,
     output: &'a OutputArgs,
@@ -126,7 +126,7 @@ impl<'a> Asked<'a> {
     fn of(command: &'a Command) -> Result<Self, Usage> {
         let (question, query, of, output, plot, at_once) = match command {
             Command::Coincidences(args) => (
-                Question::Coincidences(questions::coincidences(args)?),
+                Request::Coincidences(questions::coincidences(args)?),
                 &args.query,
                 &args.selection,
                 &args.output,

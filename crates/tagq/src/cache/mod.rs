@@ -18,7 +18,7 @@ use std::{
 use tagq_query::{Additive, Error as QueryError, Execution, Partial, Recording, TimeRange};
 use tagq_store::{Mark, Store};
 
-use crate::Run;
+use crate::run::Run;
 use entry::{Entry, Seen};
 use folder::Folder;
 pub(crate) use folder::stranger;

@@ -2,7 +2,7 @@
 
 use libm::erf;
 
-use super::peak::Counted;
+use super::counted::Counted;
 
 /// Full width at half the height of a Gaussian, in standard deviations: 2·√(2 ln 2).
 const FULL_WIDTH: f64 = 2.354_820_045;

@@ -1,5 +1,6 @@
 //! The delays between channels, found by the peaks of their differences.
 
+mod counted;
 #[cfg(test)]
 mod coverage;
 mod fit;
@@ -12,8 +13,12 @@ use serde::Serialize;
 use tagq_store::{Duration, Tick};
 
 use crate::{
-    Answer, Column, Error, Run, RunFacts, Table, Unit,
-    ask::{Channel, QueryContext, Selection},
+    answer::{Answer, RunFacts},
+    error::Error,
+    requests::{context::QueryContext, selection::Selection},
+    run::Run,
+    setup::arguments::Channel,
+    table::{Column, Table, Unit},
 };
 use fit::Fitted;
 use peak::Shape;
@@ -71,12 +76,12 @@ impl Delays {
     ///
     /// # Errors
     /// Fewer than two channels, names that nobody has, a range below one tick.
-    pub fn ask(&self, run: &Run, asking: &QueryContext<'_>) -> Result<Delayed, Error> {
+    pub fn ask(&self, run: &Run, context: &QueryContext<'_>) -> Result<Delayed, Error> {
         let manifest = run.store().manifest();
         let tick = manifest.tick;
         let mut channels: Vec<u16> = Vec::new();
         for channel in &self.channels {
-            let number = asking.setup.channel(channel)?;
+            let number = context.setup.channel(channel)?;
             if !channels.contains(&number) {
                 channels.push(number);
             }
@@ -86,7 +91,7 @@ impl Delays {
                 "a delay is between two channels; name them with --channels A,B".into(),
             ));
         }
-        asking.note_dark(run, channels.clone());
+        context.note_dark(run, channels.clone());
         let range = match &self.range {
             Some(range) => range.clone(),
             None => RANGE.parse()?,
@@ -100,7 +105,7 @@ impl Delays {
         }
         let longest = i64::try_from(run.elapsed_ticks() / LONGEST_PART).unwrap_or(i64::MAX).max(1);
         let reach = if reach > longest {
-            asking.progress.note(&format!(
+            context.progress.note(&format!(
                 "delays are searched up to an eighth of the run, {}",
                 tick.format(longest.into())
             ));
@@ -108,11 +113,11 @@ impl Delays {
         } else {
             reach
         };
-        let times = self.selection.of(run, asking.setup)?.scope.range;
+        let times = self.selection.of(run, context.setup)?.scope.range;
         let mut pairs = Vec::new();
         for (at, &start) in channels.iter().enumerate() {
             for &stop in &channels[at + 1..] {
-                let found = self.search(run, asking, [start, stop], reach, times)?;
+                let found = self.search(run, context, [start, stop], reach, times)?;
                 pairs.push(([start, stop], found));
             }
         }
@@ -139,7 +144,7 @@ impl Delays {
         let answer = Answer {
             header,
             query: serde_json::to_value(used)?,
-            run: RunFacts::named(run, asking.setup),
+            run: RunFacts::named(run, context.setup),
             singles: None,
             rows: table(&pairs, tick),
             figure: None,
@@ -150,7 +155,7 @@ impl Delays {
     fn search(
         &self,
         run: &Run,
-        asking: &QueryContext<'_>,
+        context: &QueryContext<'_>,
         [start, stop]: [u16; 2],
         reach: i64,
         range: tagq_query::TimeRange,
@@ -171,8 +176,8 @@ impl Delays {
             (span.1.saturating_sub(span.0)) as f64 / (last.saturating_sub(first)).max(1) as f64;
         let pairs_per_tick = tags(start) * tags(stop) * part / live;
         let tick_s = manifest.tick.seconds();
-        run.count_as(self.selection.join, asking.progress.course(), |recording| {
-            asking.pool.install(|| {
+        run.count_as(self.selection.join, context.progress.course(), |recording| {
+            context.pool.install(|| {
                 Search { recording, start, stop, reach, range, span, pairs_per_tick, tick_s }.run()
             })
         })

@@ -1,16 +1,9 @@
 //! Peaks in a histogram of differences: where they are, how wide, and how sure.
 
-use super::fit::{Background, Fitted, gaussian};
-
-/// Equal bins of `width` ticks from `low` on.
-#[derive(Debug, Clone)]
-pub(super) struct Counted {
-    /// Ticks of the first bin's lower edge.
-    pub low: i64,
-    /// Ticks of a bin.
-    pub width: i64,
-    pub counts: Vec<u64>,
-}
+use super::{
+    counted::Counted,
+    fit::{Background, Fitted, gaussian},
+};
 
 /// A range of bins that holds more than chance would put there.
 #[derive(Debug, Clone, Copy, PartialEq)]

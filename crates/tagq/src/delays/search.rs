@@ -4,7 +4,10 @@
 use tagq_query::{Bins, Error, Execution, Histogram, Mode, Recording, Scope, TimeRange};
 
 use super::fit::Background;
-use super::peak::{Counted, Peak, SIGNIFICANT, Shape, sigmas_above};
+use super::{
+    counted::Counted,
+    peak::{Peak, SIGNIFICANT, Shape, sigmas_above},
+};
 use crate::pulses::{Effort, Pulses};
 
 /// Bins of a histogram: what fits a cache beside the columns.

@@ -1,33 +1,14 @@
-//! The period of pulsed light, from a bounded sample of the tags.
-//!
-//! Pulsed light leaves a comb in the differences of times: a line in their spectrum at 1 / period. The
-//! steps, each over a sample of the run that does not grow with it:
-//!
-//! ```text
-//! for bins from coarse to fine:
-//!     differences of two channels, of all pairs in 64 short places of the run     (sample)
-//!     weights that vanish at zero difference and at the longest one
-//!     spectrum of the weighted histogram of the differences of every second place (spectrum)
-//!     a line far above the spectrum around it, there in the other places, too
-//!     its phase at the exact differences: no alias, no grid of the clock; a finer period
-//! ```
-//!
-//! Differences, not times, because a clock drifts over a run, but not over microseconds. The weights leave
-//! out what is near zero: true pairs, dead time and afterpulses make no line. A line is compared with the
-//! spectrum beside it, since bunched light has a spectrum, too, but a smooth one.
-
-mod note;
-mod sample;
-mod spectrum;
+//! The search for a period: from coarse bins to fine ones, a line in the spectrum of each.
 
 use std::f64::consts::TAU;
 
 use rayon::prelude::*;
 use tagq_query::Recording;
 
-pub(crate) use note::note;
-use sample::{Half, Sample};
-use spectrum::{BINS, HALF_BINS, LONGEST_PART, Spectrum};
+use super::{
+    sample::{Effort, Half, Sample},
+    spectrum::{BINS, HALF_BINS, LONGEST_PART, Spectrum},
+};
 
 /// Seconds of the finest bin: detectors of single photons are not faster.
 const FINEST_S: f64 = 0.25e-9;
@@ -49,15 +30,6 @@ const HARMONICS: usize = 64;
 const DEPTH: f64 = 0.05;
 /// A share of differences that are multiples of the period, to the tick, which only a grid has.
 const ON_GRID: f64 = 0.999;
-
-/// How many tags are looked at for each length of differences.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Effort {
-    /// Milliseconds, beside a query.
-    Small,
-    /// For a search that takes longer itself.
-    Full,
-}
 
 /// A period in the differences of two channels.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -273,6 +245,3 @@ impl Phased {
         Pulses { period, period_err: self.frequency_err * period * period, phase: self.phase }
     }
 }
-
-#[cfg(test)]
-mod tests;

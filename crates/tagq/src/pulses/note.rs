@@ -1,7 +1,7 @@
 //! The note that accidentals by formula are not those of pulsed light.
 
-use super::{Effort, Pulses};
-use crate::Run;
+use super::{find::Pulses, sample::Effort};
+use crate::run::Run;
 
 /// Over so many periods pulses are nearly even.
 const EVEN: f64 = 10.0;

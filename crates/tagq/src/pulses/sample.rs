@@ -5,8 +5,6 @@ use std::{f64::consts::PI, ops::Range};
 use tagq_query::{Acquisition, Recording};
 use tagq_store::Channels;
 
-use super::Effort;
-
 /// The run is looked at in so many places, in fewer ones where differences are long.
 const PLACES: usize = 64;
 /// Partners of a tag. Where there are more within reach, tags are left out at random.
@@ -15,6 +13,15 @@ const PARTNERS: f64 = 4.0;
 const PAIRS: usize = 16;
 /// Rows that are looked at for each tag: others may have other channels.
 const ROWS: usize = 8;
+
+/// How many tags are looked at for each length of differences.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// Milliseconds, beside a query.
+    Small,
+    /// For a search that takes longer itself.
+    Full,
+}
 
 /// Which of the places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,13 @@
 //! Light of known truth.
 
+use std::f64::consts::TAU;
+
+use rayon::prelude::*;
 use tagq_query::Recording;
 use tagq_simulate::{Detector, Light, Simulation};
 use tagq_store::{Channels, Tags};
 
-use super::*;
+use super::{find::*, sample::Effort};
 
 /// Ticks of 156.25 ps: a second.
 const SECOND: f64 = 6.4e9;

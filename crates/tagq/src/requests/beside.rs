@@ -4,16 +4,21 @@ use std::collections::HashMap;
 
 use tagq_store::Duration;
 
-use super::{QueryContext, Question};
-use crate::{Answer, Cell, CellType, Column, Error, Run, Shown, Table};
+use super::{context::QueryContext, request::Request};
+use crate::{
+    answer::Answer,
+    error::Error,
+    run::Run,
+    table::{Cell, CellType, Column, Shown, Table},
+};
 
-impl Question {
+impl Request {
     /// Asks the whole of each run, and beside it the last `last` of it: `last_count` in each row, and
     /// `last_rate_hz` with `last_rate_err_hz` where rows have rates. A row that the last interval does
     /// not have counted nothing in it.
     ///
     /// # Errors
-    /// As [`Question::sum`].
+    /// As [`Request::sum`].
     pub fn sum_beside_last(
         &self,
         runs: &[(&Run, &QueryContext<'_>)],
@@ -23,7 +28,7 @@ impl Question {
         let newest = self.of_last(Some(last.clone())).in_bins_of(&whole)?.sum(runs)?;
         whole.rows = beside(whole.rows, &newest.rows);
         whole.header =
-            format!("{}; beside it the last {}", whole.header, super::used::spaced(last.asked()));
+            format!("{}; beside it the last {}", whole.header, super::header::spaced(last.asked()));
         if let Some(query) = whole.query.as_object_mut() {
             query.insert("beside_last_asked".into(), last.asked().into());
         }
@@ -76,7 +81,7 @@ fn keys(table: &Table) -> Vec<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Unit;
+    use crate::table::Unit;
 
     fn counts(counts: &[u64]) -> Column {
         Column::counts("count", counts.to_vec().into()).compared()

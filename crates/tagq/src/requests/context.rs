@@ -1,7 +1,10 @@
 //! With what a request is answered: the setup, the threads, and the receiver of notes.
 
-use super::Setup;
-use crate::{Progress, Run, RunFacts};
+use crate::setup::experiment::Setup;
+use crate::{
+    answer::RunFacts,
+    run::{Progress, Run},
+};
 
 /// With what a request is answered.
 pub struct QueryContext<'a> {

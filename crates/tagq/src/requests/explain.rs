@@ -7,7 +7,7 @@ use serde_json::Value;
 use tagq_query::{Plan, PlannedScan};
 use tagq_store::Block;
 
-use crate::{Run, RunFacts};
+use crate::{answer::RunFacts, run::Run};
 
 /// What was asked, of what, and what answering it would read.
 #[derive(Debug, Clone)]

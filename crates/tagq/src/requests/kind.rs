@@ -4,14 +4,20 @@ use tagq_query::{Error as QueryError, Plan, Recording};
 use tagq_store::Tick;
 
 use super::{
-    BinWidth, Channel, Errors, Selection,
+    blocks::Errors,
     context::QueryContext,
     explain::{Explained, PlanFacts},
-    select::Selected,
-    sum,
+    selection::{Selected, Selection},
     used::MOVES,
 };
-use crate::{Answer, Error, FigureKind, Run, RunFacts, Table};
+use crate::setup::arguments::{BinWidth, Channel};
+use crate::{
+    answer::{Answer, RunFacts},
+    error::Error,
+    figure::FigureKind,
+    run::Run,
+    table::Table,
+};
 
 /// A kind of request: how it becomes a query in ticks and channel numbers, and its counts an answer.
 pub(super) trait Kind {
@@ -154,7 +160,7 @@ pub(super) fn sum<K: Kind>(kind: &K, runs: &[(&Run, &QueryContext<'_>)]) -> Resu
     };
     for other in others {
         if first.tick() != other.tick() || !kind.is_alike(&first.query, &other.query) {
-            return Err(sum::unlike(first.run, other.run));
+            return Err(unlike(first.run, other.run));
         }
     }
     kind.unify(&mut all);
@@ -194,4 +200,14 @@ where
     })?;
     let (header, query) = kind.described(&resolved)?;
     Ok(Explained { header, query, run: context.facts(run), plan: PlanFacts::of(&plan, run) })
+}
+
+/// Two runs in which the request does not mean the same.
+fn unlike(one: &Run, other: &Run) -> Error {
+    Error::Question(format!(
+        "--sum adds what was counted alike, and {} and {} differ in tick, delays, groups or \
+         vetoes; give one --setup or --tick for all, or leave --sum out",
+        one.path().display(),
+        other.path().display()
+    ))
 }

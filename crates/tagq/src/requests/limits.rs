@@ -5,8 +5,8 @@ use std::fs;
 use tagq_query::{Acquisition, Recording, TimeRange};
 use tagq_store::Tick;
 
-use super::QueryContext;
-use crate::Error;
+use super::context::QueryContext;
+use crate::error::Error;
 
 /// Bytes of counts and rows that are held at most.
 const HELD_MAX: u64 = 1 << 30;

@@ -1,43 +1,36 @@
-//! Questions in a person's words, and what they mean in a run.
+//! Requests: queries as a user states them, with names, durations and times.
 //!
-//! A question holds durations, names and moments; asked of a [`crate::Run`], these become ticks and labels, a
-//! query of [`crate::query`] is counted, and an [`crate::Answer`] says what was asked, what was done and
-//! what came out. The command line and other programs fill in a question and show its answer.
+//! A request is resolved in a [`crate::Run`]: names and durations become channel numbers and ticks, a query of
+//! [`crate::query`] counts, and a [`crate::Answer`] states the query, the run and the rows. The command line,
+//! Python and `watch` fill in a request and show its answer. `kind` is what every kind of request does,
+//! `request` the list of kinds; to add one, add its folder and a line there.
 
 mod beside;
+mod blocks;
 mod coarse;
 mod coincidences;
-mod context;
+pub(crate) mod context;
+mod explain;
+mod header;
 mod histogram;
 mod kind;
 mod limits;
-mod listing;
-mod planned;
-mod question;
 mod rates;
-
-mod blocks;
-mod explain;
-mod shifted;
-mod sum;
-mod tallied;
-mod trace;
+mod request;
+pub(crate) mod selection;
 mod used;
 
-mod select;
-mod setup;
-mod setup_file;
-mod words;
-
 pub use blocks::Errors;
-pub use coincidences::{Accidentals, Coincidences};
+pub use coincidences::{Accidentals, Coincidences, Listing};
 pub use context::QueryContext;
 pub use explain::{Explained, PlanFacts, Reading, ScanFacts};
 pub use histogram::{Histogram, Reach};
-pub use listing::Listing;
-pub use question::Question;
 pub use rates::Rates;
-pub use select::Selection;
-pub use setup::Setup;
-pub use setup_file::SetupFile;
-pub use words::{BinWidth, Channel, Moment, Window};
+pub use request::Request;
+pub use selection::Selection;
+
+pub use crate::setup::{
+    arguments::{BinWidth, Channel, Moment, Window},
+    experiment::Setup,
+    file::SetupFile,
+};

@@ -11,14 +11,22 @@ use tagq_query::{
 use tagq_store::Tick;
 
 use super::{
-    BinWidth, Channel, Errors, Selection, blocks,
+    blocks::{self, Errors},
     context::QueryContext,
+    header::{header_end, in_ticks},
     kind::{Finished, Kind, Resolved},
     limits,
-    select::Selected,
-    used::{LIVE_TIME_OF_BINS, SelectionUsed, header_end, in_ticks},
+    selection::{Selected, Selection},
+    used::{LIVE_TIME_OF_BINS, SelectionUsed},
 };
-use crate::{Cells, Column, Error, FigureKind, Run, Table, Unit};
+use crate::setup::arguments::{BinWidth, Channel};
+use crate::{
+    cells::Cells,
+    error::Error,
+    figure::FigureKind,
+    run::Run,
+    table::{Column, Table, Unit},
+};
 
 /// Bytes of a bin of a trace beside its counts.
 const BIN_BYTES: u64 = 24;

@@ -3,14 +3,20 @@
 use tagq_store::Duration;
 
 use super::{
-    Channel, Coincidences, Explained, Histogram, QueryContext, Rates, Selection,
+    coincidences::Coincidences,
+    context::QueryContext,
+    explain::Explained,
+    histogram::Histogram,
     kind::{self, Kind as _},
+    rates::Rates,
+    selection::Selection,
 };
-use crate::{Answer, Error, Run};
+use crate::setup::arguments::Channel;
+use crate::{answer::Answer, error::Error, run::Run};
 
 /// One of the kinds of requests.
 #[derive(Debug, Clone)]
-pub enum Question {
+pub enum Request {
     /// How many coincidences.
     Coincidences(Coincidences),
     /// How many differences of times, in bins.
@@ -23,14 +29,14 @@ pub enum Question {
 macro_rules! with_kind {
     ($request:expr, $of:ident => $value:expr) => {
         match $request {
-            Question::Coincidences($of) => $value,
-            Question::Histogram($of) => $value,
-            Question::Rates($of) => $value,
+            Request::Coincidences($of) => $value,
+            Request::Histogram($of) => $value,
+            Request::Rates($of) => $value,
         }
     };
 }
 
-impl Question {
+impl Request {
     /// All channels it names.
     pub fn named(&self) -> Vec<&Channel> {
         let mut named = with_kind!(self, of => of.channels());
@@ -79,15 +85,15 @@ impl Question {
     /// as long after the first tag of their run.
     ///
     /// # Errors
-    /// As [`Question::ask`]; if there is no run, or the request does not mean the same in all of them.
+    /// As [`Request::ask`]; if there is no run, or the request does not mean the same in all of them.
     pub fn sum(&self, runs: &[(&Run, &QueryContext<'_>)]) -> Result<Answer, Error> {
         with_kind!(self, of => kind::sum(of, runs))
     }
 
-    /// What [`Question::ask`] would read, without counting.
+    /// What [`Request::ask`] would read, without counting.
     ///
     /// # Errors
-    /// As [`Question::ask`].
+    /// As [`Request::ask`].
     pub fn explain(&self, run: &Run, context: &QueryContext<'_>) -> Result<Explained, Error> {
         with_kind!(self, of => kind::explain(of, run, context))
     }

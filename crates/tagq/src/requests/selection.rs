@@ -3,8 +3,11 @@
 use tagq_query::{Delay, Scope, TimeRange};
 use tagq_store::{Duration, Tick, UnitError};
 
-use super::{Channel, Moment, Setup};
-use crate::{Error, Run};
+use crate::setup::{
+    arguments::{Channel, Moment},
+    experiment::Setup,
+};
+use crate::{error::Error, run::Run};
 
 /// Which tags a question is about (docs/queries.md, section "Selection").
 #[derive(Debug, Clone, Default)]
@@ -100,7 +103,7 @@ impl Selection {
                     "the delay of channel {}, {}, is rounded to {}",
                     setup.name_of(channel),
                     delay.asked(),
-                    super::used::in_ticks(ticks.into(), tick)
+                    super::header::in_ticks(ticks.into(), tick)
                 ));
             }
             used.push(Delay { channel, ticks });

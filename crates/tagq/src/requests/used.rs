@@ -6,8 +6,9 @@ use serde::Serialize;
 use tagq_query::{Recording, TimeRange};
 use tagq_store::Tick;
 
-use super::{Setup, select::Selected};
-use crate::Run;
+use super::header::{in_ticks, spaced};
+use super::selection::Selected;
+use crate::setup::experiment::Setup;
 
 /// Why a question is counted anew each time.
 pub(super) const MOVES: &str =
@@ -111,25 +112,4 @@ impl SelectionUsed {
 /// Live ticks of all sources in a range.
 pub(super) fn live_of(recording: &Recording<'_>, range: TimeRange) -> i128 {
     recording.sources.iter().map(|source| i128::from(range.live_of(source))).sum()
-}
-
-/// The end of a header: live time and tick.
-pub(super) fn header_end(run: &Run, live: &str) -> String {
-    let manifest = run.store().manifest();
-    let assumed = if manifest.tick_assumed { " (assumed)" } else { "" };
-    format!("T = {live}; tick {}{assumed}", manifest.tick)
-}
-
-/// So many ticks, and how long they are: `12 ticks = 1.875 ns`.
-pub(super) fn in_ticks(ticks: i128, tick: Tick) -> String {
-    let plural = if ticks == 1 { "" } else { "s" };
-    format!("{ticks} tick{plural} = {}", tick.format(ticks))
-}
-
-/// `2ns` as `2 ns`.
-pub(super) fn spaced(duration: &str) -> String {
-    match duration.find(|c: char| c.is_alphabetic()) {
-        Some(at) => format!("{} {}", duration[..at].trim_end(), &duration[at..]),
-        None => duration.to_owned(),
-    }
 }

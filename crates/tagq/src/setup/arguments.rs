@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use tagq_store::{Duration, Tick, UnitError};
 
-use crate::{escaped, is_shown};
+use crate::escape::{escaped, is_shown};
 
 /// A channel as a person names it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,8 +11,8 @@ use std::{
 use serde::Deserialize;
 use tagq_store::{Duration, Tick, read_side_file};
 
-use super::Channel;
-use crate::Error;
+use crate::error::Error;
+use crate::setup::arguments::Channel;
 
 /// The name of the setup in a run's folder.
 const SETUP_NAME: &str = "tagq.toml";
@@ -163,7 +163,7 @@ impl Setup {
 
     /// These channels, first those that one may have meant who wrote `channel`: by their names where it
     /// has one, then by their numbers.
-    pub(super) fn nearest_first(&self, channel: u16, among: &[u16]) -> Vec<u16> {
+    pub(crate) fn nearest_first(&self, channel: u16, among: &[u16]) -> Vec<u16> {
         let called = self.name_of(channel);
         let is_named = self.names.iter().any(|(number, _)| *number == channel);
         let mut near = among.to_vec();

@@ -9,8 +9,8 @@ use std::{
 use tagq_store::Duration;
 use toml_edit::{DocumentMut, Item, Table, value};
 
-use super::{Channel, Setup};
-use crate::{Error, NewFile, Progress};
+use crate::setup::{arguments::Channel, experiment::Setup};
+use crate::{error::Error, new_file::NewFile, run::Progress};
 
 /// A `tagq.toml` on its way to being another one.
 #[derive(Debug)]
@@ -163,7 +163,7 @@ impl SetupFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Silent;
+    use crate::run::Silent;
 
     const WRITTEN: &str = "\
 # the bench in room 3

@@ -1,11 +1,11 @@
 //! What is simulated, what is asked of it, and what is true.
 
 use tagq::{
-    ask::{
-        Accidentals, Channel, Coincidences, Errors, Histogram, Question, Rates, Reach, Selection,
+    query::{Mode, Rule},
+    requests::{
+        Accidentals, Channel, Coincidences, Errors, Histogram, Rates, Reach, Request, Selection,
         Window,
     },
-    query::{Mode, Rule},
 };
 
 use crate::light::{Emitter, Light};
@@ -19,7 +19,7 @@ pub(crate) struct Case {
 
 pub(crate) struct Ask {
     pub asked: String,
-    pub question: Question,
+    pub question: Request,
     pub values: Vec<Value>,
 }
 
@@ -41,12 +41,12 @@ pub(crate) enum Covers {
 }
 
 impl Ask {
-    pub(crate) fn with(&self, errors: Errors) -> Question {
+    pub(crate) fn with(&self, errors: Errors) -> Request {
         let mut question = self.question.clone();
         match &mut question {
-            Question::Coincidences(of) => of.errors = errors,
-            Question::Histogram(of) => of.errors = errors,
-            Question::Rates(of) => of.errors = errors,
+            Request::Coincidences(of) => of.errors = errors,
+            Request::Histogram(of) => of.errors = errors,
+            Request::Rates(of) => of.errors = errors,
         }
         question
     }
@@ -116,7 +116,7 @@ fn coincidences(
     rule: Rule,
     window: f64,
     more: impl FnOnce(&mut Coincidences),
-) -> Question {
+) -> Request {
     let mut question = Coincidences {
         window: Some(Window::Half(format!("{window}t").parse().unwrap())),
         groups: vec![group.iter().copied().map(Channel::Number).collect()],
@@ -130,7 +130,7 @@ fn coincidences(
         selection: Selection::default(),
     };
     more(&mut question);
-    Question::Coincidences(question)
+    Request::Coincidences(question)
 }
 
 fn shifted(counts: u32, shift: Option<&str>) -> Accidentals {
@@ -425,8 +425,8 @@ fn heralded(name: &'static str, rate: f64, efficiency: f64, window: f64) -> Case
     }
 }
 
-fn histogram(ends: [u16; 2], bin: &str, range: &str, log: Option<u32>) -> Question {
-    Question::Histogram(Histogram {
+fn histogram(ends: [u16; 2], bin: &str, range: &str, log: Option<u32>) -> Request {
+    Request::Histogram(Histogram {
         start: Channel::Number(ends[0]),
         stop: Channel::Number(ends[1]),
         bin: log.is_none().then(|| bin.parse().unwrap()),
@@ -500,7 +500,7 @@ fn thermal() -> Case {
         },
         Ask {
             asked: "rates".into(),
-            question: Question::Rates(Rates::default()),
+            question: Request::Rates(Rates::default()),
             values: scatter(&["rate_hz"]),
         },
         Ask {
@@ -521,7 +521,7 @@ fn rates() -> Case {
         .map(|(row, truth)| Value { row, ..value("rate_hz", Some(truth)) });
     let ask = Ask {
         asked: "rates".into(),
-        question: Question::Rates(Rates::default()),
+        question: Request::Rates(Rates::default()),
         values: values.into(),
     };
     Case { name: "Rates of steady light", lights: vec![light], asks: vec![ask] }

@@ -12,7 +12,7 @@ use std::{collections::BTreeMap, env, fmt::Write as _, fs, sync::LazyLock};
 use rayon::prelude::*;
 use tagq::{
     Answer, NewStore, Options, Run, Silent,
-    ask::{Errors, QueryContext, Question, Setup},
+    requests::{Errors, QueryContext, Request, Setup},
 };
 
 use cases::{Ask, Case, Covers, Value};
@@ -51,10 +51,10 @@ fn run(case: &Case, seed: u64) -> Vec<Run> {
     case.lights.iter().zip(0..).map(of).collect()
 }
 
-fn answer(runs: &[Run], question: &Question) -> Answer {
+fn answer(runs: &[Run], question: &Request) -> Answer {
     let setup = Setup::default();
-    let asking = QueryContext { setup: &setup, pool: &POOL, progress: &Silent };
-    let runs: Vec<_> = runs.iter().map(|run| (run, &asking)).collect();
+    let context = QueryContext { setup: &setup, pool: &POOL, progress: &Silent };
+    let runs: Vec<_> = runs.iter().map(|run| (run, &context)).collect();
     question.sum(&runs).unwrap()
 }
 

@@ -32,7 +32,6 @@ pub struct Histogram {
 
 /// Which starts and stops make a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Mode {
     /// Every start with every stop; never a tag with itself.
     All,

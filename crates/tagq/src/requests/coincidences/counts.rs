@@ -8,14 +8,14 @@ use tagq_query::{
     Recording, Rule, Scope, SourceSingles, Tally, Terms, TimeRange,
 };
 
-use super::{
+use crate::error::Error;
+use crate::requests::{
     blocks,
-    shifted::{Moved, Shift, found},
+    coincidences::shifted::{Moved, Shift, found},
 };
-use crate::Error;
 
 /// What was counted of one group, in one bin of a trace or over all.
-pub(super) struct Tallied {
+pub(crate) struct Tallied {
     /// Where the bin begins, since the run's first tag, and whether it is partial.
     pub start: Option<(i64, bool)>,
     pub channels: Vec<u16>,
@@ -26,7 +26,7 @@ pub(super) struct Tallied {
 
 /// Numbers that add up over runs, and over blocks of time.
 #[derive(Clone, Default)]
-pub(super) struct Counts {
+pub(crate) struct Counts {
     pub count: u64,
     /// What each source had of the channels; a block has its part of each source.
     pub sources: Vec<SourceSingles>,

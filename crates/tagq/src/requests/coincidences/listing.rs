@@ -4,7 +4,12 @@ use std::{io, ops::ControlFlow};
 
 use tagq_query::{ClusterTag, Coincidences as Query, Execution, Rule, Tuples};
 
-use crate::{Answer, Column, Error, Run, Table, Unit};
+use crate::{
+    answer::Answer,
+    error::Error,
+    run::Run,
+    table::{Column, Table, Unit},
+};
 
 /// A list that is yet to be made (docs/queries.md, section "Lists"): its head, and then its rows in
 /// batches of columns, in order of time. However many rows there are, one batch is held at a time.

@@ -1,33 +1,48 @@
 //! The question "coincidences".
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+mod counts;
+mod listing;
+mod plan;
+mod rows;
+mod shifted;
+mod trace;
+
+pub use listing::Listing;
+
+use std::collections::BTreeSet;
 
 use serde::Serialize;
 use tagq_query::{
-    Coincidences as Query, Counted, Error as QueryError, Estimate, Execution, Groups, Plan,
-    Recording, Rule, Scope, SourceSingles, Terms, TimeRange, Veto,
+    Coincidences as Query, Counted, Error as QueryError, Execution, Groups, Plan, Recording, Rule,
+    Scope, SourceSingles, Terms, TimeRange, Veto,
 };
 use tagq_store::{Duration, Tick};
 
+use self::{
+    counts::{How, Nothing, Tallied, add_up, arms},
+    plan::planned,
+    rows::Rows,
+    shifted::Shift,
+    trace::Trace,
+};
 use super::{
-    BinWidth, Channel, Errors, Listing, Selection, Window, blocks, coarse,
+    blocks::{self, Errors},
+    coarse,
     context::QueryContext,
+    header::{header_end, in_ticks, spaced},
     kind::{Finished, Kind, Resolved, resolve},
     limits,
-    planned::planned,
-    select::Selected,
-    shifted::Shift,
-    tallied::{How, Nothing, Tallied, add_up, arms},
-    trace::Trace,
-    used::{LIVE_TIME_OF_BINS, SelectionUsed, header_end, in_ticks, live_of, spaced},
+    selection::{Selected, Selection},
+    used::{LIVE_TIME_OF_BINS, SelectionUsed, live_of},
 };
+use crate::setup::arguments::{BinWidth, Channel, Window};
 use crate::{
-    Answer, Cells, Column, Error, FigureKind, Run, Table, Unit,
+    answer::Answer,
     cache::{Kept, Putting},
-    escaped, pulses,
+    error::Error,
+    figure::FigureKind,
+    pulses,
+    run::Run,
 };
 
 /// Bytes of a row of an answer while it is made.
@@ -621,166 +636,5 @@ fn note_clock(run: &Run, query: &Query, context: &QueryContext<'_>) {
              leave it out with --channels",
             context.setup.name_of(of.channel)
         ));
-    }
-}
-
-/// The rows as they grow.
-#[derive(Default)]
-struct Rows {
-    start_ticks: Vec<i64>,
-    start_s: Vec<Option<f64>>,
-    partial: Vec<bool>,
-    channels: Vec<Vec<u16>>,
-    count: Vec<u64>,
-    estimates: Vec<Estimate>,
-    singles: Vec<Vec<u64>>,
-}
-
-impl Rows {
-    /// What the counts say.
-    fn of(
-        tallied: Vec<Tallied>,
-        terms: &Terms,
-        is_shifted: bool,
-        tick: Tick,
-        notes: &mut Vec<String>,
-    ) -> Self {
-        let mut rows = Self::default();
-        for row in tallied {
-            let (estimate, note) = row.estimate(terms, is_shifted);
-            notes.extend(note);
-            let singles = row.singles();
-            rows.count.push(row.counts.count);
-            rows.channels.push(row.channels);
-            rows.estimates.push(estimate);
-            rows.singles.push(singles);
-            if let Some((start, is_partial)) = row.start {
-                rows.start_ticks.push(start);
-                rows.start_s.push(Some(tick.seconds_of(start.into())));
-                rows.partial.push(is_partial);
-            }
-        }
-        rows
-    }
-
-    /// Of groups with accidentals by formula the two channels with the most singles, which decide on them.
-    fn by_formula(&self) -> Option<[u16; 2]> {
-        let is_by_formula =
-            |e: &Estimate| e.accidentals.is_some() || e.accidentals_independent.is_some();
-        let groups = self.channels.iter().zip(&self.singles).zip(&self.estimates);
-        let two_of = |(channels, singles): (&Vec<u16>, &Vec<u64>)| {
-            let mut of: Vec<(u64, u16)> =
-                singles.iter().copied().zip(channels.iter().copied()).collect();
-            of.sort_unstable_by(|a, b| b.cmp(a));
-            Some((u128::from(of.first()?.0) * u128::from(of.get(1)?.0), [of[0].1, of[1].1]))
-        };
-        let groups = groups.filter(|(_, estimate)| is_by_formula(estimate));
-        groups.filter_map(|(group, _)| two_of(group)).max().map(|(_, channels)| channels)
-    }
-
-    fn table(self, has_bins: bool, name_of: &dyn Fn(u16) -> String) -> Table {
-        let (rows, estimates) = (self.count.len(), Arc::new(self.estimates));
-        let has = |value: fn(&Estimate) -> bool| estimates.iter().any(value);
-        let [is_independent, has_car_min, has_g2] = [
-            has(|e| e.accidentals_independent.is_some()),
-            has(|e| e.car_min.is_some()),
-            has(|e| e.g2_heralded.is_some()),
-        ];
-        let of = |key: &'static str, value: fn(&Estimate) -> Option<f64>| {
-            let estimates = Arc::clone(&estimates);
-            // Errors that blocks cannot give are not numbers.
-            let value = move |row: usize| value(&estimates[row]).filter(|value| value.is_finite());
-            Column::floats(key, Cells::made(rows, value))
-        };
-        // One pair has names; those of many stand in their rows.
-        let [a, b] = match &self.channels[..] {
-            [pair] if pair.len() == 2 => {
-                [pair[0], pair[1]].map(|channel| escaped(&name_of(channel)).into_owned())
-            }
-            _ => ["a".to_owned(), "b".to_owned()],
-        };
-        let mut table = Table::default();
-        if has_bins {
-            let start = Column::floats("start_s", self.start_s.into());
-            table = table
-                .with(start.heading("from").unit(Unit::Seconds))
-                .with(Column::integers("start_ticks", self.start_ticks.into()).hidden());
-        }
-        table = table
-            .with(Column::groups("channels", self.channels.into()).key())
-            .with(Column::counts("count", self.count.into()).err("count_err").compared())
-            .with(of("count_err", |e| Some(e.count_err)).hidden())
-            .with(
-                of("rate_hz", |e| e.rate_hz.map(|m| m.value))
-                    .heading("rate")
-                    .unit(Unit::Hertz)
-                    .err("rate_err_hz")
-                    .compared(),
-            )
-            .with(of("rate_err_hz", |e| e.rate_hz.map(|m| m.err)).hidden().compared())
-            .with(Column::count_lists("singles", self.singles.into()).hidden())
-            .with(
-                of("accidentals", |e| e.accidentals.map(|m| m.value))
-                    .unit(Unit::Brief)
-                    .err("accidentals_err")
-                    .if_room(1),
-            )
-            .with(of("accidentals_err", |e| e.accidentals.map(|m| m.err)).hidden());
-        if is_independent {
-            let independent = of("accidentals_independent", |e| e.accidentals_independent);
-            table = table.with(independent.heading("independent").if_room(0));
-        }
-        let car = of("car", |e| e.car.map(|m| m.value));
-        table = table
-            .with(car.heading("CAR").err("car_err").if_room(3))
-            .with(of("car_err", |e| e.car.map(|m| m.err)).hidden());
-        if has_car_min {
-            table = table.with(of("car_min", |e| e.car_min).heading("CAR (95 %) >").if_room(2));
-        }
-        let percent = |column: Column, heading: String, err, order| {
-            column.heading(heading).unit(Unit::Percent).err(err).if_room(order)
-        };
-        let a_given_b = of("p_a_given_b", |e| e.p_a_given_b.map(|m| m.value));
-        let b_given_a = of("p_b_given_a", |e| e.p_b_given_a.map(|m| m.value));
-        table = table
-            .with(percent(a_given_b, format!("P({a}|{b})"), "p_a_given_b_err", 4))
-            .with(of("p_a_given_b_err", |e| e.p_a_given_b.map(|m| m.err)).hidden())
-            .with(percent(b_given_a, format!("P({b}|{a})"), "p_b_given_a_err", 5))
-            .with(of("p_b_given_a_err", |e| e.p_b_given_a.map(|m| m.err)).hidden());
-        if has_g2 {
-            let g2 = of("g2_heralded", |e| e.g2_heralded.map(|m| m.value));
-            table = table
-                .with(g2.heading("heralded g2").err("g2_heralded_err"))
-                .with(of("g2_heralded_err", |e| e.g2_heralded.map(|m| m.err)).hidden());
-        }
-        if has_bins { table.with(Column::flags("partial", self.partial.into())) } else { table }
-    }
-
-    /// The tags of each channel that was counted. A channel is in many groups of a bin, each time with the
-    /// same tags; bins add up.
-    fn singles(&self, live_s: f64) -> Table {
-        let mut of_channels = BTreeMap::<u16, u64>::new();
-        let mut of_bin = BTreeMap::<u16, u64>::new();
-        let mut bin = None;
-        let mut add = |of_bin: &mut BTreeMap<u16, u64>| {
-            for (channel, singles) in std::mem::take(of_bin) {
-                *of_channels.entry(channel).or_default() += singles;
-            }
-        };
-        for (row, (group, singles)) in self.channels.iter().zip(&self.singles).enumerate() {
-            let start = self.start_ticks.get(row);
-            if bin.replace(start) != Some(start) {
-                add(&mut of_bin);
-            }
-            of_bin.extend(group.iter().copied().zip(singles.iter().copied()));
-        }
-        add(&mut of_bin);
-        let (channels, counts): (Vec<u16>, Vec<u64>) = of_channels.into_iter().unzip();
-        let rate = |&count: &u64| (live_s > 0.0).then(|| count as f64 / live_s);
-        let rates: Vec<Option<f64>> = counts.iter().map(rate).collect();
-        Table::default()
-            .with(Column::channels("channel", channels.into_iter().map(Some).collect()))
-            .with(Column::counts("singles", counts.into()))
-            .with(Column::floats("rate_hz", rates.into()).heading("rate").unit(Unit::Hertz))
     }
 }

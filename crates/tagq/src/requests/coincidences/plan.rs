@@ -6,7 +6,7 @@ use tagq_query::{
     Rule,
 };
 
-use super::{shifted::Shift, tallied::arms, trace::Trace};
+use crate::requests::coincidences::{counts::arms, shifted::Shift, trace::Trace};
 
 /// All that a question of coincidences asks: bin by bin, with channels moved, and the arms of herald groups.
 pub(super) fn planned(

@@ -5,8 +5,8 @@ use tagq_query::{
 };
 use tagq_store::{Duration, Tick};
 
-use super::limits::SHIFTS_MAX;
-use crate::Error;
+use crate::error::Error;
+use crate::requests::limits::SHIFTS_MAX;
 
 /// Standard deviations of the scatter of a steady source beyond which a warning is due.
 const SCATTER: f64 = 5.0;
@@ -105,7 +105,7 @@ impl Shift {
                 "--shift {asked} is shorter than the full width of the window, {}, so that true \
                  coincidences would count as accidentals; the smallest shift is {full_width}t, for \
                  pulsed light the next multiple of its period",
-                super::used::in_ticks(full_width, tick)
+                crate::requests::header::in_ticks(full_width, tick)
             )));
         }
         Ok(Self { counts, numerator, denominator })

@@ -6,8 +6,8 @@ use tagq_query::{
     Recording, Scope, TimeRange,
 };
 
-use super::shifted::Shift;
 use crate::cache::Kept;
+use crate::requests::coincidences::shifted::Shift;
 
 /// How many bins are counted side by side.
 const TOGETHER: usize = 4096;

@@ -1,105 +1,46 @@
 //! The question "histogram", and "g2" as one of its kinds.
 
-use std::sync::Arc;
+mod bins;
+mod counts;
+mod request;
+
+pub use request::{Histogram, Reach};
 
 use rayon::prelude::*;
 use serde::Serialize;
 use tagq_query::{
-    Binned, Bins, Error as QueryError, Execution, Fold, Histogram as Query, Measured, Mode, Period,
-    Plan, Recording, Scope, TimeRange, covariance, normalised,
+    Bins, Error as QueryError, Execution, Fold, Histogram as Query, Mode, Period, Plan, Recording,
+    Scope, TimeRange,
 };
-use tagq_store::{Duration, Tick};
+use tagq_store::Tick;
 
+use self::{
+    bins::instead,
+    counts::{Block, Expected, Tallied, add_counts},
+};
 use super::{
-    BinWidth, Channel, Errors, Selection, blocks, coarse,
+    blocks::{self, Errors},
     context::QueryContext,
+    header::{header_end, in_ticks},
     kind::{Finished, Kind, Resolved},
     limits,
-    select::Selected,
-    used::{MOVES, SelectionUsed, header_end, in_ticks},
+    selection::{Selected, Selection},
+    used::{MOVES, SelectionUsed},
 };
+use crate::setup::arguments::{BinWidth, Channel};
 use crate::{
-    Answer, Cells, Column, Error, FigureKind, Run, Table, Unit,
+    answer::Answer,
     cache::{Kept, Putting},
+    error::Error,
+    figure::FigureKind,
+    run::Run,
 };
 
-/// Cells on either side of zero when no range is asked for.
-const DEFAULT_BINS: i64 = 64;
 /// Bins of an answer that the cache keeps.
 const KEPT_BINS_MAX: usize = 1 << 21;
-/// Bins of a range for which no bin is asked, or up to twice as many.
-const BINS_OF_RANGE: i128 = 100;
-
-/// How the times of two channels differ (docs/queries.md, section "Histogram").
-#[derive(Debug, Clone)]
-pub struct Histogram {
-    /// From the tags of this channel …
-    pub start: Channel,
-    /// … to those of this one.
-    pub stop: Channel,
-    /// The width of a bin; chosen by what the channels hold without it.
-    pub bin: Option<BinWidth>,
-    /// Of which differences; chosen without it.
-    pub range: Option<Reach>,
-    /// So many bins a decade, in place of bins of one width.
-    pub log: Option<u32>,
-    /// Which pairs.
-    pub mode: Mode,
-    /// Folded into this period.
-    pub period: Option<Duration>,
-    /// Folded into the period of a sync of which each n-th pulse was recorded.
-    pub sync_divider: Option<u32>,
-    /// Normalised by what light without correlation would give.
-    pub g2: bool,
-    /// How errors are found.
-    pub errors: Errors,
-    /// Also the covariance of the g2 of all bins, from blocks.
-    pub covariance: bool,
-    /// Of which tags.
-    pub selection: Selection,
-}
-
-/// The range of differences.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reach {
-    /// So far on either side of zero, the middle bin centred on it.
-    Around(Duration),
-    /// From one difference up to, not including, another.
-    Between(Duration, Duration),
-}
-
-impl std::str::FromStr for Reach {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let parse = |text: &str| text.parse::<Duration>().map_err(|e| e.to_string());
-        match text.split_once("..") {
-            Some((low, high)) => Ok(Self::Between(parse(low)?, parse(high)?)),
-            None => parse(text).map(Self::Around),
-        }
-    }
-}
 
 /// Largest number of bins with a covariance.
 const COVARIANCE_BINS_MAX: usize = 1 << 11;
-
-/// What light without correlation would give in each bin, where that is asked for.
-type Expected = Option<Vec<Option<f64>>>;
-
-/// What was counted in one run, or in several.
-pub(super) struct Tallied {
-    binned: Binned,
-    expected: Expected,
-    blocks: Vec<Block>,
-}
-
-/// What one block of time has.
-struct Block {
-    counts: Vec<u64>,
-    live: i128,
-    /// What is expected of all the rest.
-    expected_without: Expected,
-}
 
 /// The query as it was counted.
 #[derive(Debug, Serialize)]
@@ -149,7 +90,6 @@ fn mode_name(mode: Mode) -> &'static str {
         Mode::Next => "next",
         Mode::Last => "last",
         Mode::Grid => "grid",
-        _ => "other",
     }
 }
 
@@ -364,28 +304,6 @@ impl Kind for Histogram {
 }
 
 impl Histogram {
-    /// What is chosen by what the channels hold, or by the other one of the two.
-    fn chosen(&self) -> &'static [&'static str] {
-        match (&self.bin, &self.range) {
-            _ if self.log.is_some() || self.mode == Mode::Grid => &[],
-            (None, None) => &["bin", "range"],
-            (None, Some(_)) => &["bin"],
-            (Some(_), None) => &["range"],
-            (Some(_), Some(_)) => &[],
-        }
-    }
-
-    /// With what would work in place of too many bins.
-    fn too_many(&self, error: Error, tick: Tick) -> Error {
-        let Error::Query(tagq_query::Error::Bins { bins, .. }) = error else { return error };
-        let Ok(width) = self.bin.as_ref().map_or(Ok(1), |bin| bin.ticks(tick)) else {
-            return error;
-        };
-        limits::check(bins, "bins", self.bin_bytes(), |most| instead(bins, width, most, tick))
-            .err()
-            .unwrap_or(error)
-    }
-
     /// Bytes of a bin while it is counted.
     fn bin_bytes(&self) -> u64 {
         // With g2 what is expected and what came out; with block errors the same of each block.
@@ -468,118 +386,6 @@ impl Histogram {
         }
     }
 
-    fn bins(&self, run: &Run, query: &Query, context: &QueryContext<'_>) -> Result<Bins, Error> {
-        let tick = run.store().manifest().tick;
-        let width = self.bin.as_ref().map_or(Ok(1), |bin| bin.ticks(tick))?;
-        if let Some(per_decade) = self.log {
-            let Some(Reach::Between(low, high)) = &self.range else {
-                return Err(Error::Question(
-                    "--log wants a range with both ends above zero: --range 1ns..1ms".into(),
-                ));
-            };
-            if self.bin.is_some() {
-                return Err(Error::Question("--log makes its own bins; leave --bin out".into()));
-            }
-            return Ok(Bins::logarithmic(low.floor(tick)?, high.ceil(tick)?, per_decade)?);
-        }
-        if self.mode == Mode::Grid
-            && let None | Some(Reach::Around(_)) = self.range
-        {
-            return self.cells(width, tick, context);
-        }
-        let has_partner = matches!(self.mode, Mode::Next | Mode::Last);
-        // About a hundred bins over the range that is given.
-        let wide = |ticks: i128| match self.bin {
-            Some(_) => width,
-            None => i64::try_from(ticks / BINS_OF_RANGE).unwrap_or(i64::MAX).max(1),
-        };
-        match &self.range {
-            None if self.bin.is_none() => self.choose(run, query, context),
-            None if has_partner => {
-                Ok(Bins::linear(0, (2 * DEFAULT_BINS).saturating_mul(width), width)?)
-            }
-            None => Ok(coarse::around(width)?),
-            Some(Reach::Around(reach)) => {
-                let ticks = not_negative(reach, tick)?;
-                let width = wide(2 * i128::from(ticks));
-                let bins = Bins::centred(ticks, width)?;
-                note_widened([-ticks, ticks], &bins, tick, context, 1);
-                Ok(bins)
-            }
-            Some(Reach::Between(low, high)) => {
-                let (low, high) = (low.floor(tick)?, high.ceil(tick)?);
-                let width = wide(i128::from(high) - i128::from(low));
-                let bins = Bins::linear(low, high, width)?;
-                note_widened([low, high], &bins, tick, context, 0);
-                Ok(bins)
-            }
-        }
-    }
-
-    /// Bins that show what the channels hold.
-    fn choose(&self, run: &Run, query: &Query, context: &QueryContext<'_>) -> Result<Bins, Error> {
-        let tick = run.store().manifest().tick;
-        let scope = &query.scope;
-        let bins = run.count_as(self.selection.join, None, |recording| {
-            context.pool.install(|| match self.mode {
-                Mode::Next | Mode::Last => coarse::of_neighbours(recording, query, scope.range),
-                _ => {
-                    let ends = [query.start, query.stop];
-                    let look = coarse::Coarse::look(recording, ends, &scope.delays, scope.range)?;
-                    coarse::around(look.width())
-                }
-            })
-        })?;
-        let width = bins.edge(1) - bins.edge(0);
-        let [low, high] = [0, bins.count()].map(|k| tick.format(bins.edge(k).into()));
-        context.progress.note(&format!(
-            "bins of {} from {low} to {high} are chosen by what the channels hold; --bin and --range set \
-             others",
-            in_ticks(width.into(), tick)
-        ));
-        Ok(bins)
-    }
-
-    /// Cells as far on either side of the one at zero. The query counts one more than bins are asked for.
-    fn cells(&self, width: i64, tick: Tick, context: &QueryContext<'_>) -> Result<Bins, Error> {
-        let reach = match &self.range {
-            Some(Reach::Around(reach)) => not_negative(reach, tick)?,
-            _ => DEFAULT_BINS.saturating_mul(width),
-        };
-        let cells = (i128::from(reach) + i128::from(width) - 1) / i128::from(width).max(1);
-        let aside = cells.max(1) * i128::from(width);
-        let Ok(aside) = i64::try_from(aside) else {
-            return Err(tagq_query::Error::EmptyRange { low: -reach, high: reach }.into());
-        };
-        if aside != reach {
-            context.progress.note(&format!(
-                "the range is widened to whole cells: {} to {}",
-                tick.format((-aside).into()),
-                tick.format(aside.into())
-            ));
-        }
-        Ok(Bins::linear(-aside, aside, width)?)
-    }
-
-    fn fold(&self, tick: Tick) -> Result<Option<Fold>, Error> {
-        match (&self.period, self.sync_divider) {
-            (None, None) => Ok(None),
-            (Some(_), Some(_)) => Err(Error::Question(
-                "--period and --sync-divider say the same in two ways; give one".into(),
-            )),
-            (None, Some(divider)) => Ok(Some(Fold::SyncDivider(divider))),
-            (Some(period), None) => {
-                let (numerator, denominator) = period.fraction(tick)?;
-                let fits = u64::try_from(numerator).ok().zip(u64::try_from(denominator).ok());
-                let Some((numerator, denominator)) = fits.filter(|&(ticks, _)| ticks > 0) else {
-                    let text = period.asked();
-                    return Err(Error::Question(format!("`{text}` cannot be a period")));
-                };
-                Ok(Some(Fold::Period(Period { numerator, denominator })))
-            }
-        }
-    }
-
     fn header(&self, run: &Run, used: &Used, context: &QueryContext<'_>, live: i128) -> String {
         let tick = run.store().manifest().tick;
         let [start, stop] = [used.start, used.stop].map(|channel| context.setup.name_of(channel));
@@ -610,201 +416,6 @@ impl Histogram {
     }
 }
 
-/// What would work in place of so many bins of a width.
-fn instead(bins: u128, width: i64, most: u64, tick: Tick) -> String {
-    let times = bins / u128::from(most.max(1)) + 1;
-    let width = i64::try_from(times).unwrap_or(i64::MAX).saturating_mul(width.max(1));
-    format!("--bin {} would work, or a range shorter by as much", limits::wider(width, tick))
-}
-
-impl Tallied {
-    /// Adds what another run holds.
-    fn added(mut self, more: Self) -> Self {
-        add_counts(&mut self.binned.counts, more.binned.counts);
-        let dropped = self.binned.dropped.zip(more.binned.dropped);
-        self.binned.dropped = dropped.map(|(dropped, more)| dropped + more);
-        self.binned.sources.extend(more.binned.sources);
-        add_expected(&mut self.expected, more.expected);
-        for (block, more) in self.blocks.iter_mut().zip(more.blocks) {
-            add_counts(&mut block.counts, more.counts);
-            block.live += more.live;
-            add_expected(&mut block.expected_without, more.expected_without);
-        }
-        self
-    }
-
-    fn live(&self) -> i128 {
-        self.binned.sources.iter().map(|source| i128::from(source.live)).sum()
-    }
-
-    /// The rows, with errors by formula or from blocks.
-    fn rows(self, query: &Query, tick: Tick, has_covariance: bool) -> Table {
-        let rows = self.binned.counts.len();
-        let (mut count_errors, mut g2_errors, mut covariances) = (None, None, None);
-        if !self.blocks.is_empty() {
-            let errors = |left_out: &[Option<Vec<f64>>]| -> Cells<Option<f64>> {
-                left_out.iter().map(|of| error_of(of.as_deref())).collect()
-            };
-            count_errors = Some(errors(&self.left_out(|block, k| self.count_without(block, k))));
-            if self.expected.is_some() {
-                let left_out = self.left_out(|block, k| self.g2_without(block, k));
-                g2_errors = Some(errors(&left_out));
-                covariances = has_covariance.then(|| covariance_of(&left_out));
-            }
-        }
-        let Self { binned, expected, .. } = self;
-        let (bins, counts) = (Arc::new(binned.bins), Arc::new(binned.counts));
-        let formula = {
-            let (query, bins, counts) = (query.clone(), Arc::clone(&bins), Arc::clone(&counts));
-            move |k: usize| query.count_error(&bins, k, counts[k])
-        };
-        let g2 = expected.map(|expected| {
-            let expected = Arc::new(expected);
-            let of = |value: fn(Measured) -> f64| {
-                let (formula, counts) = (formula.clone(), Arc::clone(&counts));
-                let expected = Arc::clone(&expected);
-                Cells::made(rows, move |k| {
-                    normalised(counts[k], formula(k), expected[k]).map(value)
-                })
-            };
-            (of(|g2| g2.value), g2_errors.unwrap_or_else(|| of(|g2| g2.err)))
-        });
-        let count_errors =
-            count_errors.unwrap_or_else(|| Cells::made(rows, move |k| Some(formula(k))));
-        columns(bins, counts, count_errors, g2, covariances, tick)
-    }
-
-    /// A value of each bin with one block left out after the other; absent where one of these is.
-    fn left_out(&self, value: impl Fn(&Block, usize) -> Option<f64>) -> Vec<Option<Vec<f64>>> {
-        let of = |k| self.blocks.iter().map(|block| value(block, k)).collect();
-        (0..self.binned.counts.len()).map(of).collect()
-    }
-
-    /// The count of a bin without a block, scaled to all of the time.
-    fn count_without(&self, block: &Block, k: usize) -> Option<f64> {
-        let (live, left) = (self.live(), self.live() - block.live);
-        let count = self.binned.counts[k].saturating_sub(block.counts[k]);
-        (left > 0).then(|| count as f64 * live as f64 / left as f64)
-    }
-
-    fn g2_without(&self, block: &Block, k: usize) -> Option<f64> {
-        let expected = block.expected_without.as_ref()?[k].filter(|&expected| expected > 0.0)?;
-        Some(self.binned.counts[k].saturating_sub(block.counts[k]) as f64 / expected)
-    }
-}
-
-/// The error of a value from those with one block left out.
-fn error_of(left_out: Option<&[f64]>) -> Option<f64> {
-    left_out.filter(|values| values.len() > 1).map(|values| covariance(values, values).sqrt())
-}
-
-/// The covariance of each bin with every bin.
-fn covariance_of(left_out: &[Option<Vec<f64>>]) -> Vec<Vec<Option<f64>>> {
-    let of = |a: &Option<Vec<f64>>| {
-        let with = |b: &Option<Vec<f64>>| Some(covariance(a.as_deref()?, b.as_deref()?));
-        left_out.iter().map(with).collect()
-    };
-    left_out.par_iter().map(of).collect()
-}
-
-fn add_counts(counts: &mut Vec<u64>, more: Vec<u64>) {
-    if counts.is_empty() {
-        *counts = more;
-    } else {
-        counts.iter_mut().zip(more).for_each(|(count, more)| *count += more);
-    }
-}
-
-fn add_expected(expected: &mut Expected, more: Expected) {
-    let both = expected.iter_mut().flatten().zip(more.into_iter().flatten());
-    for (expected, more) in both {
-        *expected = match (*expected, more) {
-            (Some(expected), Some(more)) => Some(expected + more),
-            (expected, more) => expected.or(more),
-        };
-    }
-}
-
-/// How far a range reaches on both sides of zero.
-fn not_negative(reach: &Duration, tick: Tick) -> Result<i64, Error> {
-    let ticks = reach.ceil(tick)?;
-    if ticks < 0 {
-        let text = reach.asked();
-        return Err(Error::Question(format!(
-            "`{text}` is negative; --range D reaches as far on both sides of zero"
-        )));
-    }
-    Ok(ticks)
-}
-
-/// Says that a range was widened to whole bins.
-fn note_widened(asked: [i64; 2], bins: &Bins, tick: Tick, context: &QueryContext<'_>, slack: i64) {
-    let used = [bins.edge(0), bins.edge(bins.count())];
-    let width = bins.edge(1) - bins.edge(0);
-    // The middle bin of a range on both sides reaches half a bin beyond it by itself.
-    let allowed = slack * width;
-    if (asked[0] - used[0]).abs() > allowed || (used[1] - asked[1]).abs() > allowed {
-        context.progress.note(&format!(
-            "the range is widened to whole bins: {} to {}",
-            tick.format(used[0].into()),
-            tick.format(used[1].into())
-        ));
-    }
-}
-
 fn ticks_of(period: Period) -> f64 {
     period.numerator as f64 / period.denominator as f64
-}
-
-/// Cells and their errors.
-type WithErrors = (Cells<Option<f64>>, Cells<Option<f64>>);
-
-fn columns(
-    bins: Arc<Bins>,
-    counts: Arc<Vec<u64>>,
-    count_errors: Cells<Option<f64>>,
-    g2: Option<WithErrors>,
-    covariances: Option<Vec<Vec<Option<f64>>>>,
-    tick: Tick,
-) -> Table {
-    let rows = counts.len();
-    let is_uniform = match &*bins {
-        Bins::Linear { .. } => true,
-        Bins::Edges(edges) => {
-            edges.windows(3).all(|three| three[1] - three[0] == three[2] - three[1])
-        }
-    };
-    let edges = move |k: usize| (bins.edge(k), bins.edge(k + 1));
-    let [of_low, of_width, of_middle] = [(); 3].map(|()| edges.clone());
-    // The middle of the ticks that a bin holds.
-    let middle = move |k| {
-        let (low, high) = of_middle(k);
-        Some(tick.seconds_of(i128::from(low) + i128::from(high) - 1) / 2.0)
-    };
-    let width = move |k| {
-        let (low, high) = of_width(k);
-        high - low
-    };
-    // The widths say something only where they differ.
-    let widths = Column::integers("width_ticks", Cells::made(rows, width)).heading("ticks");
-    let widths = if is_uniform { widths.hidden() } else { widths };
-    let lows = Column::integers("delay_ticks", Cells::made(rows, move |k| of_low(k).0));
-    let middles = Column::floats("delay_s", Cells::made(rows, middle));
-    let counts = Column::counts("count", Cells::made(rows, move |k| counts[k]));
-    let table = Table::default()
-        .with(lows.heading("from (ticks)").key())
-        .with(widths)
-        .with(middles.heading("delay").unit(Unit::Seconds))
-        .with(counts.err("count_err").compared())
-        .with(Column::floats("count_err", count_errors).hidden());
-    let Some((values, errors)) = g2 else { return table };
-    let table = table
-        .with(Column::floats("g2", values).err("g2_err"))
-        .with(Column::floats("g2_err", errors).hidden());
-    match covariances {
-        Some(covariances) => {
-            table.with(Column::float_lists("g2_covariance", covariances.into()).hidden())
-        }
-        None => table,
-    }
 }

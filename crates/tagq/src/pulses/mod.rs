@@ -1,0 +1,29 @@
+//! The period of pulsed light, from a bounded sample of the tags.
+//!
+//! Pulsed light leaves a comb in the differences of times: a line in their spectrum at 1 / period. The
+//! steps, each over a sample of the run that does not grow with it:
+//!
+//! ```text
+//! for bins from coarse to fine:
+//!     differences of two channels, of all pairs in 64 short places of the run     (sample)
+//!     weights that vanish at zero difference and at the longest one
+//!     spectrum of the weighted histogram of the differences of every second place (spectrum)
+//!     a line far above the spectrum around it, there in the other places, too
+//!     its phase at the exact differences: no alias, no grid of the clock; a finer period
+//! ```
+//!
+//! Differences, not times, because a clock drifts over a run, but not over microseconds. The weights leave
+//! out what is near zero: true pairs, dead time and afterpulses make no line. A line is compared with the
+//! spectrum beside it, since bunched light has a spectrum, too, but a smooth one.
+
+mod find;
+mod note;
+mod sample;
+mod spectrum;
+
+pub(crate) use find::Pulses;
+pub(crate) use note::note;
+pub(crate) use sample::Effort;
+
+#[cfg(test)]
+mod tests;

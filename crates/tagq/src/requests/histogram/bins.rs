@@ -1,0 +1,191 @@
+//! The bins of a histogram: as they are asked for, or chosen by what the channels hold.
+
+use tagq_query::{Bins, Fold, Histogram as Query, Mode, Period};
+use tagq_store::{Duration, Tick};
+
+use super::request::{Histogram, Reach};
+use crate::{
+    error::Error,
+    requests::{coarse, context::QueryContext, header::in_ticks, limits},
+    run::Run,
+};
+
+/// Cells on either side of zero when no range is asked for.
+const DEFAULT_BINS: i64 = 64;
+/// Bins of a range for which no bin is asked, or up to twice as many.
+const BINS_OF_RANGE: i128 = 100;
+
+impl Histogram {
+    /// What is chosen by what the channels hold, or by the other one of the two.
+    pub(super) fn chosen(&self) -> &'static [&'static str] {
+        match (&self.bin, &self.range) {
+            _ if self.log.is_some() || self.mode == Mode::Grid => &[],
+            (None, None) => &["bin", "range"],
+            (None, Some(_)) => &["bin"],
+            (Some(_), None) => &["range"],
+            (Some(_), Some(_)) => &[],
+        }
+    }
+
+    /// With what would work in place of too many bins.
+    pub(super) fn too_many(&self, error: Error, tick: Tick) -> Error {
+        let Error::Query(tagq_query::Error::Bins { bins, .. }) = error else { return error };
+        let Ok(width) = self.bin.as_ref().map_or(Ok(1), |bin| bin.ticks(tick)) else {
+            return error;
+        };
+        limits::check(bins, "bins", self.bin_bytes(), |most| instead(bins, width, most, tick))
+            .err()
+            .unwrap_or(error)
+    }
+
+    pub(super) fn bins(
+        &self,
+        run: &Run,
+        query: &Query,
+        context: &QueryContext<'_>,
+    ) -> Result<Bins, Error> {
+        let tick = run.store().manifest().tick;
+        let width = self.bin.as_ref().map_or(Ok(1), |bin| bin.ticks(tick))?;
+        if let Some(per_decade) = self.log {
+            let Some(Reach::Between(low, high)) = &self.range else {
+                return Err(Error::Question(
+                    "--log wants a range with both ends above zero: --range 1ns..1ms".into(),
+                ));
+            };
+            if self.bin.is_some() {
+                return Err(Error::Question("--log makes its own bins; leave --bin out".into()));
+            }
+            return Ok(Bins::logarithmic(low.floor(tick)?, high.ceil(tick)?, per_decade)?);
+        }
+        if self.mode == Mode::Grid
+            && let None | Some(Reach::Around(_)) = self.range
+        {
+            return self.cells(width, tick, context);
+        }
+        let has_partner = matches!(self.mode, Mode::Next | Mode::Last);
+        // About a hundred bins over the range that is given.
+        let wide = |ticks: i128| match self.bin {
+            Some(_) => width,
+            None => i64::try_from(ticks / BINS_OF_RANGE).unwrap_or(i64::MAX).max(1),
+        };
+        match &self.range {
+            None if self.bin.is_none() => self.choose(run, query, context),
+            None if has_partner => {
+                Ok(Bins::linear(0, (2 * DEFAULT_BINS).saturating_mul(width), width)?)
+            }
+            None => Ok(coarse::around(width)?),
+            Some(Reach::Around(reach)) => {
+                let ticks = not_negative(reach, tick)?;
+                let width = wide(2 * i128::from(ticks));
+                let bins = Bins::centred(ticks, width)?;
+                note_widened([-ticks, ticks], &bins, tick, context, 1);
+                Ok(bins)
+            }
+            Some(Reach::Between(low, high)) => {
+                let (low, high) = (low.floor(tick)?, high.ceil(tick)?);
+                let width = wide(i128::from(high) - i128::from(low));
+                let bins = Bins::linear(low, high, width)?;
+                note_widened([low, high], &bins, tick, context, 0);
+                Ok(bins)
+            }
+        }
+    }
+
+    /// Bins that show what the channels hold.
+    fn choose(&self, run: &Run, query: &Query, context: &QueryContext<'_>) -> Result<Bins, Error> {
+        let tick = run.store().manifest().tick;
+        let scope = &query.scope;
+        let bins = run.count_as(self.selection.join, None, |recording| {
+            context.pool.install(|| match self.mode {
+                Mode::Next | Mode::Last => coarse::of_neighbours(recording, query, scope.range),
+                _ => {
+                    let ends = [query.start, query.stop];
+                    let look = coarse::Coarse::look(recording, ends, &scope.delays, scope.range)?;
+                    coarse::around(look.width())
+                }
+            })
+        })?;
+        let width = bins.edge(1) - bins.edge(0);
+        let [low, high] = [0, bins.count()].map(|k| tick.format(bins.edge(k).into()));
+        context.progress.note(&format!(
+            "bins of {} from {low} to {high} are chosen by what the channels hold; --bin and --range set \
+             others",
+            in_ticks(width.into(), tick)
+        ));
+        Ok(bins)
+    }
+
+    /// Cells as far on either side of the one at zero. The query counts one more than bins are asked for.
+    fn cells(&self, width: i64, tick: Tick, context: &QueryContext<'_>) -> Result<Bins, Error> {
+        let reach = match &self.range {
+            Some(Reach::Around(reach)) => not_negative(reach, tick)?,
+            _ => DEFAULT_BINS.saturating_mul(width),
+        };
+        let cells = (i128::from(reach) + i128::from(width) - 1) / i128::from(width).max(1);
+        let aside = cells.max(1) * i128::from(width);
+        let Ok(aside) = i64::try_from(aside) else {
+            return Err(tagq_query::Error::EmptyRange { low: -reach, high: reach }.into());
+        };
+        if aside != reach {
+            context.progress.note(&format!(
+                "the range is widened to whole cells: {} to {}",
+                tick.format((-aside).into()),
+                tick.format(aside.into())
+            ));
+        }
+        Ok(Bins::linear(-aside, aside, width)?)
+    }
+
+    pub(super) fn fold(&self, tick: Tick) -> Result<Option<Fold>, Error> {
+        match (&self.period, self.sync_divider) {
+            (None, None) => Ok(None),
+            (Some(_), Some(_)) => Err(Error::Question(
+                "--period and --sync-divider say the same in two ways; give one".into(),
+            )),
+            (None, Some(divider)) => Ok(Some(Fold::SyncDivider(divider))),
+            (Some(period), None) => {
+                let (numerator, denominator) = period.fraction(tick)?;
+                let fits = u64::try_from(numerator).ok().zip(u64::try_from(denominator).ok());
+                let Some((numerator, denominator)) = fits.filter(|&(ticks, _)| ticks > 0) else {
+                    let text = period.asked();
+                    return Err(Error::Question(format!("`{text}` cannot be a period")));
+                };
+                Ok(Some(Fold::Period(Period { numerator, denominator })))
+            }
+        }
+    }
+}
+
+/// How far a range reaches on both sides of zero.
+fn not_negative(reach: &Duration, tick: Tick) -> Result<i64, Error> {
+    let ticks = reach.ceil(tick)?;
+    if ticks < 0 {
+        let text = reach.asked();
+        return Err(Error::Question(format!(
+            "`{text}` is negative; --range D reaches as far on both sides of zero"
+        )));
+    }
+    Ok(ticks)
+}
+
+/// Says that a range was widened to whole bins.
+fn note_widened(asked: [i64; 2], bins: &Bins, tick: Tick, context: &QueryContext<'_>, slack: i64) {
+    let used = [bins.edge(0), bins.edge(bins.count())];
+    let width = bins.edge(1) - bins.edge(0);
+    // The middle bin of a range on both sides reaches half a bin beyond it by itself.
+    let allowed = slack * width;
+    if (asked[0] - used[0]).abs() > allowed || (used[1] - asked[1]).abs() > allowed {
+        context.progress.note(&format!(
+            "the range is widened to whole bins: {} to {}",
+            tick.format(used[0].into()),
+            tick.format(used[1].into())
+        ));
+    }
+}
+
+/// What would work in place of so many bins of a width.
+pub(super) fn instead(bins: u128, width: i64, most: u64, tick: Tick) -> String {
+    let times = bins / u128::from(most.max(1)) + 1;
+    let width = i64::try_from(times).unwrap_or(i64::MAX).saturating_mul(width.max(1));
+    format!("--bin {} would work, or a range shorter by as much", limits::wider(width, tick))
+}

@@ -1,0 +1,191 @@
+//! What was counted: numbers that add up over runs and blocks of time, and the table that they make.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use tagq_query::{Binned, Bins, Histogram as Query, Measured, covariance, normalised};
+use tagq_store::Tick;
+
+use crate::{
+    cells::Cells,
+    table::{Column, Table, Unit},
+};
+
+/// What light without correlation would give in each bin, where that is asked for.
+pub(crate) type Expected = Option<Vec<Option<f64>>>;
+
+/// What was counted in one run, or in several.
+pub(crate) struct Tallied {
+    pub binned: Binned,
+    pub expected: Expected,
+    pub blocks: Vec<Block>,
+}
+
+/// What one block of time has.
+pub(crate) struct Block {
+    pub counts: Vec<u64>,
+    pub live: i128,
+    /// What is expected of all the rest.
+    pub expected_without: Expected,
+}
+
+impl Tallied {
+    /// Adds what another run holds.
+    pub(super) fn added(mut self, more: Self) -> Self {
+        add_counts(&mut self.binned.counts, more.binned.counts);
+        let dropped = self.binned.dropped.zip(more.binned.dropped);
+        self.binned.dropped = dropped.map(|(dropped, more)| dropped + more);
+        self.binned.sources.extend(more.binned.sources);
+        add_expected(&mut self.expected, more.expected);
+        for (block, more) in self.blocks.iter_mut().zip(more.blocks) {
+            add_counts(&mut block.counts, more.counts);
+            block.live += more.live;
+            add_expected(&mut block.expected_without, more.expected_without);
+        }
+        self
+    }
+
+    pub(super) fn live(&self) -> i128 {
+        self.binned.sources.iter().map(|source| i128::from(source.live)).sum()
+    }
+
+    /// The rows, with errors by formula or from blocks.
+    pub(super) fn rows(self, query: &Query, tick: Tick, has_covariance: bool) -> Table {
+        let rows = self.binned.counts.len();
+        let (mut count_errors, mut g2_errors, mut covariances) = (None, None, None);
+        if !self.blocks.is_empty() {
+            let errors = |left_out: &[Option<Vec<f64>>]| -> Cells<Option<f64>> {
+                left_out.iter().map(|of| error_of(of.as_deref())).collect()
+            };
+            count_errors = Some(errors(&self.left_out(|block, k| self.count_without(block, k))));
+            if self.expected.is_some() {
+                let left_out = self.left_out(|block, k| self.g2_without(block, k));
+                g2_errors = Some(errors(&left_out));
+                covariances = has_covariance.then(|| covariance_of(&left_out));
+            }
+        }
+        let Self { binned, expected, .. } = self;
+        let (bins, counts) = (Arc::new(binned.bins), Arc::new(binned.counts));
+        let formula = {
+            let (query, bins, counts) = (query.clone(), Arc::clone(&bins), Arc::clone(&counts));
+            move |k: usize| query.count_error(&bins, k, counts[k])
+        };
+        let g2 = expected.map(|expected| {
+            let expected = Arc::new(expected);
+            let of = |value: fn(Measured) -> f64| {
+                let (formula, counts) = (formula.clone(), Arc::clone(&counts));
+                let expected = Arc::clone(&expected);
+                Cells::made(rows, move |k| {
+                    normalised(counts[k], formula(k), expected[k]).map(value)
+                })
+            };
+            (of(|g2| g2.value), g2_errors.unwrap_or_else(|| of(|g2| g2.err)))
+        });
+        let count_errors =
+            count_errors.unwrap_or_else(|| Cells::made(rows, move |k| Some(formula(k))));
+        columns(bins, counts, count_errors, g2, covariances, tick)
+    }
+
+    /// A value of each bin with one block left out after the other; absent where one of these is.
+    fn left_out(&self, value: impl Fn(&Block, usize) -> Option<f64>) -> Vec<Option<Vec<f64>>> {
+        let of = |k| self.blocks.iter().map(|block| value(block, k)).collect();
+        (0..self.binned.counts.len()).map(of).collect()
+    }
+
+    /// The count of a bin without a block, scaled to all of the time.
+    fn count_without(&self, block: &Block, k: usize) -> Option<f64> {
+        let (live, left) = (self.live(), self.live() - block.live);
+        let count = self.binned.counts[k].saturating_sub(block.counts[k]);
+        (left > 0).then(|| count as f64 * live as f64 / left as f64)
+    }
+
+    fn g2_without(&self, block: &Block, k: usize) -> Option<f64> {
+        let expected = block.expected_without.as_ref()?[k].filter(|&expected| expected > 0.0)?;
+        Some(self.binned.counts[k].saturating_sub(block.counts[k]) as f64 / expected)
+    }
+}
+
+/// The error of a value from those with one block left out.
+fn error_of(left_out: Option<&[f64]>) -> Option<f64> {
+    left_out.filter(|values| values.len() > 1).map(|values| covariance(values, values).sqrt())
+}
+
+/// The covariance of each bin with every bin.
+fn covariance_of(left_out: &[Option<Vec<f64>>]) -> Vec<Vec<Option<f64>>> {
+    let of = |a: &Option<Vec<f64>>| {
+        let with = |b: &Option<Vec<f64>>| Some(covariance(a.as_deref()?, b.as_deref()?));
+        left_out.iter().map(with).collect()
+    };
+    left_out.par_iter().map(of).collect()
+}
+
+pub(super) fn add_counts(counts: &mut Vec<u64>, more: Vec<u64>) {
+    if counts.is_empty() {
+        *counts = more;
+    } else {
+        counts.iter_mut().zip(more).for_each(|(count, more)| *count += more);
+    }
+}
+
+fn add_expected(expected: &mut Expected, more: Expected) {
+    let both = expected.iter_mut().flatten().zip(more.into_iter().flatten());
+    for (expected, more) in both {
+        *expected = match (*expected, more) {
+            (Some(expected), Some(more)) => Some(expected + more),
+            (expected, more) => expected.or(more),
+        };
+    }
+}
+
+/// Cells and their errors.
+type WithErrors = (Cells<Option<f64>>, Cells<Option<f64>>);
+
+fn columns(
+    bins: Arc<Bins>,
+    counts: Arc<Vec<u64>>,
+    count_errors: Cells<Option<f64>>,
+    g2: Option<WithErrors>,
+    covariances: Option<Vec<Vec<Option<f64>>>>,
+    tick: Tick,
+) -> Table {
+    let rows = counts.len();
+    let is_uniform = match &*bins {
+        Bins::Linear { .. } => true,
+        Bins::Edges(edges) => {
+            edges.windows(3).all(|three| three[1] - three[0] == three[2] - three[1])
+        }
+    };
+    let edges = move |k: usize| (bins.edge(k), bins.edge(k + 1));
+    let [of_low, of_width, of_middle] = [(); 3].map(|()| edges.clone());
+    // The middle of the ticks that a bin holds.
+    let middle = move |k| {
+        let (low, high) = of_middle(k);
+        Some(tick.seconds_of(i128::from(low) + i128::from(high) - 1) / 2.0)
+    };
+    let width = move |k| {
+        let (low, high) = of_width(k);
+        high - low
+    };
+    // The widths say something only where they differ.
+    let widths = Column::integers("width_ticks", Cells::made(rows, width)).heading("ticks");
+    let widths = if is_uniform { widths.hidden() } else { widths };
+    let lows = Column::integers("delay_ticks", Cells::made(rows, move |k| of_low(k).0));
+    let middles = Column::floats("delay_s", Cells::made(rows, middle));
+    let counts = Column::counts("count", Cells::made(rows, move |k| counts[k]));
+    let table = Table::default()
+        .with(lows.heading("from (ticks)").key())
+        .with(widths)
+        .with(middles.heading("delay").unit(Unit::Seconds))
+        .with(counts.err("count_err").compared())
+        .with(Column::floats("count_err", count_errors).hidden());
+    let Some((values, errors)) = g2 else { return table };
+    let table = table
+        .with(Column::floats("g2", values).err("g2_err"))
+        .with(Column::floats("g2_err", errors).hidden());
+    match covariances {
+        Some(covariances) => {
+            table.with(Column::float_lists("g2_covariance", covariances.into()).hidden())
+        }
+        None => table,
+    }
+}

@@ -1,0 +1,5 @@
+//! What a user says of an experiment: `tagq.toml`, names of channels, durations and times.
+
+pub(crate) mod arguments;
+pub(crate) mod experiment;
+pub(crate) mod file;
