@@ -2,7 +2,7 @@
 //!
 //! A run is a table of photon detections in order of time, two columns wide. On disk it is a folder
 //! with one file a column, two index files, and a manifest whose replacement is the only commit
-//! point (docs/format.md is the law, [`format`] its mirror). [`Writer`] appends to it,
+//! point (docs/format.md is the law, [`mod@format`] its mirror). [`Writer`] appends to it,
 //! [`Store`] opens the committed rows, [`units`] turns durations into ticks.
 //!
 //! ```

@@ -42,8 +42,12 @@ pub(crate) struct SelectionArgs {
 /// How errors are found.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ErrorsArgs {
-    /// How standard errors are found: formula, for steady light, or blocks[:N], from N blocks of time
-    #[arg(long, value_name = "HOW", default_value = "formula")]
+    #[arg(
+        long,
+        value_name = "HOW",
+        default_value = "formula",
+        help = "How standard errors are found: formula, for steady light, or blocks[:N], from N blocks of time"
+    )]
     pub errors: Errors,
 }
 

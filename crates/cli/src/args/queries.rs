@@ -65,8 +65,13 @@ pub(crate) struct CoincidencesArgs {
     /// How far a veto reaches beyond the earliest and latest tag [default: the window]
     #[arg(long, value_name = "G", requires = "veto")]
     pub guard: Option<Duration>,
-    /// How accidentals are found: formula, or shifted[:K] by K counts with a channel moved
-    #[arg(long, value_name = "HOW", default_value = "formula", help_heading = ACCIDENTALS)]
+    #[arg(
+        long,
+        value_name = "HOW",
+        default_value = "formula",
+        help_heading = ACCIDENTALS,
+        help = "How accidentals are found: formula, or shifted[:K] by K counts with a channel moved"
+    )]
     pub accidentals: AccidentalsName,
     /// Move channels by multiples of P, the period of a pulsed source
     #[arg(long, value_name = "P", help_heading = ACCIDENTALS)]

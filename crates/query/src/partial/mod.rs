@@ -15,7 +15,7 @@ use crate::{error::Error, run::time_range::TimeRange};
 ///
 /// Besides the counts it holds, for the rules that use tags up, what is left of the tags before its end:
 /// whoever goes on there needs to look no further back. How many tags each channel has and how long a
-/// run is live are not in it; [`Additive::finish`] takes them from the run.
+/// run is live are not in it; [`crate::Additive::finish`] takes them from the run.
 ///
 /// [`Partial::to_bytes`] is stable (docs/partials.md).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl Partial {
         self.interval
     }
 
-    /// The query that it counts, as [`Additive::words`] gives it.
+    /// The query that it counts, as [`crate::Additive::words`] gives it.
     pub fn query(&self) -> &str {
         &self.query
     }

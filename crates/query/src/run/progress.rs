@@ -13,7 +13,7 @@ use crate::error::Error;
 /// The course of queries that are under way, shared with the threads that count.
 ///
 /// A query goes over the tags in one pass or in several, of which the later ones are not known before the
-/// first one ends. See [`Recording::with_course`].
+/// first one ends. See [`crate::Recording::with_course`].
 #[derive(Debug, Default)]
 pub struct Course {
     is_cancelled: AtomicBool,
