@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use crate::text::{LineFault, TextColumns};
+use crate::formats::text::{columns::TextColumns, fields::LineFault};
 
 /// An error of reading or writing tag files.
 #[derive(Debug, thiserror::Error)]

@@ -20,16 +20,16 @@ use crate::{
 };
 
 /// The largest window of a frame that is decompressed (128 MiB): the default of `zstd` itself.
-const WINDOW_LOG_MAX: u32 = 27;
+pub(crate) const WINDOW_LOG_MAX: u32 = 27;
 pub(crate) const INPUT_BYTES: usize = 128 * 1024;
 
 /// The bytes of messages, from a file that may be compressed.
 pub(crate) trait Input: Read {
-    /// The byte of the file at which reading could begin anew to get what follows all but the
+    /// The byte of the file at which reading could begin again to get what follows all but the
     /// last `ahead` bytes handed out.
     fn border(&self, ahead: u64) -> Option<u64>;
 
-    /// Is told which bytes, of those handed out, are taken now: those that follow the last ones.
+    /// Notes which of the bytes handed out are taken now: those that follow the last ones.
     fn note_taken(&mut self, bytes: &[u8]);
 
     /// Checksum of all bytes of the file that what was taken so far came from.
@@ -39,23 +39,25 @@ pub(crate) trait Input: Read {
     fn frame(&self) -> Option<(usize, Frame)>;
 }
 
-/// Reads ahead, and tells the input what of it was taken.
-pub(crate) struct Buffered<I> {
-    input: I,
+pub(crate) type AnyInput<'a> = Box<dyn Input + Send + 'a>;
+
+/// Reads ahead, and tells the input which bytes of it were taken.
+pub(crate) struct Buffered<'a> {
+    input: AnyInput<'a>,
     buffer: Vec<u8>,
     used: usize,
     filled: usize,
-    /// What the input was told of.
+    /// Bytes that the input was told of.
     told: usize,
 }
 
-impl<I: Input> Buffered<I> {
-    pub(crate) fn new(input: I) -> Self {
+impl<'a> Buffered<'a> {
+    pub(crate) fn new(input: AnyInput<'a>) -> Self {
         Self { input, buffer: vec![0; INPUT_BYTES], used: 0, filled: 0, told: 0 }
     }
 
     /// The input, told of all that was taken.
-    pub(crate) fn input(&mut self) -> &I {
+    pub(crate) fn input(&mut self) -> &AnyInput<'a> {
         self.input.note_taken(&self.buffer[self.told..self.used]);
         self.told = self.used;
         &self.input
@@ -77,7 +79,7 @@ impl<I: Input> Buffered<I> {
     }
 }
 
-impl<I: Input> Read for Buffered<I> {
+impl Read for Buffered<'_> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         if self.used == self.filled && bytes.len() >= self.buffer.len() {
             self.input();
@@ -172,7 +174,7 @@ pub(crate) struct FrameInput<'a> {
     /// The checksum of the bytes fetched, and of those before that frame.
     fetched: Crc,
     crc: Crc,
-    /// The byte behind the last frame.
+    /// The byte after the last frame.
     end: u64,
     /// Whether the last frame may be torn.
     salvage: bool,

@@ -25,27 +25,27 @@
 //! ```
 
 mod error;
+mod settings;
 
 mod read;
 
 mod crc;
+mod data;
 mod foreign;
+mod formats;
 mod frames;
 mod held;
 mod input;
-mod message;
 mod opened;
 mod order;
-mod parallel;
+mod pipeline;
 mod resume;
 
-pub mod encode;
-pub mod text;
 pub mod write;
 
 mod source;
 
-/// What the reference implementation makes of the schema: the independent reader in tests.
+/// The schema as compiled by the reference implementation: the independent reader in tests.
 #[cfg(test)]
 #[rustfmt::skip]
 #[allow(warnings, clippy::all, clippy::pedantic, reason = "generated")]
@@ -53,7 +53,14 @@ mod source;
 mod tags_capnp;
 
 pub use error::Error;
+pub use formats::{
+    format::{Header, Summary},
+    source_stem,
+    tags::encode,
+    text,
+};
 pub use held::Held;
 pub use opened::mtime_ns;
-pub use read::{Settings, Summary, about_tags, first_time, is_text, read_tags};
+pub use read::{about_tags, first_time, read_header, read_tags};
+pub use settings::Settings;
 pub use source::{Change, Part, compare, ingest, ingest_holding, is_intact, is_unchanged};

@@ -14,11 +14,12 @@ use crate::{
     Error, Settings, Summary,
     crc::Crc,
     error::io_error,
+    formats::format::{Complete, Decoded},
     held::Held,
     input::{INPUT_BYTES, Input as _, PlainInput, is_shrunk},
     opened::{Opened, mtime_ns},
     order::{Columns, HORIZON, Order, Refused},
-    read::{Complete, Piece, read_pieces},
+    read::read_decoded,
     resume::Points,
 };
 
@@ -87,11 +88,11 @@ fn ingest_opened(
         columns_before: columns.or(settings.columns_before),
         ..settings.clone()
     };
-    let summary = read_pieces(source, &settings, &mut |piece| {
+    let summary = read_decoded(source, &settings, &mut |decoded| {
         settings.check_wanted()?;
-        match piece {
-            Piece::Tags(tags) => intake.take(tags),
-            Piece::Complete(complete) => intake.complete(complete, settings.commit_rows),
+        match decoded {
+            Decoded::Tags(tags) => intake.take(tags),
+            Decoded::Complete(complete) => intake.complete(complete, settings.commit_rows),
         }
     })?;
     intake.finish(settings.hold_back)?;
@@ -183,7 +184,7 @@ impl<'a> Intake<'a> {
 
     /// All tags taken stand in complete messages.
     fn complete(&mut self, complete: Complete, commit_rows: Option<u64>) -> Result<(), Error> {
-        if let Some(byte) = complete.border {
+        if let Some(byte) = complete.checkpoint {
             self.points.add(self.order.point(byte));
         }
         let is_due = commit_rows.is_some_and(|rows| self.rows.writer.uncommitted_rows() >= rows);
@@ -589,8 +590,8 @@ mod tests {
         fs::write(&path, &bytes).unwrap();
         let source = Opened::new(&path).unwrap();
         let mut last = 0;
-        let summary = read_pieces(&source, &Settings::default(), &mut |piece| {
-            if let Piece::Tags(tags) = piece {
+        let summary = read_decoded(&source, &Settings::default(), &mut |decoded| {
+            if let Decoded::Tags(tags) = decoded {
                 // Of tag 10 and of the last one, the time, after the first piece of tags came.
                 for at in [bytes.len() - 20_000 * 16 + 10 * 16, bytes.len() - 16] {
                     let file = fs::File::options().write(true).open(&path).unwrap();

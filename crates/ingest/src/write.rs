@@ -12,9 +12,13 @@ use std::{
 
 use tagq_store::Tag;
 
-use crate::{
-    encode::{self, Encoder},
-    text::TextWriter,
+use crate::formats::{
+    COMPRESSED,
+    tags::{
+        self,
+        encode::{self, Encoder},
+    },
+    text::{self, writer::TextWriter},
 };
 
 /// Tags in a message or a frame.
@@ -45,22 +49,27 @@ pub enum Content {
     Commas,
 }
 
-impl Form {
-    /// The endings of names and what they stand for.
-    pub const ENDINGS: [(&str, Self); 6] = [
-        (".tags.zst", Self { content: Content::Messages, compressed: true }),
-        (".tags", Self { content: Content::Messages, compressed: false }),
-        (".tsv", Self { content: Content::Tabs, compressed: false }),
-        (".tsv.zst", Self { content: Content::Tabs, compressed: true }),
-        (".csv", Self { content: Content::Commas, compressed: false }),
-        (".csv.zst", Self { content: Content::Commas, compressed: true }),
-    ];
+impl Content {
+    const ALL: [Self; 3] = [Self::Messages, Self::Tabs, Self::Commas];
 
-    /// The form that the name of a file asks for; nothing for other names.
+    fn suffix(self) -> &'static str {
+        match self {
+            Self::Messages => tags::SUFFIX,
+            Self::Tabs => text::TABS_SUFFIX,
+            Self::Commas => text::COMMAS_SUFFIX,
+        }
+    }
+}
+
+impl Form {
+    /// The form that the name of a file asks for; `None` for other names.
     pub fn of_name(path: &Path) -> Option<Self> {
         let name = path.file_name()?.as_encoded_bytes();
-        let mut endings = Self::ENDINGS.into_iter();
-        endings.find(|(ending, _)| name.ends_with(ending.as_bytes())).map(|(_, form)| form)
+        let stem = name.strip_suffix(COMPRESSED.as_bytes());
+        let (stem, compressed) = (stem.unwrap_or(name), stem.is_some());
+        let content =
+            Content::ALL.into_iter().find(|content| stem.ends_with(content.suffix().as_bytes()))?;
+        Some(Self { content, compressed })
     }
 
     fn unit_tags(self) -> usize {

@@ -1,16 +1,8 @@
-//! Tags as text: one line a tag, `channel TAB time`, times in ticks.
+//! Writes tags as lines `channel TAB time`.
 
 use std::io;
 
 use tagq_store::Tag;
-
-mod columns;
-mod cut;
-mod line;
-pub(crate) mod read;
-
-pub use columns::TextColumns;
-pub use line::LineFault;
 
 /// The longest line: two numbers of 20 characters, a tab and a line feed.
 const LINE_BYTES_MAX: usize = 42;

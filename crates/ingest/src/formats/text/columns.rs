@@ -2,6 +2,8 @@
 
 use std::{fmt, str::FromStr};
 
+use super::fields::two_fields;
+
 /// The order of the two columns of a text file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TextColumns {
@@ -22,7 +24,7 @@ impl TextColumns {
         if !words.first()?.is_ascii_alphabetic() {
             return None;
         }
-        let (first, second) = super::line::two_fields(words).ok()?;
+        let (first, second) = two_fields(words).ok()?;
         let is = |word: &[u8], name: &str| word.eq_ignore_ascii_case(name.as_bytes());
         if is(first, "channel") && is(second, "time") {
             Some(Self::ChannelTime)

@@ -18,6 +18,8 @@ use std::{
 
 use tagq_store::Tag;
 
+use crate::{Error, pipeline::CHUNK_TAGS};
+
 /// The most segments that the reference implementation reads.
 pub(crate) const SEGMENTS_MAX: u32 = 511;
 /// The most lists in one message, so that what is known of each fits in memory. Recorders fill a
@@ -25,8 +27,6 @@ pub(crate) const SEGMENTS_MAX: u32 = 511;
 const LISTS_MAX: u64 = 1 << 20;
 /// Words kept in memory before they move to a file: 16 MiB.
 const KEPT_WORDS_MAX: usize = 2 << 20;
-/// Tags handed on at once: 256 KiB, so that they are still in the cache when they are used.
-pub(crate) const CHUNK_TAGS: usize = 16_384;
 
 /// Why a message could not be read.
 #[derive(Debug)]
@@ -40,10 +40,10 @@ pub(crate) enum Fault {
     /// What was kept cannot be written or read.
     Spill(io::Error),
     /// The receiver of the tags refused.
-    Sink(crate::Error),
+    Sink(Error),
 }
 
-type Sink<'a> = dyn FnMut(&[Tag]) -> Result<(), crate::Error> + 'a;
+type Sink<'a> = dyn FnMut(&[Tag]) -> Result<(), Error> + 'a;
 
 /// Reads messages from `input` until it ends.
 pub(crate) struct Messages<R> {

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use tagq_store::Tag;
 
-use crate::message::SEGMENTS_MAX;
+use super::message::SEGMENTS_MAX;
 
 /// Tags from which on a recorder puts them in a segment of their own.
 const TWO_SEGMENTS_TAGS: u64 = 511;

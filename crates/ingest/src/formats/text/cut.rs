@@ -3,26 +3,34 @@
 use std::io;
 
 use super::line::{LINE_BYTES_MAX, PADDING};
-use crate::{crc::Crc, input::Input};
+use crate::{crc::Crc, input::AnyInput};
 
 /// Bytes in memory, the first of them whole lines.
 #[derive(Debug)]
 pub(super) struct Block {
     bytes: Vec<u8>,
+    /// Where the lines begin that were not read as a header.
+    pub start: usize,
     len: usize,
     crc: Crc,
+    end: u64,
 }
 
 impl Default for Block {
     fn default() -> Self {
-        Self { bytes: Vec::new(), len: 0, crc: Crc::from(0) }
+        Self { bytes: Vec::new(), start: 0, len: 0, crc: Crc::from(0), end: 0 }
     }
 }
 
 impl Block {
-    /// The lines and what stands behind them: [`PADDING`] bytes at least, of no meaning.
+    /// The lines, and at least [`PADDING`] bytes after them, of no meaning.
     pub(super) fn padded(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// The lines alone.
+    pub(super) fn lines(&self) -> &[u8] {
+        &self.bytes[..self.len]
     }
 
     /// Where the lines end.
@@ -30,9 +38,14 @@ impl Block {
         self.len
     }
 
-    /// The checksum of the file behind the lines, see [`Input::crc`].
+    /// The checksum of the file up to the end of the lines, see [`crate::input::Input::crc`].
     pub(super) fn crc(&self) -> Crc {
         self.crc
+    }
+
+    /// Where the lines end in the bytes of the text.
+    pub(super) fn end(&self) -> u64 {
+        self.end
     }
 }
 
@@ -44,15 +57,17 @@ pub(super) enum CutFault {
     TooLong(Vec<u8>),
 }
 
-/// Cuts what an input gives. Nothing is looked at but line ends.
-pub(super) struct Cutter<I> {
-    pub input: I,
+/// Cuts an input at line ends.
+pub(super) struct Cutter<'a> {
+    pub input: AnyInput<'a>,
     block_bytes: usize,
     /// The line that was begun and has no end yet.
     begun: Vec<u8>,
+    /// The byte of the file at which the input begins.
+    start: u64,
     /// Bytes of the stream taken from the input.
     taken: u64,
-    /// The last place where reading could begin anew, at the start of a line: how many bytes of the
+    /// The last place where reading could begin again, at the start of a line: how many bytes of the
     /// stream come before it, and its byte in the file.
     border: (u64, u64),
 }
@@ -62,7 +77,7 @@ pub(super) struct Cutter<I> {
 pub(super) struct End {
     /// Where reading can go on: a line begins there, and a frame if the file has frames.
     pub resume_byte: u64,
-    /// Whether whole lines behind that were handed out.
+    /// Whether whole lines after that were handed out.
     pub is_beyond: bool,
     /// The last line, if it has no end.
     pub begun: Vec<u8>,
@@ -70,17 +85,17 @@ pub(super) struct End {
     pub crc: Crc,
 }
 
-impl<I: Input> Cutter<I> {
+impl<'a> Cutter<'a> {
     /// Cuts blocks of about `block_bytes`; the input begins at byte `start` of its file.
-    pub(super) fn new(input: I, start: u64, block_bytes: usize) -> Self {
-        Self { input, block_bytes, begun: Vec::new(), taken: 0, border: (0, start) }
+    pub(super) fn new(input: AnyInput<'a>, start: u64, block_bytes: usize) -> Self {
+        Self { input, block_bytes, begun: Vec::new(), start, taken: 0, border: (0, start) }
     }
 
     /// Fills `block` with the next whole lines. False at the end of the input.
     pub(super) fn next(&mut self, block: &mut Block) -> Result<bool, CutFault> {
         let mut len = self.begun.len();
         let mut searched = len;
-        block.len = 0;
+        (block.start, block.len) = (0, 0);
         block.bytes.resize((len + self.block_bytes + PADDING).max(block.bytes.len()), 0);
         block.bytes[..len].copy_from_slice(&self.begun);
         self.begun.clear();
@@ -101,6 +116,7 @@ impl<I: Input> Cutter<I> {
                 block.len = lines;
                 self.input.note_taken(&block.bytes[..lines]);
                 block.crc = self.input.crc();
+                block.end = self.start + self.taken - self.begun.len() as u64;
             }
             if len - lines > LINE_BYTES_MAX && lines == 0 {
                 return Err(CutFault::TooLong(block.bytes[..len].to_vec()));

@@ -1,0 +1,44 @@
+//! The recorder's `.tags`: a stream of Cap'n Proto messages, each a `List(List(Tag))`.
+
+pub mod encode;
+mod message;
+mod read;
+
+use tagq_store::Tick;
+
+use crate::{
+    Error, Settings,
+    data::Data,
+    formats::format::{Format, Header, Sink, Summary},
+};
+
+/// The end of the names of files of messages.
+pub(crate) const SUFFIX: &str = ".tags";
+
+/// The format of a recorder.
+pub(crate) struct Tags;
+
+impl Format for Tags {
+    fn suffixes(&self) -> &'static [&'static str] {
+        &[SUFFIX]
+    }
+
+    /// A stream begins with a segment table. A file without bytes is one without messages.
+    fn is_start(&self, start: &[u8]) -> bool {
+        let segments = std::array::from_fn(|at| start.get(at).copied().unwrap_or(0));
+        u32::from_le_bytes(segments) < message::SEGMENTS_MAX
+    }
+
+    fn header(&self, _: &Data<'_>) -> Result<Header, Error> {
+        Ok(Header { tick: Some(Tick::DEFAULT), tick_assumed: true, ..Header::default() })
+    }
+
+    fn read(
+        &self,
+        data: &Data<'_>,
+        settings: &Settings,
+        sink: &mut Sink<'_>,
+    ) -> Result<Summary, Error> {
+        read::read(data, settings, sink)
+    }
+}

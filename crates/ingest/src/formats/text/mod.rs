@@ -1,0 +1,52 @@
+//! Text: a line for each tag, `channel TAB time`, times in ticks.
+
+pub(crate) mod columns;
+mod cut;
+pub(crate) mod fields;
+mod line;
+mod read;
+mod start;
+mod stopped;
+pub(crate) mod writer;
+
+use crate::{
+    Error, Settings,
+    data::Data,
+    formats::format::{Format, Header, Sink, Summary},
+};
+
+pub use columns::TextColumns;
+pub use fields::LineFault;
+pub use writer::TextWriter;
+
+/// The end of the names of files with tabs between the fields.
+pub(crate) const TABS_SUFFIX: &str = ".tsv";
+/// The end of the names of files with commas between the fields.
+pub(crate) const COMMAS_SUFFIX: &str = ".csv";
+
+/// Text of any program.
+pub(crate) struct Text;
+
+impl Format for Text {
+    fn suffixes(&self) -> &'static [&'static str] {
+        &[TABS_SUFFIX, COMMAS_SUFFIX]
+    }
+
+    fn is_start(&self, start: &[u8]) -> bool {
+        start::is_text(start)
+    }
+
+    /// A header of text names its columns, and no tick.
+    fn header(&self, _: &Data<'_>) -> Result<Header, Error> {
+        Ok(Header::default())
+    }
+
+    fn read(
+        &self,
+        data: &Data<'_>,
+        settings: &Settings,
+        sink: &mut Sink<'_>,
+    ) -> Result<Summary, Error> {
+        read::read(data, settings, sink)
+    }
+}
