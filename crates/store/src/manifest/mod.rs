@@ -1,16 +1,21 @@
-//! `manifest.json`: what a store holds as of its last commit.
+//! `manifest.json`: the contents of a store as of its last commit.
 //!
 //! The file is small and readable, and replacing it is the only commit point. Its last key is the
 //! crc32c of all bytes before that key, so a torn or edited manifest is refused.
 
 mod check;
+pub(crate) mod files;
+pub(crate) mod source;
 
-use std::{fmt, io, path::Path};
+use std::{io, path::Path};
 
 use serde::{Deserialize, Serialize};
 
+use files::{FileName, FileNames};
+use source::{ChannelRows, Source};
+
 use crate::{
-    Error, Folder, Tick,
+    Error, Folder, RunId, Tick,
     checked::Committed,
     format::{self, FileKind},
 };
@@ -22,38 +27,6 @@ const CRC_KEY: &[u8] = b"  \"crc32c\": \"";
 /// Bytes of a manifest at most: some hundred thousand sources.
 const BYTES_MAX: u64 = 256 << 20;
 
-/// 128 random bits, drawn when a store is made: they tie its files together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct RunId(pub [u8; 16]);
-
-/// Rows of one channel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "(u16, u64)", into = "(u16, u64)")]
-pub struct ChannelRows {
-    /// The label.
-    pub channel: u16,
-    /// How many rows carry it.
-    pub rows: u64,
-}
-
-/// The name, kind and width of a file of the store.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct FileName {
-    pub name: String,
-    pub kind: String,
-    pub width: u16,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct FileNames {
-    pub time: FileName,
-    pub channel: FileName,
-    pub blocks: FileName,
-    pub counts: FileName,
-}
-
 /// The entry of the unfinished last block, which is in no index file yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -64,106 +37,6 @@ pub(crate) struct LastBlock {
     pub crc_time: u32,
     pub crc_channel: u32,
     pub counts: Vec<ChannelRows>,
-}
-
-/// One acquisition of the run: where its rows came from, and which rows they are.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Source {
-    /// What is known of its file.
-    #[serde(flatten)]
-    pub facts: SourceFacts,
-    /// How many rows it gave. Its first row is where the source before it ended.
-    pub rows: u64,
-    /// Its first time in ticks; nothing when it gave no rows.
-    pub time_first: Option<i64>,
-    /// Its last time in ticks.
-    pub time_last: Option<i64>,
-    /// Its rows, channel by channel.
-    pub channels: Vec<ChannelRows>,
-}
-
-/// What is remembered of a source's file, to know it again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SourceFacts {
-    /// Its file name when it lies in the run's folder, else its path.
-    pub name: String,
-    /// Length in bytes.
-    pub size: u64,
-    /// Modification time in nanoseconds since 1970.
-    pub mtime_ns: i64,
-    /// Inode number.
-    pub inode: u64,
-    /// xxh3 (64 bits, hexadecimal) of the first 64 KiB before `read_byte`.
-    pub head_xxh3: String,
-    /// xxh3 of the last 64 KiB before `read_byte`.
-    pub tail_xxh3: String,
-    /// xxh3 of the whole file: of older stores, when it was taken in one go.
-    pub whole_xxh3: Option<String>,
-    /// All bytes before it were read.
-    pub read_byte: u64,
-    /// crc32c (hexadecimal) of the bytes before `read_byte` as they were read; absent in older stores.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub read_crc32c: Option<String>,
-    /// Tags read of it. Those that come later belong behind its rows.
-    pub read_tags: u64,
-    /// Where reading goes on.
-    pub resume: ResumePoint,
-    /// Whether all tags read are rows of the store; else the newest are still to come.
-    pub finished: bool,
-    /// Ticks added to all its times, when its counter had started anew.
-    pub rebased: Option<i64>,
-    /// Whether the end of a torn file was taken as far as it goes. Nothing follows it.
-    pub salvaged: bool,
-    /// Tags that had to be put in order.
-    pub reordered: u64,
-    /// Whether every part of the file carried a checksum of its own.
-    pub checksummed: bool,
-    /// What was left out at its end, when its last frame is torn.
-    pub torn: Option<String>,
-    /// The order of the columns of a text: `channel,time` or `time,channel`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub columns: Option<String>,
-}
-
-/// A byte of a source's file at which reading can begin anew: a message begins there, and a frame if
-/// the file has frames, and no tag behind it belongs before one that stands before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct ResumePoint {
-    /// The byte.
-    pub byte: u64,
-    /// Tags before it. The source has at least as many rows; those beyond come again when reading
-    /// begins here, and are passed over.
-    pub rows: u64,
-    /// The latest time before it in ticks as recorded; nothing when there is no tag.
-    pub time: Option<i64>,
-    /// Tags before it that had to be put in order.
-    pub reordered: u64,
-}
-
-impl SourceFacts {
-    /// A source of which nothing but the name is known.
-    pub fn named(name: &str) -> Self {
-        Self {
-            name: name.into(),
-            size: 0,
-            mtime_ns: 0,
-            inode: 0,
-            head_xxh3: String::new(),
-            tail_xxh3: String::new(),
-            whole_xxh3: None,
-            read_byte: 0,
-            read_crc32c: None,
-            read_tags: 0,
-            resume: ResumePoint::default(),
-            finished: false,
-            rebased: None,
-            salvaged: false,
-            reordered: 0,
-            checksummed: false,
-            torn: None,
-            columns: None,
-        }
-    }
 }
 
 /// A store as of one commit.
@@ -182,7 +55,7 @@ pub struct Manifest {
     pub tick_assumed: bool,
     /// Rows committed.
     pub rows: u64,
-    /// First time in ticks; nothing in an empty run.
+    /// First time in ticks, `None` in an empty run.
     pub time_first: Option<i64>,
     /// Last time in ticks.
     pub time_last: Option<i64>,
@@ -197,7 +70,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// The last commit of the store in `folder`; nothing when there is none. Opens no column.
+    /// The last commit of the store in `folder`; `None` when there is none. Opens no column.
     ///
     /// # Errors
     /// [`Error::NotPlain`] for what is no file, [`Error::Foreign`] for other formats and versions, [`Error::Damaged`] otherwise.
@@ -255,6 +128,28 @@ impl Manifest {
             last_block: None,
             sources: Vec::new(),
         }
+    }
+
+    /// Makes `tick` the tick of the run; `folder` is for the message.
+    ///
+    /// # Errors
+    /// [`Error::TickGiven`] when a person set another one before, unless `overrule`.
+    pub(crate) fn set_tick(
+        &mut self,
+        tick: Tick,
+        overrule: bool,
+        folder: &Path,
+    ) -> Result<(), Error> {
+        if !self.tick_assumed && !overrule && self.tick != tick {
+            return Err(Error::TickGiven {
+                path: folder.into(),
+                set: self.tick.to_string(),
+                asked: tick.to_string(),
+                paste: tick.format_paste(1),
+            });
+        }
+        (self.tick, self.tick_assumed) = (tick, false);
+        Ok(())
     }
 
     /// Rows in blocks that are full, and stand in the index.
@@ -332,7 +227,7 @@ fn check_format(bytes: &[u8], path: &Path) -> Result<(), Error> {
         Ok(start) if start.format == FORMAT_NAME && start.version != u64::from(format::VERSION) => {
             Err(format::foreign_version(path, start.version))
         }
-        // Whatever else is wrong with the text is for the checksum to say.
+        // The checksum finds any other damage.
         _ => Ok(()),
     }
 }
@@ -350,57 +245,9 @@ pub(crate) fn starts_as_manifest(bytes: &[u8]) -> bool {
     true
 }
 
-impl From<(u16, u64)> for ChannelRows {
-    fn from((channel, rows): (u16, u64)) -> Self {
-        Self { channel, rows }
-    }
-}
-
-impl From<ChannelRows> for (u16, u64) {
-    fn from(rows: ChannelRows) -> Self {
-        (rows.channel, rows.rows)
-    }
-}
-
-impl fmt::Display for RunId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl Serialize for RunId {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for RunId {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let malformed = || serde::de::Error::custom("a run id has 32 hexadecimal digits");
-        if text.len() != 32 || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
-            return Err(malformed());
-        }
-        u128::from_str_radix(&text, 16).map(|id| Self(id.to_be_bytes())).map_err(|_| malformed())
-    }
-}
-
-impl Serialize for Tick {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.fraction())
-    }
-}
-
-impl<'de> Deserialize<'de> for Tick {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Self::from_fraction(&text).map_err(serde::de::Error::custom)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{source::SourceFacts, *};
 
     fn example() -> Manifest {
         let rows = |channel, rows| ChannelRows { channel, rows };
@@ -465,7 +312,7 @@ mod tests {
     fn numbers_that_contradict_each_other_are_refused() {
         type Change = fn(&mut Manifest);
         let changes: [Change; 18] = [
-            // What a writer would open, write or remove by such names is none of its business.
+            // A writer must not open, write or remove files of such names.
             |m| m.files.time.name = "lock".into(),
             |m| m.files.time.name = "time.col/../../time.col".into(),
             |m| m.files.counts.name = "precious.txt".into(),

@@ -1,23 +1,27 @@
 //! Appending to a store: rows, then a commit that makes them visible and durable at once.
 
-use std::{
-    fs::{File, TryLockError},
-    path::Path,
-    sync::Arc,
-};
+mod lock;
+mod tally;
+mod widen;
+
+use std::{path::Path, sync::Arc};
+
+use lock::Lock;
+use tally::{OpenBlock, Tally, by_label, joined};
 
 use crate::{
     ChannelRows, Error, Folder, MANIFEST_NAME, Manifest, RunId, Source, SourceFacts, Tick,
     checked::CheckedFile,
-    disk::{self, Disk, Growing, RealDisk},
+    disk::{self, Disk, RealDisk},
     folder::random_bytes,
-    format::{self, BLOCK_ROWS, BlockEntry, COUNT_ENTRY_BYTES, FileKind, HEADER_BYTES},
+    format::{self, BLOCK_ROWS, BlockEntry, COUNT_ENTRY_BYTES, FileKind},
+    growing::Growing,
     leftovers::{check_only_ours, files_in},
     manifest::LastBlock,
-    names::{LOCK_NAME, STEMS},
+    names::STEMS,
 };
 
-/// What a store is made with when there is none yet.
+/// Properties of a store that is made because there is none yet.
 #[derive(Debug, Clone)]
 pub struct Creation {
     /// The unit of all times.
@@ -28,8 +32,8 @@ pub struct Creation {
     pub run_id: Option<RunId>,
 }
 
-/// The one writer of a store. It holds the store's lock until it is dropped; what it appended
-/// since its last commit is gone then.
+/// The one writer of a store. It holds the store's lock until it is dropped; rows appended since its last
+/// commit are gone then.
 #[derive(Debug)]
 pub struct Writer {
     disk: Arc<dyn Disk>,
@@ -55,26 +59,9 @@ pub struct Writer {
     lock: Lock,
 }
 
-/// Rows counted by channel, and the first and last of their times.
-#[derive(Debug, Clone, Default)]
-struct Tally {
-    rows: u64,
-    span: Option<(i64, i64)>,
-    /// Indexed by label, as long as the largest label seen needs.
-    by_channel: Vec<u64>,
-}
-
-/// The unfinished last block.
-#[derive(Debug, Default)]
-struct OpenBlock {
-    tally: Tally,
-    crc_time: u32,
-    crc_channel: u32,
-}
-
 impl Writer {
-    /// Locks the store in `folder` for writing, and makes it when there is none. Whatever a writer
-    /// before left behind without a commit is cut off.
+    /// Locks the store in `folder` for writing, and makes it when there is none. Rows that an
+    /// earlier writer left without a commit are cut off.
     ///
     /// # Errors
     /// [`Error::Busy`] when another writer is at work, [`Error::NotEmpty`] when a store would be
@@ -94,12 +81,12 @@ impl Writer {
             Some(_) => _ = files_in(&folder)?,
             None => check_only_ours(&folder)?,
         }
-        let lock = lock(&folder)?;
+        let lock = Lock::take(&folder)?;
         // Another writer may have committed before the lock was ours.
         if let Some(manifest) = Manifest::read_in(&folder)? {
             return Self::resume(disk, folder, manifest, lock);
         }
-        // Whoever made the folder may be gone before its name was durable.
+        // The process that made the folder may be gone before its name was durable.
         disk::sync_name(&*disk, path)?;
         // Files are made, never written over: what has their names was never committed.
         for file in files_in(&folder)? {
@@ -109,7 +96,7 @@ impl Writer {
         Self::create(disk, folder, manifest, lock)
     }
 
-    /// Locks the store in `folder` and begins it anew, under its tick: nothing is in it, and the
+    /// Locks the store in `folder` and begins it from scratch, under its tick: nothing is in it, and the
     /// next commit replaces all that was. Until then readers see the old commit.
     ///
     /// # Errors
@@ -184,7 +171,7 @@ impl Writer {
             files.push(Growing::resume(&disk, checked));
         }
         let debris = manifest.debris(&folder)?;
-        // Only now it is known that all of it is what a writer of this run left.
+        // Only now it is known that a writer of this run left all of it.
         files.iter().try_for_each(Growing::cut)?;
         for name in debris {
             disk.remove(&folder, &name)?;
@@ -250,7 +237,7 @@ impl Writer {
     pub fn discard(self) {
         if self.manifest.commit == 0 {
             for file in [&self.time, &self.channel, &self.blocks, &self.counts] {
-                // What cannot be removed is debris for the next writer.
+                // The next writer removes files that stay.
                 drop(self.disk.remove(&self.folder, file.name()));
             }
         }
@@ -279,7 +266,7 @@ impl Writer {
     }
 
     /// Goes on with the source finished last: the rows appended from here to
-    /// [`Writer::finish_source`] are added to its own. Returns what it was; nothing when the run has
+    /// [`Writer::finish_source`] are added to its own. Returns what it was; `None` when the run has
     /// no source.
     pub fn continue_source(&mut self) -> Option<Source> {
         self.settle();
@@ -325,10 +312,7 @@ impl Writer {
     /// # Errors
     /// [`Error::TickGiven`] when a person set another one before, unless `overrule`.
     pub fn set_tick(&mut self, tick: Tick, overrule: bool) -> Result<(), Error> {
-        check_tick(&self.manifest, self.folder.path(), tick, overrule)?;
-        self.manifest.tick = tick;
-        self.manifest.tick_assumed = false;
-        Ok(())
+        self.manifest.set_tick(tick, overrule, self.folder.path())
     }
 
     /// Makes everything appended so far durable, then visible: columns and indexes first, the
@@ -448,69 +432,6 @@ impl Writer {
         Ok(())
     }
 
-    /// Rewrites the channel column with two bytes a label, and the index over it, under new names.
-    /// The old files serve readers until the next commit names the new ones.
-    fn widen(&mut self) -> Result<(), Error> {
-        let commit = self.manifest.commit + 1;
-        let run_id = self.manifest.run_id;
-        let [_, channel, blocks, _] = &STEMS;
-        let channel_name = channel.unused_name(&self.folder, commit)?;
-        let blocks_name = blocks.unused_name(&self.folder, commit)?;
-        let header = |kind, width| format::encode_header(kind, width, run_id);
-        let mut channel = Growing::create(
-            &self.disk,
-            &self.folder,
-            &channel_name,
-            &header(FileKind::Channel, 2),
-        )?;
-        let mut blocks =
-            Growing::create(&self.disk, &self.folder, &blocks_name, &header(FileKind::Blocks, 64))?;
-        self.settle();
-        let full_blocks = (self.run.rows - self.open_block.tally.rows) / BLOCK_ROWS as u64;
-        self.chain = 0;
-        for block in 0..full_blocks {
-            let crc_channel = self.widen_rows(&mut channel, block, BLOCK_ROWS)?;
-            let mut bytes = [0; format::BLOCK_ENTRY_BYTES];
-            let at = HEADER_BYTES as u64 + block * bytes.len() as u64;
-            self.blocks.read_at(&mut bytes, at)?;
-            let entry = BlockEntry::decode(&bytes).ok_or_else(|| Error::Damaged {
-                path: self.blocks.path().into(),
-                what: format!("the reserved bytes of block {block}"),
-                expected: "zero".into(),
-                found: "something else".into(),
-            })?;
-            let mut counts = vec![0; entry.counts_len as usize * COUNT_ENTRY_BYTES];
-            let at = HEADER_BYTES as u64 + entry.counts_start * COUNT_ENTRY_BYTES as u64;
-            self.counts.read_at(&mut counts, at)?;
-            let mut entry = BlockEntry { crc_channel, ..entry };
-            entry.chain = entry.chained(self.chain, &counts);
-            blocks.append(&entry.encode())?;
-            self.chain = entry.chain;
-        }
-        self.open_block.crc_channel =
-            self.widen_rows(&mut channel, full_blocks, self.rows_in_block())?;
-        let old_channel = std::mem::replace(&mut self.channel, channel);
-        let old_blocks = std::mem::replace(&mut self.blocks, blocks);
-        self.obsolete.extend([old_channel.name().into(), old_blocks.name().into()]);
-        let files = &mut self.manifest.files;
-        files.channel.name = channel_name;
-        files.channel.kind = "u16".into();
-        files.channel.width = 2;
-        files.blocks.name = blocks_name;
-        self.names_changed = true;
-        Ok(())
-    }
-
-    /// Copies the first `rows` labels of a block into the wide column; returns their checksum.
-    fn widen_rows(&self, wide: &mut Growing, block: u64, rows: usize) -> Result<u32, Error> {
-        let mut labels = vec![0_u8; rows];
-        self.channel.read_at(&mut labels, HEADER_BYTES as u64 + block * BLOCK_ROWS as u64)?;
-        let labels: Vec<u16> = labels.into_iter().map(u16::from).collect();
-        let bytes: &[u8] = bytemuck::cast_slice(&labels);
-        wide.append(bytes)?;
-        Ok(crc32c::crc32c(bytes))
-    }
-
     fn commit_checked(&mut self) -> Result<(), Error> {
         if self.poisoned {
             return Err(Error::Poisoned { path: self.folder.path().into() });
@@ -557,91 +478,6 @@ impl Writer {
     }
 }
 
-/// Whether `tick` may become the tick of the run.
-pub(crate) fn check_tick(
-    manifest: &Manifest,
-    folder: &Path,
-    tick: Tick,
-    overrule: bool,
-) -> Result<(), Error> {
-    if manifest.tick_assumed || overrule || manifest.tick == tick {
-        return Ok(());
-    }
-    Err(Error::TickGiven {
-        path: folder.into(),
-        set: manifest.tick.to_string(),
-        asked: tick.to_string(),
-        paste: tick.format_paste(1),
-    })
-}
-
-impl Tally {
-    /// Counts rows in order of time.
-    fn add(&mut self, times: &[i64], channels: &[u16]) {
-        let label_max = channels.iter().copied().max().map_or(0, usize::from);
-        if self.by_channel.len() <= label_max {
-            self.by_channel.resize(label_max + 1, 0);
-        }
-        for &channel in channels {
-            self.by_channel[usize::from(channel)] += 1;
-        }
-        self.rows += times.len() as u64;
-        let span = times.first().copied().zip(times.last().copied());
-        self.span = joined(self.span, span);
-    }
-
-    /// Adds rows that come after these.
-    fn merge(&mut self, later: &Self) {
-        if self.by_channel.len() < later.by_channel.len() {
-            self.by_channel.resize(later.by_channel.len(), 0);
-        }
-        for (rows, more) in self.by_channel.iter_mut().zip(&later.by_channel) {
-            *rows += more;
-        }
-        self.rows += later.rows;
-        self.span = joined(self.span, later.span);
-    }
-
-    /// The channels that have rows, ascending.
-    fn channels(&self) -> Vec<ChannelRows> {
-        (0..=u16::MAX)
-            .zip(&self.by_channel)
-            .filter(|&(_, &rows)| rows > 0)
-            .map(|(channel, &rows)| ChannelRows { channel, rows })
-            .collect()
-    }
-}
-
-impl OpenBlock {
-    fn resume(block: &LastBlock) -> Self {
-        Self {
-            tally: Tally {
-                rows: block.rows.into(),
-                span: Some((block.time_min, block.time_max)),
-                by_channel: by_label(&block.counts),
-            },
-            crc_time: block.crc_time,
-            crc_channel: block.crc_channel,
-        }
-    }
-}
-
-fn joined(earlier: Option<(i64, i64)>, later: Option<(i64, i64)>) -> Option<(i64, i64)> {
-    match (earlier, later) {
-        (Some((first, _)), Some((_, last))) => Some((first, last)),
-        (span, None) | (None, span) => span,
-    }
-}
-
-fn by_label(channels: &[ChannelRows]) -> Vec<u64> {
-    let len = channels.iter().map(|c| usize::from(c.channel) + 1).max().unwrap_or(0);
-    let mut rows = vec![0; len];
-    for channel in channels {
-        rows[usize::from(channel.channel)] = channel.rows;
-    }
-    rows
-}
-
 fn encode_counts(channels: &[ChannelRows]) -> Vec<u8> {
     #[expect(clippy::cast_possible_truncation, reason = "a block has 65,536 rows")]
     channels.iter().flat_map(|c| format::encode_count(c.channel, c.rows as u32)).collect()
@@ -658,28 +494,4 @@ fn new_manifest(folder: &Path, creation: &Creation) -> Result<Manifest, Error> {
         None => RunId(random_bytes(folder)?),
     };
     Ok(Manifest::new(run_id, creation.tick, creation.tick_assumed))
-}
-
-fn lock(folder: &Folder) -> Result<Lock, Error> {
-    let path = folder.path().join(LOCK_NAME);
-    let file = folder.open_or_create(LOCK_NAME)?;
-    match file.try_lock() {
-        Ok(()) => Ok(Lock(file)),
-        Err(TryLockError::WouldBlock) => Err(Error::Busy { path }),
-        Err(TryLockError::Error(source)) => {
-            Err(Error::Io { path, action: "take the lock", source })
-        }
-    }
-}
-
-/// The lock of a store. It is given back and not only closed: a child that was forked has the file, too, and
-/// would hold it on.
-#[derive(Debug)]
-struct Lock(File);
-
-impl Drop for Lock {
-    fn drop(&mut self) {
-        // What is not given back ends with the last who has the file.
-        let _ = self.0.unlock();
-    }
 }
