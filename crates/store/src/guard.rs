@@ -99,7 +99,7 @@ impl Slot {
     }
 }
 
-/// Installs the handler once a process; false when the system refuses. What was there before is known before
+/// Installs the handler once a process; false when the system refuses. The earlier handler is known before
 /// ours is: whoever does the same at the same time, or was forked in between, finds either.
 fn install() -> bool {
     if IS_INSTALLED.load(SeqCst) {
