@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::Error;
+use crate::error::Error;
 
 /// How a file begins, what it is, and how its tags can be read all the same.
 type Kind = (&'static [u8], &'static str, &'static str);

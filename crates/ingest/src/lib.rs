@@ -1,8 +1,8 @@
 //! From the files that a recorder writes to the rows of a store, and back.
 //!
 //! A `.tags` file is a stream of Cap'n Proto messages, each a `List(List(Tag))`; `.tags.zst` is that
-//! stream in Zstandard frames; text has a line a tag, in frames or not. What a file is, its content
-//! says, never its name. [`ingest`] reads one into a store, [`read_tags`] hands its tags to anyone,
+//! stream in Zstandard frames; text has a line for each tag, in frames or not. The content of a
+//! file says its format, never its name. [`ingest`] reads one into a store, [`read_tags`] hands its tags to anyone,
 //! [`write::TagWriter`] writes one. All of them run in bounded memory whatever the size of the file,
 //! and trust no length that a file claims.
 //!
@@ -29,21 +29,13 @@ mod settings;
 
 mod read;
 
-mod crc;
-mod data;
 mod foreign;
 mod formats;
-mod frames;
-mod held;
-mod input;
-mod opened;
-mod order;
+mod payload;
 mod pipeline;
-mod resume;
+mod source;
 
 pub mod write;
-
-mod source;
 
 /// The schema as compiled by the reference implementation: the independent reader in tests.
 #[cfg(test)]
@@ -59,8 +51,12 @@ pub use formats::{
     tags::encode,
     text,
 };
-pub use held::Held;
-pub use opened::mtime_ns;
+pub use payload::opened::mtime_ns;
 pub use read::{about_tags, first_time, read_header, read_tags};
 pub use settings::Settings;
-pub use source::{Change, Part, compare, ingest, ingest_holding, is_intact, is_unchanged};
+pub use source::{
+    change::{Change, compare, is_intact, is_unchanged},
+    held::Held,
+    ingest, ingest_holding,
+    intake::Part,
+};

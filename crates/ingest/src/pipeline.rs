@@ -1,6 +1,6 @@
 //! Decoding on several threads, received in the order of the file.
 //!
-//! A format cuts its data into units. Threads take them one after the other, count them side by side,
+//! A format cuts a file into units. Threads take them one after the other, count them side by side,
 //! and decode each from the sum of the counts before it: so a counter that overflows needs no second
 //! pass. Each unit has a channel of its own, and the receiver empties one channel after the other, so the tags
 //! come in the order of the file whatever the number of threads. Channels are bounded, and so is memory.
@@ -17,7 +17,7 @@ use std::{
 use tagq_store::Tag;
 
 use crate::{
-    Error,
+    error::Error,
     formats::format::{Complete, Decoded},
 };
 
@@ -28,7 +28,7 @@ pub(crate) const WAITING_TAGS: usize = 2 << 20;
 
 /// How a format is decoded unit by unit.
 pub(crate) trait Units: Sync {
-    /// A part of the data that one thread decodes. A thread fills the same one again and again.
+    /// A part of the file that one thread decodes. A thread fills the same one again and again.
     type Unit: Default;
     /// The result of decoding a unit.
     type End: Send;
@@ -77,7 +77,7 @@ enum Output {
     Complete(Complete),
 }
 
-/// What the channel of a unit carries.
+/// Messages of the channel of a unit.
 enum Message<End> {
     Output(Output),
     End(End),

@@ -12,14 +12,14 @@ use std::{
 use tagq_store::Tag;
 
 use crate::{
-    Error, Settings, Summary,
-    data::Data,
+    error::Error,
     foreign,
     formats::{
         self,
-        format::{Decoded, Format, Header, Sink},
+        format::{Decoded, Format, Header, Sink, Summary},
     },
-    opened::Opened,
+    payload::{Payload, opened::Opened},
+    settings::Settings,
 };
 
 /// Tags from which [`about_tags`] concludes: a hundredth of a second of reading.
@@ -63,30 +63,30 @@ fn read(
         let len = source.size().saturating_sub(settings.start_byte);
         tagq_store::start_writing(&source.file, settings.start_byte, len);
     }
-    let data = Data::find(source, settings, may_thread)?;
-    format_of(&data, &data.start()?)?.read(&data, settings, sink)
+    let payload = Payload::find(source, settings, may_thread)?;
+    format_of(&payload, &payload.start()?)?.read(&payload, settings, sink)
 }
 
-fn format_of(data: &Data<'_>, start: &[u8]) -> Result<&'static dyn Format, Error> {
-    foreign::check(data.path, start, data.is_framed)?;
-    formats::of_start(start).ok_or_else(|| data.not_tags(start))
+fn format_of(payload: &Payload<'_>, start: &[u8]) -> Result<&'static dyn Format, Error> {
+    foreign::check(payload.path, start, payload.is_framed)?;
+    formats::of_start(start).ok_or_else(|| payload.not_tags(start))
 }
 
-/// What the file at `path` says of its recording before its first tag; `None` when it holds nothing yet.
+/// Reads the header of the file at `path`; `None` when the file holds nothing yet.
 ///
 /// # Errors
 /// [`Error::NotTags`] and [`Error::Foreign`] for other files.
 pub fn read_header(path: &Path) -> Result<Option<Header>, Error> {
     let source = Opened::new(path)?;
-    let data = Data::begin(&source)?;
-    let start = data.start()?;
+    let payload = Payload::begin(&source)?;
+    let start = payload.start()?;
     if start.is_empty() {
         return Ok(None);
     }
-    format_of(&data, &start)?.header(&data).map(Some)
+    format_of(&payload, &start)?.header(&payload).map(Some)
 }
 
-/// The time of the first tag of a file, in ticks; nothing when it has none.
+/// The time of the first tag of a file, in ticks; `None` when it has none.
 /// `settings` say how text is to be read.
 pub fn first_time(path: &Path, settings: &Settings) -> Result<Option<i64>, Error> {
     let mut first = None;

@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use crate::{Error, formats::text::columns::TextColumns};
+use crate::{error::Error, formats::text::columns::TextColumns};
 
 /// How to read a file.
 #[derive(Debug, Clone, Default)]

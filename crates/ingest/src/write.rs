@@ -29,7 +29,7 @@ const TEXT_TAGS: usize = 1 << 16;
 const THREADS_MAX: usize = 16;
 const LEVEL: i32 = 3;
 
-/// What a file of tags is written as.
+/// The form in which a file of tags is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Form {
     /// Messages or lines.
@@ -38,7 +38,7 @@ pub struct Form {
     pub compressed: bool,
 }
 
-/// What stands in a file of tags.
+/// The content of a file of tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content {
     /// Cap'n Proto messages.
@@ -178,10 +178,10 @@ impl<W: Write + Send + 'static> TagWriter<W> {
         })
     }
 
-    /// Takes more tags. What is wrong with the output may show only later.
+    /// Takes more tags. An error of the output may show only later.
     ///
     /// # Errors
-    /// What the output says. Nothing more can be written then.
+    /// Those of the output. Nothing more can be written then.
     pub fn push(&mut self, tags: &[Tag]) -> io::Result<()> {
         let mut rest = tags;
         while !rest.is_empty() {
@@ -200,7 +200,7 @@ impl<W: Write + Send + 'static> TagWriter<W> {
     /// header without tags, so that other programs read it, too.
     ///
     /// # Errors
-    /// What the output says.
+    /// Those of the output.
     pub fn finish(mut self) -> io::Result<W> {
         if self.is_first || !self.tags.is_empty() {
             self.send()?;
@@ -244,7 +244,7 @@ fn encode_units(form: Form, todo: &Mutex<Receiver<Unit>>, spare: &Mutex<Vec<Vec<
     loop {
         let unit = todo.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(Unit { tags, is_first, reply }) = unit else { break };
-        // Nobody waits any more when the output refused what came before.
+        // The receiver is gone when the output refused an earlier unit.
         let _ = reply.send(form.encode(&tags, is_first));
         spare.lock().unwrap_or_else(PoisonError::into_inner).push(tags);
     }

@@ -2,31 +2,36 @@
 
 use tagq_store::{Tag, Tick};
 
-use crate::{Error, Settings, crc::Crc, data::Data, formats::text::columns::TextColumns};
+use crate::{
+    error::Error,
+    formats::text::columns::TextColumns,
+    payload::{Payload, crc::Crc},
+    settings::Settings,
+};
 
-/// An input format. Its data may stand in Zstandard frames: [`Data`] decompresses them.
+/// An input format. Its files may stand in Zstandard frames: [`Payload`] decompresses them.
 pub(crate) trait Format: Sync {
     /// The ends of the names of its files, each of which `.zst` may follow.
     fn suffixes(&self) -> &'static [&'static str];
 
-    /// Whether data that begin like this are of this format; see [`Data::start`].
+    /// Whether a payload that begins like this is of this format; see [`Payload::start`].
     fn is_start(&self, start: &[u8]) -> bool;
 
-    /// Reads what the data say of the recording before the first tag.
-    fn header(&self, data: &Data<'_>) -> Result<Header, Error>;
+    /// Reads the facts about the recording that stand before the first tag.
+    fn header(&self, payload: &Payload<'_>) -> Result<Header, Error>;
 
-    /// Hands the tags of `data` to `sink`, in the order of the file, and each checkpoint on the way. Reading
+    /// Hands the tags of `payload` to `sink`, in the order of the file, and each checkpoint on the way. Reading
     /// begins at [`Settings::start_byte`], which is a checkpoint of an earlier call. The pipeline
     /// ([`crate::pipeline`]) decodes on several threads.
     fn read(
         &self,
-        data: &Data<'_>,
+        payload: &Payload<'_>,
         settings: &Settings,
         sink: &mut Sink<'_>,
     ) -> Result<Summary, Error>;
 }
 
-/// What a file says of its recording before its first tag.
+/// Facts about a recording that stand before its first tag.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Header {
@@ -56,7 +61,7 @@ pub struct Summary {
     pub size: u64,
     /// Whether the file carries checksums over all of its data.
     pub checksummed: bool,
-    /// What was left out at the end, in words.
+    /// The part left out at the end, in words.
     pub torn: Option<String>,
     /// The order of the columns of text; `None` for other files.
     pub columns: Option<TextColumns>,
@@ -65,18 +70,18 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The summary of data of which nothing was taken yet.
-    pub(crate) fn new(data: &Data<'_>, settings: &Settings) -> Self {
+    /// The summary of a payload of which nothing was taken yet.
+    pub(crate) fn new(payload: &Payload<'_>, settings: &Settings) -> Self {
         Self {
             tags: 0,
             messages: 0,
-            frames: data.frames.count,
-            resume_byte: data.bytes.start,
-            size: data.size,
-            checksummed: data.frames.checksummed,
+            frames: payload.frames.count,
+            resume_byte: payload.bytes.start,
+            size: payload.size,
+            checksummed: payload.frames.checksummed,
             torn: None,
             columns: None,
-            crc: Crc::from(data.bytes.start.max(settings.known_bytes)),
+            crc: Crc::from(payload.bytes.start.max(settings.known_bytes)),
         }
     }
 }

@@ -38,7 +38,7 @@ impl<W: Write> Encoder<W> {
     /// Writes one frame with `count` tags, which come in pieces: the whole is never in memory.
     ///
     /// # Errors
-    /// What the output says, or `InvalidInput` when the pieces hold more or fewer tags than
+    /// Those of the output, or `InvalidInput` when the pieces hold more or fewer tags than
     /// announced, or one message cannot hold so many (2^37 and more).
     pub fn frame<'a>(
         &mut self,
@@ -121,7 +121,7 @@ struct Lists {
     count: u64,
     /// The most in one list.
     tags_max: u64,
-    /// The lists stand in segments of their own, behind far pointers.
+    /// The lists stand in segments of their own, which far pointers lead to.
     segmented: bool,
 }
 
@@ -167,9 +167,9 @@ impl Lists {
             u32_le(0);
         }
         let mut word = |n: u64| bytes.extend_from_slice(&n.to_le_bytes());
-        // A struct of no data words and one pointer, right behind its pointer.
+        // A struct of no data words and one pointer, right after its pointer.
         word(1 << 48);
-        // A list of `number` pointers, right behind its pointer.
+        // A list of `number` pointers, right after its pointer.
         word(1 | 6 << 32 | number << 35);
         if self.segmented {
             // Far pointers to the first word of segments 1, 2, …
@@ -185,7 +185,7 @@ impl Lists {
         self.list(list).iter().flat_map(|word| word.to_le_bytes()).collect()
     }
 
-    /// The pointer to a list right behind it, and the list's element word: two data words each.
+    /// The pointer to a list right after it, and the list's element word: two data words each.
     fn list(&self, list: u64) -> [u64; 2] {
         let tags = self.tags_in(list);
         [1 | 7 << 32 | (2 * tags) << 35, tags << 2 | 2 << 32]

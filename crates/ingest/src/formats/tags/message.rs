@@ -5,43 +5,29 @@
 //! message laid out in another way works too: what a pointer may still refer to later is kept, in
 //! memory up to a bound and in an unlinked file beyond it.
 //!
-//! Nothing that a message claims is believed: buffers grow with the bytes that really arrive, every
+//! Every claim of a message is checked: buffers grow with the bytes that really arrive, every
 //! pointer is held against its segment, and no more words are handed out than the message has, so
-//! that a small message cannot become many tags. What is kept has a limit, which the caller sets.
+//! that a small message cannot become many tags. Kept words have a limit, which the caller sets.
 
 use std::{
-    fs::File,
     io::{self, Read},
     ops::Range,
-    os::unix::fs::FileExt,
 };
 
 use tagq_store::Tag;
 
-use crate::{Error, pipeline::CHUNK_TAGS};
+use super::{
+    fault::{Fault, malformed},
+    kept::{Kept, as_len},
+    pointer::{FAR, LIST_OF_POINTERS, LIST_OF_STRUCTS, Target, far_segment, near},
+};
+use crate::{error::Error, pipeline::CHUNK_TAGS};
 
 /// The most segments that the reference implementation reads.
 pub(crate) const SEGMENTS_MAX: u32 = 511;
 /// The most lists in one message, so that what is known of each fits in memory. Recorders fill a
 /// list with up to 2^28 tags before they begin another one.
 const LISTS_MAX: u64 = 1 << 20;
-/// Words kept in memory before they move to a file: 16 MiB.
-const KEPT_WORDS_MAX: usize = 2 << 20;
-
-/// Why a message could not be read.
-#[derive(Debug)]
-pub(crate) enum Fault {
-    /// The input ends inside the message.
-    Torn,
-    /// The message is not what the schema says, seen at this word.
-    Malformed { word: u64, reason: &'static str },
-    /// The input cannot be read.
-    Input(io::Error),
-    /// What was kept cannot be written or read.
-    Spill(io::Error),
-    /// The receiver of the tags refused.
-    Sink(Error),
-}
 
 type Sink<'a> = dyn FnMut(&[Tag]) -> Result<(), Error> + 'a;
 
@@ -56,7 +42,7 @@ impl<R: Read> Messages<R> {
     /// At most `kept_bytes_max` of a message are kept for pointers that come later.
     pub(crate) fn new(input: R, kept_bytes_max: u64) -> Self {
         let zero = Tag { time: 0, channel: 0 };
-        let kept = Kept { bytes_max: kept_bytes_max, ..Kept::default() };
+        let kept = Kept::new(kept_bytes_max);
         let message = Message { kept, ..Message::default() };
         Self { input, chunk: vec![zero; CHUNK_TAGS], message }
     }
@@ -106,13 +92,6 @@ struct InnerList {
     stride: u64,
 }
 
-/// What a pointer points to.
-enum Target {
-    Null,
-    Struct { at: u64, segment: usize, data: u64, pointers: u64 },
-    List { at: u64, segment: usize, size: u8, count: u64 },
-}
-
 impl Message {
     fn total(&self) -> u64 {
         self.segments.last().copied().unwrap_or(0)
@@ -153,7 +132,7 @@ impl Message {
         Ok(true)
     }
 
-    /// The words of the outer list, each a pointer to an inner list; nothing when there is none.
+    /// The words of the outer list, each a pointer to an inner list; `None` when there is none.
     fn outer_list(&mut self, input: &mut impl Read) -> Result<Option<Range<u64>>, Fault> {
         let (at, data, pointers) = match self.target(input, 0)? {
             Target::Null => return Ok(None),
@@ -180,7 +159,7 @@ impl Message {
         }
     }
 
-    /// The inner list behind the pointer at word `at`; nothing when it holds no tags.
+    /// The inner list of the pointer at word `at`; `None` when it holds no tags.
     fn inner_list(&mut self, input: &mut impl Read, at: u64) -> Result<Option<InnerList>, Fault> {
         let (list, segment, words) = match self.target(input, at)? {
             Target::Null => return Ok(None),
@@ -316,7 +295,7 @@ impl Message {
         Ok(())
     }
 
-    /// What the pointer at word `at` points to, through far pointers.
+    /// The target of the pointer at word `at`, through far pointers.
     fn target(&mut self, input: &mut impl Read, at: u64) -> Result<Target, Fault> {
         let segment = self.segments.partition_point(|&start| start <= at) - 1;
         let pointer = self.word(input, at)?;
@@ -361,123 +340,6 @@ impl Message {
         let inside = start >= self.segments[segment] && start + words <= self.segments[segment + 1];
         if inside { Ok(()) } else { Err(malformed(at, "a pointer leads out of its segment")) }
     }
-}
-
-const FAR: u64 = 2;
-const LIST_OF_POINTERS: u8 = 6;
-const LIST_OF_STRUCTS: u8 = 7;
-
-fn far_segment(pointer: u64) -> usize {
-    (pointer >> 32) as usize
-}
-
-/// Reads a struct or list pointer that stands at word `at` and counts its offset from `base`.
-/// Whether the target lies inside `segment` is for the caller to check: its size is known there.
-fn near(pointer: u64, at: u64, base: u64, segment: usize) -> Result<Target, Fault> {
-    // Bits 2..32, signed.
-    #[expect(clippy::cast_possible_truncation, reason = "the low half is what is wanted")]
-    let offset = i64::from((pointer as u32).cast_signed() >> 2);
-    let target = base
-        .checked_add_signed(offset)
-        .ok_or_else(|| malformed(at, "a pointer leads out of its segment"))?;
-    match pointer & 3 {
-        0 => Ok(Target::Struct {
-            at: target,
-            segment,
-            data: pointer >> 32 & 0xffff,
-            pointers: pointer >> 48,
-        }),
-        1 => Ok(Target::List {
-            at: target,
-            segment,
-            size: (pointer >> 32 & 7) as u8,
-            count: pointer >> 35,
-        }),
-        FAR => Err(malformed(at, "a far pointer leads to another far pointer")),
-        _ => Err(malformed(at, "a capability stands where a list should")),
-    }
-}
-
-/// Words that have arrived and may still be pointed to: in memory, then in an unlinked file.
-#[derive(Default)]
-struct Kept {
-    /// Runs of words: the first word's number and where the run begins in what is kept.
-    runs: Vec<(Range<u64>, u64)>,
-    memory: Vec<u8>,
-    /// Bytes that moved to the file; the memory goes on behind them.
-    spilled: u64,
-    file: Option<File>,
-    /// How many bytes may be kept.
-    bytes_max: u64,
-}
-
-impl Kept {
-    fn clear(&mut self) {
-        self.runs.clear();
-        self.memory.clear();
-        self.spilled = 0;
-        self.file = None;
-    }
-
-    /// Adds words from number `start` on, which come after all added before.
-    fn add(&mut self, start: u64, bytes: &[u8]) -> Result<(), Fault> {
-        let end = start + bytes.len() as u64 / 8;
-        let stored = self.spilled + self.memory.len() as u64;
-        if stored + bytes.len() as u64 > self.bytes_max {
-            return Err(malformed(
-                start,
-                "to read its lists in order, more than 64 times the size of the file would have \
-                 to be set aside (is it a decompression bomb?)",
-            ));
-        }
-        match self.runs.last_mut() {
-            Some((run, _)) if run.end == start => run.end = end,
-            _ => self.runs.push((start..end, stored)),
-        }
-        self.memory.extend_from_slice(bytes);
-        if self.memory.len() > KEPT_WORDS_MAX * 8 { self.spill() } else { Ok(()) }
-    }
-
-    fn spill(&mut self) -> Result<(), Fault> {
-        let file = match self.file.take() {
-            Some(file) => file,
-            None => tempfile::tempfile().map_err(Fault::Spill)?,
-        };
-        file.write_all_at(&self.memory, self.spilled).map_err(Fault::Spill)?;
-        self.spilled += self.memory.len() as u64;
-        self.memory.clear();
-        self.file = Some(file);
-        Ok(())
-    }
-
-    /// Fills `bytes` with the words from number `at` on.
-    fn read(&self, at: u64, bytes: &mut [u8]) -> Result<(), Fault> {
-        let end = at + bytes.len() as u64 / 8;
-        let run = self.runs.partition_point(|(run, _)| run.end <= at);
-        let (start, stored) = match self.runs.get(run) {
-            Some((run, stored)) if run.start <= at && end <= run.end => (run.start, *stored),
-            // All that arrived is kept but what was handed out as tags.
-            _ => return Err(malformed(at, "its lists share words")),
-        };
-        let from = stored + (at - start) * 8;
-        let in_file = self.spilled.saturating_sub(from).min(bytes.len() as u64);
-        let (first, second) = bytes.split_at_mut(as_len(in_file));
-        if let (Some(file), false) = (&self.file, first.is_empty()) {
-            file.read_exact_at(first, from).map_err(Fault::Spill)?;
-        }
-        let from = as_len((from + in_file).saturating_sub(self.spilled));
-        second.copy_from_slice(&self.memory[from..from + second.len()]);
-        Ok(())
-    }
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "lengths of buffers in memory, on 64 bits")]
-fn as_len(n: u64) -> usize {
-    n as usize
-}
-
-fn malformed(word: u64, reason: &'static str) -> Fault {
-    Fault::Malformed { word, reason }
 }
 
 fn read_exact(input: &mut impl Read, bytes: &mut [u8]) -> Result<(), Fault> {

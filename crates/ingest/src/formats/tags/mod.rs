@@ -1,15 +1,19 @@
 //! The recorder's `.tags`: a stream of Cap'n Proto messages, each a `List(List(Tag))`.
 
 pub mod encode;
+mod fault;
+mod kept;
 mod message;
+mod pointer;
 mod read;
 
 use tagq_store::Tick;
 
 use crate::{
-    Error, Settings,
-    data::Data,
+    error::Error,
     formats::format::{Format, Header, Sink, Summary},
+    payload::Payload,
+    settings::Settings,
 };
 
 /// The end of the names of files of messages.
@@ -29,16 +33,16 @@ impl Format for Tags {
         u32::from_le_bytes(segments) < message::SEGMENTS_MAX
     }
 
-    fn header(&self, _: &Data<'_>) -> Result<Header, Error> {
+    fn header(&self, _: &Payload<'_>) -> Result<Header, Error> {
         Ok(Header { tick: Some(Tick::DEFAULT), tick_assumed: true, ..Header::default() })
     }
 
     fn read(
         &self,
-        data: &Data<'_>,
+        payload: &Payload<'_>,
         settings: &Settings,
         sink: &mut Sink<'_>,
     ) -> Result<Summary, Error> {
-        read::read(data, settings, sink)
+        read::read(payload, settings, sink)
     }
 }

@@ -8,16 +8,19 @@ use std::{ops::Range, path::Path};
 
 use tagq_store::Tag;
 
-use super::message::{Fault, Messages};
+use super::{fault::Fault, message::Messages};
 use crate::{
-    Error, Settings,
-    crc::Crc,
-    data::{Data, input_error},
-    error::io_error,
+    error::{Error, io_error},
     formats::format::{Complete, Decoded, Sink, Summary},
-    frames::{Frame, Walk, scan},
-    input::Buffered,
+    payload::{
+        Payload,
+        crc::Crc,
+        frames::{Frame, Walk, scan},
+        input::Buffered,
+        input_error,
+    },
     pipeline::{self, Ahead, CHUNK_TAGS, Outlet, Receive, Units, WAITING_TAGS},
+    settings::Settings,
 };
 
 /// Bytes of compressed frames in a unit, at least.
@@ -28,59 +31,59 @@ const KEPT_PER_BYTE: u64 = 64;
 /// Bytes that any file may set aside.
 const KEPT_BYTES: u64 = 64 << 20;
 
-/// Hands the tags of `data` to `sink`.
+/// Hands the tags of `payload` to `sink`.
 pub(super) fn read(
-    data: &Data<'_>,
+    payload: &Payload<'_>,
     settings: &Settings,
     sink: &mut Sink<'_>,
 ) -> Result<Summary, Error> {
-    let summary = Summary::new(data, settings);
+    let summary = Summary::new(payload, settings);
     let total = Pumped { tags: 0, messages: 0, resume_byte: summary.resume_byte, crc: summary.crc };
     let mut receiver = Receiver { total, sink };
     let mut run = |cutter: &mut Cutter<'_>, ahead| {
-        let mut cut = |unit: &mut Unit| cutter.cut(data, unit);
-        pipeline::run(&Decoder { data, settings }, &mut cut, ahead, &mut receiver)
-            .map_err(|stopped| stopped.name(data.path))
+        let mut cut = |unit: &mut Unit| cutter.cut(payload, unit);
+        pipeline::run(&Decoder { payload, settings }, &mut cut, ahead, &mut receiver)
+            .map_err(|stopped| stopped.name(payload.path))
             .map(|()| receiver.total)
     };
     // A limit of messages counts from the beginning.
-    let is_cut = data.is_framed && settings.messages_max.is_none() && !settings.salvage;
-    let total = if is_cut && data.is_threaded() {
-        let walk = Walk::new(data.file, data.bytes.clone());
+    let is_cut = payload.is_framed && settings.messages_max.is_none() && !settings.salvage;
+    let total = if is_cut && payload.is_threaded() {
+        let walk = Walk::new(payload.file, payload.bytes.clone());
         let threads = settings.decoders();
         let outputs = (WAITING_TAGS / CHUNK_TAGS / (threads + 1)).max(1);
         let ahead = Ahead { threads, units: threads, outputs };
         let total = run(&mut Cutter::Frames { walk, frames_before: 0 }, ahead)?;
-        let rest = total.resume_byte..data.bytes.end;
+        let rest = total.resume_byte..payload.bytes.end;
         if rest.is_empty() {
             total
         } else {
-            let before = scan(data.file, data.bytes.start, rest.start);
-            let frames_before = before.map_err(io_error(data.path, "read"))?.count;
-            run(&mut Cutter::one(rest, frames_before), one_thread(data))?
+            let before = scan(payload.file, payload.bytes.start, rest.start);
+            let frames_before = before.map_err(io_error(payload.path, "read"))?.count;
+            run(&mut Cutter::one(rest, frames_before), one_thread(payload))?
         }
     } else {
-        run(&mut Cutter::one(data.bytes.clone(), 0), one_thread(data))?
+        run(&mut Cutter::one(payload.bytes.clone(), 0), one_thread(payload))?
     };
     let Pumped { tags, messages, resume_byte, crc } = total;
-    let torn = match torn_frame(data, settings) {
+    let torn = match torn_frame(payload, settings) {
         Some(torn) if settings.salvage => Some(torn),
-        torn if resume_byte >= data.frames.end => torn,
+        torn if resume_byte >= payload.frames.end => torn,
         _ => Some(format!("the file ends inside message {}", messages + 1)),
     };
     Ok(Summary { tags, messages, resume_byte, torn, crc, ..summary })
 }
 
 /// One thread decodes while the calling one receives.
-fn one_thread(data: &Data<'_>) -> Ahead {
+fn one_thread(payload: &Payload<'_>) -> Ahead {
     let ahead = Ahead { threads: 1, units: 1, outputs: WAITING_TAGS / CHUNK_TAGS };
-    if data.is_threaded() { ahead } else { Ahead::NONE }
+    if payload.is_threaded() { ahead } else { Ahead::NONE }
 }
 
 /// Describes the last frame if it is torn.
-fn torn_frame(data: &Data<'_>, settings: &Settings) -> Option<String> {
-    let start = data.torn_frame()?;
-    let (frame, bytes) = (data.frames.count + 1, data.size - start);
+fn torn_frame(payload: &Payload<'_>, settings: &Settings) -> Option<String> {
+    let start = payload.torn_frame()?;
+    let (frame, bytes) = (payload.frames.count + 1, payload.size - start);
     let taken = if settings.salvage { "taken as far as it goes" } else { "left out" };
     Some(format!(
         "frame {frame} begins at byte {start} and is not complete ({bytes} bytes {taken})"
@@ -91,7 +94,7 @@ fn torn_frame(data: &Data<'_>, settings: &Settings) -> Option<String> {
 #[derive(Default)]
 struct Unit {
     bytes: Range<u64>,
-    /// Frames of the data before it.
+    /// Frames of the file before it.
     frames_before: usize,
     /// Decoding goes on past this byte up to where a message ends.
     stop: u64,
@@ -109,12 +112,12 @@ impl Cutter<'_> {
         Self::One(Some(Unit { bytes, frames_before, stop: u64::MAX }))
     }
 
-    fn cut(&mut self, data: &Data<'_>, unit: &mut Unit) -> bool {
+    fn cut(&mut self, payload: &Payload<'_>, unit: &mut Unit) -> bool {
         match self {
             Self::One(one) => one.take().map(|one| *unit = one).is_some(),
             Self::Frames { walk, frames_before } => {
                 let start = walk.next();
-                let bytes = start..data.bytes.end;
+                let bytes = start..payload.bytes.end;
                 *unit = Unit { bytes, frames_before: *frames_before, stop: start };
                 while unit.stop - start < UNIT_BYTES {
                     // The thread that reads the last frame says what stands after it.
@@ -129,7 +132,7 @@ impl Cutter<'_> {
 }
 
 struct Decoder<'a> {
-    data: &'a Data<'a>,
+    payload: &'a Payload<'a>,
     settings: &'a Settings,
 }
 
@@ -144,9 +147,9 @@ impl Units for Decoder<'_> {
     type End = End;
 
     fn decode(&self, unit: &Unit, _: i128, out: &mut Outlet<'_>) -> End {
-        let input = self.data.input(unit.bytes.clone(), unit.frames_before, self.settings);
+        let input = self.payload.input(unit.bytes.clone(), unit.frames_before, self.settings);
         let pumped = input.map_err(Stopped::from).and_then(|input| {
-            pump(Buffered::new(input), self.data.size, unit.stop, self.settings, out)
+            pump(Buffered::new(input), self.payload.size, unit.stop, self.settings, out)
         });
         End { pumped, stop: unit.stop }
     }

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::line::{LINE_BYTES_MAX, PADDING};
-use crate::{crc::Crc, input::AnyInput};
+use crate::payload::{crc::Crc, input::AnyInput};
 
 /// Bytes in memory, the first of them whole lines.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl Block {
     }
 }
 
-/// Why no block comes.
+/// Why there is no next block.
 #[derive(Debug)]
 pub(super) enum CutFault {
     Input(io::Error),
@@ -151,7 +151,7 @@ impl<'a> Cutter<'a> {
         Ok(n)
     }
 
-    /// What is known when no more blocks come.
+    /// Describes the end of the stream, once no more blocks come.
     pub(super) fn end(&mut self) -> End {
         let begun = std::mem::take(&mut self.begun);
         let (before, resume_byte) = self.border;

@@ -84,7 +84,7 @@ pub(crate) fn parse_one(line: &[u8], columns: TextColumns) -> Result<Option<Tag>
 }
 
 /// The line at `at` when it is two numbers of at most 18 digits, one byte between them and a line end
-/// behind them, and where the next line begins. Anything else is for [`any_line`].
+/// after them, and where the next line begins. Anything else is for [`any_line`].
 #[inline]
 fn plain_line<const TIME_FIRST: bool>(bytes: &[u8], at: usize) -> Option<(Tag, usize)> {
     let (first, at) = number::<TIME_FIRST>(bytes, at)?;
@@ -153,7 +153,7 @@ fn digits(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
     Some((odd.wrapping_add(even) >> 32, count))
 }
 
-/// Any line, without its line feed: its tag, or nothing when it is blank, a comment, or the header
+/// Any line, without its line feed: its tag, or `None` when it is blank, a comment, or the header
 /// once more.
 #[cold]
 fn any_line<const TIME_FIRST: bool>(line: &[u8]) -> Result<Option<Tag>, LineFault> {

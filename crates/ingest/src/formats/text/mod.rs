@@ -10,9 +10,10 @@ mod stopped;
 pub(crate) mod writer;
 
 use crate::{
-    Error, Settings,
-    data::Data,
+    error::Error,
     formats::format::{Format, Header, Sink, Summary},
+    payload::Payload,
+    settings::Settings,
 };
 
 pub use columns::TextColumns;
@@ -37,16 +38,16 @@ impl Format for Text {
     }
 
     /// A header of text names its columns, and no tick.
-    fn header(&self, _: &Data<'_>) -> Result<Header, Error> {
+    fn header(&self, _: &Payload<'_>) -> Result<Header, Error> {
         Ok(Header::default())
     }
 
     fn read(
         &self,
-        data: &Data<'_>,
+        payload: &Payload<'_>,
         settings: &Settings,
         sink: &mut Sink<'_>,
     ) -> Result<Summary, Error> {
-        read::read(data, settings, sink)
+        read::read(payload, settings, sink)
     }
 }

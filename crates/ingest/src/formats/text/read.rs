@@ -9,35 +9,35 @@ use super::{
     stopped::TextStopped,
 };
 use crate::{
-    Error, Settings,
-    data::Data,
+    error::Error,
     formats::format::{Complete, Decoded, Sink, Summary},
-    input::AnyInput,
+    payload::{Payload, input::AnyInput},
     pipeline::{self, Ahead, Outlet, Receive, Units},
+    settings::Settings,
 };
 
 /// Bytes of a block: the size of a core's cache less the tags made of it.
 const BLOCK_BYTES: usize = 256 * 1024;
 
-/// Hands the tags of `data` to `sink`.
+/// Hands the tags of `payload` to `sink`.
 pub(super) fn read(
-    data: &Data<'_>,
+    payload: &Payload<'_>,
     settings: &Settings,
     sink: &mut Sink<'_>,
 ) -> Result<Summary, Error> {
-    let threads = if data.is_threaded() { settings.decoders() } else { 0 };
-    let input = data.input(data.bytes.clone(), 0, settings)?;
-    let read = pump(input, settings, threads, BLOCK_BYTES, data.is_framed, sink);
-    let mut read = read.map_err(|stopped| stopped.name(data, settings))?;
-    if settings.salvage && !data.is_framed {
+    let threads = if payload.is_threaded() { settings.decoders() } else { 0 };
+    let input = payload.input(payload.bytes.clone(), 0, settings)?;
+    let read = pump(input, settings, threads, BLOCK_BYTES, payload.is_framed, sink);
+    let mut read = read.map_err(|stopped| stopped.name(payload, settings))?;
+    if settings.salvage && !payload.is_framed {
         read.end.crc.add(read.end.resume_byte, &read.end.begun);
     }
-    let torn = match data.torn_frame() {
+    let torn = match payload.torn_frame() {
         // The last line in a torn frame was cut by whatever tore it.
-        Some(start) => Some(torn_frame(data, start, settings.salvage)),
+        Some(start) => Some(torn_frame(payload, start, settings.salvage)),
         None => read.last_line(settings.salvage, sink)?.map(|fate| {
             let at = read.end.resume_byte;
-            let place = if data.is_framed { String::new() } else { format!(" (byte {at} on)") };
+            let place = if payload.is_framed { String::new() } else { format!(" (byte {at} on)") };
             format!("its last line{place} {fate}")
         }),
     };
@@ -47,13 +47,13 @@ pub(super) fn read(
         columns: Some(read.columns),
         crc: read.end.crc,
         torn,
-        ..Summary::new(data, settings)
+        ..Summary::new(payload, settings)
     })
 }
 
 /// Describes the torn last frame, which begins at byte `start`.
-fn torn_frame(data: &Data<'_>, start: u64, salvage: bool) -> String {
-    let (frame, bytes) = (data.frames.count + 1, data.size - start);
+fn torn_frame(payload: &Payload<'_>, start: u64, salvage: bool) -> String {
+    let (frame, bytes) = (payload.frames.count + 1, payload.size - start);
     let taken = if salvage { "its whole lines taken" } else { "left out" };
     format!("frame {frame} begins at byte {start} and is not complete ({bytes} bytes, {taken})")
 }
@@ -200,10 +200,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        crc::Crc,
         formats::text::{fields::LineFault, line::LINE_BYTES_MAX as LINE_MAX},
-        frames::Frame,
-        input::Input,
+        payload::{crc::Crc, frames::Frame, input::Input},
     };
 
     /// A stream whose frames are these pieces; the byte of its file is the byte of the stream.

@@ -5,7 +5,7 @@ use super::{
     cut::{Block, Cutter},
     stopped::TextStopped,
 };
-use crate::Settings;
+use crate::settings::Settings;
 
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 

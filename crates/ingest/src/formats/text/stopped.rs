@@ -9,11 +9,9 @@ use super::{
     line::WrongLine,
 };
 use crate::{
-    Error, Settings,
-    data::{Data, input_error},
-    error::io_error,
-    frames::Frame,
-    input::INPUT_BYTES,
+    error::{Error, io_error},
+    payload::{Payload, frames::Frame, input::INPUT_BYTES, input_error},
+    settings::Settings,
 };
 
 /// Why no more was handed on.
@@ -49,15 +47,15 @@ impl TextStopped {
         }
     }
 
-    /// The error for the file of `data`.
-    pub(super) fn name(self, data: &Data<'_>, settings: &Settings) -> Error {
-        let path = data.path.to_path_buf();
+    /// The error for the file of `payload`.
+    pub(super) fn name(self, payload: &Payload<'_>, settings: &Settings) -> Error {
+        let path = payload.path.to_path_buf();
         match self {
             Self::Sink(error) => error,
             Self::Columns { line, header, given } => Error::Columns { path, line, header, given },
-            Self::Input { source, frame } => input_error(data.path, source, frame),
+            Self::Input { source, frame } => input_error(payload.path, source, frame),
             Self::Line(WrongLine { line, fault, text }) => {
-                match lines_before(data, settings.start_byte) {
+                match lines_before(payload, settings.start_byte) {
                     Ok(before) => Error::Line { path, line: before + line, text, fault },
                     Err(error) => error,
                 }
@@ -67,12 +65,12 @@ impl TextStopped {
 }
 
 /// Lines before byte `end` of the file.
-fn lines_before(data: &Data<'_>, end: u64) -> Result<u64, Error> {
-    let mut input = data.input(0..end, 0, &Settings::default())?;
+fn lines_before(payload: &Payload<'_>, end: u64) -> Result<u64, Error> {
+    let mut input = payload.input(0..end, 0, &Settings::default())?;
     let mut buffer = vec![0; INPUT_BYTES];
     let mut lines = 0;
     loop {
-        let n = input.read(&mut buffer).map_err(io_error(data.path, "read"))?;
+        let n = input.read(&mut buffer).map_err(io_error(payload.path, "read"))?;
         if n == 0 {
             return Ok(lines);
         }

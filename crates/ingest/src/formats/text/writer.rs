@@ -23,7 +23,7 @@ impl<W: io::Write> TextWriter<W> {
         Self { out, separator: b'\t', buffer: Vec::with_capacity(Self::BUFFER_BYTES) }
     }
 
-    /// What stands between channel and time, instead of a tab.
+    /// Separates channel and time by this instead of a tab.
     #[must_use]
     pub fn separator(self, separator: u8) -> Self {
         Self { separator, ..self }

@@ -10,7 +10,7 @@ use std::{
 use tagq_store::SourceFacts;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::{Error, error::io_error};
+use crate::error::{Error, io_error};
 
 /// Length of the two ends by which a source is known again.
 const END_BYTES: u64 = 64 * 1024;

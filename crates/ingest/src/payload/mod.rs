@@ -1,4 +1,12 @@
-//! The data of a file, which may stand in Zstandard frames. Formats see no frames but through this.
+//! The payload of a file: its bytes, or what its Zstandard frames contain. Formats read a file through this
+//! alone.
+
+pub(crate) mod crc;
+mod framed;
+pub(crate) mod frames;
+pub(crate) mod input;
+pub(crate) mod opened;
+pub(crate) mod plain;
 
 use std::{
     fs::File,
@@ -7,12 +15,15 @@ use std::{
     path::Path,
 };
 
+use framed::{FrameInput, WINDOW_LOG_MAX};
+use frames::{Frame, Frames, Tail, Walk};
+use input::{AnyInput, is_shrunk, read_at};
+use opened::Opened;
+use plain::PlainInput;
+
 use crate::{
-    Error, Settings,
-    error::io_error,
-    frames::{self, Frame, Frames, Tail, Walk},
-    input::{AnyInput, FrameInput, PlainInput, WINDOW_LOG_MAX, is_shrunk, read_at},
-    opened::Opened,
+    Settings,
+    error::{Error, io_error},
 };
 
 /// Enough of the first bytes of a file to tell its format.
@@ -20,9 +31,9 @@ const START_BYTES: usize = 12;
 /// Files below this are decoded on the calling thread.
 const SMALL_BYTES: u64 = 512 * 1024;
 
-/// The data of a file that was opened.
+/// The payload of a file that was opened.
 #[derive(Debug)]
-pub(crate) struct Data<'a> {
+pub(crate) struct Payload<'a> {
     pub path: &'a Path,
     pub file: &'a File,
     /// Length of the file when it was opened.
@@ -35,51 +46,58 @@ pub(crate) struct Data<'a> {
     may_thread: bool,
 }
 
-impl<'a> Data<'a> {
-    /// Finds the data of `source` from [`Settings::start_byte`] on, to be decoded on the calling thread
+impl<'a> Payload<'a> {
+    /// Finds the payload of `source` from [`Settings::start_byte`] on, to be decoded on the calling thread
     /// unless `may_thread`.
     pub(crate) fn find(
         source: &'a Opened<'_>,
         settings: &Settings,
         may_thread: bool,
     ) -> Result<Self, Error> {
-        let mut data = Self { may_thread, ..Self::begin(source)? };
+        let mut payload = Self { may_thread, ..Self::of(source)? };
         let start = settings.start_byte;
-        data.bytes = start..data.size.max(start);
-        if data.is_framed {
-            data.frames = frames::scan(data.file, start, data.size).map_err(data.unreadable())?;
-            data.bytes.end = match data.frames.tail {
-                Tail::Torn { .. } if settings.salvage => data.size,
-                Tail::None | Tail::Torn { .. } => data.frames.end,
+        payload.bytes = start..payload.size.max(start);
+        if payload.is_framed {
+            payload.frames =
+                frames::scan(payload.file, start, payload.size).map_err(payload.unreadable())?;
+            payload.bytes.end = match payload.frames.tail {
+                Tail::Torn { .. } if settings.salvage => payload.size,
+                Tail::None | Tail::Torn { .. } => payload.frames.end,
                 Tail::Garbage { start: byte, found: magic } => {
-                    let (path, frames) = (data.path.into(), data.frames.count);
+                    let (path, frames) = (payload.path.into(), payload.frames.count);
                     return Err(Error::Garbage { path, byte, frames, found: describe(magic) });
                 }
             };
         }
-        Ok(data)
+        Ok(payload)
     }
 
-    /// The data of `source` from its first byte on, for a look at the beginning: frames are not counted.
+    /// Finds the payload of `source` from its first byte on, to look at its beginning: later frames are not
+    /// counted.
     pub(crate) fn begin(source: &'a Opened<'_>) -> Result<Self, Error> {
-        let (path, file, size) = (source.path, &source.file, source.size());
-        let frames = Frames { count: 0, end: size, checksummed: false, tail: Tail::None };
-        let bytes = 0..size;
-        let mut data =
-            Self { path, file, size, bytes, is_framed: false, frames, may_thread: false };
-        data.is_framed = frames::is_frame_start(&data.start()?);
-        if data.is_framed {
-            let first = Walk::new(file, 0..size).step().map_err(data.unreadable())?;
-            data.bytes.end = first.map_or(0, |_| size);
+        let mut payload = Self::of(source)?;
+        if payload.is_framed {
+            let mut walk = Walk::new(payload.file, payload.bytes.clone());
+            if walk.step().map_err(payload.unreadable())?.is_err() {
+                payload.bytes.end = 0;
+            }
         }
-        Ok(data)
+        Ok(payload)
+    }
+
+    /// The whole file, frames not counted.
+    fn of(source: &'a Opened<'_>) -> Result<Self, Error> {
+        let (path, file, size) = (source.path, &source.file, source.size());
+        let is_framed = frames::is_frame_start(&first_bytes(file).map_err(io_error(path, "read"))?);
+        let frames = Frames { count: 0, end: size, checksummed: false, tail: Tail::None };
+        Ok(Self { path, file, size, bytes: 0..size, is_framed, frames, may_thread: false })
     }
 
     fn unreadable(&self) -> impl FnOnce(io::Error) -> Error + use<'_> {
         io_error(self.path, "read")
     }
 
-    /// The first 12 bytes of the data, from the beginning of the file; fewer if no more can be decompressed.
+    /// The first 12 bytes of the payload, from the beginning of the file; fewer if no more can be decompressed.
     pub(crate) fn start(&self) -> Result<Vec<u8>, Error> {
         if !self.is_framed {
             return first_bytes(self.file).map_err(self.unreadable());
@@ -122,7 +140,7 @@ impl<'a> Data<'a> {
         }
     }
 
-    /// The error for data that begin like those of no format.
+    /// The error for a payload that begins like that of no format.
     pub(crate) fn not_tags(&self, start: &[u8]) -> Error {
         let inside = if self.is_framed { "inside its Zstandard frames is " } else { "it is " };
         let found = describe(std::array::from_fn(|at| start.get(at).copied().unwrap_or(0)));

@@ -1,44 +1,27 @@
 //! One source into the store.
 
-use std::{
-    fs::Metadata,
-    io::{self, Read as _},
-    os::unix::fs::MetadataExt,
-    path::Path,
-};
+pub(crate) mod change;
+pub(crate) mod held;
+pub(crate) mod intake;
+mod order;
+mod resume;
 
-use tagq_store::{SourceFacts, Tag, Writer};
-use xxhash_rust::xxh3::Xxh3Default;
+use std::path::Path;
+
+use tagq_store::Writer;
+
+use held::Held;
+use intake::{Intake, Part};
+use order::HORIZON;
 
 use crate::{
-    Error, Settings, Summary,
-    crc::Crc,
-    error::io_error,
-    formats::format::{Complete, Decoded},
-    held::Held,
-    input::{INPUT_BYTES, Input as _, PlainInput, is_shrunk},
-    opened::{Opened, mtime_ns},
-    order::{Columns, HORIZON, Order, Refused},
-    read::read_decoded,
-    resume::Points,
+    Error, Settings, Summary, formats::format::Decoded, payload::opened::Opened, read::read_decoded,
 };
-
-/// What to take of a source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    /// All of it; its times are moved by so many ticks.
-    Whole {
-        /// Ticks added to every time, for a counter that started anew.
-        rebase: Option<i64>,
-    },
-    /// What came behind the rows that the store holds. It is the source finished last.
-    Rest,
-}
 
 /// Appends tags of the file at `path` to `writer`, put in order of time, and lists the source as
 /// `name`. Nothing is visible or durable before the writer commits, but what
-/// [`Settings::commit_rows`] has committed on the way: rows of complete messages, behind which
-/// [`Part::Rest`] goes on as if it had never been interrupted.
+/// [`Settings::commit_rows`] has committed on the way: rows of complete messages, after which
+/// [`Part::Rest`] continues as if it had never been interrupted.
 ///
 /// # Errors
 /// Those of [`crate::read_tags`] and of the store. After an error the writer holds a part of the
@@ -53,8 +36,8 @@ pub fn ingest(
     ingest_holding(path, name, part, settings, writer, &mut None)
 }
 
-/// As [`ingest`], without reading again what `held` has of the source from the time before. It gets what
-/// this time leaves, good for the rest behind what the writer commits now.
+/// As [`ingest`], without reading again what `held` has of the source from the time before. It gets the
+/// tags that this call leaves, to continue after the rows that the writer commits now.
 ///
 /// # Errors
 /// Those of [`ingest`].
@@ -105,272 +88,17 @@ fn ingest_opened(
     facts.torn.clone_from(&summary.torn);
     facts.columns = summary.columns.map(|columns| columns.to_string()).or(facts.columns);
     rows.writer.finish_source(facts.clone());
-    *held = Held::behind(order, points, facts, rows.last);
+    *held = Held::after(order, points, facts, rows.last);
     Ok(summary)
-}
-
-/// A source on its way into a store.
-struct Intake<'a> {
-    source: &'a Opened<'a>,
-    /// Where reading begins.
-    start_byte: u64,
-    facts: SourceFacts,
-    /// The checksum of what was read before; nothing where an older store does not have it.
-    crc: Option<Crc>,
-    order: Order,
-    points: Points,
-    rows: Rows<'a>,
-}
-
-/// Takes the rows of one source in order of time.
-struct Rows<'a> {
-    writer: &'a mut Writer,
-    rebased: i64,
-    /// Rows that come again and are there already.
-    again: u64,
-    /// The time of the last row, as the source has it.
-    last: Option<i64>,
-    moved: Vec<i64>,
-}
-
-impl<'a> Intake<'a> {
-    fn begin(
-        horizon: usize,
-        source: &'a Opened<'a>,
-        name: &str,
-        part: Part,
-        writer: &'a mut Writer,
-        held: Option<Held>,
-    ) -> Self {
-        let mut facts = SourceFacts { checksummed: true, ..SourceFacts::named(name) };
-        let (mut rows, mut last, mut kept) = (0, None, None);
-        let mut crc = Some(Crc::from(0));
-        match part {
-            Part::Whole { rebase } => {
-                writer.begin_source();
-                facts.rebased = rebase;
-            }
-            Part::Rest => {
-                if let Some(before) = writer.continue_source() {
-                    (rows, last) = (before.rows, before.time_last);
-                    kept = held.and_then(|held| held.of(&before));
-                    facts = SourceFacts { name: name.into(), whole_xxh3: None, ..before.facts };
-                    let read = facts.read_crc32c.as_deref();
-                    crc = read.and_then(|hex| Crc::of_start(facts.read_byte, hex));
-                }
-            }
-        }
-        let rebased = facts.rebased.unwrap_or(0);
-        // What is committed stays as it is: a tag that belongs before it comes too late.
-        let last = last.map(|last| last - rebased);
-        let again = if kept.is_some() { 0 } else { rows - facts.resume.rows };
-        let Held { order, points, byte, .. } =
-            kept.unwrap_or_else(|| Held::read_again(horizon, &facts, last));
-        let rows = Rows { writer, rebased, again, last, moved: Vec::new() };
-        source.describe(&mut facts);
-        Self { source, start_byte: byte, facts, crc, order, points, rows }
-    }
-
-    fn take(&mut self, tags: &[Tag]) -> Result<(), Error> {
-        let Self { order, rows, source, .. } = self;
-        order
-            .push(tags, |columns| rows.append(columns))
-            .map_err(|failure: Failure| failure.name(source.path))?;
-        if let Some(time) = order.take_late() {
-            self.points.late(time);
-        }
-        Ok(())
-    }
-
-    /// All tags taken stand in complete messages.
-    fn complete(&mut self, complete: Complete, commit_rows: Option<u64>) -> Result<(), Error> {
-        if let Some(byte) = complete.checkpoint {
-            self.points.add(self.order.point(byte));
-        }
-        let is_due = commit_rows.is_some_and(|rows| self.rows.writer.uncommitted_rows() >= rows);
-        if !is_due || self.rows.again > 0 {
-            return Ok(());
-        }
-        self.note_progress();
-        self.note_read(complete.crc())?;
-        self.facts.finished = false;
-        self.rows.writer.finish_source(self.facts.clone());
-        self.rows.writer.commit()?;
-        self.rows.writer.continue_source();
-        Ok(())
-    }
-
-    fn finish(&mut self, hold_back: Option<i64>) -> Result<(), Error> {
-        let Self { order, rows, source, .. } = self;
-        order
-            .finish(hold_back, |columns| rows.append(columns))
-            .map_err(|failure: Failure| failure.name(source.path))?;
-        self.note_progress();
-        Ok(())
-    }
-
-    /// Notes by what the bytes that were read will be known again; `crc` is of those that were not
-    /// read before.
-    fn note_read(&mut self, crc: Crc) -> Result<(), Error> {
-        self.facts.read_byte = crc.end;
-        self.facts.read_crc32c = self.crc.map(|before| before.join(crc).hex());
-        (self.facts.head_xxh3, self.facts.tail_xxh3) = self.source.ends(crc.end)?;
-        Ok(())
-    }
-
-    /// Notes how far the source was read and taken.
-    fn note_progress(&mut self) {
-        let released = self.order.released_rows();
-        self.facts.read_tags = self.order.number;
-        self.facts.finished = released == self.order.number;
-        self.facts.resume = self.points.committed(released, self.rows.last);
-        self.facts.reordered = self.order.reordered;
-    }
-}
-
-impl Rows<'_> {
-    fn append(&mut self, columns: &Columns) -> Result<(), Failure> {
-        let rows = columns.time.len();
-        #[expect(clippy::cast_possible_truncation, reason = "at most the rows at hand")]
-        let again = self.again.min(rows as u64) as usize;
-        self.again -= again as u64;
-        self.last = self.last.max(columns.time.last().copied());
-        let (time, channel) = (&columns.time[again..], &columns.channel[again..]);
-        if self.rebased == 0 {
-            return Ok(self.writer.append(time, channel)?);
-        }
-        self.moved.clear();
-        for &time in time {
-            let moved = time.checked_add(self.rebased).ok_or(Failure::Rebase { time })?;
-            self.moved.push(moved);
-        }
-        Ok(self.writer.append(&self.moved, channel)?)
-    }
-}
-
-/// How a file stands to what was taken of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
-    /// It is the same, as far as its length and the hashes of its pieces tell.
-    None,
-    /// More came behind what was taken.
-    Grown,
-    /// It is another file.
-    Other,
-}
-
-/// Compares the file at `path` with what was taken of it. Reads 128 KiB at most.
-///
-/// # Errors
-/// When it cannot be read.
-pub fn compare(facts: &SourceFacts, path: &Path) -> Result<Change, Error> {
-    let source = Opened::new(path)?;
-    if source.size() < facts.read_byte {
-        return Ok(Change::Other);
-    }
-    let (head, tail) = source.ends(facts.read_byte)?;
-    if (&head, &tail) != (&facts.head_xxh3, &facts.tail_xxh3) {
-        return Ok(Change::Other);
-    }
-    let is_taken = facts.finished && (facts.torn.is_none() || facts.salvaged);
-    let is_same = source.size() == facts.size && is_taken;
-    Ok(if is_same {
-        Change::None
-    } else if facts.salvaged {
-        // What was salvaged may end inside a tag, a message or a frame.
-        Change::Other
-    } else {
-        Change::Grown
-    })
-}
-
-/// Whether the bytes that were taken of the file at `path` are still the same; nothing when an older
-/// store does not know. Reads all of them; `settings` say where bytes are counted and who ends it.
-///
-/// # Errors
-/// When it cannot be read.
-pub fn is_intact(
-    facts: &SourceFacts,
-    path: &Path,
-    settings: &Settings,
-) -> Result<Option<bool>, Error> {
-    if facts.read_crc32c.is_none() && facts.whole_xxh3.is_none() {
-        return Ok(None);
-    }
-    let source = Opened::new(path)?;
-    if source.size() < facts.read_byte {
-        return Ok(Some(false));
-    }
-    let settings = Settings { known_bytes: 0, ..settings.clone() };
-    let mut input = PlainInput::new(&source.file, 0..facts.read_byte, &settings);
-    let mut whole = Xxh3Default::new();
-    let mut buffer = vec![0; INPUT_BYTES];
-    loop {
-        settings.check_wanted()?;
-        match input.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(n) => {
-                input.note_taken(&buffer[..n]);
-                if facts.read_crc32c.is_none() {
-                    whole.update(&buffer[..n]);
-                }
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if is_shrunk(&error) => return Ok(Some(false)),
-            Err(error) => return Err(io_error(path, "read")(error)),
-        }
-    }
-    Ok(Some(match (&facts.read_crc32c, &facts.whole_xxh3) {
-        (Some(crc), _) => *crc == input.crc().hex(),
-        (None, whole_xxh3) => *whole_xxh3 == Some(format!("{:016x}", whole.digest())),
-    }))
-}
-
-/// Whether the file at `path` is, by length, modification time and inode, the one that was taken.
-pub fn is_unchanged(facts: &SourceFacts, metadata: &Metadata) -> bool {
-    facts.finished
-        && (facts.size, facts.mtime_ns, facts.inode)
-            == (metadata.len(), mtime_ns(metadata), metadata.ino())
-}
-
-enum Failure {
-    Refused(Refused),
-    Rebase { time: i64 },
-    Store(tagq_store::Error),
-}
-
-impl Failure {
-    fn name(self, path: &Path) -> Error {
-        let path = path.to_path_buf();
-        match self {
-            Self::Refused(Refused::Channel { number, channel }) => {
-                Error::Channel { path, number, channel }
-            }
-            Self::Refused(Refused::Late { number, time, after }) => {
-                Error::Late { path, number, time, after, horizon: HORIZON }
-            }
-            Self::Rebase { time } => Error::Rebase { path, time },
-            Self::Store(error) => error.into(),
-        }
-    }
-}
-
-impl From<Refused> for Failure {
-    fn from(reason: Refused) -> Self {
-        Self::Refused(reason)
-    }
-}
-
-impl From<tagq_store::Error> for Failure {
-    fn from(error: tagq_store::Error) -> Self {
-        Self::Store(error)
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::encode::Encoder;
+    use super::{
+        change::{Change, compare, is_intact, is_unchanged},
+        *,
+    };
+    use crate::formats::tags::encode::Encoder;
     use proptest::prelude::*;
     use std::{
         fs,
@@ -380,7 +108,7 @@ mod tests {
             atomic::{AtomicU64, Ordering},
         },
     };
-    use tagq_store::{Access, Creation, RunId, Store, Tick};
+    use tagq_store::{Access, Creation, RunId, SourceFacts, Store, Tag, Tick};
 
     /// A horizon that a few tags fill.
     const NEAR: usize = 16;
@@ -482,7 +210,7 @@ mod tests {
             let mut end = 0;
             for frame in &frames {
                 end += frame.len();
-                // A frame that cannot be read stops it, somewhere behind its last commit.
+                // A frame that cannot be read stops it, somewhere after its last commit.
                 let mut damaged = whole.clone();
                 damaged[end - 1] ^= 1;
                 fs::write(&file, damaged).unwrap();
@@ -536,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_behind_the_commit_is_refused_wherever_reading_began() {
+    fn a_tag_before_committed_ones_is_refused_wherever_reading_began() {
         let folder = tempfile::tempdir().unwrap();
         let (file, store) = (folder.path().join("x.tags.zst"), folder.path().join("store"));
         let (_, first) = frames(&[40, 40], &[0]);
@@ -563,10 +291,14 @@ mod tests {
         let (path, store) = (folder.path().join("x.tags"), folder.path().join("store"));
         let tags: Vec<Tag> = (0..40).map(|time| Tag { time, channel: 1 }).collect();
         let others: Vec<Tag> = (1..41).map(|time| Tag { time, channel: 1 }).collect();
-        fs::write(&path, crate::encode::message(&tags).unwrap()).unwrap();
+        fs::write(&path, crate::formats::tags::encode::message(&tags).unwrap()).unwrap();
         let metadata = fs::metadata(&path).unwrap();
         let source = Opened::new(&path).unwrap();
-        fs::write(folder.path().join("other"), crate::encode::message(&others).unwrap()).unwrap();
+        fs::write(
+            folder.path().join("other"),
+            crate::formats::tags::encode::message(&others).unwrap(),
+        )
+        .unwrap();
         fs::rename(folder.path().join("other"), &path).unwrap();
         let mut writer = writer(&store);
         let (part, settings) = (Part::Whole { rebase: None }, Settings::default());
@@ -579,14 +311,14 @@ mod tests {
         assert_eq!(is_intact(&facts(&store), &path, &settings).unwrap(), Some(false));
     }
 
-    /// A file is changed while it is read: before the place where the reader is, and behind it.
+    /// A file is changed while it is read: before the place where the reader is, and after it.
     #[test]
     fn the_checksum_is_of_the_bytes_that_were_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.tags");
         // A message of 20,000 tags, 320 KB, which one thread reads in pieces of 128 KiB and 256 KiB.
         let tags: Vec<Tag> = (0..20_000).map(|time| Tag { time, channel: 1 }).collect();
-        let bytes = crate::encode::message(&tags).unwrap();
+        let bytes = crate::formats::tags::encode::message(&tags).unwrap();
         fs::write(&path, &bytes).unwrap();
         let source = Opened::new(&path).unwrap();
         let mut last = 0;

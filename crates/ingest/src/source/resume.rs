@@ -1,8 +1,8 @@
-//! Where reading a source can begin anew, so that its committed rows stay as they are.
+//! Places where reading a source can begin again, so that its committed rows stay as they are.
 //!
-//! Rows are committed while tags that were read still wait to be put in order. Whoever reads on
-//! later begins at a byte before them, and passes over as many rows as are there already. That gives
-//! the same rows again where all tags before the byte are committed: those behind it that are, too, are
+//! Rows are committed while tags that were read still wait to be put in order. A later call
+//! begins at a byte before them, and skips as many rows as are there already. That gives
+//! the same rows again where all tags before the byte are committed: the committed tags after the byte are
 //! then the first of theirs in order.
 
 use tagq_store::ResumePoint;
@@ -18,7 +18,7 @@ pub(crate) struct Points {
 #[derive(Debug, Clone, Copy)]
 struct Point {
     at: ResumePoint,
-    /// A tag behind it belongs before one that stands before it.
+    /// A tag after it belongs before one that stands before it.
     is_crossed: bool,
 }
 
@@ -40,7 +40,7 @@ impl Points {
         self.points.push(Point { at: point, is_crossed: false });
     }
 
-    /// The byte behind `rows` tags, when reading could begin anew there.
+    /// The byte after `rows` tags, if reading can begin again there.
     pub(crate) fn end(&self, rows: u64) -> Option<u64> {
         self.points.last().filter(|point| point.at.rows == rows).map(|point| point.at.byte)
     }
@@ -59,8 +59,8 @@ impl Points {
             // committed or not, and the earlier ones are.
             point.at.rows <= rows && (!point.is_crossed || point.at.time < last)
         };
-        let behind = self.points.partition_point(|point| point.at.rows <= rows);
-        let found = self.points[..behind].iter().rposition(is_committed).unwrap_or(0);
+        let within = self.points.partition_point(|point| point.at.rows <= rows);
+        let found = self.points[..within].iter().rposition(is_committed).unwrap_or(0);
         self.points.drain(..found);
         self.points[0].at
     }
@@ -82,7 +82,7 @@ mod tests {
         for i in 1..=5 {
             points.add(point(i * SPACING, i.cast_signed() * 100));
         }
-        // Behind a tag of the same time it stays; behind an earlier one it does when all before it are
+        // After a tag of the same time it stays; after an earlier one it does when all before it are
         // committed, which those of the last time need not be.
         points.late(400);
         assert_eq!(points.committed(u64::MAX, None), point(4 * SPACING, 400));

@@ -40,7 +40,7 @@ impl Columns {
     }
 
     /// Puts the rows in order of time, equal times as they are. Those numbered `late` are before a row that
-    /// they stand behind, the others ascend. A few late ones cost some moves of whole stretches, not a sort.
+    /// they stand after, the others ascend. A few late ones cost some moves of whole stretches, not a sort.
     fn sort(&mut self, late: &[usize]) {
         let Self { time, channel } = self;
         let rows = time.len();
@@ -55,23 +55,23 @@ impl Columns {
             stretch = end + 1;
         }
         apart.sort_by_key(|&(time, _)| time);
-        // From the end: what is behind a late one moves there, and it stands before that. The others of
+        // From the end: tags after a late one move there, and it stands before them. The others of
         // its time came before it.
         let mut end = rows;
         for &(late, of) in apart.iter().rev() {
-            let behind = behind(&time[..left], late);
-            end -= left - behind;
-            time.copy_within(behind..left, end);
-            channel.copy_within(behind..left, end);
-            left = behind;
+            let after = first_after(&time[..left], late);
+            end -= left - after;
+            time.copy_within(after..left, end);
+            channel.copy_within(after..left, end);
+            left = after;
             end -= 1;
             (time[end], channel[end]) = (late, of);
         }
     }
 }
 
-/// The first of ascending times that is behind `limit`, sought from the end on.
-fn behind(times: &[i64], limit: i64) -> usize {
+/// The first of ascending times that is after `limit`, sought from the end on.
+fn first_after(times: &[i64], limit: i64) -> usize {
     let (mut end, mut step) = (times.len(), 1);
     while step <= end && times[end - step] > limit {
         end -= step;
@@ -93,7 +93,7 @@ pub(crate) struct Order {
     late_rows: Vec<usize>,
     time_max: i64,
     released: Option<i64>,
-    /// Tags behind so many do not come before this time: what it was read for is committed.
+    /// Tags after so many do not come before this time: the rows up to it are committed.
     committed: Option<(u64, i64)>,
     /// The earliest tag that came after a later one, since it was asked for.
     late: Option<i64>,
@@ -120,7 +120,7 @@ impl Order {
         }
     }
 
-    /// Goes on at `point`. Tags behind the first `read` are not put before the time `committed`.
+    /// Continues at `point`. Tags after the first `read` are not put before the time `committed`.
     ///
     /// Tags are released at the same tags of the source wherever reading began, so that what can be
     /// put in order does not depend on it.
@@ -145,12 +145,12 @@ impl Order {
         self.eager = hold_back;
     }
 
-    /// What was released is committed, up to the time `last`: no later tag is put before that.
+    /// Released tags are committed, up to the time `last`: no later tag is put before that.
     pub(crate) fn commit(&mut self, last: Option<i64>) {
         self.committed = last.map(|time| (self.number, time));
     }
 
-    /// The place in the source behind the tags seen; `byte` is where it is in the file.
+    /// The place in the source after the tags seen; `byte` is where it is in the file.
     pub(crate) fn point(&self, byte: u64) -> ResumePoint {
         let time = (self.number > 0).then_some(self.time_max);
         ResumePoint { byte, rows: self.number, time, reordered: self.reordered }
@@ -350,7 +350,7 @@ mod tests {
         // Behind the last multiple of 8 nothing was released, and 10 ticks are held.
         let (before, out) = released_eagerly(&tags(&ascending), 64, 10).unwrap();
         assert_eq!((before, out.len()), (85, 100));
-        // Two horizons behind the end nothing is held.
+        // Two horizons after the end nothing is held.
         let (before, _) = released_eagerly(&tags(&ascending), 24, 1_000).unwrap();
         assert_eq!(before, 72);
         let mut late = ascending;

@@ -27,7 +27,7 @@ pub(crate) struct Frames {
     pub tail: Tail,
 }
 
-/// What stands behind the last complete frame.
+/// The bytes after the last complete frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tail {
     None,
@@ -110,7 +110,7 @@ impl<'a> Walk<'a> {
         self.next
     }
 
-    /// The frame at `start`, or nothing when it is not all there.
+    /// The frame at `start`, or `None` when it is not all there.
     fn frame(&mut self, start: u64, magic: [u8; 4]) -> io::Result<Option<Frame>> {
         if magic != MAGIC {
             let Some(size) = self.bytes::<4>(start + 4)? else { return Ok(None) };
@@ -144,7 +144,7 @@ impl<'a> Walk<'a> {
         Ok((end <= self.len).then_some(Frame { start, end, skippable: false, checksummed }))
     }
 
-    /// `N` bytes at `at`, or nothing when the file ends before.
+    /// `N` bytes at `at`, or `None` when the file ends before.
     fn bytes<const N: usize>(&mut self, at: u64) -> io::Result<Option<[u8; N]>> {
         if at.saturating_add(N as u64) > self.len {
             return Ok(None);
@@ -173,10 +173,10 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    fn compressed(data: &[u8], checksum: bool) -> Vec<u8> {
+    fn compressed(payload: &[u8], checksum: bool) -> Vec<u8> {
         let mut encoder = zstd::stream::Encoder::new(Vec::new(), 3).unwrap();
         encoder.include_checksum(checksum).unwrap();
-        encoder.write_all(data).unwrap();
+        encoder.write_all(payload).unwrap();
         encoder.finish().unwrap()
     }
 

@@ -1,18 +1,17 @@
-//! What of a growing source waits in memory for tags that come late, from one commit to the next.
+//! Tags of a growing source that wait in memory for late ones, from one commit to the next.
 
 use tagq_store::{Source, SourceFacts};
 
-use crate::{order::Order, resume::Points};
+use crate::source::{order::Order, resume::Points};
 
-/// Tags of a source that were read and are not committed, and where reading goes on behind them.
+/// Tags of a source that were read and are not committed, and where reading continues after them.
 ///
-/// Whoever follows a source hands it from one
-/// [`crate::ingest_holding`] to the next, so that no byte of the source is
-/// read twice. The store says where reading begins without it; what comes of both is the same.
+/// A follower hands it from one [`crate::ingest_holding`] to the next, so that no byte of the source is read
+/// twice. Without it, reading begins where the store says, with the same result.
 pub struct Held {
     pub(crate) order: Order,
     pub(crate) points: Points,
-    /// Behind the tags that were read.
+    /// The byte after the tags that were read.
     pub(crate) byte: u64,
     /// The source as it was committed.
     facts: SourceFacts,
@@ -29,8 +28,8 @@ impl std::fmt::Debug for Held {
 }
 
 impl Held {
-    /// Nothing: the file is read again from where the store says, up to what is committed until the time
-    /// `last` and on.
+    /// Holds nothing: the file is read again from where the store says. Rows up to the time `last` are
+    /// committed.
     pub(crate) fn read_again(horizon: usize, facts: &SourceFacts, last: Option<i64>) -> Self {
         Self {
             order: Order::resumed(horizon, &facts.resume, facts.read_tags, last),
@@ -41,9 +40,9 @@ impl Held {
         }
     }
 
-    /// What waits in `order` once the source is listed as `facts`, its rows up to the time `last`;
-    /// nothing where reading ended at no place to go on from.
-    pub(crate) fn behind(
+    /// Holds the tags that wait in `order` once the source is listed as `facts`, its rows up to the time
+    /// `last`; `None` where reading did not end at a checkpoint.
+    pub(crate) fn after(
         mut order: Order,
         points: Points,
         facts: SourceFacts,
