@@ -35,7 +35,7 @@ const FLOORS: [Floors; 1] = [Floors {
 }];
 
 /// Crates whose files form no circle.
-const WITHOUT_CIRCLES: [&str; 2] = ["query", "plot"];
+const WITHOUT_CIRCLES: [&str; 5] = ["ingest", "plot", "query", "simulate", "store"];
 
 #[test]
 fn no_files_import_each_other_in_a_circle() {

@@ -1,8 +1,8 @@
-//! What can be wrong with a source: which file, where in it, and what would work.
+//! Errors of a source: the problem, the place and the fix.
 
 use std::{io, path::PathBuf};
 
-use crate::text::{LineFault, TextColumns};
+use crate::formats::text::{columns::TextColumns, fields::LineFault};
 
 /// An error of reading or writing tag files.
 #[derive(Debug, thiserror::Error)]
@@ -13,9 +13,9 @@ pub enum Error {
     Io {
         /// The file in question.
         path: PathBuf,
-        /// What was tried.
+        /// The action that failed.
         action: &'static str,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// The file is neither Cap'n Proto tags nor text, nor one of these in Zstandard frames.
@@ -28,7 +28,7 @@ pub enum Error {
     NotTags {
         /// The file.
         path: PathBuf,
-        /// What it begins with.
+        /// The first bytes.
         found: String,
     },
     /// The file is of another program.
@@ -36,7 +36,7 @@ pub enum Error {
     Foreign {
         /// The file.
         path: PathBuf,
-        /// What it is.
+        /// Its kind.
         kind: String,
         /// How its tags can be read all the same.
         way: &'static str,
@@ -50,7 +50,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// What follows a complete frame is no frame.
+    /// The bytes after a complete frame are no frame.
     #[error(
         "{path}: byte {byte}: after {frames} complete frames comes something that is no Zstandard \
          frame ({found}); cut the file there (`head -c {byte}`) to use what comes before",
@@ -80,9 +80,9 @@ pub enum Error {
         frame: usize,
         /// Its first byte.
         start: u64,
-        /// The byte behind it.
+        /// The byte after it.
         end: u64,
-        /// What the decompressor said.
+        /// The error of the decompressor.
         source: io::Error,
     },
     /// A frame was compressed in a way that takes more than it gets here.
@@ -96,7 +96,7 @@ pub enum Error {
         path: PathBuf,
         /// Which frame, from 1.
         frame: usize,
-        /// What the decompressor said.
+        /// The error of the decompressor.
         source: io::Error,
     },
     /// A message is not what the schema says.
@@ -112,7 +112,7 @@ pub enum Error {
         message: u64,
         /// The word of the message at which the fault was seen.
         word: u64,
-        /// What is wrong.
+        /// The reason.
         reason: &'static str,
     },
     /// The data end inside a message whose frames are complete.
@@ -132,10 +132,10 @@ pub enum Error {
         line: u64,
         /// Its beginning, escaped.
         text: String,
-        /// What is wrong, and what would work.
+        /// The reason, and the fix.
         fault: LineFault,
     },
-    /// The header of a text says otherwise than whoever asked for it.
+    /// The header of a text contradicts the columns given.
     #[error(
         "{path}: line {line}: the header says {header}, and --columns {given}; leave --columns out",
         path = path.display()
@@ -145,9 +145,9 @@ pub enum Error {
         path: PathBuf,
         /// Which line, from 1.
         line: u64,
-        /// What the header says.
+        /// The columns in the header.
         header: TextColumns,
-        /// What was asked for.
+        /// The columns given.
         given: TextColumns,
     },
     /// A channel label is larger than a store holds.
@@ -198,10 +198,10 @@ pub enum Error {
     /// The store refused.
     #[error(transparent)]
     Store(#[from] tagq_store::Error),
-    /// Whoever takes the tags refused them.
+    /// The receiver of the tags refused them.
     #[error("cannot write: {0}")]
     Sink(#[source] io::Error),
-    /// Whoever asked wants it no more.
+    /// The caller cancelled it.
     #[error("interrupted; what was committed stays, and the next ingest goes on from there")]
     Cancelled,
 }

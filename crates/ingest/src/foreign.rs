@@ -1,11 +1,8 @@
-//! Files of other programs, told by their first bytes.
+//! Files that cannot be read yet, told by their first bytes.
 
 use std::path::Path;
 
-use crate::Error;
-
-/// So many first bytes tell what a file is.
-pub(crate) const START_BYTES: usize = 12;
+use crate::error::Error;
 
 /// How a file begins, what it is, and how its tags can be read all the same.
 type Kind = (&'static [u8], &'static str, &'static str);

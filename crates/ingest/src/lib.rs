@@ -1,8 +1,8 @@
 //! From the files that a recorder writes to the rows of a store, and back.
 //!
 //! A `.tags` file is a stream of Cap'n Proto messages, each a `List(List(Tag))`; `.tags.zst` is that
-//! stream in Zstandard frames; text has a line a tag, in frames or not. What a file is, its content
-//! says, never its name. [`ingest`] reads one into a store, [`read_tags`] hands its tags to anyone,
+//! stream in Zstandard frames; text has a line for each tag, in frames or not. The content of a
+//! file says its format, never its name. [`ingest`] reads one into a store, [`read_tags`] hands its tags to anyone,
 //! [`write::TagWriter`] writes one. All of them run in bounded memory whatever the size of the file,
 //! and trust no length that a file claims.
 //!
@@ -25,27 +25,19 @@
 //! ```
 
 mod error;
+mod settings;
 
 mod read;
 
-mod crc;
 mod foreign;
-mod frames;
-mod held;
-mod input;
-mod message;
-mod opened;
-mod order;
-mod parallel;
-mod resume;
-
-pub mod encode;
-pub mod text;
-pub mod write;
-
+mod formats;
+mod payload;
+mod pipeline;
 mod source;
 
-/// What the reference implementation makes of the schema: the independent reader in tests.
+pub mod write;
+
+/// The schema as compiled by the reference implementation: the independent reader in tests.
 #[cfg(test)]
 #[rustfmt::skip]
 #[allow(warnings, clippy::all, clippy::pedantic, reason = "generated")]
@@ -53,7 +45,18 @@ mod source;
 mod tags_capnp;
 
 pub use error::Error;
-pub use held::Held;
-pub use opened::mtime_ns;
-pub use read::{Settings, Summary, about_tags, first_time, is_text, read_tags};
-pub use source::{Change, Part, compare, ingest, ingest_holding, is_intact, is_unchanged};
+pub use formats::{
+    format::{Header, Summary},
+    source_stem,
+    tags::encode,
+    text,
+};
+pub use payload::opened::mtime_ns;
+pub use read::{about_tags, first_time, read_header, read_tags};
+pub use settings::Settings;
+pub use source::{
+    change::{Change, compare, is_intact, is_unchanged},
+    held::Held,
+    ingest, ingest_holding,
+    intake::Part,
+};

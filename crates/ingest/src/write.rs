@@ -12,9 +12,13 @@ use std::{
 
 use tagq_store::Tag;
 
-use crate::{
-    encode::{self, Encoder},
-    text::TextWriter,
+use crate::formats::{
+    COMPRESSED,
+    tags::{
+        self,
+        encode::{self, Encoder},
+    },
+    text::{self, writer::TextWriter},
 };
 
 /// Tags in a message or a frame.
@@ -25,7 +29,7 @@ const TEXT_TAGS: usize = 1 << 16;
 const THREADS_MAX: usize = 16;
 const LEVEL: i32 = 3;
 
-/// What a file of tags is written as.
+/// The form in which a file of tags is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Form {
     /// Messages or lines.
@@ -34,7 +38,7 @@ pub struct Form {
     pub compressed: bool,
 }
 
-/// What stands in a file of tags.
+/// The content of a file of tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content {
     /// Cap'n Proto messages.
@@ -45,22 +49,27 @@ pub enum Content {
     Commas,
 }
 
-impl Form {
-    /// The endings of names and what they stand for.
-    pub const ENDINGS: [(&str, Self); 6] = [
-        (".tags.zst", Self { content: Content::Messages, compressed: true }),
-        (".tags", Self { content: Content::Messages, compressed: false }),
-        (".tsv", Self { content: Content::Tabs, compressed: false }),
-        (".tsv.zst", Self { content: Content::Tabs, compressed: true }),
-        (".csv", Self { content: Content::Commas, compressed: false }),
-        (".csv.zst", Self { content: Content::Commas, compressed: true }),
-    ];
+impl Content {
+    const ALL: [Self; 3] = [Self::Messages, Self::Tabs, Self::Commas];
 
-    /// The form that the name of a file asks for; nothing for other names.
+    fn suffix(self) -> &'static str {
+        match self {
+            Self::Messages => tags::SUFFIX,
+            Self::Tabs => text::TABS_SUFFIX,
+            Self::Commas => text::COMMAS_SUFFIX,
+        }
+    }
+}
+
+impl Form {
+    /// The form that the name of a file asks for; `None` for other names.
     pub fn of_name(path: &Path) -> Option<Self> {
         let name = path.file_name()?.as_encoded_bytes();
-        let mut endings = Self::ENDINGS.into_iter();
-        endings.find(|(ending, _)| name.ends_with(ending.as_bytes())).map(|(_, form)| form)
+        let stem = name.strip_suffix(COMPRESSED.as_bytes());
+        let (stem, compressed) = (stem.unwrap_or(name), stem.is_some());
+        let content =
+            Content::ALL.into_iter().find(|content| stem.ends_with(content.suffix().as_bytes()))?;
+        Some(Self { content, compressed })
     }
 
     fn unit_tags(self) -> usize {
@@ -169,10 +178,10 @@ impl<W: Write + Send + 'static> TagWriter<W> {
         })
     }
 
-    /// Takes more tags. What is wrong with the output may show only later.
+    /// Takes more tags. An error of the output may show only later.
     ///
     /// # Errors
-    /// What the output says. Nothing more can be written then.
+    /// Those of the output. Nothing more can be written then.
     pub fn push(&mut self, tags: &[Tag]) -> io::Result<()> {
         let mut rest = tags;
         while !rest.is_empty() {
@@ -191,7 +200,7 @@ impl<W: Write + Send + 'static> TagWriter<W> {
     /// header without tags, so that other programs read it, too.
     ///
     /// # Errors
-    /// What the output says.
+    /// Those of the output.
     pub fn finish(mut self) -> io::Result<W> {
         if self.is_first || !self.tags.is_empty() {
             self.send()?;
@@ -235,7 +244,7 @@ fn encode_units(form: Form, todo: &Mutex<Receiver<Unit>>, spare: &Mutex<Vec<Vec<
     loop {
         let unit = todo.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(Unit { tags, is_first, reply }) = unit else { break };
-        // Nobody waits any more when the output refused what came before.
+        // The receiver is gone when the output refused an earlier unit.
         let _ = reply.send(form.encode(&tags, is_first));
         spare.lock().unwrap_or_else(PoisonError::into_inner).push(tags);
     }

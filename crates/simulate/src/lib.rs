@@ -38,7 +38,7 @@
 //! # Ok::<(), tagq_simulate::Error>(())
 //! ```
 //!
-//! # What the tags are
+//! # The model
 //!
 //! Light is emitted; a photon survives with the detector's efficiency; the detector's delay and a jitter are
 //! added; dark counts are mixed in; the time is rounded down to a tick; what lies in

@@ -32,7 +32,7 @@ pub struct Frame {
     pub tags: u64,
 }
 
-/// What goes wrong now and then while frames are appended.
+/// Faults of a recorder, simulated now and then while frames are appended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// The frame is there, in one piece.
@@ -44,7 +44,7 @@ pub enum Event {
     Died,
 }
 
-/// What was done with a frame.
+/// The fate of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Appended {
     /// The file that it was appended to, from 0.
@@ -115,7 +115,7 @@ impl Waiting {
         Self { rng, late, tags: BinaryHeap::new(), number: 0, arrived: Vec::new() }
     }
 
-    /// What arrives up to the time of `tag`, and `tag` itself unless it is late.
+    /// Tags that arrive up to the time of `tag`, and `tag` itself unless it is late.
     fn arriving(&mut self, tag: Tag) -> impl Iterator<Item = Tag> + '_ {
         while let Some(&Reverse((at, _, time, channel))) = self.tags.peek()
             && at <= tag.time
@@ -141,12 +141,12 @@ impl Waiting {
     }
 }
 
-/// Appends `frames`, which stand one behind the other in `from`, one each `interval`. With `faults`, a
+/// Appends `frames`, which follow each other in `from`, one each `interval`. With `faults`, a
 /// seed, things go wrong now and then: frames of no tags, frames in pieces, a recorder that dies.
 /// `open` makes the file of this number.
 ///
 /// # Errors
-/// What the input or a file says.
+/// Errors of the input or of a file.
 pub fn replay(
     mut from: impl Read,
     frames: &[Frame],

@@ -23,7 +23,7 @@ pub(crate) struct Process {
     until: i64,
 }
 
-/// What a process does, apart from its random numbers.
+/// The parameters of a process, apart from its random numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Emission {
     /// Events per tick, greater than 0.

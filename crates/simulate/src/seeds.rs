@@ -3,7 +3,7 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
-/// What a random sequence of a detector is for.
+/// The purpose of a random sequence of a detector.
 ///
 /// The numbers are part of what a seed means: changing them changes every simulation.
 #[derive(Clone, Copy, Debug)]

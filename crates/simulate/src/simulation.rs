@@ -1,7 +1,4 @@
-//! What is simulated: the light, the detectors, the recording.
-
-use crate::error::Error;
-use crate::tags::Tags;
+//! The light, the detectors and the recording to simulate.
 
 /// A recording to simulate.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,20 +92,4 @@ pub struct Drift {
     pub relative_amplitude: f64,
     /// In ticks, at least 1.
     pub period: f64,
-}
-
-impl Simulation {
-    /// The tags of this simulation, from the first; each call gives the same ones.
-    ///
-    /// Making them costs 30 to 60 ns a tag on one core, and hardly depends on the time between them or on how many
-    /// photons are lost.
-    ///
-    /// # Errors
-    ///
-    /// A number outside its range, a channel given twice, a number of detectors that the light cannot
-    /// serve, more than 0.5 detections per tick on a detector, or a jitter or pulses so large that
-    /// too many detections would have to be held in memory at once. Nothing fails once the tags are being made.
-    pub fn tags(&self) -> Result<Tags, Error> {
-        Tags::new(self)
-    }
 }

@@ -38,7 +38,7 @@ pub struct Tags {
     slab: Vec<Tag>,
 }
 
-/// What a detector does to its detections in time order.
+/// The channel and the dead time of a detector, applied to its detections in time order.
 #[derive(Clone, Copy, Debug)]
 struct Output {
     channel: u64,
@@ -47,8 +47,24 @@ struct Output {
     ready: i64,
 }
 
+impl Simulation {
+    /// The tags of this simulation, from the first; each call gives the same ones.
+    ///
+    /// Making them costs 30 to 60 ns a tag on one core, and hardly depends on the time between them or on how many
+    /// photons are lost.
+    ///
+    /// # Errors
+    ///
+    /// A number outside its range, a channel given twice, a number of detectors that the light cannot
+    /// serve, more than 0.5 detections per tick on a detector, or a jitter or pulses so large that
+    /// too many detections would have to be held in memory at once. Nothing fails once the tags are being made.
+    pub fn tags(&self) -> Result<Tags, Error> {
+        Tags::new(self)
+    }
+}
+
 impl Tags {
-    pub(crate) fn new(simulation: &Simulation) -> Result<Tags, Error> {
+    fn new(simulation: &Simulation) -> Result<Tags, Error> {
         let end = check(simulation)?;
         let lanes = plan::lanes(simulation, end)?;
         let outputs = simulation

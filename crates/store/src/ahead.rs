@@ -28,9 +28,9 @@ pub fn will_need<T: bytemuck::Pod>(values: &[T]) {
 
 /// Where the first page of `values` begins, and how many bytes lie between that and their end.
 fn pages_of<T>(values: &[T]) -> (*mut c_void, usize) {
-    let behind = values.as_ptr().addr() % page_size();
-    let start = values.as_ptr().cast::<u8>().wrapping_sub(behind);
-    (start.cast_mut().cast(), size_of_val(values) + behind)
+    let offset = values.as_ptr().addr() % page_size();
+    let start = values.as_ptr().cast::<u8>().wrapping_sub(offset);
+    (start.cast_mut().cast(), size_of_val(values) + offset)
 }
 
 /// Whether the first page of a value is in memory. To ask is cheaper than to advise: of columns that are,

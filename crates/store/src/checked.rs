@@ -1,23 +1,23 @@
-//! A file of a store that is what its manifest says, before anything of it is used, cut or written.
+//! Files of a store, checked against its manifest before any part of them is used, cut or written.
 
 use std::{fs::File, os::unix::fs::FileExt as _, path::PathBuf};
 
 use crate::{
     Error, Folder, RunId,
-    disk::io_error,
+    error::io_error,
     format::{self, FileKind, HEADER_BYTES},
-    manifest::FileName,
+    manifest::files::FileName,
 };
 
-/// What a manifest says of one file.
+/// The entry of one file in a manifest.
 pub(crate) struct Committed<'a> {
     pub file: &'a FileName,
     pub kind: FileKind,
     pub values: u64,
 }
 
-/// A file whose header and length were checked. What is mapped or written is this very file, whatever has
-/// its name by then.
+/// A file whose header and length were checked. This very file is mapped or written, even if another one
+/// gets its name.
 pub(crate) struct CheckedFile {
     pub name: String,
     pub path: PathBuf,

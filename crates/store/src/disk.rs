@@ -1,7 +1,7 @@
 //! The system calls that change a store, each with the name of its file in its error.
 //!
 //! Columns grow by positioned writes, never through a mapping: a full disk is an error here and
-//! would be a signal there. The calls stand behind [`Disk`], so that the tests can let each of them
+//! would be a signal there. The calls are methods of [`Disk`], so that the tests can let each of them
 //! fail.
 
 use std::{
@@ -9,16 +9,10 @@ use std::{
     fs::{self, File},
     io,
     os::unix::fs::FileExt,
-    path::{Path, PathBuf},
-    sync::Arc,
+    path::Path,
 };
 
-use crate::{Error, Folder, checked::CheckedFile, writeback};
-
-/// The error for a refused `action` on `path`.
-pub(crate) fn io_error(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Error {
-    move |source| Error::Io { path: path.into(), action, source }
-}
+use crate::{Error, Folder, error::io_error, writeback};
 
 /// Every call by which a writer changes what is on disk. The methods are the calls themselves.
 pub(crate) trait Disk: Debug + Send + Sync {
@@ -65,85 +59,10 @@ pub(crate) struct RealDisk;
 
 impl Disk for RealDisk {}
 
-/// A file of the store that only grows.
-#[derive(Debug)]
-pub(crate) struct Growing {
-    disk: Arc<dyn Disk>,
-    name: String,
-    path: PathBuf,
-    file: File,
-    len: u64,
-    /// Up to here the system was told to begin writing.
-    begun: u64,
-}
-
 /// The end of the name of a file that is being written.
 pub(crate) const UNFINISHED: &str = ".new";
 
-/// Bytes after which the system is told to begin writing them.
-const WRITEBACK_BYTES: u64 = 4 << 20;
-
-impl Growing {
-    /// A new file that begins with `start`. Nothing has its name yet.
-    pub(crate) fn create(
-        disk: &Arc<dyn Disk>,
-        folder: &Folder,
-        name: &str,
-        start: &[u8],
-    ) -> Result<Self, Error> {
-        let file = disk.create(folder, name)?;
-        let (name, path) = (name.to_owned(), folder.path().join(name));
-        let mut growing = Self { disk: Arc::clone(disk), name, path, file, len: 0, begun: 0 };
-        growing.append(start)?;
-        Ok(growing)
-    }
-
-    /// A file that goes on behind its committed bytes.
-    pub(crate) fn resume(disk: &Arc<dyn Disk>, checked: CheckedFile) -> Self {
-        let CheckedFile { name, path, file, len, .. } = checked;
-        Self { disk: Arc::clone(disk), name, path, file, len, begun: len }
-    }
-
-    /// Cuts off what lies behind the committed bytes.
-    pub(crate) fn cut(&self) -> Result<(), Error> {
-        let found = self.file.metadata().map_err(io_error(&self.path, "read the length"))?.len();
-        if found > self.len {
-            let cut = self.disk.set_len(&self.file, self.len);
-            cut.map_err(io_error(&self.path, "cut off uncommitted rows"))?;
-        }
-        Ok(())
-    }
-
-    pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        write_all(&*self.disk, &self.file, bytes, self.len)
-            .map_err(io_error(&self.path, "write"))?;
-        self.len += bytes.len() as u64;
-        if self.len - self.begun >= WRITEBACK_BYTES {
-            self.disk.start_writeback(&self.file, self.begun, self.len - self.begun);
-            self.begun = self.len;
-        }
-        Ok(())
-    }
-
-    /// Fills `bytes` from offset `at`.
-    pub(crate) fn read_at(&self, bytes: &mut [u8], at: u64) -> Result<(), Error> {
-        self.file.read_exact_at(bytes, at).map_err(io_error(&self.path, "read"))
-    }
-
-    pub(crate) fn sync(&self) -> Result<(), Error> {
-        self.disk.sync(&self.file).map_err(io_error(&self.path, "make the rows durable"))
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-}
-
-fn write_all(disk: &dyn Disk, file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+pub(crate) fn write_all(disk: &dyn Disk, file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
     let mut written = 0;
     while written < bytes.len() {
         match disk.write_at(file, &bytes[written..], at + written as u64) {

@@ -1,6 +1,9 @@
-//! What can go wrong with a store: what, where, and what would work.
+//! Errors of a store: the problem, the place and the fix.
 
-use std::{io, path::PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 /// An error of the store.
 #[derive(Debug, thiserror::Error)]
@@ -11,9 +14,9 @@ pub enum Error {
     Io {
         /// The file or folder in question.
         path: PathBuf,
-        /// What was tried.
+        /// The action that failed.
         action: &'static str,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// A name in a store leads to something else than a store has there. It is left alone.
@@ -25,9 +28,9 @@ pub enum Error {
     NotPlain {
         /// The name.
         path: PathBuf,
-        /// What stands there.
+        /// The content found there.
         found: &'static str,
-        /// What should.
+        /// The content expected there.
         expected: &'static str,
     },
     /// The folder has no manifest.
@@ -41,7 +44,7 @@ pub enum Error {
     Foreign {
         /// The file.
         path: PathBuf,
-        /// What it is instead, and what to do.
+        /// Its real content, and the fix.
         reason: String,
     },
     /// A file does not say what it must say.
@@ -55,9 +58,9 @@ pub enum Error {
         path: PathBuf,
         /// The field or block.
         what: String,
-        /// What should stand there.
+        /// The content expected there.
         expected: String,
-        /// What stands there.
+        /// The content found there.
         found: String,
     },
     /// A file is shorter than the manifest promises.
@@ -143,4 +146,9 @@ impl Error {
     pub fn is_damage(&self) -> bool {
         matches!(self, Self::Damaged { .. } | Self::Length { .. })
     }
+}
+
+/// The error for a refused `action` on `path`.
+pub(crate) fn io_error(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Error {
+    move |source| Error::Io { path: path.into(), action, source }
 }

@@ -1,4 +1,4 @@
-//! A disk that fails: every call of a writer in turn, in every way, and the store it leaves behind.
+//! A disk that fails: every call of a writer in turn, in every way, and the store that is left.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -13,8 +13,8 @@ use std::{
 };
 
 use crate::{
-    Access, Channels, Creation, Error, Folder, RunId, SourceFacts, Store, Tick, Writer,
-    disk::{Disk, io_error},
+    Access, Channels, Creation, Error, Folder, RunId, SourceFacts, Store, Tick, Writer, disk::Disk,
+    error::io_error,
 };
 
 /// How call number `at` fails.
@@ -42,7 +42,7 @@ struct FaultyDisk {
     cache: Mutex<Cache>,
 }
 
-/// What a power loss would take.
+/// Changes that a power loss would take back.
 #[derive(Debug, Default)]
 struct Cache {
     /// Length that survives, by path, of files written here.
@@ -75,7 +75,7 @@ impl FaultyDisk {
         self.calls.load(Ordering::Relaxed)
     }
 
-    /// What the disk looks like after the power came back.
+    /// The disk after the power came back.
     fn lose_power(&self) {
         let cache = self.cache.lock().unwrap();
         for (path, bytes) in &cache.renamed {

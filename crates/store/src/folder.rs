@@ -17,7 +17,7 @@ use rustix::{
     io::{Errno, retry_on_intr},
 };
 
-use crate::{Error, disk::io_error};
+use crate::{Error, error::io_error};
 
 /// A folder whose files are opened by their names, without following links.
 #[derive(Debug)]
@@ -26,12 +26,12 @@ pub struct Folder {
     handle: File,
 }
 
-/// What a folder holds under a name.
+/// An entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// The name; bytes that are not UTF-8 are replaced in it.
     pub name: String,
-    /// What it is called to a person: `a file`, `a folder`, `a symbolic link`.
+    /// Its kind, as messages name it: `a file`, `a folder`, `a symbolic link`.
     pub kind: &'static str,
     /// Length in bytes.
     pub len: u64,
@@ -39,9 +39,9 @@ pub struct Entry {
     pub modified: SystemTime,
 }
 
-/// What an [`Entry`] of a plain file is called.
+/// The kind of an [`Entry`] that is a plain file.
 const FILE: &str = "a file";
-/// What an [`Entry`] of a folder is called.
+/// The kind of an [`Entry`] that is a folder.
 const FOLDER: &str = "a folder";
 /// A name that exists is drawn again at most so often.
 const DRAWS_MAX: usize = 16;
@@ -70,7 +70,7 @@ impl Folder {
         Ok(Self { path: path.into(), handle: handle.into() })
     }
 
-    /// The same; nothing where nothing is.
+    /// Opens the folder at `path`; `None` if nothing is there.
     pub(crate) fn open_if_there(path: &Path) -> Result<Option<Self>, Error> {
         match Self::open(path) {
             Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -140,8 +140,8 @@ impl Folder {
         read_whole(&file, len_max).map_err(io_error(&self.path.join(name), "read the file"))
     }
 
-    /// Puts a file of these bytes in the place of what has this name, so that readers find the old or the
-    /// new. They are written under a name that nobody can guess, which ends with `unfinished`, and not
+    /// Replaces the file of this name by one of these bytes, so that readers find the old or the
+    /// new. The bytes are written under a name that nobody can guess, which ends with `unfinished`, and not
     /// made durable.
     ///
     /// # Errors
@@ -151,7 +151,7 @@ impl Folder {
         let written = file.write_all(bytes).map_err(io_error(&self.path.join(&fresh), "write"));
         let renamed = written.and_then(|()| self.rename(&fresh, name));
         if renamed.is_err() {
-            // What stays is removed with what others left.
+            // A file that stays is removed with those of other processes.
             drop(self.remove(&fresh));
         }
         renamed
@@ -172,7 +172,7 @@ impl Folder {
         }
     }
 
-    /// Gives a file another name, in place of what has that.
+    /// Gives a file another name, and replaces the file that has it.
     pub(crate) fn rename(&self, from: &str, to: &str) -> Result<(), Error> {
         retry_on_intr(|| rustix::fs::renameat(&self.handle, from, &self.handle, to))
             .map_err(|e| io_error(&self.path.join(to), "replace this file")(e.into()))
@@ -187,7 +187,7 @@ impl Folder {
             .map_err(|e| io_error(&self.path.join(name), "remove this file")(e.into()))
     }
 
-    /// What is in it under the names that are wanted, in no order.
+    /// Lists the entries whose names are wanted, in no order.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -218,15 +218,15 @@ impl Folder {
         Ok(entries)
     }
 
-    /// Bytes that are free on its disk; nothing where nobody knows.
+    /// Bytes that are free on its disk; `None` if the system does not say.
     pub fn free_bytes(&self) -> Option<u64> {
         let disk = rustix::fs::fstatvfs(&self.handle).ok()?;
         // A file system without a limit says that it has no blocks at all.
         (disk.f_blocks > 0).then(|| disk.f_bavail.saturating_mul(disk.f_frsize))
     }
 
-    /// Opens what stands under a name, if it is of this kind. It is looked at behind the opening, since
-    /// before that it could become another one.
+    /// Opens the entry of this name, if it is of this kind. The kind is checked after the opening, since the
+    /// entry can be replaced before.
     fn open_as(
         &self,
         name: &str,

@@ -1,7 +1,7 @@
 //! The bytes of a store: the mirror of docs/format.md, version 1.
 //!
 //! Everything is little-endian. Each file begins with a header page of [`HEADER_BYTES`]; values
-//! start behind it, so that pages, cache lines and vector loads are aligned.
+//! start after it, so that pages, cache lines and vector loads are aligned.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ const CRC_AT: usize = HEADER_BYTES - 4;
 /// The bytes of a block entry that its chain covers.
 const CHAIN_AT: usize = 36;
 
-/// What a file holds.
+/// The kind of values in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// Times: i64 ticks.
@@ -142,7 +142,7 @@ pub(crate) fn foreign_version(path: &Path, version: u64) -> Error {
     }
 }
 
-/// What the index says of one block.
+/// The entry of one block in the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockEntry {
     /// Its first time in ticks.
@@ -175,7 +175,7 @@ impl BlockEntry {
         bytes
     }
 
-    /// The entry in `bytes`, or nothing when reserved bytes are not zero.
+    /// The entry in `bytes`, or `None` when reserved bytes are not zero.
     pub fn decode(bytes: &[u8; BLOCK_ENTRY_BYTES]) -> Option<Self> {
         let u32_at = |at: usize| u32::from_le_bytes(array_at(bytes, at));
         let u64_at = |at: usize| u64::from_le_bytes(array_at(bytes, at));

@@ -18,7 +18,8 @@ use std::{
 const SLOTS: usize = 256;
 
 /// An address range under guard. There are no locks: a fork would leave them locked in the child for ever.
-/// What scans of the parent guarded when it forked is not guarded in the child, which does not run them.
+/// Columns that scans of the parent guarded when it forked are not guarded in the child, which does not run
+/// these scans.
 struct Slot {
     /// The process that took the slot; zero when it is free.
     owner: AtomicU32,
@@ -38,7 +39,7 @@ static SLOT_TABLE: [Slot; SLOTS] = [const {
         hit: AtomicBool::new(false),
     }
 }; SLOTS];
-/// What handled SIGBUS before; null before ours was installed.
+/// The earlier handler of SIGBUS; null before ours was installed.
 static BEFORE: AtomicPtr<libc::sigaction> = AtomicPtr::new(ptr::null_mut());
 /// Whether ours is installed.
 static IS_INSTALLED: AtomicBool = AtomicBool::new(false);
@@ -98,7 +99,7 @@ impl Slot {
     }
 }
 
-/// Installs the handler once a process; false when the system refuses. What was there before is known before
+/// Installs the handler once a process; false when the system refuses. The earlier handler is known before
 /// ours is: whoever does the same at the same time, or was forked in between, finds either.
 fn install() -> bool {
     if IS_INSTALLED.load(SeqCst) {

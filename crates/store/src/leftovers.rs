@@ -1,4 +1,4 @@
-//! What a writer that did not finish left in a store.
+//! Files and bytes that an interrupted writer left in a store.
 
 use std::path::Path;
 
@@ -13,13 +13,13 @@ use crate::{
 pub struct Leftover {
     /// The file in the store's folder.
     pub name: String,
-    /// Its bytes behind those that are committed; all where no commit names it.
+    /// Its bytes after the committed ones; all if no commit names it.
     pub bytes: u64,
     is_named: bool,
 }
 
 impl Manifest {
-    /// What a writer left in the store in `folder` behind this commit. The next one removes it.
+    /// Files and bytes that a writer left in `folder` after this commit. The next writer removes them.
     ///
     /// # Errors
     /// [`Error::Io`]; [`Error::NotPlain`] for what is no file under the name of one.

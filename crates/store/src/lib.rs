@@ -31,9 +31,11 @@ mod folder;
 pub mod format;
 mod manifest;
 mod names;
+mod run_id;
 
 mod checked;
 mod disk;
+mod growing;
 mod leftovers;
 mod snapshot;
 mod writer;
@@ -50,8 +52,17 @@ pub use ahead::will_need;
 pub use error::Error;
 pub use folder::{Entry, Folder, read_side_file};
 pub use leftovers::Leftover;
-pub use manifest::{ChannelRows, MANIFEST_NAME, Manifest, ResumePoint, RunId, Source, SourceFacts};
-pub use snapshot::{Access, Block, Channels, Mark, Store, Tags};
+pub use manifest::{
+    MANIFEST_NAME, Manifest,
+    source::{ChannelRows, ResumePoint, Source, SourceFacts},
+};
+pub use run_id::RunId;
+pub use snapshot::{
+    Store,
+    columns::Access,
+    index::{Block, Mark},
+    tags::{Channels, Tags},
+};
 pub use units::{Duration, Tick, UnitError};
 pub use writeback::start_writing;
 pub use writer::{Creation, Writer};

@@ -3,7 +3,7 @@
 
 use std::{fs::File, path::Path};
 
-use crate::{Error, disk::io_error};
+use crate::{Error, error::io_error};
 
 /// The first bytes of a file, mapped read-only.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ impl Map {
     /// Maps the first `len` bytes of `file`, which is at least that long.
     pub(crate) fn new(file: &File, path: &Path, len: usize) -> Result<Self, Error> {
         // SAFETY: the bytes below must not change while the map lives. A store's files are only
-        // ever appended to behind its committed length by the one writer that holds its lock, a
+        // ever appended to after its committed length by the one writer that holds its lock, a
         // rewritten column gets a new name, and `len` is a committed length. A foreign process
         // that writes into or cuts the file breaks this contract, as docs/format.md states.
         let map = unsafe { memmap2::MmapOptions::new().len(len).map(file) };

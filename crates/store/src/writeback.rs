@@ -6,7 +6,7 @@ use std::{fs::File, os::fd::AsRawFd};
 /// Begins to write these bytes of `file` to the disk, without waiting. A hint: the commit's fsync
 /// is what makes rows durable, and says when they cannot be. Of a source that grows, whoever records
 /// it may leave the bytes to the system, which after half a minute writes them all at once, and
-/// commits wait behind that.
+/// commits wait for that.
 pub fn start_writing(file: &File, from: u64, len: u64) {
     #[cfg(target_os = "linux")]
     if let (Ok(from), Ok(len)) = (i64::try_from(from), i64::try_from(len)) {

@@ -7,14 +7,13 @@
 use std::{io, path::Path};
 
 use serde::{Deserialize, Serialize};
+use tagq_ingest::source_stem;
 use tagq_store::{Source, Tick, read_side_file};
 
 /// The unit of a recorder's duration.
 const STEP_S: f64 = 5e-9;
 /// Bytes of a run file at most; a recorder's has some thousand.
 const BYTES_MAX: u64 = 4 << 20;
-/// Endings of sources that have a run file beside them.
-const ENDINGS: [&str; 6] = [".tags.zst", ".tags", ".tsv.zst", ".tsv", ".csv.zst", ".csv"];
 
 /// What a recorder noted of one source. Keys that are not named here are its own business.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
@@ -65,9 +64,8 @@ impl Notes {
     /// In words: that the file cannot be read, or what in it is not as recorders write it.
     pub fn beside(path: &Path) -> Result<Option<Self>, String> {
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Ok(None) };
-        let Some(stem) = ENDINGS.iter().find_map(|end| name.strip_suffix(end)) else {
-            return Ok(None);
-        };
+        let Some(stem) = source_stem(name.as_bytes()) else { return Ok(None) };
+        let stem = String::from_utf8_lossy(stem);
         let path = path.with_file_name(format!("{stem}.json"));
         let name = format!("{stem}.json");
         match read_side_file(&path, BYTES_MAX) {

@@ -29,9 +29,6 @@ pub struct Place {
     pub(crate) input: Option<(PathBuf, String)>,
 }
 
-/// What the names of sources in a folder end with.
-const ENDINGS: [&[u8]; 6] = [b".tags.zst", b".tags", b".tsv", b".tsv.zst", b".csv", b".csv.zst"];
-
 impl Place {
     /// Finds the run that `path` names; `store` puts its store elsewhere.
     ///
@@ -145,7 +142,7 @@ fn beside(path: &Path) -> PathBuf {
 
 /// Whether a file of this name in a folder is a source.
 pub(crate) fn is_source_name(name: &[u8]) -> bool {
-    !name.starts_with(b".") && ENDINGS.iter().any(|end| name.ends_with(end))
+    !name.starts_with(b".") && tagq_ingest::source_stem(name).is_some()
 }
 
 /// The sources in a folder, not in folders inside it, in natural order of their names.

@@ -11,8 +11,8 @@ use std::{
 };
 
 use tagq_ingest::{
-    Change, Held, Part, Settings, compare, first_time, ingest_holding, is_intact, is_text,
-    is_unchanged, mtime_ns, text::TextColumns,
+    Change, Held, Part, Settings, compare, first_time, ingest_holding, is_intact, is_unchanged,
+    mtime_ns, read_header, text::TextColumns,
 };
 use tagq_store::{Error as StoreError, Manifest, Source, Writer};
 
@@ -391,7 +391,7 @@ impl Work {
         self.renames.is_empty() && self.grown.is_none() && self.new.is_empty()
     }
 
-    /// Refuses text as the first tags of a run whose tick nobody gave: text does not say it.
+    /// Refuses the first tags of a run if neither the person nor the file says their tick.
     fn check_tick(
         &self,
         place: &Place,
@@ -409,16 +409,15 @@ impl Work {
         if options.tick.is_some() || is_known {
             return Ok(());
         }
-        let mut text = None;
+        let mut without_tick = None;
         for take in self.grown.iter().chain(&self.new) {
-            match is_text(&take.path)? {
-                Some(true) => text = text.or(Some(take)),
-                // A recorder's file, whose tick is assumed.
-                Some(false) => return Ok(()),
+            match read_header(&take.path)? {
+                Some(header) if header.tick.is_none() => without_tick = without_tick.or(Some(take)),
+                Some(_) => return Ok(()),
                 None => {}
             }
         }
-        text.map_or(Ok(()), |take| {
+        without_tick.map_or(Ok(()), |take| {
             Err(Error::NoTick { path: take.path.clone(), command: place.ingest_command() })
         })
     }

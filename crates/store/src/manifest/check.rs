@@ -3,7 +3,10 @@
 
 use std::path::Path;
 
-use super::{ChannelRows, Manifest, Source};
+use super::{
+    Manifest,
+    source::{ChannelRows, Source},
+};
 use crate::{Error, format::BLOCK_ROWS, names::STEMS};
 
 /// Numbers of a manifest are below this, so that those computed from them fit in 64 bits.

@@ -34,7 +34,7 @@ const RATES: [(&str, &str); 15] = [
 ];
 
 /// The unit of time that these letters stand for: a word in full or short (`nanosec`), a short one for
-/// `second` behind a prefix (`nsec`), or the unit in other letters (`NS`).
+/// `second` after a prefix (`nsec`), or the unit in other letters (`NS`).
 pub(super) fn time(letters: &str) -> Option<&'static str> {
     let letters = letters.to_lowercase();
     if letters == "hr" || letters == "hrs" {

@@ -1,0 +1,120 @@
+//! The interface of an input format, and what its decoder hands on.
+
+use tagq_store::{Tag, Tick};
+
+use crate::{
+    error::Error,
+    formats::text::columns::TextColumns,
+    payload::{Payload, crc::Crc},
+    settings::Settings,
+};
+
+/// An input format. Its files may stand in Zstandard frames: [`Payload`] decompresses them.
+pub(crate) trait Format: Sync {
+    /// The ends of the names of its files, each of which `.zst` may follow.
+    fn suffixes(&self) -> &'static [&'static str];
+
+    /// Whether a payload that begins like this is of this format; see [`Payload::start`].
+    fn is_start(&self, start: &[u8]) -> bool;
+
+    /// Reads the facts about the recording that stand before the first tag.
+    fn header(&self, payload: &Payload<'_>) -> Result<Header, Error>;
+
+    /// Hands the tags of `payload` to `sink`, in the order of the file, and each checkpoint on the way. Reading
+    /// begins at [`Settings::start_byte`], which is a checkpoint of an earlier call. The pipeline
+    /// ([`crate::pipeline`]) decodes on several threads.
+    fn read(
+        &self,
+        payload: &Payload<'_>,
+        settings: &Settings,
+        sink: &mut Sink<'_>,
+    ) -> Result<Summary, Error>;
+}
+
+/// Facts about a recording that stand before its first tag.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Header {
+    /// The tick in which its times are counted.
+    pub tick: Option<Tick>,
+    /// The tick is that of the instrument which usually writes this format; the file does not say it.
+    pub tick_assumed: bool,
+    /// Labels of channels and their names.
+    pub channel_names: Option<Vec<(u64, String)>>,
+    /// When the recording began, in nanoseconds since 1970.
+    pub began_ns: Option<i64>,
+}
+
+/// Summary of what was read of a file.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    /// Tags handed on.
+    pub tags: u64,
+    /// Messages they came in; 0 for text.
+    pub messages: u64,
+    /// Complete Zstandard frames; 0 for a file that is not compressed.
+    pub frames: usize,
+    /// Where reading can go on: up to here the file consists of complete messages or lines, and here
+    /// one begins, and a frame if the file has frames.
+    pub resume_byte: u64,
+    /// Length of the file when it was opened.
+    pub size: u64,
+    /// Whether the file carries checksums over all of its data.
+    pub checksummed: bool,
+    /// The part left out at the end, in words.
+    pub torn: Option<String>,
+    /// The order of the columns of text; `None` for other files.
+    pub columns: Option<TextColumns>,
+    /// The checksum of the bytes that were read and taken.
+    pub(crate) crc: Crc,
+}
+
+impl Summary {
+    /// The summary of a payload of which nothing was taken yet.
+    pub(crate) fn new(payload: &Payload<'_>, settings: &Settings) -> Self {
+        Self {
+            tags: 0,
+            messages: 0,
+            frames: payload.frames.count,
+            resume_byte: payload.bytes.start,
+            size: payload.size,
+            checksummed: payload.frames.checksummed,
+            torn: None,
+            columns: None,
+            crc: Crc::from(payload.bytes.start.max(settings.known_bytes)),
+        }
+    }
+}
+
+/// Output of a decoder.
+#[derive(Debug)]
+pub(crate) enum Decoded<'a> {
+    /// Tags, in the order of the file.
+    Tags(&'a [Tag]),
+    /// All tags so far stand in complete messages or lines.
+    Complete(Complete),
+}
+
+/// A place in a file after a complete message or line.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Complete {
+    /// The byte at which reading can begin again here, if it can.
+    pub checkpoint: Option<u64>,
+    /// Two stretches that follow each other: the checksums of the bytes read and taken.
+    pub before: Crc,
+    pub crc: Crc,
+}
+
+impl Complete {
+    pub(crate) fn new(checkpoint: Option<u64>, crc: Crc) -> Self {
+        Self { checkpoint, before: crc.cleared(), crc }
+    }
+
+    /// See [`Summary::crc`].
+    pub(crate) fn crc(self) -> Crc {
+        self.before.join(self.crc)
+    }
+}
+
+/// Receives the output of a decoder.
+pub(crate) type Sink<'a> = dyn FnMut(Decoded<'_>) -> Result<(), Error> + 'a;

@@ -1,0 +1,48 @@
+//! The recorder's `.tags`: a stream of Cap'n Proto messages, each a `List(List(Tag))`.
+
+pub mod encode;
+mod fault;
+mod kept;
+mod message;
+mod pointer;
+mod read;
+
+use tagq_store::Tick;
+
+use crate::{
+    error::Error,
+    formats::format::{Format, Header, Sink, Summary},
+    payload::Payload,
+    settings::Settings,
+};
+
+/// The end of the names of files of messages.
+pub(crate) const SUFFIX: &str = ".tags";
+
+/// The format of a recorder.
+pub(crate) struct Tags;
+
+impl Format for Tags {
+    fn suffixes(&self) -> &'static [&'static str] {
+        &[SUFFIX]
+    }
+
+    /// A stream begins with a segment table. A file without bytes is one without messages.
+    fn is_start(&self, start: &[u8]) -> bool {
+        let segments = std::array::from_fn(|at| start.get(at).copied().unwrap_or(0));
+        u32::from_le_bytes(segments) < message::SEGMENTS_MAX
+    }
+
+    fn header(&self, _: &Payload<'_>) -> Result<Header, Error> {
+        Ok(Header { tick: Some(Tick::DEFAULT), tick_assumed: true, ..Header::default() })
+    }
+
+    fn read(
+        &self,
+        payload: &Payload<'_>,
+        settings: &Settings,
+        sink: &mut Sink<'_>,
+    ) -> Result<Summary, Error> {
+        read::read(payload, settings, sink)
+    }
+}

@@ -1,0 +1,286 @@
+//! The tags of a stream of messages.
+//!
+//! The frames of a file are dealt out in units of some size. Recorders end a message with each frame. Where
+//! a message goes on after its unit, the thread that reads it goes on too, to where a message and a
+//! frame end together; the output of other threads for the rest is discarded, and one thread reads the rest.
+
+use std::{ops::Range, path::Path};
+
+use tagq_store::Tag;
+
+use super::{fault::Fault, message::Messages};
+use crate::{
+    error::{Error, io_error},
+    formats::format::{Complete, Decoded, Sink, Summary},
+    payload::{
+        Payload,
+        crc::Crc,
+        frames::{Frame, Walk, scan},
+        input::Buffered,
+        input_error,
+    },
+    pipeline::{self, Ahead, CHUNK_TAGS, Outlet, Receive, Units, WAITING_TAGS},
+    settings::Settings,
+};
+
+/// Bytes of compressed frames in a unit, at least.
+const UNIT_BYTES: u64 = 512 * 1024;
+/// Tags compress about 6 : 1. The part of a message that is set aside on disk stays in proportion to its
+/// file, so that a bomb of a few kilobytes cannot fill the disk.
+const KEPT_PER_BYTE: u64 = 64;
+/// Bytes that any file may set aside.
+const KEPT_BYTES: u64 = 64 << 20;
+
+/// Hands the tags of `payload` to `sink`.
+pub(super) fn read(
+    payload: &Payload<'_>,
+    settings: &Settings,
+    sink: &mut Sink<'_>,
+) -> Result<Summary, Error> {
+    let summary = Summary::new(payload, settings);
+    let total = Pumped { tags: 0, messages: 0, resume_byte: summary.resume_byte, crc: summary.crc };
+    let mut receiver = Receiver { total, sink };
+    let mut run = |cutter: &mut Cutter<'_>, ahead| {
+        let mut cut = |unit: &mut Unit| cutter.cut(payload, unit);
+        pipeline::run(&Decoder { payload, settings }, &mut cut, ahead, &mut receiver)
+            .map_err(|stopped| stopped.name(payload.path))
+            .map(|()| receiver.total)
+    };
+    // A limit of messages counts from the beginning.
+    let is_cut = payload.is_framed && settings.messages_max.is_none() && !settings.salvage;
+    let total = if is_cut && payload.is_threaded() {
+        let walk = Walk::new(payload.file, payload.bytes.clone());
+        let threads = settings.decoders();
+        let outputs = (WAITING_TAGS / CHUNK_TAGS / (threads + 1)).max(1);
+        let ahead = Ahead { threads, units: threads, outputs };
+        let total = run(&mut Cutter::Frames { walk, frames_before: 0 }, ahead)?;
+        let rest = total.resume_byte..payload.bytes.end;
+        if rest.is_empty() {
+            total
+        } else {
+            let before = scan(payload.file, payload.bytes.start, rest.start);
+            let frames_before = before.map_err(io_error(payload.path, "read"))?.count;
+            run(&mut Cutter::one(rest, frames_before), one_thread(payload))?
+        }
+    } else {
+        run(&mut Cutter::one(payload.bytes.clone(), 0), one_thread(payload))?
+    };
+    let Pumped { tags, messages, resume_byte, crc } = total;
+    let torn = match torn_frame(payload, settings) {
+        Some(torn) if settings.salvage => Some(torn),
+        torn if resume_byte >= payload.frames.end => torn,
+        _ => Some(format!("the file ends inside message {}", messages + 1)),
+    };
+    Ok(Summary { tags, messages, resume_byte, torn, crc, ..summary })
+}
+
+/// One thread decodes while the calling one receives.
+fn one_thread(payload: &Payload<'_>) -> Ahead {
+    let ahead = Ahead { threads: 1, units: 1, outputs: WAITING_TAGS / CHUNK_TAGS };
+    if payload.is_threaded() { ahead } else { Ahead::NONE }
+}
+
+/// Describes the last frame if it is torn.
+fn torn_frame(payload: &Payload<'_>, settings: &Settings) -> Option<String> {
+    let start = payload.torn_frame()?;
+    let (frame, bytes) = (payload.frames.count + 1, payload.size - start);
+    let taken = if settings.salvage { "taken as far as it goes" } else { "left out" };
+    Some(format!(
+        "frame {frame} begins at byte {start} and is not complete ({bytes} bytes {taken})"
+    ))
+}
+
+/// Messages that one thread reads.
+#[derive(Default)]
+struct Unit {
+    bytes: Range<u64>,
+    /// Frames of the file before it.
+    frames_before: usize,
+    /// Decoding goes on past this byte up to where a message ends.
+    stop: u64,
+}
+
+enum Cutter<'a> {
+    /// All bytes are one unit.
+    One(Option<Unit>),
+    /// Each unit is some frames.
+    Frames { walk: Walk<'a>, frames_before: usize },
+}
+
+impl Cutter<'_> {
+    fn one(bytes: Range<u64>, frames_before: usize) -> Self {
+        Self::One(Some(Unit { bytes, frames_before, stop: u64::MAX }))
+    }
+
+    fn cut(&mut self, payload: &Payload<'_>, unit: &mut Unit) -> bool {
+        match self {
+            Self::One(one) => one.take().map(|one| *unit = one).is_some(),
+            Self::Frames { walk, frames_before } => {
+                let start = walk.next();
+                let bytes = start..payload.bytes.end;
+                *unit = Unit { bytes, frames_before: *frames_before, stop: start };
+                while unit.stop - start < UNIT_BYTES {
+                    // The thread that reads the last frame says what stands after it.
+                    let Ok(Ok(frame)) = walk.step() else { break };
+                    unit.stop = frame.end;
+                    *frames_before += 1;
+                }
+                unit.stop > start
+            }
+        }
+    }
+}
+
+struct Decoder<'a> {
+    payload: &'a Payload<'a>,
+    settings: &'a Settings,
+}
+
+/// The result of a unit, and where it was to stop.
+struct End {
+    pumped: Result<Pumped, Stopped>,
+    stop: u64,
+}
+
+impl Units for Decoder<'_> {
+    type Unit = Unit;
+    type End = End;
+
+    fn decode(&self, unit: &Unit, _: i128, out: &mut Outlet<'_>) -> End {
+        let input = self.payload.input(unit.bytes.clone(), unit.frames_before, self.settings);
+        let pumped = input.map_err(Stopped::from).and_then(|input| {
+            pump(Buffered::new(input), self.payload.size, unit.stop, self.settings, out)
+        });
+        End { pumped, stop: unit.stop }
+    }
+}
+
+struct Receiver<'a, 's> {
+    total: Pumped,
+    sink: &'a mut Sink<'s>,
+}
+
+impl Receive<End> for Receiver<'_, '_> {
+    type Fault = Stopped;
+
+    fn take(&mut self, decoded: Decoded<'_>) -> Result<(), Error> {
+        (self.sink)(match decoded {
+            Decoded::Tags(_) => decoded,
+            Decoded::Complete(at) => Decoded::Complete(Complete { before: self.total.crc, ..at }),
+        })
+    }
+
+    fn end(&mut self, End { pumped, stop }: End) -> Result<bool, Stopped> {
+        let before = self.total;
+        let unit = pumped
+            .map_err(|stopped| Stopped { message: stopped.message + before.messages, ..stopped })?;
+        self.total = Pumped {
+            tags: before.tags + unit.tags,
+            messages: before.messages + unit.messages,
+            resume_byte: before.resume_byte.max(unit.resume_byte),
+            crc: before.crc.join(unit.crc),
+        };
+        // Where a message went on after its unit, later units do not begin with one.
+        Ok(self.total.resume_byte <= stop)
+    }
+}
+
+/// Totals of what was handed on.
+#[derive(Debug, Clone, Copy)]
+struct Pumped {
+    tags: u64,
+    messages: u64,
+    resume_byte: u64,
+    /// See [`Summary::crc`].
+    crc: Crc,
+}
+
+/// Why no more was handed on.
+#[derive(Debug)]
+struct Stopped {
+    fault: Box<Fault>,
+    /// The message in which it happened, from 1, and the frame.
+    message: u64,
+    frame: Option<(usize, Frame)>,
+}
+
+impl From<Error> for Stopped {
+    fn from(error: Error) -> Self {
+        Self { fault: Box::new(Fault::Sink(error)), message: 0, frame: None }
+    }
+}
+
+impl Stopped {
+    /// The error for the file at `path`.
+    fn name(self, path: &Path) -> Error {
+        let (path_buf, message) = (path.to_path_buf(), self.message);
+        match *self.fault {
+            Fault::Torn => Error::TornMessage { path: path_buf, message },
+            Fault::Malformed { word, reason } => {
+                Error::Message { path: path_buf, message, word, reason }
+            }
+            Fault::Input(source) => input_error(path, source, self.frame),
+            Fault::Spill(source) => {
+                Error::Io { path: path_buf, action: "set aside a part of a message of", source }
+            }
+            Fault::Sink(error) => error,
+        }
+    }
+}
+
+/// Hands message after message to `out`, until the input ends or a message and a frame end together
+/// at or after byte `stop`.
+fn pump(
+    input: Buffered<'_>,
+    size: u64,
+    stop: u64,
+    settings: &Settings,
+    out: &mut Outlet<'_>,
+) -> Result<Pumped, Stopped> {
+    let kept_bytes_max = size.saturating_mul(KEPT_PER_BYTE).saturating_add(KEPT_BYTES);
+    let mut messages = Messages::new(input, kept_bytes_max);
+    let crc = messages.input().input().crc();
+    let mut pumped = Pumped { tags: 0, messages: 0, resume_byte: 0, crc };
+    let mut announced = (0, None);
+    loop {
+        // Looks ahead, since a frame shows its end only when more is asked for.
+        let input = messages.input();
+        let looked = input.ahead().map(|_| ());
+        let ahead = input.ahead_len();
+        let border = input.input().border(ahead);
+        pumped.crc = input.input().crc();
+        if (pumped.tags, border) > announced {
+            announced = (pumped.tags, border.max(announced.1));
+            out.complete(Complete::new(border, pumped.crc))?;
+        }
+        if let Some(byte) = border {
+            pumped.resume_byte = byte;
+            if byte >= stop {
+                break;
+            }
+        }
+        if settings.messages_max == Some(pumped.messages) {
+            break;
+        }
+        let mut sink = |part: &[Tag]| {
+            pumped.tags += part.len() as u64;
+            let mut tags = out.buffer();
+            tags.extend_from_slice(part);
+            out.tags(tags)
+        };
+        match looked.map_err(Fault::Input).and_then(|()| messages.next(&mut sink)) {
+            Ok(true) => pumped.messages += 1,
+            Ok(false) => break,
+            Err(Fault::Torn) if settings.salvage => {
+                pumped.crc = messages.input().input().crc();
+                break;
+            }
+            Err(fault) => {
+                let frame = messages.input().input().frame();
+                let message = pumped.messages + 1;
+                return Err(Stopped { fault: Box::new(fault), message, frame });
+            }
+        }
+    }
+    Ok(pumped)
+}

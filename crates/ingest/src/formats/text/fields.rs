@@ -1,0 +1,68 @@
+//! The two fields of a line, and why a line has no tag.
+
+/// Why a line is no tag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LineFault {
+    /// One number, or none at all.
+    #[error("one field; a line is a channel and a time in ticks, as in `3<tab>585950217716`")]
+    OneField,
+    /// More than two.
+    #[error("more than two fields; a line is a channel and a time in ticks, and nothing else")]
+    ManyFields,
+    /// A time with a fraction or an exponent.
+    #[error(
+        "times are whole ticks, digits only; multiply before writing, and name the unit by --tick"
+    )]
+    TimeNotWhole,
+    /// A channel with a fraction or an exponent.
+    #[error("channels are whole numbers, digits only (is the time first? --columns time,channel)")]
+    ChannelNotWhole,
+    /// A time that is no number at all.
+    #[error(
+        "its time is no number; a line is a channel and a time in whole ticks (a header has the words \
+         channel and time alone)"
+    )]
+    TimeNoNumber,
+    /// A channel that is no number at all.
+    #[error(
+        "its channel is no number; a line is a channel and a time in whole ticks (a header has the \
+         words channel and time alone)"
+    )]
+    ChannelNoNumber,
+    /// A time that 64 bits do not hold.
+    #[error("its time is outside of 64 bits (-9223372036854775808 to 9223372036854775807)")]
+    TimeRange,
+    /// A channel that 64 bits do not hold, or a negative one.
+    #[error(
+        "its channel is outside of 0 to 18446744073709551615 (is the time first? --columns \
+         time,channel)"
+    )]
+    ChannelRange,
+    /// A header that says otherwise than what came before.
+    #[error("a second header, with the columns in another order; make these two files")]
+    OtherHeader,
+    /// A line that has no end for long.
+    #[error("more than 64 KiB without a line end")]
+    TooLong,
+}
+
+/// The two fields of a line: a tab, comma or semicolon between them, with blanks around it, or just
+/// blanks.
+pub(super) fn two_fields(line: &[u8]) -> Result<(&[u8], &[u8]), LineFault> {
+    let is_blank = |byte: u8| byte == b' ' || byte == b'\t';
+    let is_between = |byte: u8| is_blank(byte) || byte == b',' || byte == b';';
+    let end = line.iter().position(|&byte| is_between(byte)).ok_or(LineFault::OneField)?;
+    let (first, rest) = line.split_at(end);
+    let rest = rest.trim_ascii_start();
+    // One comma or semicolon stands between, two make an empty field.
+    let second = rest.strip_prefix(b",").or(rest.strip_prefix(b";")).unwrap_or(rest);
+    let second = second.trim_ascii();
+    if second.is_empty() || first.is_empty() {
+        return Err(LineFault::OneField);
+    }
+    if second.iter().any(|&byte| is_between(byte)) {
+        return Err(LineFault::ManyFields);
+    }
+    Ok((first, second))
+}

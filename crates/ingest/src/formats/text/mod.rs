@@ -1,0 +1,53 @@
+//! Text: a line for each tag, `channel TAB time`, times in ticks.
+
+pub(crate) mod columns;
+mod cut;
+pub(crate) mod fields;
+mod line;
+mod read;
+mod start;
+mod stopped;
+pub(crate) mod writer;
+
+use crate::{
+    error::Error,
+    formats::format::{Format, Header, Sink, Summary},
+    payload::Payload,
+    settings::Settings,
+};
+
+pub use columns::TextColumns;
+pub use fields::LineFault;
+pub use writer::TextWriter;
+
+/// The end of the names of files with tabs between the fields.
+pub(crate) const TABS_SUFFIX: &str = ".tsv";
+/// The end of the names of files with commas between the fields.
+pub(crate) const COMMAS_SUFFIX: &str = ".csv";
+
+/// Text of any program.
+pub(crate) struct Text;
+
+impl Format for Text {
+    fn suffixes(&self) -> &'static [&'static str] {
+        &[TABS_SUFFIX, COMMAS_SUFFIX]
+    }
+
+    fn is_start(&self, start: &[u8]) -> bool {
+        start::is_text(start)
+    }
+
+    /// A header of text names its columns, and no tick.
+    fn header(&self, _: &Payload<'_>) -> Result<Header, Error> {
+        Ok(Header::default())
+    }
+
+    fn read(
+        &self,
+        payload: &Payload<'_>,
+        settings: &Settings,
+        sink: &mut Sink<'_>,
+    ) -> Result<Summary, Error> {
+        read::read(payload, settings, sink)
+    }
+}

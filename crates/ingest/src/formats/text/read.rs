@@ -1,0 +1,493 @@
+//! The tags of a text: blocks of whole lines, cut one after the other by any free thread and parsed
+//! side by side.
+
+use super::{
+    columns::TextColumns,
+    cut::{Block, CutFault, Cutter, End},
+    line::{WrongLine, parse, parse_one},
+    start::{BYTE_ORDER_MARK, Start},
+    stopped::TextStopped,
+};
+use crate::{
+    error::Error,
+    formats::format::{Complete, Decoded, Sink, Summary},
+    payload::{Payload, input::AnyInput},
+    pipeline::{self, Ahead, Outlet, Receive, Units},
+    settings::Settings,
+};
+
+/// Bytes of a block: the size of a core's cache less the tags made of it.
+const BLOCK_BYTES: usize = 256 * 1024;
+
+/// Hands the tags of `payload` to `sink`.
+pub(super) fn read(
+    payload: &Payload<'_>,
+    settings: &Settings,
+    sink: &mut Sink<'_>,
+) -> Result<Summary, Error> {
+    let threads = if payload.is_threaded() { settings.decoders() } else { 0 };
+    let input = payload.input(payload.bytes.clone(), 0, settings)?;
+    let read = pump(input, settings, threads, BLOCK_BYTES, payload.is_framed, sink);
+    let mut read = read.map_err(|stopped| stopped.name(payload, settings))?;
+    if settings.salvage && !payload.is_framed {
+        read.end.crc.add(read.end.resume_byte, &read.end.begun);
+    }
+    let torn = match payload.torn_frame() {
+        // The last line in a torn frame was cut by whatever tore it.
+        Some(start) => Some(torn_frame(payload, start, settings.salvage)),
+        None => read.last_line(settings.salvage, sink)?.map(|fate| {
+            let at = read.end.resume_byte;
+            let place = if payload.is_framed { String::new() } else { format!(" (byte {at} on)") };
+            format!("its last line{place} {fate}")
+        }),
+    };
+    Ok(Summary {
+        tags: read.tags,
+        resume_byte: read.end.resume_byte,
+        columns: Some(read.columns),
+        crc: read.end.crc,
+        torn,
+        ..Summary::new(payload, settings)
+    })
+}
+
+/// Describes the torn last frame, which begins at byte `start`.
+fn torn_frame(payload: &Payload<'_>, start: u64, salvage: bool) -> String {
+    let (frame, bytes) = (payload.frames.count + 1, payload.size - start);
+    let taken = if salvage { "its whole lines taken" } else { "left out" };
+    format!("frame {frame} begins at byte {start} and is not complete ({bytes} bytes, {taken})")
+}
+
+/// Hands the tags of all whole lines of `input` to `sink`, in blocks of this size.
+fn pump(
+    input: AnyInput<'_>,
+    settings: &Settings,
+    threads: usize,
+    block_bytes: usize,
+    is_framed: bool,
+    sink: &mut Sink<'_>,
+) -> Result<TextRead, TextStopped> {
+    let mut cutter = Cutter::new(input, settings.start_byte, block_bytes);
+    let Start { columns, lines, block } = Start::read(&mut cutter, settings)?;
+    let mut receiver = Receiver { lines, tags: 0, sink };
+    let mut blocks = Blocks { first: block, cutter, fault: None };
+    // Half a mebibyte of tags each, at the most, their place, and the end.
+    let ahead = Ahead { threads, units: 2 * threads, outputs: 3 };
+    let mut cut = |block: &mut Block| blocks.cut(block);
+    pipeline::run(&Parser { columns, is_framed }, &mut cut, ahead, &mut receiver)?;
+    let Blocks { mut cutter, fault, .. } = blocks;
+    if let Some(fault) = fault {
+        return Err(TextStopped::cut(fault, receiver.lines, &cutter));
+    }
+    let end = cutter.end();
+    if !end.is_beyond {
+        receiver.take(Decoded::Complete(Complete::new(Some(end.resume_byte), end.crc)))?;
+    }
+    Ok(TextRead { tags: receiver.tags, columns, end })
+}
+
+/// Totals of what was handed on.
+struct TextRead {
+    tags: u64,
+    columns: TextColumns,
+    end: End,
+}
+
+impl TextRead {
+    /// Hands on a last line without an end when it is to be salvaged. Says what becomes of it;
+    /// `None` when there is none, or no tag in it.
+    fn last_line(&mut self, salvage: bool, sink: &mut Sink<'_>) -> Result<Option<String>, Error> {
+        let line = &self.end.begun;
+        let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
+        let tag = match parse_one(line, self.columns) {
+            Ok(None) => return Ok(None),
+            Ok(Some(tag)) if salvage => tag,
+            Err(fault) if salvage => {
+                return Ok(Some(format!("has no line end and is left out ({fault})")));
+            }
+            Ok(Some(_)) | Err(_) => {
+                return Ok(Some(
+                    "has no line end, may be cut and is left out (--salvage takes it)".into(),
+                ));
+            }
+        };
+        sink(Decoded::Tags(&[tag]))?;
+        self.tags += 1;
+        Ok(Some("has no line end and is taken as it stands".into()))
+    }
+}
+
+/// Blocks of lines that are still to be parsed.
+struct Blocks<'a> {
+    /// The block in which the header ends.
+    first: Option<Block>,
+    cutter: Cutter<'a>,
+    /// Why there are no more.
+    fault: Option<CutFault>,
+}
+
+impl Blocks<'_> {
+    /// Fills `block` with the next one; false when there are no more.
+    fn cut(&mut self, block: &mut Block) -> bool {
+        if let Some(first) = self.first.take() {
+            *block = first;
+            return true;
+        }
+        self.cutter.next(block).unwrap_or_else(|fault| {
+            self.fault = Some(fault);
+            false
+        })
+    }
+}
+
+struct Parser {
+    columns: TextColumns,
+    is_framed: bool,
+}
+
+impl Units for Parser {
+    type Unit = Block;
+    /// Lines of the block.
+    type End = Result<u64, TextStopped>;
+
+    fn decode(&self, block: &Block, _: i128, out: &mut Outlet<'_>) -> Self::End {
+        let mut tags = out.buffer();
+        let parsed = parse(block.padded(), block.start, block.len(), self.columns, &mut tags);
+        out.tags(tags)?;
+        let lines = parsed.map_err(TextStopped::Line)?;
+        let checkpoint = (!self.is_framed).then_some(block.end());
+        out.complete(Complete::new(checkpoint, block.crc()))?;
+        Ok(lines)
+    }
+}
+
+struct Receiver<'a, 's> {
+    lines: u64,
+    tags: u64,
+    sink: &'a mut Sink<'s>,
+}
+
+impl Receive<Result<u64, TextStopped>> for Receiver<'_, '_> {
+    type Fault = TextStopped;
+
+    fn take(&mut self, decoded: Decoded<'_>) -> Result<(), Error> {
+        if let Decoded::Tags(tags) = decoded {
+            self.tags += tags.len() as u64;
+        }
+        (self.sink)(decoded)
+    }
+
+    fn end(&mut self, lines: Result<u64, TextStopped>) -> Result<bool, TextStopped> {
+        let before = self.lines;
+        self.lines += lines.map_err(|stopped| match stopped {
+            TextStopped::Line(wrong) => {
+                TextStopped::Line(WrongLine { line: before + wrong.line, ..wrong })
+            }
+            other @ (TextStopped::Columns { .. }
+            | TextStopped::Input { .. }
+            | TextStopped::Sink(_)) => other,
+        })?;
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Read};
+
+    use proptest::prelude::*;
+    use tagq_store::Tag;
+
+    use super::*;
+    use crate::{
+        formats::text::{fields::LineFault, line::LINE_BYTES_MAX as LINE_MAX},
+        payload::{crc::Crc, frames::Frame, input::Input},
+    };
+
+    /// A stream whose frames are these pieces; the byte of its file is the byte of the stream.
+    struct Pieces {
+        parts: Vec<Vec<u8>>,
+        next: usize,
+        at: usize,
+        handed: u64,
+        border: u64,
+    }
+
+    impl Pieces {
+        fn new(parts: Vec<Vec<u8>>) -> Self {
+            Self { parts, next: 0, at: 0, handed: 0, border: 0 }
+        }
+    }
+
+    impl Read for Pieces {
+        fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+            loop {
+                if self.at == 0 {
+                    self.border = self.handed;
+                }
+                let Some(piece) = self.parts.get(self.next) else { return Ok(0) };
+                let n = bytes.len().min(piece.len() - self.at);
+                bytes[..n].copy_from_slice(&piece[self.at..self.at + n]);
+                self.at += n;
+                self.handed += n as u64;
+                if self.at == piece.len() {
+                    self.next += 1;
+                    self.at = 0;
+                }
+                if n > 0 {
+                    return Ok(n);
+                }
+            }
+        }
+    }
+
+    impl Input for Pieces {
+        fn border(&self, ahead: u64) -> Option<u64> {
+            (self.border == self.handed - ahead).then_some(self.border)
+        }
+
+        fn note_taken(&mut self, _: &[u8]) {}
+
+        fn crc(&self) -> Crc {
+            Crc::from(0)
+        }
+
+        fn frame(&self) -> Option<(usize, Frame)> {
+            None
+        }
+    }
+
+    type Outcome = (Vec<Tag>, Result<(End, TextColumns), (u64, LineFault)>);
+
+    fn read(
+        pieces: Vec<Vec<u8>>,
+        settings: &Settings,
+        threads: usize,
+        block_bytes: usize,
+    ) -> Outcome {
+        let mut tags = Vec::new();
+        let mut sink = |decoded: Decoded<'_>| {
+            let Decoded::Tags(part) = decoded else { return Ok(()) };
+            tags.extend_from_slice(part);
+            Ok(())
+        };
+        let read =
+            pump(Box::new(Pieces::new(pieces)), settings, threads, block_bytes, true, &mut sink);
+        let outcome = match read {
+            Ok(read) => {
+                assert_eq!(read.tags, tags.len() as u64);
+                Ok((read.end, read.columns))
+            }
+            Err(TextStopped::Line(wrong)) => Err((wrong.line, wrong.fault)),
+            Err(TextStopped::Columns { .. } | TextStopped::Input { .. } | TextStopped::Sink(_)) => {
+                panic!("neither tags nor a wrong line")
+            }
+        };
+        (tags, outcome)
+    }
+
+    /// A tag of each line by `str::parse`, up to the first line that is none, and its number.
+    fn oracle(text: &str) -> (Vec<Tag>, Option<u64>) {
+        let mut tags = Vec::new();
+        for (line, number) in text.split_inclusive('\n').zip(1..) {
+            let Some(line) = line.strip_suffix('\n') else { break };
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            // A comma makes a field even where nothing stands.
+            let is_mark = |byte| byte == ',' || byte == ';';
+            let marks = line.matches(is_mark).count();
+            if line.starts_with(is_mark) || line.ends_with(is_mark) || marks > 1 {
+                return (tags, Some(number));
+            }
+            let fields: Vec<&str> =
+                line.split(['\t', ' ', ',', ';']).filter(|field| !field.is_empty()).collect();
+            match (fields.len(), fields[0].parse(), fields.get(1).map(|field| field.parse())) {
+                (2, Ok(channel), Some(Ok(time))) => tags.push(Tag { time, channel }),
+                _ => return (tags, Some(number)),
+            }
+        }
+        (tags, None)
+    }
+
+    fn number() -> impl Strategy<Value = String> {
+        prop_oneof![
+            4 => any::<u64>().prop_flat_map(|n| (0..64_u32).prop_map(move |bits| (n >> bits).to_string())),
+            2 => any::<i64>().prop_map(|n| n.to_string()),
+            1 => "0{0,20}[0-9]{1,20}",
+            1 => prop::sample::select(vec![
+                "9223372036854775807", "9223372036854775808", "-9223372036854775808",
+                "-9223372036854775809", "18446744073709551615", "18446744073709551616", "99999999",
+                "100000000", "9999999999999999", "10000000000000000", "999999999999999999",
+                "1000000000000000000", "-0", "+5", "0", "-1",
+            ])
+            .prop_map(str::to_owned),
+            1 => prop::sample::select(vec!["", "-", "1.5", "1e3", "3x", "x", "0x10", "\u{b5}", "1_0", "/", ":", "--1"])
+            .prop_map(str::to_owned),
+        ]
+    }
+
+    fn line() -> impl Strategy<Value = String> {
+        let separator = prop::sample::select(vec!["\t", ",", ";", " ", ", ", "  ", " ; ", " \t"]);
+        let end = prop::sample::select(vec!["\n", "\r\n", " \n"]);
+        prop_oneof![
+            20 => (number(), separator, number(), end)
+                .prop_map(|(first, separator, second, end)| format!("{first}{separator}{second}{end}")),
+            20 => (0..99_u64, 0..1_i64 << 40).prop_map(|(channel, time)| format!("{channel}\t{time}\n")),
+            1 => prop::sample::select(vec!["\n", "\r\n", "#\n", "# 3\t4\n", " # x\n", "3\n", "1\t2\t3\n", "1,2,\n"])
+            .prop_map(str::to_owned),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1_500))]
+
+        #[test]
+        fn lines_are_what_parse_makes_of_them(
+            lines in prop::collection::vec(line(), 0..30),
+            block_bytes in 1..40_usize,
+            piece in 1..50_usize,
+            threads in 0..3_usize,
+        ) {
+            let text = lines.concat();
+            let (expected, wrong) = oracle(&text);
+            let pieces = text.as_bytes().chunks(piece).map(<[u8]>::to_vec).collect();
+            let (tags, outcome) = read(pieces, &Settings::default(), threads, block_bytes);
+            prop_assert_eq!(tags, expected, "{:?}", text);
+            prop_assert_eq!(outcome.as_ref().err().map(|&(line, _)| line), wrong, "{:?}", text);
+        }
+    }
+
+    #[test]
+    fn a_text_cut_anywhere_gives_its_whole_lines() {
+        let text =
+            "channel\ttime\r\n3\t-17\r\n# note\r\n15\t9223372036854775807\r\n\r\n1\t2\n4\t5\r\n";
+        let ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at + 1).collect();
+        let expected = [(-17, 3), (i64::MAX, 15), (2, 1), (5, 4)];
+        let tag_lines = [1, 3, 5, 6];
+        for len in 0..=text.len() {
+            let lines = ends.iter().filter(|&&end| end <= len).count();
+            let resume = if lines == 0 { 0 } else { ends[lines - 1] };
+            let count = tag_lines.iter().filter(|&&line| line < lines).count();
+            for (threads, block_bytes) in [(0, 1), (0, 7), (2, 13), (3, 1_000)] {
+                let pieces = vec![text.as_bytes()[..len].to_vec()];
+                let (tags, outcome) = read(pieces, &Settings::default(), threads, block_bytes);
+                let tags: Vec<(i64, u64)> =
+                    tags.iter().map(|tag| (tag.time, tag.channel)).collect();
+                assert_eq!(tags, expected[..count], "cut at {len}");
+                let (end, _) = outcome.unwrap();
+                assert_eq!(end.begun, text.as_bytes()[resume..len], "cut at {len}");
+            }
+        }
+    }
+
+    /// Reading can go on where a piece and a line end together, and nothing comes twice or never.
+    #[test]
+    fn reading_goes_on_at_the_last_border_at_which_a_line_ends() {
+        let text = b"1\t10\n2\t20\n3\t30\n4\t40\n";
+        for piece in 1..=text.len() {
+            for len in 0..=text.len() {
+                let pieces: Vec<Vec<u8>> = text[..len].chunks(piece).map(<[u8]>::to_vec).collect();
+                let borders =
+                    (0..=len).filter(|at| at % piece == 0 || *at == len).filter(|at| at % 5 == 0);
+                let resume = borders.max().unwrap();
+                for block_bytes in [1, 3, 100] {
+                    let (tags, outcome) =
+                        read(pieces.clone(), &Settings::default(), 0, block_bytes);
+                    let (end, _) = outcome.unwrap();
+                    assert_eq!(end.resume_byte, resume as u64, "{piece} {len} {block_bytes}");
+                    assert_eq!(tags.len(), len / 5);
+                    assert_eq!(end.is_beyond, tags.len() > resume / 5, "{piece} {len}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn headers_and_settings_say_which_column_is_which() {
+        use TextColumns::{ChannelTime, TimeChannel};
+        let columns = |text: &str, given: Option<TextColumns>, before: Option<TextColumns>| {
+            let settings =
+                Settings { columns: given, columns_before: before, ..Settings::default() };
+            let mut seen = Vec::new();
+            for block_bytes in [1, 5, 1_000] {
+                let mut tags = Vec::new();
+                let input = Box::new(Pieces::new(vec![text.as_bytes().to_vec()]));
+                let mut sink = |decoded: Decoded<'_>| {
+                    let Decoded::Tags(part) = decoded else { return Ok(()) };
+                    tags.extend_from_slice(part);
+                    Ok(())
+                };
+                let read = pump(input, &settings, 0, block_bytes, true, &mut sink);
+                seen.push(match read {
+                    Ok(read) => {
+                        assert!(tags.iter().all(|tag| match read.columns {
+                            ChannelTime => tag.channel == 7,
+                            TimeChannel => tag.time == 7,
+                        }));
+                        Ok(read.columns)
+                    }
+                    Err(TextStopped::Columns { line, .. }) => Err(line),
+                    Err(_) => Err(0),
+                });
+            }
+            assert!(seen.iter().all(|other| *other == seen[0]), "{seen:?}");
+            seen.remove(0)
+        };
+        let plain = "7\t5\n7\t6\n";
+        let headed = "\u{feff}\r\n# made by hand\r\nTime;Channel\r\n7;5\n7;6\n";
+        assert_eq!(columns(plain, None, None), Ok(ChannelTime));
+        assert_eq!(columns(plain, Some(TimeChannel), None), Ok(TimeChannel));
+        assert_eq!(columns(plain, None, Some(TimeChannel)), Ok(TimeChannel));
+        assert_eq!(columns(plain, Some(ChannelTime), Some(TimeChannel)), Ok(ChannelTime));
+        assert_eq!(columns(headed, None, None), Ok(TimeChannel));
+        assert_eq!(columns(headed, Some(TimeChannel), None), Ok(TimeChannel));
+        assert_eq!(columns(headed, Some(ChannelTime), None), Err(3));
+        assert_eq!(columns(headed, None, Some(ChannelTime)), Ok(TimeChannel));
+        // The same header again, where files were put together, and another one.
+        assert_eq!(columns("time channel\n7 1\ntime channel\n7 2\n", None, None), Ok(TimeChannel));
+        assert_eq!(columns("time channel\n7 1\nchannel time\n7 2\n", None, None), Err(0));
+        assert_eq!(columns("", Some(TimeChannel), None), Ok(TimeChannel));
+    }
+
+    #[test]
+    fn wrong_lines_are_named() {
+        let fault = |line: &str| {
+            let text = format!("\u{feff}1\t2\n\n{line}\n3\t4\n");
+            let mut found = Vec::new();
+            for (threads, block_bytes) in [(0, 1), (0, 1 << 20), (2, 10)] {
+                let pieces = vec![text.clone().into_bytes()];
+                let (tags, outcome) = read(pieces, &Settings::default(), threads, block_bytes);
+                assert_eq!(tags, [Tag { time: 2, channel: 1 }]);
+                let (number, fault) = outcome.err().unwrap();
+                assert_eq!(number, 3, "{line}");
+                found.push(fault);
+            }
+            assert!(found.iter().all(|fault| *fault == found[0]));
+            found[0]
+        };
+        assert_eq!(fault("17"), LineFault::OneField);
+        assert_eq!(fault("17\t"), LineFault::OneField);
+        assert_eq!(fault("\t,17"), LineFault::OneField);
+        assert_eq!(fault("1\t2\t3"), LineFault::ManyFields);
+        assert_eq!(fault("1,,2"), LineFault::ManyFields);
+        assert_eq!(fault("1\t1.5e3"), LineFault::TimeNotWhole);
+        assert_eq!(fault("1\t17."), LineFault::TimeNotWhole);
+        assert_eq!(fault("1.0\t17"), LineFault::ChannelNotWhole);
+        assert_eq!(fault("1\tnan"), LineFault::TimeNoNumber);
+        assert_eq!(fault("a\t17"), LineFault::ChannelNoNumber);
+        assert_eq!(fault("1\t9223372036854775808"), LineFault::TimeRange);
+        assert_eq!(fault("1\t-9223372036854775809"), LineFault::TimeRange);
+        assert_eq!(fault("-1\t17"), LineFault::ChannelRange);
+        assert_eq!(fault("18446744073709551616\t17"), LineFault::ChannelRange);
+        assert_eq!(fault("time\tchannel"), LineFault::OtherHeader);
+        assert_eq!(fault(&" ".repeat(LINE_MAX + 1)), LineFault::TooLong);
+        assert_eq!(fault(&"1".repeat(3 * LINE_MAX)), LineFault::TooLong);
+        let (_, outcome) =
+            read(vec![b"1\t2\n".to_vec(), vec![b'1'; LINE_MAX + 1]], &Settings::default(), 0, 100);
+        assert_eq!(outcome.err(), Some((2, LineFault::TooLong)));
+        let just = format!("{}1\t2\n", " ".repeat(LINE_MAX - 3));
+        assert_eq!(read(vec![just.into_bytes()], &Settings::default(), 0, 9).0.len(), 1);
+    }
+}

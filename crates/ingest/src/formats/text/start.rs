@@ -1,0 +1,101 @@
+//! The beginning of a text: comments, blank lines and a header.
+
+use super::{
+    columns::TextColumns,
+    cut::{Block, Cutter},
+    stopped::TextStopped,
+};
+use crate::settings::Settings;
+
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Whether a text begins like this: a byte order mark, or printable characters in the first four bytes. A
+/// Cap'n Proto stream begins with a number below 511 in four bytes, of which two are zero.
+pub(super) fn is_text(start: &[u8]) -> bool {
+    let start = &start[..start.len().min(4)];
+    let rest = match start.strip_prefix(BYTE_ORDER_MARK) {
+        Some(rest) => rest,
+        None if BYTE_ORDER_MARK.starts_with(start) => return !start.is_empty(),
+        None => start,
+    };
+    !start.is_empty()
+        && rest.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace())
+}
+
+/// The text up to the first tag.
+pub(super) struct Start {
+    pub columns: TextColumns,
+    /// Lines before the first tag.
+    pub lines: u64,
+    /// The block in which the tags begin; `None` when the text has none.
+    pub block: Option<Block>,
+}
+
+/// The order of the columns where no header says it. A text that was begun goes on as it began.
+fn columns_of(settings: &Settings) -> TextColumns {
+    let (given, before) = (settings.columns, settings.columns_before);
+    let columns = if settings.start_byte > 0 { before.or(given) } else { given.or(before) };
+    columns.unwrap_or_default()
+}
+
+impl Start {
+    /// Reads comments, blank lines and a header, up to the first line that is none of them.
+    pub(super) fn read(cutter: &mut Cutter<'_>, settings: &Settings) -> Result<Self, TextStopped> {
+        let mut start = Self { columns: columns_of(settings), lines: 0, block: None };
+        let mut is_first = true;
+        let mut block = Block::default();
+        loop {
+            match cutter.next(&mut block) {
+                Ok(true) => {}
+                Ok(false) => return Ok(start),
+                Err(fault) => return Err(TextStopped::cut(fault, start.lines, cutter)),
+            }
+            if settings.start_byte > 0 {
+                return Ok(Self { block: Some(block), ..start });
+            }
+            if std::mem::take(&mut is_first) && block.lines().starts_with(BYTE_ORDER_MARK) {
+                block.start = BYTE_ORDER_MARK.len();
+            }
+            while block.start < block.len() {
+                let rest = &block.lines()[block.start..];
+                let len = rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
+                let line = &rest[..len];
+                if let Some(header) = TextColumns::of_header(line) {
+                    if let Some(given) = settings.columns.filter(|&given| given != header) {
+                        let line = start.lines + 1;
+                        return Err(TextStopped::Columns { line, header, given });
+                    }
+                    start.columns = header;
+                } else if !matches!(line.trim_ascii_start().first(), None | Some(b'#')) {
+                    return Ok(Self { block: Some(block), ..start });
+                }
+                start.lines += 1;
+                block.start += len + 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_known_by_its_first_bytes() {
+        for text in ["3\t17", "# x", "\r\n\r\n", "chan", "\u{feff}3", "\u{feff}", "3", "\n"] {
+            let start = &text.as_bytes()[..text.len().min(4)];
+            assert!(is_text(start), "{text:?}");
+        }
+        // A message begins with its number of segments less one, and so does what is there of one.
+        for last in [0_u32, 1, 9, 32, 51, 255, 256, 307, 510] {
+            let start = last.to_le_bytes();
+            assert!(!is_text(&start), "{last}");
+            assert!(!is_text(&start[..2]), "{last}");
+        }
+        for bytes in
+            [&b""[..], b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"\xff\xfe3\0", b"\xef\xbb\xbe3"]
+        {
+            assert!(!is_text(bytes), "{bytes:?}");
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Why a text was not read to its end.
+
+use std::io::{self, Read as _};
+
+use super::{
+    columns::TextColumns,
+    cut::{CutFault, Cutter},
+    fields::LineFault,
+    line::WrongLine,
+};
+use crate::{
+    error::{Error, io_error},
+    payload::{Payload, frames::Frame, input::INPUT_BYTES, input_error},
+    settings::Settings,
+};
+
+/// Why no more was handed on.
+pub(super) enum TextStopped {
+    /// A line is no tag; lines are counted from where reading began.
+    Line(WrongLine),
+    /// The header says otherwise than the settings.
+    Columns {
+        line: u64,
+        header: TextColumns,
+        given: TextColumns,
+    },
+    Input {
+        source: io::Error,
+        frame: Option<(usize, Frame)>,
+    },
+    Sink(Error),
+}
+
+impl From<Error> for TextStopped {
+    fn from(error: Error) -> Self {
+        Self::Sink(error)
+    }
+}
+
+impl TextStopped {
+    pub(super) fn cut(fault: CutFault, lines: u64, cutter: &Cutter<'_>) -> Self {
+        match fault {
+            CutFault::Input(source) => Self::Input { source, frame: cutter.input.frame() },
+            CutFault::TooLong(start) => {
+                Self::Line(WrongLine::new(lines + 1, LineFault::TooLong, &start))
+            }
+        }
+    }
+
+    /// The error for the file of `payload`.
+    pub(super) fn name(self, payload: &Payload<'_>, settings: &Settings) -> Error {
+        let path = payload.path.to_path_buf();
+        match self {
+            Self::Sink(error) => error,
+            Self::Columns { line, header, given } => Error::Columns { path, line, header, given },
+            Self::Input { source, frame } => input_error(payload.path, source, frame),
+            Self::Line(WrongLine { line, fault, text }) => {
+                match lines_before(payload, settings.start_byte) {
+                    Ok(before) => Error::Line { path, line: before + line, text, fault },
+                    Err(error) => error,
+                }
+            }
+        }
+    }
+}
+
+/// Lines before byte `end` of the file.
+fn lines_before(payload: &Payload<'_>, end: u64) -> Result<u64, Error> {
+    let mut input = payload.input(0..end, 0, &Settings::default())?;
+    let mut buffer = vec![0; INPUT_BYTES];
+    let mut lines = 0;
+    loop {
+        let n = input.read(&mut buffer).map_err(io_error(payload.path, "read"))?;
+        if n == 0 {
+            return Ok(lines);
+        }
+        lines += buffer[..n].iter().map(|&byte| u64::from(byte == b'\n')).sum::<u64>();
+    }
+}

@@ -1,0 +1,76 @@
+//! A source that was opened: it is looked at and read through one descriptor, whatever becomes of its
+//! name.
+
+use std::{
+    fs::{self, File, Metadata, OpenOptions},
+    os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _},
+    path::Path,
+};
+
+use tagq_store::SourceFacts;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::error::{Error, io_error};
+
+/// Length of the two ends by which a source is known again.
+const END_BYTES: u64 = 64 * 1024;
+
+/// An open file and how it looked then.
+#[derive(Debug)]
+pub(crate) struct Opened<'a> {
+    pub path: &'a Path,
+    pub file: File,
+    metadata: Metadata,
+}
+
+impl<'a> Opened<'a> {
+    /// Opens the file at `path`; nothing else than a file, and without waiting for anybody.
+    pub(crate) fn new(path: &'a Path) -> Result<Self, Error> {
+        // To open a device can move it, and to open a pipe means to wait for whoever writes to it.
+        check_file(path, &fs::metadata(path).map_err(io_error(path, "open"))?)?;
+        let mut options = OpenOptions::new();
+        let file = options.read(true).custom_flags(libc::O_NONBLOCK).open(path);
+        let file = file.map_err(io_error(path, "open"))?;
+        let metadata = file.metadata().map_err(io_error(path, "read the length of"))?;
+        check_file(path, &metadata)?;
+        Ok(Self { path, file, metadata })
+    }
+
+    /// Its length when it was opened.
+    pub(crate) fn size(&self) -> u64 {
+        self.metadata.len()
+    }
+
+    /// Notes how it looked when it was opened.
+    pub(crate) fn describe(&self, facts: &mut SourceFacts) {
+        facts.size = self.size();
+        facts.mtime_ns = mtime_ns(&self.metadata);
+        facts.inode = self.metadata.ino();
+    }
+
+    /// Hashes of the first and of the last 64 KiB before `end`.
+    pub(crate) fn ends(&self, end: u64) -> Result<(String, String), Error> {
+        let hash = |start: u64, end: u64| -> Result<String, Error> {
+            #[expect(clippy::cast_possible_truncation, reason = "at most 64 KiB")]
+            let mut bytes = vec![0; (end - start) as usize];
+            let read = self.file.read_exact_at(&mut bytes, start);
+            read.map_err(io_error(self.path, "read"))?;
+            Ok(format!("{:016x}", xxh3_64(&bytes)))
+        };
+        Ok((hash(0, end.min(END_BYTES))?, hash(end.saturating_sub(END_BYTES), end)?))
+    }
+}
+
+fn check_file(path: &Path, metadata: &Metadata) -> Result<(), Error> {
+    if metadata.is_file() {
+        return Ok(());
+    }
+    let found =
+        if metadata.is_dir() { "a folder" } else { "a device or pipe (`-` is standard input)" };
+    Err(Error::NotTags { path: path.into(), found: found.into() })
+}
+
+/// Modification time in nanoseconds since 1970.
+pub fn mtime_ns(metadata: &Metadata) -> i64 {
+    metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec())
+}

@@ -1,0 +1,333 @@
+//! Decoding on several threads, received in the order of the file.
+//!
+//! A format cuts a file into units. Threads take them one after the other, count them side by side,
+//! and decode each from the sum of the counts before it: so a counter that overflows needs no second
+//! pass. Each unit has a channel of its own, and the receiver empties one channel after the other, so the tags
+//! come in the order of the file whatever the number of threads. Channels are bounded, and so is memory.
+
+use std::{
+    io,
+    sync::{
+        Mutex, PoisonError,
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
+    thread,
+};
+
+use tagq_store::Tag;
+
+use crate::{
+    error::Error,
+    formats::format::{Complete, Decoded},
+};
+
+/// Tags handed on at once: 256 KiB, so that they are still in the cache when they are used.
+pub(crate) const CHUNK_TAGS: usize = 16_384;
+/// Tags that may wait in all channels together: 32 MiB of them.
+pub(crate) const WAITING_TAGS: usize = 2 << 20;
+
+/// How a format is decoded unit by unit.
+pub(crate) trait Units: Sync {
+    /// A part of the file that one thread decodes. A thread fills the same one again and again.
+    type Unit: Default;
+    /// The result of decoding a unit.
+    type End: Send;
+
+    /// Counts what later units are decoded from: the overflows of a counter, say.
+    fn count(&self, _: &Self::Unit) -> i128 {
+        0
+    }
+
+    /// Decodes `unit`; `before` is the sum of the counts of all units before it.
+    fn decode(&self, unit: &Self::Unit, before: i128, out: &mut Outlet<'_>) -> Self::End;
+}
+
+/// Fills a unit with the next one; false when there is none. Called by one thread at a time.
+type Cut<'a, Unit> = dyn FnMut(&mut Unit) -> bool + Send + 'a;
+
+/// Receives the output of the units, in the order of the file.
+pub(crate) trait Receive<End> {
+    type Fault: From<Error>;
+
+    fn take(&mut self, decoded: Decoded<'_>) -> Result<(), Error>;
+
+    /// Takes the result of a unit; false when no later unit is wanted.
+    fn end(&mut self, end: End) -> Result<bool, Self::Fault>;
+}
+
+/// How many threads decode, and how far they may be ahead of the receiver.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ahead {
+    /// The calling thread decodes when 0.
+    pub threads: usize,
+    /// Units that are cut and not received.
+    pub units: usize,
+    /// Outputs of each unit that wait to be received.
+    pub outputs: usize,
+}
+
+impl Ahead {
+    /// Decode on the calling thread.
+    pub(crate) const NONE: Self = Self { threads: 0, units: 0, outputs: 0 };
+}
+
+/// Output of a decoder on its way to the receiver.
+enum Output {
+    Tags(Vec<Tag>),
+    Complete(Complete),
+}
+
+/// Messages of the channel of a unit.
+enum Message<End> {
+    Output(Output),
+    End(End),
+}
+
+/// Takes the output of a decoder.
+pub(crate) struct Outlet<'a> {
+    spare: &'a Spare,
+    take: &'a mut dyn FnMut(Output) -> Result<(), Error>,
+}
+
+impl Outlet<'_> {
+    /// An empty buffer to fill for [`Outlet::tags`].
+    pub(crate) fn buffer(&self) -> Vec<Tag> {
+        self.spare.take()
+    }
+
+    /// Hands on tags.
+    pub(crate) fn tags(&mut self, tags: Vec<Tag>) -> Result<(), Error> {
+        (self.take)(Output::Tags(tags))
+    }
+
+    pub(crate) fn complete(&mut self, at: Complete) -> Result<(), Error> {
+        (self.take)(Output::Complete(at))
+    }
+}
+
+/// Buffers to be used again.
+#[derive(Default)]
+struct Spare(Mutex<Vec<Vec<Tag>>>);
+
+impl Spare {
+    fn take(&self) -> Vec<Tag> {
+        let spare = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        spare.unwrap_or_else(|| Vec::with_capacity(CHUNK_TAGS))
+    }
+
+    fn put(&self, mut tags: Vec<Tag>) {
+        tags.clear();
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(tags);
+    }
+}
+
+/// Decodes all units that `cut` makes.
+pub(crate) fn run<U: Units, R: Receive<U::End>>(
+    units: &U,
+    cut: &mut Cut<'_, U::Unit>,
+    ahead: Ahead,
+    receiver: &mut R,
+) -> Result<(), R::Fault> {
+    let spare = Spare::default();
+    if ahead.threads == 0 {
+        return run_here(units, cut, &spare, receiver);
+    }
+    let (announce, announced) = sync_channel(ahead.units);
+    let (first, before) = sync_channel(1);
+    // The channel has room for it.
+    let _ = first.send(0);
+    let dealer = Mutex::new(Dealer { cut, announce: Some(announce), before, ahead });
+    thread::scope(|scope| {
+        for _ in 0..ahead.threads {
+            scope.spawn(|| decode_dealt(units, &dealer, &spare));
+        }
+        for messages in announced {
+            for message in messages {
+                match message {
+                    Message::Output(output) => receive(output, &spare, receiver)?,
+                    Message::End(end) => {
+                        if !receiver.end(end)? {
+                            return Ok(());
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+fn run_here<U: Units, R: Receive<U::End>>(
+    units: &U,
+    cut: &mut Cut<'_, U::Unit>,
+    spare: &Spare,
+    receiver: &mut R,
+) -> Result<(), R::Fault> {
+    let (mut unit, mut before) = (U::Unit::default(), 0);
+    while cut(&mut unit) {
+        let count = units.count(&unit);
+        let mut take = |output| receive(output, spare, receiver);
+        let end = units.decode(&unit, before, &mut Outlet { spare, take: &mut take });
+        before += count;
+        if !receiver.end(end)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn receive<End>(
+    output: Output,
+    spare: &Spare,
+    receiver: &mut impl Receive<End>,
+) -> Result<(), Error> {
+    match output {
+        Output::Tags(tags) => {
+            let mut chunks = tags.chunks(CHUNK_TAGS);
+            let taken = chunks.try_for_each(|chunk| receiver.take(Decoded::Tags(chunk)));
+            spare.put(tags);
+            taken
+        }
+        Output::Complete(at) => receiver.take(Decoded::Complete(at)),
+    }
+}
+
+/// Deals out units, and announces their channels in the same order.
+struct Dealer<'a, Unit, End> {
+    cut: &'a mut Cut<'a, Unit>,
+    announce: Option<SyncSender<Receiver<Message<End>>>>,
+    /// Where the sum of the counts before the next unit comes from.
+    before: Receiver<i128>,
+    ahead: Ahead,
+}
+
+/// The ends of the channels of a unit that was dealt out.
+struct Dealt<End> {
+    messages: SyncSender<Message<End>>,
+    before: Receiver<i128>,
+    after: SyncSender<i128>,
+}
+
+impl<Unit, End> Dealer<'_, Unit, End> {
+    /// Fills `unit`; `None` when there are no more, or the receiver is gone.
+    fn deal(&mut self, unit: &mut Unit) -> Option<Dealt<End>> {
+        let announce = self.announce.as_ref()?;
+        if (self.cut)(unit) {
+            let (messages, receiver) = sync_channel(self.ahead.outputs);
+            if announce.send(receiver).is_ok() {
+                let (after, next) = sync_channel(1);
+                let before = std::mem::replace(&mut self.before, next);
+                return Some(Dealt { messages, before, after });
+            }
+        }
+        self.announce = None;
+        None
+    }
+}
+
+fn decode_dealt<U: Units>(units: &U, dealer: &Mutex<Dealer<'_, U::Unit, U::End>>, spare: &Spare) {
+    let mut unit = U::Unit::default();
+    loop {
+        let dealt = dealer.lock().unwrap_or_else(PoisonError::into_inner).deal(&mut unit);
+        let Some(Dealt { messages, before, after }) = dealt else { break };
+        let count = units.count(&unit);
+        // The thread of the unit before panicked.
+        let Ok(before) = before.recv() else { break };
+        // Nothing waits for it after the last unit.
+        let _ = after.send(before + count);
+        let mut take = |output| {
+            let gone = |_| Error::Sink(io::Error::other("nobody receives any more"));
+            messages.send(Message::Output(output)).map_err(gone)
+        };
+        let end = units.decode(&unit, before, &mut Outlet { spare, take: &mut take });
+        // The receiver is gone when an earlier unit went wrong.
+        let _ = messages.send(Message::End(end));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes: a time below 200 after so many overflows, or an overflow.
+    const OVERFLOW: u8 = 255;
+
+    struct Counted;
+
+    impl Units for Counted {
+        type Unit = Vec<u8>;
+        type End = usize;
+
+        fn count(&self, unit: &Self::Unit) -> i128 {
+            unit.iter().map(|&byte| i128::from(byte == OVERFLOW)).sum()
+        }
+
+        fn decode(&self, unit: &Self::Unit, mut before: i128, out: &mut Outlet<'_>) -> usize {
+            let mut tags = out.buffer();
+            for &byte in unit {
+                if byte == OVERFLOW {
+                    before += 1;
+                } else {
+                    let time = i64::try_from(before).unwrap() * 200 + i64::from(byte);
+                    tags.push(Tag { time, channel: 1 });
+                }
+            }
+            let _ = out.tags(tags);
+            unit.len()
+        }
+    }
+
+    #[derive(Default)]
+    struct Received {
+        times: Vec<i64>,
+        bytes: usize,
+        bytes_max: usize,
+    }
+
+    impl Receive<usize> for Received {
+        type Fault = Error;
+
+        fn take(&mut self, decoded: Decoded<'_>) -> Result<(), Error> {
+            let Decoded::Tags(tags) = decoded else { return Ok(()) };
+            self.times.extend(tags.iter().map(|tag| tag.time));
+            Ok(())
+        }
+
+        fn end(&mut self, bytes: usize) -> Result<bool, Error> {
+            self.bytes += bytes;
+            Ok(self.bytes < self.bytes_max)
+        }
+    }
+
+    fn cut(bytes: &[u8], unit_bytes: usize) -> impl FnMut(&mut Vec<u8>) -> bool {
+        let mut chunks = bytes.chunks(unit_bytes);
+        move |unit| chunks.next().map(|next| *unit = next.to_vec()).is_some()
+    }
+
+    #[test]
+    fn units_are_decoded_from_the_counts_of_those_before() {
+        let bytes: Vec<u8> = (0..5_000_u32).map(|i| if i % 7 == 3 { 255 } else { 9 }).collect();
+        // Byte i stands after (i + 3) / 7 overflows.
+        let plain = (0..5_000_i64).filter(|i| i % 7 != 3).map(|i| (i + 3) / 7 * 200 + 9);
+        let expected: Vec<i64> = plain.collect();
+        for unit_bytes in [1, 13, 1_000, 10_000] {
+            for threads in 0..4 {
+                let ahead = Ahead { threads, units: threads, outputs: 1 };
+                let mut received = Received { bytes_max: usize::MAX, ..Received::default() };
+                run(&Counted, &mut cut(&bytes, unit_bytes), ahead, &mut received).unwrap();
+                assert_eq!(received.times, expected, "{unit_bytes} {threads}");
+                assert_eq!(received.bytes, 5_000);
+            }
+        }
+    }
+
+    #[test]
+    fn the_receiver_can_stop() {
+        for threads in 0..4 {
+            let ahead = Ahead { threads, units: threads, outputs: 1 };
+            let mut received = Received { bytes_max: 50, ..Received::default() };
+            run(&Counted, &mut cut(&[9; 1_000], 10), ahead, &mut received).unwrap();
+            assert_eq!((received.bytes, received.times.len()), (50, 50), "{threads}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! How to read a file.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread,
+};
+
+use crate::{error::Error, formats::text::columns::TextColumns};
+
+/// How to read a file.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// Begin at this byte, where a message begins, and a frame if the file has frames.
+    pub start_byte: u64,
+    /// Bytes before this one are in the checksum of the source already.
+    pub known_bytes: u64,
+    /// Stop after so many messages: for a file whose next message is known to be torn.
+    pub messages_max: Option<u64>,
+    /// Take what can be read of a torn last frame or message, too.
+    pub salvage: bool,
+    /// Threads that decode; one for each core when 0. Any number gives the same tags in the same order.
+    pub threads: usize,
+    /// Counts the bytes read, to show progress.
+    pub bytes_read: Option<Arc<AtomicU64>>,
+    /// Commit inside a source when so many rows came since the last commit; never if `None`.
+    pub commit_rows: Option<u64>,
+    /// Keep back tags that are no more than so many ticks older than the newest: later ones can
+    /// still come before them. They are taken when the source is ingested again.
+    pub hold_back: Option<i64>,
+    /// With `hold_back`: hand older tags to the store while the rest is read. A tag that comes later than by
+    /// `hold_back` is then refused ([`Error::Late`]), though it can be put in order without this.
+    pub eager: bool,
+    /// The order of the columns of text; a header that says otherwise is an error.
+    pub columns: Option<TextColumns>,
+    /// The order in which the same text was read before. A header overrules it.
+    pub columns_before: Option<TextColumns>,
+    /// Another thread sets this to stop the reading.
+    pub cancelled: Option<Arc<AtomicBool>>,
+}
+
+impl Settings {
+    pub(crate) fn decoders(&self) -> usize {
+        match self.threads {
+            0 => thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        }
+    }
+
+    /// Returns [`Error::Cancelled`] after cancellation.
+    pub(crate) fn check_wanted(&self) -> Result<(), Error> {
+        match &self.cancelled {
+            Some(cancelled) if cancelled.load(Ordering::Relaxed) => Err(Error::Cancelled),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Whether a file is still the one that was ingested.
+
+use std::{
+    fs::Metadata,
+    io::{self, Read as _},
+    os::unix::fs::MetadataExt as _,
+    path::Path,
+};
+
+use tagq_store::SourceFacts;
+use xxhash_rust::xxh3::Xxh3Default;
+
+use crate::{
+    Error, Settings,
+    error::io_error,
+    payload::{
+        input::{INPUT_BYTES, Input as _, is_shrunk},
+        opened::{Opened, mtime_ns},
+        plain::PlainInput,
+    },
+};
+
+/// How a file differs from the part that was taken of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// It is the same, as far as its length and the hashes of its pieces tell.
+    None,
+    /// More came after the part that was taken.
+    Grown,
+    /// It is another file.
+    Other,
+}
+
+/// Compares the file at `path` with the part that was taken of it. Reads 128 KiB at most.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn compare(facts: &SourceFacts, path: &Path) -> Result<Change, Error> {
+    let source = Opened::new(path)?;
+    if source.size() < facts.read_byte {
+        return Ok(Change::Other);
+    }
+    let (head, tail) = source.ends(facts.read_byte)?;
+    if (&head, &tail) != (&facts.head_xxh3, &facts.tail_xxh3) {
+        return Ok(Change::Other);
+    }
+    let is_taken = facts.finished && (facts.torn.is_none() || facts.salvaged);
+    let is_same = source.size() == facts.size && is_taken;
+    Ok(if is_same {
+        Change::None
+    } else if facts.salvaged {
+        // A salvaged part may end inside a tag, a message or a frame.
+        Change::Other
+    } else {
+        Change::Grown
+    })
+}
+
+/// Whether the bytes that were taken of the file at `path` are still the same; `None` when an older
+/// store does not know. Reads all of them; `settings` hold the counter of bytes and the cancellation.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn is_intact(
+    facts: &SourceFacts,
+    path: &Path,
+    settings: &Settings,
+) -> Result<Option<bool>, Error> {
+    if facts.read_crc32c.is_none() && facts.whole_xxh3.is_none() {
+        return Ok(None);
+    }
+    let source = Opened::new(path)?;
+    if source.size() < facts.read_byte {
+        return Ok(Some(false));
+    }
+    let settings = Settings { known_bytes: 0, ..settings.clone() };
+    let mut input = PlainInput::new(&source.file, 0..facts.read_byte, &settings);
+    let mut whole = Xxh3Default::new();
+    let mut buffer = vec![0; INPUT_BYTES];
+    loop {
+        settings.check_wanted()?;
+        match input.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(n) => {
+                input.note_taken(&buffer[..n]);
+                if facts.read_crc32c.is_none() {
+                    whole.update(&buffer[..n]);
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if is_shrunk(&error) => return Ok(Some(false)),
+            Err(error) => return Err(io_error(path, "read")(error)),
+        }
+    }
+    Ok(Some(match (&facts.read_crc32c, &facts.whole_xxh3) {
+        (Some(crc), _) => *crc == input.crc().hex(),
+        (None, whole_xxh3) => *whole_xxh3 == Some(format!("{:016x}", whole.digest())),
+    }))
+}
+
+/// Whether the file at `path` is, by length, modification time and inode, the one that was taken.
+pub fn is_unchanged(facts: &SourceFacts, metadata: &Metadata) -> bool {
+    facts.finished
+        && (facts.size, facts.mtime_ns, facts.inode)
+            == (metadata.len(), mtime_ns(metadata), metadata.ino())
+}

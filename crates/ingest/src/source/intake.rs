@@ -1,0 +1,205 @@
+//! One source on its way into the store.
+
+use std::path::Path;
+
+use tagq_store::{SourceFacts, Tag, Writer};
+
+use super::{
+    held::Held,
+    order::{Columns, HORIZON, Order, Refused},
+    resume::Points,
+};
+use crate::{
+    Error,
+    formats::format::Complete,
+    payload::{crc::Crc, opened::Opened},
+};
+
+/// The part of a source to ingest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// All of it; its times are moved by so many ticks.
+    Whole {
+        /// Ticks added to every time, for a counter that started again from zero.
+        rebase: Option<i64>,
+    },
+    /// The tags after the rows that the store holds. It is the source finished last.
+    Rest,
+}
+
+/// A source on its way into a store.
+pub(super) struct Intake<'a> {
+    source: &'a Opened<'a>,
+    /// Where reading begins.
+    pub start_byte: u64,
+    pub facts: SourceFacts,
+    /// The checksum of the bytes read before; `None` where an older store does not have it.
+    crc: Option<Crc>,
+    pub order: Order,
+    pub points: Points,
+    pub rows: Rows<'a>,
+}
+
+/// Takes the rows of one source in order of time.
+pub(super) struct Rows<'a> {
+    pub writer: &'a mut Writer,
+    rebased: i64,
+    /// Rows that come again and are there already.
+    again: u64,
+    /// The time of the last row, as the source has it.
+    pub last: Option<i64>,
+    moved: Vec<i64>,
+}
+
+impl<'a> Intake<'a> {
+    pub(super) fn begin(
+        horizon: usize,
+        source: &'a Opened<'a>,
+        name: &str,
+        part: Part,
+        writer: &'a mut Writer,
+        held: Option<Held>,
+    ) -> Self {
+        let mut facts = SourceFacts { checksummed: true, ..SourceFacts::named(name) };
+        let (mut rows, mut last, mut kept) = (0, None, None);
+        let mut crc = Some(Crc::from(0));
+        match part {
+            Part::Whole { rebase } => {
+                writer.begin_source();
+                facts.rebased = rebase;
+            }
+            Part::Rest => {
+                if let Some(before) = writer.continue_source() {
+                    (rows, last) = (before.rows, before.time_last);
+                    kept = held.and_then(|held| held.of(&before));
+                    facts = SourceFacts { name: name.into(), whole_xxh3: None, ..before.facts };
+                    let read = facts.read_crc32c.as_deref();
+                    crc = read.and_then(|hex| Crc::of_start(facts.read_byte, hex));
+                }
+            }
+        }
+        let rebased = facts.rebased.unwrap_or(0);
+        // Committed rows stay as they are: a tag that belongs before them comes too late.
+        let last = last.map(|last| last - rebased);
+        let again = if kept.is_some() { 0 } else { rows - facts.resume.rows };
+        let Held { order, points, byte, .. } =
+            kept.unwrap_or_else(|| Held::read_again(horizon, &facts, last));
+        let rows = Rows { writer, rebased, again, last, moved: Vec::new() };
+        source.describe(&mut facts);
+        Self { source, start_byte: byte, facts, crc, order, points, rows }
+    }
+
+    pub(super) fn take(&mut self, tags: &[Tag]) -> Result<(), Error> {
+        let Self { order, rows, source, .. } = self;
+        order
+            .push(tags, |columns| rows.append(columns))
+            .map_err(|failure: Failure| failure.name(source.path))?;
+        if let Some(time) = order.take_late() {
+            self.points.late(time);
+        }
+        Ok(())
+    }
+
+    /// All tags taken stand in complete messages.
+    pub(super) fn complete(
+        &mut self,
+        complete: Complete,
+        commit_rows: Option<u64>,
+    ) -> Result<(), Error> {
+        if let Some(byte) = complete.checkpoint {
+            self.points.add(self.order.point(byte));
+        }
+        let is_due = commit_rows.is_some_and(|rows| self.rows.writer.uncommitted_rows() >= rows);
+        if !is_due || self.rows.again > 0 {
+            return Ok(());
+        }
+        self.note_progress();
+        self.note_read(complete.crc())?;
+        self.facts.finished = false;
+        self.rows.writer.finish_source(self.facts.clone());
+        self.rows.writer.commit()?;
+        self.rows.writer.continue_source();
+        Ok(())
+    }
+
+    pub(super) fn finish(&mut self, hold_back: Option<i64>) -> Result<(), Error> {
+        let Self { order, rows, source, .. } = self;
+        order
+            .finish(hold_back, |columns| rows.append(columns))
+            .map_err(|failure: Failure| failure.name(source.path))?;
+        self.note_progress();
+        Ok(())
+    }
+
+    /// Notes by what the bytes that were read will be known again; `crc` is of those that were not
+    /// read before.
+    pub(super) fn note_read(&mut self, crc: Crc) -> Result<(), Error> {
+        self.facts.read_byte = crc.end;
+        self.facts.read_crc32c = self.crc.map(|before| before.join(crc).hex());
+        (self.facts.head_xxh3, self.facts.tail_xxh3) = self.source.ends(crc.end)?;
+        Ok(())
+    }
+
+    /// Notes how far the source was read and taken.
+    fn note_progress(&mut self) {
+        let released = self.order.released_rows();
+        self.facts.read_tags = self.order.number;
+        self.facts.finished = released == self.order.number;
+        self.facts.resume = self.points.committed(released, self.rows.last);
+        self.facts.reordered = self.order.reordered;
+    }
+}
+
+impl Rows<'_> {
+    fn append(&mut self, columns: &Columns) -> Result<(), Failure> {
+        let rows = columns.time.len();
+        #[expect(clippy::cast_possible_truncation, reason = "at most the rows at hand")]
+        let again = self.again.min(rows as u64) as usize;
+        self.again -= again as u64;
+        self.last = self.last.max(columns.time.last().copied());
+        let (time, channel) = (&columns.time[again..], &columns.channel[again..]);
+        if self.rebased == 0 {
+            return Ok(self.writer.append(time, channel)?);
+        }
+        self.moved.clear();
+        for &time in time {
+            let moved = time.checked_add(self.rebased).ok_or(Failure::Rebase { time })?;
+            self.moved.push(moved);
+        }
+        Ok(self.writer.append(&self.moved, channel)?)
+    }
+}
+
+enum Failure {
+    Refused(Refused),
+    Rebase { time: i64 },
+    Store(tagq_store::Error),
+}
+
+impl Failure {
+    fn name(self, path: &Path) -> Error {
+        let path = path.to_path_buf();
+        match self {
+            Self::Refused(Refused::Channel { number, channel }) => {
+                Error::Channel { path, number, channel }
+            }
+            Self::Refused(Refused::Late { number, time, after }) => {
+                Error::Late { path, number, time, after, horizon: HORIZON }
+            }
+            Self::Rebase { time } => Error::Rebase { path, time },
+            Self::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<Refused> for Failure {
+    fn from(reason: Refused) -> Self {
+        Self::Refused(reason)
+    }
+}
+
+impl From<tagq_store::Error> for Failure {
+    fn from(error: tagq_store::Error) -> Self {
+        Self::Store(error)
+    }
+}

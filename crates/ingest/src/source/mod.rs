@@ -1,0 +1,343 @@
+//! One source into the store.
+
+pub(crate) mod change;
+pub(crate) mod held;
+pub(crate) mod intake;
+mod order;
+mod resume;
+
+use std::path::Path;
+
+use tagq_store::Writer;
+
+use held::Held;
+use intake::{Intake, Part};
+use order::HORIZON;
+
+use crate::{
+    Error, Settings, Summary, formats::format::Decoded, payload::opened::Opened, read::read_decoded,
+};
+
+/// Appends tags of the file at `path` to `writer`, put in order of time, and lists the source as
+/// `name`. Nothing is visible or durable before the writer commits, but what
+/// [`Settings::commit_rows`] has committed on the way: rows of complete messages, after which
+/// [`Part::Rest`] continues as if it had never been interrupted.
+///
+/// # Errors
+/// Those of [`crate::read_tags`] and of the store. After an error the writer holds a part of the
+/// source: drop it.
+pub fn ingest(
+    path: &Path,
+    name: &str,
+    part: Part,
+    settings: &Settings,
+    writer: &mut Writer,
+) -> Result<Summary, Error> {
+    ingest_holding(path, name, part, settings, writer, &mut None)
+}
+
+/// As [`ingest`], without reading again what `held` has of the source from the time before. It gets the
+/// tags that this call leaves, to continue after the rows that the writer commits now.
+///
+/// # Errors
+/// Those of [`ingest`].
+pub fn ingest_holding(
+    path: &Path,
+    name: &str,
+    part: Part,
+    settings: &Settings,
+    writer: &mut Writer,
+    held: &mut Option<Held>,
+) -> Result<Summary, Error> {
+    ingest_opened(HORIZON, &Opened::new(path)?, name, part, settings, writer, held)
+}
+
+/// As [`ingest_holding`], of a file that was opened before.
+fn ingest_opened(
+    horizon: usize,
+    source: &Opened<'_>,
+    name: &str,
+    part: Part,
+    settings: &Settings,
+    writer: &mut Writer,
+    held: &mut Option<Held>,
+) -> Result<Summary, Error> {
+    let mut intake = Intake::begin(horizon, source, name, part, writer, held.take());
+    intake.order.set_eager(settings.hold_back.filter(|_| settings.eager));
+    let columns = intake.facts.columns.as_deref().and_then(|names| names.parse().ok());
+    let settings = Settings {
+        start_byte: intake.start_byte,
+        known_bytes: intake.facts.read_byte,
+        columns_before: columns.or(settings.columns_before),
+        ..settings.clone()
+    };
+    let summary = read_decoded(source, &settings, &mut |decoded| {
+        settings.check_wanted()?;
+        match decoded {
+            Decoded::Tags(tags) => intake.take(tags),
+            Decoded::Complete(complete) => intake.complete(complete, settings.commit_rows),
+        }
+    })?;
+    intake.finish(settings.hold_back)?;
+    intake.note_read(summary.crc)?;
+    let Intake { mut facts, order, points, rows, .. } = intake;
+    facts.salvaged = settings.salvage && summary.torn.is_some();
+    // Where nothing came, nothing came without a checksum.
+    let is_nothing = settings.start_byte > 0 && facts.read_byte <= settings.start_byte;
+    facts.checksummed &= summary.checksummed || is_nothing;
+    facts.torn.clone_from(&summary.torn);
+    facts.columns = summary.columns.map(|columns| columns.to_string()).or(facts.columns);
+    rows.writer.finish_source(facts.clone());
+    *held = Held::after(order, points, facts, rows.last);
+    Ok(summary)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        change::{Change, compare, is_intact, is_unchanged},
+        *,
+    };
+    use crate::formats::tags::encode::Encoder;
+    use proptest::prelude::*;
+    use std::{
+        fs,
+        ops::Range,
+        sync::{
+            Arc,
+            atomic::{AtomicU64, Ordering},
+        },
+    };
+    use tagq_store::{Access, Creation, RunId, SourceFacts, Store, Tag, Tick};
+
+    /// A horizon that a few tags fill.
+    const NEAR: usize = 16;
+
+    fn writer(store: &Path) -> Writer {
+        let run_id = Some(RunId([7; 16]));
+        let creation = Creation { tick: Tick::DEFAULT, tick_assumed: true, run_id };
+        Writer::open(store, &creation).unwrap()
+    }
+
+    /// Frames of tags that come late by up to `late` places, each in messages of its own.
+    fn frames(sizes: &[usize], late: &[i64]) -> (Vec<Tag>, Vec<Vec<u8>>) {
+        let total: usize = sizes.iter().sum();
+        let tags: Vec<Tag> = (0..)
+            .zip(late.iter().cycle())
+            .take(total)
+            .map(|(i, late)| Tag { time: (i - late) * 10, channel: (i % 3).unsigned_abs() })
+            .collect();
+        let mut rest = &tags[..];
+        let frames = sizes.iter().map(|&size| {
+            let (now, later) = rest.split_at(size);
+            rest = later;
+            let mut encoder = Encoder::new(Vec::new()).checksum(true);
+            encoder.frame(size as u64, [now]).unwrap();
+            encoder.into_inner()
+        });
+        let frames = frames.collect();
+        (tags, frames)
+    }
+
+    fn rows(store: &Path) -> Vec<(i64, u16)> {
+        let store = Store::open(store, Access::Copied).unwrap();
+        let tags = store.tags();
+        (0..tags.len()).map(|row| (tags.time[row], tags.channels.label(row))).collect()
+    }
+
+    fn in_order(tags: &[Tag]) -> Vec<(i64, u16)> {
+        let mut rows: Vec<(i64, u16)> =
+            tags.iter().map(|tag| (tag.time, u16::try_from(tag.channel).unwrap())).collect();
+        rows.sort_by_key(|&(time, _)| time);
+        rows
+    }
+
+    /// Takes what is there of the file, as a new process would.
+    fn take(file: &Path, store: &Path, settings: &Settings) -> Result<(), Error> {
+        let mut writer = writer(store);
+        let part = match writer.last_source() {
+            Some(_) => Part::Rest,
+            None => Part::Whole { rebase: None },
+        };
+        ingest_opened(NEAR, &Opened::new(file)?, "x", part, settings, &mut writer, &mut None)?;
+        Ok(writer.commit()?)
+    }
+
+    /// Takes what is there of the file, as a process that follows it does: what it held it did not read again.
+    fn go_on(file: &Path, (writer, held): &mut (Writer, Option<Held>), settings: &Settings) {
+        let part = match writer.last_source() {
+            Some(_) => Part::Rest,
+            None => Part::Whole { rebase: None },
+        };
+        let read = Arc::new(AtomicU64::new(0));
+        let before = held.as_ref().map_or(0, |held| held.byte);
+        let settings = Settings { bytes_read: Some(Arc::clone(&read)), ..settings.clone() };
+        let source = Opened::new(file).unwrap();
+        ingest_opened(NEAR, &source, "x", part, &settings, writer, held).unwrap();
+        writer.commit().unwrap();
+        let bytes = fs::metadata(file).unwrap().len();
+        assert_eq!(read.load(Ordering::Relaxed), bytes - before);
+        assert_eq!(held.as_ref().unwrap().byte, bytes);
+    }
+
+    fn column_bytes(store: &Path) -> Vec<Vec<u8>> {
+        ["time.col", "channel.col", "blocks.idx", "counts.idx"]
+            .map(|name| fs::read(store.join(name)).unwrap())
+            .into()
+    }
+
+    fn facts(store: &Path) -> SourceFacts {
+        Store::open(store, Access::Copied).unwrap().manifest().sources[0].facts.clone()
+    }
+
+    const LATE: Range<i64> = 0..8;
+
+    proptest! {
+        // Each case commits many times, and waits for the disk each time.
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn a_source_killed_in_any_frame_goes_on_as_if_nothing_had_been(
+            sizes in prop::collection::vec(0_usize..40, 1..12),
+            late in prop::collection::vec(LATE, 1..50),
+            commit_rows in 1_u64..60,
+        ) {
+            let (tags, frames) = frames(&sizes, &late);
+            let folder = tempfile::tempdir().unwrap();
+            let (file, store) = (folder.path().join("x.tags.zst"), folder.path().join("store"));
+            let whole = frames.concat();
+            let settings = Settings { commit_rows: Some(commit_rows), ..Settings::default() };
+            let mut end = 0;
+            for frame in &frames {
+                end += frame.len();
+                // A frame that cannot be read stops it, somewhere after its last commit.
+                let mut damaged = whole.clone();
+                damaged[end - 1] ^= 1;
+                fs::write(&file, damaged).unwrap();
+                take(&file, &store, &settings).unwrap_err();
+                if store.join("manifest.json").exists() {
+                    prop_assert!(in_order(&tags).starts_with(&rows(&store)));
+                    prop_assert!(!facts(&store).finished);
+                }
+            }
+            fs::write(&file, &whole).unwrap();
+            take(&file, &store, &settings).unwrap();
+            prop_assert_eq!(rows(&store), in_order(&tags));
+
+            let at_once = folder.path().join("at-once");
+            take(&file, &at_once, &Settings::default()).unwrap();
+            prop_assert_eq!(column_bytes(&store), column_bytes(&at_once));
+            let (found, expected) = (facts(&store), facts(&at_once));
+            prop_assert_eq!(found.resume, expected.resume);
+            prop_assert_eq!(found.reordered, expected.reordered);
+            prop_assert_eq!(found.read_crc32c, expected.read_crc32c);
+            prop_assert!(found.finished && expected.finished);
+        }
+
+        #[test]
+        fn what_is_held_back_of_a_live_source_comes_in_order_later(
+            sizes in prop::collection::vec(0_usize..40, 1..12),
+            late in prop::collection::vec(LATE, 1..50),
+        ) {
+            let (tags, frames) = frames(&sizes, &late);
+            let folder = tempfile::tempdir().unwrap();
+            let (file, store) = (folder.path().join("x.tags.zst"), folder.path().join("store"));
+            let followed = folder.path().join("followed");
+            let mut follow = (writer(&followed), None);
+            // No tag is later than 7 places of 10 ticks each.
+            let live = Settings { hold_back: Some(70), ..Settings::default() };
+            let eager = Settings { eager: true, ..live.clone() };
+            for frames in (1..=frames.len()).map(|n| &frames[..n]) {
+                fs::write(&file, frames.concat()).unwrap();
+                take(&file, &store, &live).unwrap();
+                prop_assert!(in_order(&tags).starts_with(&rows(&store)));
+                go_on(&file, &mut follow, &eager);
+                prop_assert_eq!(column_bytes(&followed), column_bytes(&store));
+                prop_assert_eq!(facts(&followed), facts(&store));
+            }
+            take(&file, &store, &Settings::default()).unwrap();
+            prop_assert_eq!(rows(&store), in_order(&tags));
+            go_on(&file, &mut follow, &Settings::default());
+            prop_assert_eq!(column_bytes(&followed), column_bytes(&store));
+            prop_assert_eq!(facts(&followed), facts(&store));
+        }
+    }
+
+    #[test]
+    fn a_tag_before_committed_ones_is_refused_wherever_reading_began() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, store) = (folder.path().join("x.tags.zst"), folder.path().join("store"));
+        let (_, first) = frames(&[40, 40], &[0]);
+        fs::write(&file, first.concat()).unwrap();
+        take(&file, &store, &Settings { hold_back: Some(50), ..Settings::default() }).unwrap();
+        // Up to 790 was read, and up to below 740 committed.
+        assert_eq!(rows(&store).last(), Some(&(730, 1)));
+        let add = |time: i64| {
+            let mut encoder = Encoder::new(Vec::new());
+            encoder.frame(1, [&[Tag { time, channel: 0 }][..]]).unwrap();
+            fs::write(&file, [first.concat(), encoder.into_inner()].concat()).unwrap();
+            take(&file, &store, &Settings::default())
+        };
+        let refused = add(729).unwrap_err();
+        assert!(matches!(refused, Error::Late { number: 81, after: 730, .. }), "{refused}");
+        add(730).unwrap();
+        assert_eq!(rows(&store)[73..75], [(730, 1), (730, 0)]);
+    }
+
+    /// The name of a file that is being read goes to another one, of the same length.
+    #[test]
+    fn what_is_noted_is_of_the_file_that_was_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, store) = (folder.path().join("x.tags"), folder.path().join("store"));
+        let tags: Vec<Tag> = (0..40).map(|time| Tag { time, channel: 1 }).collect();
+        let others: Vec<Tag> = (1..41).map(|time| Tag { time, channel: 1 }).collect();
+        fs::write(&path, crate::formats::tags::encode::message(&tags).unwrap()).unwrap();
+        let metadata = fs::metadata(&path).unwrap();
+        let source = Opened::new(&path).unwrap();
+        fs::write(
+            folder.path().join("other"),
+            crate::formats::tags::encode::message(&others).unwrap(),
+        )
+        .unwrap();
+        fs::rename(folder.path().join("other"), &path).unwrap();
+        let mut writer = writer(&store);
+        let (part, settings) = (Part::Whole { rebase: None }, Settings::default());
+        ingest_opened(NEAR, &source, "x", part, &settings, &mut writer, &mut None).unwrap();
+        writer.commit().unwrap();
+        assert_eq!(rows(&store), in_order(&tags));
+        assert!(is_unchanged(&facts(&store), &metadata));
+        assert!(!is_unchanged(&facts(&store), &fs::metadata(&path).unwrap()));
+        assert_eq!(compare(&facts(&store), &path).unwrap(), Change::Other);
+        assert_eq!(is_intact(&facts(&store), &path, &settings).unwrap(), Some(false));
+    }
+
+    /// A file is changed while it is read: before the place where the reader is, and after it.
+    #[test]
+    fn the_checksum_is_of_the_bytes_that_were_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.tags");
+        // A message of 20,000 tags, 320 KB, which one thread reads in pieces of 128 KiB and 256 KiB.
+        let tags: Vec<Tag> = (0..20_000).map(|time| Tag { time, channel: 1 }).collect();
+        let bytes = crate::formats::tags::encode::message(&tags).unwrap();
+        fs::write(&path, &bytes).unwrap();
+        let source = Opened::new(&path).unwrap();
+        let mut last = 0;
+        let summary = read_decoded(&source, &Settings::default(), &mut |decoded| {
+            if let Decoded::Tags(tags) = decoded {
+                // Of tag 10 and of the last one, the time, after the first piece of tags came.
+                for at in [bytes.len() - 20_000 * 16 + 10 * 16, bytes.len() - 16] {
+                    let file = fs::File::options().write(true).open(&path).unwrap();
+                    std::os::unix::fs::FileExt::write_all_at(&file, &[0x55; 2], at as u64).unwrap();
+                }
+                last = tags[tags.len() - 1].time;
+            }
+            Ok(())
+        });
+        // The last tag came as it was changed, tag 10 as it was before.
+        assert_eq!(last & 0xffff, 0x5555);
+        let mut read = bytes.clone();
+        let at = read.len() - 16;
+        read[at..at + 2].copy_from_slice(&[0x55; 2]);
+        assert_eq!(summary.unwrap().crc.hex(), format!("{:08x}", crc32c::crc32c(&read)));
+    }
+}

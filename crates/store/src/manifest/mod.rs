@@ -1,0 +1,357 @@
+//! `manifest.json`: the contents of a store as of its last commit.
+//!
+//! The file is small and readable, and replacing it is the only commit point. Its last key is the
+//! crc32c of all bytes before that key, so a torn or edited manifest is refused.
+
+mod check;
+pub(crate) mod files;
+pub(crate) mod source;
+
+use std::{io, path::Path};
+
+use serde::{Deserialize, Serialize};
+
+use files::{FileName, FileNames};
+use source::{ChannelRows, Source};
+
+use crate::{
+    Error, Folder, RunId, Tick,
+    checked::Committed,
+    format::{self, FileKind},
+};
+
+/// The name of the manifest inside a store's folder.
+pub const MANIFEST_NAME: &str = "manifest.json";
+const FORMAT_NAME: &str = "tagq";
+const CRC_KEY: &[u8] = b"  \"crc32c\": \"";
+/// Bytes of a manifest at most: some hundred thousand sources.
+const BYTES_MAX: u64 = 256 << 20;
+
+/// The entry of the unfinished last block, which is in no index file yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LastBlock {
+    pub rows: u32,
+    pub time_min: i64,
+    pub time_max: i64,
+    pub crc_time: u32,
+    pub crc_channel: u32,
+    pub counts: Vec<ChannelRows>,
+}
+
+/// A store as of one commit.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    pub(crate) format: String,
+    pub(crate) version: u64,
+    /// Drawn when the store was made.
+    pub run_id: RunId,
+    /// One more with every commit; the first is 1.
+    pub commit: u64,
+    /// The unit of all times.
+    pub tick: Tick,
+    /// Whether the tick is the default, never confirmed by a person.
+    pub tick_assumed: bool,
+    /// Rows committed.
+    pub rows: u64,
+    /// First time in ticks, `None` in an empty run.
+    pub time_first: Option<i64>,
+    /// Last time in ticks.
+    pub time_last: Option<i64>,
+    /// Rows of each channel, ascending by label.
+    pub channels: Vec<ChannelRows>,
+    pub(crate) files: FileNames,
+    pub(crate) count_entries: u64,
+    pub(crate) chain: u32,
+    pub(crate) last_block: Option<LastBlock>,
+    /// Where the rows came from, in the order of their rows.
+    pub sources: Vec<Source>,
+}
+
+impl Manifest {
+    /// The last commit of the store in `folder`; `None` when there is none. Opens no column.
+    ///
+    /// # Errors
+    /// [`Error::NotPlain`] for what is no file, [`Error::Foreign`] for other formats and versions, [`Error::Damaged`] otherwise.
+    pub fn read(folder: &Path) -> Result<Option<Self>, Error> {
+        Folder::open_if_there(folder)?.map_or(Ok(None), |folder| Self::read_in(&folder))
+    }
+
+    /// The last commit of the store in this very folder.
+    pub(crate) fn read_in(folder: &Folder) -> Result<Option<Self>, Error> {
+        match folder.read(MANIFEST_NAME, BYTES_MAX) {
+            Ok(bytes) => Self::decode(&bytes, &folder.path().join(MANIFEST_NAME)).map(Some),
+            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// The files of the store, in the order of [`STEMS`](crate::names::STEMS).
+    pub(crate) fn committed(&self) -> [Committed<'_>; 4] {
+        let files = &self.files;
+        let of = |file, kind, values| Committed { file, kind, values };
+        [
+            of(&files.time, FileKind::Time, self.rows),
+            of(&files.channel, FileKind::Channel, self.rows),
+            of(&files.blocks, FileKind::Blocks, self.full_blocks()),
+            of(&files.counts, FileKind::Counts, self.count_entries),
+        ]
+    }
+
+    /// The manifest of an empty store, before its first commit.
+    pub(crate) fn new(run_id: RunId, tick: Tick, tick_assumed: bool) -> Self {
+        let file = |name: &str, kind: &str, width| FileName {
+            name: name.into(),
+            kind: kind.into(),
+            width,
+        };
+        Self {
+            format: FORMAT_NAME.into(),
+            version: format::VERSION.into(),
+            run_id,
+            commit: 0,
+            tick,
+            tick_assumed,
+            rows: 0,
+            time_first: None,
+            time_last: None,
+            channels: Vec::new(),
+            files: FileNames {
+                time: file("time.col", "i64", 8),
+                channel: file("channel.col", "u8", 1),
+                blocks: file("blocks.idx", "block", 64),
+                counts: file("counts.idx", "count", 6),
+            },
+            count_entries: 0,
+            chain: 0,
+            last_block: None,
+            sources: Vec::new(),
+        }
+    }
+
+    /// Makes `tick` the tick of the run; `folder` is for the message.
+    ///
+    /// # Errors
+    /// [`Error::TickGiven`] when a person set another one before, unless `overrule`.
+    pub(crate) fn set_tick(
+        &mut self,
+        tick: Tick,
+        overrule: bool,
+        folder: &Path,
+    ) -> Result<(), Error> {
+        if !self.tick_assumed && !overrule && self.tick != tick {
+            return Err(Error::TickGiven {
+                path: folder.into(),
+                set: self.tick.to_string(),
+                asked: tick.to_string(),
+                paste: tick.format_paste(1),
+            });
+        }
+        (self.tick, self.tick_assumed) = (tick, false);
+        Ok(())
+    }
+
+    /// Rows in blocks that are full, and stand in the index.
+    pub fn full_rows(&self) -> u64 {
+        self.full_blocks() * format::BLOCK_ROWS as u64
+    }
+
+    /// Blocks that are full and stand in the index.
+    pub fn full_blocks(&self) -> u64 {
+        self.rows / format::BLOCK_ROWS as u64
+    }
+
+    /// The bytes of the file: top-level keys a line each, sources a line each.
+    pub(crate) fn encode(&self) -> Result<Vec<u8>, serde_json::Error> {
+        let serde_json::Value::Object(fields) = serde_json::to_value(self)? else {
+            unreachable!("a struct serialises as an object");
+        };
+        let mut text = Vec::from(*b"{\n");
+        for (key, value) in &fields {
+            text.extend_from_slice(format!("  \"{key}\": ").as_bytes());
+            match (key.as_str(), value) {
+                ("sources", serde_json::Value::Array(sources)) if !sources.is_empty() => {
+                    let lines: Vec<String> = sources.iter().map(|s| format!("    {s}")).collect();
+                    text.extend_from_slice(format!("[\n{}\n  ]", lines.join(",\n")).as_bytes());
+                }
+                _ => text.extend_from_slice(value.to_string().as_bytes()),
+            }
+            text.extend_from_slice(b",\n");
+        }
+        let crc = crc32c::crc32c(&text);
+        text.extend_from_slice(CRC_KEY);
+        text.extend_from_slice(format!("{crc:08x}\"\n}}\n").as_bytes());
+        Ok(text)
+    }
+
+    /// Reads and checks the bytes of the file at `path`.
+    pub(crate) fn decode(bytes: &[u8], path: &Path) -> Result<Self, Error> {
+        let damaged = |what: &str, expected: String, found: String| Error::Damaged {
+            path: path.into(),
+            what: what.into(),
+            expected,
+            found,
+        };
+        check_format(bytes, path)?;
+        let tail_bytes = CRC_KEY.len() + 8 + b"\"\n}\n".len();
+        let (body, tail) = bytes.split_at(bytes.len().saturating_sub(tail_bytes));
+        let crc = crc32c::crc32c(body);
+        let expected = [CRC_KEY, format!("{crc:08x}\"\n}}\n").as_bytes()].concat();
+        if tail != expected {
+            let show = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+            return Err(damaged("its last lines", show(&expected), show(tail)));
+        }
+        let text = [body.strip_suffix(b",\n").unwrap_or(body), b"}"].concat();
+        let manifest: Self = serde_json::from_slice(&text)
+            .map_err(|e| damaged("its text", "a manifest".into(), e.to_string()))?;
+        manifest.check(path)?;
+        Ok(manifest)
+    }
+}
+
+/// Whether these bytes are a manifest of a version that this library reads.
+fn check_format(bytes: &[u8], path: &Path) -> Result<(), Error> {
+    #[derive(Deserialize)]
+    struct Start {
+        format: String,
+        version: u64,
+    }
+    if !starts_as_manifest(bytes) {
+        return Err(Error::Foreign {
+            path: path.into(),
+            reason: "no manifest of tagq (its first key is not \"format\": \"tagq\")".into(),
+        });
+    }
+    match serde_json::from_slice::<Start>(bytes) {
+        Ok(start) if start.format == FORMAT_NAME && start.version != u64::from(format::VERSION) => {
+            Err(format::foreign_version(path, start.version))
+        }
+        // The checksum finds any other damage.
+        _ => Ok(()),
+    }
+}
+
+/// Whether a file that begins like this is a manifest: its first key is `"format": "tagq"`.
+pub(crate) fn starts_as_manifest(bytes: &[u8]) -> bool {
+    let mut rest = bytes;
+    for token in [&b"{"[..], b"\"format\"", b":", b"\"tagq\""] {
+        rest = rest.trim_ascii_start();
+        match rest.strip_prefix(token) {
+            Some(after) => rest = after,
+            None => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{source::SourceFacts, *};
+
+    fn example() -> Manifest {
+        let rows = |channel, rows| ChannelRows { channel, rows };
+        let mut manifest = Manifest::new(RunId([0xab; 16]), Tick::DEFAULT, true);
+        manifest.commit = 4;
+        manifest.rows = 3;
+        manifest.time_first = Some(i64::MIN + 1);
+        manifest.time_last = Some(-1);
+        manifest.channels = vec![rows(3, 2), rows(15, 1)];
+        manifest.last_block = Some(LastBlock {
+            rows: 3,
+            time_min: i64::MIN + 1,
+            time_max: -1,
+            crc_time: 1,
+            crc_channel: u32::MAX,
+            counts: vec![rows(3, 2), rows(15, 1)],
+        });
+        manifest.sources = vec![Source {
+            facts: SourceFacts::named("a \"quoted\"\nname"),
+            rows: 3,
+            time_first: Some(i64::MIN + 1),
+            time_last: Some(-1),
+            channels: vec![rows(3, 2), rows(15, 1)],
+        }];
+        manifest
+    }
+
+    #[test]
+    fn a_manifest_comes_back() {
+        let bytes = example().encode().unwrap();
+        assert_eq!(Manifest::decode(&bytes, Path::new("m")).unwrap(), example());
+        assert!(bytes.starts_with(b"{\n  \"format\": \"tagq\",\n"));
+        let parsed: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!(parsed["tick"], "156250000/1");
+        assert_eq!(parsed.as_object().unwrap().keys().next_back().unwrap(), "crc32c");
+    }
+
+    #[test]
+    fn every_flipped_bit_and_every_cut_is_refused() {
+        let bytes = example().encode().unwrap();
+        for bit in 0..bytes.len() * 8 {
+            let mut flipped = bytes.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert!(Manifest::decode(&flipped, Path::new("m")).is_err(), "bit {bit}");
+        }
+        for end in 0..bytes.len() {
+            assert!(Manifest::decode(&bytes[..end], Path::new("m")).is_err(), "cut at {end}");
+        }
+    }
+
+    #[test]
+    fn other_formats_and_versions_are_named() {
+        let refused =
+            |text: &str| Manifest::decode(text.as_bytes(), Path::new("m")).unwrap_err().to_string();
+        assert!(refused("{\"name\": \"web app\"}").contains("no manifest of tagq"));
+        let newer = String::from_utf8(example().encode().unwrap()).unwrap();
+        let newer = newer.replace("\"version\": 1", "\"version\": 2");
+        assert!(refused(&newer).contains("version 2"), "{}", refused(&newer));
+    }
+
+    #[test]
+    fn numbers_that_contradict_each_other_are_refused() {
+        type Change = fn(&mut Manifest);
+        let changes: [Change; 18] = [
+            // A writer must not open, write or remove files of such names.
+            |m| m.files.time.name = "lock".into(),
+            |m| m.files.time.name = "time.col/../../time.col".into(),
+            |m| m.files.counts.name = "precious.txt".into(),
+            |m| m.files.blocks.name = "blocks..idx".into(),
+            // Numbers that the next commit, or the length of a file, would carry over 64 bits.
+            |m| m.commit = u64::MAX,
+            |m| m.count_entries = u64::MAX / 6 + 1,
+            |m| m.sources[0].facts.resume.rows = 4,
+            |m| m.sources[0].facts.rebased = Some(i64::MAX),
+            |m| m.last_block.as_mut().unwrap().counts[0].rows = 4,
+            |m| m.rows = 4,
+            |m| m.channels[0].rows = 1,
+            |m| m.sources[0].rows = 2,
+            |m| m.sources[0].channels[0].rows = u64::MAX,
+            |m| m.time_last = Some(5),
+            |m| m.time_first = None,
+            |m| m.files.channel.name = "../channel.col".into(),
+            |m| m.last_block = None,
+            // Rows that fill whole blocks leave no last one: not even an empty one.
+            |m| {
+                *m = Manifest::new(m.run_id, m.tick, true);
+                let (crc_time, crc_channel) = (1, 1);
+                let (time_min, time_max) = (0, 0);
+                m.last_block = Some(LastBlock {
+                    rows: 0,
+                    time_min,
+                    time_max,
+                    crc_time,
+                    crc_channel,
+                    counts: vec![],
+                });
+            },
+        ];
+        for (i, change) in changes.into_iter().enumerate() {
+            let mut manifest = example();
+            change(&mut manifest);
+            let bytes = manifest.encode().unwrap();
+            let error = Manifest::decode(&bytes, Path::new("m")).expect_err(&format!("change {i}"));
+            assert!(error.is_damage(), "{error}");
+        }
+    }
+}

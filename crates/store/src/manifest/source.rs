@@ -1,0 +1,125 @@
+//! The sources of a run, as its manifest lists them.
+
+use serde::{Deserialize, Serialize};
+
+/// One acquisition of the run: where its rows came from, and which rows they are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// Facts about its file.
+    #[serde(flatten)]
+    pub facts: SourceFacts,
+    /// How many rows it gave. Its first row is where the source before it ended.
+    pub rows: u64,
+    /// Its first time in ticks, `None` when it gave no rows.
+    pub time_first: Option<i64>,
+    /// Its last time in ticks.
+    pub time_last: Option<i64>,
+    /// Its rows, channel by channel.
+    pub channels: Vec<ChannelRows>,
+}
+
+/// Facts about a source's file, to recognise it later.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceFacts {
+    /// Its file name when it lies in the run's folder, else its path.
+    pub name: String,
+    /// Length in bytes.
+    pub size: u64,
+    /// Modification time in nanoseconds since 1970.
+    pub mtime_ns: i64,
+    /// Inode number.
+    pub inode: u64,
+    /// xxh3 (64 bits, hexadecimal) of the first 64 KiB before `read_byte`.
+    pub head_xxh3: String,
+    /// xxh3 of the last 64 KiB before `read_byte`.
+    pub tail_xxh3: String,
+    /// xxh3 of the whole file: of older stores, when it was taken in one go.
+    pub whole_xxh3: Option<String>,
+    /// All bytes before it were read.
+    pub read_byte: u64,
+    /// crc32c (hexadecimal) of the bytes before `read_byte` as they were read; absent in older stores.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_crc32c: Option<String>,
+    /// Tags read of it. Those that come later belong after its rows.
+    pub read_tags: u64,
+    /// The place at which reading continues.
+    pub resume: ResumePoint,
+    /// Whether all tags read are rows of the store; else the newest are still to come.
+    pub finished: bool,
+    /// Ticks added to all its times, when its counter had started again from zero.
+    pub rebased: Option<i64>,
+    /// Whether the end of a torn file was taken as far as it goes. Nothing follows it.
+    pub salvaged: bool,
+    /// Tags that had to be put in order.
+    pub reordered: u64,
+    /// Whether every part of the file carried a checksum of its own.
+    pub checksummed: bool,
+    /// The part left out at its end, when its last frame is torn.
+    pub torn: Option<String>,
+    /// The order of the columns of a text: `channel,time` or `time,channel`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub columns: Option<String>,
+}
+
+/// A byte of a source's file at which reading can begin again: a message begins there, and a frame if
+/// the file has frames, and no tag after it belongs before one that stands before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ResumePoint {
+    /// The byte.
+    pub byte: u64,
+    /// Tags before it. The source has at least as many rows; those beyond come again when reading
+    /// begins here, and are skipped.
+    pub rows: u64,
+    /// The latest time before it in ticks as recorded, `None` when there is no tag.
+    pub time: Option<i64>,
+    /// Tags before it that had to be put in order.
+    pub reordered: u64,
+}
+
+impl SourceFacts {
+    /// A source of which nothing but the name is known.
+    pub fn named(name: &str) -> Self {
+        Self {
+            name: name.into(),
+            size: 0,
+            mtime_ns: 0,
+            inode: 0,
+            head_xxh3: String::new(),
+            tail_xxh3: String::new(),
+            whole_xxh3: None,
+            read_byte: 0,
+            read_crc32c: None,
+            read_tags: 0,
+            resume: ResumePoint::default(),
+            finished: false,
+            rebased: None,
+            salvaged: false,
+            reordered: 0,
+            checksummed: false,
+            torn: None,
+            columns: None,
+        }
+    }
+}
+
+/// Rows of one channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(u16, u64)", into = "(u16, u64)")]
+pub struct ChannelRows {
+    /// The label.
+    pub channel: u16,
+    /// How many rows carry it.
+    pub rows: u64,
+}
+
+impl From<(u16, u64)> for ChannelRows {
+    fn from((channel, rows): (u16, u64)) -> Self {
+        Self { channel, rows }
+    }
+}
+
+impl From<ChannelRows> for (u16, u64) {
+    fn from(rows: ChannelRows) -> Self {
+        (rows.channel, rows.rows)
+    }
+}

@@ -1,0 +1,97 @@
+//! The columns of a store in memory: mapped, or copied when it is opened.
+
+use std::os::unix::fs::FileExt as _;
+
+use crate::{Error, checked::CheckedFile, error::io_error, format::HEADER_BYTES, map::Map};
+
+/// How the columns come into memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Mapped: nothing is read before it is used. A file that another program cuts short under the
+    /// mapping stops the process.
+    Mapped,
+    /// Copied when the store is opened: for network file systems, and as the check on the other.
+    Copied,
+}
+
+#[derive(Debug)]
+pub(super) enum Column<T> {
+    Mapped {
+        map: Map,
+        /// The same bytes at another address, which no guard ever touches.
+        unguarded: Map,
+        rows: usize,
+    },
+    Copied(Vec<T>),
+}
+
+#[derive(Debug)]
+pub(super) enum ChannelColumn {
+    U8(Column<u8>),
+    U16(Column<u16>),
+}
+
+impl CheckedFile {
+    pub(super) fn column<T: bytemuck::Pod>(self, access: Access) -> Result<Column<T>, Error> {
+        Ok(match access {
+            Access::Mapped => Column::Mapped {
+                map: Map::new(&self.file, &self.path, self.bytes())?,
+                unguarded: Map::new(&self.file, &self.path, self.bytes())?,
+                rows: self.values,
+            },
+            Access::Copied => {
+                let mut values = vec![T::zeroed(); self.values];
+                self.file
+                    .read_exact_at(bytemuck::cast_slice_mut(&mut values), HEADER_BYTES as u64)
+                    .map_err(io_error(&self.path, "read the rows"))?;
+                Column::Copied(values)
+            }
+        })
+    }
+
+    pub(super) fn copy(self) -> Result<Vec<u8>, Error> {
+        let mut bytes = vec![0; self.bytes() - HEADER_BYTES];
+        self.file
+            .read_exact_at(&mut bytes, HEADER_BYTES as u64)
+            .map_err(io_error(&self.path, "read the index"))?;
+        Ok(bytes)
+    }
+}
+
+impl<T: bytemuck::Pod> Column<T> {
+    pub(super) fn values(&self) -> &[T] {
+        match self {
+            Self::Mapped { map, rows, .. } => values_of(map, *rows),
+            Self::Copied(values) => values,
+        }
+    }
+
+    pub(super) fn unguarded_values(&self) -> &[T] {
+        match self {
+            Self::Mapped { unguarded, rows, .. } => values_of(unguarded, *rows),
+            Self::Copied(values) => values,
+        }
+    }
+
+    /// All bytes that a guard may touch; `None` for a copy.
+    pub(super) fn mapped(&self) -> Option<&[u8]> {
+        match self {
+            Self::Mapped { map, .. } => Some(map.bytes()),
+            Self::Copied(_) => None,
+        }
+    }
+}
+
+/// The rows after the header page. A page is a multiple of every alignment, so that the cast cannot fail.
+fn values_of<T: bytemuck::Pod>(map: &Map, rows: usize) -> &[T] {
+    bytemuck::cast_slice(&map.bytes()[HEADER_BYTES..][..rows * size_of::<T>()])
+}
+
+impl ChannelColumn {
+    pub(super) fn mapped(&self) -> Option<&[u8]> {
+        match self {
+            Self::U8(column) => column.mapped(),
+            Self::U16(column) => column.mapped(),
+        }
+    }
+}

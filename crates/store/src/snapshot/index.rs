@@ -1,0 +1,307 @@
+//! The index of a store: its blocks of rows, and their checks.
+
+use std::ops::Range;
+
+use super::{
+    Store,
+    tags::{Channels, Tags},
+};
+use crate::{
+    ChannelRows, Error,
+    format::{self, BLOCK_ENTRY_BYTES, BLOCK_ROWS, BlockEntry, COUNT_ENTRY_BYTES},
+};
+
+/// The entry of one block of rows in the index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    /// Its rows.
+    pub rows: Range<u64>,
+    /// Its first time in ticks.
+    pub time_min: i64,
+    /// Its last time in ticks.
+    pub time_max: i64,
+    /// crc32c of its bytes in the time column.
+    pub crc_time: u32,
+    /// crc32c of its bytes in the channel column.
+    pub crc_channel: u32,
+    /// Its rows by channel, ascending by label.
+    pub channels: Vec<ChannelRows>,
+}
+
+/// A point between two full blocks of rows, and the checksum of the rows before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    /// Rows before it.
+    pub rows: u64,
+    /// The time of the last of them in ticks. No row after it has an earlier one.
+    pub time: i64,
+    /// The chained crc32c of the index there: equal in two states of a run when the rows before it
+    /// are the same.
+    pub chain: u32,
+}
+
+impl Store {
+    /// The index: one block for each 65,536 rows, the last may be shorter. The whole chain is
+    /// checked, and that the times of the blocks follow each other.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] naming the first block whose entry or counts are not what was committed.
+    pub fn blocks(&self) -> Result<Vec<Block>, Error> {
+        let damaged = |block: usize, what: &str| Error::Damaged {
+            path: self.folder.join(&self.manifest.files.blocks.name),
+            what: format!("{what} of block {block}"),
+            expected: "as committed".into(),
+            found: "something else".into(),
+        };
+        let mut chain = 0;
+        let mut blocks = Vec::new();
+        for (i, bytes) in self.blocks.as_chunks::<BLOCK_ENTRY_BYTES>().0.iter().enumerate() {
+            let entry = BlockEntry::decode(bytes).ok_or_else(|| damaged(i, "the entry"))?;
+            let counts =
+                self.counts_of(&entry).ok_or_else(|| damaged(i, "the place of the counts"))?;
+            if entry.chained(chain, counts) != entry.chain {
+                return Err(damaged(i, "the checksum of entry and counts"));
+            }
+            chain = entry.chain;
+            let start = (i * BLOCK_ROWS) as u64;
+            blocks.push(Block {
+                rows: start..start + BLOCK_ROWS as u64,
+                time_min: entry.time_min,
+                time_max: entry.time_max,
+                crc_time: entry.crc_time,
+                crc_channel: entry.crc_channel,
+                channels: decode_counts(counts),
+            });
+        }
+        if chain != self.manifest.chain {
+            return Err(damaged(blocks.len(), "the chain before the entry"));
+        }
+        if let Some(last) = &self.manifest.last_block {
+            let start = (blocks.len() * BLOCK_ROWS) as u64;
+            blocks.push(Block {
+                rows: start..start + u64::from(last.rows),
+                time_min: last.time_min,
+                time_max: last.time_max,
+                crc_time: last.crc_time,
+                crc_channel: last.crc_channel,
+                channels: last.counts.clone(),
+            });
+        }
+        let mut before = self.manifest.time_first;
+        for (i, block) in blocks.iter().enumerate() {
+            let begins = Some(block.time_min);
+            let follows = if i == 0 { begins == before } else { begins >= before };
+            if !follows || block.time_max < block.time_min {
+                return Err(damaged(i, "the times"));
+            }
+            before = Some(block.time_max);
+        }
+        if before != self.manifest.time_last {
+            return Err(damaged(blocks.len().saturating_sub(1), "the last time"));
+        }
+        Ok(blocks)
+    }
+
+    /// The end of the full block that ends with row `rows`; `None` when none does. Reads two entries of
+    /// the index, whatever its length.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] when the entry or its counts are not what was committed.
+    pub fn mark(&self, rows: u64) -> Result<Option<Mark>, Error> {
+        let block_rows = BLOCK_ROWS as u64;
+        if rows == 0 || !rows.is_multiple_of(block_rows) || rows > self.manifest.rows {
+            return Ok(None);
+        }
+        let number = rows / block_rows - 1;
+        let damaged = || Error::Damaged {
+            path: self.folder.join(&self.manifest.files.blocks.name),
+            what: format!("the entry of block {number}"),
+            expected: "as committed".into(),
+            found: "something else".into(),
+        };
+        let (entries, _) = self.blocks.as_chunks::<BLOCK_ENTRY_BYTES>();
+        let entry = |number: u64| {
+            let number = usize::try_from(number).ok()?;
+            BlockEntry::decode(entries.get(number)?)
+        };
+        let last = entry(number).ok_or_else(damaged)?;
+        let before = match number.checked_sub(1) {
+            Some(number) => entry(number).ok_or_else(damaged)?.chain,
+            None => 0,
+        };
+        let counts = self.counts_of(&last).ok_or_else(damaged)?;
+        let is_last = rows == self.manifest.full_blocks() * block_rows;
+        if last.chained(before, counts) != last.chain
+            || (is_last && last.chain != self.manifest.chain)
+        {
+            return Err(damaged());
+        }
+        Ok(Some(Mark { rows, time: last.time_max, chain: last.chain }))
+    }
+
+    /// The bytes of a block's pairs of channel and rows.
+    fn counts_of(&self, entry: &BlockEntry) -> Option<&[u8]> {
+        let start = usize::try_from(entry.counts_start).ok()?.checked_mul(COUNT_ENTRY_BYTES)?;
+        let len = (entry.counts_len as usize).checked_mul(COUNT_ENTRY_BYTES)?;
+        self.counts.get(start..start.checked_add(len)?)
+    }
+
+    /// Verifies the checksums of `block`, and that its rows are in order of time from its first
+    /// time to its last.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] naming the column and the block.
+    pub fn check_block(&self, block: &Block) -> Result<(), Error> {
+        let files = &self.manifest.files;
+        #[expect(clippy::cast_possible_truncation, reason = "rows of an opened column")]
+        let rows = block.rows.start as usize..block.rows.end as usize;
+        let damaged = |name: &str, what: &str, expected: String, found: String| Error::Damaged {
+            path: self.folder.join(name),
+            what: format!(
+                "{what} of block {} (rows {} to {})",
+                block.rows.start / BLOCK_ROWS as u64,
+                block.rows.start,
+                block.rows.end - 1
+            ),
+            expected,
+            found,
+        };
+        let Tags { time, channels } = self.tags().rows(rows);
+        let channel_bytes = match channels {
+            Channels::U8(labels) => labels,
+            Channels::U16(labels) => bytemuck::cast_slice(labels),
+        };
+        let columns = [
+            (&files.time.name, bytemuck::cast_slice(time), block.crc_time),
+            (&files.channel.name, channel_bytes, block.crc_channel),
+        ];
+        for (name, bytes, expected) in columns {
+            let found = crc32c::crc32c(bytes);
+            if found != expected {
+                let (expected, found) = (format!("{expected:08x}"), format!("{found:08x}"));
+                return Err(damaged(name, "the checksum", expected, found));
+            }
+        }
+        // The checksums of rows that a writer took in wrong order are right.
+        let ends = (Some(&block.time_min), Some(&block.time_max));
+        if (time.first(), time.last()) != ends || !time.is_sorted() {
+            let expected = format!("in order from {} to {} ticks", block.time_min, block.time_max);
+            let found = "something else".into();
+            return Err(damaged(&files.time.name, "the times", expected, found));
+        }
+        Ok(())
+    }
+}
+
+fn decode_counts(bytes: &[u8]) -> Vec<ChannelRows> {
+    let (entries, _) = bytes.as_chunks::<COUNT_ENTRY_BYTES>();
+    entries
+        .iter()
+        .map(|&entry| {
+            let (channel, rows) = format::decode_count(entry);
+            ChannelRows { channel, rows: rows.into() }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs::File, os::unix::fs::FileExt as _, path::Path};
+
+    use super::*;
+    use crate::{
+        Access, Creation, MANIFEST_NAME, RunId, SourceFacts, Tick, Writer, format::HEADER_BYTES,
+        manifest::LastBlock, snapshot::last_commit,
+    };
+
+    /// A store of one full block and three rows, its times 0, 10, 20 and so on.
+    fn store() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        let creation =
+            Creation { tick: Tick::DEFAULT, tick_assumed: true, run_id: Some(RunId([5; 16])) };
+        let mut writer = Writer::open(folder.path(), &creation).unwrap();
+        let times: Vec<i64> = (0..).step_by(10).take(BLOCK_ROWS + 3).collect();
+        writer.begin_source();
+        writer.append(&times, &vec![1; times.len()]).unwrap();
+        writer.finish_source(SourceFacts::named("a"));
+        writer.commit().unwrap();
+        folder
+    }
+
+    /// Changes the entry of the last block, then looks at all of them.
+    fn checked(folder: &Path, change: impl FnOnce(&mut LastBlock)) -> Result<(), Error> {
+        let (_, mut manifest) = last_commit(folder).unwrap();
+        change(manifest.last_block.as_mut().unwrap());
+        std::fs::write(folder.join(MANIFEST_NAME), manifest.encode().unwrap()).unwrap();
+        let store = Store::open(folder, Access::Mapped)?;
+        store.blocks()?.iter().try_for_each(|block| store.check_block(block))
+    }
+
+    #[test]
+    fn rows_out_of_order_are_found_though_their_checksums_are_right() {
+        // 65,536 · 10: the first time after the full block.
+        const LAST: i64 = 655_360;
+        let folder = store();
+        checked(folder.path(), |_| {}).unwrap();
+        let file = File::options().write(true).open(folder.path().join("time.col")).unwrap();
+        for (times, is_right) in [
+            ([LAST, LAST + 20, LAST + 20], true),
+            ([LAST, LAST, LAST + 20], true),
+            ([LAST, LAST + 21, LAST + 20], false),
+            ([LAST, LAST - 1, LAST + 20], false),
+            ([LAST + 1, LAST + 1, LAST + 20], false),
+            ([LAST, LAST + 10, LAST + 21], false),
+        ] {
+            let bytes: &[u8] = bytemuck::cast_slice(&times);
+            file.write_all_at(bytes, (HEADER_BYTES + BLOCK_ROWS * 8) as u64).unwrap();
+            let found = checked(folder.path(), |last| last.crc_time = crc32c::crc32c(bytes));
+            assert_eq!(found.is_ok(), is_right, "{times:?}: {found:?}");
+            let named = "the times of block 1 (rows 65536 to 65538)";
+            assert!(found.is_ok() || found.unwrap_err().to_string().contains(named));
+        }
+    }
+
+    #[test]
+    fn the_end_of_each_full_block_is_marked() {
+        let folder = store();
+        let store = Store::open(folder.path(), Access::Mapped).unwrap();
+        let rows = BLOCK_ROWS as u64;
+        let mark = store.mark(rows).unwrap().unwrap();
+        // Row 65,535 has time 655,350.
+        assert_eq!((mark.rows, mark.time, mark.chain), (rows, 655_350, store.manifest.chain));
+        for none in [0, 1, rows - 1, rows + 3, 2 * rows] {
+            assert_eq!(store.mark(none).unwrap(), None);
+        }
+        drop(store);
+        // The last time in the entry of block 0.
+        let blocks = File::options().write(true).open(folder.path().join("blocks.idx")).unwrap();
+        blocks.write_all_at(&[1], HEADER_BYTES as u64 + 8).unwrap();
+        let store = Store::open(folder.path(), Access::Mapped).unwrap();
+        let error = store.mark(rows).unwrap_err().to_string();
+        assert!(error.contains("the entry of block 0"), "{error}");
+    }
+
+    #[test]
+    fn blocks_that_do_not_follow_each_other_are_found() {
+        // The block before ends at 655,350, the run at 655,380.
+        for (time_min, time_max, named) in [
+            (655_349, 655_380, "the times of block 1"),
+            (655_360, 655_359, "the times of block 1"),
+            (655_360, 655_381, "the last time of block 1"),
+        ] {
+            let folder = store();
+            let found = checked(folder.path(), |last| {
+                (last.time_min, last.time_max) = (time_min, time_max);
+            });
+            let found = found.unwrap_err().to_string();
+            assert!(found.contains(named), "{found}");
+        }
+        let folder = store();
+        let (_, mut manifest) = last_commit(folder.path()).unwrap();
+        manifest.time_first = Some(-1);
+        manifest.sources[0].time_first = Some(-1);
+        std::fs::write(folder.path().join(MANIFEST_NAME), manifest.encode().unwrap()).unwrap();
+        let found = checked(folder.path(), |_| {}).unwrap_err().to_string();
+        assert!(found.contains("the times of block 0"), "{found}");
+    }
+}

@@ -1,0 +1,179 @@
+//! Reading a store: its committed rows, as of one commit.
+
+pub(crate) mod columns;
+pub(crate) mod index;
+pub(crate) mod tags;
+
+use std::{
+    io,
+    ops::Range,
+    os::unix::fs::FileExt as _,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use columns::{Access, ChannelColumn, Column};
+use tags::{Channels, Tags};
+
+use crate::{
+    Error, Folder, MANIFEST_NAME, Manifest, Source, Tick,
+    checked::CheckedFile,
+    error::io_error,
+    guard::{Guard, missing_page},
+    manifest::starts_as_manifest,
+};
+
+/// The committed rows of a store. They never change, also while a writer appends more.
+#[derive(Debug)]
+pub struct Store {
+    folder: PathBuf,
+    manifest: Manifest,
+    time: Column<i64>,
+    channel: ChannelColumn,
+    blocks: Vec<u8>,
+    counts: Vec<u8>,
+    /// A page of a column was missing.
+    broken: AtomicBool,
+}
+
+impl Store {
+    /// Opens the last commit of the store in `folder`. Costs nothing per row when mapped.
+    ///
+    /// # Errors
+    /// [`Error::NotAStore`] without a manifest, [`Error::Foreign`] for other formats and versions,
+    /// [`Error::Damaged`] or [`Error::Length`] when header, manifest or lengths are not right.
+    pub fn open(folder: &Path, access: Access) -> Result<Self, Error> {
+        // A writer that widens a column removes the old one after its commit: then the manifest
+        // just read is not the last one any more. Each new try has seen a newer commit.
+        let (mut at, mut manifest) = last_commit(folder)?;
+        loop {
+            match Self::open_commit(&at, &manifest, access) {
+                Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                    let newer = last_commit(folder)?;
+                    if newer.1.commit == manifest.commit {
+                        return Self::open_commit(&newer.0, &newer.1, access);
+                    }
+                    (at, manifest) = newer;
+                }
+                result => return result,
+            }
+        }
+    }
+
+    fn open_commit(folder: &Folder, manifest: &Manifest, access: Access) -> Result<Self, Error> {
+        // All are looked at before any of them is read.
+        let mut checked = Vec::new();
+        for committed in manifest.committed() {
+            let file = folder.open_file(&committed.file.name)?;
+            checked.push(CheckedFile::new(folder, file, &committed, manifest.run_id)?);
+        }
+        let checked: [CheckedFile; 4] = match checked.try_into() {
+            Ok(checked) => checked,
+            Err(_) => unreachable!("a store has four files"),
+        };
+        let [time, channel, blocks, counts] = checked;
+        let channel = match manifest.files.channel.width {
+            1 => ChannelColumn::U8(channel.column(access)?),
+            _ => ChannelColumn::U16(channel.column(access)?),
+        };
+        Ok(Self {
+            folder: folder.path().into(),
+            manifest: manifest.clone(),
+            time: time.column(access)?,
+            channel,
+            blocks: blocks.copy()?,
+            counts: counts.copy()?,
+            broken: AtomicBool::new(false),
+        })
+    }
+
+    /// Whether the file or folder at `path` is a store: a folder whose `manifest.json` begins with
+    /// the key `"format": "tagq"`. Damage further in is for [`Store::open`] to name.
+    pub fn is_at(path: &Path) -> bool {
+        let mut start = [0; 64];
+        let file = Folder::open(path).and_then(|folder| folder.open_file(MANIFEST_NAME));
+        let Ok(file) = file else { return false };
+        let Ok(len) = file.read_at(&mut start, 0) else { return false };
+        starts_as_manifest(&start[..len])
+    }
+
+    /// The folder of the store.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The manifest: rows, spans, sources.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Takes `tick` as the unit of this snapshot's times, without writing it.
+    ///
+    /// # Errors
+    /// [`Error::TickGiven`] when a person set another one before.
+    pub fn use_tick(&mut self, tick: Tick) -> Result<(), Error> {
+        self.manifest.set_tick(tick, false, &self.folder)
+    }
+
+    /// All committed tags, in order of time.
+    pub fn tags(&self) -> Tags<'_> {
+        let channels = match &self.channel {
+            ChannelColumn::U8(column) => Channels::U8(column.values()),
+            ChannelColumn::U16(column) => Channels::U16(column.values()),
+        };
+        Tags { time: self.time.values(), channels }
+    }
+
+    /// The same tags for views that outlive a scan: in mappings of their own, so that a page which is
+    /// missing is never read as zeros while some scan is [guarded](Self::guarded); whoever reads one
+    /// meets the system's signal. A store that was copied has one copy for both.
+    pub fn unguarded_tags(&self) -> Tags<'_> {
+        let channels = match &self.channel {
+            ChannelColumn::U8(column) => Channels::U8(column.unguarded_values()),
+            ChannelColumn::U16(column) => Channels::U16(column.unguarded_values()),
+        };
+        Tags { time: self.time.unguarded_values(), channels }
+    }
+
+    /// Runs a scan over the tags of this snapshot. When a column turns out to be cut short or
+    /// unreadable under its mapping, the scan still ends, its answer is thrown away, and the
+    /// process lives. Only this snapshot's own columns are guarded, only until `scan` returns; a
+    /// slice of them that is kept and read later meets the system's signal.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when a part of a column could not be read.
+    pub fn guarded<T>(&self, scan: impl FnOnce(&Self) -> T) -> Result<T, Error> {
+        let mapped = [self.time.mapped(), self.channel.mapped()];
+        let guard = Guard::arm(mapped.into_iter().flatten());
+        let answer = scan(self);
+        self.broken.fetch_or(guard.was_hit(), Ordering::Relaxed);
+        if self.broken.load(Ordering::Relaxed) {
+            // Zeros stand in the missing pages of this mapping until it is gone.
+            let path = self.time_path();
+            return Err(io_error(&path, "read this column or its labels")(missing_page()));
+        }
+        Ok(answer)
+    }
+
+    /// The sources and the rows that each gave, in order of time.
+    pub fn sources(&self) -> impl Iterator<Item = (&Source, Range<usize>)> {
+        self.manifest.sources.iter().scan(0, |start, source| {
+            #[expect(clippy::cast_possible_truncation, reason = "rows of an opened column")]
+            let rows = *start..*start + source.rows as usize;
+            *start = rows.end;
+            Some((source, rows))
+        })
+    }
+
+    /// The file of the column of times.
+    pub fn time_path(&self) -> PathBuf {
+        self.folder.join(&self.manifest.files.time.name)
+    }
+}
+
+fn last_commit(path: &Path) -> Result<(Folder, Manifest), Error> {
+    let none = || Error::NotAStore { path: path.into() };
+    let folder = Folder::open_if_there(path)?.ok_or_else(none)?;
+    let manifest = Manifest::read_in(&folder)?.ok_or_else(none)?;
+    Ok((folder, manifest))
+}

@@ -1,0 +1,85 @@
+//! Decimal numbers with a unit, as a person writes them.
+
+use num_rational::Ratio;
+
+use super::{error::UnitError, meant};
+
+/// A fraction of attoseconds.
+pub(super) type Attoseconds = Ratio<i128>;
+
+/// Units of time and their length in attoseconds. `us` and both spellings of `µs` are one unit.
+const UNITS: [(&str, i128); 12] = [
+    ("as", 1),
+    ("fs", 1_000),
+    ("ps", 1_000_000),
+    ("ns", 1_000_000_000),
+    ("us", 1_000_000_000_000),
+    ("\u{b5}s", 1_000_000_000_000),
+    ("\u{3bc}s", 1_000_000_000_000),
+    ("ms", 1_000_000_000_000_000),
+    ("s", ATTOSECONDS_PER_SECOND),
+    ("min", 60 * ATTOSECONDS_PER_SECOND),
+    ("h", 3_600 * ATTOSECONDS_PER_SECOND),
+    ("t", 0),
+];
+
+pub(super) const FREQUENCIES: [(&str, i128); 5] = [
+    ("Hz", 1),
+    ("kHz", 1_000),
+    ("MHz", 1_000_000),
+    ("GHz", 1_000_000_000),
+    ("THz", 1_000_000_000_000),
+];
+
+pub(super) const ATTOSECONDS_PER_SECOND: i128 = 1_000_000_000_000_000_000;
+
+/// As many digits as the largest number of ticks has.
+pub(super) const DIGITS_MAX: usize = 19;
+/// Decimal places, few enough that the denominator leaves room for the unit.
+const PLACES_MAX: usize = 18;
+
+/// Splits `text` into its decimal number and the letters after it.
+pub(super) fn number_and_unit<'a>(
+    text: &'a str,
+    whole: &str,
+    what: &'static str,
+    example: &'static str,
+) -> Result<(Ratio<i128>, &'a str), UnitError> {
+    let malformed = || UnitError::Malformed { text: whole.into(), what, example };
+    let (negative, rest) = match text.strip_prefix(['-', '\u{2212}']) {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+    let (number, unit) = rest.split_at(end);
+    let (integer, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if integer.len() + fraction.len() == 0 || fraction.contains('.') {
+        return Err(malformed());
+    }
+    let digits = format!("{integer}{fraction}");
+    if digits.trim_start_matches('0').len() > DIGITS_MAX || fraction.len() > PLACES_MAX {
+        return Err(UnitError::OutOfRange { text: whole.into() });
+    }
+    let mantissa: i128 = digits.parse().map_err(|_| malformed())?;
+    let scale = (0..fraction.len()).fold(1_i128, |scale, _| scale * 10);
+    let value = Ratio::new(if negative { -mantissa } else { mantissa }, scale);
+    Ok((value, unit.trim()))
+}
+
+/// The length of a unit in attoseconds; 0 stands for ticks.
+pub(super) fn unit_length(unit: &str, whole: &str) -> Result<i128, UnitError> {
+    UNITS.iter().find(|(name, _)| *name == unit).map(|(_, length)| *length).ok_or_else(|| {
+        UnitError::UnknownUnit {
+            text: whole.into(),
+            unit: unit.into(),
+            meant: meant::time(unit).map(|meant| with_unit(whole, unit, meant)),
+            known: "as fs ps ns us µs ms s min h, and t for whole ticks",
+        }
+    })
+}
+
+/// `text`, which ends with `unit`, with `meant` in place of it.
+pub(super) fn with_unit(text: &str, unit: &str, meant: &str) -> String {
+    let number = text.trim().strip_suffix(unit).unwrap_or_default();
+    format!("{}{meant}", number.trim_end())
+}

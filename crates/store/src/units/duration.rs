@@ -1,0 +1,195 @@
+//! Durations, which become ticks by the rule of the quantity that they stand for.
+
+use std::str::FromStr;
+
+use num_rational::Ratio;
+use num_traits::{CheckedDiv, CheckedMul, ToPrimitive, Zero};
+
+use super::{
+    decimal::{Attoseconds, number_and_unit, unit_length},
+    error::UnitError,
+    shown::few_digits,
+    tick::Tick,
+};
+
+const DURATION_EXAMPLE: &str = "2ns, 156.25ps, -0.5us or 13t (whole ticks)";
+
+/// A time difference as a person wrote it: a decimal with a unit, or whole ticks (`13t`).
+///
+/// It becomes ticks only against the tick of a run, by the rule of the quantity it stands for.
+///
+/// ```
+/// use tagq_store::{Duration, Tick};
+///
+/// let window: Duration = "2ns".parse()?;
+/// assert_eq!(window.window(Tick::DEFAULT)?, 12);
+/// let delay: Duration = "-4.0625ns".parse()?;
+/// assert_eq!(delay.nearest(Tick::DEFAULT)?, -26);
+/// # Ok::<(), tagq_store::UnitError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Duration {
+    text: String,
+    length: Length,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Length {
+    Ticks(i64),
+    Time(Attoseconds),
+}
+
+impl Duration {
+    /// The duration in the words of the person who asked.
+    pub fn asked(&self) -> &str {
+        &self.text
+    }
+
+    /// A window in ticks: the largest whole number of ticks that is not longer.
+    ///
+    /// # Errors
+    /// A negative length, or one that is not zero but shorter than a tick.
+    pub fn window(&self, tick: Tick) -> Result<i64, UnitError> {
+        let exact = self.exact(tick)?;
+        if exact < Zero::zero() {
+            return Err(UnitError::Negative { text: self.text.clone() });
+        }
+        let window = self.fit(exact.floor())?;
+        if window == 0 && !exact.is_zero() {
+            return Err(UnitError::BelowTick {
+                text: self.text.clone(),
+                tick: tick.to_string(),
+                tick_paste: tick.format_paste(1),
+            });
+        }
+        Ok(window)
+    }
+
+    /// A delay in ticks: the nearest whole number, half away from zero.
+    pub fn nearest(&self, tick: Tick) -> Result<i64, UnitError> {
+        self.fit(self.exact(tick)?.round())
+    }
+
+    /// The same on the clock of the computer, to whole nanoseconds: how long to wait for something.
+    ///
+    /// # Errors
+    /// [`UnitError::NoWait`] for one below zero, and one in ticks, the length of which no clock knows.
+    pub fn on_the_clock(&self) -> Result<std::time::Duration, UnitError> {
+        let no_wait = || UnitError::NoWait { text: self.text.clone() };
+        if let Length::Ticks(_) = self.length {
+            return Err(no_wait());
+        }
+        let nanoseconds = self.nearest("1ns".parse()?)?;
+        u64::try_from(nanoseconds).map(std::time::Duration::from_nanos).map_err(|_| no_wait())
+    }
+
+    /// The window in ticks of which this is the full width: the largest w with 2w + 1 ticks in it.
+    ///
+    /// # Errors
+    /// A length below one tick.
+    pub fn window_of_full_width(&self, tick: Tick) -> Result<i64, UnitError> {
+        let ticks = self.exact(tick)?.floor();
+        if ticks < Ratio::from_integer(1) {
+            return Err(UnitError::WidthBelowTick {
+                text: self.text.clone(),
+                tick: tick.to_string(),
+                tick_paste: tick.format_paste(1),
+            });
+        }
+        self.fit(((ticks - 1) / 2).floor())
+    }
+
+    /// The width of a bin in ticks, a whole number of at least one.
+    ///
+    /// # Errors
+    /// Any other length, with those next to it.
+    pub fn bin(&self, tick: Tick) -> Result<i64, UnitError> {
+        let exact = self.exact(tick)?;
+        if exact.is_integer() && exact > Zero::zero() {
+            return self.fit(exact);
+        }
+        let below = self.fit(exact.floor())?;
+        let near: Vec<String> = [below, below.saturating_add(1)]
+            .into_iter()
+            .filter(|&ticks| ticks > 0)
+            .map(|ticks| match tick.format_paste(ticks) {
+                paste if paste.ends_with('t') => paste,
+                paste => format!("{paste} ({ticks}t)"),
+            })
+            .collect();
+        Err(UnitError::NotWhole {
+            text: self.text.clone(),
+            found: few_digits(*exact.numer() as f64 / *exact.denom() as f64),
+            tick: tick.to_string(),
+            near: if near.is_empty() { tick.format_paste(1) + " (1t)" } else { near.join(" or ") },
+        })
+    }
+
+    /// The first whole tick that is not earlier.
+    pub fn ceil(&self, tick: Tick) -> Result<i64, UnitError> {
+        self.fit(self.exact(tick)?.ceil())
+    }
+
+    /// The last whole tick that is not later.
+    pub fn floor(&self, tick: Tick) -> Result<i64, UnitError> {
+        self.fit(self.exact(tick)?.floor())
+    }
+
+    /// The length in ticks as a fraction: numerator and denominator.
+    pub fn fraction(&self, tick: Tick) -> Result<(i128, i128), UnitError> {
+        let exact = self.exact(tick)?;
+        Ok((*exact.numer(), *exact.denom()))
+    }
+
+    /// The length in ticks, not rounded to whole ones: for simulations only.
+    pub fn ticks(&self, tick: Tick) -> Result<f64, UnitError> {
+        let exact = self.exact(tick)?;
+        Ok(*exact.numer() as f64 / *exact.denom() as f64)
+    }
+
+    /// Whether the duration is a whole number of ticks.
+    pub fn is_whole(&self, tick: Tick) -> Result<bool, UnitError> {
+        Ok(self.exact(tick)?.is_integer())
+    }
+
+    fn exact(&self, tick: Tick) -> Result<Ratio<i128>, UnitError> {
+        match self.length {
+            Length::Ticks(ticks) => Ok(Ratio::from_integer(ticks.into())),
+            Length::Time(time) => time
+                .checked_div(&tick.0)
+                .ok_or_else(|| UnitError::OutOfRange { text: self.text.clone() }),
+        }
+    }
+
+    fn fit(&self, ticks: Ratio<i128>) -> Result<i64, UnitError> {
+        ticks.to_integer().to_i64().ok_or_else(|| UnitError::OutOfRange { text: self.text.clone() })
+    }
+}
+
+impl FromStr for Duration {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let (value, unit) = number_and_unit(text.trim(), text, "duration", DURATION_EXAMPLE)?;
+        if unit.is_empty() {
+            return Err(UnitError::NoUnit { text: text.trim().into() });
+        }
+        let out_of_range = || UnitError::OutOfRange { text: text.into() };
+        let length = match unit_length(unit, text)? {
+            0 if value.is_integer() => {
+                Length::Ticks(value.to_integer().to_i64().ok_or_else(out_of_range)?)
+            }
+            0 => {
+                return Err(UnitError::Malformed {
+                    text: text.into(),
+                    what: "whole number of ticks",
+                    example: "13t",
+                });
+            }
+            length => Length::Time(
+                value.checked_mul(&Ratio::from_integer(length)).ok_or_else(out_of_range)?,
+            ),
+        };
+        Ok(Self { text: text.trim().into(), length })
+    }
+}

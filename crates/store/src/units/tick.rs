@@ -1,0 +1,179 @@
+//! The unit of all times of a run.
+
+use std::{fmt, str::FromStr};
+
+use num_rational::Ratio;
+use num_traits::{CheckedDiv, CheckedMul, Zero};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    decimal::{
+        ATTOSECONDS_PER_SECOND, Attoseconds, DIGITS_MAX, FREQUENCIES, number_and_unit, unit_length,
+    },
+    error::UnitError,
+    shown::{READERS, format_time},
+};
+
+const TICK_EXAMPLE: &str = "156.25ps, 1/3ps or 1/12.288GHz";
+/// The unit of all times of a run: an exact positive fraction of attoseconds.
+///
+/// ```
+/// use tagq_store::Tick;
+///
+/// let tick: Tick = "156.25ps".parse()?;
+/// assert_eq!(tick.fraction(), "156250000/1");
+/// assert_eq!("1/3ps".parse::<Tick>()?.fraction(), "1000000/3");
+/// assert_eq!("1/12.288GHz".parse::<Tick>()?.fraction(), "244140625/3");
+/// # Ok::<(), tagq_store::UnitError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Tick(pub(super) Attoseconds);
+
+impl Tick {
+    /// 156.25 ps, the tick of the 16-channel instrument that writes `.tags.zst`.
+    pub const DEFAULT: Self = Self(Ratio::new_raw(156_250_000, 1));
+
+    fn new(attoseconds: Attoseconds, text: &str) -> Result<Self, UnitError> {
+        if attoseconds <= Zero::zero() {
+            return Err(UnitError::TickNotPositive { text: text.into() });
+        }
+        let fits = |n: &i128| i64::try_from(*n).is_ok();
+        if !fits(attoseconds.numer()) || !fits(attoseconds.denom()) {
+            return Err(UnitError::OutOfRange { text: text.into() });
+        }
+        Ok(Self(attoseconds))
+    }
+
+    /// The tick as `numerator/denominator` in attoseconds, lowest terms: how the manifest and the
+    /// JSON output spell it.
+    pub fn fraction(self) -> String {
+        format!("{}/{}", self.0.numer(), self.0.denom())
+    }
+
+    /// Reads what [`Tick::fraction`] writes.
+    pub fn from_fraction(text: &str) -> Result<Self, UnitError> {
+        let malformed = || UnitError::Malformed {
+            text: text.into(),
+            what: "fraction of attoseconds",
+            example: "156250000/1",
+        };
+        let (numerator, denominator) = text.split_once('/').ok_or_else(malformed)?;
+        let numerator: i64 = numerator.parse().map_err(|_| malformed())?;
+        let denominator: i64 = denominator.parse().map_err(|_| malformed())?;
+        if denominator <= 0 {
+            return Err(malformed());
+        }
+        Self::new(Ratio::new(numerator.into(), denominator.into()), text)
+    }
+
+    /// One tick in seconds, rounded to a float: for reports only.
+    pub fn seconds(self) -> f64 {
+        self.seconds_of(1)
+    }
+
+    /// `ticks` in seconds, rounded once to a float: for reports only.
+    pub fn seconds_of(self, ticks: i128) -> f64 {
+        // The product is exact in a float's eyes when done in three roundings at most; each is
+        // below 2^-53 relative, far below what a report shows.
+        ticks as f64 * (*self.0.numer() as f64 / *self.0.denom() as f64) / 1e18
+    }
+
+    /// `ticks` for a reader: the unit that leaves one to three digits before the point, nine
+    /// significant digits, no trailing zeros (`1.875 ns`).
+    pub fn format(self, ticks: i128) -> String {
+        match self.0.checked_mul(&Ratio::from_integer(ticks)) {
+            // The smallest number has no magnitude in 128 bits.
+            Some(time) if *time.numer() > i128::MIN => format_time(time, " ").0,
+            _ => format!("{ticks} ticks"),
+        }
+    }
+
+    /// `ticks` as they can be pasted into a command: `1.875ns` where that is exact, else `12t`.
+    pub fn format_paste(self, ticks: i64) -> String {
+        match self.0.checked_mul(&Ratio::from_integer(ticks.into())) {
+            Some(time) => match format_time(time, "") {
+                // A run of thousands of millions of years has more digits than are read.
+                (text, true) if text.bytes().filter(u8::is_ascii_digit).count() <= DIGITS_MAX => {
+                    text
+                }
+                _ => format!("{ticks}t"),
+            },
+            None => format!("{ticks}t"),
+        }
+    }
+}
+
+/// The tick for a reader (`156.25 ps`, `1/3 ps`).
+impl fmt::Display for Tick {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let (text, true) = format_time(self.0, " ") {
+            return f.write_str(&text);
+        }
+        let fractions = READERS.map(|(name, length)| (self.0 / length, name));
+        let shortest = fractions.iter().min_by_key(|(time, _)| time.numer() + time.denom());
+        let (time, name) = shortest.unwrap_or(&fractions[0]);
+        write!(f, "{}/{} {name}", time.numer(), time.denom())
+    }
+}
+
+/// `156.25ps`, `1/3ps` (a third of a picosecond) or `1/12.288GHz` (the period of that clock).
+impl FromStr for Tick {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let out_of_range = || UnitError::OutOfRange { text: text.into() };
+        let (numerator, rest) = match text.split_once('/') {
+            Some((numerator, rest)) => {
+                let (value, unit) = number_and_unit(numerator.trim(), text, "tick", TICK_EXAMPLE)?;
+                if !unit.is_empty() {
+                    return Err(malformed_tick(text));
+                }
+                (Some(value), rest)
+            }
+            None => (None, text),
+        };
+        let (value, unit) = number_and_unit(rest.trim(), text, "tick", TICK_EXAMPLE)?;
+        if let Some((_, hertz)) = FREQUENCIES.iter().find(|(name, _)| *name == unit) {
+            let numerator = numerator.ok_or_else(|| malformed_tick(text))?;
+            let clock = value.checked_mul(&Ratio::from_integer(*hertz)).ok_or_else(out_of_range)?;
+            if clock <= Zero::zero() {
+                return Err(UnitError::TickNotPositive { text: text.into() });
+            }
+            let attoseconds = numerator
+                .checked_mul(&Ratio::from_integer(ATTOSECONDS_PER_SECOND))
+                .and_then(|n| n.checked_div(&clock))
+                .ok_or_else(out_of_range)?;
+            return Self::new(attoseconds, text);
+        }
+        let length = unit_length(unit, text)?;
+        if length == 0 {
+            return Err(malformed_tick(text));
+        }
+        let value = match numerator {
+            Some(numerator) if value > Zero::zero() => numerator.checked_div(&value),
+            Some(_) => return Err(UnitError::TickNotPositive { text: text.into() }),
+            None => Some(value),
+        };
+        let attoseconds = value
+            .and_then(|v| v.checked_mul(&Ratio::from_integer(length)))
+            .ok_or_else(out_of_range)?;
+        Self::new(attoseconds, text)
+    }
+}
+
+fn malformed_tick(text: &str) -> UnitError {
+    UnitError::Malformed { text: text.into(), what: "tick", example: TICK_EXAMPLE }
+}
+
+impl Serialize for Tick {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.fraction())
+    }
+}
+
+impl<'de> Deserialize<'de> for Tick {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::from_fraction(&text).map_err(serde::de::Error::custom)
+    }
+}

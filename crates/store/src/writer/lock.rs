@@ -1,0 +1,31 @@
+//! The lock of a store.
+
+use std::fs::{File, TryLockError};
+
+use crate::{Error, Folder, names::LOCK_NAME};
+
+/// The lock of a store. It is given back and not only closed: a child that was forked has the file, too, and
+/// would hold it on.
+#[derive(Debug)]
+pub(super) struct Lock(File);
+
+impl Lock {
+    pub(super) fn take(folder: &Folder) -> Result<Self, Error> {
+        let path = folder.path().join(LOCK_NAME);
+        let file = folder.open_or_create(LOCK_NAME)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self(file)),
+            Err(TryLockError::WouldBlock) => Err(Error::Busy { path }),
+            Err(TryLockError::Error(source)) => {
+                Err(Error::Io { path, action: "take the lock", source })
+            }
+        }
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // If that fails, the lock ends when the last process closes the file.
+        let _ = self.0.unlock();
+    }
+}
