@@ -384,7 +384,7 @@ impl<'a> Plan<'a> {
         crate::scan::watch::took(time);
         let Thread { lists, bucket, .. } = thread;
         let ready = Ready { source: morsel.source, time, id, head: own.start - head };
-        // Rows in order can still lie outside of the source, so that their differences leave 64 bits.
+        // Else differences could leave 64 bits.
         let is_inside = morsel.source.spans(time);
         if !is_inside || self.count_near(ready, wanted, lists, bucket, counts).is_none() {
             // They are not: now it is noted where.
@@ -430,7 +430,9 @@ impl<'a> Plan<'a> {
         if done == time.len() {
             return Some(());
         }
-        if first_fall(self.simd, &time[done..]).is_some() {
+        // Rows in order can still begin outside of the source, if the rows before them are damaged.
+        let is_outside = wanted.is_column && !source.spans(&time[done..]);
+        if is_outside || first_fall(self.simd, &time[done..]).is_some() {
             return None;
         }
         // Pairs of a row from there on with one before are counted.
