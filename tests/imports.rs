@@ -35,7 +35,8 @@ const FLOORS: [Floors; 1] = [Floors {
 }];
 
 /// Crates whose files form no circle.
-const WITHOUT_CIRCLES: [&str; 5] = ["ingest", "plot", "query", "simulate", "store"];
+const WITHOUT_CIRCLES: [&str; 9] =
+    ["cli", "export", "ingest", "plot", "python", "query", "simulate", "store", "tagq"];
 
 #[test]
 fn no_files_import_each_other_in_a_circle() {

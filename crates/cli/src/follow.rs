@@ -9,11 +9,10 @@ use std::{
 };
 
 use indicatif::ProgressBar;
-use tagq::{Change, Follower, HOLD_BACK, Options, Progress};
+use tagq::{Change, Follower, HOLD_BACK, Options, Progress, Run};
 
 use crate::{
     args::IngestArgs,
-    ingest::tell,
     progress::Reporter,
     report::{hertz, thousands},
     signals::Stop,
@@ -103,4 +102,17 @@ impl Line {
             bar.finish_and_clear();
         }
     }
+}
+
+/// Notes what the store of a run holds now.
+pub(crate) fn tell(run: &Run, reporter: &Reporter) {
+    let manifest = run.store().manifest();
+    reporter.note(&format!(
+        "{}: {} tags of {} sources in {} (commit {})",
+        run.path().display(),
+        thousands(manifest.rows),
+        manifest.sources.len(),
+        run.store().folder().display(),
+        manifest.commit
+    ));
 }

@@ -1,13 +1,13 @@
 //! `tagq ingest` and `tagq set`: what is written into a store, without a question.
 
-use tagq::{Input, Options, Progress as _, Run, Treatment, requests::Setup, store::Tick};
+use tagq::{Input, Options, Treatment, requests::Setup, store::Tick};
 
 use crate::{
     Usage,
     args::{IngestArgs, SetArgs},
-    follow, input,
+    follow::{self, tell},
+    input,
     progress::Reporter,
-    report::thousands,
 };
 
 pub(crate) fn run(args: &IngestArgs) -> anyhow::Result<()> {
@@ -73,16 +73,4 @@ fn first_tick(
 
 pub(crate) fn set(args: &SetArgs) -> anyhow::Result<()> {
     Ok(tagq::set_tick(&args.run, args.store.as_deref(), args.tick)?)
-}
-
-pub(crate) fn tell(run: &Run, reporter: &Reporter) {
-    let manifest = run.store().manifest();
-    reporter.note(&format!(
-        "{}: {} tags of {} sources in {} (commit {})",
-        run.path().display(),
-        thousands(manifest.rows),
-        manifest.sources.len(),
-        run.store().folder().display(),
-        manifest.commit
-    ));
 }

@@ -43,9 +43,9 @@ fn main() -> ExitCode {
         Command::Verify(args) => verify::run(args),
         Command::Set(args) => ingest::set(args),
         Command::Simulate(args) => simulate::run(args),
-        Command::Completions(args) => args.print().map_err(Into::into),
-        Command::Man(args) => args.write().map_err(Into::into),
-        Command::Help(args) => args.answer(),
+        Command::Completions(args) => args.print(args::program()).map_err(Into::into),
+        Command::Man(args) => args.write(args::program()).map_err(Into::into),
+        Command::Help(args) => args.answer(args::program()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -15,12 +15,11 @@ use arrow_buffer::ScalarBuffer;
 use arrow_schema::{ArrowError, SchemaRef};
 use tagq::{
     Run,
-    query::TimeRange,
     store::{Channels, Store, Tags},
 };
 
 use crate::{
-    Error, Projection, TimeUnit,
+    Error, Projection, Selection, TimeUnit,
     plan::{self, Stretch},
     schema,
     unit::Scale,
@@ -29,21 +28,6 @@ use crate::{
 
 /// Blocks whose labels are looked at for one batch.
 pub(crate) const BATCH_BLOCKS: usize = 16;
-
-/// Which tags, and which columns of them.
-#[derive(Debug, Clone, Default)]
-pub struct Selection {
-    /// Times in ticks as recorded, half-open.
-    pub range: TimeRange,
-    /// Only these channels.
-    pub channels: Option<Vec<u16>>,
-    /// Only among so many tags from the beginning of the run.
-    pub first: Option<usize>,
-    /// Which columns.
-    pub columns: Projection,
-    /// A column of floats beside them, relative to the run's first tag.
-    pub time_unit: Option<TimeUnit>,
-}
 
 /// What a scan has touched so far.
 #[derive(Debug, Default)]

@@ -20,6 +20,7 @@ mod answers;
 mod batches;
 mod form;
 mod schema;
+mod selection;
 mod text;
 mod unit;
 mod view;
@@ -30,10 +31,10 @@ mod plan;
 mod error;
 
 pub use answers::{batches_of, schema_of_answers};
-pub use batches::{Batches, Selection, Touched};
+pub use batches::{Batches, Touched};
 pub use error::Error;
 pub use form::{BatchWriter, Form};
-pub use schema::Projection;
+pub use selection::{Projection, Selection};
 pub use unit::TimeUnit;
 pub use write::{
     Written, schema_of_listings, stream_listing, write_answers, write_listings, write_tags,

@@ -7,7 +7,7 @@ use tagq::{
     store::{Block, Store, Tags, format::BLOCK_ROWS},
 };
 
-use crate::Selection;
+use crate::selection::Selection;
 
 /// Rows that follow each other.
 #[derive(Debug, Clone, PartialEq, Eq)]

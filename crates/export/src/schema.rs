@@ -5,22 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use tagq::{Run, store::Channels};
 
-use crate::{Selection, TimeUnit};
-
-/// Which columns of tags are wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Projection {
-    /// The times in ticks.
-    pub time: bool,
-    /// The channels.
-    pub channel: bool,
-}
-
-impl Default for Projection {
-    fn default() -> Self {
-        Self { time: true, channel: true }
-    }
-}
+use crate::{selection::Selection, unit::TimeUnit};
 
 /// The schema of tags: `time` in ticks, `channel`, and a float of the time where one is asked for.
 pub(crate) fn of_tags(run: &Run, selection: &Selection) -> SchemaRef {

@@ -8,6 +8,7 @@ mod answer;
 mod errors;
 mod following;
 mod making;
+mod origin;
 mod process;
 mod run;
 mod stream;

@@ -11,7 +11,7 @@ use tagq::{Options, store::Tick};
 
 use crate::{
     errors::{self, question, wrong_type},
-    following::Origin,
+    origin::Origin,
     process::OwnMutex,
     run::Run,
     stream, words,

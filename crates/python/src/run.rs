@@ -21,7 +21,7 @@ use tagq_export::{Projection, Selection, TimeUnit};
 use crate::{
     answer::Answer,
     errors::{self, question},
-    following::Origin,
+    origin::Origin,
     process::Own,
     tags::{Column, Scan, Tags},
     tuples::Tuples,

@@ -18,7 +18,8 @@ use crate::{
     error::Error,
     input::{self, Input},
     new_file::{NewFile, folder_of},
-    run::{Progress, Run},
+    progress::Progress,
+    run::Run,
 };
 
 /// Rows of a store handed on at once.

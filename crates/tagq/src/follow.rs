@@ -13,8 +13,10 @@ use tagq_store::{Duration as Ticks, Manifest, Store, Tick, Writer};
 
 use crate::{
     error::Error,
+    options::Options,
     place::Place,
-    run::{Options, Progress, Run},
+    progress::Progress,
+    run::Run,
     update::{self, Learnt},
 };
 
@@ -300,7 +302,7 @@ impl Progress for Once<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Silent;
+    use crate::progress::Silent;
     use std::io::Write as _;
     use tagq_ingest::encode::Encoder;
     use tagq_store::{Access, Tag};

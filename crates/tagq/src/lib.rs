@@ -32,7 +32,9 @@ mod input;
 mod new_file;
 mod new_store;
 mod notes;
+mod options;
 mod place;
+mod progress;
 mod pulses;
 pub mod requests;
 mod room;
@@ -41,11 +43,11 @@ mod setup;
 mod table;
 mod update;
 mod verify;
+mod writer;
 
 mod error;
 
 pub use answer::{Answer, ChannelFacts, RunFacts, SCHEMA_VERSION};
-pub use cache::Caching;
 pub use cells::Cells;
 pub use convert::{Converted, Tags, check_out, convert, write};
 pub use delays::{Delayed, Delays};
@@ -58,10 +60,10 @@ pub use input::Input;
 pub use new_file::NewFile;
 pub use new_store::NewStore;
 pub use notes::{ChannelSettings, Notes, Singles};
+pub use options::{Caching, Options, Treatment};
 pub use place::Place;
-pub use run::{
-    Options, Progress, Run, Silent, Treatment, ingest, ingest_sources, open, open_input, set_tick,
-};
+pub use progress::{Progress, Silent};
+pub use run::{Run, ingest, ingest_sources, open, open_input, set_tick};
 pub use table::{Cell, CellType, Column, Priority, Row, Shown, Table, Unit};
 pub use verify::Verified;
 

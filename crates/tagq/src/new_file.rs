@@ -10,7 +10,7 @@ use std::{
 use tagq_store::{Entry, Folder};
 use tempfile::NamedTempFile;
 
-use crate::{error::Error, place, run::Progress};
+use crate::{error::Error, place, progress::Progress};
 
 /// The name of a file on its way: this, letters and digits that nobody can guess, and that.
 const START: &str = ".tagq-";
@@ -145,7 +145,7 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Silent;
+    use crate::progress::Silent;
 
     #[test]
     fn what_a_killed_process_left_goes_and_what_is_being_written_stays() {

@@ -13,7 +13,9 @@ use tempfile::TempDir;
 use crate::{
     error::Error,
     new_file::folder_of,
-    run::{Options, Run, Silent, open},
+    options::Options,
+    progress::Silent,
+    run::{Run, open},
 };
 
 /// A store on its way: made beside its place, and put there when it is complete and durable. Dropped

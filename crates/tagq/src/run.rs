@@ -4,102 +4,25 @@ use std::{
     collections::HashMap,
     env, io,
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU64},
-    },
+    sync::Arc,
     thread,
 };
 
-use tagq_ingest::{Error as FilesError, text::TextColumns};
+use tagq_ingest::Error as FilesError;
 use tagq_query::{Course, Recording};
-use tagq_store::{Access, Creation, Error as StoreError, RunId, Store, Tick, Writer};
+use tagq_store::{Error as StoreError, Store, Tick, Writer};
 
 use crate::{
-    cache::{self, Caching},
+    cache,
     error::Error,
     input::Input,
     notes::Notes,
+    options::{Caching, Options},
     place::Place,
+    progress::Progress,
     update,
+    writer::{is_not_writable, open_writer},
 };
-
-/// How to open a run.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// Where the store is, when not in its usual place.
-    pub store: Option<PathBuf>,
-    /// The tick of the run; the instrument's 156.25 ps is assumed without it.
-    pub tick: Option<Tick>,
-    /// Whether new sources are taken into the store first.
-    pub ingest: bool,
-    /// What is done with sources that are not just new.
-    pub treatment: Treatment,
-    /// How the columns come into memory.
-    pub access: Access,
-    /// The id of a store that is made; random without it.
-    pub run_id: Option<RunId>,
-    /// The order of the columns of text without a header; what was taken before keeps its own.
-    pub columns: Option<TextColumns>,
-    /// Set by another thread to end an ingest; what was committed stays.
-    pub cancelled: Option<Arc<AtomicBool>>,
-    /// Whether answers are kept for the next time.
-    pub caching: Caching,
-}
-
-/// What is done with sources that are not just new.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Treatment {
-    /// Take everything anew, in one commit. Only where every source is still there.
-    pub rebuild: bool,
-    /// Put a source that begins before the run's end 1 s behind it.
-    pub rebase: bool,
-    /// Take what can be read of torn ends, too. Such a source is closed.
-    pub salvage: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            store: None,
-            tick: None,
-            ingest: true,
-            treatment: Treatment::default(),
-            access: Access::Mapped,
-            run_id: None,
-            columns: None,
-            cancelled: None,
-            caching: Caching::default(),
-        }
-    }
-}
-
-/// Who is told what happens while a store is brought up to date.
-pub trait Progress {
-    /// A source of `bytes` bytes is being read; `read` counts those done.
-    fn source(&self, name: &str, bytes: u64, read: &Arc<AtomicU64>);
-    /// The source is done.
-    fn done(&self);
-    /// Something a person should know that stops nothing.
-    fn note(&self, note: &str);
-    /// A file or folder that is removed before the call ends; whoever ends the process before that
-    /// may do so.
-    fn temporary(&self, _path: &Path) {}
-    /// Who is told how far queries are, and may end them.
-    fn course(&self) -> Option<&Course> {
-        None
-    }
-}
-
-/// Tells nobody.
-#[derive(Debug, Clone, Copy)]
-pub struct Silent;
-
-impl Progress for Silent {
-    fn source(&self, _: &str, _: u64, _: &Arc<AtomicU64>) {}
-    fn done(&self) {}
-    fn note(&self, _: &str) {}
-}
 
 /// A run, open for queries.
 #[derive(Debug)]
@@ -334,27 +257,6 @@ fn note_torn(store: &Store, progress: &dyn Progress) {
     }
 }
 
-/// The writer of the run's store, made if need be.
-pub(crate) fn open_writer(place: &Place, options: &Options) -> Result<Writer, Error> {
-    Writer::open(&place.store, &creation(options)).map_err(|error| match error {
-        StoreError::Io { source, .. }
-            if is_not_writable(&source) && !Store::is_at(&place.store) =>
-        {
-            Error::NotWritable { store: place.store.clone(), reason: source.to_string() }
-        }
-        error => error.into(),
-    })
-}
-
-/// What a new store is made with.
-pub(crate) fn creation(options: &Options) -> Creation {
-    Creation {
-        tick: options.tick.unwrap_or(Tick::DEFAULT),
-        tick_assumed: options.tick.is_none(),
-        run_id: options.run_id,
-    }
-}
-
 fn bring_up_to_date(
     place: &Place,
     options: &Options,
@@ -411,16 +313,4 @@ fn wait_and_update(place: &Place, options: &Options, progress: &dyn Progress) ->
             result => return result,
         }
     }
-}
-
-pub(crate) fn is_not_writable(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::PermissionDenied
-            | io::ErrorKind::ReadOnlyFilesystem
-            | io::ErrorKind::StorageFull
-            | io::ErrorKind::QuotaExceeded
-            | io::ErrorKind::FileTooLarge
-            | io::ErrorKind::InvalidFilename
-    )
 }

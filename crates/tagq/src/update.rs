@@ -19,9 +19,11 @@ use tagq_store::{Error as StoreError, Manifest, Source, Writer};
 use crate::{
     error::Error,
     notes::Notes,
+    options::Options,
     place::Place,
+    progress::Progress,
     room,
-    run::{Options, Progress, is_not_writable, open_writer},
+    writer::{is_not_writable, open_writer},
 };
 
 /// Commits are not made more often than this, so that thousands of small files cost no thousands
@@ -646,7 +648,7 @@ fn find_renamed<'m>(gone: &[&'m Source], path: &Path) -> Result<Option<&'m Sourc
 /// The writer of a store that begins anew.
 fn open_writer_anew(place: &Place, options: &Options) -> Result<Writer, Error> {
     drop(open_writer(place, options)?);
-    Ok(Writer::open_anew(&place.store, &crate::run::creation(options))?)
+    Ok(Writer::open_anew(&place.store, &crate::writer::creation(options))?)
 }
 
 /// Whether every source of the store is still there, so that nothing is lost when it is made anew.

@@ -34,15 +34,15 @@ const WIDTH: usize = 80;
 
 impl HelpArgs {
     /// Prints what was asked for, and ends the program.
-    pub(crate) fn answer(&self) -> ! {
+    pub(crate) fn answer(&self, mut program: Command) -> ! {
         // To clap a topic is one more command, so that one that is misspelt is offered, too.
         let topic =
             |(name, text): (&'static str, &'static str)| Command::new(name).override_help(text);
-        let known = super::command().subcommands(TOPICS.map(topic));
+        let known = program.clone().subcommands(TOPICS.map(topic));
         let mut words = vec![known.get_name().to_owned()];
         words.extend(self.words.iter().cloned());
         words.push("--help".to_owned());
-        let none = || super::command().error(ErrorKind::InvalidSubcommand, "there is no such help");
+        let none = || program.error(ErrorKind::InvalidSubcommand, "there is no such help");
         known.try_get_matches_from(words).err().unwrap_or_else(none).exit()
     }
 }
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn each_command_is_in_one_family() {
-        let command = super::super::command();
+        let command = crate::args::program();
         let named: Vec<&str> = FAMILIES.iter().flat_map(|(_, names)| *names).copied().collect();
         for of in command.get_subcommands() {
             let families = named.iter().filter(|name| **name == of.get_name()).count();

@@ -1,5 +1,6 @@
 //! The command line, word for word: this folder alone names clap.
 
+mod command;
 mod files;
 mod help;
 mod options;
@@ -11,19 +12,11 @@ mod simulate;
 mod stores;
 mod values;
 mod watch;
+mod watched;
 
-use std::io::{self, Write as _};
-
-use clap::{
-    CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
-    builder::styling::{Style, Styles},
-};
-use tagq::{escaped, is_shown};
-
+pub(crate) use command::{Command, parse, program};
 pub(crate) use files::{CatArgs, ConvertArgs, ExportArgs};
-pub(crate) use help::HelpArgs;
 pub(crate) use options::{OutputArgs, QueryArgs, SelectionArgs, SetupArgs};
-pub(crate) use pages::{CompletionsArgs, ManArgs};
 pub(crate) use plots::{PlotArgs, PlotTo};
 pub(crate) use queries::{BinsArgs, CoincidencesArgs, G2Args, HistogramArgs, RatesArgs};
 pub(crate) use setup::{DelaysArgs, NameArgs};
@@ -33,75 +26,3 @@ pub(crate) use values::{
     AccidentalsName, ForChannel, Format, HistogramRule, Io, ModeName, NamedDelay, RuleName,
 };
 pub(crate) use watch::WatchArgs;
-
-/// Exact questions to photon time tags.
-#[derive(Debug, Parser)]
-#[command(name = "tagq", version, max_term_width = 100, disable_help_subcommand = true)]
-#[command(styles = STYLES)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    pub command: Command,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    Coincidences(CoincidencesArgs),
-    Histogram(HistogramArgs),
-    G2(G2Args),
-    Rates(RatesArgs),
-    Delays(DelaysArgs),
-    Watch(WatchArgs),
-    Ingest(IngestArgs),
-    Info(InfoArgs),
-    Cat(CatArgs),
-    Convert(ConvertArgs),
-    Export(ExportArgs),
-    Verify(VerifyArgs),
-    Name(NameArgs),
-    Set(SetArgs),
-    Simulate(Box<SimulateArgs>),
-    Completions(CompletionsArgs),
-    Help(HelpArgs),
-    #[command(hide = true)]
-    Man(ManArgs),
-}
-
-/// What is wrong in a command stands in the text's own colour: yellow cannot be read on white.
-const STYLES: Styles = Styles::styled().invalid(Style::new().bold());
-
-/// The command line of this process; a mistake in it ends the program.
-pub(crate) fn parse() -> Args {
-    let argv = plots::argv(std::env::args_os());
-    let matches = command().try_get_matches_from(argv).unwrap_or_else(|error| end(&error));
-    Args::from_arg_matches(&matches).unwrap_or_else(|error| end(&error))
-}
-
-/// Says what is wrong, without what a terminal would obey: an argument may be the name of a file.
-fn end(error: &clap::Error) -> ! {
-    let is_plain = |argument: std::ffi::OsString| argument.to_string_lossy().chars().all(is_shown);
-    if std::env::args_os().all(is_plain) {
-        error.exit();
-    }
-    let text = error.render().to_string();
-    // The exit code says it, too, where nobody can read this.
-    let _ = text.lines().try_for_each(|line| writeln!(io::stderr(), "{}", escaped(line)));
-    std::process::exit(error.exit_code())
-}
-
-/// The program as clap knows it.
-fn command() -> clap::Command {
-    help::in_families(Args::command())
-}
-
-impl Command {
-    /// What a query is asked of.
-    fn query(&self) -> Option<&QueryArgs> {
-        match self {
-            Self::Coincidences(args) => Some(&args.query),
-            Self::Histogram(args) => Some(&args.query),
-            Self::G2(args) => Some(&args.query),
-            Self::Rates(args) => Some(&args.query),
-            _ => None,
-        }
-    }
-}

@@ -27,9 +27,9 @@ pub(crate) struct CompletionsArgs {
 
 impl CompletionsArgs {
     /// Prints the completions.
-    pub(crate) fn print(&self) -> io::Result<()> {
+    pub(crate) fn print(&self, mut program: Command) -> io::Result<()> {
         let mut text = Vec::new();
-        clap_complete::generate(self.shell, &mut super::command(), "tagq", &mut text);
+        clap_complete::generate(self.shell, &mut program, "tagq", &mut text);
         let mut out = io::stdout().lock();
         out.write_all(&text)?;
         out.flush()
@@ -46,8 +46,8 @@ pub(crate) struct ManArgs {
 
 impl ManArgs {
     /// Writes a page for the program and one for each command.
-    pub(crate) fn write(&self) -> io::Result<()> {
-        let mut program = super::command().disable_help_flag(true);
+    pub(crate) fn write(&self, program: Command) -> io::Result<()> {
+        let mut program = program.disable_help_flag(true);
         program.build();
         for command in program.get_subcommands().filter(|command| !command.is_hide_set()) {
             page(command, &self.folder)?;

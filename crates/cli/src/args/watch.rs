@@ -1,17 +1,12 @@
 //! `tagq watch`: queries behind words of its own.
 
-use std::{
-    ffi::{OsStr, OsString},
-    path::PathBuf,
-};
+use std::ffi::{OsStr, OsString};
 
-use clap::{Parser as _, error::ErrorKind};
+use clap::error::ErrorKind;
 use tagq::{
     HOLD_BACK,
     store::{Duration, UnitError},
 };
-
-use super::{Args, Command};
 
 /// Answer queries again whenever something new was recorded
 ///
@@ -46,27 +41,6 @@ pub(crate) struct WatchArgs {
 }
 
 impl WatchArgs {
-    /// The queries, each read as on its own; a mistake in one ends the program as it would there.
-    pub(crate) fn queries(&self) -> Vec<Command> {
-        let parts = self.split().0;
-        let read = |words: &[OsString], runs: &[PathBuf]| {
-            let runs = runs.iter().map(|run| run.clone().into_os_string());
-            let program = [OsString::from("tagq")].into_iter();
-            Args::try_parse_from(program.chain(words.iter().cloned()).chain(runs))
-        };
-        let asked: Vec<_> = parts.iter().map(|words| read(words, &[])).collect();
-        let runs = asked.iter().flatten().find_map(|args| Some(args.command.query()?.runs.clone()));
-        let completed = asked.into_iter().zip(&parts).map(|(args, words)| {
-            args.or_else(|error| match &runs {
-                Some(runs) if error.kind() == ErrorKind::MissingRequiredArgument => {
-                    read(words, runs).map_err(|_| error)
-                }
-                _ => Err(error),
-            })
-        });
-        completed.map(|args| args.unwrap_or_else(|error| error.exit()).command).collect()
-    }
-
     /// The least time between two answers.
     pub(crate) fn interval(&self) -> Result<std::time::Duration, UnitError> {
         let every = self.split().1.or_else(|| self.every.clone());
@@ -82,7 +56,7 @@ impl WatchArgs {
     }
 
     /// The words of each query, without the options of watching, which may stand anywhere.
-    fn split(&self) -> (Vec<Vec<OsString>>, Option<Duration>, Option<Duration>) {
+    pub(super) fn split(&self) -> (Vec<Vec<OsString>>, Option<Duration>, Option<Duration>) {
         let mut parts = vec![Vec::new()];
         let (mut every, mut hold_back) = (None, None);
         let mut words = self.words.iter();

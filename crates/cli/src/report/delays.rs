@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 
 use tagq::Delayed;
 
-use super::{look::Look, quantities::seconds, table};
+use super::{look::Look, quantities::seconds, table, text};
 
 /// The table, and below it what to do with it.
 pub(super) fn text(found: &Delayed, tick: tagq::store::Tick, look: Look) -> String {
     let Delayed { answer, delays } = found;
     let mut text = table::one(answer, false, look);
-    let names = table::names_of(&answer.run);
-    let name = |channel: u16| table::name_of(&names, channel);
+    let names = text::names_of(&answer.run);
+    let name = |channel: u16| text::name_of(&names, channel);
     let pairs: Vec<Vec<u16>> = match answer.rows.get("channels") {
         Some(pairs) => pairs.cells.iter().map(|pair| pair.group()).collect(),
         None => Vec::new(),

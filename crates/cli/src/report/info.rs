@@ -14,7 +14,8 @@ use super::{
     json::pretty,
     look::Look,
     quantities::{counted, dash, hertz, short},
-    table::{name_of, names_of, plain},
+    table::plain,
+    text::{name_of, names_of},
 };
 
 /// A run, and what was looked up of it.

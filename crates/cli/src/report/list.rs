@@ -7,7 +7,7 @@ use tagq::{SCHEMA_VERSION, Table, escaped, requests::Listing};
 use super::{
     csv::{comment, fields_of, names_of, quoted},
     json::{RowOfSeveral, RunOfSeveral, text_of},
-    table,
+    text,
 };
 
 /// A line a tuple.
@@ -122,11 +122,11 @@ pub(super) fn table(
         out.write_all(format!("{text}{}\n\n", escaped(&head.header)).as_bytes())
             .map_err(tagq::Error::Output)?;
         let mut widths: Vec<usize> = Vec::new();
-        let names = table::names_of(&head.run);
+        let names = text::names_of(&head.run);
         listing.stream(&mut |columns: Table| {
             let fields = |at: usize| -> Vec<String> {
                 let columns = columns.columns().iter();
-                columns.map(|column| table::field(column, None, at, &names)).collect()
+                columns.map(|column| text::field(column, None, at, &names)).collect()
             };
             let is_first = widths.is_empty();
             if is_first {

@@ -10,7 +10,12 @@ use console::Term;
 use tagq::{Answer, NewFile, Progress as _};
 use tagq_plot::{Figure, Picture, Room, text};
 
-use super::{look::Look, print, put, table, thousands};
+use super::{
+    look::Look,
+    print::{print, put},
+    quantities::thousands,
+    table,
+};
 use crate::{
     Usage,
     args::{OutputArgs, PlotTo},

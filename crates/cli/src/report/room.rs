@@ -7,7 +7,7 @@ use tagq::{Column, Priority, Table};
 
 use super::{
     look::{Look, concise},
-    table::{Names, heading, text_at},
+    text::{Names, heading, text_at},
 };
 
 /// Between two columns.

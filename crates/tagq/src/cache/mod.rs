@@ -18,26 +18,10 @@ use std::{
 use tagq_query::{Additive, Error as QueryError, Execution, Partial, Recording, TimeRange};
 use tagq_store::{Mark, Store};
 
-use crate::run::Run;
+use crate::options::Caching;
 use entry::{Entry, Seen};
 use folder::Folder;
 pub(crate) use folder::stranger;
-
-/// Whether answers are kept for the next time the question is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Caching {
-    /// Nothing that was kept is used, and nothing is kept.
-    Off,
-    /// What is final is kept where it took a scan of at least so many rows.
-    Rows(u64),
-}
-
-impl Default for Caching {
-    fn default() -> Self {
-        // A scan of fewer takes about as long as looking for the file.
-        Self::Rows(1 << 20)
-    }
-}
 
 /// The bytes of an entry at most: what is larger is quicker counted than read.
 const ENTRY_BYTES_MAX: usize = 16 << 20;
@@ -69,9 +53,8 @@ pub(crate) struct Putting {
 }
 
 impl<'a> Kept<'a> {
-    pub(crate) fn new(run: &'a Run, putting: Putting) -> Self {
-        let store = run.store();
-        let rows_min = match run.caching() {
+    pub(crate) fn new(store: &'a Store, caching: Caching, putting: Putting) -> Self {
+        let rows_min = match caching {
             Caching::Rows(rows) if !putting.is_new => Some(rows),
             _ => None,
         };

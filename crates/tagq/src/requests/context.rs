@@ -1,10 +1,7 @@
 //! With what a request is answered: the setup, the threads, and the receiver of notes.
 
 use crate::setup::experiment::Setup;
-use crate::{
-    answer::RunFacts,
-    run::{Progress, Run},
-};
+use crate::{answer::RunFacts, progress::Progress, run::Run};
 
 /// With what a request is answered.
 pub struct QueryContext<'a> {

@@ -10,7 +10,7 @@ use tagq_store::Duration;
 use toml_edit::{DocumentMut, Item, Table, value};
 
 use crate::setup::{arguments::Channel, experiment::Setup};
-use crate::{error::Error, new_file::NewFile, run::Progress};
+use crate::{error::Error, new_file::NewFile, progress::Progress};
 
 /// A `tagq.toml` on its way to being another one.
 #[derive(Debug)]
@@ -163,7 +163,7 @@ impl SetupFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Silent;
+    use crate::progress::Silent;
 
     const WRITTEN: &str = "\
 # the bench in room 3

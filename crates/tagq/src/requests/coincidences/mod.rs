@@ -466,7 +466,11 @@ impl Kind for Coincidences {
         let &Resolved { run, context, ref query, bin, .. } = resolved;
         let shift = self.shift(query, resolved.tick())?;
         let is_new = self.counted_anew().is_some();
-        let kept = Kept::new(run, Putting { is_joined: self.selection.join, bin, is_new });
+        let kept = Kept::new(
+            run.store(),
+            run.caching(),
+            Putting { is_joined: self.selection.join, bin, is_new },
+        );
         let counted =
             run.count_as(self.selection.join, context.progress.course(), |recording| {
                 context.pool.install(|| {

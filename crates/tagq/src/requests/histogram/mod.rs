@@ -208,7 +208,7 @@ impl Kind for Histogram {
         let is_joined = self.selection.join;
         // More bins are no answer that is kept, and need their memory.
         let is_new = self.counted_anew().is_some() || query.bins.count() > KEPT_BINS_MAX;
-        let kept = Kept::new(run, Putting { is_joined, bin: None, is_new });
+        let kept = Kept::new(run.store(), run.caching(), Putting { is_joined, bin: None, is_new });
         let counted =
             run.count_as(self.selection.join, context.progress.course(), |recording| {
                 context.pool.install(|| {

@@ -1,0 +1,33 @@
+//! The queries of `tagq watch`, as commands.
+
+use std::{ffi::OsString, path::PathBuf};
+
+use clap::{Parser as _, error::ErrorKind};
+
+use super::{
+    command::{Args, Command},
+    watch::WatchArgs,
+};
+
+impl WatchArgs {
+    /// The queries, each read as on its own; a mistake in one ends the program as it would there.
+    pub(crate) fn queries(&self) -> Vec<Command> {
+        let parts = self.split().0;
+        let read = |words: &[OsString], runs: &[PathBuf]| {
+            let runs = runs.iter().map(|run| run.clone().into_os_string());
+            let program = [OsString::from("tagq")].into_iter();
+            Args::try_parse_from(program.chain(words.iter().cloned()).chain(runs))
+        };
+        let asked: Vec<_> = parts.iter().map(|words| read(words, &[])).collect();
+        let runs = asked.iter().flatten().find_map(|args| Some(args.command.query()?.runs.clone()));
+        let completed = asked.into_iter().zip(&parts).map(|(args, words)| {
+            args.or_else(|error| match &runs {
+                Some(runs) if error.kind() == ErrorKind::MissingRequiredArgument => {
+                    read(words, runs).map_err(|_| error)
+                }
+                _ => Err(error),
+            })
+        });
+        completed.map(|args| args.unwrap_or_else(|error| error.exit()).command).collect()
+    }
+}

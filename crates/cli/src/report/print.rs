@@ -1,0 +1,208 @@
+//! Answers in the format that was asked for, on standard output or in a file.
+
+use std::{
+    io::{self, IsTerminal as _, Write as _},
+    path::PathBuf,
+    time::Duration,
+};
+
+use anyhow::Context as _;
+use tagq::{
+    Answer, Delayed, NewFile,
+    requests::{Explained, Listing},
+    store::Tick,
+};
+use tagq_export::{Form, write_answers, write_listings};
+
+use crate::{
+    Usage,
+    args::{Format, OutputArgs},
+    progress::Reporter,
+};
+
+use super::{csv, delays, explained, info, info::Looked, json, list, look::Look, table};
+
+/// The format asked for by name or by that of the file; without one, a table for a person and JSON for a
+/// program. Asked before anything is read, which may take long.
+pub(crate) fn check(output: &OutputArgs, runs: &[PathBuf]) -> anyhow::Result<()> {
+    let format = chosen(output)?;
+    let Some(out) = &output.output else {
+        if matches!(format, Format::Arrow | Format::Parquet) && io::stdout().is_terminal() {
+            return Err(Usage(
+                "what would be written is not for a terminal; name a file with --output FILE"
+                    .into(),
+            )
+            .into());
+        }
+        return Ok(());
+    };
+    NewFile::check(out, output.force)?;
+    for run in runs {
+        NewFile::check_beside(out, run)?;
+    }
+    Ok(())
+}
+
+fn chosen(output: &OutputArgs) -> Result<Format, Usage> {
+    match (output.format, &output.output) {
+        (Some(format), _) => Ok(format),
+        (None, Some(out)) => Format::of_name(out).ok_or_else(|| {
+            Usage(format!(
+                "{}: its name does not say what to write; it ends with .txt, .json, .csv, .arrow or \
+                 .parquet, or --format says it",
+                out.display()
+            ))
+        }),
+        (None, None) if io::stdout().is_terminal() => Ok(Format::Table),
+        (None, None) => Ok(Format::Json),
+    }
+}
+
+/// Prints the answers for all runs, or writes them to the file that was named.
+pub(crate) fn print(
+    answers: &[Answer],
+    output: &OutputArgs,
+    reporter: &Reporter,
+) -> anyhow::Result<()> {
+    let format = chosen(output)?;
+    let form = if output.output.is_some() { Form::Arrow } else { Form::Stream };
+    put_with(output, reporter, |out| {
+        match format {
+            Format::Table => table::write(answers, Look::of(output), out)?,
+            Format::Json => json::write(answers, out)?,
+            Format::Csv => csv::write(answers, out)?,
+            Format::Arrow => drop(write_answers(answers, out, form)?),
+            Format::Parquet => drop(write_answers(answers, out, Form::Parquet)?),
+        }
+        Ok(())
+    })
+}
+
+/// Answers as one line of JSON, the `number`th, given `at_s` seconds after 1970; they took so long.
+pub(crate) fn update(
+    number: u64,
+    at_s: f64,
+    took: Duration,
+    answers: &[Answer],
+) -> anyhow::Result<String> {
+    json::update(number, at_s, took.as_secs_f64(), answers)
+}
+
+/// Prints lists as they are found, without holding them, or writes them to the file that was named.
+pub(crate) fn print_list(
+    listings: &[Listing<'_>],
+    output: &OutputArgs,
+    reporter: &Reporter,
+) -> anyhow::Result<()> {
+    let format = chosen(output)?;
+    let Some(out) = &output.output else {
+        let out = io::BufWriter::with_capacity(1 << 16, io::stdout());
+        let mut out = write_list(listings, format, Form::Stream, out)?;
+        return out.flush().context("cannot write to standard output");
+    };
+    let fresh = NewFile::create(out, output.force, reporter)?;
+    let shown = || format!("{}: cannot be written", out.display());
+    let file = io::BufWriter::with_capacity(1 << 16, fresh.file()?);
+    let file = write_list(listings, format, Form::Arrow, file)?;
+    let file = file.into_inner().map_err(io::IntoInnerError::into_error).with_context(shown)?;
+    Ok(fresh.keep(&file)?)
+}
+
+fn write_list<W: io::Write + Send>(
+    listings: &[Listing<'_>],
+    format: Format,
+    arrow: Form,
+    mut out: W,
+) -> anyhow::Result<W> {
+    match format {
+        Format::Table => list::table(listings, &mut out)?,
+        Format::Json => list::json(listings, &mut out)?,
+        Format::Csv => list::csv(listings, &mut out)?,
+        Format::Arrow => return Ok(write_listings(listings, out, arrow)?),
+        Format::Parquet => return Ok(write_listings(listings, out, Form::Parquet)?),
+    }
+    Ok(out)
+}
+
+/// Refuses forms that are made of rows: a plan has none.
+pub(crate) fn check_explained(output: &OutputArgs) -> anyhow::Result<()> {
+    match chosen(output)? {
+        Format::Table | Format::Json => Ok(()),
+        Format::Csv | Format::Arrow | Format::Parquet => {
+            Err(Usage("what would be read has no rows; write it as table or json".into()).into())
+        }
+    }
+}
+
+/// Prints what answering would read.
+pub(crate) fn print_explained(
+    explained: &[Explained],
+    output: &OutputArgs,
+    reporter: &Reporter,
+) -> anyhow::Result<()> {
+    let text = match chosen(output)? {
+        Format::Json => explained::json(explained)?,
+        _ => explained::table(explained),
+    };
+    put(text.as_bytes(), output, reporter)
+}
+
+/// Prints where peaks are, and in a table also what to do with them.
+pub(crate) fn print_delays(
+    found: &Delayed,
+    output: &OutputArgs,
+    reporter: &Reporter,
+    tick: Tick,
+) -> anyhow::Result<()> {
+    match chosen(output)? {
+        Format::Table => {
+            let text = delays::text(found, tick, Look::of(output));
+            put(text.as_bytes(), output, reporter)
+        }
+        _ => print(std::slice::from_ref(&found.answer), output, reporter),
+    }
+}
+
+/// Prints what is known of the runs themselves.
+pub(crate) fn print_info(
+    looked: &[Looked],
+    output: &OutputArgs,
+    reporter: &Reporter,
+) -> anyhow::Result<()> {
+    let text = match chosen(output)? {
+        Format::Table => info::text(looked, Look::of(output)),
+        Format::Json => info::json(looked)?,
+        Format::Csv => csv::info(looked.iter().map(|of| &of.facts)),
+        Format::Arrow | Format::Parquet => {
+            return Err(Usage(
+                "what is known of a run is no table; write it as table, json or csv".into(),
+            )
+            .into());
+        }
+    };
+    put(text.as_bytes(), output, reporter)
+}
+
+pub(super) fn put(bytes: &[u8], output: &OutputArgs, reporter: &Reporter) -> anyhow::Result<()> {
+    put_with(output, reporter, |out| Ok(out.write_all(bytes)?))
+}
+
+/// Has `write` write to standard output or to the file that was named, of which there is all or nothing.
+fn put_with(
+    output: &OutputArgs,
+    reporter: &Reporter,
+    write: impl FnOnce(&mut (dyn io::Write + Send)) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    const ROOM: usize = 1 << 16;
+    let Some(out) = &output.output else {
+        let mut out = io::BufWriter::with_capacity(ROOM, io::stdout());
+        let written = write(&mut out).and_then(|()| Ok(out.flush()?));
+        return written.context("cannot write to standard output");
+    };
+    let fresh = NewFile::create(out, output.force, reporter)?;
+    let shown = || format!("{}: cannot be written", out.display());
+    let mut file = io::BufWriter::with_capacity(ROOM, fresh.file()?);
+    write(&mut file).with_context(shown)?;
+    let file = file.into_inner().map_err(io::IntoInnerError::into_error).with_context(shown)?;
+    Ok(fresh.keep(&file)?)
+}
