@@ -67,7 +67,7 @@ impl<'a> Way<'a> {
         Self { query, of, output, plot: plot.plot.as_ref() }
     }
 
-    /// Asks, or says what context would read.
+    /// Answers the request, or explains what it would read.
     fn ask(&self, question: &Request, explain: bool) -> anyhow::Result<()> {
         let named = question.named();
         if explain {

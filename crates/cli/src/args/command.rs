@@ -20,7 +20,7 @@ use super::{
     watch::WatchArgs,
 };
 
-/// Exact questions to photon time tags.
+/// Fast, exact queries over photon time tags.
 #[derive(Debug, Parser)]
 #[command(name = "tagq", version, max_term_width = 100, disable_help_subcommand = true)]
 #[command(styles = STYLES)]
