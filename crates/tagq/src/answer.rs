@@ -1,52 +1,52 @@
-//! Answers: what was asked, of which run, and a table.
+//! Answers: the query, the run, and a table of results.
 
 use serde::Serialize;
 use tagq_store::Tick;
 
 use crate::{figure::FigureKind, run::Run, table::Table};
 
-/// The version of the keys of answers, in JSON and in Arrow: while it stays, keys are only added.
+/// Version of the keys of answers, in JSON and in Arrow. Within one version, keys are only added.
 pub const SCHEMA_VERSION: u32 = 2;
 
-/// What was asked, of what, and what came out.
+/// A query, its run and its results.
 #[derive(Debug, Clone)]
 pub struct Answer {
-    /// What was asked and what was done, on one line.
+    /// The query and how it was counted, on one line.
     pub header: String,
     /// The query as it was counted, key by key (docs/queries.md, section "Output").
     pub query: serde_json::Value,
-    /// The run it was counted over.
+    /// The run that was counted.
     pub run: RunFacts,
-    /// The tags of each channel that was counted, if the rows do not have them.
+    /// The tags of each counted channel, if the rows do not have them.
     pub singles: Option<Table>,
-    /// What came out.
+    /// The results.
     pub rows: Table,
-    /// How the rows are drawn; `None` if there is no figure of them.
+    /// How the rows are drawn; `None` if there is no figure for them.
     pub figure: Option<FigureKind>,
 }
 
-/// The run that was counted over.
+/// Facts about the run that was counted.
 #[derive(Debug, Clone, Serialize)]
 pub struct RunFacts {
-    /// What was named.
+    /// The path that the user gave.
     pub path: String,
-    /// A fraction of attoseconds.
+    /// The tick as a fraction of attoseconds.
     pub tick: String,
-    /// Whether nobody confirmed the tick.
+    /// Whether the tick is assumed, not confirmed by the user.
     pub tick_assumed: bool,
-    /// The store's commit.
+    /// The commit of the store.
     pub commit: u64,
-    /// Tags of all channels.
+    /// Number of tags of all channels.
     pub tags: u64,
     /// Number of sources.
     pub sources: usize,
     /// Live time of the whole run in seconds.
     pub live_s: f64,
-    /// Last minus first time of the run in seconds.
+    /// Last time minus first time of the run, in seconds.
     pub elapsed_s: f64,
-    /// Tags by channel.
+    /// Tags per channel.
     pub channels: Vec<ChannelFacts>,
-    /// The names that the setup gives, also to channels without tags.
+    /// Channel names from the setup, including channels without tags.
     #[serde(skip)]
     pub names: Vec<(u16, String)>,
 }
@@ -56,15 +56,15 @@ pub struct RunFacts {
 pub struct ChannelFacts {
     /// The channel.
     pub channel: u16,
-    /// Its name, when the setup has one.
+    /// Its name, if the setup has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Its tags.
+    /// Its number of tags.
     pub count: u64,
 }
 
 impl RunFacts {
-    /// What is known of a run, with the names that a setup gives to its channels.
+    /// Returns the facts about a run, with the channel names of a setup.
     pub fn named(run: &Run, setup: &crate::setup::experiment::Setup) -> Self {
         let mut facts = Self::of(run);
         facts.names.clone_from(&setup.names);
@@ -75,7 +75,7 @@ impl RunFacts {
         facts
     }
 
-    /// What is known of a run.
+    /// Returns the facts about a run.
     pub fn of(run: &Run) -> Self {
         let manifest = run.store().manifest();
         let tick: Tick = manifest.tick;
@@ -100,7 +100,7 @@ impl RunFacts {
 }
 
 impl RunFacts {
-    /// Several runs together: tags, sources and times are added; tick and names are those of the first.
+    /// Combines several runs: adds tags, sources and times; takes tick and names from the first run.
     pub(crate) fn sum(all: impl Iterator<Item = Self>) -> Self {
         let mut all = all.collect::<Vec<_>>().into_iter();
         let Some(mut sum) = all.next() else { unreachable!("a sum is of at least one run") };

@@ -1,9 +1,9 @@
-//! The cells of one column: held, or made from something smaller each time they are read.
+//! The cells of one column: stored, or computed from smaller data at each read.
 
 use std::{fmt, sync::Arc};
 
-/// One value for each row. A column of millions of rows is rarely worth the memory of its values: rates
-/// and errors follow from counts, and times of bins from their numbers.
+/// One value per row. Storing all values of a column with millions of rows is rarely worth the memory:
+/// rates and errors follow from counts, and times of bins from their numbers.
 #[derive(Clone)]
 pub struct Cells<T>(Kind<T>);
 
@@ -14,12 +14,12 @@ enum Kind<T> {
 }
 
 impl<T: Clone> Cells<T> {
-    /// Cells that are computed when they are read, `len` of them.
+    /// Creates `len` cells that are computed when they are read.
     pub fn made(len: usize, make: impl Fn(usize) -> T + Send + Sync + 'static) -> Self {
         Self(Kind::Made(len, Arc::new(make)))
     }
 
-    /// How many.
+    /// Returns the number of cells.
     pub fn len(&self) -> usize {
         match &self.0 {
             Kind::Held(values) => values.len(),
@@ -32,10 +32,10 @@ impl<T: Clone> Cells<T> {
         self.len() == 0
     }
 
-    /// The cell of a row.
+    /// Returns the cell of a row.
     ///
     /// # Panics
-    /// If there is no such row.
+    /// Panics if there is no such row.
     pub fn at(&self, row: usize) -> T {
         match &self.0 {
             Kind::Held(values) => values[row].clone(),
@@ -46,14 +46,14 @@ impl<T: Clone> Cells<T> {
         }
     }
 
-    /// All cells, in the order of the rows.
+    /// Iterates over all cells, in the order of the rows.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = T> + '_ {
         (0..self.len()).map(|row| self.at(row))
     }
 }
 
 impl<T: Clone + Send + Sync + 'static> Cells<T> {
-    /// The same cells, changed by `change` whenever they are read.
+    /// Returns the same cells with `change` applied at each read.
     pub(crate) fn map<U: Clone>(self, change: impl Fn(T) -> U + Send + Sync + 'static) -> Cells<U> {
         Cells::made(self.len(), move |row| change(self.at(row)))
     }

@@ -1,4 +1,4 @@
-//! From any form of tags to any other.
+//! Conversion between all formats of tags.
 
 use std::{
     fs,
@@ -22,37 +22,37 @@ use crate::{
     run::Run,
 };
 
-/// Rows of a store handed on at once.
+/// Rows of a store that are passed on at once.
 const CHUNK_ROWS: usize = 16_384;
-/// Bytes of a row, for whoever shows progress.
+/// Bytes per row, for progress displays.
 const ROW_BYTES: u64 = 9;
 
 /// Tags to write.
 #[derive(Debug, Clone, Copy)]
 pub enum Tags<'a> {
-    /// A file of tags, in the order they stand in.
+    /// A file of tags, in file order.
     File(&'a Path),
-    /// A stream that was set aside, likewise.
+    /// A buffered stream, in stream order.
     Input(&'a Input),
-    /// A run, in order of time.
+    /// A run, in time order.
     Run(&'a Run),
 }
 
-/// What was written.
+/// Result of a conversion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Converted {
-    /// Tags.
+    /// Number of tags written.
     pub tags: u64,
-    /// What was left out at the end of the file, in words.
+    /// Description of the incomplete data that was left out at the end of the file.
     pub torn: Option<String>,
 }
 
-/// Writes tags to the file `out`, whose name says in which form, and makes them durable. The file is
-/// there whole or not at all.
+/// Writes tags durably to the file `out`; the file name selects the format. The file appears complete
+/// or not at all.
 ///
 /// # Errors
-/// [`Error::Exists`] without `force`, [`Error::NoForm`], [`Error::OntoItself`]; those of reading the
-/// tags and of writing the file.
+/// [`Error::Exists`] without `force`, [`Error::NoForm`], [`Error::OntoItself`]; errors from reading the
+/// tags and from writing the file.
 pub fn convert(
     tags: Tags<'_>,
     out: &Path,
@@ -68,10 +68,10 @@ pub fn convert(
     Ok(converted)
 }
 
-/// Writes tags to `out` in this form; `shown` is what a message calls it.
+/// Writes tags to `out` in this format; messages call it `shown`.
 ///
 /// # Errors
-/// Those of reading the tags, and [`Error::Io`] for `out`.
+/// Errors from reading the tags, and [`Error::Io`] for `out`.
 pub fn write<W: Write + Send + 'static>(
     tags: Tags<'_>,
     out: W,
@@ -112,7 +112,7 @@ fn of_file<W: Write + Send + 'static>(
     });
     match summary {
         Ok(summary) => Ok(Converted { tags: summary.tags, torn: summary.torn }),
-        // What was complete before the torn message is written already.
+        // All complete messages before the torn one are already written.
         Err(FilesError::TornMessage { message, .. }) => {
             Ok(Converted { tags: taken, torn: Some(format!("ends inside message {message}")) })
         }
@@ -141,17 +141,17 @@ fn of_store<W: Write + Send + 'static>(
     Ok(())
 }
 
-/// The form that the name `out` asks for, if a file can be made there.
+/// Returns the format that the name `out` selects, if a file can be created there.
 ///
 /// # Errors
-/// [`Error::NoForm`], and [`Error::Exists`] without `force` or for anything but a file.
+/// [`Error::NoForm`], and [`Error::Exists`] without `force` or if `out` is not a file.
 pub fn check_out(out: &Path, force: bool) -> Result<Form, Error> {
     let form = Form::of_name(out).ok_or_else(|| Error::NoForm { path: out.into() })?;
     NewFile::check(out, force)?;
     Ok(form)
 }
 
-/// Whether `out` is none of what is read.
+/// Checks that `out` is not one of the inputs.
 fn check_apart(tags: Tags<'_>, out: &Path) -> Result<(), Error> {
     let from = match tags {
         Tags::File(path) => Some(path),
@@ -164,7 +164,7 @@ fn check_apart(tags: Tags<'_>, out: &Path) -> Result<(), Error> {
         && fs::metadata(folder_of(out)).is_ok_and(|around| is_same(&around, from))
         && !Store::is_at(path)
     {
-        // It would be a source of the run beside those whose tags it holds.
+        // Otherwise it would be a source of the run, next to the sources whose tags it holds.
         return Err(Error::IntoItsRun { path: out.into() });
     }
     match (from, fs::metadata(out)) {

@@ -1,4 +1,5 @@
-//! What is looked up of a run beside its manifest: how near its tags come, what its store takes.
+//! Details of a run that are not in its manifest: the shortest intervals between tags and the size of
+//! the store.
 
 use std::{
     fs, io,
@@ -14,25 +15,25 @@ use crate::{
     run::Run,
 };
 
-/// A block of `stat`, whatever the file system has.
+/// Size of a block in `stat`, whatever block size the file system has.
 const BLOCK_BYTES: u64 = 512;
 
-/// Bytes that a process left which was killed, or has not finished.
+/// Bytes left by a process that was killed or has not finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftFile {
     /// The file.
     pub path: PathBuf,
-    /// Those of its bytes that nothing needs.
+    /// Number of its bytes that are not needed.
     pub bytes: u64,
 }
 
 impl Run {
-    /// What writers left in the store behind its last commit, which the next ingest removes, and what
-    /// exports left beside it, which the next one removes. Of the store that is also what a writer at work
-    /// has not committed yet.
+    /// Lists bytes that writers left in the store after its last commit, which the next ingest removes,
+    /// and files that exports left next to the store, which the next export removes. In the store this
+    /// includes bytes that an active writer has not committed yet.
     ///
     /// # Errors
-    /// Those of looking at the store.
+    /// Errors from reading the store folder.
     pub fn leftovers(&self) -> Result<Vec<LeftFile>, Error> {
         let store = self.store().folder();
         let in_store = self.store().manifest().leftovers(store)?.into_iter();
@@ -48,11 +49,11 @@ impl Run {
         Ok(in_store.chain(beside).collect())
     }
 
-    /// The shortest interval between two tags of each channel, as they were recorded. Reads all tags, on
-    /// the threads of the rayon pool it is called in; `course` is told how far it is.
+    /// Returns the shortest interval between two tags of each channel, as recorded. Reads all tags on
+    /// the threads of the current rayon pool and reports progress to `course`.
     ///
     /// # Errors
-    /// Those of reading the columns, and of a course that was cancelled.
+    /// Errors from reading the columns, and cancellation.
     pub fn shortest_intervals(
         &self,
         course: Option<&Course>,
@@ -60,7 +61,7 @@ impl Run {
         self.count_as(false, course, |tags| shortest_intervals(tags, &Execution::best()))
     }
 
-    /// What the store takes on its disk, in bytes; what is kept of answers included.
+    /// Returns the disk usage of the store in bytes, including cached results.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -79,7 +80,7 @@ fn bytes_below(folder: &Path) -> io::Result<u64> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let metadata = match entry.metadata() {
-            // Another process has replaced it.
+            // Another process has replaced the file.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             metadata => metadata?,
         };

@@ -1,20 +1,20 @@
-//! What can go wrong between a name on a command line and an answer.
+//! The errors between a name on a command line and an answer.
 
 use std::path::{Path, PathBuf};
 
 use tagq_ingest::text::TextColumns;
 
-/// An error of opening a run or bringing its store up to date.
+/// An error from opening a run or updating its store.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Nothing is there.
+    /// The path does not exist.
     #[error("{path}: no such file or folder", path = path.display())]
     NoSuchPath {
-        /// What was named.
+        /// The path that the user gave.
         path: PathBuf,
     },
-    /// A folder without anything to take.
+    /// The folder contains no sources.
     #[error(
         "{path}: no tags in this folder; a run is a folder with *.tags.zst, *.tags, *.tsv, *.tsv.zst, \
          *.csv or *.csv.zst files, one file of tags, or a store made by `tagq ingest`",
@@ -24,7 +24,7 @@ pub enum Error {
         /// The folder.
         path: PathBuf,
     },
-    /// Ingest was ruled out, and there is nothing to answer from.
+    /// Ingest is disabled, and there is no store to answer from.
     #[error(
         "{path}: nothing was ingested yet; run `tagq ingest {path}`, or leave --no-ingest out",
         path = path.display()
@@ -33,31 +33,31 @@ pub enum Error {
         /// The run.
         path: PathBuf,
     },
-    /// The store of a run is a link, which nobody named.
+    /// The default store of a run is a symbolic link.
     #[error(
         "{store}: a symbolic link, and the store of a run is not looked for behind one; name the folder \
          that it leads to with --store DIR, or remove the link",
         store = store.display()
     )]
     LinkedStore {
-        /// Where the store belongs.
+        /// Location of the store.
         store: PathBuf,
     },
-    /// There is no room for the tags of the sources.
+    /// Not enough disk space for the tags of the sources.
     #[error(
         "{store}: no room for its new sources: going by how they begin, they take about {needed} MB, and \
          {free} MB are free; make room, or name a folder on another disk with --store DIR",
         store = store.display(), needed = needed.div_ceil(1_000_000), free = free / 1_000_000
     )]
     NoRoom {
-        /// Where the store belongs.
+        /// Location of the store.
         store: PathBuf,
-        /// Bytes that the new rows will take, as far as can be told.
+        /// Estimated bytes that the new rows will take.
         needed: u64,
-        /// Bytes that are free.
+        /// Free bytes.
         free: u64,
     },
-    /// A source is not what it was.
+    /// A source has changed since it was ingested.
     #[error(
         "{path}: changed since it was ingested ({what}), and the store would not be what the file \
          says; `tagq ingest --rebuild {run}` takes everything anew",
@@ -68,10 +68,10 @@ pub enum Error {
         path: PathBuf,
         /// The run.
         run: PathBuf,
-        /// What is different.
+        /// The difference.
         what: String,
     },
-    /// The first tags of a run are text, and nobody said in which unit.
+    /// The first source of a run is text, and no tick was given.
     #[error(
         "{path}: the tick is missing: text does not say the unit of its times; add `--tick 1ps`, or \
          what the unit is, once, and the store keeps it{}",
@@ -81,10 +81,10 @@ pub enum Error {
     NoTick {
         /// The source.
         path: PathBuf,
-        /// A command that gives it.
+        /// A command that sets the tick.
         command: Option<String>,
     },
-    /// A text is asked for in another order of columns than it was taken in.
+    /// A different column order is requested for a text source that was already ingested.
     #[error(
         "{path}: was taken with the columns {before}; `tagq ingest --rebuild --columns {given} {run}` \
          takes everything anew",
@@ -97,10 +97,10 @@ pub enum Error {
         run: PathBuf,
         /// The order in the store.
         before: String,
-        /// The order asked for.
+        /// The requested order.
         given: TextColumns,
     },
-    /// A source begins before the run ends.
+    /// A source starts before the end of the run.
     #[error(
         "{path}: begins at {begins} ticks, before the end of {before} ({ends} ticks), and a run is in \
          order of time; if these are separate measurements, name the files one by one (`tagq \
@@ -123,15 +123,15 @@ pub enum Error {
         /// The source that ends there.
         before: String,
     },
-    /// More of a source came, and a tag of it belongs before what is committed.
+    /// A source has grown, and a new tag belongs before committed tags.
     #[error("{source}")]
     LateRest {
         /// The source.
         path: PathBuf,
-        /// Which tag.
+        /// The tag.
         source: Box<tagq_ingest::Error>,
     },
-    /// A source does not have the hash that it had.
+    /// The hash of a source does not match.
     #[error(
         "{path}: damaged: its bytes are not those that were ingested; the store of {run} still holds \
          its tags",
@@ -143,7 +143,7 @@ pub enum Error {
         /// The run.
         run: PathBuf,
     },
-    /// The rows of a store are not in order of time.
+    /// The rows of a store are not in time order.
     #[error(
         "{path}: damaged: row {row}, in block {block}, is out of order of time; `tagq verify {store}` \
          looks at all blocks, and `tagq ingest --rebuild` makes the store anew from its sources",
@@ -157,7 +157,7 @@ pub enum Error {
         /// The block of 65,536 rows that it lies in.
         block: u64,
     },
-    /// A store cannot be made anew from what is there.
+    /// A store cannot be rebuilt from the existing sources.
     #[error(
         "{store}: not rebuilt: its source {name} is gone, and its {rows} rows would be lost; put the \
          file back first, or remove the store yourself",
@@ -171,18 +171,18 @@ pub enum Error {
         /// Its rows in the store.
         rows: u64,
     },
-    /// The store cannot be made where it belongs.
+    /// The store cannot be created at its location.
     #[error(
         "{store}: cannot make the store here ({reason}); name a folder for it with --store DIR",
         store = store.display()
     )]
     NotWritable {
-        /// Where the store belongs.
+        /// Location of the store.
         store: PathBuf,
-        /// What the system said.
+        /// The error message of the system.
         reason: String,
     },
-    /// A stream cannot be kept where it can be read as a file.
+    /// A stream cannot be buffered in a file.
     #[error(
         "cannot set standard input aside in {folder}: {source}; it needs a folder with room for all \
          of it: the one around the store, else the one that TMPDIR names",
@@ -191,10 +191,10 @@ pub enum Error {
     Aside {
         /// The folder.
         folder: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// The name of a file to write says no form.
+    /// The name of an output file selects no format.
     #[error(
         "{path}: its name does not say what to write; it ends with .tags.zst, .tags, .tsv, .tsv.zst, \
          .csv or .csv.zst, or is `-` for text to standard output",
@@ -204,25 +204,25 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// A file to write is there already.
+    /// An output file already exists.
     #[error("{path}: is there already; --force replaces it if it is a file", path = path.display())]
     Exists {
         /// The file.
         path: PathBuf,
     },
-    /// A store would be made where something is.
+    /// The location of a new store is already taken.
     #[error("{path}: is there already; name a folder that is not there yet", path = path.display())]
     StoreThere {
         /// The folder.
         path: PathBuf,
     },
-    /// A file would be written while it is read.
+    /// An output file is also an input.
     #[error("{path}: is the file to read; write to another name", path = path.display())]
     OntoItself {
         /// The file.
         path: PathBuf,
     },
-    /// All tags of a folder would be written into that folder.
+    /// The output of a whole folder would be written into that folder.
     #[error(
         "{path}: lies in the folder that is read, and would be one of its sources; write it elsewhere",
         path = path.display()
@@ -231,59 +231,59 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// The operating system refused something.
+    /// An operation of the operating system failed.
     #[error("{path}: cannot {action}: {source}", path = path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What was tried.
+        /// The operation.
         action: &'static str,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// A setup is not what it should be.
+    /// The setup is invalid.
     #[error("{path}: no setup of tagq: {reason}", path = path.display())]
     Setup {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
-    /// No channel is called so.
+    /// No channel has this name.
     #[error("no channel is called `{name}`{}", other_names(alike, known))]
     NoSuchChannel {
         /// The name.
         name: String,
-        /// Names that are alike.
+        /// Similar names.
         alike: Vec<String>,
         /// All names.
         known: Vec<String>,
     },
-    /// A question means nothing.
+    /// The request is invalid.
     #[error("{0}")]
     Question(String),
-    /// An answer cannot be written down.
+    /// An answer cannot be serialized.
     #[error("the answer cannot be written down: {0}")]
     Answer(#[from] serde_json::Error),
-    /// Whoever takes a list could not.
+    /// The receiver of a list returned an error.
     #[error("cannot write the list: {0}")]
     Output(#[source] std::io::Error),
     /// A source cannot be read.
     #[error(transparent)]
     Files(#[from] tagq_ingest::Error),
-    /// The store refused.
+    /// The store returned an error.
     #[error(transparent)]
     Store(#[from] tagq_store::Error),
-    /// A duration does not fit the run.
+    /// A duration is invalid for the run.
     #[error(transparent)]
     Unit(#[from] tagq_store::UnitError),
-    /// The query means nothing.
+    /// The query is invalid.
     #[error(transparent)]
     Query(#[from] tagq_query::Error),
 }
 
 impl Error {
-    /// The same error of a file at `old` that a person knows as `new`.
+    /// Replaces the path `old` of a file in the error with `new`, the path that the user knows.
     pub(crate) fn renamed(mut self, old: &Path, new: &Path) -> Self {
         match &mut self {
             Self::Overlap { path, folder, .. } if path == old => {
@@ -310,7 +310,7 @@ impl Error {
         }
     }
 
-    /// Whether another process writes the store.
+    /// Whether another process is writing the store.
     pub fn is_busy(&self) -> bool {
         matches!(
             self,
@@ -319,8 +319,8 @@ impl Error {
         )
     }
 
-    /// The exit code of a program that ends with this error: 1 failed, 2 asked wrongly, 3 data
-    /// damaged, 4 another one is writing.
+    /// Returns the exit code of a program that ends with this error: 1 failure, 2 invalid request, 3
+    /// damaged data, 4 another process is writing.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::SourceDamaged { .. }
@@ -342,7 +342,7 @@ impl Error {
     }
 }
 
-/// What could be meant instead of a name.
+/// Suggests other names in place of an unknown one.
 fn other_names(alike: &[String], known: &[String]) -> String {
     match (alike, known) {
         (_, []) => "; names are given by `tagq.toml` in the run's folder, or --setup FILE".into(),

@@ -1,10 +1,10 @@
-//! Texts of others on their way to a person: names of files, runs and channels, notes of recorders, messages
-//! that hold them.
+//! Escaping of external text before display: names of files, runs and channels, notes of recorders, and
+//! messages that contain them.
 
 use std::borrow::Cow;
 
-/// Whether a character can be shown as it is. Control characters move the cursor or end lines, bidirectional
-/// ones show what follows in another order, and XML cannot hold the last two.
+/// Whether a character can be displayed unchanged. Control characters move the cursor or end lines,
+/// bidirectional ones change the order of the text that follows, and XML cannot hold the last two.
 pub fn is_shown(letter: char) -> bool {
     !letter.is_control()
         && !matches!(
@@ -14,8 +14,8 @@ pub fn is_shown(letter: char) -> bool {
         && !matches!(letter, '\u{fffe}' | '\u{ffff}')
 }
 
-/// The text with `\n`, `\u{202e}` and the like in place of what cannot be shown as it is: a line stays a line,
-/// and nothing in it is an order to a terminal.
+/// Replaces characters that cannot be displayed unchanged with `\n`, `\u{202e}` and the like: a line
+/// stays one line, and no part of it is a terminal command.
 pub fn escaped(text: &str) -> Cow<'_, str> {
     if text.chars().all(is_shown) {
         return text.into();

@@ -1,41 +1,42 @@
-//! How the rows of an answer are drawn, whatever draws them. Keys name columns of the table.
+//! How the rows of an answer are drawn, independent of the renderer. Keys name columns of the table.
 
 /// How the rows of an answer are drawn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FigureKind {
-    /// A value for each bin of a time difference (`delay_ticks`, `width_ticks`).
+    /// One value per bin of a time difference (`delay_ticks`, `width_ticks`).
     Bins {
-        /// What was counted.
+        /// The counted quantity.
         title: String,
         /// The channels.
         name: String,
-        /// What the axes say.
+        /// Labels of the axes.
         labels: [&'static str; 2],
-        /// The columns of the value and of its error.
+        /// Columns of the value and of its error.
         value: [&'static str; 2],
-        /// Whether the value is a ratio that is 1 by chance, drawn as points; else counts, as steps.
+        /// Whether the value is a ratio that is 1 by chance, drawn as points; otherwise counts, drawn
+        /// as steps.
         is_ratio: bool,
         /// Whether bins have equal widths on a logarithmic axis.
         is_logarithmic: bool,
     },
-    /// A rate for each bin of time (`start_s`) and each key.
+    /// One rate per bin of time (`start_s`) and key.
     Trace {
-        /// What was counted, of one key and of several.
+        /// The counted quantity, in singular for one key and in plural for several.
         title: [&'static str; 2],
-        /// What the axis of the rates says.
+        /// Label of the axis of rates.
         label: &'static str,
-        /// The width of a bin in seconds.
+        /// Width of a bin in seconds.
         width_s: f64,
-        /// Whether the note says the width, because the header does not.
+        /// Whether the note states the width, because the header does not.
         says_width: bool,
     },
-    /// A number for each group of channels: a matrix if they are pairs, else bars.
+    /// One number per group of channels: a matrix if the groups are pairs, otherwise bars.
     Groups {
-        /// What was counted.
+        /// The counted quantity.
         title: &'static str,
-        /// What the axis says.
+        /// Label of the axis.
         label: &'static str,
     },
-    /// A rate for each channel, as bars.
+    /// One rate per channel, as bars.
     Rates,
 }

@@ -1,4 +1,4 @@
-//! Following a run while it is recorded: what is new in its sources is taken into the store as it comes.
+//! Following a run while it is recorded: new data of its sources is ingested as it arrives.
 
 use std::{
     cell::{Cell, RefCell},
@@ -20,26 +20,26 @@ use crate::{
     update::{self, Learnt},
 };
 
-/// Sources are looked at again after this time: at their length and time of change, so that it works on
-/// network file systems. Between two looks lie [`LOOKS`] times what one takes, up to [`POLL_MAX`].
+/// Sources are polled again after this time: polling compares length and modification time, so that it
+/// works on network file systems. The pause between two polls is [`LOOKS`] times the duration of one
+/// poll, up to [`POLL_MAX`].
 const POLL: Duration = Duration::from_millis(10);
 const POLL_MAX: Duration = Duration::from_millis(250);
-/// While no source changes.
+/// Poll interval while no source changes.
 const POLL_STILL: Duration = Duration::from_millis(50);
 const LOOKS: u32 = 8;
-/// How much of a growing source is kept back unless told otherwise: recorders hand over tags late by
-/// less than this.
+/// Default hold-back of a growing source: recorders deliver tags late by less than this.
 pub const HOLD_BACK: &str = "10ms";
-/// A source that did not change for so long is taken to its end.
+/// A source without changes for this time is ingested to its end.
 const STILL: Duration = Duration::from_secs(2);
-/// After an error it is tried again so much later.
+/// Time before a retry after an error.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Keeps the store of a run up to date while its sources grow and new ones appear.
+/// Keeps the store of a run up to date while sources grow and new ones appear.
 ///
-/// It holds the lock of the store from its first step on, so that queries of other processes answer from
-/// the last commit and leave its sources alone. Where another process holds the lock, that one's
-/// commits can be followed ([`Follower::commit`]).
+/// Holds the lock of the store from its first step on, so that queries of other processes answer from
+/// the last commit and do not ingest. If another process holds the lock, the commits of that process
+/// can be followed ([`Follower::commit`]).
 pub struct Follower {
     path: PathBuf,
     place: Place,
@@ -48,31 +48,31 @@ pub struct Follower {
     writer: Option<Writer>,
     learnt: Learnt,
     looks: HashMap<PathBuf, Look>,
-    /// What the last look took.
+    /// Duration of the last poll.
     looked: Cell<Duration>,
-    /// Not before this moment after an error.
+    /// No retry before this time after an error.
     retry_at: Option<Instant>,
-    /// What stops it at the moment, in words.
+    /// The current error message, if any.
     trouble: Option<String>,
-    /// The commit that was handed out last; 0 before the first.
+    /// The commit that was returned last; 0 before the first.
     handed: u64,
     said: HashSet<String>,
 }
 
-/// What is different since the last step.
+/// Change since the last step.
 #[derive(Debug)]
 pub enum Change {
-    /// Another process takes what is recorded; its commits are followed.
+    /// Another process ingests the recording; its commits are followed.
     Busy,
-    /// Something stops it, and it tries again.
+    /// An error stops ingest; the follower retries.
     Stopped(Error),
-    /// Nothing stops it any more.
+    /// Ingest works again after an error.
     GoesOn,
 }
 
-/// What a source looked like.
+/// The observed state of a source.
 struct Look {
-    /// Length, and time of change.
+    /// Length and modification time.
     stamp: (u64, Option<std::time::SystemTime>),
     since: Instant,
 }
@@ -84,11 +84,11 @@ impl std::fmt::Debug for Follower {
 }
 
 impl Follower {
-    /// Follows the run that `path` names. Of a source that still grows, tags no older than `hold_back`
-    /// before its newest are kept back, so that late ones can still be put in order.
+    /// Follows the run that `path` names. For a growing source, tags within `hold_back` of its newest
+    /// tag are held back, so that late tags can still be sorted in.
     ///
     /// # Errors
-    /// [`Error::NoSuchPath`]. A folder may be empty yet.
+    /// [`Error::NoSuchPath`]. The folder may still be empty.
     pub fn new(path: &Path, options: &Options, hold_back: Ticks) -> Result<Self, Error> {
         let place = match Place::find(path, options.store.as_deref()) {
             Err(Error::NoSources { .. }) => Place::of_empty_folder(path, options.store.as_deref())?,
@@ -110,8 +110,9 @@ impl Follower {
         })
     }
 
-    /// A step of a loop that goes on whatever stops it: nothing where all is as it was, else what to
-    /// tell. Where the options say not to ingest, only commits of others are followed.
+    /// Executes one step of a loop that continues after errors: returns `None` if nothing changed,
+    /// otherwise the change to report. If the options disable ingest, only commits of other processes
+    /// are followed.
     pub fn advance(&mut self, progress: &dyn Progress) -> Option<Change> {
         if !self.options.ingest {
             return None;
@@ -131,16 +132,16 @@ impl Follower {
         is_new.then_some(change)
     }
 
-    /// Whether there is a commit that [`Follower::newer`] did not hand out yet. One that cannot be read
-    /// now can be the next time.
+    /// Whether there is a commit that [`Follower::newer`] has not returned yet. A commit that cannot be
+    /// read now may be readable the next time.
     pub fn is_newer(&self) -> bool {
         self.commit().is_ok_and(|commit| commit != self.handed)
     }
 
-    /// The run as of its last commit, once for each commit.
+    /// Returns the run at its last commit, once per commit.
     ///
     /// # Errors
-    /// Those of opening a store.
+    /// Errors from opening a store.
     pub fn newer(&mut self) -> Result<Option<Run>, Error> {
         if !self.is_newer() {
             return Ok(None);
@@ -153,10 +154,10 @@ impl Follower {
         Ok(Some(run))
     }
 
-    /// The number of the store's last commit; 0 before the first.
+    /// Returns the number of the last commit of the store; 0 before the first.
     ///
     /// # Errors
-    /// A manifest that is damaged.
+    /// A damaged manifest.
     pub fn commit(&self) -> Result<u64, Error> {
         if let Some(writer) = &self.writer {
             return Ok(writer.manifest().commit);
@@ -167,8 +168,9 @@ impl Follower {
         Ok(manifest.map_or(0, |manifest| manifest.commit))
     }
 
-    /// How long to wait before the next step: 10 ms where a look takes little, so that it takes at most
-    /// a ninth of the time, and at most 250 ms. 50 ms once all sources were still for two seconds.
+    /// Returns the pause before the next step: 10 ms if polling is fast, more if polling is slow, so
+    /// that it uses at most a ninth of the time, and at most 250 ms. 50 ms once all sources have been
+    /// unchanged for two seconds.
     pub fn pause(&self) -> Duration {
         let is_still =
             self.writer.is_some() && self.looks.keys().all(|path| self.learnt.still.contains(path));
@@ -176,15 +178,15 @@ impl Follower {
         (self.looked.get() * LOOKS).clamp(least, POLL_MAX)
     }
 
-    /// Rows of the store while this follower holds its lock; 0 while another process does.
+    /// Returns the rows of the store while this follower holds its lock; 0 while another process does.
     pub fn rows(&self) -> u64 {
         self.writer.as_ref().map_or(0, |writer| writer.manifest().rows)
     }
 
-    /// The run as of its last commit.
+    /// Returns the run at its last commit.
     ///
     /// # Errors
-    /// [`Error::NothingIngested`] before the first commit, and those of opening a store.
+    /// [`Error::NothingIngested`] before the first commit, and errors from opening a store.
     pub fn run(&self) -> Result<Run, Error> {
         if !Store::is_at(&self.place.store) {
             return Err(Error::NothingIngested { path: self.path.clone() });
@@ -192,11 +194,11 @@ impl Follower {
         Run::of_store(&self.path, &self.place.store, &self.options)
     }
 
-    /// Looks at the sources once, and takes what is complete of those that changed into the store. What
-    /// stops it, a full disk or a source that cannot be taken, is tried again a second later.
+    /// Polls the sources once and ingests the complete data of those that changed. After an error, such
+    /// as a full disk or an invalid source, the step is retried a second later.
     ///
     /// # Errors
-    /// What stopped it; what was committed before stays, and the next call goes on.
+    /// The error that stopped ingest; earlier commits stay, and the next call continues.
     /// [`tagq_store::Error::Busy`] while another process writes the store.
     pub fn step(&mut self, progress: &dyn Progress) -> Result<(), Error> {
         self.step_at(Instant::now(), progress)
@@ -223,7 +225,7 @@ impl Follower {
         result.map_err(|error| self.place.shown(error))
     }
 
-    /// The sources as they are now. Those that vanished keep their rows.
+    /// Returns the current sources. Sources that vanished keep their rows.
     fn sources(&mut self) -> Result<Vec<PathBuf>, Error> {
         match Place::find(&self.path, self.options.store.as_deref()) {
             Ok(place) => self.place = place,
@@ -233,11 +235,11 @@ impl Follower {
         Ok(self.place.sources.clone().unwrap_or_default())
     }
 
-    /// Whether a source changed, or has just become still.
+    /// Polls the sources; whether one changed, or has just become still.
     fn look(&mut self, sources: &[PathBuf], now: Instant) -> bool {
         let mut is_due = false;
         for path in sources {
-            // One that vanished in this moment is none.
+            // A source that vanishes at this moment is skipped.
             let Ok(metadata) = fs::metadata(path) else { continue };
             let stamp = (metadata.len(), metadata.modified().ok());
             match self.looks.get(path).filter(|look| look.stamp == stamp) {
@@ -273,7 +275,7 @@ impl Follower {
     }
 }
 
-/// Says each thing once, however often it is found again.
+/// Reports each note only once.
 struct Once<'a> {
     progress: &'a dyn Progress,
     said: RefCell<HashSet<String>>,
@@ -331,7 +333,7 @@ mod tests {
         store.tags().time.to_vec()
     }
 
-    /// Keeps what it is told.
+    /// Records the notes that it receives.
     #[derive(Default)]
     struct Told(RefCell<Vec<String>>);
 
@@ -357,7 +359,7 @@ mod tests {
         let commit = follower.commit().unwrap();
         follower.step_at(begun + POLL, &Silent).unwrap();
         assert_eq!(follower.commit().unwrap(), commit, "nothing new");
-        // Later by 10, and put in order.
+        // Late by 10, and sorted in.
         append(&source, &frame(&[HELD + 10, HELD + 30]));
         follower.step_at(begun + 2 * POLL, &Silent).unwrap();
         assert_eq!(times(folder.path()), [0, 10]);
@@ -383,13 +385,13 @@ mod tests {
         let begun = Instant::now();
         append(&folder.path().join("1.tags.zst"), &frame(&[0, 10]));
         follower.step_at(begun, &Silent).unwrap();
-        // A frame that is torn for ever, and the recorder begun anew.
+        // A frame that stays torn, and a restarted recorder.
         let torn = frame(&[20, 30]);
         append(&folder.path().join("1.tags.zst"), &torn[..torn.len() / 2]);
         append(&folder.path().join("2.tags.zst"), &frame(&[40, 50]));
         follower.step_at(begun + POLL, &Silent).unwrap();
         assert_eq!(times(folder.path()), [0, 10]);
-        // One that vanished keeps its rows.
+        // A source that vanished keeps its rows.
         fs::remove_file(folder.path().join("1.tags.zst")).unwrap();
         follower.step_at(begun + STILL + 2 * POLL, &Silent).unwrap();
         assert_eq!(times(folder.path()), [0, 10, 40, 50]);
@@ -413,7 +415,7 @@ mod tests {
         follower.step_at(begun + 2 * POLL, &Silent).unwrap();
         assert_eq!(follower.commit().unwrap(), commit + 1);
         assert_eq!(times(folder.path()), [0, 10, 2 * HELD, 3 * HELD]);
-        // One that stays torn is listed as such once nothing more comes.
+        // A source that stays torn is listed as torn once no more data arrives.
         append(&source, half);
         follower.step_at(begun + 3 * POLL, &Silent).unwrap();
         assert_eq!(follower.commit().unwrap(), commit + 1);
@@ -465,7 +467,7 @@ mod tests {
         let mut follower = follower(folder.path());
         let begun = Instant::now();
         let source = folder.path().join("a.tags.zst");
-        // Two messages, the second of which ends in a frame of its own.
+        // Two messages, the second of which ends in its own frame.
         let messages = [&[0, 10, 3 * HELD][..], &[5 * HELD, 6 * HELD]];
         let messages = messages.map(|times| zstd::decode_all(&frame(times)[..]).unwrap());
         let bytes = messages.concat();
@@ -510,7 +512,7 @@ mod tests {
         let source = folder.path().join("a.tags.zst");
         append(&source, &frame(&[0]));
         follower.step_at(begun, &Silent).unwrap();
-        // As a recorder hands them over that writes one channel after the other.
+        // In the order of a recorder that writes one channel after the other.
         let mut new: Vec<i64> = (1..=400_000).map(|i| i * (HELD / 1_000)).collect();
         new.rotate_right(150_000);
         let told = Told::default();

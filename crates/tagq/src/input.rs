@@ -1,4 +1,4 @@
-//! Standard input as a source: set aside in a file without a name, so that it can be read as one.
+//! Standard input as a source: buffered in an unnamed file, so that it can be read like a file.
 
 use std::{
     fs::File,
@@ -11,24 +11,24 @@ use tagq_store::Manifest;
 
 use crate::{error::Error, place::Place};
 
-/// What a message calls it.
+/// Its name in messages.
 const SHOWN: &str = "standard input";
-/// What a manifest calls it, with a number behind.
+/// Its name in a manifest, followed by a number.
 const NAME: &str = "stdin-";
 
-/// A stream that was set aside. Nothing is left of it when this is dropped, or the process is killed.
+/// A buffered stream. Nothing is left of it when this is dropped or the process is killed.
 #[derive(Debug)]
 pub struct Input {
     path: PathBuf,
-    /// Without a name in any folder: the path leads to it while it is open.
+    /// Has no name in any folder: the path is valid while the file is open.
     _file: File,
 }
 
 impl Input {
-    /// Reads `stream` to its end into a file without a name in `folder`. Memory is bounded.
+    /// Reads `stream` to its end into an unnamed file in `folder`. Memory use is bounded.
     ///
     /// # Errors
-    /// [`Error::Aside`] when the stream cannot be read or the folder has no room for it.
+    /// [`Error::Aside`] if the stream cannot be read or the folder has not enough space.
     pub fn set_aside(mut stream: impl Read, folder: &Path) -> Result<Self, Error> {
         let failed = |source| Error::Aside { folder: folder.into(), source };
         let mut file = tempfile::tempfile_in(folder).map_err(failed)?;
@@ -37,25 +37,25 @@ impl Input {
         Ok(Self { path, _file: file })
     }
 
-    /// The folder in which a stream for the store at `store` is best set aside: the one around it, on
+    /// Returns the best folder for buffering a stream for the store at `store`: its parent folder, on
     /// the same disk.
     pub fn folder_for(store: &Path) -> PathBuf {
         let around = store.ancestors().skip(1).find(|folder| folder.is_dir());
         around.map_or_else(|| PathBuf::from("."), Into::into)
     }
 
-    /// Where it can be read, while this lives.
+    /// Returns the path where it can be read, while this lives.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The run whose one source this is.
+    /// Returns the run whose only source this is.
     pub(crate) fn place(&self, store: PathBuf) -> Place {
         let input = Some((self.path.clone(), format!("{NAME}1")));
         Place { path: "-".into(), store, sources: Some(vec![self.path.clone()]), input }
     }
 
-    /// The name of the next such source of the store at `store`.
+    /// Returns the name of the next such source of the store at `store`.
     pub(crate) fn next_name(store: &Path) -> Result<String, Error> {
         let manifest = Manifest::read(store)?;
         let names = manifest.iter().flat_map(|m| &m.sources).map(|source| &source.facts.name);
@@ -65,7 +65,7 @@ impl Input {
 }
 
 impl Place {
-    /// An error as a person knows it: the file without a name is standard input.
+    /// Rewrites an error for the user: the unnamed file is called standard input.
     pub(crate) fn shown(&self, error: Error) -> Error {
         match &self.input {
             Some((path, _)) => error.renamed(path, Path::new(SHOWN)),
@@ -74,7 +74,7 @@ impl Place {
     }
 }
 
-/// An error of reading `input` as a person knows it.
+/// Rewrites an error from reading `input` for the user.
 pub(crate) fn shown(error: Error, input: &Input) -> Error {
     error.renamed(&input.path, Path::new(SHOWN))
 }

@@ -1,6 +1,7 @@
 //! tagq: fast, exact queries over photon time tags.
 //!
-//! [`open`] takes what a person calls a run (a store, a folder of tag files, or one such file), brings its store up to date and gives a [`Run`]; the queries of [`query`] count over it.
+//! [`open`] takes a run (a store, a folder of tag files, or one such file), updates its store and
+//! returns a [`Run`]; the queries of [`query`] count over it.
 //!
 //! ```no_run
 //! use tagq::{Options, Silent, open, query::{Coincidences, Execution, Groups, Rule, Scope}};
@@ -71,5 +72,5 @@ pub use verify::Verified;
 pub use tagq_ingest as files;
 /// The queries.
 pub use tagq_query as query;
-/// The store and the words: ticks, durations.
+/// The store and its basic types: ticks, durations.
 pub use tagq_store as store;

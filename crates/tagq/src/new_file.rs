@@ -1,4 +1,4 @@
-//! A file that is there whole or not at all.
+//! A file that appears complete or not at all.
 
 use std::{
     fs::{self, File, Permissions, TryLockError},
@@ -12,14 +12,14 @@ use tempfile::NamedTempFile;
 
 use crate::{error::Error, place, progress::Progress};
 
-/// The name of a file on its way: this, letters and digits that nobody can guess, and that.
+/// Start and end of the name of an unfinished file; unpredictable letters and digits come between.
 const START: &str = ".tagq-";
 const END: &str = ".part";
-/// A name that another process takes for left alone is given up at most so often.
+/// Maximum number of new names that are tried if other processes take the file for abandoned.
 const DRAWS_MAX: usize = 16;
 
-/// A file on its way: written beside its place, and put there when it is complete and durable. Dropped
-/// before that, nothing is left of it.
+/// An unfinished file: written next to its target, and renamed when it is complete and durable. If it
+/// is dropped before that, nothing is left of it.
 #[derive(Debug)]
 pub struct NewFile {
     fresh: NamedTempFile,
@@ -28,10 +28,10 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// Whether a file can be made at `out`.
+    /// Checks that a file can be created at `out`.
     ///
     /// # Errors
-    /// [`Error::Exists`] without `force`, or for anything but a file.
+    /// [`Error::Exists`] without `force`, or if `out` is not a file.
     pub fn check(out: &Path, force: bool) -> Result<(), Error> {
         match fs::symlink_metadata(out) {
             Ok(metadata) if !force || !metadata.is_file() => {
@@ -41,8 +41,8 @@ impl NewFile {
         }
     }
 
-    /// Whether a file at `out` would not be taken for a source of the run that `run` names: one with the
-    /// name of a source, in its folder.
+    /// Checks that a file at `out` would not become a source of the run that `run` names: a file with a
+    /// source name in the folder of the run would.
     ///
     /// # Errors
     /// [`Error::IntoItsRun`].
@@ -58,14 +58,14 @@ impl NewFile {
         Ok(())
     }
 
-    /// Begins the file that will be at `out`; with `force` in place of what is there.
+    /// Starts the file that will be at `out`; with `force`, it replaces the existing file.
     ///
     /// # Errors
     /// [`Error::Exists`], [`Error::Io`].
     pub fn create(out: &Path, force: bool, progress: &dyn Progress) -> Result<Self, Error> {
         Self::check(out, force)?;
         for name in Self::abandoned(folder_of(out)).into_iter().map(|(path, _)| path) {
-            // What cannot be removed takes room, and nothing else.
+            // A file that cannot be removed only takes space.
             drop(fs::remove_file(name));
         }
         let fresh = fresh_in(folder_of(out)).map_err(io_error(out, "write beside it"))?;
@@ -73,7 +73,7 @@ impl NewFile {
         Ok(Self { fresh, out: out.into(), force })
     }
 
-    /// The files in a folder, with their lengths, that were on their way when their process was killed.
+    /// Lists the unfinished files in a folder whose process was killed, with their lengths.
     pub(crate) fn abandoned(folder: &Path) -> Vec<(PathBuf, u64)> {
         let is_part = |name: &str| {
             let drawn = name.strip_prefix(START).and_then(|name| name.strip_suffix(END));
@@ -81,7 +81,7 @@ impl NewFile {
         };
         let Ok(around) = Folder::open(folder) else { return Vec::new() };
         let parts = around.entries(is_part).unwrap_or_default().into_iter();
-        // Whoever writes one holds its lock, which ends with the process.
+        // The writer of a file holds its lock, which ends with the process.
         let is_left = |part: &Entry| {
             let file = around.open_file(&part.name);
             file.is_ok_and(|file| file.try_lock().is_ok())
@@ -89,7 +89,7 @@ impl NewFile {
         parts.filter(is_left).map(|part| (folder.join(part.name), part.len)).collect()
     }
 
-    /// The file to write into.
+    /// Returns the file to write into.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -97,10 +97,10 @@ impl NewFile {
         self.fresh.as_file().try_clone().map_err(io_error(&self.out, "write"))
     }
 
-    /// Makes what was written into `file` durable, and gives it its name.
+    /// Makes the data written into `file` durable, and renames the file to its target.
     ///
     /// # Errors
-    /// [`Error::Exists`] when another file took the name meanwhile, [`Error::Io`].
+    /// [`Error::Exists`] if another file took the name in the meantime, [`Error::Io`].
     pub fn keep(self, file: &File) -> Result<(), Error> {
         let Self { fresh, out, force } = self;
         file.sync_all().map_err(io_error(&out, "make it durable"))?;
@@ -115,7 +115,7 @@ impl NewFile {
     }
 }
 
-/// A new file, locked for as long as it is written.
+/// Creates a new file that is locked while it is written.
 fn fresh_in(folder: &Path) -> io::Result<NamedTempFile> {
     let mut draws = 0;
     loop {
@@ -126,7 +126,7 @@ fn fresh_in(folder: &Path) -> io::Result<NamedTempFile> {
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(folder)?;
         let is_taken = matches!(fresh.as_file().try_lock(), Err(TryLockError::WouldBlock));
-        // Before it was locked another process may have thought that it was left.
+        // Before it was locked, another process may have taken it for abandoned.
         if draws == DRAWS_MAX || !is_taken && fresh.as_file().metadata()?.nlink() > 0 {
             return Ok(fresh);
         }

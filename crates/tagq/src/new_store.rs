@@ -1,4 +1,4 @@
-//! A store of rows that some program has in memory.
+//! A store of rows that a program has in memory.
 
 use std::{
     env,
@@ -18,8 +18,8 @@ use crate::{
     run::{Run, open},
 };
 
-/// A store on its way: made beside its place, and put there when it is complete and durable. Dropped
-/// before that, nothing is left of it.
+/// An unfinished store: created next to its target, and renamed when it is complete and durable. If it
+/// is dropped before that, nothing is left of it.
 #[derive(Debug)]
 pub struct NewStore {
     writer: Writer,
@@ -28,12 +28,12 @@ pub struct NewStore {
 }
 
 impl NewStore {
-    /// Begins a store of one source without a file, listed as `name`, that will be at `at`; without a
-    /// place it is temporary, and goes with the run. The tick is the default, assumed, if none is
-    /// given.
+    /// Starts a store at `at` with one source that has no file and is listed as `name`; without `at`
+    /// the store is temporary and is removed with the run. If no tick is given, the default tick is
+    /// assumed.
     ///
     /// # Errors
-    /// [`Error::StoreThere`], and those of making a folder.
+    /// [`Error::StoreThere`], and errors from creating a folder.
     pub fn create(at: Option<&Path>, tick: Option<Tick>) -> Result<Self, Error> {
         if let Some(at) = at.filter(|at| fs::symlink_metadata(at).is_ok()) {
             return Err(Error::StoreThere { path: at.into() });
@@ -48,23 +48,23 @@ impl NewStore {
         Ok(Self { writer, folder, at: at.map(Into::into) })
     }
 
-    /// Appends tags: `times[i]` in ticks and `channels[i]` are one. In order of time, and not before the
-    /// last one.
+    /// Appends tags: `times[i]` in ticks and `channels[i]` are one tag. They must be in time order and
+    /// not before the last tag.
     ///
     /// # Errors
-    /// [`tagq_store::Error::Unsorted`], [`tagq_store::Error::Span`], and those of the disk.
+    /// [`tagq_store::Error::Unsorted`], [`tagq_store::Error::Span`], and errors of the disk.
     ///
     /// # Panics
-    /// When the lengths differ.
+    /// Panics if the lengths differ.
     pub fn append(&mut self, times: &[i64], channels: &[u16]) -> Result<(), Error> {
         Ok(self.writer.append(times, channels)?)
     }
 
-    /// Makes the store durable, puts it in its place, and opens it. `name` is what the manifest calls the
-    /// source.
+    /// Makes the store durable, moves it to its target, and opens it. `name` is the name of the source
+    /// in the manifest.
     ///
     /// # Errors
-    /// [`Error::StoreThere`] when something else took the place meanwhile; those of the disk.
+    /// [`Error::StoreThere`] if something else took the target in the meantime; errors of the disk.
     pub fn finish(mut self, name: &str, options: &Options) -> Result<Run, Error> {
         self.writer.finish_source(SourceFacts::named(name));
         self.writer.commit()?;
@@ -72,7 +72,7 @@ impl NewStore {
         let made = self.folder.path().join("run");
         let options = Options { ingest: false, tick: None, ..options.clone() };
         let Some(at) = self.at else {
-            // What is mapped stays when the folder goes.
+            // Memory-mapped data stays valid after the folder is removed.
             return open(&made, &options, &Silent);
         };
         fs::rename(&made, &at).map_err(|source| match source.kind() {

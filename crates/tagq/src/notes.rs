@@ -1,8 +1,8 @@
-//! What a recorder noted beside a source: the run file `<UTC>_<name>.json` next to
+//! The notes of a recorder next to a source: the run file `<UTC>_<name>.json` next to
 //! `<UTC>_<name>.tags.zst`.
 //!
-//! Its settings are shown and never applied: the recorder's hardware did that. What it counted is held
-//! against what was ingested.
+//! Its settings are shown and never applied, because the hardware of the recorder already applied them.
+//! Its counts are compared with the ingested ones.
 
 use std::{io, path::Path};
 
@@ -10,43 +10,43 @@ use serde::{Deserialize, Serialize};
 use tagq_ingest::source_stem;
 use tagq_store::{Source, Tick, read_side_file};
 
-/// The unit of a recorder's duration.
+/// The unit of the duration in a run file.
 const STEP_S: f64 = 5e-9;
-/// Bytes of a run file at most; a recorder's has some thousand.
+/// Maximum size of a run file in bytes; the file of a recorder has some thousand bytes.
 const BYTES_MAX: u64 = 4 << 20;
 
-/// What a recorder noted of one source. Keys that are not named here are its own business.
+/// The notes of a recorder on one source. Other keys are ignored.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
 #[serde(default)]
 pub struct Notes {
-    /// What a person wrote about the run.
+    /// Description of the run, written by the user.
     pub description: String,
-    /// When it began, as the recorder wrote it.
+    /// Start time, as the recorder wrote it.
     pub timestamp: Option<String>,
-    /// How long it recorded, in steps of 5 ns.
+    /// Duration of the recording, in steps of 5 ns.
     pub duration: Option<u64>,
-    /// What it counted on its channels.
+    /// Counts of its channels.
     pub singles: Vec<Singles>,
-    /// How its inputs were set.
+    /// Settings of its inputs.
     pub channel_settings: Vec<ChannelSettings>,
 }
 
-/// One entry of a recorder's singles.
+/// One entry of the singles of a recorder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Singles {
-    /// The channel was asked for.
+    /// The channel was requested.
     Channel(u64),
-    /// So many tags came on this channel.
+    /// The number of tags on this channel.
     ChannelCounts(u64, u64),
 }
 
-/// How an input was set. Applied by the recorder's hardware.
+/// Settings of an input. Applied by the hardware of the recorder.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
 pub struct ChannelSettings {
     /// The channel.
     pub channel: u64,
-    /// Whether falling edges were taken.
+    /// Whether falling edges were recorded.
     #[serde(default)]
     pub invert: Option<bool>,
     /// The delay in ticks of the recorder.
@@ -58,10 +58,10 @@ pub struct ChannelSettings {
 }
 
 impl Notes {
-    /// The notes beside the source at `path`; nothing when there are none.
+    /// Returns the notes next to the source at `path`; `None` if there are none.
     ///
     /// # Errors
-    /// In words: that the file cannot be read, or what in it is not as recorders write it.
+    /// A message: the file cannot be read, or its content is not what recorders write.
     pub fn beside(path: &Path) -> Result<Option<Self>, String> {
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Ok(None) };
         let Some(stem) = source_stem(name.as_bytes()) else { return Ok(None) };
@@ -77,13 +77,13 @@ impl Notes {
         }
     }
 
-    /// How long it recorded in seconds.
+    /// Returns the duration of the recording in seconds.
     pub fn duration_s(&self) -> Option<f64> {
         self.duration.map(|steps| steps as f64 * STEP_S)
     }
 
-    /// Where the source as ingested is not what the recorder noted, in words. Its tags may well span
-    /// a little less than the recording did.
+    /// Describes the differences between the ingested source and the notes. The tags may span slightly
+    /// less time than the recording.
     pub fn differences(&self, source: &Source, tick: Tick) -> Vec<String> {
         let mut differences = Vec::new();
         for single in &self.singles {
@@ -101,8 +101,8 @@ impl Notes {
             return differences;
         };
         let found = tick.seconds_of(i128::from(last) - i128::from(first));
-        // Before the first tag and behind the last one there is no more than a gap or two, but a wrong
-        // tick is wrong by far more.
+        // Before the first tag and after the last one there are at most a few gaps, but a wrong tick
+        // causes a much larger difference.
         let spacing = found / source.rows as f64;
         if (found - noted).abs() > 0.01 * noted + 10.0 * spacing {
             differences.push(format!(
@@ -120,7 +120,7 @@ mod tests {
     use std::fs;
     use tagq_store::{ChannelRows, SourceFacts};
 
-    /// As a recorder writes it.
+    /// A run file as a recorder writes it.
     const WRITTEN: &str = r#"{
         "description": "HBT, 2 detectors", "version": "0.8.0",
         "timestamp": "2022-01-19T12:35:01Z", "limit": {"duration": "2s"},
@@ -131,7 +131,7 @@ mod tests {
         "channel_settings": [{"channel": 3, "invert": false, "delay": 26, "threshold": -0.5}]
     }"#;
 
-    /// Tags over 2 s but for 1 ms at either end: 12,787,200,000 ticks of 156.25 ps.
+    /// Tags over 2 s except 1 ms at either end: 12,787,200,000 ticks of 156.25 ps.
     fn source(rows: [u64; 2], ticks: i64) -> Source {
         let channels = [3, 15].into_iter().zip(rows);
         Source {
@@ -160,7 +160,7 @@ mod tests {
             notes.differences(&source([900, 1099], ticks), Tick::DEFAULT),
             ["the recorder counted 1100 tags on channel 15, the source has 1099"]
         );
-        // 2 s are 1.998 s but for a tick that is wrong by 2 %.
+        // 2 s match 1.998 s, unless the tick is wrong by 2 %.
         let wrong = notes.differences(&source([900, 1100], ticks / 100 * 98), Tick::DEFAULT);
         assert!(wrong[0].contains("is the tick right?"), "{wrong:?}");
     }

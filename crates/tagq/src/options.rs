@@ -1,4 +1,4 @@
-//! How to open a run.
+//! Options for opening a run.
 
 use std::{
     path::PathBuf,
@@ -8,37 +8,37 @@ use std::{
 use tagq_ingest::text::TextColumns;
 use tagq_store::{Access, RunId, Tick};
 
-/// How to open a run.
+/// Options for opening a run.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Where the store is, when not in its usual place.
+    /// Location of the store, if not the default one.
     pub store: Option<PathBuf>,
-    /// The tick of the run; the instrument's 156.25 ps is assumed without it.
+    /// The tick of the run; default is the 156.25 ps of the instrument, marked as assumed.
     pub tick: Option<Tick>,
-    /// Whether new sources are taken into the store first.
+    /// Whether new sources are ingested first.
     pub ingest: bool,
-    /// What is done with sources that are not just new.
+    /// How to treat sources that are not simply new.
     pub treatment: Treatment,
-    /// How the columns come into memory.
+    /// How the columns are loaded into memory.
     pub access: Access,
-    /// The id of a store that is made; random without it.
+    /// The id of a new store; random by default.
     pub run_id: Option<RunId>,
-    /// The order of the columns of text without a header; what was taken before keeps its own.
+    /// The column order of text without a header; ingested sources keep their order.
     pub columns: Option<TextColumns>,
-    /// Set by another thread to end an ingest; what was committed stays.
+    /// Set by another thread to stop an ingest; committed data stays.
     pub cancelled: Option<Arc<AtomicBool>>,
-    /// Whether answers are kept for the next time.
+    /// Whether results are cached.
     pub caching: Caching,
 }
 
-/// What is done with sources that are not just new.
+/// How to treat sources that are not simply new.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Treatment {
-    /// Take everything anew, in one commit. Only where every source is still there.
+    /// Ingest everything from scratch, in one commit. Requires that every source still exists.
     pub rebuild: bool,
-    /// Put a source that begins before the run's end 1 s behind it.
+    /// Move a source that starts before the end of the run to 1 s after the end.
     pub rebase: bool,
-    /// Take what can be read of torn ends, too. Such a source is closed.
+    /// Ingest the readable part of torn ends, too. Such a source is closed.
     pub salvage: bool,
 }
 
@@ -58,18 +58,18 @@ impl Default for Options {
     }
 }
 
-/// Whether answers are kept for the next time the question is asked.
+/// Whether results are cached for the next time the query is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Caching {
-    /// Nothing that was kept is used, and nothing is kept.
+    /// Nothing is read from the cache, and nothing is written to it.
     Off,
-    /// What is final is kept where it took a scan of at least so many rows.
+    /// Final results are cached if they took a scan of at least this many rows.
     Rows(u64),
 }
 
 impl Default for Caching {
     fn default() -> Self {
-        // A scan of fewer takes about as long as looking for the file.
+        // A scan of fewer rows takes about as long as opening the cache file.
         Self::Rows(1 << 20)
     }
 }

@@ -1,4 +1,4 @@
-//! What a person means by RUN: where its sources are, and where its store.
+//! The location of a run: of its sources and of its store.
 
 use std::{
     collections::HashMap,
@@ -13,24 +13,24 @@ use crate::error::Error;
 
 /// The name of the store inside a folder of sources.
 const STORE_IN_FOLDER: &str = ".tagq";
-/// What is added to the name of a single source to name its store.
+/// Suffix of a single source that names its store.
 const STORE_OF_FILE: &str = ".tagq";
 
-/// Where a run is.
+/// The location of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// What was named.
+    /// The path that the user gave.
     pub path: PathBuf,
-    /// Its store, made or not.
+    /// Its store, whether it exists or not.
     pub store: PathBuf,
-    /// Its sources, in natural order; nothing when the store itself was named.
+    /// Its sources, in natural order; `None` if the user named the store itself.
     pub sources: Option<Vec<PathBuf>>,
-    /// The one among them that is a stream set aside, and its name in the manifest.
+    /// The source that is a buffered stream, if any, and its name in the manifest.
     pub(crate) input: Option<(PathBuf, String)>,
 }
 
 impl Place {
-    /// Finds the run that `path` names; `store` puts its store elsewhere.
+    /// Finds the run that `path` names; `store` overrides the location of its store.
     ///
     /// # Errors
     /// [`Error::NoSuchPath`], [`Error::NoSources`], [`Error::LinkedStore`].
@@ -58,16 +58,16 @@ impl Place {
         Ok(Self { sources: Some(sources), ..place })
     }
 
-    /// A folder that may get sources later.
+    /// Returns the location of a folder that may get sources later.
     pub(crate) fn of_empty_folder(path: &Path, store: Option<&Path>) -> Result<Self, Error> {
         let inside = || not_linked(path.join(STORE_IN_FOLDER));
         let store = store.map_or_else(inside, |store| Ok(store.into()))?;
         Ok(Self { path: path.into(), store, sources: Some(Vec::new()), input: None })
     }
 
-    /// The name of a source in the manifest: its file name when it lies beside or around the store,
-    /// else its full path. A backslash is doubled, and bytes that are not UTF-8 are written as `\xNN`,
-    /// so that no two files have one name.
+    /// Returns the name of a source in the manifest: its file name if it lies next to or around the
+    /// store, otherwise its full path. A backslash is doubled, and bytes that are not UTF-8 are written
+    /// as `\xNN`, so that no two files share a name.
     pub(crate) fn name_of(&self, source: &Path) -> String {
         if let Some((_, name)) = self.input.as_ref().filter(|(path, _)| path == source) {
             return name.clone();
@@ -79,8 +79,8 @@ impl Place {
         }
     }
 
-    /// The name that older versions gave a source, where it was another one: they left backslashes as
-    /// they are.
+    /// Returns the name that older versions gave a source, if it was different: they did not double
+    /// backslashes.
     pub(crate) fn old_name_of(&self, source: &Path) -> Option<String> {
         self.plain_name_of(source).to_str().filter(|name| name.contains('\\')).map(Into::into)
     }
@@ -94,7 +94,7 @@ impl Place {
         }
     }
 
-    /// Its sources by their names in the manifest, those of older versions too.
+    /// Returns its sources by their names in the manifest, including the names of older versions.
     pub(crate) fn files(&self) -> HashMap<String, PathBuf> {
         let sources = self.sources.iter().flatten();
         let old = sources.clone().filter_map(|path| Some((self.old_name_of(path)?, path.clone())));
@@ -102,8 +102,8 @@ impl Place {
         old.chain(new).collect()
     }
 
-    /// The command that ingests the run under a tick; nothing where its files were named one by one, or
-    /// are a stream.
+    /// Returns the command that ingests the run with a tick; `None` if its files were named one by one,
+    /// or are a stream.
     pub(crate) fn ingest_command(&self) -> Option<String> {
         if self.input.is_some() || self.path == self.store {
             return None;
@@ -116,7 +116,7 @@ impl Place {
         Some(format!("tagq ingest --tick 1ps{store} {}", self.path.display()))
     }
 
-    /// Where the store of the run at `path` is, unless it is put elsewhere.
+    /// Returns the default location of the store of the run at `path`.
     fn store_for(path: &Path) -> PathBuf {
         if path.is_dir() { path.join(STORE_IN_FOLDER) } else { beside(path) }
     }
@@ -127,25 +127,25 @@ fn absolute(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.into())
 }
 
-/// The place of a store that nobody named. The run may be somebody else's, and a link there would have
-/// another folder written and tidied.
+/// Checks that the default location of a store is not a link. The run may belong to another user, and a
+/// link there would cause another folder to be written and cleaned up.
 fn not_linked(store: PathBuf) -> Result<PathBuf, Error> {
     if store.is_symlink() { Err(Error::LinkedStore { store }) } else { Ok(store) }
 }
 
-/// `x.tags.zst` has its store in `x.tags.zst.tagq`.
+/// Returns the store of a single file: `x.tags.zst` has its store in `x.tags.zst.tagq`.
 fn beside(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(STORE_OF_FILE);
     name.into()
 }
 
-/// Whether a file of this name in a folder is a source.
+/// Whether a file with this name in a folder is a source.
 pub(crate) fn is_source_name(name: &[u8]) -> bool {
     !name.starts_with(b".") && tagq_ingest::source_stem(name).is_some()
 }
 
-/// The sources in a folder, not in folders inside it, in natural order of their names.
+/// Returns the sources in a folder, excluding subfolders, in natural order of their names.
 fn sources_in(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let io_error = |source| Error::Io { path: folder.into(), action: "list this folder", source };
     let mut sources = Vec::new();
@@ -156,12 +156,13 @@ fn sources_in(folder: &Path) -> Result<Vec<PathBuf>, Error> {
         if !is_source_name(name) {
             continue;
         }
-        // A link to a file counts as one. A file that cannot be looked at is not left out in
-        // silence: the counts would be wrong.
+        // A link to a file counts as a file. A file that cannot be inspected is not skipped silently,
+        // because the counts would be wrong.
         let path = entry.path();
         match fs::metadata(&path) {
             Ok(metadata) if metadata.is_dir() => {}
-            // What is no file is refused when it is opened, and not left out in silence either.
+            // Anything that is not a file is rejected when it is opened, and not skipped silently
+            // either.
             Ok(_) => sources.push(path),
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
             Err(source) => return Err(Error::Io { path, action: "look at it", source }),

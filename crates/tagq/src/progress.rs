@@ -11,20 +11,20 @@ use tagq_query::Course;
 pub trait Progress {
     /// A source of `bytes` bytes is being read; `read` counts those done.
     fn source(&self, name: &str, bytes: u64, read: &Arc<AtomicU64>);
-    /// The source is done.
+    /// The source is complete.
     fn done(&self);
-    /// Something a person should know that stops nothing.
+    /// Receives a note for the user that is not an error.
     fn note(&self, note: &str);
-    /// A file or folder that is removed before the call ends; whoever ends the process before that
-    /// may do so.
+    /// Receives a file or folder that is removed before the call ends; a program that exits earlier may
+    /// remove it.
     fn temporary(&self, _path: &Path) {}
-    /// Who is told how far queries are, and may end them.
+    /// Returns the receiver of query progress, which can also cancel queries.
     fn course(&self) -> Option<&Course> {
         None
     }
 }
 
-/// Receives nothing.
+/// Ignores everything.
 #[derive(Debug, Clone, Copy)]
 pub struct Silent;
 

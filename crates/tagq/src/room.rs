@@ -1,4 +1,4 @@
-//! Whether the disk has room for what is new in the sources, asked before anything is written.
+//! Checks the free disk space for new data of the sources, before anything is written.
 
 use std::{fs, path::Path};
 
@@ -9,12 +9,14 @@ use crate::error::Error;
 
 /// Bytes of a row: a time and a label. The index over it is less than a hundredth of that.
 const ROW_BYTES: u64 = 9;
-/// No recording takes so many times its length: with that much room nothing need be looked into.
+/// The rows of a recording never take more than this multiple of its size: with that much space the
+/// check is skipped.
 const GROWTH_MAX: u64 = 64;
 
-/// Whether the folder of the store has room for the rows of `new`: files, and from which byte on. Going by
-/// the beginnings of files is no more than likely, so that it is refused only where not even three
-/// quarters of what is expected fit; beyond that the disk itself says when it is full.
+/// Checks that the folder of the store has space for the rows of `new`: files, and the byte at which
+/// each one starts. The estimate from the beginnings of files is only approximate, so an error is
+/// returned only if not even three quarters of it fit; otherwise the disk itself reports when it is
+/// full.
 pub(crate) fn check<'a>(
     store: &Path,
     new: impl Iterator<Item = (&'a Path, Settings)>,
@@ -30,7 +32,7 @@ pub(crate) fn check<'a>(
     if len.saturating_mul(GROWTH_MAX) <= free {
         return Ok(());
     }
-    // What cannot be read is told by who takes it.
+    // Files that cannot be read are reported later by ingest.
     let tags = new.iter().map(|(path, settings)| about_tags(path, settings).unwrap_or(0));
     let needed = tags.fold(0, u64::saturating_add).saturating_mul(ROW_BYTES);
     if is_too_much(needed, free) {

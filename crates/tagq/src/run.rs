@@ -1,4 +1,4 @@
-//! Opening a run: its store brought up to date, or answered from as it is.
+//! Opening a run: its store is updated, or answers as it is.
 
 use std::{
     collections::HashMap,
@@ -33,36 +33,36 @@ pub struct Run {
 }
 
 impl Run {
-    /// The run that `path` names, as of the last commit of its store.
+    /// Opens the run that `path` names, at the last commit of its store.
     pub(crate) fn of_store(path: &Path, store: &Path, options: &Options) -> Result<Self, Error> {
         let store = Store::open(store, options.access)?;
         Ok(Self { path: path.into(), store: Arc::new(store), caching: options.caching })
     }
 
-    /// What was named.
+    /// Returns the path that the user gave.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its rows as of the last commit.
+    /// Returns its rows at the last commit.
     pub fn store(&self) -> &Store {
         &self.store
     }
 
-    /// The same, for views of its columns that outlive this run.
+    /// Returns the same store, for views of its columns that outlive this run.
     pub fn shared_store(&self) -> Arc<Store> {
         Arc::clone(&self.store)
     }
 
-    /// Whether answers are kept for the next time.
+    /// Returns whether results are cached.
     pub(crate) fn caching(&self) -> Caching {
         self.caching
     }
 
-    /// Counts over the run. A column that is cut short meanwhile is an error, not a crash.
+    /// Counts over the run. If a column is truncated during the scan, this is an error, not a crash.
     ///
     /// # Errors
-    /// Those of the query, and of reading the columns.
+    /// Errors of the query, and from reading the columns.
     pub fn count<T>(
         &self,
         query: impl FnOnce(&Recording<'_>) -> Result<T, tagq_query::Error>,
@@ -70,7 +70,8 @@ impl Run {
         self.count_as(false, None, query)
     }
 
-    /// The same, over all sources as one where they are joined. `course` is told how far it is.
+    /// Counts in the same way, with all sources as one if they are joined. Reports progress to
+    /// `course`.
     pub(crate) fn count_as<T>(
         &self,
         is_joined: bool,
@@ -88,9 +89,9 @@ impl Run {
         })?
     }
 
-    /// What the recorder noted beside each source, as far as it can be read. Looked for beside the
-    /// files of the run that was named, and in the folder around the store: a store from somebody else
-    /// may name files anywhere.
+    /// Returns the readable notes of the recorder next to each source. They are searched next to the
+    /// files of the run that the user named, and in the folder around the store, because a store from
+    /// another user may name files anywhere.
     pub fn notes(&self) -> Vec<Option<Notes>> {
         let files = self.files();
         let home = self.store.folder().parent().unwrap_or(Path::new(""));
@@ -106,21 +107,22 @@ impl Run {
         sources.iter().map(|source| beside(&source.facts.name)).collect()
     }
 
-    /// The files of the run that was named, by the names that the manifest has for them; none when the
-    /// store itself was named.
+    /// Returns the files of the run that the user named, by their names in the manifest; empty if the
+    /// user named the store itself.
     pub(crate) fn files(&self) -> HashMap<String, PathBuf> {
         let place = Place::find(&self.path, Some(self.store.folder()));
         place.map(|place| place.files()).unwrap_or_default()
     }
 
-    /// Live time in ticks: for each source last minus first time over all its tags, summed.
+    /// Returns the live time in ticks: for each source the last minus the first time over all its tags,
+    /// summed.
     pub fn live_ticks(&self) -> i128 {
         let live = |(first, last): (i64, i64)| i128::from(last) - i128::from(first);
         let sources = &self.store.manifest().sources;
         sources.iter().filter_map(|s| s.time_first.zip(s.time_last)).map(live).sum()
     }
 
-    /// Last minus first time of the run in ticks, gaps between sources included.
+    /// Returns the last minus the first time of the run in ticks, including gaps between sources.
     pub fn elapsed_ticks(&self) -> i128 {
         let manifest = self.store.manifest();
         match manifest.time_first.zip(manifest.time_last) {
@@ -130,14 +132,14 @@ impl Run {
     }
 }
 
-/// Opens the run that `path` names for queries, after taking new sources into its store.
+/// Opens the run that `path` names for queries, after ingesting new sources into its store.
 ///
 /// A query never fails because it cannot write: while another process writes the store, or in a
 /// read-only folder, the last commit answers, with a note.
 ///
 /// # Errors
-/// [`Error::NoSuchPath`], [`Error::NoSources`]; those of reading sources; with nothing committed
-/// yet, also that the store cannot be written.
+/// [`Error::NoSuchPath`], [`Error::NoSources`]; errors from reading sources; if nothing is committed
+/// yet, also errors from writing the store.
 pub fn open(path: &Path, options: &Options, progress: &dyn Progress) -> Result<Run, Error> {
     let place = Place::find(path, options.store.as_deref())?;
     if options.ingest
@@ -161,11 +163,11 @@ pub fn open(path: &Path, options: &Options, progress: &dyn Progress) -> Result<R
     Ok(Run { path: place.path, store: Arc::new(store), caching: options.caching })
 }
 
-/// Opens a stream as a run, for queries: its store is made in a temporary folder, and removed again
-/// before this returns. What is mapped of it stays until the run is dropped.
+/// Opens a stream as a run, for queries: its store is created in a temporary folder and removed again
+/// before this returns. Its memory-mapped data remains until the run is dropped.
 ///
 /// # Errors
-/// As [`open`]; [`Error::Aside`] when the folder for temporary files has no room.
+/// Same as [`open`]; [`Error::Aside`] if the folder for temporary files has not enough space.
 pub fn open_input(input: &Input, options: &Options, progress: &dyn Progress) -> Result<Run, Error> {
     let aside = |source| Error::Aside { folder: env::temp_dir(), source };
     let folder = tempfile::Builder::new().prefix("tagq-").tempdir().map_err(aside)?;
@@ -183,25 +185,25 @@ pub fn open_input(input: &Input, options: &Options, progress: &dyn Progress) -> 
     })?;
     let store = Store::open(&place.store, options.access)?;
     note_torn(&store, progress);
-    // Nobody asks a store again that is gone.
+    // A store that is removed is never queried again.
     Ok(Run { path: place.path, store: Arc::new(store), caching: Caching::Off })
 }
 
-/// Takes the new sources of the run that `path` names into its store.
+/// Ingests the new sources of the run that `path` names into its store.
 ///
 /// # Errors
-/// As [`open`]; [`tagq_store::Error::Busy`] when another process writes the store.
+/// Same as [`open`]; [`tagq_store::Error::Busy`] if another process is writing the store.
 pub fn ingest(path: &Path, options: &Options, progress: &dyn Progress) -> Result<Run, Error> {
     let place = Place::find(path, options.store.as_deref())?;
     ingest_place(place, options, progress)
 }
 
-/// Takes several sources, files, folders of files or a stream set aside, into the one store `store`. A
-/// stream is listed as `stdin-1`, the next one as `stdin-2`, and so on; one that begins with what the
-/// store holds already is that source, grown or not.
+/// Ingests several sources (files, folders of files, or a buffered stream) into the single store
+/// `store`. A stream is listed as `stdin-1`, the next one as `stdin-2`, and so on; a stream that starts
+/// with the content of an earlier one is that source, grown or not.
 ///
 /// # Errors
-/// As [`ingest`].
+/// Same as [`ingest`].
 pub fn ingest_sources(
     paths: &[PathBuf],
     input: Option<&Input>,
@@ -224,10 +226,10 @@ pub fn ingest_sources(
     ingest_place(place, options, progress)
 }
 
-/// Sets the tick of a run for good, also over one given before.
+/// Sets the tick of a run permanently, replacing one that was given before.
 ///
 /// # Errors
-/// [`Error::NothingIngested`], and those of writing the store.
+/// [`Error::NothingIngested`], and errors from writing the store.
 pub fn set_tick(path: &Path, store: Option<&Path>, tick: Tick) -> Result<(), Error> {
     let place = Place::find(path, store)?;
     if !Store::is_at(&place.store) {
@@ -240,14 +242,14 @@ pub fn set_tick(path: &Path, store: Option<&Path>, tick: Tick) -> Result<(), Err
 
 fn ingest_place(place: Place, options: &Options, progress: &dyn Progress) -> Result<Run, Error> {
     bring_up_to_date(&place, options, progress)?;
-    // What another process committed is reported as done here: it must be.
+    // Commits of another process are reported as done by this call, so they must be durable.
     Writer::make_durable(&place.store)?;
     let store = Store::open(&place.store, options.access)?;
     note_torn(&store, progress);
     Ok(Run { path: place.path, store: Arc::new(store), caching: options.caching })
 }
 
-/// Says each time what is missing at the end of sources.
+/// Notes at each opening which sources have an incomplete end.
 fn note_torn(store: &Store, progress: &dyn Progress) {
     for source in &store.manifest().sources {
         if let Some(torn) = &source.facts.torn {
@@ -263,13 +265,13 @@ fn bring_up_to_date(
     progress: &dyn Progress,
 ) -> Result<(), Error> {
     let Some(sources) = &place.sources else {
-        // The store itself was named: its sources are nobody's business, its tick may be.
+        // The user named the store itself: its sources are ignored, but its tick may be set.
         return update::confirm_tick(place, options);
     };
     update::bring_up_to_date(place, sources, options, progress).map_err(|error| place.shown(error))
 }
 
-/// Whether the last commit can answer although the store could not be brought up to date.
+/// Whether the last commit can answer although the store could not be updated.
 fn answer_without_writing(
     place: &Place,
     error: Error,
@@ -302,7 +304,7 @@ fn answer_without_writing(
     Ok(())
 }
 
-/// Tries again until the other writer is done or has committed something.
+/// Retries until the other writer is done or has committed something.
 fn wait_and_update(place: &Place, options: &Options, progress: &dyn Progress) -> Result<(), Error> {
     loop {
         match bring_up_to_date(place, options, progress) {

@@ -1,4 +1,4 @@
-//! The table of an answer: columns of cells, each with its key and how a reader is shown it.
+//! The table of an answer: columns of cells, each with its key and its display format.
 
 use std::borrow::Cow;
 
@@ -15,40 +15,40 @@ pub struct Table {
     columns: Vec<Column>,
 }
 
-/// One column: a cell for each row.
+/// One column: one cell per row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
     /// The key in JSON, CSV and Arrow (docs/queries.md, section "Output").
     pub key: Cow<'static, str>,
-    /// What a cell holds, or each item of its list.
+    /// The type of a cell, or of each item of its list.
     pub of: CellType,
     /// Whether cells are lists.
     pub is_list: bool,
     /// The cells.
     pub cells: Cells<Cell>,
-    /// How a table for a reader shows the column.
+    /// How a displayed table shows the column.
     pub shown: Shown,
 }
 
-/// What a cell holds.
+/// The type of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CellType {
-    /// A number of things.
+    /// A count.
     Count,
-    /// Ticks, rows.
+    /// Ticks or row numbers.
     Integer,
-    /// Any other value that is measured.
+    /// Any other measured value.
     Float,
     /// Yes or no.
     Flag,
-    /// A channel; missing for all of them together.
+    /// A channel; missing means all channels together.
     Channel,
 }
 
 /// One cell.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
-    /// Not defined.
+    /// Undefined.
     Missing,
     /// Of [`CellType::Count`].
     Count(u64),
@@ -64,39 +64,39 @@ pub enum Cell {
     List(Vec<Cell>),
 }
 
-/// How a table for a reader shows a column.
+/// How a displayed table shows a column.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shown {
     /// Its heading, without the unit.
     pub heading: Cow<'static, str>,
-    /// The unit of its values, and how many digits.
+    /// The unit of its values, and the number of digits.
     pub unit: Unit,
     /// The key of the column with the standard errors.
     pub err: Option<Cow<'static, str>>,
-    /// Whether it is shown where there is little room.
+    /// Whether it is shown if there is little space.
     pub priority: Priority,
-    /// Whether it tells rows apart.
+    /// Whether it distinguishes rows.
     pub is_key: bool,
-    /// Whether the newest interval is shown beside it (`--and-last` of `watch`).
+    /// Whether the last interval is shown next to it (`--and-last` of `watch`).
     pub is_compared: bool,
 }
 
-/// The unit of the values of a column, and how many digits are shown.
+/// The unit of the values of a column, and the number of digits shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// None.
+    /// No unit.
     None,
-    /// None; without separators, to be copied.
+    /// No unit; without separators, for copying.
     Plain,
-    /// None; four digits, and the error only among all digits.
+    /// No unit; four digits, and the error only if all digits are shown.
     Brief,
     /// Seconds.
     Seconds,
-    /// Seconds, in four digits.
+    /// Seconds, with four digits.
     BriefSeconds,
     /// Hertz.
     Hertz,
-    /// A probability, in per cent.
+    /// A probability, in percent.
     Percent,
 }
 
@@ -105,9 +105,9 @@ pub enum Unit {
 pub enum Priority {
     /// Always.
     Always,
-    /// Unless the terminal is too narrow; the lowest number is left out first.
+    /// Unless the terminal is too narrow; the lowest number is omitted first.
     IfRoom(u8),
-    /// Not by itself: it stands beside its value, or above the rows.
+    /// Not as a separate column: it is shown next to its value, or above the rows.
     Never,
 }
 
@@ -125,49 +125,49 @@ impl Column {
         Self { key, of, is_list: false, cells, shown }
     }
 
-    /// Numbers of things.
+    /// Creates a column of counts.
     pub fn counts(key: impl Into<Cow<'static, str>>, cells: Cells<u64>) -> Self {
         Self::new(key, CellType::Count, cells.map(Cell::Count))
     }
 
-    /// Ticks, rows.
+    /// Creates a column of ticks or row numbers.
     pub fn integers(key: impl Into<Cow<'static, str>>, cells: Cells<i64>) -> Self {
         Self::new(key, CellType::Integer, cells.map(Cell::Integer))
     }
 
-    /// The same, missing in some rows. They are shown without separators.
+    /// Creates a column of integers that are missing in some rows. They are shown without separators.
     pub fn some_integers(key: impl Into<Cow<'static, str>>, cells: Cells<Option<i64>>) -> Self {
         let cells = cells.map(|value| value.map_or(Cell::Missing, Cell::Integer));
         Self::new(key, CellType::Integer, cells).unit(Unit::Plain)
     }
 
-    /// Values that are measured.
+    /// Creates a column of measured values.
     pub fn floats(key: impl Into<Cow<'static, str>>, cells: Cells<Option<f64>>) -> Self {
         Self::new(key, CellType::Float, cells.map(float))
     }
 
-    /// Yes or no. The heading is empty, and the key stands in the rows of which it is true.
+    /// Creates a column of flags. The heading is empty, and rows with the flag set show the key.
     pub fn flags(key: impl Into<Cow<'static, str>>, cells: Cells<bool>) -> Self {
         Self::new(key, CellType::Flag, cells.map(Cell::Flag)).heading("")
     }
 
-    /// A channel for each row; all of them together where it is missing.
+    /// Creates a column of channels; a missing one means all channels together.
     pub fn channels(key: impl Into<Cow<'static, str>>, cells: Cells<Option<u16>>) -> Self {
         let cells = cells.map(|channel| channel.map_or(Cell::Missing, Cell::Channel));
         Self::new(key, CellType::Channel, cells)
     }
 
-    /// The channels of a group for each row.
+    /// Creates a column of groups of channels.
     pub fn groups(key: impl Into<Cow<'static, str>>, cells: Cells<Vec<u16>>) -> Self {
         Self::lists(key, CellType::Channel, cells, Cell::Channel)
     }
 
-    /// Numbers of things for each channel of a group.
+    /// Creates a column of counts for each channel of a group.
     pub fn count_lists(key: impl Into<Cow<'static, str>>, cells: Cells<Vec<u64>>) -> Self {
         Self::lists(key, CellType::Count, cells, Cell::Count)
     }
 
-    /// Several values for each row.
+    /// Creates a column of several values per row.
     pub fn float_lists(key: impl Into<Cow<'static, str>>, cells: Cells<Vec<Option<f64>>>) -> Self {
         Self::lists(key, CellType::Float, cells, float)
     }
@@ -182,56 +182,56 @@ impl Column {
         Self { is_list: true, ..Self::new(key, of, cells) }
     }
 
-    /// With this heading in place of the key.
+    /// Sets a heading that replaces the key.
     #[must_use]
     pub fn heading(mut self, heading: impl Into<Cow<'static, str>>) -> Self {
         self.shown.heading = heading.into();
         self
     }
 
-    /// With values in this unit.
+    /// Sets the unit of the values.
     #[must_use]
     pub fn unit(mut self, unit: Unit) -> Self {
         self.shown.unit = unit;
         self
     }
 
-    /// With standard errors in the column of this key.
+    /// Sets the key of the column with the standard errors.
     #[must_use]
     pub fn err(mut self, key: &'static str) -> Self {
         self.shown.err = Some(key.into());
         self
     }
 
-    /// Left out where there is no room, the lowest number first.
+    /// Omits the column if there is not enough space, the lowest number first.
     #[must_use]
     pub fn if_room(mut self, order: u8) -> Self {
         self.shown.priority = Priority::IfRoom(order);
         self
     }
 
-    /// Not shown by itself.
+    /// Hides the column.
     #[must_use]
     pub fn hidden(mut self) -> Self {
         self.shown.priority = Priority::Never;
         self
     }
 
-    /// Tells rows apart.
+    /// Marks the column as distinguishing rows.
     #[must_use]
     pub fn key(mut self) -> Self {
         self.shown.is_key = true;
         self
     }
 
-    /// Compared with the newest interval.
+    /// Marks the column as compared with the last interval.
     #[must_use]
     pub fn compared(mut self) -> Self {
         self.shown.is_compared = true;
         self
     }
 
-    /// Whether a table for a reader has it: unless it is hidden, or no row has anything in it.
+    /// Whether a displayed table has it: it is not hidden, and at least one row has a value.
     pub fn is_shown(&self) -> bool {
         let is_empty = match self.of {
             CellType::Float => self.cells.iter().all(|cell| cell.is_missing()),
@@ -247,7 +247,7 @@ fn float(value: Option<f64>) -> Cell {
 }
 
 impl Cell {
-    /// Whether it is not defined, or a list in which nothing is.
+    /// Whether it is undefined, or a list of undefined values only.
     pub fn is_missing(&self) -> bool {
         match self {
             Self::Missing => true,
@@ -260,7 +260,7 @@ impl Cell {
         }
     }
 
-    /// Its value as a float; `None` unless it is a number.
+    /// Returns its value as a float; `None` if it is not a number.
     pub fn number(&self) -> Option<f64> {
         match self {
             Self::Count(count) => Some(*count as f64),
@@ -270,7 +270,7 @@ impl Cell {
         }
     }
 
-    /// The channels of a group, or the one channel.
+    /// Returns the channels of a group, or the single channel.
     pub fn group(&self) -> Vec<u16> {
         match self {
             Self::Channel(channel) => vec![*channel],
@@ -282,7 +282,7 @@ impl Cell {
     }
 }
 
-/// The plain text of a cell, as CSV has it: nothing where it is missing.
+/// Writes the plain text of a cell, as in CSV: empty if it is missing.
 impl std::fmt::Display for Cell {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -318,7 +318,7 @@ impl Table {
     /// Adds a column.
     ///
     /// # Panics
-    /// If it has not as many cells as the others.
+    /// Panics if the column has another number of cells than the others.
     #[must_use]
     pub fn with(mut self, column: Column) -> Self {
         let len = self.columns.first().map_or(column.cells.len(), |first| first.cells.len());
@@ -327,27 +327,27 @@ impl Table {
         self
     }
 
-    /// Puts columns after the one at `at`.
+    /// Inserts columns after the one at `at`.
     ///
     /// # Panics
-    /// If they have not as many cells as the others.
+    /// Panics if they have another number of cells than the others.
     #[must_use]
     pub(crate) fn with_after(mut self, at: usize, columns: Vec<Column>) -> Self {
         let rest = self.columns.split_off((at + 1).min(self.columns.len()));
         columns.into_iter().chain(rest).fold(self, Self::with)
     }
 
-    /// The columns, in the order of the keys.
+    /// Returns the columns, in the order of the keys.
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }
 
-    /// The column of this key.
+    /// Returns the column with this key.
     pub fn get(&self, key: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.key == key)
     }
 
-    /// The numbers of a column; missing in every row if there is no such column.
+    /// Returns the numbers of a column; all are missing if there is no such column.
     pub fn numbers(&self, key: &str) -> Vec<Option<f64>> {
         match self.get(key) {
             Some(column) => column.cells.iter().map(|cell| cell.number()).collect(),
@@ -355,7 +355,7 @@ impl Table {
         }
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.columns.first().map_or(0, |column| column.cells.len())
     }
@@ -365,13 +365,13 @@ impl Table {
         self.len() == 0
     }
 
-    /// The rows, one by one.
+    /// Iterates over the rows.
     pub fn rows(&self) -> impl Iterator<Item = Row<'_>> {
         (0..self.len()).map(|at| Row { columns: &self.columns, at })
     }
 }
 
-/// One row; serialises as an object of the keys.
+/// One row; serialises as an object with the keys.
 #[derive(Debug, Clone, Copy)]
 pub struct Row<'a> {
     columns: &'a [Column],

@@ -1,5 +1,5 @@
-//! Bringing a store up to date with its sources: unchanged ones cost a look, grown and new ones are
-//! taken in order of time.
+//! Updating a store from its sources: unchanged sources are only checked, grown and new ones are
+//! ingested in time order.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -26,30 +26,30 @@ use crate::{
     writer::{is_not_writable, open_writer},
 };
 
-/// Commits are not made more often than this, so that thousands of small files cost no thousands
-/// of waits for the disk.
+/// Minimum time between commits, so that thousands of small files do not cause thousands of waits for
+/// the disk.
 const COMMIT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A long source is committed each so many rows, so that little is read again after a crash.
+/// A long source is committed after this many rows, so that little is read again after a crash.
 const COMMIT_ROWS: u64 = 64 << 20;
 
-/// Of so much that is new in a source the tags are written while they are read.
+/// If a source has this many new bytes, tags are written while it is read.
 const EAGER_BYTES: u64 = 64 << 20;
 
-/// What is to be done to a store.
+/// The work to be done on a store.
 #[derive(Default)]
 struct Work {
-    /// Sources that are listed under another name: that one and the new one.
+    /// Sources that are listed under another name: the listed name and the new one.
     renames: Vec<(String, String)>,
-    /// Sources whose file has another modification time and the same bytes.
+    /// Sources whose file has another modification time but the same bytes.
     touched: Vec<Touched>,
-    /// What came behind the rows of the run's last source.
+    /// Data that was appended to the last source of the run.
     grown: Option<Take>,
-    /// Sources that the store does not hold, in the order they belong in it.
+    /// Sources that the store does not contain, in the order of ingest.
     new: Vec<Take>,
 }
 
-/// How the file of a source looks now.
+/// The current state of the file of a source.
 struct Touched {
     name: String,
     look: Look,
@@ -63,40 +63,42 @@ struct Look {
     inode: u64,
 }
 
-/// A file to take something of.
+/// A file to ingest, completely or in part.
 #[derive(Clone)]
 struct Take {
     path: PathBuf,
     name: String,
-    /// Its first time in ticks; nothing when it has no tags, or when only its rest is taken.
+    /// Its first time in ticks; `None` if it has no tags, or if only its rest is ingested.
     begins: Option<i64>,
     is_rest: bool,
-    /// Its rest, because taking it was interrupted: nobody has seen all of it yet.
+    /// Whether the rest is ingested because an earlier ingest was interrupted: the source was never
+    /// read completely.
     is_interrupted: bool,
 }
 
-/// What was learnt about sources while they were read.
+/// State of the sources that was found while they were read.
 #[derive(Debug, Default)]
 pub(crate) struct Learnt {
-    /// How many complete messages stand before a torn one.
+    /// Number of complete messages before a torn one.
     torn: HashMap<PathBuf, u64>,
-    /// Grown sources that brought a tag too late: they stay as they are.
+    /// Grown sources with a tag that was too late: they are not ingested further.
     stopped: HashSet<PathBuf>,
-    /// Sources with tags later than by what is held back, within what was new of them.
+    /// Sources whose new data has tags that are later than the hold-back.
     disordered: HashSet<PathBuf>,
-    /// Files whose bytes were compared and are those that were taken, and how they looked.
+    /// Files whose bytes were compared with the ingested ones and are equal, and their state at that
+    /// time.
     intact: HashMap<PathBuf, Look>,
-    /// The order of columns in which texts were taken before, by name.
+    /// The column order with which text sources were ingested before, by name.
     columns: HashMap<String, TextColumns>,
-    /// Of sources that still grow, the newest tags that are kept back, in ticks.
+    /// The hold-back of growing sources, in ticks: newer tags are not ingested yet.
     pub(crate) hold_back: Option<i64>,
-    /// The sources that do not grow any more: nothing of them is kept back.
+    /// Sources that do not grow any more: none of their tags are held back.
     pub(crate) still: HashSet<PathBuf>,
-    /// What was read of the last source taken, and kept back.
+    /// Tags of the last ingested source that were read and held back.
     held: Option<Held>,
 }
 
-/// Takes all that is new into the store of `place`, one commit after the other.
+/// Ingests all new data into the store of `place`, in several commits if needed.
 pub(crate) fn bring_up_to_date(
     place: &Place,
     sources: &[PathBuf],
@@ -107,7 +109,7 @@ pub(crate) fn bring_up_to_date(
     let known = manifest.as_ref().map_or(&[][..], |manifest| &manifest.sources);
     let mut learnt = Learnt::default();
     learnt.know(known);
-    // Looked at before the store is, so that files that are none leave no store behind.
+    // Sources are checked before the store is created, so that invalid files leave no store.
     let found = Work::find(
         place,
         sources,
@@ -123,7 +125,7 @@ pub(crate) fn bring_up_to_date(
         has_tick && found.is_nothing() && !options.treatment.rebuild
     });
     if is_up_to_date {
-        // A writer that was killed left something, or one is at work; no answer depends on it.
+        // Either a killed writer left these bytes, or a writer is active; no answer depends on them.
         if manifest.as_ref().is_some_and(|manifest| {
             manifest.leftovers(&place.store).is_ok_and(|left| !left.is_empty())
         }) {
@@ -134,8 +136,8 @@ pub(crate) fn bring_up_to_date(
     take_all(&mut None, place, sources, options, progress, &mut learnt)
 }
 
-/// As [`bring_up_to_date`], with a writer that stays open: it holds the store's lock. After an error
-/// there is none, and the next call opens one.
+/// Same as [`bring_up_to_date`], with a writer that stays open and holds the lock of the store. After
+/// an error there is no writer, and the next call opens one.
 pub(crate) fn take_all(
     writer: &mut Option<Writer>,
     place: &Place,
@@ -149,15 +151,15 @@ pub(crate) fn take_all(
     loop {
         let is_held = learnt.held.is_some();
         match work(writer, place, sources, options, progress, learnt) {
-            // Where reading begins without what was held, the files alone say what is wrong.
+            // If reading starts without the held tags, the error depends on the files alone.
             Err(_) if is_held => learnt.held = None,
-            // Counted from where reading began, which moves on with each commit.
+            // Counted from the start of reading, which advances with each commit.
             Err(Error::Files(tagq_ingest::Error::TornMessage { path, message }))
                 if learnt.torn.get(&path) != Some(&(message - 1)) =>
             {
                 learnt.torn.insert(path, message - 1);
             }
-            // With time to put it in order it may be taken.
+            // It may be ingested if there is time to sort it in.
             Err(Error::LateRest { path, .. })
                 if learnt.hold_back.is_some() && learnt.disordered.insert(path.clone()) => {}
             Err(Error::LateRest { path, source }) if learnt.stopped.insert(path.clone()) => {
@@ -177,7 +179,7 @@ pub(crate) fn take_all(
     }
 }
 
-/// Sets an assumed tick of a store to the one given.
+/// Replaces the assumed tick of a store by the given one.
 pub(crate) fn confirm_tick(place: &Place, options: &Options) -> Result<(), Error> {
     let Some(tick) = options.tick else { return Ok(()) };
     let Some(manifest) = Manifest::read(&place.store)? else { return Ok(()) };
@@ -189,7 +191,7 @@ pub(crate) fn confirm_tick(place: &Place, options: &Options) -> Result<(), Error
     Ok(writer.commit()?)
 }
 
-/// The names of the sources that the last commit does not hold.
+/// Returns the names of the sources that the last commit does not contain.
 pub(crate) fn left_out(place: &Place) -> Result<Vec<String>, Error> {
     let manifest = Manifest::read(&place.store)?;
     let known: HashSet<&str> =
@@ -206,7 +208,7 @@ fn work(
     progress: &dyn Progress,
     learnt: &mut Learnt,
 ) -> Result<(), Error> {
-    // What another process committed before the lock was ours is not new any more.
+    // Commits of another process before this one got the lock are no longer new.
     let mut writer = match kept.take() {
         Some(writer) => writer,
         None if options.treatment.rebuild => {
@@ -245,11 +247,11 @@ fn work(
     let mut last_commit = Instant::now();
     let takes = work.grown.iter().len() + work.new.len();
     for (done, take) in work.grown.iter().chain(&work.new).enumerate() {
-        // Nothing comes behind a source that another one follows.
+        // A source that is followed by another one does not grow.
         let hold_back = learnt.hold_back_of(&take.path).filter(|_| done + 1 == takes);
         if let Err(error) = take.run(place, options, &mut writer, progress, learnt, hold_back) {
-            // What was appended of this source goes, and with it those since the last commit: they
-            // are complete, and taken again.
+            // The uncommitted rows of this source are discarded, and with them all sources since the
+            // last commit: those are complete, and are ingested again.
             writer.discard();
             let before: Vec<PathBuf> = work
                 .grown
@@ -263,7 +265,7 @@ fn work(
             }
             return Err(error);
         }
-        // Of a frame that is still being written nothing can be seen: the commit comes with its end.
+        // A frame that is still being written is not visible: the commit follows at its end.
         changed |= !take.is_rest || hold_back.is_none() || writer.uncommitted_rows() > 0;
         if last_commit.elapsed() >= COMMIT_INTERVAL && !options.treatment.rebuild {
             writer.commit()?;
@@ -278,20 +280,20 @@ fn work(
     Ok(())
 }
 
-/// Where reading goes on in the source finished last.
+/// Returns the byte at which reading of the last finished source continues.
 fn rest_byte(writer: &Writer) -> u64 {
     writer.last_source().map_or(0, |source| source.facts.resume.byte)
 }
 
 impl Learnt {
-    /// Takes in what a store says of its sources.
+    /// Adds the information of a store about its sources.
     pub(crate) fn know(&mut self, sources: &[Source]) {
         let columns = |source: &Source| Some((source.facts.name.clone(), columns_of(source)?));
         self.columns.extend(sources.iter().filter_map(columns));
     }
 
-    /// Whether all bytes that were taken of a source are the same in its file; compared once for each
-    /// look of it. Nothing when an older store does not know.
+    /// Whether all ingested bytes of a source are unchanged in its file; compared once per state of the
+    /// file. `None` if an older store has no information.
     fn compare_bytes(
         &mut self,
         path: &Path,
@@ -319,7 +321,7 @@ impl Learnt {
         Ok(result)
     }
 
-    /// The ticks that are kept back of a source.
+    /// Returns the hold-back of a source in ticks.
     fn hold_back_of(&self, path: &Path) -> Option<i64> {
         self.hold_back.filter(|_| !self.still.contains(path))
     }
@@ -338,7 +340,7 @@ impl Work {
         let names: Vec<String> = sources.iter().map(|path| place.name_of(path)).collect();
         let by_name: HashMap<&str, &Source> =
             known.iter().map(|source| (source.facts.name.as_str(), source)).collect();
-        // Sources whose file is gone may be there under another name.
+        // Sources whose file is gone may exist under another name.
         let gone: Vec<&Source> = known
             .iter()
             .filter(|source| source.facts.read_byte > 0 && !names.contains(&source.facts.name))
@@ -383,8 +385,8 @@ impl Work {
                 work.grown = Some(Take { path, name, begins: None, is_rest: true, is_interrupted });
             }
         }
-        // Stable, so that sources that begin together stay in natural order; those without tags
-        // last.
+        // Stable, so that sources with the same first time stay in natural order; sources without tags
+        // are last.
         work.new.sort_by_key(|take| (take.begins.is_none(), take.begins));
         Ok(work)
     }
@@ -393,7 +395,7 @@ impl Work {
         self.renames.is_empty() && self.grown.is_none() && self.new.is_empty()
     }
 
-    /// Refuses the first tags of a run if neither the person nor the file says their tick.
+    /// Rejects the first tags of a run if neither the user nor the file states the tick.
     fn check_tick(
         &self,
         place: &Place,
@@ -403,7 +405,7 @@ impl Work {
         let is_known = manifest.is_some_and(|manifest| {
             let is_recorded =
                 |source: &Source| source.facts.read_byte > 0 && source.facts.columns.is_none();
-            // One that is rebuilt has no rows now.
+            // A store that is rebuilt has no rows now.
             let is_rebuilt = options.treatment.rebuild && manifest.commit > 0;
             let is_begun = manifest.rows > 0 || is_rebuilt;
             is_begun || !manifest.tick_assumed || manifest.sources.iter().any(is_recorded)
@@ -424,7 +426,7 @@ impl Work {
         })
     }
 
-    /// Lists touched files as they look now. Whether there were any.
+    /// Updates the listed state of touched files; returns whether there were any.
     fn touch(&self, writer: &mut Writer) -> bool {
         for Touched { name, look } in &self.touched {
             writer.touch_source(name, look.mtime_ns, look.inode);
@@ -432,8 +434,8 @@ impl Work {
         !self.touched.is_empty()
     }
 
-    /// Commits how touched files look now, so that they are not compared again. Where that cannot be
-    /// written, the last commit answers all the same.
+    /// Commits the current state of touched files, so that they are not compared again. If this cannot
+    /// be written, the last commit still answers.
     fn note_touched(
         &self,
         place: &Place,
@@ -459,17 +461,17 @@ impl Work {
     }
 }
 
-/// How a source's file stands to what was taken of it.
+/// How the file of a source differs from its ingested state.
 struct State {
-    /// There is more of it to take.
+    /// There is more data to ingest.
     is_grown: bool,
-    /// How it looks now, where it was touched and all its bytes are those that were taken.
+    /// The current state, if the file was touched and all ingested bytes are unchanged.
     touched: Option<Look>,
 }
 
 impl State {
     /// # Errors
-    /// [`Error::Changed`] when it is another file than the one that was taken.
+    /// [`Error::Changed`] if it is not the file that was ingested.
     fn of(
         place: &Place,
         path: &Path,
@@ -491,7 +493,7 @@ impl State {
         let look = Look::of(&metadata);
         let is_grown = match compare(facts, path)? {
             Change::None => can_salvage,
-            // A torn end that is as it was has nothing to give, but what was kept back has.
+            // An unchanged torn end has nothing to ingest, but tags that were held back have.
             Change::Grown => look.size != facts.size || can_salvage || !facts.finished,
             Change::Other => {
                 let what = format!("{} bytes then, {} now", facts.size, look.size);
@@ -540,7 +542,7 @@ impl Take {
         let read = Arc::new(AtomicU64::new(0));
         let bytes = fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
         progress.source(&self.name, bytes, &read);
-        // Of what was just recorded the person who waits sees the end, and most can be written before.
+        // The user waits for the end of a recording, and most of it can be written before.
         let new = bytes.saturating_sub(writer.last_source().map_or(0, |last| last.facts.read_byte));
         let is_live = self.is_rest && hold_back.is_some() && new <= EAGER_BYTES;
         let eager = is_live && !learnt.disordered.contains(&self.path);
@@ -558,7 +560,7 @@ impl Take {
         let result = ingest_holding(&self.path, &self.name, part, &settings, writer, held);
         progress.done();
         match result {
-            // The first tag of the file was late enough, another one was not.
+            // The first tag of the file was late enough, but another one was not.
             Err(tagq_ingest::Error::Store(StoreError::Unsorted { time, .. })) => {
                 self.check_after(place, time, writer)?;
                 result?;
@@ -572,14 +574,14 @@ impl Take {
                 result?;
             }
         }
-        // A recorder notes all that it recorded, and that is not there before the end.
+        // The notes of a recorder cover the whole recording, which is complete only at its end.
         if hold_back.is_none() {
             self.compare_with_notes(writer, progress);
         }
         Ok(())
     }
 
-    /// Says where the source is not what its recorder noted. That stops nothing.
+    /// Notes the differences between the source and the notes of its recorder. They do not stop ingest.
     fn compare_with_notes(&self, writer: &Writer, progress: &dyn Progress) {
         let differences = match (Notes::beside(&self.path), writer.last_source()) {
             (Ok(Some(notes)), Some(source)) => notes.differences(source, writer.manifest().tick),
@@ -591,7 +593,7 @@ impl Take {
         }
     }
 
-    /// Whether the source may follow what the run holds.
+    /// Checks that the source can follow the rows of the run.
     fn check_after(&self, place: &Place, begins: i64, writer: &Writer) -> Result<(), Error> {
         match writer.span() {
             Some((_, ends)) if begins < ends => {
@@ -612,18 +614,19 @@ impl Take {
     }
 }
 
-/// How a source is read, as far as the texts among them are concerned.
+/// Returns the settings for reading a text source.
 fn settings(options: &Options, learnt: &Learnt, name: &str) -> Settings {
     let columns_before = learnt.columns.get(name).copied();
     Settings { columns: options.columns, columns_before, ..Settings::default() }
 }
 
-/// The order of columns in which a text was taken.
+/// Returns the column order with which a text was ingested.
 fn columns_of(source: &Source) -> Option<TextColumns> {
     source.facts.columns.as_deref()?.parse().ok()
 }
 
-/// The ticks that put a source 1 s behind the end of the run; none when it follows by itself.
+/// Returns the ticks that move a source to 1 s after the end of the run; `None` if the source already
+/// follows it.
 fn rebase(begins: i64, writer: &Writer) -> Result<Option<i64>, Error> {
     let Some((_, ends)) = writer.span().filter(|&(_, ends)| begins < ends) else {
         return Ok(None);
@@ -635,7 +638,7 @@ fn rebase(begins: i64, writer: &Writer) -> Result<Option<i64>, Error> {
         .map_err(|_| tagq_store::UnitError::OutOfRange { text: format!("{moved}t") }.into())
 }
 
-/// The source among `gone` that the file at `path` is.
+/// Returns the source among `gone` that is the file at `path`.
 fn find_renamed<'m>(gone: &[&'m Source], path: &Path) -> Result<Option<&'m Source>, Error> {
     for source in gone {
         if compare(&source.facts, path)? != Change::Other {
@@ -645,13 +648,13 @@ fn find_renamed<'m>(gone: &[&'m Source], path: &Path) -> Result<Option<&'m Sourc
     Ok(None)
 }
 
-/// The writer of a store that begins anew.
+/// Opens a writer for a store that starts from scratch.
 fn open_writer_anew(place: &Place, options: &Options) -> Result<Writer, Error> {
     drop(open_writer(place, options)?);
     Ok(Writer::open_anew(&place.store, &crate::writer::creation(options))?)
 }
 
-/// Whether every source of the store is still there, so that nothing is lost when it is made anew.
+/// Checks that every source of the store still exists, so that a rebuild loses nothing.
 fn check_all_there(place: &Place, sources: &[PathBuf]) -> Result<(), Error> {
     let Some(manifest) = Manifest::read(&place.store)? else { return Ok(()) };
     let names = sources.iter().map(|path| place.name_of(path));

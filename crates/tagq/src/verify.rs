@@ -1,30 +1,30 @@
-//! Holding a store, and its sources, against their checksums.
+//! Verifies the checksums of a store and of its sources.
 
 use tagq_ingest::{Settings, is_intact};
 
 use crate::{error::Error, run::Run};
 
-/// What was checked.
+/// Result of a verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Verified {
-    /// Blocks of rows, all of them intact.
+    /// Number of blocks of rows, all intact.
     pub blocks: usize,
-    /// Rows in them.
+    /// Number of rows in them.
     pub rows: u64,
-    /// Sources whose hash was compared.
+    /// Number of sources whose hash was compared.
     pub sources: usize,
-    /// Sources that were not compared: files that are gone, or were taken piece by piece into an older
-    /// store.
+    /// Number of sources that were not compared: files that are gone, or that an older version ingested
+    /// piece by piece.
     pub sources_unknown: usize,
 }
 
 impl Run {
-    /// Holds every block of the store against its checksums, and with `sources` every source that
-    /// is still there against the hash that it had. Reads all rows. `done` is told after each block
-    /// how many of how many are done.
+    /// Verifies the checksums of every block of the store, and with `sources` the hash of every source
+    /// that still exists. Reads all rows. After each block, `done` receives the number of blocks done
+    /// and the total.
     ///
     /// # Errors
-    /// [`tagq_store::Error::Damaged`] naming the first block that is not what was committed;
+    /// [`tagq_store::Error::Damaged`] with the first block that differs from the committed one;
     /// [`Error::SourceDamaged`].
     pub fn verify(
         &self,

@@ -6,7 +6,7 @@ use tagq_store::{Creation, Error as StoreError, Store, Tick, Writer};
 
 use crate::{error::Error, options::Options, place::Place};
 
-/// The writer of the run's store, made if need be.
+/// Opens the writer of the store of the run, and creates the store if needed.
 pub(crate) fn open_writer(place: &Place, options: &Options) -> Result<Writer, Error> {
     Writer::open(&place.store, &creation(options)).map_err(|error| match error {
         StoreError::Io { source, .. }
@@ -18,7 +18,7 @@ pub(crate) fn open_writer(place: &Place, options: &Options) -> Result<Writer, Er
     })
 }
 
-/// What a new store is made with.
+/// Returns the parameters of a new store.
 pub(crate) fn creation(options: &Options) -> Creation {
     Creation {
         tick: options.tick.unwrap_or(Tick::DEFAULT),
@@ -27,7 +27,7 @@ pub(crate) fn creation(options: &Options) -> Creation {
     }
 }
 
-/// Whether a folder cannot be written to, for whatever reason.
+/// Whether a folder is not writable, for any reason.
 pub(crate) fn is_not_writable(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,4 +1,4 @@
-//! The file of one query in the cache (docs/partials.md).
+//! The cache file of one query (docs/partials.md).
 
 use std::collections::BTreeMap;
 
@@ -7,30 +7,30 @@ use tagq_store::{Mark, RunId, Store};
 
 /// The first eight bytes of a file.
 const MAGIC: [u8; 8] = *b"TAGQKEPT";
-/// The version written. Files of others are thrown away.
+/// The version written. Files of other versions are discarded.
 const VERSION: u32 = 1;
-/// Magic, version and checksum.
+/// Bytes of magic, version and checksum.
 const HEAD_BYTES: usize = 16;
 
-/// What is kept of one query.
+/// The cached results of one query.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Entry {
     pub seen: Seen,
-    /// By the interval that each covers: one, or one for each bin.
+    /// Partials by the interval that each covers: one interval, or one per bin.
     pub partials: BTreeMap<(Option<i64>, Option<i64>), Partial>,
-    /// Whether some of it was read.
+    /// Whether some of it was read from the cache.
     pub is_known: bool,
     /// Rows that were counted to make the rest.
     pub rows_new: u64,
 }
 
-/// The state of a run that partial answers are of.
+/// The state of the run that the partials belong to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Seen {
     run: RunId,
     rows: u64,
     chain: u32,
-    /// crc32c of the first rows of the sources up to there: no tuple spans two.
+    /// crc32c of the first rows of the sources up to this state: no tuple spans two sources.
     sources: u32,
 }
 
@@ -49,7 +49,7 @@ impl Seen {
         Self { run: store.manifest().run_id, rows: mark.rows, chain: mark.chain, sources }
     }
 
-    /// Whether the store has the rows that were seen, in the same sources.
+    /// Whether the store has the same rows, in the same sources.
     pub(super) fn is_of(&self, store: &Store, is_joined: bool) -> bool {
         let mark = store.mark(self.rows).ok().flatten();
         mark.is_some_and(|mark| *self == Self::of(store, mark, is_joined))
@@ -57,7 +57,7 @@ impl Seen {
 }
 
 impl Entry {
-    /// The bytes of the file; nothing when they are more than `most`.
+    /// Returns the bytes of the file; `None` if they are more than `most`.
     pub(super) fn to_bytes(&self, key: &str, most: usize) -> Option<Vec<u8>> {
         let Seen { run, rows, chain, sources } = &self.seen;
         let mut out = [&MAGIC[..], &VERSION.to_le_bytes(), &[0; 4], &run.0].concat();
@@ -80,7 +80,7 @@ impl Entry {
         Some(out)
     }
 
-    /// What stands in a file of the query `key`; nothing in one that is torn or of another query.
+    /// Parses a file of the query `key`; returns `None` if it is torn or belongs to another query.
     pub(super) fn from_bytes(bytes: &[u8], key: &str) -> Option<Self> {
         let mut left = bytes;
         if take::<8>(&mut left)? != MAGIC || u32::from_le_bytes(take(&mut left)?) != VERSION {
@@ -109,7 +109,7 @@ impl Entry {
     }
 }
 
-/// crc32c of all but the checksum itself.
+/// Returns the crc32c of everything except the checksum itself.
 fn crc_of(bytes: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&bytes[..12]), &bytes[HEAD_BYTES..])
 }

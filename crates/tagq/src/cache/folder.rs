@@ -1,4 +1,4 @@
-//! The folder of the cache, inside the store: a file a query, bounded in number and size.
+//! The cache folder inside the store: one file per query, bounded in number and size.
 
 use std::{
     path::Path,
@@ -8,20 +8,20 @@ use std::{
 use tagq_store::{Entry, Folder as StoreFolder};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Its name.
+/// Name of the folder.
 const NAME: &str = "cache";
-/// Files at most: a measurement of accidentals by shifts has some hundreds.
+/// Maximum number of files: a measurement of accidentals by shifts needs some hundreds.
 const FILES_MAX: usize = 4_096;
-/// Bytes of all files at most.
+/// Maximum size of all files together, in bytes.
 const BYTES_MAX: u64 = 64 << 20;
-/// The end of the name of a file that is being written; before it stand random digits.
+/// Suffix of the name of a file that is being written; random digits come before it.
 const UNFINISHED: &str = ".new";
-/// Digits of the name of an answer, and of an unfinished one.
+/// Number of digits in the name of an entry, and of an unfinished one.
 const DIGITS: usize = 16;
 const DIGITS_UNFINISHED: usize = 32;
-/// The age from which on nobody is writing such a file any more.
+/// Unfinished files older than this are abandoned: no process is writing them any more.
 const ABANDONED: Duration = Duration::from_mins(10);
-/// A file that was used is marked so not more often than this.
+/// Minimum time between two updates of the modification time of a used file.
 const USED: Duration = Duration::from_mins(1);
 
 pub(super) struct Folder<'a> {
@@ -33,12 +33,12 @@ impl<'a> Folder<'a> {
         Self { store }
     }
 
-    /// The folder, when it is there and no link to another one.
+    /// Opens the folder, if it exists and is not a link to another one.
     fn open(&self) -> Option<StoreFolder> {
         StoreFolder::open(self.store).ok()?.open_folder(NAME).ok()
     }
 
-    /// The bytes kept under `key`, if there are any, and not too many.
+    /// Returns the bytes cached under `key`, if there are any and not too many.
     pub(super) fn read(&self, key: &str) -> Option<Vec<u8>> {
         let folder = self.open()?;
         let name = name_of(key);
@@ -48,22 +48,23 @@ impl<'a> Folder<'a> {
         let modified = file.metadata().and_then(|metadata| metadata.modified());
         let age = modified.ok().and_then(|modified| now.duration_since(modified).ok());
         if age.is_none_or(|age| age > USED) {
-            // Those used least go first; where nobody may write, nothing goes.
+            // The least recently used files are removed first; in a read-only folder nothing is
+            // removed.
             drop(file.set_modified(now));
         }
         Some(bytes)
     }
 
-    /// Puts `bytes` in the place of what was kept under `key`, or leaves that as it is. A power loss may
-    /// leave less of it: the checksum in it says so, and then it is thrown away.
+    /// Replaces the entry of `key` with `bytes`, or leaves it unchanged on failure. After a power loss
+    /// the file may be incomplete; its checksum then fails, and it is discarded.
     pub(super) fn write(&self, key: &str, bytes: &[u8]) -> bool {
-        // The store itself is not made for it.
+        // The cache never creates the store itself.
         let folder = StoreFolder::open(self.store).and_then(|store| store.make_folder(NAME));
         folder.and_then(|folder| folder.replace(&name_of(key), UNFINISHED, bytes)).is_ok()
     }
 
-    /// Removes what was used least recently while there is too much, and what was never finished. Files
-    /// of other names are not the cache's.
+    /// Removes the least recently used files while the folder is over its limits, and abandoned
+    /// unfinished files. Files with other names are not touched.
     pub(super) fn tidy(&self) {
         let Some(folder) = self.open() else { return };
         let Ok(entries) = folder.entries(|_| true) else { return };
@@ -94,7 +95,7 @@ impl<'a> Folder<'a> {
     }
 }
 
-/// Whether the folder of the cache is something else: then nothing is kept.
+/// Returns an error if the path of the cache folder is taken by something else: then nothing is cached.
 pub(crate) fn stranger(store: &Path) -> Option<tagq_store::Error> {
     match StoreFolder::open(store).and_then(|store| store.open_folder(NAME)) {
         Err(error @ tagq_store::Error::NotPlain { .. }) => Some(error),
@@ -102,7 +103,7 @@ pub(crate) fn stranger(store: &Path) -> Option<tagq_store::Error> {
     }
 }
 
-/// The name of the file of a query.
+/// Returns the file name of a query.
 fn name_of(key: &str) -> String {
     format!("{:0DIGITS$x}", xxh3_64(key.as_bytes()))
 }

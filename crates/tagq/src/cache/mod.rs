@@ -1,11 +1,11 @@
-//! Answers kept for the next time: what is final of them, so that a question asked again while data
-//! arrives costs what is new, not what there is.
+//! The result cache. It stores the final part of each answer, so that repeating a query while data
+//! arrives costs only the new data.
 //!
-//! Final is what no row can change that is still to come (docs/partials.md). As the last row that is
-//! known for sure the cache takes the last one of the last full block: then every row that matters to
-//! what is kept lies in full blocks, and the chained checksum of the index at that row says whether a
-//! store has the very same ones, whatever happened to it meanwhile. What lies behind is counted anew
-//! each time. A file that does not fit is thrown away, never trusted.
+//! A result is final if no future row can change it (docs/partials.md). The cache takes the last row of
+//! the last full block as the last row that is certain. All rows that affect cached results then lie in
+//! full blocks, and the chained checksum of the index at that row tells whether a store has exactly the
+//! same rows, whatever happened to the store since. Later rows are counted again each time. A file that
+//! does not match is discarded.
 
 mod entry;
 mod folder;
@@ -23,32 +23,32 @@ use entry::{Entry, Seen};
 use folder::Folder;
 pub(crate) use folder::stranger;
 
-/// The bytes of an entry at most: what is larger is quicker counted than read.
+/// Maximum size of an entry in bytes: a larger one is faster to count than to read.
 const ENTRY_BYTES_MAX: usize = 16 << 20;
 
-/// Bins of a trace that are kept at most, for the same reason.
+/// Maximum number of cached bins of a trace, for the same reason.
 const BINS_MAX: usize = 1 << 16;
 
-/// The answers of one question to one run: those kept before, and those to be kept.
+/// The partials of one query on one run: those already cached, and those to be written.
 pub(crate) struct Kept<'a> {
     store: &'a Store,
     rows_min: u64,
     is_joined: bool,
-    /// The width of the bins that are asked one by one.
+    /// The width of the bins, if bins are queried one by one.
     bin: Option<i64>,
-    /// The end of the last full block; nothing when all is counted anew.
+    /// The end of the last full block; `None` if everything is counted from scratch.
     mark: Option<Mark>,
     folder: Folder<'a>,
     entries: Mutex<HashMap<String, Entry>>,
 }
 
-/// How a question is put to the run, as far as it matters to what can be kept.
+/// The properties of a request that decide what can be cached.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Putting {
     pub is_joined: bool,
-    /// Asked bin by bin of this width.
+    /// Queried bin by bin with this width.
     pub bin: Option<i64>,
-    /// Whether no part of it is the same next time.
+    /// Whether no part of the request will be the same next time.
     pub is_new: bool,
 }
 
@@ -59,7 +59,7 @@ impl<'a> Kept<'a> {
             _ => None,
         };
         let full_rows = store.manifest().full_rows();
-        // An index that is damaged is not used.
+        // A damaged index is not used.
         let mark = rows_min
             .filter(|&rows| full_rows >= rows)
             .and_then(|_| store.mark(full_rows).ok().flatten());
@@ -74,7 +74,7 @@ impl<'a> Kept<'a> {
         }
     }
 
-    /// The answer to the query, as counting all of the run gives it.
+    /// Returns the same answer to the query as counting the whole run.
     pub(crate) fn answer<Q: Additive>(
         &self,
         query: &Q,
@@ -85,11 +85,12 @@ impl<'a> Kept<'a> {
             None => self.go_on(query, mark, recording, execution),
             Some(bin) => self.bin(query, bin, mark, recording, execution),
         });
-        // Whatever went wrong there goes wrong here, too, or was no fault of the query.
+        // An error of the cached path either occurs again here, or was no fault of the query.
         gone_on.map_or_else(|| query.answer(recording, execution), Ok)
     }
 
-    /// The answer from what was kept and what has come since; nothing where nothing can be kept.
+    /// Returns the answer from cached partials and the rows since then; `None` if nothing can be
+    /// cached.
     fn go_on<Q: Additive>(
         &self,
         query: &Q,
@@ -135,7 +136,7 @@ impl<'a> Kept<'a> {
         query.finish(recording, &prefix.merge(&rest).ok()?, execution).ok()
     }
 
-    /// The answer of one bin; those that are final are kept together.
+    /// Returns the answer of one bin; final bins are cached together in one entry.
     fn bin<Q: Additive>(
         &self,
         query: &Q,
@@ -158,7 +159,8 @@ impl<'a> Kept<'a> {
         query.finish(recording, &partial, execution).ok()
     }
 
-    /// Writes what is new and worth it. What cannot be written is not: nobody asked for it.
+    /// Writes new results that are worth caching. Write errors are ignored, because the user did not
+    /// request caching.
     pub(crate) fn keep(self) {
         let entries = self.entries.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut is_written = false;
@@ -176,13 +178,13 @@ impl<'a> Kept<'a> {
         }
     }
 
-    /// What a scan must read that another one is kept for.
+    /// Returns how many rows a scan must read before its result is cached.
     fn rows_min_of(&self, is_known: bool) -> u64 {
-        // Going on costs less than beginning, and is less of a saving.
+        // Continuing a cached result costs less than starting one, and saves less.
         if is_known { (self.rows_min / 4).max(1) } else { self.rows_min.max(1) }
     }
 
-    /// What is the same for all queries that are the same.
+    /// Returns the key that all identical queries share.
     fn key<Q: Additive>(&self, query: &Q, range: TimeRange) -> String {
         let mut key = query.words();
         if !range.is_open() {
@@ -195,13 +197,14 @@ impl<'a> Kept<'a> {
         key
     }
 
-    /// The rows whose undelayed time is before a limit; with none, those before all times.
+    /// Returns the number of rows whose undelayed time is before a limit; without a limit, of those
+    /// before all times.
     fn rows_before(&self, limit: Option<i64>) -> u64 {
         let time = self.store.tags().time;
         limit.map_or(0, |limit| time.partition_point(|&time| time < limit) as u64)
     }
 
-    /// What is known of a query, read when it is first asked for.
+    /// Returns the entry of a query, read from disk at the first access.
     fn entry(&self, key: &str) -> Entry {
         self.with_entry(key, |entry| entry.clone())
     }
@@ -210,7 +213,7 @@ impl<'a> Kept<'a> {
         self.with_entry(key, |entry| entry.partials.get(&of).cloned())
     }
 
-    /// Puts a partial answer, final at `mark`, in the place of those that it takes in.
+    /// Stores a partial that is final at `mark`, and removes the partials that it includes.
     fn keep_partial(&self, key: &str, mark: Mark, partial: Partial, rows: u64) {
         let interval = partial.interval();
         self.with_entry(key, |entry| {

@@ -1,11 +1,11 @@
-//! A histogram of differences in which peaks are searched.
+//! A histogram of differences that is searched for peaks.
 
-/// Equal bins of `width` ticks from `low` on.
+/// Equal bins of `width` ticks, starting at `low`.
 #[derive(Debug, Clone)]
 pub(super) struct Counted {
-    /// Ticks of the first bin's lower edge.
+    /// Lower edge of the first bin, in ticks.
     pub low: i64,
-    /// Ticks of a bin.
+    /// Width of a bin, in ticks.
     pub width: i64,
     pub counts: Vec<u64>,
 }

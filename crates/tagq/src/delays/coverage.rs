@@ -1,4 +1,5 @@
-//! Whether the errors cover: simulated pairs of known delay, width and number, again and again.
+//! Tests whether the standard errors cover the truth: repeated simulations of pairs with known delay,
+//! width and number.
 
 use rayon::prelude::*;
 use tagq_query::{Recording, TimeRange};
@@ -8,33 +9,34 @@ use tagq_store::{Channels, Tags};
 use super::search::{Found, Search};
 use crate::pulses::Pulses;
 
-/// Ticks of 156.25 ps: a second.
+/// Ticks of 156.25 ps per second.
 const SECOND: f64 = 6.4e9;
 const REPETITIONS: u64 = 200;
 
-/// Pairs of two detectors with background of their own.
+/// Pairs on two detectors, each with its own background.
 #[derive(Debug, Clone, Copy)]
 struct Case {
     name: &'static str,
-    /// Pairs in the run of which both are detected, on average.
+    /// Mean number of pairs in the run of which both photons are detected.
     pairs: f64,
-    /// The share of photons that is detected.
+    /// The fraction of photons that are detected.
     efficiency: f64,
-    /// Tags a second on each channel besides.
+    /// Background tags per second on each channel.
     background: f64,
-    /// Of each detector, in ticks.
+    /// Jitter of each detector, in ticks.
     jitter: f64,
     seconds: f64,
-    /// Of pulsed light.
+    /// Period of pulsed light.
     period: Option<f64>,
 }
 
-/// One repetition: how far values are from the truth in their standard errors, and what is not.
+/// One repetition: deviations from the truth in units of the standard errors, and those without an
+/// error.
 struct Pulls {
     centre: f64,
     width: f64,
     net: f64,
-    /// Ticks of the highest place from the truth.
+    /// Ticks between the highest place and the truth.
     top: f64,
     sigmas: f64,
 }
@@ -47,7 +49,7 @@ impl Case {
         Self { name: "100 sigmas", pairs: 4_000.0, ..Self::SHORT },
         Self { name: "narrow", pairs: 2_000.0, jitter: 0.6, ..Self::SHORT },
         Self { name: "pulsed, strong", pairs: 5_000.0, ..Self::PULSED },
-        // Of each pulse half a pair: 2 MHz of singles.
+        // Half a pair per pulse: 2 MHz of singles.
         Self {
             name: "pulsed, weak",
             pairs: 1_000.0,
@@ -67,7 +69,7 @@ impl Case {
     };
     const PULSED: Self = Self { background: 1e4, period: Some(80.2537), ..Self::SHORT };
 
-    /// A delay that is no whole number of ticks, another one in each repetition.
+    /// Returns a delay that is not a whole number of ticks, different in each repetition.
     fn delay(repetition: u64) -> f64 {
         1_000.0 + 0.01 * (repetition * 37 % 100) as f64
     }
@@ -113,7 +115,7 @@ impl Case {
         };
         let found = match self.period {
             None => search.steady(),
-            // Both see a pulse at the same time, but for the delay.
+            // Both channels see a pulse at the same time, apart from the delay.
             Some(period) => {
                 let phase = (delay / period).fract();
                 search.pulsed(&Pulses { period, period_err: 0.0, phase })
@@ -125,7 +127,7 @@ impl Case {
     fn pulls(&self, found: &Found, delay: f64) -> Option<Pulls> {
         let peak = found.delay()?;
         let fit = peak.shape.fit?;
-        // Two jitters; 2·√(2 ln 2).
+        // Jitter of two detectors; 2·√(2 ln 2).
         let (width, width_err) = fit.width?;
         let truth = self.jitter * 2_f64.sqrt() * 2.354_82;
         Some(Pulls {
@@ -137,7 +139,7 @@ impl Case {
         })
     }
 
-    /// Whether the mean squared pulls of centre, width and coincidences are about one.
+    /// Whether the mean squared pulls of centre, width and coincidences are close to one.
     fn is_covered(&self) -> bool {
         let all: Vec<Option<Pulls>> =
             (0..REPETITIONS).into_par_iter().map(|repetition| self.repeated(repetition)).collect();
@@ -154,7 +156,7 @@ impl Case {
             "| {} | {n} | {sigmas:.1} | {centre:.2} | {width:.2} | {net:.2} | {top:.2} of {spread:.2} |",
             self.name
         );
-        // The highest place is late as often as early.
+        // The highest place is late as often as it is early.
         let is_even = top.abs() < 4.0 * spread / n.sqrt();
         let is_found = n >= 0.9 * REPETITIONS as f64;
         is_even && is_found && squares.iter().all(|s| (0.8..=1.25).contains(s))

@@ -1,58 +1,59 @@
-//! A Gaussian on a background of known form, fitted to counts by their likelihood.
+//! A maximum-likelihood fit of a Gaussian on a background of known shape.
 
 use libm::erf;
 
 use super::counted::Counted;
 
-/// Full width at half the height of a Gaussian, in standard deviations: 2·√(2 ln 2).
+/// Full width at half maximum of a Gaussian, in standard deviations: 2·√(2 ln 2).
 const FULL_WIDTH: f64 = 2.354_820_045;
-/// Rounds of the fit at most.
+/// Maximum number of iterations of the fit.
 const ROUNDS: usize = 200;
-/// The narrowest Gaussian in bins: a narrower one lies in one bin anyway.
+/// The narrowest Gaussian in bins: a narrower one lies within one bin anyway.
 const NARROWEST: f64 = 0.3;
 
-/// What was fitted, in ticks, with standard errors.
+/// Fit results in ticks, with standard errors.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Fitted {
     pub centre: f64,
     pub centre_err: f64,
-    /// Full width at half height with its error; `None` where it is below a tick.
+    /// Full width at half maximum with its error; `None` if it is below a tick.
     pub width: Option<(f64, f64)>,
-    /// Tags of the peak beyond the background.
+    /// Tags of the peak above the background.
     pub net: f64,
     pub net_err: f64,
 }
 
-/// Net counts, centre, standard deviation, and how many times the background is its form.
+/// Net counts, centre, standard deviation, and the factor of the background shape.
 type Terms = [f64; 4];
 
-/// What is known of the background in each bin.
+/// Knowledge of the background in each bin.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Background<'a> {
-    /// The same in each: about so much, which the fit finds.
+    /// Equal in all bins; the value is a first estimate that the fit refines.
     Flat(f64),
-    /// Counted in so many places that are alike; these are means.
+    /// Means of counts over this number of equivalent places.
     Beside(&'a [f64], usize),
 }
 
 impl Background<'_> {
     pub(super) fn of(&self, bin: usize) -> f64 {
         match *self {
-            // Of few pairs.
+            // For few pairs.
             Self::Flat(mean) => mean.max(f64::MIN_POSITIVE),
             Self::Beside(means, places) => means[bin].max(0.5 / places as f64),
         }
     }
 }
 
-/// Fits to bins over a background. `None` where there is nothing to fit.
+/// Fits a Gaussian to bins over a background. Returns `None` if there is nothing to fit.
 pub(super) fn gaussian(
     counted: &Counted,
     background: Background<'_>,
     start: Terms,
 ) -> Option<Fitted> {
     let form: Vec<f64> = (0..counted.counts.len()).map(|bin| background.of(bin)).collect();
-    // Pulses beside have the shape of the peak itself: how many there are is known from them alone.
+    // Neighbouring pulses have the same shape as the peak, so their counts alone determine the
+    // background factor.
     let is_known = matches!(background, Background::Beside(..));
     let of = |terms| {
         let (value, mut slope, mut information) = likelihood(counted, &form, terms);
@@ -97,14 +98,15 @@ pub(super) fn gaussian(
     let [net, centre, sigma, _] = terms;
     let is_narrow = sigma <= NARROWEST * width * 1.01;
     if is_narrow {
-        // The width is no part of the fit where it does not matter to the counts.
+        // The width is held fixed if it does not affect the counts.
         hold(&mut slope, &mut information, 2);
     }
     let errors = inverse(information)?;
     let err = |at: usize| errors[at][at].max(0.0).sqrt();
-    // Both times of a difference are rounded to ticks, 1/12 tick² each; a bin of one tick is one of these.
+    // Both times of a difference are rounded to ticks, 1/12 tick² each; a bin of one tick accounts for
+    // one of the two.
     let light = sigma * sigma - 1.0 / 12.0;
-    // The places beside scatter, too.
+    // The background places have noise, too.
     let beside = match background {
         Background::Flat(_) => 0.0,
         Background::Beside(means, places) => means.iter().sum::<f64>() / places as f64,
@@ -115,7 +117,8 @@ pub(super) fn gaussian(
         centre_err: err(1),
         width: (!is_narrow && light > 0.0).then(|| {
             let light = light.sqrt();
-            // Widths of few tags are off by a factor, not by a sum: this is the larger of both sides.
+            // With few tags the error of the width is a factor, not a sum: this is the larger of the
+            // two sides.
             let factor = err(2) * sigma / (light * light);
             (FULL_WIDTH * light, FULL_WIDTH * light * factor.min(1.0).exp_m1())
         }),
@@ -124,10 +127,11 @@ pub(super) fn gaussian(
     })
 }
 
-/// The logarithm of the likelihood, its gradient and Fisher's information.
+/// Returns the logarithm of the likelihood, its gradient and the Fisher information.
 fn likelihood(counted: &Counted, form: &[f64], terms: Terms) -> (f64, Terms, [Terms; 4]) {
     let [net, centre, sigma, factor] = terms;
-    // Distribution (less a half), density and its moment at the edge before a bin. Bins hold whole ticks.
+    // Distribution (minus one half), density and its moment at the lower edge of a bin. Bins hold whole
+    // ticks.
     let edge = |at: usize| {
         let edge = counted.low as f64 + at as f64 * counted.width as f64 - 0.5;
         let z = (edge - centre) / sigma;
@@ -154,7 +158,7 @@ fn likelihood(counted: &Counted, form: &[f64], terms: Terms) -> (f64, Terms, [Te
     (value, slope, information)
 }
 
-/// Leaves one of the terms as it is.
+/// Holds one of the terms fixed.
 fn hold(slope: &mut Terms, information: &mut [Terms; 4], term: usize) {
     slope[term] = 0.0;
     for row in information.iter_mut() {
@@ -168,7 +172,7 @@ fn times(matrix: [Terms; 4], vector: Terms) -> Terms {
     matrix.map(|row| row.iter().zip(vector).map(|(a, b)| a * b).sum())
 }
 
-/// By elimination; `None` for a singular matrix.
+/// Inverts by elimination; returns `None` for a singular matrix.
 fn inverse(mut matrix: [Terms; 4]) -> Option<[Terms; 4]> {
     let mut inverse: [Terms; 4] =
         std::array::from_fn(|row| std::array::from_fn(|column| f64::from(row == column)));

@@ -1,4 +1,4 @@
-//! The delays between channels, found by the peaks of their differences.
+//! The delays between channels, found from the peaks of their time differences.
 
 mod counted;
 #[cfg(test)]
@@ -24,43 +24,42 @@ use fit::Fitted;
 use peak::Shape;
 use search::{Found, Located, Search};
 
-/// How far delays are searched unless told otherwise.
+/// Default range of delays that are searched.
 const RANGE: &str = "1ms";
 
-/// A delay is at most one of so many parts of the run: at longer ones there are too few pairs, and fewer
-/// the longer.
+/// A delay is at most the length of the run divided by this: longer delays leave too few pairs.
 const LONGEST_PART: i128 = 8;
 
-/// Which delays are searched (docs/queries.md, section "Delays"). They are those of the times as recorded:
+/// Selects the delays to search (docs/queries.md, section "Delays"). They refer to the recorded times:
 /// delays of the setup are not applied.
 #[derive(Debug, Clone, Default)]
 pub struct Delays {
-    /// Two channels and more; each pair of them is looked at.
+    /// Two or more channels; each pair of them is searched.
     pub channels: Vec<Channel>,
-    /// On both sides of zero; 1 ms without it.
+    /// Range on both sides of zero; default 1 ms.
     pub range: Option<Duration>,
-    /// Of which times.
+    /// Times that are used.
     pub selection: Selection,
 }
 
-/// The answer, and the delays that put what belongs together at the same time.
+/// The answer, and the delays that align the channels.
 #[derive(Debug, Clone)]
 pub struct Delayed {
-    /// A row a pair.
+    /// One row per pair.
     pub answer: Answer,
-    /// Ticks for each channel that has a peak with another one; the first of those that hang together
-    /// has zero.
+    /// Delays in ticks, one for each channel that has a peak with another channel; the first channel of
+    /// each connected group has zero.
     pub delays: Vec<(u16, i64)>,
 }
 
-/// The query as it was searched.
+/// The query as it was executed.
 #[derive(Debug, Serialize)]
 struct Used {
     kind: &'static str,
     range_ticks: i64,
     range_s: f64,
     channels: Vec<u16>,
-    /// What to add to the times of which channel.
+    /// The delays to add to the times of each channel.
     delays: Vec<DelayFound>,
 }
 
@@ -72,10 +71,10 @@ struct DelayFound {
 }
 
 impl Delays {
-    /// Searches in `run`.
+    /// Searches for delays in `run`.
     ///
     /// # Errors
-    /// Fewer than two channels, names that nobody has, a range below one tick.
+    /// Fewer than two channels, unknown names, a range below one tick.
     pub fn ask(&self, run: &Run, context: &QueryContext<'_>) -> Result<Delayed, Error> {
         let manifest = run.store().manifest();
         let tick = manifest.tick;
@@ -171,7 +170,7 @@ impl Delays {
             let of = manifest.channels.iter().find(|of| of.channel == channel);
             of.map_or(0.0, |of| of.rows as f64)
         };
-        // Of the part of the run that is looked at, as if its rates were even.
+        // For the part of the run that is scanned, assuming constant rates.
         let part =
             (span.1.saturating_sub(span.0)) as f64 / (last.saturating_sub(first)).max(1) as f64;
         let pairs_per_tick = tags(start) * tags(stop) * part / live;
@@ -184,18 +183,18 @@ impl Delays {
     }
 }
 
-/// Live ticks, at least one.
+/// Returns the live ticks, at least one.
 fn live_ticks(run: &Run) -> f64 {
     (run.live_ticks().max(1)) as f64
 }
 
-/// The delays that put the peaks at zero: along the surest pairs, until all channels that hang together
-/// are reached. The first channel asked for stays where it is.
+/// Returns the delays that move the peaks to zero. They follow the most significant pairs until all
+/// connected channels are reached. The first requested channel keeps its times.
 fn delays_of(channels: &[u16], pairs: &[([u16; 2], Found)]) -> Vec<(u16, i64)> {
     let mut surest: Vec<([u16; 2], Located)> =
         pairs.iter().filter_map(|(pair, found)| Some((*pair, found.delay()?))).collect();
     surest.sort_by(|(_, a), (_, b)| b.sigmas.total_cmp(&a.sigmas));
-    // Where each channel's zero lies, and with which others it hangs together.
+    // The zero of each channel, and the group of connected channels that it belongs to.
     let mut offsets: BTreeMap<u16, (usize, f64)> =
         channels.iter().enumerate().map(|(at, &channel)| (channel, (at, 0.0))).collect();
     for ([start, stop], found) in surest {
@@ -203,7 +202,8 @@ fn delays_of(channels: &[u16], pairs: &[([u16; 2], Found)]) -> Vec<(u16, i64)> {
         if a == b {
             continue;
         }
-        // The stop comes later by the peak; added to its group this is zero.
+        // The stop is later than the start by the peak position; the shift of its group makes this
+        // zero.
         let moved = offset_a - found.shape.top - offset_b;
         let (kept, moved_group, by) = if a < b { (a, b, moved) } else { (b, a, -moved) };
         for (group, offset) in offsets.values_mut() {
@@ -261,7 +261,7 @@ fn table(pairs: &[([u16; 2], Found)], tick: Tick) -> Table {
         .with(in_seconds(comb, "period").if_room(6))
 }
 
-/// The second best place where there is a best one.
+/// Returns the second best place, if there is a best one.
 fn second(found: &Found) -> Option<(f64, f64)> {
     found.peak.and(found.second)
 }
@@ -282,11 +282,11 @@ mod tests {
         let pairs = [([3, 15], found(26.2, 30.0))];
         assert_eq!(delays_of(&[3, 15], &pairs), [(3, 0), (15, -26)]);
         assert_eq!(delays_of(&[3, 15], &[([3, 15], NONE)]), []);
-        // 1 and 2 belong together by 3; the pair of 1 and 2 itself is the least sure.
+        // 1 and 2 are connected through 3; the pair of 1 and 2 itself is the least significant.
         let pairs =
             [([1, 2], found(5.0, 8.0)), ([1, 3], found(10.0, 50.0)), ([2, 3], found(-20.0, 40.0))];
         assert_eq!(delays_of(&[1, 2, 3], &pairs), [(1, 0), (2, -30), (3, -10)]);
-        // Two sources: each has a channel that stays.
+        // Two sources: each has one channel that keeps its times.
         let pairs = [
             ([1, 2], found(7.0, 9.0)),
             ([1, 4], NONE),
@@ -296,8 +296,8 @@ mod tests {
             ([4, 5], found(-3.0, 9.0)),
         ];
         assert_eq!(delays_of(&[1, 2, 4, 5], &pairs), [(1, 0), (2, -7), (4, 0), (5, 3)]);
-        // A peak that is hardly surer than the second one says nothing, one that is surer by far does; and
-        // a second place that is chance takes nothing away.
+        // A peak that is hardly more significant than the second one is rejected; a much more
+        // significant one is accepted. A second place within chance does not matter.
         let beside = |sigmas, second| Found { second: Some((3.0, second)), ..found(7.0, sigmas) };
         for (sigmas, second, is_sure) in
             [(7.85, 8.88, false), (12.0, 9.0, false), (13.1, 9.0, true), (7.5, 6.9, true)]

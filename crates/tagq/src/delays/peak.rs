@@ -1,43 +1,43 @@
-//! Peaks in a histogram of differences: where they are, how wide, and how sure.
+//! Peaks in a histogram of differences: position, width and significance.
 
 use super::{
     counted::Counted,
     fit::{Background, Fitted, gaussian},
 };
 
-/// A range of bins that holds more than chance would put there.
+/// A range of bins with more counts than expected by chance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Peak {
-    /// The first bin, and how many.
+    /// The first bin, and the number of bins.
     pub at: usize,
     pub bins: usize,
-    /// What they hold beyond the background.
+    /// Counts above the background.
     pub net: f64,
-    /// How far this is from chance, in standard deviations: the square root of twice the logarithm of
-    /// the likelihood ratio.
+    /// Deviation from chance in standard deviations: the square root of twice the logarithm of the
+    /// likelihood ratio.
     pub sigmas: f64,
 }
 
-/// Beyond this nothing of 10⁸ places is chance: that has a probability below 10⁻³.
+/// Above this limit no peak among 10⁸ places is due to chance: the probability is below 10⁻³.
 pub(super) const SIGNIFICANT: f64 = 7.0;
 
-/// What surrounds a place is looked at this many times its width far on both sides.
+/// The surroundings of a place extend this many times its width on both sides.
 const FLANKS: usize = 4;
 
 /// A measured peak, in ticks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Shape {
-    /// Its highest place, and how far from it places are that need not be lower.
+    /// Its highest place, and the distance up to which other places are not significantly lower.
     pub top: f64,
     pub top_err: f64,
-    /// How wide it is, about.
+    /// Its approximate width.
     pub extent: f64,
-    /// Its centre, width and tags; `None` where no Gaussian fits.
+    /// Its centre, width and tags; `None` if no Gaussian fits.
     pub fit: Option<Fitted>,
 }
 
-/// How far `count` is above what `beside` others say to expect, each place worth `part` of theirs: the
-/// likelihood ratio of a source being on against there being none (Li and Ma 1983, equation 17).
+/// Returns the significance of `count` above the expectation from `beside` counts elsewhere, scaled by
+/// `part`: the likelihood ratio of source on against source off (Li and Ma 1983, equation 17).
 pub(super) fn sigmas_above(count: u64, beside: u64, part: f64) -> f64 {
     let (on, off) = (count as f64, beside as f64);
     let term = |n: f64, share: f64| if n > 0.0 { n * (share * n / (on + off)).ln() } else { 0.0 };
@@ -46,14 +46,14 @@ pub(super) fn sigmas_above(count: u64, beside: u64, part: f64) -> f64 {
 }
 
 impl Counted {
-    /// The middle of the ticks that a range of bins holds.
+    /// Returns the middle of the ticks in a range of bins.
     pub fn middle(&self, at: usize, bins: usize) -> f64 {
         let edge = self.low as f64 + at as f64 * self.width as f64;
-        // Whole ticks are held: the last of n ticks is n − 1 behind the first.
+        // A bin holds whole ticks: the last of n ticks is n − 1 after the first.
         edge + (bins as f64 * self.width as f64 - 1.0) / 2.0
     }
 
-    /// What a bin holds by chance: the mean of those that hold nothing else.
+    /// Returns the counts per bin by chance: the mean over bins without a peak.
     pub fn background(&self) -> f64 {
         let mean = |most: f64| {
             let kept = self.counts.iter().filter(|&&count| count as f64 <= most);
@@ -64,13 +64,13 @@ impl Counted {
         for _ in 0..8 {
             background = mean(background + 5.0 * background.max(1.0).sqrt());
         }
-        // A histogram of few pairs has most bins empty, and chance is what all of them hold together.
+        // In a histogram of few pairs most bins are empty, and all counts together are taken as chance.
         let all = self.counts.iter().sum::<u64>() as f64 / self.counts.len().max(1) as f64;
         if background < 0.5 { background.max(all / 2.0).max(f64::MIN_POSITIVE) } else { background }
     }
 
-    /// The range of bins that is least like what lies on both sides of it, of one to `widest` bins, outside
-    /// those that `without` names.
+    /// Returns the range of bins that exceeds both of its sides most significantly; it has one to
+    /// `widest` bins and lies outside the ranges excluded by `without`.
     pub fn highest(&self, widest: usize, without: impl Fn(usize, usize) -> bool) -> Option<Peak> {
         let mut sums = Vec::with_capacity(self.counts.len() + 1);
         sums.push(0_u64);
@@ -84,7 +84,7 @@ impl Counted {
         while bins <= widest.min(self.counts.len()) {
             for at in (0..=self.counts.len() - bins).step_by((bins / 4).max(1)) {
                 let count = sums[at + bins] - sums[at];
-                // As far on one side as on the other: a slope is no peak.
+                // Equally far on both sides: a slope is not a peak.
                 let reach = (FLANKS * bins).min(at).min(self.counts.len() - at - bins);
                 if reach < bins {
                     continue;
@@ -93,7 +93,7 @@ impl Counted {
                 let beside = sums[to] - sums[from] - count;
                 let part = bins as f64 / (2 * reach) as f64;
                 let expected = beside as f64 * part;
-                // Most places are like any other.
+                // Most places are ordinary.
                 if count as f64 <= expected + 3.0 * expected.sqrt() || without(at, bins) {
                     continue;
                 }
@@ -107,7 +107,7 @@ impl Counted {
         best
     }
 
-    /// What a bin holds beside a peak.
+    /// Returns the counts per bin next to a peak.
     pub fn beside(&self, peak: &Peak) -> f64 {
         let from = peak.at.saturating_sub(peak.bins);
         let to = (peak.at + 2 * peak.bins).min(self.counts.len());
@@ -116,7 +116,8 @@ impl Counted {
         if bins == 0 { self.background() } else { outside.sum::<u64>() as f64 / bins as f64 }
     }
 
-    /// The range of bins that is highest above a background with noise of its own, of any width.
+    /// Returns the most significant range of bins, of any width, above a background that has its own
+    /// noise.
     pub fn above(&self, background: &[f64]) -> Peak {
         let mut best = Peak { at: 0, bins: self.counts.len(), net: 0.0, sigmas: 0.0 };
         let mut bins = 1;
@@ -135,15 +136,16 @@ impl Counted {
         best
     }
 
-    /// The shape of the peak in a range of bins.
+    /// Returns the shape of the peak in a range of bins.
     pub fn shape(&self, peak: &Peak, background: Background<'_>) -> Shape {
         let ticks = self.width as f64;
         let extent = peak.bins as f64 * ticks;
         let middle = self.middle(peak.at, peak.bins);
-        // A window is widest for its sigmas at 2.8 standard deviations of a Gaussian.
+        // For a Gaussian, the window with the highest significance is 2.8 standard deviations wide.
         let fit = gaussian(self, background, [peak.net, middle, extent / 2.8, 1.0]);
         let beyond = |bin: usize| self.counts[bin] as f64 - background.of(bin);
-        // The top of many small counts is that of a part of the peak, as far on one side as on the other.
+        // For many small counts, the top is found from the sum over a part of the peak, symmetric
+        // around each bin.
         let smooth = (peak.bins / 4).max(1) | 1;
         let around = |bin: usize| {
             bin.saturating_sub(smooth / 2)..(bin + smooth / 2 + 1).min(self.counts.len())
@@ -151,11 +153,11 @@ impl Counted {
         let height = |bin: usize| around(bin).map(beyond).sum::<f64>() / smooth as f64;
         let aside =
             |bin: usize| (self.middle(bin, 1) - fit.map_or(middle, |fitted| fitted.centre)).abs();
-        // Of places that are equally high the one nearest to the centre.
+        // Among equally high places, the one closest to the centre.
         let top = (peak.at..peak.at + peak.bins)
             .max_by(|&a, &b| height(a).total_cmp(&height(b)).then(aside(b).total_cmp(&aside(a))))
             .unwrap_or(peak.at);
-        // What is lower by less than chance alone makes could be the top as well.
+        // A place that is lower by less than the noise could be the top as well.
         let count = |bin: usize| {
             let held: u64 = around(bin).map(|bin| self.counts[bin]).sum();
             held as f64 / (smooth * smooth) as f64
@@ -176,7 +178,7 @@ impl Counted {
 mod tests {
     use super::*;
 
-    /// Flat, with a peak of five bins around tick `at`.
+    /// Returns a flat histogram with a peak of five bins around tick `at`.
     fn peaked(low: i64, bins: usize, flat: u64, at: i64) -> Counted {
         let mut counts = vec![flat; bins];
         let middle = usize::try_from(at - low).unwrap();
@@ -201,18 +203,18 @@ mod tests {
         assert!((shape.top - 26.0).abs() < 1e-9 && (shape.top_err - 0.5).abs() < 1e-9, "{shape:?}");
         let fit = shape.fit.unwrap();
         assert!((fit.centre - 26.0).abs() < 0.05 && fit.centre_err < 0.2, "{fit:?}");
-        // 400 + 2·200 + 2·40 counts; of variance (2·200 + 8·40)/880 = 0.82 ticks², 1/6 of it by rounding:
-        // 2.355·0.81 ticks.
+        // 400 + 2·200 + 2·40 counts; variance (2·200 + 8·40)/880 = 0.82 ticks², 1/6 of it from
+        // rounding: 2.355·0.81 ticks.
         assert!((fit.net - 880.0).abs() < 20.0 && fit.net_err > 880_f64.sqrt(), "{fit:?}");
         assert!((fit.width.unwrap().0 - 1.9).abs() < 0.2, "{fit:?}");
-        // Outside of it there is nothing.
+        // There is no peak outside of it.
         let aside = |at: usize, bins: usize| at < 540 && at + bins > 510;
         assert_eq!(counted.highest(64, aside), None);
     }
 
     #[test]
     fn chance_is_no_peak_and_few_pairs_can_be_one() {
-        // Equal bins are as even as can be.
+        // Equal bins are perfectly flat.
         let flat = Counted { low: 0, width: 3, counts: vec![7; 1000] };
         assert_eq!(flat.highest(64, |_, _| false), None);
         let empty = Counted { low: 0, width: 1, counts: vec![0; 1000] };
@@ -225,7 +227,7 @@ mod tests {
         lone.counts[500] = 1;
         let chance = lone.highest(64, |_, _| false).unwrap();
         assert!(chance.sigmas < SIGNIFICANT, "{chance:?}");
-        // A slope is higher on one side, and no peak.
+        // A slope is higher on one side, and is not a peak.
         let slope = Counted { low: 0, width: 1, counts: (0..1000).map(|n| 1_000 + n).collect() };
         let slope = slope.highest(64, |_, _| false);
         assert!(slope.is_none_or(|peak| peak.sigmas < SIGNIFICANT), "{slope:?}");
@@ -233,7 +235,8 @@ mod tests {
 
     #[test]
     fn likelihoods_are_those_of_large_counts_in_the_limit() {
-        // (n − µ)/√µ for small deviations of large counts, and with µ from as many others (n − µ)/√2µ.
+        // (n − µ)/√µ for small deviations of large counts, and (n − µ)/√2µ if µ is estimated from
+        // equally many counts.
         assert!((sigmas_above(1_010_000, 1_000_000, 1.0) - 7.05).abs() < 0.05);
         assert!((sigmas_above(1_010_000, 1_000_000_000, 0.001) - 10.0).abs() < 0.05);
     }

@@ -1,5 +1,6 @@
-//! The search for the delay between two channels: coarse over the whole range and some of the run, then
-//! fine around what was found, over all of it. On pulsed light whole periods are compared with each other.
+//! The search for the delay between two channels: first coarse over the whole range and part of the
+//! run, then fine around the result over the whole run. For pulsed light, whole periods are compared
+//! with each other.
 
 use tagq_query::{Bins, Error, Execution, Histogram, Mode, Recording, Scope, TimeRange};
 
@@ -10,59 +11,59 @@ use super::{
 };
 use crate::pulses::{Effort, Pulses};
 
-/// Bins of a histogram: what fits a cache beside the columns.
+/// Bins of a histogram: as many as fit the CPU cache together with the columns.
 const BINS: i64 = 1 << 20;
-/// Pairs that a first look takes, and how many times more a second one does, some seconds of two threads.
+/// Pairs in a first scan, and the factor for a second scan, which takes some seconds on two threads.
 const PAIRS: f64 = 1e8;
 const MORE: f64 = 10.0;
-/// A run is looked at in so many places.
+/// Number of places in the run that are scanned.
 const PLACES: i64 = 16;
-/// No peak is taken to be wider than so many bins: what varies slower is no delay.
+/// Maximum width of a peak in bins: slower variations are not delays.
 const WIDEST: usize = 1 << 10;
-/// Looks from ever nearer, after which a peak is as it is.
+/// Maximum number of zoom steps, after which the peak is accepted as it is.
 const NEARER: usize = 8;
-/// A peak is so many standard deviations surer than the second one, or there are two of them. Of two
-/// equal peaks one is so much higher in one of two hundred cases.
+/// A peak must exceed the second one by this many standard deviations, otherwise there are two peaks.
+/// Of two equal peaks one exceeds the other by this much in one of two hundred cases.
 const SURER: f64 = 4.0;
-/// Of pulsed light a peak is at most so many periods wide.
+/// Maximum width of a peak in periods, for pulsed light.
 const WIDEST_PERIODS: usize = 4;
-/// Bins of a period that show its pulse, and those that are cut into periods.
+/// Bins per period to locate the pulse, and bins per period to cut the histogram into periods.
 const PULSE_BINS: f64 = 1_024.0;
 const PERIOD_BINS: f64 = 16.0;
-/// Histograms that a range in periods may need.
+/// Maximum number of histograms for a range in periods.
 const HISTOGRAMS: i64 = 64;
-/// A pulse is compared with so many on both sides.
+/// Number of pulses on each side that a pulse is compared with.
 const BESIDE: usize = 5;
 
-/// What is searched.
+/// Parameters of the search.
 pub(super) struct Search<'a> {
     pub recording: &'a Recording<'a>,
     pub start: u16,
     pub stop: u16,
     /// |Δ| up to here, in ticks.
     pub reach: i64,
-    /// Which times.
+    /// Times that are used.
     pub range: TimeRange,
     /// First and last time in it.
     pub span: (i64, i64),
-    /// Pairs a tick of difference that chance gives over all of it.
+    /// Expected pairs by chance per tick of difference, over the whole range of times.
     pub pairs_per_tick: f64,
-    /// Seconds of a tick.
+    /// Seconds per tick.
     pub tick_s: f64,
 }
 
-/// What was found between two channels. Times are those of the stop minus those of the start, in ticks.
+/// Result for two channels. Times are those of the stop minus those of the start, in ticks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Found {
     /// The highest peak above chance.
     pub peak: Option<Located>,
-    /// The best place elsewhere: its middle, and how sure.
+    /// The best other place: its middle and its significance.
     pub second: Option<(f64, f64)>,
     /// The period of pulsed light.
     pub comb: Option<f64>,
 }
 
-/// A peak over all of the run.
+/// A peak measured over the whole run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Located {
     pub shape: Shape,
@@ -70,7 +71,7 @@ pub(super) struct Located {
 }
 
 impl Found {
-    /// The peak, unless there is another one that is about as sure.
+    /// Returns the peak, unless another one is about as significant.
     pub(super) fn delay(&self) -> Option<Located> {
         let second = self.second.map_or(0.0, |(_, sigmas)| sigmas);
         self.peak.filter(|peak| second <= SIGNIFICANT || peak.sigmas > second + SURER)
@@ -78,7 +79,7 @@ impl Found {
 }
 
 impl Search<'_> {
-    /// The highest peak and the second best place; nothing where there is only chance.
+    /// Returns the highest peak and the second best place; both are `None` if there is only chance.
     pub(super) fn run(&self) -> Result<Found, Error> {
         let channels = [self.start, self.stop];
         match Pulses::find(self.recording, channels, self.tick_s, self.reach, Effort::Full) {
@@ -101,7 +102,7 @@ impl Search<'_> {
             (coarse.middle(at, bins) - first.shape.top).abs() < aside + reach
         };
         let second = coarse.highest(WIDEST, near);
-        // Both are judged alike: over all of the run.
+        // Both are judged alike: over the whole run.
         found.second = match second {
             Some(second) if second.sigmas > SIGNIFICANT => {
                 let located = self.fine(&coarse, &second)?;
@@ -112,7 +113,7 @@ impl Search<'_> {
         Ok(found)
     }
 
-    /// Pulses against pulses.
+    /// Searches pulsed light by comparing pulses with each other.
     pub(super) fn pulsed(&self, pulses: &Pulses) -> Result<Found, Error> {
         let mut found = Found { peak: None, second: None, comb: Some(pulses.period) };
         let periods = self.looked(WIDEST_PERIODS, &|part| self.periods(pulses, part))?;
@@ -134,8 +135,8 @@ impl Search<'_> {
         Ok(found)
     }
 
-    /// The highest place of a histogram of so much of the run that it is above chance, or of as much as is
-    /// looked at.
+    /// Returns the highest place of a histogram over as much of the run as it takes to exceed chance,
+    /// or over the largest part that is scanned.
     fn looked(
         &self,
         widest: usize,
@@ -157,13 +158,13 @@ impl Search<'_> {
         }
     }
 
-    /// The peak over all of the run, in ever finer bins.
+    /// Measures the peak over the whole run, in increasingly fine bins.
     fn fine(&self, coarse: &Counted, peak: &Peak) -> Result<Located, Error> {
         let (mut peak, mut counted) = (*peak, coarse.clone());
         for _ in 0..NEARER {
             let middle = counted.middle(peak.at, peak.bins);
             let ticks = i64::try_from(peak.bins).unwrap_or(i64::MAX).saturating_mul(counted.width);
-            // Twice as far on both sides as it is wide, for what chance gives.
+            // Twice the width on both sides, to measure the background.
             let aside = ticks.saturating_mul(3).max(16);
             #[expect(clippy::cast_possible_truncation, reason = "a time of the run")]
             let middle = middle.round() as i64;
@@ -176,7 +177,7 @@ impl Search<'_> {
             };
             let is_finest = width == 1 && finer.width >= counted.width;
             (peak, counted) = (found, finer);
-            // A narrow peak in a coarse bin is looked at once more from near by.
+            // A narrow peak in a coarse bin needs one more zoom step.
             if is_finest || counted.width == 1 && peak.bins * 12 >= counted.counts.len() {
                 break;
             }
@@ -185,19 +186,20 @@ impl Search<'_> {
         Ok(Located { shape: counted.shape(&peak, background), sigmas: peak.sigmas })
     }
 
-    /// How many pairs each period holds, cut where pulses are least. Period 0 is at the phase of the pulses.
+    /// Returns the pairs per period, cut where pulses are weakest. Period 0 is at the phase of the
+    /// pulses.
     fn periods(&self, pulses: &Pulses, part: f64) -> Result<Counted, Error> {
         let &Pulses { period, phase, .. } = pulses;
         #[expect(clippy::cast_possible_truncation, reason = "a period is below 2^53 ticks")]
         let width = ((period / PERIOD_BINS) as i64).max(1);
         let step = BINS.saturating_mul(width);
-        // As far as whole periods reach, and no farther than there is time for.
+        // As far as whole periods reach, limited by the maximum number of histograms.
         let reach = self.reach.min(step.saturating_mul(HISTOGRAMS / 2));
         let mut sums: Vec<u64> = vec![0];
         let mut low = -reach;
         while low <= reach {
             let high = low.saturating_add(step).min(reach + 1);
-            // The last bin may reach beyond the end.
+            // The last bin may extend past the end.
             let high = low + (high - low + width - 1) / width * width;
             let counted = self.counted(&Bins::linear(low, high, width)?, part)?;
             let mut sum = sums.last().copied().unwrap_or(0);
@@ -207,7 +209,7 @@ impl Search<'_> {
             }));
             low = high;
         }
-        // Up to an edge between two bins, as if a bin were even.
+        // Counts up to an edge between two bins, assuming that a bin is flat.
         let before = |edge: f64| {
             let at = ((edge + reach as f64 + 0.5) / width as f64).max(0.0);
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a bin")]
@@ -227,7 +229,7 @@ impl Search<'_> {
         Ok(Counted { low: -farthest, width: 1, counts })
     }
 
-    /// One pulse over all of the run, above those on both sides of it.
+    /// Measures one pulse over the whole run, above those on both sides of it.
     fn pulse(&self, pulses: &Pulses, periods: &Counted, peak: &Peak) -> Result<Located, Error> {
         let period = pulses.period;
         let held = &periods.counts[peak.at..peak.at + peak.bins];
@@ -249,7 +251,7 @@ impl Search<'_> {
         let bins = Bins::linear(low, low.saturating_add(2 * ticks + width), width)?;
         let counted = self.counted(&bins, 1.0)?;
         let places = aside - half..=aside + half;
-        // At the same phase, in the periods beside.
+        // At the same phase, in the neighbouring periods.
         let mean = |at: usize| {
             let of = |number: usize| {
                 let shift = bins_of(number as f64);
@@ -271,7 +273,7 @@ impl Search<'_> {
         Ok(Located { shape: counted.shape(&peak, background), sigmas })
     }
 
-    /// A histogram of this part of the run, taken in several places.
+    /// Returns a histogram of this fraction of the run, taken in several places.
     fn counted(&self, bins: &Bins, part: f64) -> Result<Counted, Error> {
         let mut total: Option<Vec<u64>> = None;
         for range in self.places(part) {

@@ -1,4 +1,4 @@
-//! The search for a period: from coarse bins to fine ones, a line in the spectrum of each.
+//! The search for a period: from coarse to fine bins, with a line in the spectrum of each level.
 
 use std::f64::consts::TAU;
 
@@ -10,25 +10,25 @@ use super::{
     spectrum::{BINS, HALF_BINS, LONGEST_PART, Spectrum},
 };
 
-/// Seconds of the finest bin: detectors of single photons are not faster.
+/// The finest bin in seconds: single-photon detectors are not faster.
 const FINEST_S: f64 = 0.25e-9;
-/// Each level has bins so many times those of the next finer one …
+/// Each level has bins wider by this factor than the next finer level …
 const COARSER: i64 = 32;
-/// … and there are so many levels: periods from 0.5 ns to 4 ms.
+/// … and there are this many levels: periods from 0.5 ns to 4 ms.
 const LEVELS: u32 = 4;
-/// A line is so many times its surroundings. Chance gives e^−x, and there are 1.3·10⁵ places.
+/// A line exceeds its surroundings by this factor. Chance gives e^−x, and there are 1.3·10⁵ places.
 const LINE: f64 = 22.0;
-/// In the other half of the sample, where it stands is known.
+/// The same limit in the other half of the sample, where the position of the line is already known.
 const LINE_AGAIN: f64 = 14.0;
-/// A line of this ratio tells whether it is an alias.
+/// A line with this ratio is strong enough to decide whether it is an alias.
 const ALIAS: f64 = 200.0;
-/// Lines that are looked at before a level is given up: aliases and grids can be higher than pulses.
+/// Lines that are tried per level: aliases and grids can be higher than pulses.
 const TRIES: usize = 6;
-/// Multiples of the repetition rate that can be the highest line.
+/// The highest line may be up to this multiple of the repetition rate.
 const HARMONICS: usize = 64;
-/// Accidentals that are modulated by less are not worth a word.
+/// Accidentals with a smaller modulation are not reported.
 const DEPTH: f64 = 0.05;
-/// A share of differences that are multiples of the period, to the tick, which only a grid has.
+/// Fraction of differences that are exact multiples of the period, to the tick; only a grid reaches it.
 const ON_GRID: f64 = 0.999;
 
 /// A period in the differences of two channels.
@@ -38,14 +38,14 @@ pub(crate) struct Pulses {
     pub period: f64,
     /// The standard error of the period.
     pub period_err: f64,
-    /// Where in the period, from 0 to 1, differences are most frequent.
+    /// The position in the period, from 0 to 1, where differences are most frequent.
     pub phase: f64,
 }
 
 impl Pulses {
-    /// The period of the light that both channels see; `None` where it is steady.
+    /// Returns the period of the light that both channels see; `None` if the light is steady.
     ///
-    /// The period is made so exact that it is good for differences up to `reach` ticks.
+    /// The period is refined until it is exact enough for differences up to `reach` ticks.
     pub(crate) fn find(
         recording: &Recording<'_>,
         channels: [u16; 2],
@@ -62,14 +62,14 @@ impl Pulses {
             let longest = bin.checked_mul(HALF_BINS)?;
             (longest <= span / 4).then(|| line(recording, channels, bin, effort))?
         };
-        // From the coarse on: there a long period is not mistaken for one of its harmonics.
+        // Coarse levels first, so that a long period is not mistaken for one of its harmonics.
         let levels: Vec<u32> = (0..LEVELS).rev().collect();
         let found = levels.par_iter().find_map_first(|&level| of_level(level))?;
         Some(found.refined(recording, channels, reach, effort))
     }
 
-    /// The period of the longest differences that are exact enough to count its multiples, at each step
-    /// over eight times longer ones.
+    /// Refines the period with differences that become over eight times longer at each step, as long as
+    /// the period is exact enough to count its multiples.
     fn refined(
         mut self,
         recording: &Recording<'_>,
@@ -79,7 +79,7 @@ impl Pulses {
     ) -> Self {
         let mut longest = 0;
         while longest < reach && self.period_err > 0.0 {
-            // The phase is known to a tenth of a period after so many ticks.
+            // After this many ticks the phase is still known to a tenth of a period.
             let known = self.period * self.period / self.period_err / 10.0;
             #[expect(clippy::cast_possible_truncation, reason = "a float saturates")]
             let next = (known as i64).min(reach).max(2 * HALF_BINS);
@@ -95,12 +95,12 @@ impl Pulses {
     }
 }
 
-/// The highest line of one level that is the period of pulses.
+/// Returns the highest line of one level that is the period of pulses.
 fn line(recording: &Recording<'_>, channels: [u16; 2], bin: i64, effort: Effort) -> Option<Pulses> {
     let reach = bin * HALF_BINS;
     let even = Sample::take(recording, channels, reach, Half::Even, effort);
     let first = Spectrum::of(even.histogram(bin))?;
-    // Made when there is a line to look up.
+    // Computed when there is a line to check.
     let mut other: Option<(Sample, Spectrum)> = None;
     let mut passed: Vec<usize> = Vec::new();
     for _ in 0..TRIES {
@@ -118,7 +118,7 @@ fn line(recording: &Recording<'_>, channels: [u16; 2], bin: i64, effort: Effort)
             let lowest = fundamental(&first, second, highest);
             let frequency = lowest as f64 / (BINS as f64 * bin as f64);
             let seen = first.power[lowest] + second.power[lowest];
-            // A high line is seen in a part of the differences.
+            // A high line is visible in a part of the differences.
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a ratio")]
             let part = ((ratio / ALIAS) as usize).max(1);
             if !Phased::best(both, frequency, reach, part)?.is_alias(seen) {
@@ -133,8 +133,8 @@ fn line(recording: &Recording<'_>, channels: [u16; 2], bin: i64, effort: Effort)
     None
 }
 
-/// The lowest line of which the highest is a multiple. Short pulses have harmonics as high as the line
-/// itself, but none that is higher by much.
+/// Returns the lowest line of which the highest one is a multiple. Short pulses have harmonics as high
+/// as the line itself, but none that is much higher.
 fn fundamental(first: &Spectrum, second: &Spectrum, highest: usize) -> usize {
     let power = |at: usize| first.power[at] + second.power[at];
     for harmonic in (2..=HARMONICS).rev() {
@@ -155,21 +155,21 @@ fn fundamental(first: &Spectrum, second: &Spectrum, highest: usize) -> usize {
 struct Phased {
     frequency: f64,
     frequency_err: f64,
-    /// Of the differences, in turns.
+    /// Phase of the differences, in turns.
     phase: f64,
     power: f64,
     depth: f64,
 }
 
 impl Phased {
-    /// Around `frequency`, per tick, as far as differences up to `reach` tell frequencies apart.
-    /// Takes one of `part` differences, and of many fewer.
+    /// Finds the best frequency around `frequency`, per tick, within the resolution of differences up
+    /// to `reach`. Takes one of `part` differences, and far fewer if there are many.
     fn best(sample: &Sample, frequency: f64, reach: i64, part: usize) -> Option<Self> {
-        /// Pieces of the differences, in each of which the phase hardly moves.
+        /// Number of pieces of the differences; within one piece the phase hardly moves.
         const PIECES: usize = 128;
-        /// Steps of one resolution.
+        /// Steps per resolution element.
         const STEPS: i32 = 16;
-        /// More differences make it no surer.
+        /// More differences do not increase the precision.
         const DIFFERENCES: usize = 1 << 16;
         let mut pieces = [(0.0, 0.0); PIECES];
         let (mut weights, mut squares) = (0.0, 0.0);
@@ -210,7 +210,7 @@ impl Phased {
         let best = if bend < 0.0 { best + step * (before - after) / (2.0 * bend) } else { best };
         let (cos, sin) = sum(best);
         let amplitude = cos.hypot(sin);
-        // Weighted differences have a standard deviation of about a third of the longest.
+        // Weighted differences have a standard deviation of about a third of the longest one.
         let spread = reach as f64 * 0.57;
         let noise = (squares / 2.0).sqrt() / amplitude.max(f64::MIN_POSITIVE);
         Some(Self {
@@ -222,13 +222,13 @@ impl Phased {
         })
     }
 
-    /// Whether bins saw more at this frequency than the differences themselves have: bins alias.
+    /// Whether the bins had more power at this frequency than the differences themselves: bins alias.
     fn is_alias(&self, seen: f64) -> bool {
         // Two halves of amplitude a have 2·a², their sum has 4·a².
         self.power < seen
     }
 
-    /// Whether the times are whole multiples of something, as those of a coarser clock are.
+    /// Whether the times are whole multiples of a number, as those of a coarser clock are.
     fn is_grid(&self, sample: &Sample) -> bool {
         let period = 1.0 / self.frequency;
         let on = |&&difference: &&i64| {

@@ -1,7 +1,7 @@
 //! The period of pulsed light, from a bounded sample of the tags.
 //!
-//! Pulsed light leaves a comb in the differences of times: a line in their spectrum at 1 / period. The
-//! steps, each over a sample of the run that does not grow with it:
+//! Pulsed light causes a comb in the time differences: a line in their spectrum at 1 / period. The
+//! steps, each over a sample whose size does not grow with the run:
 //!
 //! ```text
 //! for bins from coarse to fine:
@@ -12,9 +12,10 @@
 //!     its phase at the exact differences: no alias, no grid of the clock; a finer period
 //! ```
 //!
-//! Differences, not times, because a clock drifts over a run, but not over microseconds. The weights leave
-//! out what is near zero: true pairs, dead time and afterpulses make no line. A line is compared with the
-//! spectrum beside it, since bunched light has a spectrum, too, but a smooth one.
+//! Differences are used instead of times, because a clock drifts over a run, but not over microseconds.
+//! The weights suppress differences near zero, so that true pairs, dead time and afterpulses cause no
+//! line. A line is compared with the spectrum around it, because bunched light has a spectrum, too, but
+//! a smooth one.
 
 mod find;
 mod note;

@@ -1,13 +1,13 @@
-//! The note that accidentals by formula are not those of pulsed light.
+//! The note that formula accidentals are wrong for pulsed light.
 
 use super::{find::Pulses, sample::Effort};
 use crate::run::Run;
 
-/// Over so many periods pulses are nearly even.
+/// Over this many periods pulses are nearly even.
 const EVEN: f64 = 10.0;
 
-/// What to do about accidentals by formula where the light on two channels is pulsed; `None` where it is
-/// steady, and where a full width of `full_width` ticks holds many pulses.
+/// Advises on formula accidentals if the light on two channels is pulsed; returns `None` if it is
+/// steady, or if a full width of `full_width` ticks holds many pulses.
 ///
 /// Reads a bounded sample of the run.
 pub(crate) fn note(run: &Run, channels: [u16; 2], full_width: i128) -> Option<String> {
@@ -32,7 +32,7 @@ pub(crate) fn note(run: &Run, channels: [u16; 2], full_width: i128) -> Option<St
     ))
 }
 
-/// A time with the digits that its error leaves, at least four of them.
+/// Formats a time with the digits that its error justifies, at least four.
 fn seconds(value: f64, err: f64) -> String {
     let units = [("s", 1.0), ("ms", 1e-3), ("us", 1e-6)];
     let unit = units.into_iter().find(|&(_, size)| value >= size).unwrap_or(("ns", 1e-9));

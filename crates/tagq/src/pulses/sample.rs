@@ -5,25 +5,25 @@ use std::{f64::consts::PI, ops::Range};
 use tagq_query::{Acquisition, Recording};
 use tagq_store::Channels;
 
-/// The run is looked at in so many places, in fewer ones where differences are long.
+/// Number of places in the run that are sampled; fewer if differences are long.
 const PLACES: usize = 64;
-/// Partners of a tag. Where there are more within reach, tags are left out at random.
+/// Partners per tag. If more are within reach, tags are discarded at random.
 const PARTNERS: f64 = 4.0;
-/// Differences for each tag of a place at most: a burst of light is thinned further.
+/// Maximum number of differences per tag of a place: a burst of light is thinned further.
 const PAIRS: usize = 16;
-/// Rows that are looked at for each tag: others may have other channels.
+/// Rows that are read per tag: others may have other channels.
 const ROWS: usize = 8;
 
-/// How many tags are looked at for each length of differences.
+/// How many tags are read for each length of differences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effort {
-    /// Milliseconds, beside a query.
+    /// Takes milliseconds, as a part of a query.
     Small,
-    /// For a search that takes longer itself.
+    /// For a search that itself takes longer.
     Full,
 }
 
-/// Which of the places.
+/// The half of the places that is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Half {
     Even,
@@ -31,7 +31,8 @@ pub(super) enum Half {
     Both,
 }
 
-/// Differences t_b − t_a, each up to a reach in ticks; of one channel the later minus the earlier.
+/// Differences t_b − t_a, each up to a reach in ticks; for a single channel, the later minus the
+/// earlier.
 #[derive(Debug)]
 pub(super) struct Sample {
     differences: Vec<i64>,
@@ -46,24 +47,24 @@ impl Sample {
         half: Half,
         effort: Effort,
     ) -> Self {
-        // Tags of all places.
+        // Tags of all places together.
         let tags: usize = match effort {
             Effort::Small => 1 << 15,
             Effort::Full => 1 << 17,
         };
         let mut sample = Self { differences: Vec::new(), reach };
-        // A run that grows keeps its sample until it has doubled.
+        // A growing run keeps its sample until its size has doubled.
         let rows = 1 << recording.rows().max(1).ilog2();
         let spans = recording.sources.iter().filter_map(Acquisition::span);
         let live: f64 = spans.map(|(first, last)| last as f64 - first as f64).sum();
-        // Two halves have a place each, and a place holds the longest difference twice.
+        // Each of the two halves needs a place, and a place holds the longest difference twice.
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "few")]
         let places = ((live / (2.0 * reach as f64)) as usize).clamp(2, PLACES);
         let place_rows = (rows / places).max(1);
         let mut before: usize = 0;
         for source in &recording.sources {
             let len = source.tags.len().min(rows - before);
-            // Places that begin in this source.
+            // Places that start in this source.
             for place in before.div_ceil(place_rows)..(before + len).div_ceil(place_rows) {
                 let is_taken = match half {
                     Half::Even => place % 2 == 0,
@@ -90,7 +91,8 @@ impl Sample {
         &self.differences
     }
 
-    /// Each difference and its weight, which vanishes with the first derivative at zero and at the reach.
+    /// Iterates over the differences and their weights; a weight and its first derivative vanish at
+    /// zero and at the reach.
     pub(super) fn weighted(&self) -> impl Iterator<Item = (i64, f64)> {
         let reach = self.reach as f64;
         self.differences
@@ -98,7 +100,7 @@ impl Sample {
             .map(move |&difference| (difference, (PI * difference as f64 / reach).sin().powi(2)))
     }
 
-    /// How many differences are in each bin of `bin` ticks from −reach to reach.
+    /// Returns the number of differences in each bin of `bin` ticks from −reach to reach.
     pub(super) fn histogram(&self, bin: i64) -> Vec<u32> {
         let bins = usize::try_from(2 * self.reach / bin).unwrap_or(0);
         let mut counts = vec![0; bins];
@@ -151,7 +153,7 @@ impl Sample {
         }
     }
 
-    /// All pairs of the tags; `false` where they are more than there may be.
+    /// Adds all pairs of the tags; returns `false` if there are more than `most`.
     fn take_pairs(&mut self, taken: &[(i64, bool)], is_one: bool, most: usize) -> bool {
         for (at, &(time, is_start)) in taken.iter().enumerate() {
             for &(later, is_later_start) in &taken[at + 1..] {
@@ -173,7 +175,7 @@ impl Sample {
     }
 }
 
-/// A number below `step` that follows no pattern: the row it is asked for, mixed as `SplitMix64` does.
+/// Returns a pseudo-random number below `step`: the row mixed with `SplitMix64`.
 fn scattered(row: usize, step: usize) -> usize {
     if step == 1 {
         return 0;

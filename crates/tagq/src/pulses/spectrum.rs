@@ -7,24 +7,24 @@ use std::{
 
 use realfft::{RealFftPlanner, RealToComplex};
 
-/// Bins of a histogram.
+/// Number of bins of a histogram.
 pub(super) const BINS: usize = 1 << 16;
-/// Those of one sign.
+/// Number of bins of one sign.
 pub(super) const HALF_BINS: i64 = 1 << 15;
-/// The lowest line looked for has so many turns in the histogram.
+/// The lowest line that is searched has this many turns in the histogram.
 pub(super) const LONGEST_PART: usize = 128;
-/// The spectrum around a line is looked at in blocks of so many places.
+/// The spectrum around a line is computed in blocks of this many places.
 const BLOCK: usize = 64;
-/// Fewer differences say nothing.
+/// Fewer differences are not significant.
 const PAIRS_MIN: u64 = 64;
 
-/// The transform of a histogram, prepared once.
+/// Returns the transform of a histogram, prepared once.
 fn transform() -> &'static dyn RealToComplex<f32> {
     static TRANSFORM: OnceLock<Arc<dyn RealToComplex<f32>>> = OnceLock::new();
     &**TRANSFORM.get_or_init(|| RealFftPlanner::new().plan_fft_forward(BINS))
 }
 
-/// The weight of the middle of each bin, prepared once.
+/// Returns the weight of the middle of each bin, prepared once.
 fn weights() -> &'static [f32] {
     static WEIGHTS: OnceLock<Vec<f32>> = OnceLock::new();
     let half = BINS as f64 / 2.0;
@@ -40,7 +40,7 @@ pub(super) struct Spectrum {
 }
 
 impl Spectrum {
-    /// Of counts weighted as differences are; `None` where they are too few.
+    /// Returns the spectrum of counts with the weights of differences; `None` if there are too few.
     pub(super) fn of(counts: Vec<u32>) -> Option<Self> {
         if counts.iter().map(|&count| u64::from(count)).sum::<u64>() < PAIRS_MIN {
             return None;
@@ -56,11 +56,11 @@ impl Spectrum {
             let mut sorted = [0.0; BLOCK];
             let sorted = &mut sorted[..block.len()];
             sorted.copy_from_slice(block);
-            // The median of an exponential distribution is ln 2 of its mean.
+            // The median of an exponential distribution is ln 2 times its mean.
             *sorted.select_nth_unstable_by(block.len() / 2, f64::total_cmp).1 / LN_2
         };
         let means: Vec<f64> = power.chunks(BLOCK).map(mean_of).collect();
-        // Of a spectrum that falls the higher side.
+        // In a falling spectrum, the higher side.
         let around = |at: usize| {
             let near = &means[at.saturating_sub(1)..(at + 2).min(means.len())];
             near.iter().copied().fold(0.0, f64::max)
@@ -69,7 +69,8 @@ impl Spectrum {
         Some(Self { power, around })
     }
 
-    /// The highest line, and how many times higher it is than what is around; not near those `passed`.
+    /// Returns the highest line that is not near one of those `passed`, and its ratio to the
+    /// surroundings.
     pub(super) fn highest(&self, passed: &[usize]) -> (usize, f64) {
         let places = LONGEST_PART..self.power.len() - 1;
         let places = places.filter(|&at| passed.iter().all(|&other| at.abs_diff(other) > 4));
@@ -77,7 +78,7 @@ impl Spectrum {
         places.map(ratio).max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, 0.0))
     }
 
-    /// The same at a place that is known to its neighbours.
+    /// Returns the same ratio for a place that is known up to its neighbours.
     pub(super) fn ratio_near(&self, at: usize) -> f64 {
         let near = at.saturating_sub(1)..(at + 2).min(self.power.len());
         near.map(|at| self.ratio(at)).fold(0.0, f64::max)

@@ -1,4 +1,4 @@
-//! Light of known truth.
+//! Tests with simulated light of known truth.
 
 use std::f64::consts::TAU;
 
@@ -9,7 +9,7 @@ use tagq_store::{Channels, Tags};
 
 use super::{find::*, sample::Effort};
 
-/// Ticks of 156.25 ps: a second.
+/// Ticks of 156.25 ps per second.
 const SECOND: f64 = 6.4e9;
 const TICK_S: f64 = 156.25e-12;
 
@@ -17,7 +17,7 @@ fn detector(channel: u64) -> Detector {
     Detector { channel, efficiency: 1.0, dark_rate: 0.0, jitter: 2.0, delay: 0.0, dead_time: 0 }
 }
 
-/// Light on channels 1 and 2, `rate` a second on each.
+/// Returns light on channels 1 and 2, with `rate` tags per second on each.
 fn coherent(rate: f64, pulse_period: Option<f64>, seconds: f64, seed: u64) -> Simulation {
     #[expect(clippy::cast_possible_truncation, reason = "seconds in ticks")]
     let duration = (seconds * SECOND) as i64;
@@ -34,7 +34,7 @@ fn coherent(rate: f64, pulse_period: Option<f64>, seconds: f64, seed: u64) -> Si
 fn recording(mut tags: Vec<(i64, u8)>) -> Recording<'static> {
     tags.sort_unstable();
     let (time, label): (Vec<i64>, Vec<u8>) = tags.into_iter().unzip();
-    // A test is short.
+    // The leak is acceptable because a test is short.
     Recording::from_tags(Tags { time: time.leak(), channels: Channels::U8(label.leak()) })
 }
 
@@ -53,7 +53,7 @@ fn found(simulation: &Simulation, reach: i64) -> Option<Pulses> {
 
 #[test]
 fn pulses_have_their_period_from_a_nanosecond_to_a_millisecond() {
-    // In ticks: 1 ns to 4 ms, whole and not.
+    // In ticks: 1 ns to 4 ms, whole and fractional.
     for (period, rate) in [
         (6.4, 2e6),
         (80.0, 2e5),
@@ -89,7 +89,7 @@ fn a_period_is_refined_by_longer_differences() {
 
 #[test]
 fn weak_pulses_on_a_background_are_found_and_worthless_ones_are_not() {
-    // Of the differences a share p² is of pulses twice: 25 %, and 0.25 %.
+    // A fraction p² of the differences is between two pulse tags: 25 %, and 0.25 %.
     for (dark, is_found) in [(1e5, true), (2e6, false)] {
         let mut light = coherent(1e5, Some(80.2537), 1.0, 4);
         light.detectors.iter_mut().for_each(|detector| detector.dark_rate = dark / SECOND);
@@ -98,7 +98,7 @@ fn weak_pulses_on_a_background_are_found_and_worthless_ones_are_not() {
     }
 }
 
-/// Random numbers as the simulation makes them: the times of a steady channel.
+/// Returns random numbers of the simulation: the times of a steady channel.
 fn uniform(seed: u64) -> impl Iterator<Item = f64> {
     let mut state = seed;
     std::iter::repeat_with(move || {
@@ -111,7 +111,7 @@ fn uniform(seed: u64) -> impl Iterator<Item = f64> {
     })
 }
 
-/// Light that comes in `bursts` of `photons` each, on average, over `length` ticks.
+/// Returns light in `bursts` of `photons` each, on average, over `length` ticks.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a test's numbers")]
 fn bursts(bursts: usize, photons: f64, length: f64, seed: u64) -> Vec<(i64, u8)> {
     let mut random = uniform(seed);
@@ -126,7 +126,8 @@ fn bursts(bursts: usize, photons: f64, length: f64, seed: u64) -> Vec<(i64, u8)>
     tags
 }
 
-/// Thermal light: an intensity that is the square of a Gaussian field, which lasts `coherence` ticks.
+/// Returns thermal light: its intensity is the square of a Gaussian field with coherence time
+/// `coherence`, in ticks.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a test's numbers")]
 fn thermal(rate: f64, coherence: f64, seed: u64) -> Vec<(i64, u8)> {
     let mut random = uniform(seed);
@@ -141,7 +142,7 @@ fn thermal(rate: f64, coherence: f64, seed: u64) -> Vec<(i64, u8)> {
             *part = keeps * *part + (1.0 - keeps * keeps).sqrt() * normal;
         }
         let mean = 2.0 * rate / SECOND * step * (field[0].powi(2) + field[1].powi(2)) / 2.0;
-        // A Poisson process is even in the integral of its rate.
+        // A Poisson process is uniform in the integral of its rate.
         while left < mean {
             let time = begin + left / mean * step;
             tags.push((time as i64, 1 + (next() * 2.0) as u8));
@@ -153,7 +154,7 @@ fn thermal(rate: f64, coherence: f64, seed: u64) -> Vec<(i64, u8)> {
     tags
 }
 
-/// Light without a period, of one kind after another.
+/// Returns light without a period, cycling through several kinds.
 fn without_period(number: u64) -> (&'static str, Vec<(i64, u8)>) {
     let seed = 1_000 + number;
     match number % 8 {
@@ -184,7 +185,7 @@ fn without_period(number: u64) -> (&'static str, Vec<(i64, u8)>) {
     }
 }
 
-/// Also within one channel, where dead time and afterpulses are.
+/// Checks also single channels, which have dead time and afterpulses.
 fn alarms(numbers: std::ops::Range<u64>) -> Vec<(u64, &'static str, Pulses)> {
     let alarm = |number: u64| {
         let (kind, tags) = without_period(number);
@@ -195,14 +196,15 @@ fn alarms(numbers: std::ops::Range<u64>) -> Vec<(u64, &'static str, Pulses)> {
     numbers.into_par_iter().filter_map(alarm).collect()
 }
 
-/// `TAGQ_REPEAT=4000` looks at more than the ordinary tests do.
+/// `TAGQ_REPEAT=4000` runs more repetitions than the default.
 #[test]
 fn light_without_a_period_has_none() {
     let more = std::env::var("TAGQ_REPEAT").ok().and_then(|runs| runs.parse().ok());
     assert_eq!(alarms(0..more.unwrap_or(64)), []);
 }
 
-/// A coarser clock makes whole multiples, and no pulses; also one whose steps are no whole ticks.
+/// A coarser clock causes whole multiples, which are not pulses, even if its step is not a whole number
+/// of ticks.
 #[test]
 fn times_of_a_coarser_clock_are_no_pulses() {
     for step in [16.0, 32.0, 17.3] {

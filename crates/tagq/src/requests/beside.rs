@@ -1,4 +1,4 @@
-//! The last interval beside the whole run: what a person at a running experiment looks at.
+//! The last interval next to the whole run, for a user at a running experiment.
 
 use std::collections::HashMap;
 
@@ -13,12 +13,12 @@ use crate::{
 };
 
 impl Request {
-    /// Asks the whole of each run, and beside it the last `last` of it: `last_count` in each row, and
-    /// `last_rate_hz` with `last_rate_err_hz` where rows have rates. A row that the last interval does
-    /// not have counted nothing in it.
+    /// Queries the whole of each run and its last interval `last`: adds `last_count` to each row, and
+    /// `last_rate_hz` with `last_rate_err_hz` if rows have rates. A row that is missing in the last
+    /// interval has a count of zero there.
     ///
     /// # Errors
-    /// As [`Request::sum`].
+    /// Same as [`Request::sum`].
     pub fn sum_beside_last(
         &self,
         runs: &[(&Run, &QueryContext<'_>)],
@@ -36,14 +36,15 @@ impl Request {
     }
 }
 
-/// The rows of `whole`, with the compared columns of the rows of `newest` that have the same keys.
+/// Returns the rows of `whole`, with the compared columns of the rows of `newest` that have the same
+/// keys.
 fn beside(whole: Table, newest: &Table) -> Table {
     let of_key: HashMap<Vec<String>, usize> = keys(newest).into_iter().zip(0..).collect();
     let rows: Vec<Option<usize>> =
         keys(&whole).iter().map(|key| of_key.get(key).copied()).collect();
     let last = newest.columns().iter().filter(|column| column.shown.is_compared);
     let last = last.map(|column| last_of(column, &rows)).collect();
-    // A narrow terminal may have no room for the end of a row.
+    // The end of a row may be cut off in a narrow terminal.
     let compared = whole.columns().iter().rposition(|column| column.shown.is_compared);
     match compared {
         Some(at) => whole.with_after(at, last),
@@ -51,7 +52,7 @@ fn beside(whole: Table, newest: &Table) -> Table {
     }
 }
 
-/// A column of the last interval, in the order of these rows of it. Of a row that it lacks it counted nothing.
+/// Returns a column of the last interval, in the order of `rows`. Missing rows have a count of zero.
 fn last_of(column: &Column, rows: &[Option<usize>]) -> Column {
     let Column { key, of, is_list, cells, shown } = column;
     let nothing = if *of == CellType::Count { Cell::Count(0) } else { Cell::Missing };
@@ -71,7 +72,7 @@ fn last_of(column: &Column, rows: &[Option<usize>]) -> Column {
     Column { key: format!("last_{key}").into(), of: *of, is_list: *is_list, cells, shown }
 }
 
-/// What tells the rows apart.
+/// Returns the key columns that distinguish the rows.
 fn keys(table: &Table) -> Vec<Vec<String>> {
     let keys: Vec<&Column> = table.columns().iter().filter(|column| column.shown.is_key).collect();
     let key = |row| keys.iter().map(|column| column.cells.at(row).to_string()).collect();

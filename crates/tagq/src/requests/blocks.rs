@@ -1,26 +1,27 @@
-//! Errors from blocks of time: each value again with one block left out (docs/queries.md, "Block errors").
+//! Errors from blocks of time: each value is computed again without one block (docs/queries.md, "Block
+//! errors").
 
 use std::{ops::RangeInclusive, str::FromStr};
 
 use tagq_query::{Recording, TimeRange};
 
-/// How the standard errors of an answer are found.
+/// The method for the standard errors of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Errors {
-    /// By the formulas of docs/queries.md, which hold for steady light.
+    /// The formulas of docs/queries.md, which hold for steady light.
     #[default]
     Formula,
-    /// From what the values are with one of so many blocks of time left out, for any light.
+    /// From the values without one of this many blocks of time each, for any light.
     Blocks(u32),
 }
 
 impl Errors {
-    /// Blocks where no number is given.
+    /// Default number of blocks.
     pub const DEFAULT_BLOCKS: u32 = 50;
-    /// How many blocks there can be.
+    /// Allowed number of blocks.
     pub const BLOCKS: RangeInclusive<u32> = 2..=1_000;
 
-    /// The number of blocks; absent with formulas.
+    /// Returns the number of blocks; `None` for formulas.
     pub(super) fn blocks(self) -> Option<u32> {
         match self {
             Self::Formula => None,
@@ -28,7 +29,7 @@ impl Errors {
         }
     }
 
-    /// What a header says of them, with a semicolon before it.
+    /// Returns the text for the header, preceded by a semicolon.
     pub(super) fn words(self) -> String {
         self.blocks().map_or(String::new(), |blocks| format!("; errors from {blocks} blocks"))
     }
@@ -51,9 +52,9 @@ impl FromStr for Errors {
     }
 }
 
-/// The blocks of each source: `[i][s]` is part i of the live time of source s in `range`, in delayed time.
-/// The first and the last one reach as far as delays move tags. Blocks of a source too short for all of them
-/// are empty.
+/// Returns the blocks of each source: `[i][s]` is part i of the live time of source s in `range`, in
+/// delayed time. The first and the last block extend as far as delays move tags. If a source is too
+/// short for all blocks, its blocks are empty.
 pub(super) fn ranges(
     recording: &Recording<'_>,
     range: TimeRange,

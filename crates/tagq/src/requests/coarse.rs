@@ -1,4 +1,4 @@
-//! A coarse look at how two channels are correlated: what bins and windows are chosen by.
+//! A coarse scan of the correlation of two channels, used to choose bins and windows.
 
 use std::collections::BTreeSet;
 
@@ -7,24 +7,25 @@ use tagq_store::Tick;
 
 use super::used::live_of;
 
-/// Tags of the run that are looked at.
+/// Number of tags of the run that are scanned.
 const LOOK_ROWS: usize = 1 << 20;
-/// Standard deviations of a count from what chance gives, and shares of it, that make a structure.
+/// A structure deviates from chance by this many standard deviations of the count, and by this fraction
+/// of it.
 const SIGMAS: f64 = 7.0;
 const SHARE: f64 = 0.5;
 /// Bins on either side of zero.
 const ASIDE: i64 = 64;
-/// Counts that each bin should have.
+/// Desired counts per bin.
 const COUNTS: f64 = 100.0;
-/// Pairs of channels that are looked at for a window.
+/// Maximum number of channel pairs that are scanned for a window.
 const PAIRS_MAX: usize = 64;
 
-/// Differences of two channels in bins of which each is twice as wide as the one before it.
+/// Differences of two channels in bins that double in width.
 pub(super) struct Coarse {
-    /// By binary order k: what was counted and what chance would give, at −2^(k+1) < Δ ≤ −2^k, about, and at
+    /// By binary order k: counts and expected counts by chance, at about −2^(k+1) < Δ ≤ −2^k, and at
     /// 2^k ≤ Δ < 2^(k+1).
     octaves: Vec<[Octave; 2]>,
-    /// Pairs by chance for each tick of Δ, in all of the selection.
+    /// Expected pairs by chance per tick of Δ, over the whole selection.
     by_chance: f64,
 }
 
@@ -46,7 +47,7 @@ impl Octave {
 }
 
 impl Coarse {
-    /// Looks at the first tags of the selection.
+    /// Scans the first tags of the selection.
     pub(super) fn look(
         recording: &Recording<'_>,
         [start, stop]: [u16; 2],
@@ -83,10 +84,12 @@ impl Coarse {
         Ok(Self { octaves, by_chance: by_chance * of_all })
     }
 
-    /// Ticks of a bin, a power of two, of which 64 on either side of zero show what there is.
+    /// Returns the bin width in ticks, a power of two; 64 bins on either side of zero show the
+    /// structure.
     ///
-    /// The bins reach to four times the farthest octave that differs from chance; they are twice as wide
-    /// where fewer than 100 pairs by chance would be in one. Without such an octave they have 100.
+    /// The bins reach to four times the farthest octave that differs from chance; they are twice as
+    /// wide if a bin would have fewer than 100 pairs by chance. Without such an octave they have 100
+    /// pairs by chance.
     pub(super) fn width(&self) -> i64 {
         let is_far = |octave: &[Octave; 2]| octave.iter().any(|side| side.is_structure());
         let filled = if self.by_chance > 0.0 { (COUNTS / self.by_chance).max(1.0) } else { 1.0 };
@@ -103,8 +106,8 @@ impl Coarse {
         1 << order.min(most).min(50)
     }
 
-    /// How far the farthest octave that has more pairs than chance reaches, and by how many standard
-    /// deviations.
+    /// Returns the reach of the farthest octave with more pairs than by chance, and its significance in
+    /// standard deviations.
     fn reach(&self) -> Option<(f64, i64)> {
         let sides = || {
             let octaves = self.octaves.iter().enumerate();
@@ -117,12 +120,13 @@ impl Coarse {
     }
 }
 
-/// Bins on both sides of zero.
+/// Returns bins on both sides of zero.
 pub(super) fn around(width: i64) -> Result<Bins, Error> {
     Bins::centred(ASIDE.saturating_mul(width), width)
 }
 
-/// Bins from zero to where all differences are of which most are near, for one partner a tag.
+/// Returns bins for one partner per tag, from zero to a reach that includes all differences, most of
+/// which are short.
 pub(super) fn of_neighbours(
     recording: &Recording<'_>,
     query: &Histogram,
@@ -133,7 +137,7 @@ pub(super) fn of_neighbours(
     let bins = Bins::Edges([&[0], &edges[..]].concat());
     let binned = Histogram { bins, scope, ..query.clone() }.run(recording, &Execution::best())?;
     let all: u64 = binned.counts.iter().sum();
-    // With a period all differences lie below it.
+    // With a period all differences are below it.
     let wanted = if query.fold.is_some() { all } else { all - all / 20 };
     let mut sum = 0;
     let end = binned.counts.iter().position(|count| {
@@ -144,7 +148,7 @@ pub(super) fn of_neighbours(
     Bins::linear(0, end, (end / (2 * ASIDE)).max(1))
 }
 
-/// How a window may be given where none is.
+/// Returns the error for a missing window, with a suggested window.
 pub(super) fn window_missing(
     recording: &Recording<'_>,
     pairs: &BTreeSet<[u16; 2]>,
@@ -178,7 +182,7 @@ pub(super) fn window_missing(
     })
 }
 
-/// The beginning of a selection.
+/// Returns the start of a selection.
 fn part(recording: &Recording<'_>, range: TimeRange) -> TimeRange {
     let mut left = LOOK_ROWS;
     for source in &recording.sources {
@@ -193,7 +197,7 @@ fn part(recording: &Recording<'_>, range: TimeRange) -> TimeRange {
     range
 }
 
-/// Ticks of the longest source.
+/// Returns the length of the longest source in ticks.
 fn longest(recording: &Recording<'_>) -> u64 {
     let spans = recording.sources.iter().filter_map(tagq_query::Acquisition::span);
     spans.map(|(first, last)| last.abs_diff(first)).max().unwrap_or(0)
@@ -217,16 +221,17 @@ mod tests {
 
     #[test]
     fn bins_hold_a_hundred_pairs_or_show_the_structure() {
-        // 100 pairs by chance in a tick, in 25.6 and in 64 ticks.
+        // 100 pairs by chance in 1 tick, in 25.6 and in 64 ticks.
         assert_eq!(coarse(100.0, &[]).width(), 1);
         assert_eq!(coarse(3.9, &[]).width(), 32);
         assert_eq!(coarse(1.5625, &[]).width(), 64);
-        // A peak of 370 at 16 to 31 ticks: 64 bins of 2 ticks reach to four times 32, of 4 ticks to eight times.
+        // A peak of 370 at 16 to 31 ticks: 64 bins of 2 ticks reach to four times 32, bins of 4 ticks
+        // to eight times.
         assert_eq!(coarse(100.0, &[(4, 5_000.0)]).width(), 2);
         assert_eq!(coarse(3.9, &[(4, 370.0)]).width(), 4);
-        // Too few to be anything: 61 by chance, 7 standard deviations of which are 55.
+        // Too few to be significant: 61 by chance, 7 standard deviations of which are 55.
         assert_eq!(coarse(3.9, &[(4, 50.0)]).width(), 32);
-        // Nothing at all.
+        // No pairs at all.
         assert_eq!(coarse(0.0, &[]).width(), 1);
         assert_eq!(coarse(3.9, &[(4, 370.0), (2, 30.0)]).reach().map(|(_, reach)| reach), Some(32));
         assert_eq!(coarse(3.9, &[]).reach(), None);

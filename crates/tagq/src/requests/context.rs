@@ -1,9 +1,9 @@
-//! With what a request is answered: the setup, the threads, and the receiver of notes.
+//! The context of a request: the setup, the threads, and the receiver of notes.
 
 use crate::setup::experiment::Setup;
 use crate::{answer::RunFacts, progress::Progress, run::Run};
 
-/// With what a request is answered.
+/// The context in which a request is answered.
 pub struct QueryContext<'a> {
     /// Tick, names, delays and groups of the experiment.
     pub setup: &'a Setup,
@@ -20,13 +20,13 @@ impl std::fmt::Debug for QueryContext<'_> {
 }
 
 impl QueryContext<'_> {
-    /// What is known of a run, with the names of its channels.
+    /// Returns the facts about a run, with the names of its channels.
     pub(super) fn facts(&self, run: &Run) -> RunFacts {
         RunFacts::named(run, self.setup)
     }
 
-    /// Says which of these channels have no tags: a dark channel is a row of zeros, and the person may
-    /// have meant another one. Those that have some are named, the nearest first.
+    /// Notes which of these channels have no tags: such a channel is a row of zeros, and the user may
+    /// have meant another one. The note lists channels that have tags, the most similar first.
     pub(crate) fn note_dark(&self, run: &Run, mut channels: Vec<u16>) {
         let present: Vec<u16> = run.store().manifest().channels.iter().map(|c| c.channel).collect();
         channels.sort_unstable();

@@ -1,4 +1,4 @@
-//! What a question would read: planned query by query, as it would be asked, and not counted.
+//! Explains what a request would read: its queries are planned one by one, but not counted.
 
 use std::ops::Range;
 
@@ -9,67 +9,67 @@ use tagq_store::Block;
 
 use crate::{answer::RunFacts, run::Run};
 
-/// What was asked, of what, and what answering it would read.
+/// A request, its run, and the data that an answer would read.
 #[derive(Debug, Clone)]
 pub struct Explained {
-    /// What was asked, on one line.
+    /// The request, on one line.
     pub header: String,
     /// The query as it would be counted.
     pub query: Value,
-    /// The run it is asked of.
+    /// The run of the request.
     pub run: RunFacts,
-    /// What it would read.
+    /// The data that it would read.
     pub plan: PlanFacts,
 }
 
-/// What a question would read (docs/queries.md, section "Explained").
+/// The data that a request would read (docs/queries.md, section "Explained").
 #[derive(Debug, Clone, Serialize)]
 pub struct PlanFacts {
-    /// The level of vector instructions.
+    /// The level of SIMD instructions.
     pub level: &'static str,
-    /// The threads that share the morsels.
+    /// Number of threads that share the morsels.
     pub threads: usize,
-    /// Whether what is found in the tags may decide to take some rows more, or again.
+    /// Whether the content of the tags may cause more rows to be read, or some rows again.
     pub at_least: bool,
-    /// All of it, each row once.
+    /// All scans together, each row counted once.
     #[serde(flatten)]
     pub all: Reading,
-    /// Kind by kind.
+    /// The scans by kind.
     pub scans: Vec<ScanFacts>,
 }
 
 /// Scans of one kind.
 #[derive(Debug, Clone, Serialize)]
 pub struct ScanFacts {
-    /// How they count, and from what.
+    /// How they count, and from which data.
     pub method: &'static str,
-    /// How many: of bins, shifts and parts of the groups.
+    /// Number of scans: of bins, shifts and parts of the groups.
     pub scans: usize,
-    /// Groups or channels that a scan counts at the most.
+    /// Maximum number of groups or channels that one scan counts.
     pub counted: usize,
-    /// Pieces of work for the threads.
+    /// Number of morsels for the threads.
     pub morsels: usize,
-    /// Whether it may take more.
+    /// Whether more may be needed.
     pub at_least: bool,
-    /// What they read.
+    /// The data that they read.
     #[serde(flatten)]
     pub reading: Reading,
 }
 
-/// What is read of the columns.
+/// The part of the columns that is read.
 #[derive(Debug, Clone, Serialize)]
 pub struct Reading {
-    /// Rows, each once.
+    /// Rows, each counted once.
     pub rows: u64,
     /// Bytes of these rows: times and labels, or labels alone.
     pub bytes: u64,
-    /// Rows as often as they are taken.
+    /// Rows, counted each time they are read.
     pub rows_taken: u64,
-    /// How often a row is taken on the average.
+    /// How often a row is read on average.
     pub passes: f64,
-    /// Blocks of the run that hold none of these rows.
+    /// Blocks of the run that contain none of these rows.
     pub blocks_skipped: usize,
-    /// All blocks of the run, the last one not full.
+    /// All blocks of the run, including the last one, which is not full.
     pub blocks: usize,
 }
 
@@ -93,7 +93,7 @@ impl Reading {
 
 impl PlanFacts {
     pub(super) fn of(plan: &Plan, run: &Run) -> Self {
-        // An index that is damaged is not used by queries either: they then read the rows.
+        // Queries do not use a damaged index either: they then read the rows.
         let blocks = run.store().blocks().unwrap_or_default();
         let mut blocks: Vec<Range<u64>> =
             blocks.into_iter().map(|Block { rows, .. }| rows).collect();

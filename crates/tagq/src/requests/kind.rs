@@ -1,4 +1,4 @@
-//! What every kind of request does, and the one driver of all of them.
+//! The interface of all kinds of requests, and their common driver.
 
 use tagq_query::{Error as QueryError, Plan, Recording};
 use tagq_store::Tick;
@@ -19,39 +19,40 @@ use crate::{
     table::Table,
 };
 
-/// A kind of request: how it becomes a query in ticks and channel numbers, and its counts an answer.
+/// A kind of request: converts the request to a query in ticks and channel numbers, and its counts to
+/// an answer.
 pub(super) trait Kind {
-    /// What is counted, in ticks and channel numbers.
+    /// The query, in ticks and channel numbers.
     type Query;
-    /// What was counted, as numbers that add up over runs.
+    /// The counts, as numbers that add up over runs.
     type Counts;
 
-    /// Which tags it is about.
+    /// Returns the selection of tags.
     fn selection(&self) -> &Selection;
 
-    /// The channels it names beside those of the selection.
+    /// Returns the channels that it names in addition to those of the selection.
     fn channels(&self) -> Vec<&Channel>;
 
-    /// The width of the bins of a trace; `None` without one.
+    /// Returns the bin width of a trace; `None` without a trace.
     fn bin_of_trace(&self) -> Option<&BinWidth>;
 
-    /// Takes the bins of an answer to it, where they were chosen.
+    /// Adopts the bins of an answer to the same request, if they were chosen automatically.
     fn take_bins(&mut self, _: &Answer) -> Result<(), Error> {
         Ok(())
     }
 
-    /// Why everything is counted from scratch each time; `None` if only new data is counted.
+    /// Returns why everything is counted from scratch each time; `None` if only new data is counted.
     fn counted_anew(&self) -> Option<&'static str> {
         self.selection().moves().then_some(MOVES)
     }
 
-    /// How errors are found.
+    /// Returns the method for errors.
     fn errors(&self) -> Errors;
 
-    /// Refuses what means nothing in any run.
+    /// Rejects requests that are invalid for every run.
     fn check(&self) -> Result<(), Error>;
 
-    /// The query in a run. `first` is that of the first of several runs.
+    /// Returns the query for a run. `first` is the query of the first of several runs.
     fn query(
         &self,
         run: &Run,
@@ -60,33 +61,35 @@ pub(super) trait Kind {
         first: Option<&Self::Query>,
     ) -> Result<Self::Query, Error>;
 
-    /// Whether two queries count the same, so that what they count can be added up.
+    /// Whether two queries count the same quantity, so that their counts can be added.
     fn is_alike(&self, one: &Self::Query, other: &Self::Query) -> bool;
 
     /// Makes the queries of several runs count the same groups.
     fn unify(&self, _: &mut [Resolved<'_, Self::Query>]) {}
 
-    /// Refuses what does not fit in memory, and announces what takes long, of so many runs.
+    /// Rejects requests that do not fit in memory, and notes those that take long, for this number of
+    /// runs.
     fn check_work(&self, resolved: &Resolved<'_, Self::Query>, runs: usize) -> Result<(), Error>;
 
-    /// Counts in one run.
+    /// Counts one run.
     fn count(&self, resolved: &Resolved<'_, Self::Query>) -> Result<Self::Counts, Error>;
 
-    /// Adds up what was counted in several runs, in their order.
+    /// Adds the counts of several runs, in order.
     fn add(
         &self,
         resolved: &[Resolved<'_, Self::Query>],
         counts: Vec<Self::Counts>,
     ) -> Result<Self::Counts, Error>;
 
-    /// The answer that follows from the counts.
+    /// Computes the answer from the counts.
     fn finish(
         &self,
         resolved: &[Resolved<'_, Self::Query>],
         counts: Self::Counts,
     ) -> Result<Finished, Error>;
 
-    /// What counting would read, without blocks of errors, with bins of so many ticks.
+    /// Plans the data that counting would read, excluding blocks of errors, with bins of this many
+    /// ticks.
     fn plan(
         &self,
         query: &Self::Query,
@@ -95,24 +98,24 @@ pub(super) trait Kind {
         recording: &Recording<'_>,
     ) -> Result<Plan, QueryError>;
 
-    /// The header and the query, as they are explained without counting.
+    /// Returns the header and the query for an explanation without counting.
     fn described(
         &self,
         resolved: &Resolved<'_, Self::Query>,
     ) -> Result<(String, serde_json::Value), Error>;
 }
 
-/// A request resolved in one run.
+/// A request resolved for one run.
 pub(super) struct Resolved<'a, Q> {
     pub run: &'a Run,
     pub context: &'a QueryContext<'a>,
     pub selected: Selected,
-    /// Ticks of a bin of a trace.
+    /// Bin width of a trace in ticks.
     pub bin: Option<i64>,
     pub query: Q,
 }
 
-/// An answer without what is known of its runs.
+/// An answer without the facts about its runs.
 pub(super) struct Finished {
     pub header: String,
     pub query: serde_json::Value,
@@ -126,13 +129,13 @@ impl<Q> Resolved<'_, Q> {
         self.run.store().manifest().tick
     }
 
-    /// Seconds of a bin of a trace.
+    /// Returns the bin width of a trace in seconds.
     pub(super) fn bin_s(&self) -> Option<f64> {
         self.bin.map(|bin| self.tick().seconds_of(bin.into()))
     }
 }
 
-/// Resolves a request in a run, and notes what a user should know.
+/// Resolves a request for a run, and adds notes for the user.
 pub(super) fn resolve<'a, K: Kind>(
     kind: &K,
     run: &'a Run,
@@ -148,7 +151,7 @@ pub(super) fn resolve<'a, K: Kind>(
     Ok(Resolved { run, context, selected, bin, query })
 }
 
-/// Counts a request in each run and adds up what they hold.
+/// Counts a request in each run and adds up the counts.
 pub(super) fn sum<K: Kind>(kind: &K, runs: &[(&Run, &QueryContext<'_>)]) -> Result<Answer, Error> {
     let mut all: Vec<Resolved<'_, K::Query>> = Vec::with_capacity(runs.len());
     for &(run, context) in runs {
@@ -174,7 +177,7 @@ pub(super) fn sum<K: Kind>(kind: &K, runs: &[(&Run, &QueryContext<'_>)]) -> Resu
     Ok(Answer { header, query, run, singles, rows, figure: Some(figure) })
 }
 
-/// What a request would read in a run, without counting.
+/// Explains what a request would read in a run, without counting.
 pub(super) fn explain<K: Kind + Sync>(
     kind: &K,
     run: &Run,
@@ -190,7 +193,8 @@ where
         if kind.errors() == Errors::Formula {
             return Ok(plan);
         }
-        // Blocks read the same rows once more, and look back from each of them.
+        // Blocks read the same rows once more, plus the rows before each block that the query looks
+        // back to.
         let mut with_blocks = kind.plan(query, bin, tick, recording)?.with_more();
         with_blocks.add(plan);
         Ok(with_blocks)
@@ -202,7 +206,7 @@ where
     Ok(Explained { header, query, run: context.facts(run), plan: PlanFacts::of(&plan, run) })
 }
 
-/// Two runs in which the request does not mean the same.
+/// Returns the error for two runs in which the request has different meanings.
 fn unlike(one: &Run, other: &Run) -> Error {
     Error::Question(format!(
         "--sum adds what was counted alike, and {} and {} differ in tick, delays, groups or \

@@ -1,4 +1,5 @@
-//! What an answer may take: memory, and time that a person should know of. Asked before anything is counted.
+//! Limits of an answer on memory, and notes on long run times. They are checked before anything is
+//! counted.
 
 use std::fs;
 
@@ -8,23 +9,23 @@ use tagq_store::Tick;
 use super::context::QueryContext;
 use crate::error::Error;
 
-/// Bytes of counts and rows that are held at most.
+/// Maximum size of the counts and rows in memory, in bytes.
 const HELD_MAX: u64 = 1 << 30;
-/// Counts with channels moved at most; their mean is then as good as the singles allow.
+/// Maximum number of counts with channels moved; their mean is then as precise as the singles allow.
 pub(super) const SHIFTS_MAX: u32 = 10_000;
-/// Tags that a scan takes in a second. A simple pair takes ten times as many.
+/// Tags that a scan processes per second. A simple pair is ten times as fast.
 const TAGS_PER_S: f64 = 4e8;
-/// Seconds that a scan takes beside its tags.
+/// Seconds of overhead per scan.
 const SCAN_S: f64 = 1e-5;
-/// Work that takes longer is announced.
+/// Work that takes longer than this many seconds is announced.
 const LONG_S: f64 = 10.0;
 
-/// How many items of so many bytes fit in the memory that may be used.
+/// Returns how many items of this size fit in the available memory.
 pub(super) fn most_of(bytes: u64) -> u64 {
     HELD_MAX.min(available() / 2) / bytes.max(1)
 }
 
-/// Refuses more items than fit; `instead` says what would work with so many.
+/// Rejects more items than fit; `instead` suggests an alternative for the maximum number.
 pub(super) fn check(
     items: u128,
     what: &str,
@@ -44,7 +45,7 @@ pub(super) fn check(
     )))
 }
 
-/// Ticks from the first to the last tag, in a range.
+/// Returns the ticks from the first to the last tag, within a range.
 pub(super) fn span(recording: &Recording<'_>, range: TimeRange) -> i128 {
     let spans = || recording.sources.iter().filter_map(Acquisition::span);
     let first = spans().map(|(first, _)| first).min().max(range.from).unwrap_or(0);
@@ -53,7 +54,7 @@ pub(super) fn span(recording: &Recording<'_>, range: TimeRange) -> i128 {
     (i128::from(last) - i128::from(first)).max(0)
 }
 
-/// Refuses more bins over `span` ticks than fit, `rows` of `bytes` each in a bin.
+/// Rejects more bins over `span` ticks than fit, with `rows` of `bytes` each per bin.
 pub(super) fn check_bins(
     span: i128,
     width: i64,
@@ -71,19 +72,19 @@ pub(super) fn check_bins(
     })
 }
 
-/// A bin that is at least so wide, in words that are easy to read.
+/// Formats a bin width of at least this many ticks as a round number.
 pub(super) fn wider(ticks: i64, tick: Tick) -> String {
     let round = round_of(ticks);
     let whole = ticks.saturating_add(round - 1) / round * round;
     tick.format_paste(whole.max(ticks))
 }
 
-/// The power of ten of the first of two digits that are kept.
+/// Returns the power of ten of the second digit: two digits are kept.
 fn round_of(ticks: i64) -> i64 {
     10_i64.pow(ticks.max(1).ilog10().saturating_sub(1))
 }
 
-/// Says that work takes long: `scans` of them, over so many tags together.
+/// Notes that the work takes long: `scans` scans, over this many tags in total.
 pub(super) fn note_long(context: &QueryContext<'_>, scans: f64, tags: f64) {
     if let Some(note) = long(scans, tags) {
         context.progress.note(&note);
@@ -105,7 +106,7 @@ fn long(scans: f64, tags: f64) -> Option<String> {
     ))
 }
 
-/// Bytes of memory that programs can still have; all of them where nobody says.
+/// Returns the bytes of memory available to programs; the maximum if unknown.
 fn available() -> u64 {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let cgroup = |name: &str| read(&format!("/sys/fs/cgroup/{name}"));
@@ -135,7 +136,7 @@ mod tests {
 
     #[test]
     fn more_than_fits_is_refused_with_what_would_work() {
-        // Of 8 bytes 2^27 fit in 1 GiB, on a machine with 2 GiB to spare.
+        // With 8 bytes each, 2^27 fit in 1 GiB, on a machine with 2 GiB available.
         let Err(Error::Question(said)) = check_bins(1 << 40, 1, 1, 8, Tick::DEFAULT) else {
             panic!("2^40 bins are too many");
         };
@@ -149,10 +150,10 @@ mod tests {
 
     #[test]
     fn work_of_more_than_ten_seconds_is_announced() {
-        // 4e8 tags are a second.
+        // 4e8 tags take a second.
         assert_eq!(long(1.0, 3.9e9), None);
         assert!(long(1.0, 8e9).is_some_and(|note| note.contains("about 20 s: 1 scan over 8.0e9")));
-        // 1e8 scans of 10 us are 1,000 s.
+        // 1e8 scans of 10 us take 1,000 s.
         assert!(long(1e8, 0.0).is_some_and(|note| note.contains("about 17 min")));
     }
 }

@@ -1,9 +1,9 @@
 //! Requests: queries as a user states them, with names, durations and times.
 //!
-//! A request is resolved in a [`crate::Run`]: names and durations become channel numbers and ticks, a query of
-//! [`crate::query`] counts, and a [`crate::Answer`] states the query, the run and the rows. The command line,
-//! Python and `watch` fill in a request and show its answer. `kind` is what every kind of request does,
-//! `request` the list of kinds; to add one, add its folder and a line there.
+//! A request is resolved in a [`crate::Run`]: names and durations become channel numbers and ticks, a
+//! query of [`crate::query`] counts, and a [`crate::Answer`] states the query, the run and the rows.
+//! The command line, Python and `watch` fill in a request and show its answer. `kind` is the interface
+//! of all kinds of requests, `request` the list of kinds; to add one, add its folder and a line there.
 
 mod beside;
 mod blocks;

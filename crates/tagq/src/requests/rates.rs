@@ -1,4 +1,4 @@
-//! The question "rates".
+//! The rates request.
 
 use std::sync::Arc;
 
@@ -28,17 +28,17 @@ use crate::{
     table::{Column, Table, Unit},
 };
 
-/// Bytes of a bin of a trace beside its counts.
+/// Bytes of a bin of a trace in addition to its counts.
 const BIN_BYTES: u64 = 24;
 
-/// How many tags, channel by channel (docs/queries.md, section "Rates").
+/// Counts the tags of each channel (docs/queries.md, section "Rates").
 #[derive(Debug, Clone, Default)]
 pub struct Rates {
-    /// Of which tags.
+    /// The tags that are used.
     pub selection: Selection,
-    /// In bins of this width.
+    /// Return a trace with bins of this width.
     pub bin: Option<BinWidth>,
-    /// How errors are found.
+    /// Method for errors.
     pub errors: Errors,
 }
 
@@ -109,7 +109,7 @@ impl Kind for Rates {
             Ok((limits::span(tags, query.scope.range), tags.channels().len()))
         })?;
         let channels = query.scope.channels.as_ref().map_or(channels, Vec::len).max(1) as u64;
-        // Sums hold the bins of two runs while they are added up.
+        // Sums hold the bins of two runs and of their sum.
         let copies = if runs > 1 { 3 } else { 1 };
         let blocks = u64::from(self.errors.blocks().unwrap_or(0));
         let bytes = BIN_BYTES + 8 * channels + blocks * (BIN_BYTES + 8 * channels);
@@ -199,7 +199,7 @@ impl Rates {
         }
     }
 
-    /// What each block of time has: of the whole, or of each bin of the trace.
+    /// Counts each block of time: of the whole selection, or of each bin of the trace.
     fn in_blocks(
         &self,
         recording: &Recording<'_>,
@@ -238,24 +238,24 @@ impl Rates {
     }
 }
 
-/// What was counted, of one run or of several.
+/// The counts of one run or of several.
 #[derive(Default)]
 pub(super) struct Tallied {
-    /// In the order of the rows: as asked for, or as they were found, ascending.
+    /// In row order: as requested, or ascending if the channels were found in the run.
     channels: Vec<u16>,
-    /// Of the whole selection.
+    /// Counts of the whole selection.
     whole: Bins,
-    /// Of the bins of a trace.
+    /// Counts of the bins of a trace.
     bins: Bins,
 }
 
-/// Bins that follow each other, or the whole as one of them.
+/// Consecutive bins, or the whole selection as one bin.
 #[derive(Default)]
 struct Bins {
     each: Vec<TalliedBin>,
-    /// The counts of bin after bin, in each those of the channels.
+    /// The counts bin by bin, with those of all channels in each.
     counts: Vec<u64>,
-    /// What the blocks of time of each bin have; none without block errors.
+    /// The blocks of time of each bin; empty without block errors.
     blocks: Vec<Vec<Block>>,
 }
 
@@ -267,7 +267,7 @@ struct TalliedBin {
     is_partial: bool,
 }
 
-/// What a block of time has of a bin.
+/// The part of a bin in one block of time.
 #[derive(Clone)]
 struct Block {
     /// Tags of each channel.
@@ -297,7 +297,7 @@ impl Tallied {
         let mut channels = self.channels.clone();
         channels.extend(other.channels.iter().filter(|channel| !self.channels.contains(channel)));
         if channels.len() > self.channels.len() {
-            // Found, not asked for: in ascending order again.
+            // Found in the run, not requested: ascending order again.
             channels.sort_unstable();
         }
         let sum = |own: &Bins, more: &Bins| {
@@ -307,12 +307,12 @@ impl Tallied {
         Self { channels, whole, bins }
     }
 
-    /// The recorded ticks of the selection.
+    /// Returns the recorded ticks of the selection.
     fn live(&self) -> i128 {
         self.whole.each.iter().map(|bin| bin.live).sum()
     }
 
-    /// A row for each channel and one for all of them; with bins, for each bin.
+    /// Returns one row per channel and one for all channels together; with bins, for each bin.
     fn table(self, bin: Option<i64>, live_s: f64, tick: Tick) -> Table {
         let Self { channels, whole, bins } = self;
         let Bins { each: bins, counts, blocks } = if bin.is_some() { bins } else { whole };
@@ -350,7 +350,7 @@ impl Tallied {
                     None => is_live.then(|| (count.max(1) as f64).sqrt() / live_s),
                     Some(blocks) => {
                         let live = bin_of(row).live;
-                        // As many seconds a tick as the whole has.
+                        // With the same seconds per tick as the whole selection.
                         error_of(blocks, row % rows_of_bin, count, live)
                             .map(|per_tick| per_tick * live as f64 / live_s)
                     }
@@ -384,12 +384,14 @@ impl Tallied {
     }
 }
 
-/// The count of the channel at `place`; the sum of all channels if `place` is after the last one.
+/// Returns the count of the channel at `place`; the sum of all channels if `place` is after the last
+/// one.
 fn of_channel(counts: &[u64], place: usize) -> u64 {
     counts.get(place).copied().unwrap_or_else(|| counts.iter().sum())
 }
 
-/// The error of a rate in tags a tick, from the blocks of `live` ticks in which `count` tags are.
+/// Returns the error of a rate in tags per tick, from the blocks of `live` ticks that contain `count`
+/// tags.
 fn error_of(blocks: &[Block], place: usize, count: u64, live: i128) -> Option<f64> {
     let without = |block: &Block| {
         let left = live - block.live;
@@ -404,13 +406,13 @@ fn add_to(counts: &mut [u64], more: &[u64]) {
     counts.iter_mut().zip(more).for_each(|(count, more)| *count += more);
 }
 
-/// The counts of the channels `of`, put in the order of `channels`.
+/// Reorders the counts of the channels `of` to the order of `channels`.
 fn spread(channels: &[u16], of: &[u16], counts: &[u64]) -> Vec<u64> {
     let count = |channel: &u16| of.iter().position(|known| known == channel).map(|at| counts[at]);
     channels.iter().map(|channel| count(channel).unwrap_or(0)).collect()
 }
 
-/// The bins of both, with what they hold added up.
+/// Returns the bins of both parts, with their counts added.
 fn added(channels: &[u16], parts: [(&Vec<u16>, &Bins); 2]) -> Bins {
     let ends = |bins: &Bins| Some((bins.each.first()?.number, bins.each.last()?.number));
     let all = parts.iter().filter_map(|(_, bins)| ends(bins));
@@ -440,7 +442,7 @@ fn added(channels: &[u16], parts: [(&Vec<u16>, &Bins); 2]) -> Bins {
                 block.live += more.live;
             }
         }
-        // Bins that neither of them has are no rows.
+        // Bins that are in neither part have no row.
         if is_there {
             sum.each.push(bin);
             sum.counts.extend(of_bin);

@@ -1,4 +1,4 @@
-//! Any one of the questions, for those who ask what they are given.
+//! A request of any kind, for callers that handle all kinds alike.
 
 use tagq_store::Duration;
 
@@ -17,15 +17,15 @@ use crate::{answer::Answer, error::Error, run::Run};
 /// One of the kinds of requests.
 #[derive(Debug, Clone)]
 pub enum Request {
-    /// How many coincidences.
+    /// Counts coincidences.
     Coincidences(Coincidences),
-    /// How many differences of times, in bins.
+    /// Counts time differences, in bins.
     Histogram(Histogram),
-    /// How many tags.
+    /// Counts tags.
     Rates(Rates),
 }
 
-/// Evaluates an expression with the request of whatever kind it is.
+/// Evaluates an expression with the request, whatever its kind.
 macro_rules! with_kind {
     ($request:expr, $of:ident => $value:expr) => {
         match $request {
@@ -37,19 +37,19 @@ macro_rules! with_kind {
 }
 
 impl Request {
-    /// All channels it names.
+    /// Returns all channels that it names.
     pub fn named(&self) -> Vec<&Channel> {
         let mut named = with_kind!(self, of => of.channels());
         named.extend(self.selection().named());
         named
     }
 
-    /// Which tags it is about.
+    /// Returns the selection of tags.
     pub fn selection(&self) -> &Selection {
         with_kind!(self, of => &of.selection)
     }
 
-    /// The same request of the last `last` of a run; of all of it without one.
+    /// Returns the same request for the last `last` of a run; for the whole run if `None`.
     #[must_use]
     pub fn of_last(&self, last: Option<Duration>) -> Self {
         let mut request = self.clone();
@@ -57,7 +57,7 @@ impl Request {
         request
     }
 
-    /// The same request with the bins of an answer to it, where they were chosen.
+    /// Returns the same request with the bins of an answer to it, if they were chosen automatically.
     pub(super) fn in_bins_of(mut self, answer: &Answer) -> Result<Self, Error> {
         with_kind!(&mut self, of => of.take_bins(answer))?;
         Ok(self)
@@ -68,7 +68,7 @@ impl Request {
         with_kind!(self, of => of.bin_of_trace().is_some())
     }
 
-    /// Why everything is counted from scratch each time; `None` if only new data is counted.
+    /// Returns why everything is counted from scratch each time; `None` if only new data is counted.
     pub fn counted_anew(&self) -> Option<&'static str> {
         with_kind!(self, of => of.counted_anew())
     }
@@ -76,24 +76,25 @@ impl Request {
     /// Answers the request for `run`.
     ///
     /// # Errors
-    /// Those of the query, and of names and durations that mean nothing in the run.
+    /// Errors of the query, and names and durations that are invalid for the run.
     pub fn ask(&self, run: &Run, context: &QueryContext<'_>) -> Result<Answer, Error> {
         self.sum(&[(run, context)])
     }
 
-    /// Answers the request for several runs, whose counts are added up. Bins of a trace are added that begin
-    /// as long after the first tag of their run.
+    /// Answers the request for several runs by adding their counts. Bins of a trace are added if they
+    /// start equally long after the first tag of their run.
     ///
     /// # Errors
-    /// As [`Request::ask`]; if there is no run, or the request does not mean the same in all of them.
+    /// Same as [`Request::ask`]; also if there is no run, or if the request has different meanings in
+    /// the runs.
     pub fn sum(&self, runs: &[(&Run, &QueryContext<'_>)]) -> Result<Answer, Error> {
         with_kind!(self, of => kind::sum(of, runs))
     }
 
-    /// What [`Request::ask`] would read, without counting.
+    /// Explains what [`Request::ask`] would read, without counting.
     ///
     /// # Errors
-    /// As [`Request::ask`].
+    /// Same as [`Request::ask`].
     pub fn explain(&self, run: &Run, context: &QueryContext<'_>) -> Result<Explained, Error> {
         with_kind!(self, of => kind::explain(of, run, context))
     }

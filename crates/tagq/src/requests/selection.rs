@@ -1,4 +1,4 @@
-//! Which tags a question is about, in words, and what that means in one run.
+//! The selection of tags as the user states it, and its resolution in one run.
 
 use tagq_query::{Delay, Scope, TimeRange};
 use tagq_store::{Duration, Tick, UnitError};
@@ -9,52 +9,52 @@ use crate::setup::{
 };
 use crate::{error::Error, run::Run};
 
-/// Which tags a question is about (docs/queries.md, section "Selection").
+/// The tags that a request uses (docs/queries.md, section "Selection").
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
-    /// Only these channels; all without any.
+    /// Only these channels; all channels if empty.
     pub channels: Vec<Channel>,
-    /// Added to the times of channels; over those of the setup.
+    /// Delays added to the times of channels; they override those of the setup.
     pub delays: Vec<(Channel, Duration)>,
-    /// From this moment on.
+    /// Start of the selection.
     pub from: Option<Moment>,
-    /// Up to, not including, this moment.
+    /// End of the selection, excluded.
     pub to: Option<Moment>,
-    /// Only so long before the newest tag, that included.
+    /// Only this long before the newest tag, which is included.
     pub last: Option<Duration>,
-    /// In place of the live time of the run.
+    /// Live time that replaces the one of the run.
     pub live_time: Option<Duration>,
-    /// Whether sources follow each other without a gap, so that tuples may span them.
+    /// Whether sources follow each other without a gap, so that tuples may span two sources.
     pub join: bool,
 }
 
-/// A selection in one run.
+/// A selection resolved in one run.
 #[derive(Debug, Clone)]
 pub(crate) struct Selected {
     pub scope: Scope,
-    /// Live seconds, when given.
+    /// Live time in seconds, if given.
     pub live_s: Option<f64>,
-    /// What was asked of the end of the run, where it was widened to whole bins.
+    /// The requested length at the end of the run, if it was widened to whole bins.
     pub widened: Option<String>,
-    /// What a person should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
 impl Selection {
-    /// All channels it names.
+    /// Iterates over all channels that it names.
     pub fn named(&self) -> impl Iterator<Item = &Channel> {
         self.channels.iter().chain(self.delays.iter().map(|(channel, _)| channel))
     }
 
-    /// What it means in `run`, in ticks and labels.
+    /// Resolves it in `run`, to ticks and labels.
     ///
     /// # Errors
-    /// Names that nobody has, and durations that do not fit the run.
+    /// Unknown names, and durations that are invalid for the run.
     pub fn scope(&self, run: &Run, setup: &Setup) -> Result<Scope, Error> {
         Ok(self.of(run, setup)?.scope)
     }
 
-    /// Whether the range of time is another one when the run has grown.
+    /// Whether the range of time changes when the run grows.
     pub(crate) fn moves(&self) -> bool {
         self.last.is_some() || self.from.iter().chain(&self.to).any(Moment::moves)
     }
@@ -63,7 +63,7 @@ impl Selection {
         self.of_bins(run, setup, None)
     }
 
-    /// The same for a trace in bins of so many ticks, which `--last` does not cut.
+    /// Resolves it for a trace in bins of this many ticks; `--last` then does not cut a bin.
     pub(crate) fn of_bins(
         &self,
         run: &Run,
@@ -136,7 +136,7 @@ impl Selection {
                 return Err(UnitError::Negative { text: length.asked().into() });
             }
             let from = last.saturating_sub(ticks);
-            // Back to the edge of its bin: a bin that is cut shows a rate of few tags.
+            // Back to the edge of its bin: a cut bin would show a rate of few tags.
             let inside =
                 bin.map_or(0, |bin| (i128::from(from) - i128::from(first)).rem_euclid(bin.into()));
             let from = i64::try_from(i128::from(from) - inside).unwrap_or(i64::MIN);

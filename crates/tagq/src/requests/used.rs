@@ -1,4 +1,4 @@
-//! The selection as it was used, and the words of headers.
+//! The selection as it was used, and its text in headers.
 
 use std::fmt::Write as _;
 
@@ -10,15 +10,15 @@ use super::header::{in_ticks, spaced};
 use super::selection::Selected;
 use crate::setup::experiment::Setup;
 
-/// Why a question is counted anew each time.
+/// Reason why a request is counted from scratch each time.
 pub(super) const MOVES: &str =
     "its range of time counts back from the end of the run, and moves with it";
 
-/// Why bins go without a live time of somebody's own.
+/// Reason why bins cannot have a live time given by the user.
 pub(super) const LIVE_TIME_OF_BINS: &str =
     "--live-time is that of the whole; each bin has its own, leave one of the two out";
 
-/// A delay that was used.
+/// A delay that was applied.
 #[derive(Debug, Serialize)]
 pub(super) struct DelayUsed {
     channel: u16,
@@ -40,10 +40,10 @@ pub(super) struct SelectionUsed {
     to_ticks: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     live_time_s: Option<f64>,
-    /// How many runs were added up; a selection in time is then one of each.
+    /// Number of runs that were added; a time range then applies to each run.
     #[serde(skip_serializing_if = "Option::is_none")]
     runs_summed: Option<usize>,
-    /// How much of the end of the run was asked for, where it was widened to whole bins.
+    /// The requested length at the end of the run, if it was widened to whole bins.
     #[serde(skip)]
     widened: Option<String>,
     delays: Vec<DelayUsed>,
@@ -69,7 +69,7 @@ impl SelectionUsed {
         }
     }
 
-    /// So many runs were added up: times as recorded are those of none of them.
+    /// Marks the selection as a sum of this many runs: recorded times then belong to no single run.
     pub(super) fn sums_up(&mut self, runs: usize) {
         if runs > 1 {
             self.runs_summed = Some(runs);
@@ -77,7 +77,7 @@ impl SelectionUsed {
         }
     }
 
-    /// What a header says of it, each part with a semicolon before it.
+    /// Returns the text for the header, each part preceded by a semicolon.
     pub(super) fn words(&self, setup: &Setup, tick: Tick) -> String {
         let mut words = String::new();
         for DelayUsed { channel, ticks, .. } in &self.delays {
@@ -109,7 +109,7 @@ impl SelectionUsed {
     }
 }
 
-/// Live ticks of all sources in a range.
+/// Returns the live ticks of all sources in a range.
 pub(super) fn live_of(recording: &Recording<'_>, range: TimeRange) -> i128 {
     recording.sources.iter().map(|source| i128::from(range.live_of(source))).sum()
 }

@@ -1,4 +1,4 @@
-//! The words of a question: channels by number or name, moments, windows.
+//! The arguments of a request: channels by number or name, moments, windows.
 
 use std::str::FromStr;
 
@@ -6,12 +6,12 @@ use tagq_store::{Duration, Tick, UnitError};
 
 use crate::escape::{escaped, is_shown};
 
-/// A channel as a person names it.
+/// A channel as the user names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Channel {
-    /// By its label.
+    /// The channel number.
     Number(u16),
-    /// By the name that the setup gives it.
+    /// The name that the setup gives to the channel.
     Name(String),
 }
 
@@ -37,12 +37,12 @@ impl FromStr for Channel {
     }
 }
 
-/// A moment of a run: since its first tag, before its last one, or as recorded.
+/// A moment of a run: relative to its first or last tag, or a recorded time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Moment {
-    /// So long after the first tag; if negative, before the last one.
+    /// This long after the first tag; if negative, before the last one.
     Since(Duration),
-    /// At this time, in ticks as recorded.
+    /// At this recorded time, in ticks.
     At(i64),
 }
 
@@ -62,13 +62,13 @@ impl FromStr for Moment {
 }
 
 impl Moment {
-    /// Whether it counts back from the end of the run, and moves with it.
+    /// Whether it is relative to the end of the run, and moves with it.
     pub(crate) fn moves(&self) -> bool {
-        // Less than nothing, however little.
+        // Negative, however small.
         matches!(self, Self::Since(duration) if duration.floor(Tick::DEFAULT).is_ok_and(|t| t < 0))
     }
 
-    /// The first tick that is not earlier, in a run whose tags lie between these times.
+    /// Returns the first tick that is not earlier, in a run whose tags lie between these times.
     pub(crate) fn tick_in(&self, (first, last): (i64, i64), tick: Tick) -> Result<i64, UnitError> {
         match self {
             Self::At(time) => Ok(*time),
@@ -83,7 +83,8 @@ impl Moment {
     }
 }
 
-/// The width of a bin as a person gives it: a whole number of ticks, or with `~` before it the nearest one.
+/// A bin width as the user gives it: a whole number of ticks, or after `~` a duration that is rounded
+/// to the nearest tick.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BinWidth {
     width: Duration,
@@ -91,7 +92,7 @@ pub struct BinWidth {
 }
 
 impl BinWidth {
-    /// In ticks, at least one.
+    /// Returns the width in ticks, at least one.
     pub(crate) fn ticks(&self, tick: Tick) -> Result<i64, UnitError> {
         if self.is_nearest && self.width.floor(tick)? >= 0 {
             return Ok(self.width.nearest(tick)?.max(1));
@@ -119,19 +120,21 @@ impl FromStr for BinWidth {
     }
 }
 
-/// A window as a person gives it.
+/// A window as the user gives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Window {
     /// The largest time difference allowed.
     Half(Duration),
-    /// The full width: of pairs from one side to the other, else from the earliest tag to the latest.
+    /// The full width: for pairs from one side to the other, otherwise from the earliest tag to the
+    /// latest.
     Full(Duration),
 }
 
 impl Window {
-    /// The largest time difference allowed in ticks.
+    /// Returns the largest allowed time difference in ticks.
     ///
-    /// `is_span`: where it bounds all tags of a coincidence together, its full width is that of one side.
+    /// `is_span`: the window bounds all tags of a coincidence together, so its full width is that of
+    /// one side.
     pub(crate) fn ticks(&self, tick: Tick, is_span: bool) -> Result<i64, UnitError> {
         match self {
             Self::Half(window) => window.window(tick),
@@ -140,7 +143,7 @@ impl Window {
         }
     }
 
-    /// In the words of the person who asked.
+    /// Returns the window as the user wrote it.
     pub fn asked(&self) -> &str {
         match self {
             Self::Half(duration) | Self::Full(duration) => duration.asked(),
@@ -160,7 +163,7 @@ mod tests {
     #[test]
     fn moments_count_from_the_first_tag_or_back_from_the_last() {
         assert_eq!(tick_of("0s"), 100);
-        // The first tick at or behind 6.4 ticks, so that all before it are earlier than 1 ns.
+        // The first tick at or after 6.4 ticks, so that all earlier ticks are less than 1 ns.
         assert_eq!(tick_of("1ns"), 107);
         assert_eq!(tick_of("-1ns"), 10_000 - 6);
         assert_eq!(tick_of("-3t"), 9_997);
@@ -175,7 +178,7 @@ mod tests {
     #[test]
     fn a_bin_is_whole_or_the_nearest() {
         let ticks = |text: &str| text.parse::<BinWidth>().unwrap().ticks(Tick::DEFAULT);
-        // 1 ns is 6.4 ticks, 1.05 ns 6.72.
+        // 1 ns is 6.4 ticks, 1.05 ns is 6.72.
         assert!(ticks("1ns").is_err());
         assert_eq!((ticks("~1ns"), ticks("~1.05ns"), ticks("~7t")), (Ok(6), Ok(7), Ok(7)));
         assert_eq!(ticks("~1ps"), Ok(1));
@@ -184,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_full_width_is_that_of_a_pair_or_of_all_tags() {
-        // 4 ns are 25.6 ticks: 2w + 1 = 25 of a pair, a span of 25.
+        // 4 ns are 25.6 ticks: 2w + 1 = 25 for a pair, a span of 25.
         let ticks = |is_span| Window::Full("4ns".parse().unwrap()).ticks(Tick::DEFAULT, is_span);
         assert_eq!((ticks(false), ticks(true)), (Ok(12), Ok(25)));
     }

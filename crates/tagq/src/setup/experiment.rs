@@ -1,4 +1,4 @@
-//! What is known of an experiment beside its tags: `tagq.toml`.
+//! Properties of an experiment that are not in its tags: `tagq.toml`.
 
 use std::{
     cmp::Ordering,
@@ -14,17 +14,17 @@ use tagq_store::{Duration, Tick, read_side_file};
 use crate::error::Error;
 use crate::setup::arguments::Channel;
 
-/// The name of the setup in a run's folder.
+/// The name of the setup file in the folder of a run.
 const SETUP_NAME: &str = "tagq.toml";
-/// Bytes of a setup at most.
+/// Maximum size of a setup file in bytes.
 const BYTES_MAX: u64 = 4 << 20;
-/// How alike a name must be to be offered instead of another one.
+/// Minimum similarity of a name that is suggested instead of another one.
 const ALIKE: f64 = 0.75;
 
 /// Tick, names of channels, delays and groups of an experiment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Setup {
-    /// Where it was read.
+    /// The file that it was read from.
     pub path: Option<PathBuf>,
     /// The unit of recorded times.
     pub tick: Option<Tick>,
@@ -32,11 +32,11 @@ pub struct Setup {
     pub names: Vec<(u16, String)>,
     /// Delays of channels.
     pub delays: Vec<(u16, Duration)>,
-    /// The groups that are counted when no others are asked for.
+    /// The groups that are counted by default.
     pub groups: Vec<Vec<u16>>,
 }
 
-/// The file as it is written.
+/// The content of the file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Written {
@@ -54,14 +54,14 @@ enum ChannelWritten {
 }
 
 impl Setup {
-    /// The setup of the run that `run` names: the file `asked`, or `tagq.toml` in its folder, if there
-    /// is one.
+    /// Returns the setup of the run that `run` names: the file `asked`, or `tagq.toml` in its folder,
+    /// if there is one.
     ///
     /// # Errors
     /// [`Error::Setup`], [`Error::Io`].
     pub fn of(run: &Path, asked: Option<&Path>) -> Result<Self, Error> {
         if let Some(path) = asked {
-            // One that a person names may be a pipe.
+            // A file named by the user may be a pipe.
             let read = File::open(path).and_then(|file| {
                 let mut text = String::new();
                 let bytes = file.take(BYTES_MAX + 1).read_to_string(&mut text)?;
@@ -80,12 +80,12 @@ impl Setup {
         }
     }
 
-    /// Where the setup of the run that `run` names is, or would be.
+    /// Returns the path of the setup of the run that `run` names, whether it exists or not.
     pub fn place(run: &Path) -> PathBuf {
         folder_of(run).join(SETUP_NAME)
     }
 
-    /// The text of a setup that is found in a folder: a file, or a link to one.
+    /// Reads the text of a setup that is found in a folder: a file, or a link to one.
     pub(super) fn text_at(path: &Path) -> Result<String, Error> {
         let bytes = read_side_file(path, BYTES_MAX).map_err(cannot_read(path))?;
         String::from_utf8(bytes).map_err(|e| {
@@ -93,7 +93,7 @@ impl Setup {
         })
     }
 
-    /// What this text says, which stands or will stand at `path`.
+    /// Parses the text of a setup whose path is or will be `path`.
     pub(super) fn parse(path: &Path, text: &str) -> Result<Self, Error> {
         let fault = |reason: String| Error::Setup { path: path.into(), reason };
         let written: Written =
@@ -140,10 +140,10 @@ impl Setup {
         self.channel(&text.parse()?).map_err(|e| e.to_string())
     }
 
-    /// The label of a channel.
+    /// Returns the label of a channel.
     ///
     /// # Errors
-    /// [`Error::NoSuchChannel`], with names that are alike.
+    /// [`Error::NoSuchChannel`], with similar names.
     pub fn channel(&self, channel: &Channel) -> Result<u16, Error> {
         let name = match channel {
             Channel::Number(number) => return Ok(*number),
@@ -161,8 +161,8 @@ impl Setup {
         })
     }
 
-    /// These channels, first those that one may have meant who wrote `channel`: by their names where it
-    /// has one, then by their numbers.
+    /// Sorts these channels by similarity to `channel`, for a user who may have meant another one: by
+    /// name if it has one, then by number.
     pub(crate) fn nearest_first(&self, channel: u16, among: &[u16]) -> Vec<u16> {
         let called = self.name_of(channel);
         let is_named = self.names.iter().any(|(number, _)| *number == channel);
@@ -175,14 +175,14 @@ impl Setup {
         near
     }
 
-    /// What a channel is called: its name, else its number.
+    /// Returns the name of a channel, or its number if it has none.
     pub fn name_of(&self, channel: u16) -> String {
         let name = self.names.iter().find(|(number, _)| *number == channel);
         name.map_or_else(|| channel.to_string(), |(_, name)| name.clone())
     }
 }
 
-/// Where this is no setup, and why, on one line.
+/// Returns the place and the reason of a syntax error, on one line.
 fn place_and_reason(text: &str, error: &toml::de::Error) -> String {
     let reason = error.message().replace('\n', ", ");
     match error.span().and_then(|span| text.get(..span.start)) {
@@ -198,12 +198,12 @@ fn cannot_read(path: &Path) -> impl FnOnce(io::Error) -> Error {
     }
 }
 
-/// How alike two names are, from 0 to 1.
+/// Returns the similarity of two names, from 0 to 1.
 fn likeness(name: &str, other: &str) -> f64 {
     strsim::jaro_winkler(&name.to_lowercase(), &other.to_lowercase())
 }
 
-/// The folder in which the sources of a run lie.
+/// Returns the folder that contains the sources of a run.
 fn folder_of(run: &Path) -> PathBuf {
     let is_store = run.join(tagq_store::MANIFEST_NAME).is_file();
     let folder = if is_store || run.is_file() { run.parent() } else { Some(run) };

@@ -1,4 +1,4 @@
-//! A setup that is written into: what a person wrote stays as it is, comments included.
+//! Editing of a setup: the text of the user is preserved, including comments.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use toml_edit::{DocumentMut, Item, Table, value};
 use crate::setup::{arguments::Channel, experiment::Setup};
 use crate::{error::Error, new_file::NewFile, progress::Progress};
 
-/// A `tagq.toml` on its way to being another one.
+/// A `tagq.toml` that is being edited.
 #[derive(Debug)]
 pub struct SetupFile {
     path: PathBuf,
@@ -21,10 +21,10 @@ pub struct SetupFile {
 }
 
 impl SetupFile {
-    /// The file at `path`, or a new one.
+    /// Opens the file at `path`, or starts a new one.
     ///
     /// # Errors
-    /// [`Error::Setup`] for one that is wrong as it is, [`Error::Io`].
+    /// [`Error::Setup`] if its current content is invalid, [`Error::Io`].
     pub fn open(path: &Path) -> Result<Self, Error> {
         let text = match Setup::text_at(path) {
             Err(Error::NoSuchPath { .. }) => String::new(),
@@ -38,15 +38,15 @@ impl SetupFile {
         Ok(Self { path: path.into(), document: text.parse().map_err(wrong)?, setup })
     }
 
-    /// What it says as it is now.
+    /// Returns its current content.
     pub fn setup(&self) -> &Setup {
         &self.setup
     }
 
-    /// Gives a channel this delay; zero takes what was there away.
+    /// Sets the delay of a channel; zero removes an existing one.
     ///
     /// # Errors
-    /// [`Error::Setup`] where `[delays]` is no table.
+    /// [`Error::Setup`] if `[delays]` is not a table.
     pub fn set_delay(
         &mut self,
         channel: u16,
@@ -65,10 +65,11 @@ impl SetupFile {
         self.reread()
     }
 
-    /// Gives a channel this name, in place of any other; without one it has only its number.
+    /// Sets the name of a channel, replacing an existing one; without a name the channel has only its
+    /// number.
     ///
     /// # Errors
-    /// [`Error::Setup`] for a name that another channel has, or that cannot be one.
+    /// [`Error::Setup`] for a name that another channel has, or that is not allowed.
     pub fn set_name(&mut self, channel: u16, name: Option<&str>) -> Result<(), Error> {
         if let Some(name) = name
             && !matches!(name.parse(), Ok(Channel::Name(parsed)) if parsed == name)
@@ -85,7 +86,7 @@ impl SetupFile {
             Some(name) => _ = channels.insert(&number, value(name)),
             None => _ = channels.remove(&number),
         }
-        // What is called by the old name is called by the new one.
+        // References to the old name are changed to the new one.
         let now = name.map_or(number, str::to_owned);
         if now != before {
             self.rename(&before, &now, channel)?;
@@ -93,11 +94,11 @@ impl SetupFile {
         self.reread()
     }
 
-    /// Puts the file in its place, whole or not at all. Where that is a link, the file that it leads to is
-    /// replaced: it may be the setup of other runs, too.
+    /// Writes the file to its path, completely or not at all. If the path is a link, the file that it
+    /// points to is replaced, because it may be the setup of other runs, too.
     ///
     /// # Errors
-    /// [`Error::Io`], also for a link that leads nowhere.
+    /// [`Error::Io`], also for a link whose target does not exist.
     pub fn save(&self, progress: &dyn Progress) -> Result<(), Error> {
         let target = if self.path.is_symlink() {
             let failed = |source| Error::Io {
@@ -117,7 +118,7 @@ impl SetupFile {
         fresh.keep(&file)
     }
 
-    /// Delays and groups that name a channel by a name it has no more.
+    /// Renames a channel in delays and groups after its name has changed.
     fn rename(&mut self, before: &str, now: &str, channel: u16) -> Result<(), Error> {
         let delays = self.table("delays")?;
         if let Some(delay) = delays.remove(before) {
@@ -142,7 +143,7 @@ impl SetupFile {
         item.as_table_mut().ok_or(wrong)
     }
 
-    /// What was written must be a setup.
+    /// Checks that the edited text is a valid setup.
     fn reread(&mut self) -> Result<(), Error> {
         for name in ["delays", "channels"] {
             let is_empty =

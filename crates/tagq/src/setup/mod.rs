@@ -1,4 +1,4 @@
-//! What a user says of an experiment: `tagq.toml`, names of channels, durations and times.
+//! User settings of an experiment: `tagq.toml`, names of channels, durations and times.
 
 pub(crate) mod arguments;
 pub(crate) mod experiment;

@@ -1,4 +1,4 @@
-//! What was counted of groups before anything is estimated of it: numbers that add up over runs.
+//! Counts of groups before any estimate: numbers that add up over runs.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -14,13 +14,13 @@ use crate::requests::{
     coincidences::shifted::{Moved, Shift, found},
 };
 
-/// What was counted of one group, in one bin of a trace or over all.
+/// Counts of one group, in one bin of a trace or over the whole range.
 pub(crate) struct Tallied {
-    /// Where the bin begins, since the run's first tag, and whether it is partial.
+    /// Start of the bin since the first tag of the run, and whether the bin is partial.
     pub start: Option<(i64, bool)>,
     pub channels: Vec<u16>,
     pub counts: Counts,
-    /// What each block of time has of the counts; none without block errors.
+    /// The share of each block of time in the counts; empty without block errors.
     pub blocks: Vec<Counts>,
 }
 
@@ -28,22 +28,22 @@ pub(crate) struct Tallied {
 #[derive(Clone, Default)]
 pub(crate) struct Counts {
     pub count: u64,
-    /// What each source had of the channels; a block has its part of each source.
+    /// Singles of the channels per source; a block has its part of each source.
     pub sources: Vec<SourceSingles>,
     /// The counts with channels moved.
     moved: Vec<Moved>,
-    /// The pairs of a herald with each of two others.
+    /// The pairs of a herald with each of two other channels.
     arms: Option<[u64; 2]>,
-    /// The tags of each channel that the veto leaves.
+    /// The tags of each channel that remain after the veto.
     left_by_veto: Option<Vec<u64>>,
 }
 
-/// Answers a query over a recording, from what was kept or by counting.
+/// Answers a query over a recording, from the cache or by counting.
 pub(super) type Answering<'a> =
     &'a (dyn Fn(&Query, &Recording<'_>) -> Result<Counted, QueryError> + Sync);
 
 impl Counts {
-    /// Counts what stands beside the counts of groups.
+    /// Counts the values that accompany the counts of groups.
     fn of_rows(
         recording: &Recording<'_>,
         query: &Query,
@@ -72,7 +72,7 @@ impl Counts {
         rows.into_iter().map(of).collect()
     }
 
-    /// Adds the same of other sources.
+    /// Adds the counts of other sources.
     fn add(&mut self, other: Self) -> Option<()> {
         let add = |a: u64, b: u64| a.checked_add(b);
         self.count = add(self.count, other.count)?;
@@ -97,7 +97,7 @@ impl Counts {
         Some(())
     }
 
-    /// The same without one of its blocks.
+    /// Returns the counts without one of the blocks.
     fn without(&self, block: &Self) -> Self {
         let less = |a: u64, b: u64| a.saturating_sub(b);
         let sources = self.sources.iter().zip(&block.sources);
@@ -124,12 +124,12 @@ impl Counts {
         self.sources.iter().map(|source| source.live as f64).sum()
     }
 
-    /// The ticks in which coincidences can be.
+    /// Returns the ticks in which coincidences are possible.
     fn overlap(&self) -> f64 {
         self.sources.iter().map(|source| source.overlap as f64).sum()
     }
 
-    /// What follows from the counts, and what a person should know of it.
+    /// Returns the estimates from the counts, and a note for the user.
     fn estimate(&self, terms: &Terms, is_shifted: bool) -> (Estimate, Option<String>) {
         let channels = self.sources.first().map_or(0, |source| source.singles.len());
         let found = is_shifted.then(|| found(channels, &self.moved));
@@ -145,11 +145,11 @@ impl Counts {
     }
 }
 
-/// The tags that a veto leaves of the channels that need it.
+/// The tags that remain after a veto, for the channels that need it.
 struct LeftByVeto(HashMap<u16, u64>);
 
 impl LeftByVeto {
-    /// Counts them where singles divide vetoed counts: with measured accidentals, and for a heralded g2.
+    /// Counts them if singles divide vetoed counts: for measured accidentals, and for a heralded g2.
     fn of(
         recording: &Recording<'_>,
         query: &Query,
@@ -176,7 +176,7 @@ impl LeftByVeto {
 }
 
 impl Tallied {
-    /// Counts what stands beside the counts of a query, and its blocks.
+    /// Counts the values that accompany the counts of a query, and its blocks.
     pub(super) fn of(
         recording: &Recording<'_>,
         query: &Query,
@@ -200,14 +200,14 @@ impl Tallied {
         Ok(rows.into_iter().map(tallied).collect())
     }
 
-    /// Tags of each channel of the group.
+    /// Returns the tags of each channel of the group.
     pub(super) fn singles(&self) -> Vec<u64> {
         let sources = &self.counts.sources;
         let of = |i: usize| sources.iter().map(|source| source.singles[i]).sum();
         (0..self.channels.len()).map(of).collect()
     }
 
-    /// What follows from the counts, and what a person should know of it.
+    /// Returns the estimates from the counts, and a note for the user.
     pub(super) fn estimate(&self, terms: &Terms, is_shifted: bool) -> (Estimate, Option<String>) {
         let (estimate, note) = self.counts.estimate(terms, is_shifted);
         if self.blocks.is_empty() {
@@ -216,7 +216,7 @@ impl Tallied {
         let (live, overlap) = (self.counts.live(), self.counts.overlap());
         let without = |block: &Counts| {
             let left = self.counts.without(block);
-            // A live time that was given is shared out as the recorded one.
+            // A given live time is divided in the same proportions as the recorded one.
             let live_s = terms.live_s.map(|given| given * left.live() / live);
             let share = left.overlap() / overlap;
             (left.estimate(&Terms { live_s, ..*terms }, is_shifted).0, share)
@@ -238,24 +238,24 @@ impl Tallied {
     }
 }
 
-/// How accidentals and errors are found.
+/// The methods for accidentals and errors.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct How {
     pub shift: Option<Shift>,
     pub blocks: Option<u32>,
 }
 
-/// The counts of each group in a block, and the time of its sources for groups without counts.
+/// The counts of each group in a block, and the singles of its sources for groups without counts.
 type Block = (HashMap<Vec<u16>, Counts>, Vec<SourceSingles>);
 
-/// Counts every block of every source by itself, so that blocks are those of each source.
+/// Counts every block of every source separately, so that blocks belong to one source.
 fn in_blocks(
     recording: &Recording<'_>,
     query: &Query,
     blocks: u32,
     shift: Option<Shift>,
 ) -> Result<Vec<Block>, QueryError> {
-    // Which groups there are does not depend on the block.
+    // The list of groups does not depend on the block.
     let in_use = query.scope.channels.clone().unwrap_or_else(|| recording.channels());
     let channels = match &query.groups {
         Groups::Listed(_) if query.rule != Rule::Cluster => query.scope.channels.clone(),
@@ -283,7 +283,7 @@ fn in_blocks(
                 known.add(counts).ok_or(QueryError::CountRange { channels })?;
             }
             nothing.push(empty.clone());
-            // Sets that do not occur in this source have its time all the same.
+            // Sets that do not occur in this source still get its time.
             for counts in all.values_mut().filter(|counts| counts.sources.len() < nothing.len()) {
                 counts.sources.push(empty.clone());
             }
@@ -293,12 +293,11 @@ fn in_blocks(
     ranges.par_iter().map(block).collect()
 }
 
-/// What a run has of bins and sets in which it counted nothing: the singles of each source, and of each
-/// block of these.
+/// The singles of bins and sets with a count of zero: of each source, and of each block per source.
 pub(super) type Nothing = (Vec<SourceSingles>, Vec<Vec<SourceSingles>>);
 
-/// Adds the rows of several runs: those of the same bin and group. `nothing` gives what run so and so
-/// had of bins and channels in which it counted nothing; only sets that are found, clusters, need it.
+/// Adds the rows of several runs with the same bin and group. `nothing` returns the values of a given
+/// run for bins and channels with a count of zero; only sets that are found (clusters) need it.
 pub(super) fn add_up(
     mut of_runs: Vec<Vec<Tallied>>,
     are_found: bool,
@@ -334,7 +333,7 @@ pub(super) fn add_up(
             None => added.push(row),
         }
     }
-    // Stable: groups stay in the order asked.
+    // Stable sort: groups stay in the requested order.
     if are_found {
         added.sort_by_key(|row| {
             (row.start.map(|(start, _)| start), row.channels.len(), row.channels.clone())
@@ -345,8 +344,8 @@ pub(super) fn add_up(
     Ok(added)
 }
 
-/// What is counted beside a group of three by rule `herald`, also with each herald once: the pairs of its
-/// herald by the same rule.
+/// Returns the query that is counted next to a group of three with rule `herald`, also with each herald
+/// once: the pairs of its herald by the same rule.
 pub(super) fn arms(query: &Query, channels: &[u16]) -> Option<Query> {
     let [herald, a, b] = channels[..] else { return None };
     let groups = Groups::Listed(vec![vec![herald, a], vec![herald, b]]);

@@ -1,4 +1,4 @@
-//! The tuples of the question "coincidences", batch by batch.
+//! The tuples of a coincidence query, in batches.
 
 use std::{io, ops::ControlFlow};
 
@@ -11,8 +11,9 @@ use crate::{
     table::{Column, Table, Unit},
 };
 
-/// A list that is yet to be made (docs/queries.md, section "Lists"): its head, and then its rows in
-/// batches of columns, in order of time. However many rows there are, one batch is held at a time.
+/// A list that is still to be computed (docs/queries.md, section "Lists"): its head, then its rows in
+/// batches of columns, in time order. Only one batch is in memory at a time, whatever the number of
+/// rows.
 pub struct Listing<'a> {
     run: &'a Run,
     pool: &'a rayon::ThreadPool,
@@ -22,14 +23,14 @@ pub struct Listing<'a> {
     head: Answer,
 }
 
-/// What the rows hold.
+/// The content of the rows.
 enum Shape {
     Tuples {
         groups: Vec<Vec<u16>>,
-        /// The channels of all groups, as they come in them, and the delay of each.
+        /// The channels of all groups, in order of appearance, and the delay of each.
         channels: Vec<(u16, i64)>,
     },
-    /// A row for each tag of a cluster.
+    /// One row per tag of a cluster.
     Clusters,
 }
 
@@ -66,12 +67,12 @@ impl<'a> Listing<'a> {
         Ok(Self { run, pool, is_joined, query, shape, head: head(none)? })
     }
 
-    /// What was asked, of which run; its columns are those of every batch, without rows.
+    /// Returns the query and the run; its columns are those of every batch, without rows.
     pub fn head(&self) -> &Answer {
         &self.head
     }
 
-    /// Channels of the largest group; none for clusters.
+    /// Returns the number of channels of the largest group; 0 for clusters.
     pub fn widest_group(&self) -> usize {
         match &self.shape {
             Shape::Tuples { groups, .. } => groups.iter().map(Vec::len).max().unwrap_or(0),
@@ -79,10 +80,10 @@ impl<'a> Listing<'a> {
         }
     }
 
-    /// Gives all rows to `take`, batch by batch. Stops at its first error.
+    /// Passes all rows to `take`, in batches. Stops at the first error.
     ///
     /// # Errors
-    /// Those of the query, and as [`Error::Output`] that of `take`.
+    /// Errors of the query, and those of `take` as [`Error::Output`].
     pub fn stream(
         &self,
         take: &mut (dyn FnMut(Table) -> io::Result<()> + Send),
@@ -113,7 +114,7 @@ impl<'a> Listing<'a> {
     }
 }
 
-/// A row fits, as all rows of a run do in the address space.
+/// Converts a row number; it fits because all rows of a run fit in the address space.
 fn row_number(row: u64) -> i64 {
     row.cast_signed()
 }
@@ -126,7 +127,7 @@ fn tuples(batch: &Tuples, groups: &[Vec<u16>], channels: &[(u16, i64)]) -> Table
     }
     columns =
         columns.with(Column::integers("time", batch.iter().map(|tuple| tuple.time).collect()));
-    // The place of a channel in each group.
+    // The position of a channel in each group.
     for &(channel, delay) in channels {
         let places: Vec<Option<usize>> =
             groups.iter().map(|group| group.iter().position(|&of| of == channel)).collect();

@@ -1,4 +1,4 @@
-//! The question "coincidences".
+//! The coincidence request.
 
 mod counts;
 mod listing;
@@ -45,46 +45,47 @@ use crate::{
     run::Run,
 };
 
-/// Bytes of a row of an answer while it is made.
+/// Bytes of a row of an answer while it is computed.
 const ROW_BYTES: u64 = 560;
 /// Bytes of a count with channels moved.
 const MOVED_BYTES: u64 = 24;
 
-/// How many tags of several channels come within a window (docs/queries.md, section "Coincidences").
+/// Counts how often tags of several channels fall within a window (docs/queries.md, section
+/// "Coincidences").
 #[derive(Debug, Clone)]
 pub struct Coincidences {
-    /// How far apart; without one the error suggests one.
+    /// The window; if it is missing, the error suggests one.
     pub window: Option<Window>,
-    /// Between which channels; those of the setup, else every pair, without any.
+    /// The groups of channels; by default those of the setup, otherwise every pair.
     pub groups: Vec<Vec<Channel>>,
-    /// Every choice of so many channels, in place of groups.
+    /// All combinations of this many channels, in place of groups.
     pub choose: Option<usize>,
-    /// What makes tags a coincidence.
+    /// The rule that makes tags a coincidence.
     pub rule: Rule,
-    /// Channels whose tags forbid coincidences near them, each with the delay it has.
+    /// Channels whose tags veto coincidences nearby, each with its delay.
     pub veto: Vec<Channel>,
-    /// How far a veto reaches; as far as the window without it.
+    /// Reach of a veto; default is the window.
     pub guard: Option<Duration>,
-    /// How accidentals are found.
+    /// Method for accidentals.
     pub accidentals: Accidentals,
-    /// How errors are found.
+    /// Method for errors.
     pub errors: Errors,
-    /// As a trace in bins of this width.
+    /// Return a trace with bins of this width.
     pub bin: Option<BinWidth>,
-    /// Of which tags.
+    /// The tags that are used.
     pub selection: Selection,
 }
 
-/// How accidentals are found.
+/// Methods for accidentals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Accidentals {
-    /// By the formula of a steady source.
+    /// The formula for a steady source.
     Formula,
-    /// By counting with channels moved, so many times.
+    /// Counts with channels moved, this many times.
     Shifted {
-        /// How many counts.
+        /// Number of counts.
         counts: u32,
-        /// By multiples of how much; of max(1 µs, 10 full widths) without it.
+        /// The shift, of which multiples are used; default is max(1 µs, 10 full widths).
         shift: Option<Duration>,
     },
 }
@@ -117,7 +118,7 @@ struct Used {
     selection: SelectionUsed,
 }
 
-/// The word for a rule.
+/// Returns the name of a rule.
 pub(crate) fn rule_name(rule: Rule) -> &'static str {
     match rule {
         Rule::All => "all",
@@ -130,11 +131,11 @@ pub(crate) fn rule_name(rule: Rule) -> &'static str {
 }
 
 impl Coincidences {
-    /// The tuples themselves, in place of how many there are: what is known before the first one. Nothing
-    /// is read before [`Listing::stream`].
+    /// Returns the tuples themselves instead of their number: this gives the head. No tags are read
+    /// before [`Listing::stream`].
     ///
     /// # Errors
-    /// Those of the query, and of words that mean nothing there.
+    /// Errors of the query, and of options that a list does not support.
     pub fn listing<'a>(
         &self,
         run: &'a Run,
@@ -174,7 +175,7 @@ impl Coincidences {
         }
     }
 
-    /// How the rows are drawn, with bins of this many seconds.
+    /// Returns how the rows are drawn, with bins of this many seconds.
     fn figure(&self, bin_s: Option<f64>) -> FigureKind {
         match (bin_s, self.rule) {
             (Some(width_s), _) => FigureKind::Trace {
@@ -190,7 +191,8 @@ impl Coincidences {
         }
     }
 
-    /// Whether the window bounds all tags of a coincidence together, not each on its side of another one.
+    /// Whether the window bounds all tags of a coincidence together, not each tag on its side of
+    /// another one.
     fn is_span(&self, groups: &Groups) -> Result<bool, Error> {
         let sizes: Vec<usize> = match groups {
             Groups::Listed(groups) => groups.iter().map(Vec::len).collect(),
@@ -213,7 +215,7 @@ impl Coincidences {
         }
     }
 
-    /// What to say where there is no window: one that a coarse look at the tags suggests.
+    /// Returns the error for a missing window, with a window suggested by a coarse scan of the tags.
     fn window_missing(
         &self,
         run: &Run,
@@ -365,7 +367,7 @@ impl Kind for Coincidences {
         let mut scope = selected.scope.clone();
         let veto: Vec<u16> = self.veto.iter().map(number).collect::<Result<_, _>>()?;
         if groups.is_empty() && !veto.is_empty() {
-            // Veto channels are left out of the pairs.
+            // Veto channels are excluded from the pairs.
             let present = || run.store().manifest().channels.iter().map(|of| of.channel).collect();
             let mut channels = scope.channels.take().unwrap_or_else(present);
             channels.retain(|channel| !veto.contains(channel));
@@ -400,7 +402,7 @@ impl Kind for Coincidences {
     }
 
     fn is_alike(&self, one: &Query, other: &Query) -> bool {
-        // Without `..`: a new field has to be compared or not, on purpose.
+        // Without `..`: a new field must be compared or ignored on purpose.
         let alike = |query: &Query| {
             let Query { groups, rule: _, window, veto, scope } = query;
             let listed = matches!(groups, Groups::Listed(_)).then(|| groups.clone());
@@ -434,7 +436,7 @@ impl Kind for Coincidences {
         let shift = self.shift(query, tick)?;
         let (groups, plan, span) = run.count_as(self.selection.join, None, |recording| {
             let groups = match query.rule {
-                // As many as have one channel; most sets are rare.
+                // The number of single-channel sets; most larger sets are rare.
                 Rule::Cluster => recording.channels().into_iter().map(|c| vec![c]).collect(),
                 _ => query.groups_in(recording)?,
             };
@@ -567,7 +569,7 @@ impl Kind for Coincidences {
         tick: Tick,
         recording: &Recording<'_>,
     ) -> Result<Plan, QueryError> {
-        // A shift that means nothing is refused when it is counted.
+        // An invalid shift is rejected when it is counted.
         let shift = self.shift(query, tick).ok().flatten();
         planned(recording, query, bin, shift)
     }
@@ -586,7 +588,8 @@ impl Kind for Coincidences {
     }
 }
 
-/// The live time and the singles of sets of channels, in one bin or without any, and those of blocks.
+/// Returns the live time and the singles of sets of channels, in one bin or without bins, and those of
+/// blocks.
 fn nothing_in(
     resolved: &Resolved<'_, Query>,
     (is_joined, errors): (bool, Errors),
@@ -618,7 +621,7 @@ fn nothing_in(
     run.count_as(is_joined, None, |recording| context.pool.install(|| singles_of(recording)))
 }
 
-/// The live time, or that it was given.
+/// Returns the text for the live time, or that it was given.
 fn live_words(selected: &Selected, live: i128, tick: Tick) -> String {
     match selected.live_s {
         Some(seconds) => format!("{seconds} s (given)"),
@@ -626,7 +629,7 @@ fn live_words(selected: &Selected, live: i128, tick: Tick) -> String {
     }
 }
 
-/// A clock among the channels is in every cluster.
+/// Adds a note if a clock is among the channels, because it is then in every cluster.
 fn note_clock(run: &Run, query: &Query, context: &QueryContext<'_>) {
     let channels = &run.store().manifest().channels;
     let is_used = |channel: u16| {

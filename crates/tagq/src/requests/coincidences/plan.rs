@@ -1,4 +1,4 @@
-//! What coincidences would read: planned scan by scan, as they are counted.
+//! The plan of the data that a coincidence request reads: scan by scan, as they are counted.
 
 use rayon::prelude::*;
 use tagq_query::{
@@ -8,7 +8,8 @@ use tagq_query::{
 
 use crate::requests::coincidences::{counts::arms, shifted::Shift, trace::Trace};
 
-/// All that a question of coincidences asks: bin by bin, with channels moved, and the arms of herald groups.
+/// Plans all queries of a coincidence request: bin by bin, with channels moved, and the pairs of herald
+/// groups.
 pub(super) fn planned(
     recording: &Recording<'_>,
     query: &Query,
@@ -28,7 +29,7 @@ pub(super) fn planned(
     Ok(plan)
 }
 
-/// What one query asks, and what goes with it.
+/// Plans one query, and the queries that accompany it.
 fn plan_one(
     recording: &Recording<'_>,
     query: &Query,

@@ -1,4 +1,4 @@
-//! The rows of an answer, and the table that they make.
+//! The rows of an answer, and the table made from them.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -12,7 +12,7 @@ use crate::{
     table::{Column, Table, Unit},
 };
 
-/// The rows as they grow.
+/// The rows, collected one by one.
 #[derive(Default)]
 pub(super) struct Rows {
     start_ticks: Vec<i64>,
@@ -25,7 +25,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// What the counts say.
+    /// Returns the rows for the counts.
     pub(super) fn of(
         tallied: Vec<Tallied>,
         terms: &Terms,
@@ -51,7 +51,8 @@ impl Rows {
         rows
     }
 
-    /// Of groups with accidentals by formula the two channels with the most singles, which decide on them.
+    /// Of groups with formula accidentals, returns the two channels with the most singles, which
+    /// dominate the accidentals.
     pub(super) fn by_formula(&self) -> Option<[u16; 2]> {
         let is_by_formula =
             |e: &Estimate| e.accidentals.is_some() || e.accidentals_independent.is_some();
@@ -80,7 +81,7 @@ impl Rows {
             let value = move |row: usize| value(&estimates[row]).filter(|value| value.is_finite());
             Column::floats(key, Cells::made(rows, value))
         };
-        // One pair has names; those of many stand in their rows.
+        // A single pair has its names in the title; with many pairs the names are in the rows.
         let [a, b] = match &self.channels[..] {
             [pair] if pair.len() == 2 => {
                 [pair[0], pair[1]].map(|channel| escaped(&name_of(channel)).into_owned())
@@ -144,8 +145,8 @@ impl Rows {
         if has_bins { table.with(Column::flags("partial", self.partial.into())) } else { table }
     }
 
-    /// The tags of each channel that was counted. A channel is in many groups of a bin, each time with the
-    /// same tags; bins add up.
+    /// Returns the tags of each counted channel. A channel is in many groups of a bin, each time with
+    /// the same tags; bins add up.
     pub(super) fn singles(&self, live_s: f64) -> Table {
         let mut of_channels = BTreeMap::<u16, u64>::new();
         let mut of_bin = BTreeMap::<u16, u64>::new();

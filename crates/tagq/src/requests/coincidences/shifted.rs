@@ -1,4 +1,4 @@
-//! Accidentals measured: counts with channels moved by more than any correlation is long.
+//! Measured accidentals: counts with channels moved by more than any correlation time.
 
 use tagq_query::{
     Coincidences as Query, Delay, Groups, Measured, Recording, Rule, Shifted, TimeRange,
@@ -8,19 +8,19 @@ use tagq_store::{Duration, Tick};
 use crate::error::Error;
 use crate::requests::limits::SHIFTS_MAX;
 
-/// Standard deviations of the scatter of a steady source beyond which a warning is due.
+/// A warning is due if the scatter exceeds that of a steady source by this many standard deviations.
 const SCATTER: f64 = 5.0;
 
-/// By how much channels are moved, and how often.
+/// The shift of channels, and the number of shifts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Shift {
     counts: u32,
-    /// Ticks as a fraction: a pulsed source's period need not be whole.
+    /// Ticks as a fraction: the period of a pulsed source need not be whole.
     numerator: i128,
     denominator: i128,
 }
 
-/// Accidentals, and what a person should know of them.
+/// Accidentals, and a note for the user.
 pub(crate) struct Found {
     pub shifted: Shifted,
     pub note: Option<String>,
@@ -30,20 +30,20 @@ pub(crate) struct Found {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Moved {
     count: f64,
-    /// Live ticks, and those of them in which the channels, moved so, overlap.
+    /// Live ticks, and those in which the moved channels overlap.
     live: f64,
     overlap: f64,
 }
 
 impl Moved {
-    /// Adds the same of another run.
+    /// Adds the count of another run.
     pub(crate) fn add(&mut self, other: &Self) {
         self.count += other.count;
         self.live += other.live;
         self.overlap += other.overlap;
     }
 
-    /// The same without a part of the time.
+    /// Returns the count without a part of the time.
     pub(crate) fn without(&self, part: &Self) -> Self {
         Self {
             count: self.count - part.count,
@@ -52,13 +52,13 @@ impl Moved {
         }
     }
 
-    /// By how much it is to be multiplied; nothing where the channels do not overlap.
+    /// Returns the factor that scales the count; `None` if the channels do not overlap.
     fn scale(&self) -> Option<f64> {
         (self.overlap > 0.0).then(|| self.live / self.overlap)
     }
 }
 
-/// Live ticks, and those in which the channels, moved so, overlap.
+/// Returns the live ticks, and those in which the moved channels overlap.
 fn overlap(recording: &Recording<'_>, range: TimeRange, moves: &[i64]) -> (f64, f64) {
     let (mut live, mut overlap) = (0.0, 0.0);
     for source in &recording.sources {
@@ -66,7 +66,7 @@ fn overlap(recording: &Recording<'_>, range: TimeRange, moves: &[i64]) -> (f64, 
         live += range.live_of(source) as f64;
         let latest = moves.iter().copied().max().unwrap_or(0).max(0);
         let earliest = moves.iter().copied().min().unwrap_or(0).min(0);
-        // Every tag was recorded between the first and the last, and the latest lies in the range.
+        // Every tag was recorded between the first and the last one, and the latest lies in the range.
         let from =
             (i128::from(first) + i128::from(latest)).max(range.from.map_or(i128::MIN, i128::from));
         let to =
@@ -111,17 +111,17 @@ impl Shift {
         Ok(Self { counts, numerator, denominator })
     }
 
-    /// The shift in ticks.
+    /// Returns the shift in ticks.
     pub(crate) fn ticks(self) -> f64 {
         self.numerator as f64 / self.denominator as f64
     }
 
-    /// The longest of the shifts.
+    /// Returns the longest shift.
     pub(crate) fn longest(self) -> i128 {
         self.each().map(|by| i128::from(by).abs()).max().unwrap_or(0)
     }
 
-    /// How many scans give the accidentals of a group of so many channels.
+    /// Returns the number of scans for the accidentals of a group of this many channels.
     pub(crate) fn scans(self, channels: usize) -> u64 {
         let of_shift = match channels {
             2 => 1,
@@ -131,7 +131,7 @@ impl Shift {
         u64::from(self.counts) * of_shift
     }
 
-    /// The shifts: ±1, ±2, … times the shift, each rounded to whole ticks.
+    /// Iterates over the shifts: ±1, ±2, … times the shift, each rounded to whole ticks.
     fn each(self) -> impl Iterator<Item = i64> {
         (0..self.counts).filter_map(move |i| {
             let multiple = i128::from(i / 2 + 1) * if i % 2 == 0 { 1 } else { -1 };
@@ -142,8 +142,9 @@ impl Shift {
         })
     }
 
-    /// The moves whose counts give the accidentals of a group of so many channels: of a pair its second
-    /// channel; of three all apart, then each alone, shift by shift. None for more.
+    /// Returns the moves whose counts give the accidentals of a group of this many channels: for a
+    /// pair, its second channel; for three, all apart, then each alone, shift by shift. Empty for
+    /// larger groups.
     fn moves(self, channels: usize) -> Vec<Vec<i64>> {
         let of_shift = |by: i64| match channels {
             2 => vec![vec![0, by]],
@@ -156,8 +157,7 @@ impl Shift {
         self.each().flat_map(of_shift).collect()
     }
 
-    /// The counts of the group of `channels` with these moved, one for each of the moves, as `ask` gives
-    /// them.
+    /// Returns the counts of the group of `channels` for each of these moves, obtained from `ask`.
     pub(crate) fn counts_by(
         self,
         recording: &Recording<'_>,
@@ -186,8 +186,9 @@ impl Shift {
     }
 }
 
-/// The accidentals of a group of so many channels: of a pair the mean of its counts; of three those
-/// with one moved alone, less those where all are apart, which every one of these holds.
+/// Returns the accidentals of a group of this many channels: for a pair, the mean of its counts; for
+/// three, the counts with one channel moved alone, minus those with all apart, which each of the former
+/// includes.
 pub(crate) fn found(channels: usize, moved: &[Moved]) -> Found {
     match channels {
         2 => of_pair(moved),
@@ -196,7 +197,8 @@ pub(crate) fn found(channels: usize, moved: &[Moved]) -> Found {
     }
 }
 
-/// The Poisson variance of counts, each multiplied by its weight and scaled; at least that of one count.
+/// Returns the Poisson variance of counts, each multiplied by its weight and scaled; at least that of
+/// one count.
 fn poisson(counts: impl Iterator<Item = (f64, f64)>) -> f64 {
     let (mut variance, mut least) = (0.0, f64::INFINITY);
     for (count, scale) in counts {
@@ -210,7 +212,7 @@ fn of_three(moved: &[Moved]) -> Option<Shifted> {
     let (mut value, mut terms) = (0.0, Vec::new());
     let mut counts = 0.0;
     for of_shift in moved.chunks_exact(4) {
-        // Where all overlap moved apart, they do with one moved alone.
+        // If all channels overlap when moved apart, they also overlap with one moved alone.
         let Some(apart) = of_shift[0].scale() else { continue };
         value -= 2.0 * apart * of_shift[0].count;
         terms.push((of_shift[0].count, 2.0 * apart));
@@ -230,8 +232,8 @@ fn of_three(moved: &[Moved]) -> Option<Shifted> {
     Some(Shifted::Counted { mean, exposures: None, is_empty })
 }
 
-/// The mean of counts, its error, and whether they scatter more than those of a steady source; nothing
-/// where the channels never overlap.
+/// Returns the mean of the counts, its error, and whether they scatter more than those of a steady
+/// source; no value if the channels never overlap.
 fn of_pair(moved: &[Moved]) -> Found {
     let moved: Vec<(f64, f64)> =
         moved.iter().filter_map(|moved| Some((moved.count, moved.scale()?))).collect();

@@ -1,4 +1,4 @@
-//! Coincidences in bins of time: each bin as if it had been asked for alone.
+//! Coincidences in bins of time: each bin as if it were queried alone.
 
 use rayon::prelude::*;
 use tagq_query::{
@@ -9,7 +9,7 @@ use tagq_query::{
 use crate::cache::Kept;
 use crate::requests::coincidences::shifted::Shift;
 
-/// How many bins are counted side by side.
+/// Number of bins that are counted in parallel.
 const TOGETHER: usize = 4096;
 
 /// The bins of a trace.
@@ -19,14 +19,14 @@ pub(super) struct Trace {
 
 /// One bin.
 pub(super) struct Bin {
-    /// Where it begins, since the run's first tag.
+    /// Its start, since the first tag of the run.
     pub start_ticks: i64,
     pub is_partial: bool,
     pub range: TimeRange,
 }
 
 impl Trace {
-    /// The bins that rates would have, so that all traces have the same.
+    /// Creates the same bins as for rates, so that all traces share them.
     pub(super) fn new(
         recording: &Recording<'_>,
         query: &Query,
@@ -37,7 +37,8 @@ impl Trace {
         let rates = Rates { scope: scope.clone(), bin: Some(width) };
         let last =
             recording.sources.iter().filter_map(Acquisition::span).map(|(_, last)| last).max();
-        // Out of reach it is before every bin. Tags moved back by a shift may come that much later.
+        // If it is out of range, it is before every bin. Tags moved back by a shift may arrive later by
+        // that shift.
         let frontier = last.and_then(|last| query.frontier(last)).map_or(i128::MIN, i128::from);
         let frontier = frontier.saturating_sub(shift.map_or(0, Shift::longest));
         let Some(trace) = rates.run(recording, &Execution::best())?.trace else {
@@ -57,12 +58,12 @@ impl Trace {
         Ok(Self { bins: trace.bins.iter().map(bin).collect() })
     }
 
-    /// The query as it is asked of each bin, one after the other.
+    /// Iterates over the queries of the bins, in order.
     pub(super) fn query_of<'q>(
         query: &'q Query,
         recording: &Recording<'_>,
     ) -> impl Fn(&Bin) -> Query + Sync + use<'q> {
-        // Which pairs there are does not depend on the bin.
+        // The list of pairs does not depend on the bin.
         let in_use = query.scope.channels.clone().unwrap_or_else(|| recording.channels());
         let fixed = match &query.groups {
             Groups::Listed(_) => query.scope.clone(),
@@ -74,8 +75,8 @@ impl Trace {
         }
     }
 
-    /// Gives what each bin holds to `take`, in the order of the bins, with the query as it was asked of it.
-    /// No more than a few bins are held at a time.
+    /// Passes the result of each bin to `take`, in order, with the query of the bin. Only a few bins
+    /// are in memory at a time.
     pub(super) fn counts(
         &self,
         query: &Query,
@@ -108,7 +109,7 @@ mod tests {
     use tagq_query::{Delay, Rule, Veto};
     use tagq_store::{Channels, Tags};
 
-    /// Tags up to 99, bins of 10.
+    /// Returns the partial bins for tags up to 99 and bins of 10.
     fn partial(rule: Rule, guard: Option<i64>, delay: i64) -> Vec<i64> {
         let time: Vec<i64> = (0..100).collect();
         let tags = Tags { time: &time, channels: Channels::U8(&[1, 2, 1, 2, 3].repeat(20)) };
@@ -130,15 +131,16 @@ mod tests {
 
     #[test]
     fn a_bin_is_final_when_no_veto_and_no_tag_of_a_cluster_can_come() {
-        // At 99 an equal time may still come, so that the bin that ends at 100 is not final.
+        // At 99 another tag with the same time may still arrive, so that the bin that ends at 100 is
+        // not final.
         assert_eq!(partial(Rule::All, None, 0), [90]);
-        // A veto at 99 or later reaches down to 99 - 19 = 80; with 20 to 79, in the bin before.
+        // A veto at 99 or later reaches down to 99 - 19 = 80; with 20 it reaches 79, in the bin before.
         assert_eq!(partial(Rule::All, Some(19), 0), [80, 90]);
         assert_eq!(partial(Rule::All, Some(20), 0), [70, 80, 90]);
-        // Moved by -5, the next one comes at 94.
+        // Moved by -5, the next tag may arrive at 94.
         assert_eq!(partial(Rule::All, Some(14), -5), [80, 90]);
         assert_eq!(partial(Rule::All, Some(15), -5), [70, 80, 90]);
-        // A cluster that opens at 87 may still grow at 99.
+        // A cluster that starts at 87 may still grow at 99.
         assert_eq!(partial(Rule::Cluster, None, 0), [80, 90]);
     }
 }

@@ -1,4 +1,4 @@
-//! The bins of a histogram: as they are asked for, or chosen by what the channels hold.
+//! The bins of a histogram: as requested, or chosen from the tags of the channels.
 
 use tagq_query::{Bins, Fold, Histogram as Query, Mode, Period};
 use tagq_store::{Duration, Tick};
@@ -10,13 +10,14 @@ use crate::{
     run::Run,
 };
 
-/// Cells on either side of zero when no range is asked for.
+/// Bins on either side of zero if no range is requested.
 const DEFAULT_BINS: i64 = 64;
-/// Bins of a range for which no bin is asked, or up to twice as many.
+/// Number of bins of a range if no bin width is requested; up to twice as many are possible.
 const BINS_OF_RANGE: i128 = 100;
 
 impl Histogram {
-    /// What is chosen by what the channels hold, or by the other one of the two.
+    /// Returns the options that are chosen from the tags of the channels, or from the other one of the
+    /// two options.
     pub(super) fn chosen(&self) -> &'static [&'static str] {
         match (&self.bin, &self.range) {
             _ if self.log.is_some() || self.mode == Mode::Grid => &[],
@@ -27,7 +28,7 @@ impl Histogram {
         }
     }
 
-    /// With what would work in place of too many bins.
+    /// Adds to the error a suggestion in place of too many bins.
     pub(super) fn too_many(&self, error: Error, tick: Tick) -> Error {
         let Error::Query(tagq_query::Error::Bins { bins, .. }) = error else { return error };
         let Ok(width) = self.bin.as_ref().map_or(Ok(1), |bin| bin.ticks(tick)) else {
@@ -63,7 +64,7 @@ impl Histogram {
             return self.cells(width, tick, context);
         }
         let has_partner = matches!(self.mode, Mode::Next | Mode::Last);
-        // About a hundred bins over the range that is given.
+        // About a hundred bins over the given range.
         let wide = |ticks: i128| match self.bin {
             Some(_) => width,
             None => i64::try_from(ticks / BINS_OF_RANGE).unwrap_or(i64::MAX).max(1),
@@ -91,7 +92,7 @@ impl Histogram {
         }
     }
 
-    /// Bins that show what the channels hold.
+    /// Chooses bins that show the structure in the tags of the channels.
     fn choose(&self, run: &Run, query: &Query, context: &QueryContext<'_>) -> Result<Bins, Error> {
         let tick = run.store().manifest().tick;
         let scope = &query.scope;
@@ -115,7 +116,8 @@ impl Histogram {
         Ok(bins)
     }
 
-    /// Cells as far on either side of the one at zero. The query counts one more than bins are asked for.
+    /// Returns equally many bins on either side of the one at zero. The query counts one more than the
+    /// number of requested bins.
     fn cells(&self, width: i64, tick: Tick, context: &QueryContext<'_>) -> Result<Bins, Error> {
         let reach = match &self.range {
             Some(Reach::Around(reach)) => not_negative(reach, tick)?,
@@ -156,7 +158,7 @@ impl Histogram {
     }
 }
 
-/// How far a range reaches on both sides of zero.
+/// Returns how far a range reaches on both sides of zero.
 fn not_negative(reach: &Duration, tick: Tick) -> Result<i64, Error> {
     let ticks = reach.ceil(tick)?;
     if ticks < 0 {
@@ -168,11 +170,11 @@ fn not_negative(reach: &Duration, tick: Tick) -> Result<i64, Error> {
     Ok(ticks)
 }
 
-/// Says that a range was widened to whole bins.
+/// Notes that a range was widened to whole bins.
 fn note_widened(asked: [i64; 2], bins: &Bins, tick: Tick, context: &QueryContext<'_>, slack: i64) {
     let used = [bins.edge(0), bins.edge(bins.count())];
     let width = bins.edge(1) - bins.edge(0);
-    // The middle bin of a range on both sides reaches half a bin beyond it by itself.
+    // The middle bin of a two-sided range causes half a bin of widening by itself.
     let allowed = slack * width;
     if (asked[0] - used[0]).abs() > allowed || (used[1] - asked[1]).abs() > allowed {
         context.progress.note(&format!(
@@ -183,7 +185,7 @@ fn note_widened(asked: [i64; 2], bins: &Bins, tick: Tick, context: &QueryContext
     }
 }
 
-/// What would work in place of so many bins of a width.
+/// Suggests an alternative to this many bins of a width.
 pub(super) fn instead(bins: u128, width: i64, most: u64, tick: Tick) -> String {
     let times = bins / u128::from(most.max(1)) + 1;
     let width = i64::try_from(times).unwrap_or(i64::MAX).saturating_mul(width.max(1));

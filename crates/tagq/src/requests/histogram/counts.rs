@@ -1,4 +1,4 @@
-//! What was counted: numbers that add up over runs and blocks of time, and the table that they make.
+//! The counts: numbers that add up over runs and blocks of time, and the table made from them.
 
 use std::sync::Arc;
 
@@ -11,26 +11,26 @@ use crate::{
     table::{Column, Table, Unit},
 };
 
-/// What light without correlation would give in each bin, where that is asked for.
+/// Expected counts per bin for uncorrelated light, if requested.
 pub(crate) type Expected = Option<Vec<Option<f64>>>;
 
-/// What was counted in one run, or in several.
+/// The counts of one run, or of several.
 pub(crate) struct Tallied {
     pub binned: Binned,
     pub expected: Expected,
     pub blocks: Vec<Block>,
 }
 
-/// What one block of time has.
+/// The counts of one block of time.
 pub(crate) struct Block {
     pub counts: Vec<u64>,
     pub live: i128,
-    /// What is expected of all the rest.
+    /// The expected counts of all other blocks.
     pub expected_without: Expected,
 }
 
 impl Tallied {
-    /// Adds what another run holds.
+    /// Adds the counts of another run.
     pub(super) fn added(mut self, more: Self) -> Self {
         add_counts(&mut self.binned.counts, more.binned.counts);
         let dropped = self.binned.dropped.zip(more.binned.dropped);
@@ -49,7 +49,7 @@ impl Tallied {
         self.binned.sources.iter().map(|source| i128::from(source.live)).sum()
     }
 
-    /// The rows, with errors by formula or from blocks.
+    /// Returns the rows, with errors by formula or from blocks.
     pub(super) fn rows(self, query: &Query, tick: Tick, has_covariance: bool) -> Table {
         let rows = self.binned.counts.len();
         let (mut count_errors, mut g2_errors, mut covariances) = (None, None, None);
@@ -86,13 +86,14 @@ impl Tallied {
         columns(bins, counts, count_errors, g2, covariances, tick)
     }
 
-    /// A value of each bin with one block left out after the other; absent where one of these is.
+    /// Returns a value of each bin with each block left out in turn; `None` if one of these is
+    /// undefined.
     fn left_out(&self, value: impl Fn(&Block, usize) -> Option<f64>) -> Vec<Option<Vec<f64>>> {
         let of = |k| self.blocks.iter().map(|block| value(block, k)).collect();
         (0..self.binned.counts.len()).map(of).collect()
     }
 
-    /// The count of a bin without a block, scaled to all of the time.
+    /// Returns the count of a bin without a block, scaled to the whole time.
     fn count_without(&self, block: &Block, k: usize) -> Option<f64> {
         let (live, left) = (self.live(), self.live() - block.live);
         let count = self.binned.counts[k].saturating_sub(block.counts[k]);
@@ -105,12 +106,12 @@ impl Tallied {
     }
 }
 
-/// The error of a value from those with one block left out.
+/// Returns the error of a value from its values with one block left out.
 fn error_of(left_out: Option<&[f64]>) -> Option<f64> {
     left_out.filter(|values| values.len() > 1).map(|values| covariance(values, values).sqrt())
 }
 
-/// The covariance of each bin with every bin.
+/// Returns the covariance of each bin with every bin.
 fn covariance_of(left_out: &[Option<Vec<f64>>]) -> Vec<Vec<Option<f64>>> {
     let of = |a: &Option<Vec<f64>>| {
         let with = |b: &Option<Vec<f64>>| Some(covariance(a.as_deref()?, b.as_deref()?));
@@ -157,7 +158,7 @@ fn columns(
     };
     let edges = move |k: usize| (bins.edge(k), bins.edge(k + 1));
     let [of_low, of_width, of_middle] = [(); 3].map(|()| edges.clone());
-    // The middle of the ticks that a bin holds.
+    // The middle of the ticks in a bin.
     let middle = move |k| {
         let (low, high) = of_middle(k);
         Some(tick.seconds_of(i128::from(low) + i128::from(high) - 1) / 2.0)
@@ -166,7 +167,7 @@ fn columns(
         let (low, high) = of_width(k);
         high - low
     };
-    // The widths say something only where they differ.
+    // The widths are shown only if they differ.
     let widths = Column::integers("width_ticks", Cells::made(rows, width)).heading("ticks");
     let widths = if is_uniform { widths.hidden() } else { widths };
     let lows = Column::integers("delay_ticks", Cells::made(rows, move |k| of_low(k).0));

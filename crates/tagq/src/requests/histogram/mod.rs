@@ -1,4 +1,4 @@
-//! The question "histogram", and "g2" as one of its kinds.
+//! The histogram request, including `g2`.
 
 mod bins;
 mod counts;
@@ -36,10 +36,10 @@ use crate::{
     run::Run,
 };
 
-/// Bins of an answer that the cache keeps.
+/// Maximum number of bins of a result that is cached.
 const KEPT_BINS_MAX: usize = 1 << 21;
 
-/// Largest number of bins with a covariance.
+/// Maximum number of bins with a covariance.
 const COVARIANCE_BINS_MAX: usize = 1 << 11;
 
 /// The query as it was counted.
@@ -58,7 +58,7 @@ struct Used {
     bins_per_decade: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     period_ticks: Option<f64>,
-    /// What the person left to be chosen.
+    /// The options that the user left open.
     #[serde(skip_serializing_if = "<[&str]>::is_empty")]
     chosen: &'static [&'static str],
     singles: [u64; 2],
@@ -83,7 +83,7 @@ struct UsedToExplain {
     selection: SelectionUsed,
 }
 
-/// The word for a mode.
+/// Returns the name of a mode.
 fn mode_name(mode: Mode) -> &'static str {
     match mode {
         Mode::All => "all",
@@ -159,7 +159,7 @@ impl Kind for Histogram {
         let scope = selected.scope.clone();
         let any = Bins::Linear { low: 0, width: 1, count: 1 };
         let query = Query { start, stop, bins: any, mode, fold, scope };
-        // Bins that were chosen are those of the first run.
+        // Bins that were chosen automatically are those of the first run.
         let bins = match first {
             Some(first) if !self.chosen().is_empty() => first.bins.clone(),
             _ => self.bins(run, &query, context).map_err(|error| self.too_many(error, tick))?,
@@ -169,7 +169,7 @@ impl Kind for Histogram {
     }
 
     fn is_alike(&self, one: &Query, other: &Query) -> bool {
-        // Without `..`: a new field has to be compared or not, on purpose.
+        // Without `..`: a new field must be compared or ignored on purpose.
         let alike = |query: &Query| {
             let Query { start, stop, bins, mode: _, fold: _, scope } = query;
             (*start, *stop, bins.clone(), scope.delays.clone())
@@ -202,11 +202,11 @@ impl Kind for Histogram {
         Ok(())
     }
 
-    /// With g2 also what is expected, and with block errors what each block has.
+    /// Counts; with g2 also the expected counts, and with block errors the counts of each block.
     fn count(&self, resolved: &Resolved<'_, Query>) -> Result<Tallied, Error> {
         let &Resolved { run, context, ref query, .. } = resolved;
         let is_joined = self.selection.join;
-        // More bins are no answer that is kept, and need their memory.
+        // Results with more bins are not cached: they need the memory themselves.
         let is_new = self.counted_anew().is_some() || query.bins.count() > KEPT_BINS_MAX;
         let kept = Kept::new(run.store(), run.caching(), Putting { is_joined, bin: None, is_new });
         let counted =
@@ -304,15 +304,15 @@ impl Kind for Histogram {
 }
 
 impl Histogram {
-    /// Bytes of a bin while it is counted.
+    /// Returns the bytes of a bin while it is counted.
     fn bin_bytes(&self) -> u64 {
-        // With g2 what is expected and what came out; with block errors the same of each block.
+        // With g2, the expected and the actual counts; with block errors, the same for each block.
         let once = if self.g2 { 48 } else { 8 };
         let blocks = u64::from(self.errors.blocks().unwrap_or(0));
         once + blocks * if self.g2 { 40 } else { 16 }
     }
 
-    /// Refuses a covariance of nothing, or of too much.
+    /// Rejects a covariance without blocks, or of too many bins.
     fn check_covariance(&self, bins: usize) -> Result<(), Error> {
         let has_blocks = self.g2 && self.errors != Errors::Formula;
         match self.covariance {
@@ -327,7 +327,7 @@ impl Histogram {
         }
     }
 
-    /// Counts every block of every source by itself, so that blocks are those of each source.
+    /// Counts every block of every source separately, so that blocks belong to one source.
     fn in_blocks(
         &self,
         recording: &Recording<'_>,
@@ -363,7 +363,7 @@ impl Histogram {
         ranges.par_iter().zip(expected).map(block).collect()
     }
 
-    /// How the rows are drawn, for channels of these names.
+    /// Returns how the rows are drawn, with these channel names.
     fn figure(&self, [start, stop]: [String; 2]) -> FigureKind {
         let title = match (self.g2, start == stop) {
             (false, _) => format!("Differences of times, {start} to {stop}"),

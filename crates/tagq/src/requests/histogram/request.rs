@@ -8,41 +8,41 @@ use crate::{
     setup::arguments::{BinWidth, Channel},
 };
 
-/// How the times of two channels differ (docs/queries.md, section "Histogram").
+/// Histogram of the time differences of two channels (docs/queries.md, section "Histogram").
 #[derive(Debug, Clone)]
 pub struct Histogram {
-    /// From the tags of this channel …
+    /// Differences from the tags of this channel …
     pub start: Channel,
-    /// … to those of this one.
+    /// … to the tags of this channel.
     pub stop: Channel,
-    /// The width of a bin; chosen by what the channels hold without it.
+    /// Bin width; by default chosen from the tags of the channels.
     pub bin: Option<BinWidth>,
-    /// Of which differences; chosen without it.
+    /// Range of differences; by default chosen.
     pub range: Option<Reach>,
-    /// So many bins a decade, in place of bins of one width.
+    /// Bins per decade, in place of bins of equal width.
     pub log: Option<u32>,
-    /// Which pairs.
+    /// The pairs that are counted.
     pub mode: Mode,
-    /// Folded into this period.
+    /// Fold into this period.
     pub period: Option<Duration>,
-    /// Folded into the period of a sync of which each n-th pulse was recorded.
+    /// Fold into the period of a sync of which only each n-th pulse was recorded.
     pub sync_divider: Option<u32>,
-    /// Normalised by what light without correlation would give.
+    /// Normalise by the expectation for uncorrelated light.
     pub g2: bool,
-    /// How errors are found.
+    /// Method for errors.
     pub errors: Errors,
-    /// Also the covariance of the g2 of all bins, from blocks.
+    /// Also compute the covariance of the g2 of all bins, from blocks.
     pub covariance: bool,
-    /// Of which tags.
+    /// The tags that are used.
     pub selection: Selection,
 }
 
 /// The range of differences.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reach {
-    /// So far on either side of zero, the middle bin centred on it.
+    /// Symmetric around zero, with the middle bin centred on zero.
     Around(Duration),
-    /// From one difference up to, not including, another.
+    /// From one difference to another, the latter excluded.
     Between(Duration, Duration),
 }
 
