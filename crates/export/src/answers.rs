@@ -1,4 +1,4 @@
-//! What was asked and what came out, as one table.
+//! Answers as one table.
 
 use std::{collections::HashMap, ops::Range, sync::Arc};
 
@@ -13,12 +13,12 @@ use tagq::{Answer, Cell, CellType, Column, SCHEMA_VERSION, Table};
 
 use crate::{Error, schema::pairs};
 
-/// Rows of a batch of an answer.
+/// Rows per batch of an answer.
 const BATCH_ROWS: usize = 1 << 16;
 
-/// The schema of one table with the rows of these answers, those of several with a column `run` before
-/// them. Lists are lists, and what is not defined is null. The metadata holds, as JSON, the query and the run
-/// of each answer, and its header.
+/// Returns the schema of one table with the rows of these answers; for several answers, a column `run`
+/// comes first. Lists stay lists, and undefined values are null. The metadata contains, as JSON, the
+/// query and the run of each answer, and its header.
 ///
 /// # Errors
 /// [`Error::Description`].
@@ -26,7 +26,7 @@ pub fn schema_of_answers(answers: &[Answer]) -> Result<SchemaRef, Error> {
     schema_of(&answers.iter().collect::<Vec<_>>())
 }
 
-/// The rows of an answer in batches of this schema, which are made one by one.
+/// Iterates over the rows of an answer in batches of this schema, which are created one by one.
 pub fn batches_of(
     schema: &SchemaRef,
     answer: &Answer,
@@ -38,7 +38,7 @@ pub fn batches_of(
     rows.map(move |rows| batch(&schema, &path, &columns, rows))
 }
 
-/// The columns of several answers, each once, in the order they first come in.
+/// Returns the columns of several answers, each once, in order of first appearance.
 pub(crate) fn schema_of(answers: &[&Answer]) -> Result<SchemaRef, Error> {
     let mut fields: Vec<Field> = Vec::new();
     for column in answers.iter().flat_map(|answer| answer.rows.columns()) {
@@ -52,7 +52,7 @@ pub(crate) fn schema_of(answers: &[&Answer]) -> Result<SchemaRef, Error> {
     Ok(Arc::new(Schema::new(fields).with_metadata(description(answers)?)))
 }
 
-/// Some rows of the run at `path` as a batch of this schema; columns that they lack are null.
+/// Converts some rows of the run at `path` to a batch of this schema; missing columns are null.
 pub(crate) fn batch(
     schema: &SchemaRef,
     path: &str,
@@ -73,7 +73,7 @@ pub(crate) fn batch(
     Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)?)
 }
 
-/// What is said of the answers beside their rows.
+/// Returns the metadata of the answers.
 fn description(answers: &[&Answer]) -> Result<HashMap<String, String>, Error> {
     let header: Vec<&str> = answers.iter().map(|answer| &*answer.header).collect();
     let mut described = pairs([
@@ -131,7 +131,7 @@ fn array(column: &Column, rows: Range<usize>) -> ArrayRef {
     Arc::new(ListArray::new(item(values.data_type().clone()), offsets, values, None))
 }
 
-/// Cells of one type; those of another one, of which there are none, would be null.
+/// Converts cells of one type; cells of another type, which do not occur, would be null.
 fn items(of: CellType, cells: Vec<Cell>) -> ArrayRef {
     macro_rules! array {
         ($array:ty, $cell:path) => {{

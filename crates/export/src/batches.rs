@@ -26,10 +26,10 @@ use crate::{
     view::{self, Labels},
 };
 
-/// Blocks whose labels are looked at for one batch.
+/// Maximum number of blocks whose labels are read for one batch.
 pub(crate) const BATCH_BLOCKS: usize = 16;
 
-/// What a scan has touched so far.
+/// The data that a scan has touched so far.
 #[derive(Debug, Default)]
 pub struct Touched {
     blocks: AtomicU64,
@@ -37,12 +37,12 @@ pub struct Touched {
 }
 
 impl Touched {
-    /// Blocks of 65,536 rows of which some row was handed out or looked at.
+    /// Returns the number of blocks of 65,536 rows with at least one row that was returned or read.
     pub fn blocks(&self) -> u64 {
         self.blocks.load(Ordering::Relaxed)
     }
 
-    /// Tags of which the float column does not say which tick it was.
+    /// Returns the number of tags whose float does not identify their tick.
     pub fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
@@ -52,9 +52,9 @@ impl Touched {
     }
 }
 
-/// The selected tags, batch by batch, in order of time. Stretches of rows that are all wanted lie in the
-/// mapping of the store, whatever their length; what had to be picked by channel, and floats, are
-/// copies of at most 1,048,576 rows.
+/// The selected tags in batches, in time order. Row ranges that are selected completely are views of
+/// the memory-mapped store, whatever their length; tags picked by channel, and floats, are copies of at
+/// most 1,048,576 rows.
 pub struct Batches {
     maker: Maker,
     times: ScalarBuffer<i64>,
@@ -66,11 +66,11 @@ pub struct Batches {
 }
 
 impl Selection {
-    /// The selected tags of `run`. Reads the index where something is left out, and times only where the
-    /// range cuts a block.
+    /// Returns the selected tags of `run`. Reads the index if the selection excludes something, and
+    /// reads times only if the range cuts a block.
     ///
     /// # Errors
-    /// Damage of the index, and times that are out of reach for floats.
+    /// A damaged index, and times that are too large for floats.
     pub fn batches(&self, run: &Run) -> Result<Batches, Error> {
         let store = run.shared_store();
         let stretches = plan::stretches(&store, store.unguarded_tags(), self)?;
@@ -85,11 +85,11 @@ impl Selection {
         })
     }
 
-    /// Whether the selection reaches so far into `run` that floats of its unit do not always say which tick
-    /// it was.
+    /// Whether the selection extends so far into `run` that floats of its unit do not always identify
+    /// the tick.
     ///
     /// # Errors
-    /// A tick that is out of reach for floats of the unit.
+    /// A tick that floats of the unit cannot represent.
     pub fn blurs_ticks(&self, run: &Run) -> Result<bool, Error> {
         let manifest = run.store().manifest();
         let span = manifest.time_first.zip(manifest.time_last);
@@ -101,22 +101,22 @@ impl Selection {
 }
 
 impl Batches {
-    /// The columns of all batches.
+    /// Returns the columns of all batches.
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(&self.maker.schema)
     }
 
-    /// Counts what the scan touches, while it goes on.
+    /// Returns the counter of the data that the scan touches, updated while it runs.
     pub fn touched(&self) -> Arc<Touched> {
         Arc::clone(&self.touched)
     }
 
-    /// All blocks of the run.
+    /// Returns the number of all blocks of the run.
     pub fn blocks(&self) -> u64 {
         Stretch { rows: 0..self.times.len(), is_whole: true }.blocks()
     }
 
-    /// Rows that may be handed out: exact where no channel had to be picked out of a block.
+    /// Returns the maximum number of rows; exact if no block has to be filtered by channel.
     pub fn rows_at_most(&self) -> usize {
         self.stretches.as_slice().iter().chain(&self.pieces).map(|stretch| stretch.rows.len()).sum()
     }
@@ -167,7 +167,7 @@ impl std::fmt::Debug for Batches {
     }
 }
 
-/// Makes batches of one schema.
+/// Creates batches of one schema.
 pub(crate) struct Maker {
     pub schema: SchemaRef,
     columns: Projection,
@@ -188,7 +188,7 @@ impl Maker {
         })
     }
 
-    /// A copy of those of `tags` whose channel is wanted.
+    /// Copies those of `tags` whose channel is selected.
     pub fn picked(&self, tags: Tags<'_>, touched: &Touched) -> Result<RecordBatch, Error> {
         let is_wanted: Vec<bool> = match &self.channels {
             None => vec![true; tags.len()],

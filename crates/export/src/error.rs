@@ -1,38 +1,38 @@
-//! What can go wrong on the way into another program's form.
+//! The errors of an export.
 
 use std::io;
 
 use arrow_schema::ArrowError;
 
-/// An error of making or writing Arrow.
+/// An error from creating or writing Arrow.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The run refused.
+    /// The run returned an error.
     #[error(transparent)]
     Run(#[from] tagq::Error),
-    /// The index of the run refused.
+    /// The index of the run returned an error.
     #[error(transparent)]
     Store(#[from] tagq::store::Error),
-    /// Columns that do not make a table.
+    /// Columns that do not form a table.
     #[error(transparent)]
     Arrow(#[from] ArrowError),
     /// A Parquet file could not be written.
     #[error(transparent)]
     Parquet(#[from] parquet::errors::ParquetError),
-    /// A text could not be written.
+    /// A text file could not be written.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// What describes an answer could not be written down.
+    /// The metadata of an answer could not be serialized.
     #[error("the description of the answer cannot be written down: {0}")]
     Description(#[from] serde_json::Error),
-    /// Lists have no place in a line of text.
+    /// Lists cannot be written as text.
     #[error("a column of {0} cannot be written as text; write .arrow or .parquet")]
     NoText(arrow_schema::DataType),
 }
 
 impl Error {
-    /// Whether a reader of a pipe has seen enough.
+    /// Whether the reader of a pipe has closed it.
     pub fn is_closed_pipe(&self) -> bool {
         let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(self);
         while let Some(error) = cause {

@@ -1,4 +1,4 @@
-//! The forms that record batches are written in.
+//! The output formats of record batches.
 
 use std::{io::Write, path::Path, str::FromStr};
 
@@ -14,26 +14,26 @@ use parquet::{
 
 use crate::{Error, text::TextWriter};
 
-/// Rows of a group of a Parquet file, which is what its readers skip by and what is held in memory.
+/// Rows per group of a Parquet file: readers skip whole groups, and a group is held in memory.
 const GROUP_ROWS: usize = 1 << 20;
 
-/// What a file holds.
+/// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// An Arrow IPC file: random access, mapped by its readers.
+    /// An Arrow IPC file: random access, memory-mapped by readers.
     Arrow,
     /// An Arrow IPC stream, for pipes.
     Stream,
-    /// Parquet, compressed, with statistics by which its readers skip.
+    /// Parquet, compressed, with statistics that let readers skip row groups.
     Parquet,
-    /// Text with commas and a header.
+    /// Comma-separated text with a header.
     Csv,
-    /// Text with tabs and a header.
+    /// Tab-separated text with a header.
     Tsv,
 }
 
 impl Form {
-    /// The form that the name of a file asks for.
+    /// Returns the format that the name of a file selects.
     pub fn of_name(path: &Path) -> Option<Self> {
         path.extension()?.to_str()?.parse().ok()
     }
@@ -53,7 +53,7 @@ impl FromStr for Form {
     }
 }
 
-/// Writes batches of one schema, one after the other.
+/// Writes batches of one schema in sequence.
 pub struct BatchWriter<W: Write + Send>(Writer<W>);
 
 enum Writer<W: Write + Send> {
@@ -64,10 +64,10 @@ enum Writer<W: Write + Send> {
 }
 
 impl<W: Write + Send> BatchWriter<W> {
-    /// Begins a file or stream of this form.
+    /// Starts a file or stream in this format.
     ///
     /// # Errors
-    /// Those of `out`; [`Error::NoText`] for lists as text.
+    /// Errors of `out`; [`Error::NoText`] for lists as text.
     pub fn new(out: W, form: Form, schema: &Schema) -> Result<Self, Error> {
         Ok(Self(match form {
             Form::Arrow => Writer::Arrow(Box::new(FileWriter::try_new(out, schema)?)),
@@ -85,7 +85,7 @@ impl<W: Write + Send> BatchWriter<W> {
     /// Writes one batch.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn push(&mut self, batch: &RecordBatch) -> Result<(), Error> {
         match &mut self.0 {
             Writer::Arrow(writer) => Ok(writer.write(batch)?),
@@ -95,10 +95,10 @@ impl<W: Write + Send> BatchWriter<W> {
         }
     }
 
-    /// Writes what comes behind the last batch, and gives back where it was written.
+    /// Writes the end of the file after the last batch, and returns `out`.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn finish(self) -> Result<W, Error> {
         match self.0 {
             Writer::Arrow(mut writer) => {
@@ -121,7 +121,7 @@ impl<W: Write + Send> std::fmt::Debug for BatchWriter<W> {
     }
 }
 
-/// Times grow, so that their differences are written; labels are few.
+/// Times increase, so their differences are written; there are few distinct labels.
 fn properties() -> Result<WriterProperties, Error> {
     let time = ColumnPath::from("time");
     Ok(WriterProperties::builder()

@@ -1,9 +1,9 @@
-//! Tags and answers as Arrow, and files that other programs read them from.
+//! Export of tags and answers to Arrow and to files that other programs can read.
 //!
-//! [`Selection::batches`] gives the tags of a run as record batches that lie in the mapping of its store:
-//! nothing is copied, and the mapping stays while a batch does. [`write_tags`] writes tags to a file
-//! or a pipe with bounded memory, [`write_answers`] what was asked. Times stay in ticks,
-//! and the tick stands in the metadata of schema and field (docs/queries.md, section "Arrow").
+//! [`Selection::batches`] returns the tags of a run as record batches that are views of the
+//! memory-mapped store: nothing is copied, and the mapping lives as long as a batch. [`write_tags`]
+//! writes tags to a file or a pipe with bounded memory, [`write_answers`] writes answers. Times stay in
+//! ticks, and the tick is in the metadata of schema and field (docs/queries.md, section "Arrow").
 //!
 //! ```no_run
 //! use tagq::{Options, Silent, open};

@@ -1,4 +1,4 @@
-//! Which rows a selection needs, from the index: blocks that hold nothing of it are never touched.
+//! The rows that a selection needs, found from the index: blocks without selected tags are never read.
 
 use std::ops::Range;
 
@@ -9,16 +9,16 @@ use tagq::{
 
 use crate::selection::Selection;
 
-/// Rows that follow each other.
+/// Consecutive rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stretch {
     pub rows: Range<usize>,
-    /// All of them are wanted; otherwise each label is looked at.
+    /// Whether all of them are selected; otherwise each label is checked.
     pub is_whole: bool,
 }
 
 impl Stretch {
-    /// How many blocks it lies in.
+    /// Returns the number of blocks that it overlaps.
     pub fn blocks(&self) -> u64 {
         if self.rows.is_empty() {
             return 0;
@@ -26,7 +26,7 @@ impl Stretch {
         ((self.rows.end - 1) / BLOCK_ROWS - self.rows.start / BLOCK_ROWS + 1) as u64
     }
 
-    /// The same rows in pieces of at most so many blocks, cut where blocks are.
+    /// Splits the rows at block boundaries into pieces of at most this many blocks.
     pub fn pieces(self, blocks: usize) -> impl Iterator<Item = Self> {
         let step = blocks.saturating_mul(BLOCK_ROWS);
         let Self { rows, is_whole } = self;
@@ -40,8 +40,8 @@ impl Stretch {
     }
 }
 
-/// The rows of a selection in order; everything without looking at the index when no time and no channel
-/// is left out. Where the range cuts a block, its times are searched in `tags`.
+/// Returns the rows of a selection in order; all rows, without reading the index, if the selection
+/// excludes no time and no channel. If the range cuts a block, the exact row is searched in `tags`.
 pub(crate) fn stretches(
     store: &Store,
     tags: Tags<'_>,

@@ -1,4 +1,4 @@
-//! What the columns of tags are called, and what is said of them.
+//! Names and metadata of the columns of tags.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -7,7 +7,7 @@ use tagq::{Run, store::Channels};
 
 use crate::{selection::Selection, unit::TimeUnit};
 
-/// The schema of tags: `time` in ticks, `channel`, and a float of the time where one is asked for.
+/// Returns the schema of tags: `time` in ticks, `channel`, and a float of the time if requested.
 pub(crate) fn of_tags(run: &Run, selection: &Selection) -> SchemaRef {
     let manifest = run.store().manifest();
     let mut fields = Vec::new();

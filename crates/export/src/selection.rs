@@ -1,25 +1,25 @@
-//! Which tags, and which of their columns.
+//! The selection of tags and of their columns.
 
 use tagq::query::TimeRange;
 
 use crate::unit::TimeUnit;
 
-/// Which tags, and which columns of them.
+/// A selection of tags and of their columns.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
-    /// Times in ticks as recorded, half-open.
+    /// Range of recorded times in ticks, half-open.
     pub range: TimeRange,
     /// Only these channels.
     pub channels: Option<Vec<u16>>,
-    /// Only among so many tags from the beginning of the run.
+    /// Only the first tags of the run, up to this number.
     pub first: Option<usize>,
-    /// Which columns.
+    /// The columns.
     pub columns: Projection,
-    /// A column of floats beside them, relative to the run's first tag.
+    /// An additional column of floats, relative to the first tag of the run.
     pub time_unit: Option<TimeUnit>,
 }
 
-/// Which columns of tags are wanted.
+/// The columns of tags that are exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Projection {
     /// The times in ticks.

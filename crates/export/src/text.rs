@@ -9,10 +9,10 @@ use arrow_schema::{DataType, Schema};
 
 use crate::Error;
 
-/// Bytes held before they are written.
+/// Bytes that are buffered before they are written.
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// Writes a header, then a line a row.
+/// Writes a header, then one line per row.
 pub(crate) struct TextWriter<W> {
     out: W,
     separator: u8,

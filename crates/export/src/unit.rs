@@ -1,4 +1,4 @@
-//! Times as floats in a unit of a person's choice, beside the ticks.
+//! Times as floats in a unit chosen by the user, in addition to ticks.
 
 use std::str::FromStr;
 
@@ -18,7 +18,7 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// The name of the column.
+    /// Returns the name of the column.
     pub fn column(self) -> &'static str {
         match self {
             Self::Ps => "time_ps",
@@ -28,12 +28,12 @@ impl TimeUnit {
         }
     }
 
-    /// The unit as it stands behind a number.
+    /// Returns the unit symbol that follows a number.
     pub fn name(self) -> &'static str {
         &self.column()["time_".len()..]
     }
 
-    /// How ticks of this length become floats of this unit.
+    /// Returns the conversion from ticks of this length to floats of this unit.
     pub(crate) fn scale(self, tick: Tick) -> Result<Scale, UnitError> {
         let unit: Duration = format!("1{}", self.name()).parse()?;
         let (ticks, units) = unit.fraction(tick)?;
@@ -52,8 +52,8 @@ impl FromStr for TimeUnit {
     }
 }
 
-/// `ticks` ticks are `units` units. Both are whole numbers, so that up to 2^53 ticks times units one
-/// division is all that rounds.
+/// `ticks` ticks are `units` units. Both are whole numbers, so that for ticks times units up to 2^53
+/// only one division rounds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scale {
     ticks: f64,
@@ -61,8 +61,8 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// `times` in units since `origin`, and for how many of them the float does not say which tick it
-    /// was.
+    /// Converts `times` to units since `origin`; also returns the number of floats that do not identify
+    /// their tick.
     pub fn floats(self, times: &[i64], origin: i64) -> (Vec<f64>, u64) {
         let mut lost = 0;
         let float = |&time: &i64| {
@@ -80,8 +80,8 @@ impl Scale {
         (floats, lost)
     }
 
-    /// Whether floats of times up to `end` do not always say which tick it was: the latest are the
-    /// farthest apart.
+    /// Whether floats of times up to `end` do not always identify the tick: the latest times have the
+    /// largest spacing between floats.
     pub fn blurs(self, origin: i64, end: i64) -> bool {
         let latest: Vec<i64> = (0..1024).map(|ticks| end.saturating_sub(ticks)).collect();
         self.floats(&latest, origin).1 > 0
@@ -108,8 +108,8 @@ mod tests {
     #[test]
     fn what_a_float_cannot_tell_apart_is_counted() {
         let scale = TimeUnit::Ns.scale("1ps".parse().unwrap()).unwrap();
-        // Whole numbers up to 2^53 = 9,007,199,254,740,992 are floats, and of those above each other
-        // one.
+        // All whole numbers up to 2^53 = 9,007,199,254,740,992 are floats; above, only every second one
+        // is.
         let edge = 1 << 53;
         assert_eq!(scale.floats(&[0, 1, edge / 8 + 1], 0).1, 0);
         let (floats, lost) = scale.floats(&[4 * edge + 1, 4 * edge + 2], 0);

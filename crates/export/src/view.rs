@@ -1,12 +1,12 @@
-//! The columns of a store as Arrow buffers: not a byte is copied, and the store stays open while one of
-//! them is in use.
+//! The columns of a store as Arrow buffers: no byte is copied, and the store stays open while a buffer
+//! is in use.
 
 use std::sync::Arc;
 
 use arrow_buffer::{Buffer, ScalarBuffer};
 use tagq::store::{Channels, Store};
 
-/// Hands out the bytes of one column, and keeps its store.
+/// Provides the bytes of one column, and keeps its store open.
 struct Bytes {
     store: Arc<Store>,
     column: fn(&Store) -> &[u8],
@@ -22,7 +22,8 @@ fn buffer(store: &Arc<Store>, column: fn(&Store) -> &[u8]) -> Buffer {
     Buffer::from(bytes::Bytes::from_owner(Bytes { store: Arc::clone(store), column }))
 }
 
-/// All times of the store. A page that is missing is the system's signal, never a zero.
+/// Returns all times of the store. Access to a missing page raises a system signal, and never reads as
+/// zero.
 pub(crate) fn times(store: &Arc<Store>) -> ScalarBuffer<i64> {
     let rows = store.unguarded_tags().len();
     ScalarBuffer::new(buffer(store, time_bytes), 0, rows)
@@ -39,7 +40,7 @@ fn label_bytes(store: &Store) -> &[u8] {
     }
 }
 
-/// All labels of the store, likewise.
+/// All labels of the store, with the same guarantees.
 pub(crate) enum Labels {
     Narrow(ScalarBuffer<u8>),
     Wide(ScalarBuffer<u16>),

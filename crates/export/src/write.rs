@@ -1,4 +1,4 @@
-//! Tags and answers into files and pipes.
+//! Writing tags and answers to files and pipes.
 
 use std::io::{self, Write};
 
@@ -13,20 +13,20 @@ use crate::{
     plan,
 };
 
-/// What was written.
+/// Result of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
-    /// Tags.
+    /// Number of tags written.
     pub tags: u64,
-    /// Tags of which the float column does not say which tick it was.
+    /// Number of tags whose float does not identify their tick.
     pub lost: u64,
 }
 
-/// Writes the selected tags of `run` to `out`, and gives it back. Memory holds a million tags or so,
-/// however many there are. A column that is cut short meanwhile is an error, not a crash.
+/// Writes the selected tags of `run` to `out`, and returns `out`. At most about a million tags are in
+/// memory at a time. If a column is truncated during the export, this is an error, not a crash.
 ///
 /// # Errors
-/// Those of reading the columns and of `out`.
+/// Errors from reading the columns and of `out`.
 pub fn write_tags<W: Write + Send>(
     run: &Run,
     selection: &Selection,
@@ -36,10 +36,10 @@ pub fn write_tags<W: Write + Send>(
     write_tags_telling(run, selection, out, form, &mut |_, _| ())
 }
 
-/// The same, and tells `done` again and again how many rows of how many are through.
+/// Same, and regularly calls `done` with the number of rows done and the total.
 ///
 /// # Errors
-/// As [`write_tags`].
+/// Same as [`write_tags`].
 pub fn write_tags_telling<W: Write + Send>(
     run: &Run,
     selection: &Selection,
@@ -66,10 +66,10 @@ pub fn write_tags_telling<W: Write + Send>(
     written.map_err(Error::from)?
 }
 
-/// Writes answers as one table to `out`, batch by batch, and gives it back.
+/// Writes answers as one table to `out`, in batches, and returns `out`.
 ///
 /// # Errors
-/// Those of [`schema_of_answers`] and of `out`.
+/// Errors of [`schema_of_answers`] and of `out`.
 pub fn write_answers<W: Write + Send>(of: &[Answer], out: W, form: Form) -> Result<W, Error> {
     let schema = schema_of_answers(of)?;
     let mut writer = BatchWriter::new(out, form, &schema)?;
@@ -79,11 +79,11 @@ pub fn write_answers<W: Write + Send>(of: &[Answer], out: W, form: Form) -> Resu
     writer.finish()
 }
 
-/// Writes lists as one table to `out`, batch by batch as they are found, and gives it back. The columns
-/// are those of the heads of all lists; what one lacks is null.
+/// Writes lists as one table to `out`, in batches as they are found, and returns `out`. The columns are
+/// those of the heads of all lists; missing columns are null.
 ///
 /// # Errors
-/// Those of the queries and of `out`.
+/// Errors of the queries and of `out`.
 pub fn write_listings<W: Write + Send>(
     listings: &[Listing<'_>],
     out: W,
@@ -97,7 +97,7 @@ pub fn write_listings<W: Write + Send>(
     writer.finish()
 }
 
-/// The columns of lists, each once, in the order they first come in; what was asked is in the metadata.
+/// Returns the columns of lists, each once, in order of first appearance; the query is in the metadata.
 ///
 /// # Errors
 /// [`Error::Description`].
@@ -106,11 +106,11 @@ pub fn schema_of_listings(listings: &[Listing<'_>]) -> Result<SchemaRef, Error> 
     schema_of(&heads)
 }
 
-/// Gives the rows of a list to `take`, in batches of this schema, as they are found. Stops at its first
-/// error.
+/// Passes the rows of a list to `take`, in batches of this schema, as they are found. Stops at the
+/// first error.
 ///
 /// # Errors
-/// Those of the query and of `take`.
+/// Errors of the query and of `take`.
 pub fn stream_listing(
     listing: &Listing<'_>,
     schema: &SchemaRef,
