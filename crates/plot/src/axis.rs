@@ -1,11 +1,11 @@
-//! Axes: what they show, in which unit, and where their ticks stand.
+//! Axes: their content, unit and tick positions.
 
 use crate::{
     quantity::{Quantity, unit_of},
     words::{exponent, fixed},
 };
 
-/// How values lie along an axis.
+/// The scale of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
     /// Equal steps are equal differences.
@@ -14,60 +14,60 @@ pub enum Scale {
     Logarithmic,
 }
 
-/// How far beyond its ends, in parts of its length, an axis has ticks: bins end half a tick of time beside
-/// the numbers that a person asked for.
+/// How far beyond its ends, as a fraction of its length, an axis has ticks: bins end half a time tick
+/// away from the numbers that the user requested.
 const BEYOND: f64 = 2e-3;
 
 /// An axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
-    /// What it shows, without unit.
+    /// Its label, without unit.
     pub label: String,
-    /// What is measured.
+    /// The measured quantity.
     pub quantity: Quantity,
-    /// Where it begins, in seconds, Hz or numbers.
+    /// Its start, in seconds, Hz or counts.
     pub low: f64,
-    /// Where it ends.
+    /// Its end.
     pub high: f64,
-    /// How values lie on it.
+    /// Its scale.
     pub scale: Scale,
 }
 
 /// Ticks of an axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ticks {
-    /// Those with a number.
+    /// Ticks with a number.
     pub marks: Vec<Mark>,
-    /// Those between them, of a logarithmic axis.
+    /// Ticks between them, on a logarithmic axis.
     pub between: Vec<f64>,
-    /// The unit of the numbers; empty where they have none, or each its own.
+    /// The unit of the numbers; empty if they have no unit, or each has its own.
     pub unit: &'static str,
 }
 
 /// A tick.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mark {
-    /// Where it stands, as [`Axis::low`].
+    /// Its position, as [`Axis::low`].
     pub at: f64,
     /// Its number, in the unit of the ticks.
     pub label: String,
 }
 
 impl Axis {
-    /// A linear axis from `low` to `high`.
+    /// Creates a linear axis from `low` to `high`.
     pub fn linear(label: impl Into<String>, quantity: Quantity, low: f64, high: f64) -> Self {
         let (low, high) = apart(low, high);
         Self { label: label.into(), quantity, low, high, scale: Scale::Linear }
     }
 
-    /// A logarithmic axis; linear where it would not begin above zero.
+    /// Creates a logarithmic axis; linear if `low` is not above zero.
     pub fn logarithmic(label: impl Into<String>, quantity: Quantity, low: f64, high: f64) -> Self {
         let scale = if low > 0.0 { Scale::Logarithmic } else { Scale::Linear };
         Self { scale, ..Self::linear(label, quantity, low, high) }
     }
 
-    /// An axis for values between `low` and `high`: from zero, unless they are all far from it and `zoom`
-    /// allows to begin with them.
+    /// Creates an axis for values between `low` and `high`: it starts at zero, unless all values are
+    /// far from zero and `zoom` allows it to start at the values.
     pub fn for_values(label: &str, quantity: Quantity, low: f64, high: f64, zoom: bool) -> Self {
         let room = 0.05;
         if zoom && low > 0.5 * high && high > low {
@@ -77,7 +77,7 @@ impl Axis {
         Self::linear(label, quantity, 0.0, high.max(0.0) * (1.0 + room))
     }
 
-    /// Where a value lies: 0 at the beginning, 1 at the end.
+    /// Returns the position of a value: 0 at the start of the axis, 1 at the end.
     pub fn place(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
@@ -85,7 +85,7 @@ impl Axis {
         }
     }
 
-    /// What it shows, and the unit of its numbers.
+    /// Returns its label with the unit of its numbers.
     pub fn title(&self, ticks: &Ticks) -> String {
         match ticks.unit {
             "" => self.label.clone(),
@@ -93,7 +93,7 @@ impl Axis {
         }
     }
 
-    /// At most about `most` ticks with numbers.
+    /// Returns at most about `most` ticks with numbers.
     pub fn ticks(&self, most: usize) -> Ticks {
         if self.scale == Scale::Logarithmic {
             let ticks = self.decades(most.max(1));
@@ -104,7 +104,7 @@ impl Axis {
         self.steps(most.max(1))
     }
 
-    /// Ticks 1, 2 or 5 times a power of ten apart.
+    /// Returns ticks with a spacing of 1, 2 or 5 times a power of ten.
     fn steps(&self, most: usize) -> Ticks {
         let (unit, size) = unit_of(self.quantity, self.low.abs().max(self.high.abs()));
         let (low, high) = (self.low / size, self.high / size);
@@ -131,7 +131,7 @@ impl Axis {
         Ticks { marks, between: Vec::new(), unit }
     }
 
-    /// Ticks at powers of ten, and at 2 and 5 times them where there are few.
+    /// Returns ticks at powers of ten, and at 2 and 5 times them if there are few.
     fn decades(&self, most: usize) -> Ticks {
         let beyond = (self.high / self.low).powf(BEYOND);
         let (low, high) = (self.low / beyond, self.high * beyond);
@@ -150,10 +150,10 @@ impl Axis {
         Ticks { marks, between: if stride == 1 { between.collect() } else { Vec::new() }, unit: "" }
     }
 
-    /// A value with its own unit.
+    /// Formats a value with its own unit.
     fn alone(&self, value: f64) -> String {
         let (unit, size) = match self.quantity {
-            // Minutes and hours are no powers of ten.
+            // Minutes and hours are not powers of ten.
             Quantity::Time if value >= 1.0 => ("s", 1.0),
             quantity => unit_of(quantity, value),
         };
@@ -164,7 +164,7 @@ impl Axis {
     }
 }
 
-/// Ends that are not one.
+/// Makes the ends of an axis differ.
 fn apart(low: f64, high: f64) -> (f64, f64) {
     let is_range = low.is_finite() && high.is_finite() && high > low;
     let middle = if low.is_finite() { low } else { 0.0 };
@@ -234,11 +234,11 @@ mod tests {
         assert!(axis.ticks(4).between.is_empty() && ticks.between.len() == 6 * 8);
         let narrow = Axis::logarithmic("delay", Quantity::Time, 1.5e-9, 30e-9).ticks(9);
         assert_eq!(labels(&narrow), ["2 ns", "5 ns", "10 ns", "20 ns"]);
-        // Less than a factor of two: as on a linear axis.
+        // Less than a factor of two: same ticks as on a linear axis.
         assert_eq!(Axis::logarithmic("", Quantity::Time, 2.1e-9, 2.9e-9).ticks(5).unit, "ns");
         assert!((axis.place(1e-6) - 0.5).abs() < 1e-12);
         assert_eq!(Axis::logarithmic("", Quantity::Time, 0.0, 1.0).scale, Scale::Linear);
-        // Ends that were asked for have ticks, half a tick of time beside the ends of the bins.
+        // Requested ends have ticks, although the bins end half a time tick away.
         let asked = Axis::logarithmic("", Quantity::Time, 0.9e-9, 1e-3 - 78e-12).ticks(9);
         assert_eq!(labels(&asked).last(), Some(&"1 ms"));
         let asked = Axis::linear("", Quantity::Time, -78e-12, 100e-9 - 78e-12).ticks(5);

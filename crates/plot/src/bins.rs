@@ -8,7 +8,7 @@ use crate::{
     quantity::Quantity,
 };
 
-/// A note and the values.
+/// Returns a note and the values.
 pub(crate) fn of(
     answer: &Answer,
     name: &str,
@@ -42,7 +42,7 @@ pub(crate) fn of(
         let y = Axis::for_values(y_label, Quantity::Ratio, low, high, true);
         (y, Shape::Points, Some(1.0))
     } else {
-        // Without a count the error is one, which is no reason to end the axis below it.
+        // Without counts the error is one, but this is no reason to end the axis below it.
         let (_, most) = ends(points.iter(), None);
         let y = Axis::for_values(y_label, Quantity::Count, 0.0, most.max(1.0), false);
         (y, Shape::Columns, None)
@@ -51,8 +51,8 @@ pub(crate) fn of(
     (note, Plot::Chart(Chart { x, y, shape, reference, series }))
 }
 
-/// Where bins begin and end, in seconds: half a tick before their first tick to half a tick behind their
-/// last, so that they are centred on `delay_s`.
+/// Returns the start and end of the bins in seconds: half a tick before the first tick of a bin to half
+/// a tick after its last one, so that bins are centred on `delay_s`.
 fn edges(answer: &Answer) -> Vec<(f64, f64)> {
     let rows = &answer.rows;
     let (Some(lows), Some(widths)) = (rows.get("delay_ticks"), rows.get("width_ticks")) else {

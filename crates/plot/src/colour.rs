@@ -1,23 +1,24 @@
-//! Colours that readers tell apart who do not see all of them.
+//! Colours that colour-blind readers can distinguish.
 
-/// What something is painted with.
+/// The colour of an element.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Colour {
-    /// Words and frames.
+    /// Text and frames.
     Ink,
-    /// Words of less weight.
+    /// Secondary text.
     Faint,
-    /// Lines behind the values.
+    /// Grid lines in the background.
     Grid,
-    /// Of the series of this number.
+    /// The series with this number.
     Series(usize),
-    /// A place on the map of counts, 0 to 1.
+    /// A position on the colour map of counts, 0 to 1.
     Map(f64),
-    /// What can be read on that place.
+    /// A text colour that is readable on that position.
     OnMap(f64),
 }
 
-/// Okabe and Ito, Color Universal Design (2008), without black and yellow; and as colours of a terminal.
+/// Okabe and Ito, Color Universal Design (2008), without black and yellow; each also as a terminal
+/// colour.
 const SERIES: [([u8; 3], u8); 7] = [
     ([0x00, 0x72, 0xb2], 32),
     ([0xd5, 0x5e, 0x00], 166),
@@ -28,7 +29,7 @@ const SERIES: [([u8; 3], u8); 7] = [
     ([0x80, 0x80, 0x80], 244),
 ];
 
-/// The map "viridis" of matplotlib, at tenths.
+/// The colour map "viridis" of matplotlib, in steps of a tenth.
 const MAP: [[u8; 3]; 11] = [
     [0x44, 0x01, 0x54],
     [0x48, 0x24, 0x75],
@@ -44,7 +45,7 @@ const MAP: [[u8; 3]; 11] = [
 ];
 
 impl Colour {
-    /// Red, green and blue, on white.
+    /// Returns red, green and blue, for a white background.
     pub(crate) fn rgb(self) -> [u8; 3] {
         match self {
             Self::Ink => [0x1a; 3],
@@ -57,13 +58,13 @@ impl Colour {
         }
     }
 
-    /// As HTML writes it.
+    /// Returns the colour in HTML notation.
     pub(crate) fn hex(self) -> String {
         let [red, green, blue] = self.rgb();
         format!("#{red:02x}{green:02x}{blue:02x}")
     }
 
-    /// The class of elements whose colour depends on the background; empty for others.
+    /// Returns the class of elements whose colour depends on the background; empty for others.
     pub(crate) fn class(self) -> String {
         match self {
             Self::Ink => "ink".into(),
@@ -74,7 +75,7 @@ impl Colour {
         }
     }
 
-    /// The number among 256 colours of a terminal.
+    /// Returns the number among the 256 terminal colours.
     pub(crate) fn of_terminal(self) -> u8 {
         match self {
             Self::Series(number) => SERIES[number % SERIES.len()].1,
@@ -84,10 +85,10 @@ impl Colour {
     }
 }
 
-/// How many series have colours of their own.
+/// Number of series with distinct colours.
 pub(crate) const COLOURS: usize = SERIES.len();
 
-/// Whether a place on the map wants dark words.
+/// Whether a position on the colour map requires dark text.
 fn is_light(place: f64) -> bool {
     let [red, green, blue] = on_map(place).map(f64::from);
     0.299 * red + 0.587 * green + 0.114 * blue > 128.0
@@ -105,7 +106,7 @@ fn on_map(place: f64) -> [u8; 3] {
     colour
 }
 
-/// The nearest colour of the cube of 6 × 6 × 6 that terminals have from number 16 on.
+/// Returns the nearest colour of the 6 × 6 × 6 colour cube of terminals, which starts at number 16.
 fn nearest(rgb: [u8; 3]) -> u8 {
     const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
     let of = |value: u8| {
@@ -116,7 +117,7 @@ fn nearest(rgb: [u8; 3]) -> u8 {
     16 + 36 * red + 6 * green + blue
 }
 
-/// A number that is not negative, as a number of things.
+/// Converts a non-negative number to an integer.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

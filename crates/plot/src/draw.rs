@@ -1,4 +1,4 @@
-//! Figures of answers, by what an answer says of its figure.
+//! Figures of answers, according to the figure kind of each answer.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl Figure {
-    /// What there is to draw of an answer; empty bars of one that has no figure.
+    /// Creates the figure of an answer; empty bars if it has no figure.
     pub fn of(answer: &Answer) -> Self {
         let (what, note, plot) = match &answer.figure {
             Some(FigureKind::Bins { title, name, labels, value, is_ratio, is_logarithmic }) => {
@@ -42,7 +42,7 @@ impl Figure {
     }
 }
 
-/// The run, as short as a title wants it.
+/// Returns the name of the run, shortened for a title.
 fn run_name(answer: &Answer) -> String {
     if let Some(runs) = answer.query["runs_summed"].as_u64() {
         return format!("{runs} runs added up");

@@ -1,8 +1,8 @@
-//! A figure as lines, areas and words: what SVG and PNG are both made of.
+//! A figure as lines, areas and text: the common basis of SVG and PNG.
 
 use crate::{colour::Colour, font, words::cut};
 
-/// Things at places, in points from the upper left corner; later ones cover earlier ones.
+/// Elements with positions in points from the upper left corner; later elements cover earlier ones.
 #[derive(Debug)]
 pub(crate) struct Drawing {
     pub(crate) width: f64,
@@ -10,18 +10,18 @@ pub(crate) struct Drawing {
     pub(crate) things: Vec<Thing>,
 }
 
-/// A place: to the right, and down.
+/// A position: to the right, and down.
 pub(crate) type Place = (f64, f64);
 
 #[derive(Debug)]
 pub(crate) enum Thing {
     /// A filled area.
     Area { corners: Vec<Place>, fill: Colour, opacity: f64 },
-    /// Lines, each through its places.
+    /// Lines, each through its positions.
     Lines { lines: Vec<Vec<Place>>, colour: Colour, width: f64, dash: Dash },
     /// Filled circles.
     Dots { at: Vec<Place>, radius: f64, fill: Colour },
-    /// Words on one line.
+    /// Text on one line.
     Words(Words),
 }
 
@@ -33,7 +33,7 @@ pub(crate) enum Dash {
 }
 
 impl Dash {
-    /// Lengths of strokes and gaps.
+    /// Returns the lengths of strokes and gaps.
     pub(crate) fn pattern(self) -> Option<[f64; 2]> {
         match self {
             Self::None => None,
@@ -46,16 +46,16 @@ impl Dash {
 #[derive(Debug)]
 pub(crate) struct Words {
     pub(crate) text: String,
-    /// On the line that the letters stand on.
+    /// Position on the baseline of the text.
     pub(crate) at: Place,
     pub(crate) size: f64,
     pub(crate) colour: Colour,
     pub(crate) anchor: Anchor,
-    /// Whether they go upward.
+    /// Whether the text is rotated to run upward.
     pub(crate) is_turned: bool,
 }
 
-/// Which part of the words is at their place.
+/// The part of the text that is at its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,
@@ -64,7 +64,7 @@ pub(crate) enum Anchor {
 }
 
 impl Words {
-    /// How far before its place a text of this width begins.
+    /// Returns how far before its position a text of this width starts.
     pub(crate) fn before(&self) -> f64 {
         let share = match self.anchor {
             Anchor::Start => 0.0,
@@ -121,8 +121,8 @@ impl Drawing {
     }
 }
 
-/// The text in lines that are at most so wide, broken behind semicolons where that leaves no line half
-/// empty, else between words; words that are wider are cut.
+/// Splits the text into lines of at most this width: after semicolons if that leaves no line half
+/// empty, otherwise between words; wider words are cut.
 pub(crate) fn broken(text: &str, size: f64, room: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for part in text.split_inclusive("; ") {
@@ -154,7 +154,7 @@ fn wrap(lines: &mut Vec<String>, part: &str, size: f64, room: f64) {
     lines.retain(|line| !line.is_empty());
 }
 
-/// The text, cut where it is wider than `room`.
+/// Returns the text, cut if it is wider than `room`.
 pub(crate) fn fitted(text: &str, size: f64, room: f64) -> String {
     let mut most = text.chars().count();
     while most > 1 && font::width(&cut(text, most), size) > room {

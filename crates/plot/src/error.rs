@@ -1,18 +1,18 @@
-//! What can go wrong in drawing.
+//! The errors of drawing.
 
-/// Why a picture was not made.
+/// An error from creating a picture.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A picture of points cannot be so large.
+    /// The size of a bitmap is not supported.
     #[error("a picture of {width} × {height} points does not fit in memory; write it as .svg")]
     Size {
-        /// Points from left to right.
+        /// Width in pixels.
         width: u32,
-        /// Points from top to bottom.
+        /// Height in pixels.
         height: u32,
     },
-    /// The points could not be compressed.
+    /// The pixels could not be compressed.
     #[error("the picture cannot be written as PNG")]
     Png(#[source] Box<dyn std::error::Error + Send + Sync>),
 }

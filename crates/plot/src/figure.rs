@@ -1,4 +1,4 @@
-//! What there is to draw of an answer, whatever it is drawn with.
+//! The content of a figure, independent of the renderer.
 
 use tagq::{RunFacts, Table, escaped};
 
@@ -8,14 +8,14 @@ use crate::{
     words::{fixed, places, with_err},
 };
 
-/// What there is to draw.
+/// The content of a figure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
-    /// What was counted, and of which run.
+    /// The counted quantity, and the run.
     pub title: String,
-    /// What was asked and what was done: the header of the answer.
+    /// The query and how it was counted: the header of the answer.
     pub header: String,
-    /// What is not drawn, or drawn in another way than a reader may think.
+    /// A note on data that is not drawn, or is drawn in an unexpected way.
     pub note: Option<String>,
     /// The values.
     pub plot: Plot,
@@ -24,33 +24,33 @@ pub struct Figure {
 /// The values of a figure.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Plot {
-    /// Over an axis.
+    /// Values over an axis.
     Chart(Chart),
-    /// One below the other.
+    /// Values one below the other.
     Bars(Bars),
-    /// For pairs of channels.
+    /// Values for pairs of channels.
     Matrix(Matrix),
 }
 
 /// Values over an axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
-    /// From left to right.
+    /// Horizontal axis, from left to right.
     pub x: Axis,
-    /// From bottom to top.
+    /// Vertical axis, from bottom to top.
     pub y: Axis,
     /// How the values are drawn.
     pub shape: Shape,
-    /// A value that is expected.
+    /// An expected value.
     pub reference: Option<f64>,
-    /// One for each channel or group.
+    /// One series per channel or group.
     pub series: Vec<Series>,
 }
 
 /// How values are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// Steps that stand on zero.
+    /// Steps that start at zero.
     Columns,
     /// Points with errors.
     Points,
@@ -58,10 +58,10 @@ pub enum Shape {
     Line,
 }
 
-/// Values in order of the axis.
+/// Values in axis order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// Its channels.
+    /// Names of its channels.
     pub name: String,
     /// The values.
     pub points: Vec<Point>,
@@ -70,11 +70,11 @@ pub struct Series {
 /// The value of a bin.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
-    /// Where the bin begins.
+    /// Start of the bin.
     pub from: f64,
-    /// Where it ends.
+    /// End of the bin.
     pub to: f64,
-    /// The value, where it is defined.
+    /// The value, if it is defined.
     pub value: Option<f64>,
     /// Its standard error.
     pub err: f64,
@@ -85,7 +85,7 @@ pub struct Point {
 /// Values one below the other.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bars {
-    /// Of the values; begins at zero.
+    /// Axis of the values; starts at zero.
     pub axis: Axis,
     /// In the order of the answer.
     pub bars: Vec<Bar>,
@@ -94,13 +94,13 @@ pub struct Bars {
 /// A value with a name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bar {
-    /// Its channels.
+    /// Names of its channels.
     pub name: String,
-    /// The value, where it is defined.
+    /// The value, if it is defined.
     pub value: Option<f64>,
     /// Its standard error.
     pub err: f64,
-    /// What chance would give.
+    /// The value expected by chance.
     pub accidentals: Option<f64>,
 }
 
@@ -111,19 +111,19 @@ pub struct Matrix {
     pub rows: Vec<String>,
     /// Their second channels.
     pub columns: Vec<String>,
-    /// Row by row; nothing where a pair was not counted.
+    /// Row by row; `None` if a pair was not counted.
     pub cells: Vec<Option<u64>>,
 }
 
 impl Matrix {
-    /// The highest count.
+    /// Returns the highest count.
     pub fn most(&self) -> u64 {
         self.cells.iter().flatten().copied().max().unwrap_or(0)
     }
 }
 
 impl Bars {
-    /// Each value with its error and unit.
+    /// Returns each value with its error and unit.
     pub fn texts(&self) -> Vec<String> {
         let text = |value: Option<f64>, err: f64| {
             let Some(value) = value else { return "\u{2013}".to_owned() };
@@ -145,13 +145,13 @@ impl Chart {
 }
 
 impl Point {
-    /// The middle of the bin.
+    /// Returns the middle of the bin.
     pub fn middle(&self) -> f64 {
         f64::midpoint(self.from, self.to)
     }
 }
 
-/// The lowest and highest ends of the errors of these points, and of `more`.
+/// Returns the lowest and highest end of the error bars of these points, including `more`.
 pub(crate) fn ends<'a>(points: impl Iterator<Item = &'a Point>, more: Option<f64>) -> (f64, f64) {
     let ends =
         points.filter_map(|point| point.value.map(|value| (value - point.err, value + point.err)));
@@ -162,18 +162,19 @@ pub(crate) fn ends<'a>(points: impl Iterator<Item = &'a Point>, more: Option<f64
     ends.fold(start, both)
 }
 
-/// What a channel is called.
+/// Returns the name of a channel.
 pub(crate) fn name_of(run: &RunFacts, channel: u16) -> String {
     let named = run.names.iter().find(|(of, _)| *of == channel);
     named.map_or_else(|| channel.to_string(), |(_, name)| escaped(name).into_owned())
 }
 
-/// What the channels of a group are called.
+/// Returns the names of the channels of a group.
 pub(crate) fn group_name(run: &RunFacts, group: &[u16]) -> String {
     group.iter().map(|&channel| name_of(run, channel)).collect::<Vec<_>>().join(",")
 }
 
-/// The numbers of a column; none where there is no such column. What is not finite is not defined.
+/// Returns the numbers of a column; empty if there is no such column. Values that are not finite are
+/// undefined.
 pub(crate) fn floats(rows: &Table, key: &str) -> Vec<Option<f64>> {
     let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
     rows.numbers(key).into_iter().map(finite).collect()

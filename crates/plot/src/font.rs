@@ -1,23 +1,23 @@
-//! The font of figures: how wide words are, and the outlines of their letters.
+//! The font of figures: text widths and letter outlines.
 
 use std::sync::LazyLock;
 
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
-/// A part of DejaVu Sans; its licence stands beside it.
+/// A subset of DejaVu Sans; its licence is in the same folder.
 const FONT: &[u8] = include_bytes!("../fonts/DejaVuSans.ttf");
 
 static FACE: LazyLock<Option<Face<'static>>> = LazyLock::new(|| Face::parse(FONT, 0).ok());
 
-/// How wide a text is in letters of this size. A letter that the font lacks is a box.
+/// Returns the width of a text in letters of this size. A letter that the font lacks is drawn as a box.
 pub(crate) fn width(text: &str, size: f64) -> f64 {
     let Some(face) = &*FACE else { return 0.6 * size * text.chars().count() as f64 };
     let advance = |letter| f64::from(face.glyph_hor_advance(glyph(face, letter)).unwrap_or(0));
     text.chars().map(advance).sum::<f64>() * size / f64::from(face.units_per_em())
 }
 
-/// Gives the outlines of a text to `builder`, letter by letter, each with how far right it begins and by
-/// what its units are multiplied.
+/// Passes the outlines of a text to `builder`, letter by letter, each with its horizontal offset and
+/// the scale of its units.
 pub(crate) fn outline(
     text: &str,
     size: f64,
@@ -42,10 +42,10 @@ fn glyph(face: &Face<'_>, letter: char) -> GlyphId {
     face.glyph_index(letter).unwrap_or_default()
 }
 
-/// Draws letters into a path, from a place, upright or turned to the left.
+/// Draws letters into a path, starting at a position, upright or rotated to the left.
 pub(crate) struct Pen {
     pub(crate) path: tiny_skia::PathBuilder,
-    /// Where units (0, 0) are.
+    /// Position of units (0, 0).
     pub(crate) x: f32,
     pub(crate) y: f32,
     pub(crate) scale: f32,

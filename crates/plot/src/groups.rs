@@ -1,4 +1,4 @@
-//! Figures of one number for each group or channel.
+//! Figures with one number per group or channel.
 
 use tagq::{Answer, Cell};
 
@@ -9,12 +9,12 @@ use crate::{
     words::thousands,
 };
 
-/// Fewer pairs are shown as bars, with their errors.
+/// Fewer pairs than this are shown as bars, with errors.
 const LEAST_CELLS: usize = 4;
-/// More bars than these fill no figure that anybody reads.
+/// More bars than this are not readable.
 const MOST_BARS: usize = 40;
 
-/// A matrix of pairs, or bars.
+/// Creates a matrix of pairs, or bars.
 pub(crate) fn of(answer: &Answer, title: &str, label: &str) -> (String, Option<String>, Plot) {
     let what = title.to_owned();
     let groups: Vec<Vec<u16>> = match answer.rows.get("channels") {
@@ -46,13 +46,13 @@ pub(crate) fn of(answer: &Answer, title: &str, label: &str) -> (String, Option<S
     (what, note, bars_of(label, Quantity::Count, bars))
 }
 
-/// The rate of each channel as bars.
+/// Draws the rate of each channel as bars.
 pub(crate) fn rates(answer: &Answer) -> Plot {
     let rows = &answer.rows;
     let rates = floats(rows, "rate_hz").into_iter().zip(floats(rows, "rate_err_hz"));
     let channels = rows.get("channel").map(|column| column.cells.iter().collect::<Vec<_>>());
     let bars = channels.unwrap_or_default().into_iter().zip(rates);
-    // The sum of all channels would leave no room for them.
+    // The sum of all channels would leave no space for them.
     let bars = bars.filter_map(|(channel, (value, err))| {
         let name = name_of(&answer.run, *channel.group().first()?);
         Some(Bar { name, value, err: err.unwrap_or(0.0), accidentals: None })
@@ -60,7 +60,7 @@ pub(crate) fn rates(answer: &Answer) -> Plot {
     bars_of("rate", Quantity::Rate, bars.collect())
 }
 
-/// The counts as a matrix, where all groups are pairs that fill at least half of one.
+/// Returns the counts as a matrix, if all groups are pairs that fill at least half of it.
 fn matrix(answer: &Answer, groups: &[Vec<u16>]) -> Option<Matrix> {
     let counts = answer.rows.get("count")?;
     if groups.len() < LEAST_CELLS || groups.iter().any(|group| group.len() != 2) {
@@ -86,7 +86,7 @@ fn matrix(answer: &Answer, groups: &[Vec<u16>]) -> Option<Matrix> {
         let Cell::Count(count) = count else { return None };
         let cell = &mut cells[row * width + column];
         if cell.replace(count).is_some() {
-            // A pair that stands twice has no place of its own.
+            // A pair that occurs twice has no unique position.
             return None;
         }
     }
@@ -96,7 +96,7 @@ fn matrix(answer: &Answer, groups: &[Vec<u16>]) -> Option<Matrix> {
     Some(Matrix { rows: names(firsts), columns: names(seconds), cells })
 }
 
-/// Bars of these values.
+/// Creates bars of these values.
 fn bars_of(label: &str, quantity: Quantity, bars: Vec<Bar>) -> Plot {
     let ends =
         bars.iter().flat_map(|bar| [bar.value.map(|value| value + bar.err), bar.accidentals]);

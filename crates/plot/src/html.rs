@@ -1,4 +1,4 @@
-//! Figures as pages: the drawing and the values.
+//! Figures as HTML pages: the drawing and the values.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use crate::{
     words::{places, thousands},
 };
 
-/// More rows than these make no page.
+/// Maximum number of rows on a page.
 const MOST_ROWS: usize = 5_000;
 
 const STYLE: &str = "\
@@ -38,7 +38,7 @@ th { position: sticky; top: 0; background: var(--paper); }
 }
 ";
 
-/// The page.
+/// Returns the page.
 pub(crate) fn page(figure: &Figure, drawing: &Drawing, answer: &Answer) -> String {
     let title = svg::escaped(&figure.title);
     let rows = answer.rows.len();
@@ -77,7 +77,7 @@ pub(crate) fn page(figure: &Figure, drawing: &Drawing, answer: &Answer) -> Strin
     text
 }
 
-/// The text of a cell, floats to six digits; empty if it is missing.
+/// Returns the text of a cell, floats with six digits; empty if it is missing.
 fn field(column: &Column, at: usize, run: &RunFacts) -> String {
     let text = |cell: &Cell| match cell {
         Cell::Float(value) => six_digits(*value),

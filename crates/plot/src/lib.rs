@@ -1,8 +1,9 @@
-//! Figures of answers: for a talk as SVG, PNG and HTML, and in the terminal.
+//! Figures of answers: as SVG, PNG and HTML, and in the terminal.
 //!
-//! A [`Figure`] is what there is to draw of a [`tagq::Answer`]: axes, series with errors, bars or a matrix. It
-//! is laid out once into lines and words, from which both [`Picture::Svg`] and [`Picture::Png`] are made
-//! with the metrics of one font; [`text`] draws it with the characters of a terminal.
+//! A [`Figure`] is the drawable content of a [`tagq::Answer`]: axes, series with errors, bars or a
+//! matrix. It is laid out once into lines and text, from which both [`Picture::Svg`] and
+//! [`Picture::Png`] are created with the metrics of one font; [`text`] draws it with terminal
+//! characters.
 //!
 //! ```no_run
 //! # fn of(answer: &tagq::Answer) -> Result<(), Box<dyn std::error::Error>> {

@@ -6,19 +6,19 @@ use tagq::Answer;
 
 use crate::{Error, Figure, html, layout, png, svg};
 
-/// A form of file.
+/// A file format of figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Picture {
-    /// Lines and words, for papers and to be changed.
+    /// Vector graphics, for papers and for editing.
     Svg,
-    /// Points: 1920 from left to right.
+    /// A bitmap with a width of 1920 pixels.
     Png,
-    /// A page of its own with the values as a table, on a light or a dark screen.
+    /// A standalone page with the values as a table, for light and dark screens.
     Html,
 }
 
 impl Picture {
-    /// What the name of a file asks for.
+    /// Returns the format that the name of a file selects.
     pub fn of_name(path: &Path) -> Option<Self> {
         match &*path.extension()?.to_str()?.to_ascii_lowercase() {
             "svg" => Some(Self::Svg),
@@ -28,7 +28,7 @@ impl Picture {
         }
     }
 
-    /// The bytes of the file: the same for the same answer.
+    /// Returns the bytes of the file: identical for identical answers.
     ///
     /// # Errors
     /// [`Error::Size`], [`Error::Png`].

@@ -9,10 +9,10 @@ use crate::{
     font::{self, Pen},
 };
 
-/// Pixels for each point.
+/// Pixels per point.
 const SCALE: f32 = 2.0;
 
-/// The bytes of a PNG.
+/// Returns the bytes of a PNG.
 pub(crate) fn bytes(drawing: &Drawing) -> Result<Vec<u8>, Error> {
     let pixels = |points: f64| u32::try_from(whole(points * f64::from(SCALE))).unwrap_or(u32::MAX);
     let (width, height) = (pixels(drawing.width), pixels(drawing.height));
@@ -99,7 +99,7 @@ fn scaled() -> Transform {
     Transform::from_scale(SCALE, SCALE)
 }
 
-/// Points as the painter counts them.
+/// Converts points to the number type of the renderer.
 #[expect(clippy::cast_possible_truncation, reason = "places on a page")]
 fn points(value: f64) -> f32 {
     value as f32

@@ -1,19 +1,19 @@
-//! What is measured, and in which unit it is shown.
+//! Measured quantities and their display units.
 
-/// What is measured along an axis.
+/// The quantity along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantity {
     /// Seconds.
     Time,
     /// Per second.
     Rate,
-    /// Numbers of things.
+    /// A count.
     Count,
-    /// Without unit.
+    /// No unit.
     Ratio,
 }
 
-/// The unit for values of this size, and how large it is.
+/// Returns the unit for values of this magnitude, and its size.
 pub(crate) fn unit_of(quantity: Quantity, magnitude: f64) -> (&'static str, f64) {
     let units: &[(&'static str, f64, f64)] = match quantity {
         Quantity::Time => &[

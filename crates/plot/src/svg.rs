@@ -4,16 +4,17 @@ use std::fmt::Write as _;
 
 use crate::drawing::{Anchor, Dash, Drawing, Place, Thing, Words};
 
-/// The fonts that readers may have, the one whose letters were measured first; the others are not wider.
+/// Fonts that readers may have installed; the first one was used to measure the text, and the others
+/// are not wider.
 const FONTS: &str = "DejaVu Sans, Verdana, Segoe UI, Helvetica, Arial, sans-serif";
 
-/// A document of its own.
+/// Returns a standalone document.
 pub(crate) fn document(drawing: &Drawing) -> String {
     format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}", element(drawing))
 }
 
-/// The element, which can stand in a page. Elements have classes beside their colours, so that a page can
-/// give them others.
+/// Returns the element, which can be embedded in a page. Elements have classes in addition to colours,
+/// so that a page can override the colours.
 pub(crate) fn element(drawing: &Drawing) -> String {
     let Drawing { width, height, things } = drawing;
     let mut text = format!(
@@ -98,14 +99,14 @@ fn path(places: &[Place]) -> String {
     text
 }
 
-/// To a hundredth of a point.
+/// Formats a number to a hundredth of a point.
 fn number(value: f64) -> String {
     let text = format!("{value:.2}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
-/// Words between tags.
+/// Escapes text between tags.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in tagq::escaped(text).chars() {

@@ -11,10 +11,10 @@ use crate::{
     words::{seconds, thousands},
 };
 
-/// More lines than these nobody tells apart.
+/// More lines than this cannot be distinguished.
 const MOST_SERIES: usize = 14;
 
-/// A line for each key, in the order in which they come.
+/// Creates one line per key, in order of appearance.
 pub(crate) fn of(
     answer: &Answer,
     [of_one, of_all]: [&str; 2],
@@ -24,7 +24,7 @@ pub(crate) fn of(
 ) -> (String, Option<String>, Plot) {
     let rows = &answer.rows;
     let groups = rows.columns().iter().find(|column| column.shown.is_key);
-    // The sum of all channels would leave no room for them.
+    // The sum of all channels would leave no space for them.
     let key =
         |group: Vec<u16>| (!group.is_empty()).then(|| (group_name(&answer.run, &group), group));
     let keys: Vec<Option<(String, Vec<u16>)>> = match groups {
@@ -55,7 +55,7 @@ pub(crate) fn of(
     let low = points().map(|point| point.from).fold(f64::INFINITY, f64::min);
     let high = points().map(|point| point.to).fold(f64::NEG_INFINITY, f64::max);
     let x = Axis::linear("time since the first tag", Quantity::Time, low, high);
-    // Of a bin that was cut to a moment the rate is that of a few tags: it says nothing of the others.
+    // A bin that was cut to a moment has the rate of a few tags, which says nothing about the others.
     let is_whole = |point: &&Point| !point.is_partial;
     let are_some_whole = points().filter(is_whole).any(|point| point.value.is_some());
     let (low, high) = ends(points().filter(|point| !are_some_whole || is_whole(point)), None);
@@ -75,7 +75,7 @@ pub(crate) fn of(
     )
 }
 
-/// Leaves out the values of unfinished bins that are not on the axis of the others.
+/// Omits the values of unfinished bins that are outside the axis of the others.
 fn leave_out(series: &mut [Series], axis: &Axis) -> Option<String> {
     let mut left_out = 0;
     for point in series.iter_mut().flat_map(|series| &mut series.points) {
@@ -91,7 +91,7 @@ fn leave_out(series: &mut [Series], axis: &Axis) -> Option<String> {
     })
 }
 
-/// Leaves out the lowest of too many lines.
+/// Omits the lowest lines if there are too many.
 fn keep_highest(series: &mut Vec<Series>) -> Option<String> {
     let all = series.len();
     if all <= MOST_SERIES {

@@ -1,16 +1,16 @@
-//! Numbers and names as a reader wants them.
+//! Formatting of numbers and names for readers.
 
 use crate::quantity::{Quantity, unit_of};
 
-/// What stands in front of a negative number.
+/// Sign of negative numbers.
 const MINUS: char = '\u{2212}';
 
-/// 1234567 as 1,234,567.
+/// Formats 1234567 as 1,234,567.
 pub(crate) fn thousands(n: u64) -> String {
     grouped(&n.to_string())
 }
 
-/// `value` with so many decimal places, the digits before the point in groups of three.
+/// Formats `value` with this many decimal places, and with separators between groups of three digits.
 pub(crate) fn fixed(value: f64, places: usize) -> String {
     let text = format!("{:.places$}", value.abs());
     let (whole, rest) = text.split_once('.').map_or((&*text, ""), |(whole, rest)| (whole, rest));
@@ -27,20 +27,20 @@ pub(crate) fn fixed(value: f64, places: usize) -> String {
     out
 }
 
-/// A value and its error in one unit, the error with two significant digits.
+/// Formats a value and its error in one unit, the error with two significant digits.
 pub(crate) fn with_err(value: f64, err: f64) -> String {
     let places = places(err, 2);
     format!("{} \u{b1} {}", fixed(value, places), fixed(err, places))
 }
 
-/// A time in the unit that leaves few digits before the point.
+/// Formats a time in a unit that leaves few digits before the decimal point.
 pub(crate) fn seconds(value: f64) -> String {
     let (unit, size) = unit_of(Quantity::Time, value.abs());
     let text = format!("{:.6}", value / size);
     format!("{} {unit}", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// Decimal places that show `digits` significant digits of a value.
+/// Returns the number of decimal places that shows `digits` significant digits of a value.
 pub(crate) fn places(value: f64, digits: i32) -> usize {
     if value == 0.0 || !value.is_finite() {
         return 0;
@@ -48,14 +48,14 @@ pub(crate) fn places(value: f64, digits: i32) -> usize {
     usize::try_from(digits - 1 - exponent(value)).unwrap_or(0).min(15)
 }
 
-/// The power of ten of the first digit.
+/// Returns the power of ten of the first digit.
 #[expect(clippy::cast_possible_truncation, reason = "an exponent of a float")]
 pub(crate) fn exponent(value: f64) -> i32 {
-    // Just below a power of ten is meant as that power.
+    // A value just below a power of ten counts as that power.
     (value.abs().log10() + 1e-9).floor() as i32
 }
 
-/// The first `most` characters of a name, the last of them telling that there are more.
+/// Returns at most `most` characters of a name; the last one marks the cut.
 pub(crate) fn cut(name: &str, most: usize) -> String {
     if name.chars().count() <= most {
         return name.to_owned();

@@ -7,13 +7,13 @@ use crate::{
     drawing::{Anchor, Dash, Drawing, fitted},
 };
 
-/// From one bar to the next, and how thick they are.
+/// Distance between two bars, and their thickness.
 const STEP: f64 = 30.0;
 const THICK: f64 = 18.0;
-/// The most that names take before the bars.
+/// Maximum width of the names to the left of the bars.
 const NAMES: f64 = 260.0;
 
-/// Draws below `top`; where it ends.
+/// Draws below `top`; returns the lower end.
 pub(super) fn draw(drawing: &mut Drawing, bars: &Bars, top: f64) -> f64 {
     if bars.bars.is_empty() {
         return draw_nothing(drawing, "nothing was counted", top);

@@ -7,17 +7,17 @@ use crate::{
     drawing::{Anchor, Dash, Drawing, Place, fitted},
 };
 
-/// How high the values stand.
+/// Height of the area of values.
 const HEIGHT: f64 = 384.0;
-/// The most that names take beside the values.
+/// Maximum width of the names to the right of the values.
 const LEGEND: f64 = 190.0;
 
-/// A bin on the page; several where they are narrower than what can be seen.
+/// A bin on the page, or several bins if they are too narrow to see.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     left: f64,
     right: f64,
-    /// The lowest and the highest value, and the mean of all.
+    /// The lowest and the highest value, and the mean of all values.
     low: f64,
     high: f64,
     mean: f64,
@@ -25,7 +25,7 @@ struct Step {
     err: f64,
 }
 
-/// Draws below `top`; where it ends.
+/// Draws below `top`; returns the lower end.
 pub(super) fn draw(drawing: &mut Drawing, chart: &Chart, top: f64) -> f64 {
     if !chart.has_values() {
         return draw_nothing(drawing, "no value is defined", top);
@@ -76,7 +76,7 @@ pub(super) fn draw(drawing: &mut Drawing, chart: &Chart, top: f64) -> f64 {
     bottom
 }
 
-/// Colours first, then the same once more with dashes.
+/// Returns solid lines in all colours first, then the same colours with dashes.
 fn style(number: usize) -> (Colour, Dash) {
     let dash = if number < COLOURS { Dash::None } else { Dash::Short };
     (Colour::Series(number), dash)
@@ -135,12 +135,12 @@ fn draw_series(
     if has_points && chart.shape != Shape::Columns {
         drawing.dots(runs.iter().flat_map(dots).collect(), (0.4 * width).min(3.0), colour);
     } else {
-        // A value between two that are not defined is no line.
+        // A value between two undefined ones has no line.
         drawing.dots(runs.iter().filter(|run| is_alone(run)).flat_map(dots).collect(), 2.0, colour);
     }
 }
 
-/// The bins in order, without those that are not defined; as many as can be seen.
+/// Returns the bins in order, without undefined ones; narrow bins are merged until they are visible.
 fn runs(points: &[Point], axis: &Axis, frame: Frame) -> Vec<Vec<Step>> {
     let wide = frame.right - frame.left;
     let at = |value: f64| frame.left + axis.place(value).clamp(0.0, 1.0) * wide;
@@ -183,17 +183,17 @@ fn middle(step: &Step, up: &impl Fn(f64) -> f64) -> Place {
     (f64::midpoint(step.left, step.right), up(step.mean))
 }
 
-/// From middle to middle.
+/// Connects the middles.
 fn through(run: &[Step], up: &impl Fn(f64) -> f64) -> Vec<Place> {
     run.iter().map(|step| middle(step, up)).collect()
 }
 
-/// Along the tops of the bins.
+/// Follows the tops of the bins.
 fn stairs(run: &[Step], up: &impl Fn(f64) -> f64) -> Vec<Place> {
     run.iter().flat_map(|step| [(step.left, up(step.mean)), (step.right, up(step.mean))]).collect()
 }
 
-/// What lies between the lowest and the highest values.
+/// Returns the area between the lowest and the highest values.
 fn envelope(run: &[Step], up: &impl Fn(f64) -> f64) -> Vec<Place> {
     let back =
         run.iter().rev().flat_map(|step| [(step.right, up(step.low)), (step.left, up(step.low))]);
@@ -202,7 +202,7 @@ fn envelope(run: &[Step], up: &impl Fn(f64) -> f64) -> Vec<Place> {
     there.chain(back).collect()
 }
 
-/// One error above the values to one below.
+/// Returns the band from one error above the values to one error below.
 fn error_band(run: &[Step], up: &impl Fn(f64) -> f64) -> Vec<Place> {
     let of = |step: &Step| Step { low: step.mean - step.err, high: step.mean + step.err, ..*step };
     envelope(&run.iter().map(of).collect::<Vec<_>>(), up)
@@ -226,17 +226,17 @@ mod tests {
         };
         let points: Vec<Point> = (0..10_000).map(point).collect();
         let runs = runs(&points, &axis, frame);
-        // Nothing is drawn across the bin that is not defined.
+        // No line crosses an undefined bin.
         assert_eq!(runs.len(), 2);
         let steps: Vec<&Step> = runs.iter().flatten().collect();
-        // 800 points, and a line is 1.5 of them: 18 bins of 0.08 points.
+        // 800 points, and a line is 1.5 of them wide: 18 bins of 0.08 points.
         assert!((540..=570).contains(&steps.len()), "{}", steps.len());
         assert!((steps.iter().map(|step| step.bins).sum::<f64>() - 9_999.0).abs() < 1e-9);
         for step in &steps[..500] {
             assert!((step.low, step.high) == (0.0, 10.0), "{step:?}");
             assert!((step.mean - 5.0).abs() < 0.5, "{step:?}");
         }
-        // Bins that can be seen stay what they are.
+        // Visible bins are not merged.
         let wide = super::runs(&points[..10], &Axis::linear("", Quantity::Time, 0.0, 10.0), frame);
         assert_eq!((wide.len(), wide[0].len()), (1, 10));
     }

@@ -9,15 +9,15 @@ use crate::{
     words::thousands,
 };
 
-/// The largest cells, and how high all of them are at most, as long as they can be read.
+/// Maximum size of a cell, and maximum height of all cells together, if they stay readable.
 const CELL: (f64, f64) = (128.0, 52.0);
 const HIGH: f64 = 460.0;
-/// The most that names take.
+/// Maximum width of names.
 const NAMES: f64 = 170.0;
-/// The map beside the cells, with its numbers.
+/// Width of the colour scale next to the cells, with its numbers.
 const MAP: f64 = 120.0;
 
-/// Draws below `top`; where it ends.
+/// Draws below `top`; returns the lower end.
 pub(super) fn draw(drawing: &mut Drawing, matrix: &Matrix, top: f64) -> f64 {
     let names = |names: &[String]| widest(names.iter().map(String::as_str), TICK).min(NAMES);
     let (before, above) = (names(&matrix.rows), names(&matrix.columns));
@@ -25,7 +25,7 @@ pub(super) fn draw(drawing: &mut Drawing, matrix: &Matrix, top: f64) -> f64 {
     let left = MARGIN + LABEL + 14.0 + before + 10.0;
     let width = ((WIDTH - MARGIN - MAP - left) / columns as f64).min(CELL.0);
     let height = (HIGH / rows as f64).clamp(18.0, CELL.1);
-    // Names that are wider than their cells go upward.
+    // Names that are wider than their cells are rotated upward.
     let is_turned = above > width - 8.0;
     let top = top + LABEL;
     let cells = top + 8.0 + if is_turned { above } else { TICK } + 8.0;
@@ -66,14 +66,14 @@ pub(super) fn draw(drawing: &mut Drawing, matrix: &Matrix, top: f64) -> f64 {
     bottom.max(cells + 120.0)
 }
 
-/// Letters of counts that fit into their cells.
+/// Returns a letter size with which counts fit into their cells.
 fn size_of_counts(matrix: &Matrix, width: f64, height: f64) -> f64 {
     let widest = matrix.cells.iter().flatten().map(|&count| font::width(&thousands(count), 1.0));
     let widest = widest.fold(1.0, f64::max);
     ((width - 6.0) / widest).min(0.6 * height).clamp(4.0, LABEL)
 }
 
-/// Which colour is which count.
+/// Draws the colour scale of the counts.
 fn draw_map(drawing: &mut Drawing, most: u64, left: f64, (top, cells_end): (f64, f64)) {
     const STEPS: u32 = 64;
     let bottom = cells_end.max(top + 120.0).min(top + 300.0);
@@ -82,7 +82,7 @@ fn draw_map(drawing: &mut Drawing, most: u64, left: f64, (top, cells_end): (f64,
     for step in 0..STEPS {
         let place = f64::from(step) / f64::from(STEPS - 1);
         let y = |step: u32| bottom - high * f64::from(step) / f64::from(STEPS);
-        // Half a point more leaves no seam.
+        // Half a point of overlap avoids gaps.
         drawing.rectangle((left, y(step + 1)), (left + 18.0, y(step) + 0.5), Colour::Map(place));
     }
     let ticks = axis.ticks(5);

@@ -1,4 +1,4 @@
-//! Where everything of a figure stands on the page.
+//! The layout of a figure on the page.
 
 mod bars;
 mod chart;
@@ -11,11 +11,11 @@ use crate::{
     font,
 };
 
-/// How wide every figure is, and what is left free at its edges.
+/// Width of every figure, and its margins.
 const WIDTH: f64 = 960.0;
 const MARGIN: f64 = 28.0;
 
-/// Sizes of letters.
+/// Letter sizes.
 const TITLE: f64 = 22.0;
 const HEADER: f64 = 13.0;
 const LABEL: f64 = 16.0;
@@ -30,7 +30,7 @@ struct Frame {
     bottom: f64,
 }
 
-/// The figure on its page, which is as high as it has to be.
+/// Returns the figure on a page of the necessary height.
 pub(crate) fn drawn(figure: &Figure) -> Drawing {
     let mut drawing = Drawing { width: WIDTH, height: 0.0, things: Vec::new() };
     let room = WIDTH - 2.0 * MARGIN;
@@ -58,7 +58,7 @@ pub(crate) fn drawn(figure: &Figure) -> Drawing {
     drawing
 }
 
-/// Ticks whose numbers do not touch each other along `room` points.
+/// Returns ticks whose numbers do not overlap along `room` points.
 fn ticks_across(axis: &Axis, room: f64) -> Ticks {
     let mut most = 12;
     loop {
@@ -74,7 +74,8 @@ fn ticks_across(axis: &Axis, room: f64) -> Ticks {
     }
 }
 
-/// The axis below a frame, and lines from its ticks through the frame; where it ends.
+/// Draws the axis below a frame, and grid lines from its ticks through the frame; returns the lower
+/// end.
 fn draw_x(drawing: &mut Drawing, axis: &Axis, frame: Frame) -> f64 {
     let ticks = ticks_across(axis, frame.right - frame.left);
     let at =
@@ -108,7 +109,7 @@ fn draw_x(drawing: &mut Drawing, axis: &Axis, frame: Frame) -> f64 {
     below
 }
 
-/// Instead of values, why there are none.
+/// Draws the reason why there are no values.
 fn draw_nothing(drawing: &mut Drawing, why: &str, top: f64) -> f64 {
     let middle = top + 120.0;
     drawing.words(why, (WIDTH / 2.0, middle), LABEL, Colour::Faint, Anchor::Middle);

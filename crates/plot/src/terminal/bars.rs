@@ -8,7 +8,7 @@ use crate::{
     colour::{Colour, whole},
 };
 
-/// Eighths of a cell from the left, from none to all.
+/// Eighths of a cell from the left, from empty to full.
 const EIGHTHS: [char; 9] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 
 pub(super) fn text(bars: &Bars, room: Room) -> String {
@@ -21,7 +21,7 @@ pub(super) fn text(bars: &Bars, room: Room) -> String {
     for (bar, number) in bars.bars.iter().zip(&numbers) {
         let eighths = bar.value.map_or(0, |value| {
             let eighths = whole((value / most * (8 * columns) as f64).round()).min(8 * columns);
-            // What is there can be seen.
+            // Values above zero are always visible.
             if value > 0.0 { eighths.max(1) } else { 0 }
         });
         let mut drawn = EIGHTHS[8].to_string().repeat(eighths / 8);

@@ -1,4 +1,4 @@
-//! Cells of a terminal, and points within them.
+//! Terminal cells, and points within them.
 
 use std::fmt::Write as _;
 
@@ -15,12 +15,12 @@ pub(super) struct Canvas {
 #[derive(Clone, Copy)]
 struct Cell {
     letter: char,
-    /// The points that are set, as Unicode numbers those of Braille.
+    /// The points that are set, in the Unicode numbering of Braille.
     points: u8,
     colour: Option<Colour>,
 }
 
-/// The bits of the points of a cell, by line and column.
+/// The bit of each point of a cell, by line and column.
 const POINTS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
 
 impl Canvas {
@@ -29,14 +29,14 @@ impl Canvas {
         Self { columns, lines, cells: vec![cell; columns * lines], is_coloured }
     }
 
-    /// Puts a letter into a cell. Outside there are none.
+    /// Puts a letter into a cell. Positions outside are ignored.
     pub(super) fn put(&mut self, column: usize, line: usize, letter: char, colour: Option<Colour>) {
         if column < self.columns && line < self.lines {
             self.cells[line * self.columns + column] = Cell { letter, points: 0, colour };
         }
     }
 
-    /// Sets a point: two of them fit beside each other into a cell, and four above each other.
+    /// Sets a point: a cell is two points wide and four points high.
     pub(super) fn point(&mut self, x: usize, y: usize, colour: Colour) {
         let (column, line) = (x / 2, y / 4);
         if column < self.columns && line < self.lines {
@@ -46,7 +46,7 @@ impl Canvas {
         }
     }
 
-    /// Sets the points from one to another one.
+    /// Sets the points on the line between two points.
     pub(super) fn line(&mut self, from: (usize, usize), to: (usize, usize), colour: Colour) {
         let steps = from.0.abs_diff(to.0).max(from.1.abs_diff(to.1)).max(1);
         let between = |from: usize, to: usize, step: usize| {
@@ -61,7 +61,7 @@ impl Canvas {
         }
     }
 
-    /// One line, without blanks at its end.
+    /// Returns one line, without trailing blanks.
     pub(super) fn text(&self, line: usize) -> String {
         let cells = &self.cells[line * self.columns..(line + 1) * self.columns];
         let letter = |cell: &Cell| match cell.points {
@@ -86,7 +86,7 @@ impl Canvas {
     }
 }
 
-/// The text in a colour, where there are colours.
+/// Returns the text in a colour, if colours are enabled.
 pub(super) fn painted(text: &str, colour: Colour, is_coloured: bool) -> String {
     if !is_coloured {
         return text.to_owned();
@@ -94,7 +94,7 @@ pub(super) fn painted(text: &str, colour: Colour, is_coloured: bool) -> String {
     format!("{}{text}{}", switched(Some(colour.of_terminal())), switched(None))
 }
 
-/// The text on a colour of the map, readable.
+/// Returns the text on a background of the colour map, in a readable colour.
 pub(super) fn on_map(text: &str, place: f64) -> String {
     let (back, ink) = (Colour::Map(place).of_terminal(), Colour::OnMap(place).of_terminal());
     format!("\u{1b}[48;5;{back};38;5;{ink}m{text}\u{1b}[0m")

@@ -13,9 +13,9 @@ use crate::{
     words::cut,
 };
 
-/// Eighths of a cell, from none to all.
+/// Eighths of a cell, from empty to full.
 const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// What tells lines apart without colours.
+/// Symbols that distinguish lines without colours.
 const SIGNS: [char; 14] = ['●', '○', '■', '□', '▲', '△', '◆', '◇', '+', '×', '*', '#', '%', '@'];
 
 pub(super) fn text(chart: &Chart, room: Room) -> String {
@@ -61,25 +61,25 @@ pub(super) fn text(chart: &Chart, room: Room) -> String {
     text
 }
 
-/// Which of so many lines a value is on, from the top.
+/// Returns the line of a value, counted from the top.
 fn height(chart: &Chart, value: f64, lines: usize) -> usize {
     let place = 1.0 - chart.y.place(value).clamp(0.0, 1.0);
     whole((place * lines as f64).floor()).min(lines - 1)
 }
 
-/// Which of so many columns a value is in.
+/// Returns the column of a value.
 fn column(axis: &Axis, value: f64, columns: usize) -> usize {
     let place = axis.place(value).clamp(0.0, 1.0);
     whole((place * columns as f64).floor()).min(columns - 1)
 }
 
-/// The highest of the bins in each column, or the bin that it lies in.
+/// Draws the highest of the bins in each column, or the bin that contains the column.
 fn draw_columns(canvas: &mut Canvas, chart: &Chart, points: &[Point], colour: Colour) {
     let mut highest: Vec<Option<f64>> = vec![None; canvas.columns];
     for point in points {
         let Some(value) = point.value else { continue };
         let first = column(&chart.x, point.from, canvas.columns);
-        // A bin ends where the next one begins.
+        // A bin ends at the start of the next one.
         let end = column(&chart.x, point.to, canvas.columns);
         let last = if chart.x.place(point.to) >= 1.0 { end } else { end.saturating_sub(1) };
         for of in &mut highest[first..=last.max(first)] {
@@ -92,7 +92,7 @@ fn draw_columns(canvas: &mut Canvas, chart: &Chart, points: &[Point], colour: Co
         let place = chart.y.place(value).clamp(0.0, 1.0);
         let mut eighths = whole((place * (8 * lines) as f64).round());
         if value > 0.0 {
-            // What is there can be seen.
+            // Values above zero are always visible.
             eighths = eighths.max(1);
         }
         for line in (0..lines).rev() {
@@ -106,7 +106,7 @@ fn draw_columns(canvas: &mut Canvas, chart: &Chart, points: &[Point], colour: Co
     }
 }
 
-/// From the middle of a bin to the middle of the next one.
+/// Draws lines from the middle of a bin to the middle of the next one.
 fn draw_line(canvas: &mut Canvas, chart: &Chart, points: &[Point], colour: Colour) {
     let (width, height_of) = (2 * canvas.columns, 4 * canvas.lines);
     let mut before = None;
@@ -131,7 +131,7 @@ fn draw_signs(canvas: &mut Canvas, chart: &Chart, points: &[Point], sign: char) 
     }
 }
 
-/// The middle of a bin as it is seen.
+/// Returns the middle of a bin on the scale of the axis.
 fn middle(axis: &Axis, point: &Point) -> f64 {
     match axis.scale {
         crate::Scale::Linear => point.middle(),
@@ -139,7 +139,7 @@ fn middle(axis: &Axis, point: &Point) -> f64 {
     }
 }
 
-/// The axis below, its numbers and its title.
+/// Returns the axis below, its numbers and its title.
 fn axis(axis: &Axis, left: usize, columns: usize) -> String {
     let ticks = ticks_across(axis, columns);
     let mut line: Vec<char> = vec!['─'; columns];
@@ -161,7 +161,7 @@ fn axis(axis: &Axis, left: usize, columns: usize) -> String {
     format!("{}└{line}\n{}\n{}{title}\n", " ".repeat(left), numbers.trim_end(), " ".repeat(before))
 }
 
-/// Ticks whose numbers do not touch each other.
+/// Returns ticks whose numbers do not overlap.
 fn ticks_across(axis: &Axis, columns: usize) -> Ticks {
     let mut most = 12;
     loop {
@@ -176,7 +176,7 @@ fn ticks_across(axis: &Axis, columns: usize) -> Ticks {
     }
 }
 
-/// Which line is whose, where there are several.
+/// Returns the legend, if there are several lines.
 fn legend(series: &[Series], room: Room) -> Vec<String> {
     if series.len() < 2 {
         return Vec::new();

@@ -7,7 +7,7 @@ use crate::{
     words::{cut, thousands},
 };
 
-/// From few to many, where there are no colours.
+/// Shades from few to many, without colours.
 const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];
 
 pub(super) fn text(matrix: &Matrix, room: Room) -> String {
@@ -16,17 +16,17 @@ pub(super) fn text(matrix: &Matrix, room: Room) -> String {
     let of_counts = widest(counts.iter().flatten().map(String::as_str));
     let names = widest(matrix.rows.iter().map(String::as_str)).min(room.columns / 4);
     let heads = widest(matrix.columns.iter().map(String::as_str));
-    // A shade takes two characters and one to the count.
+    // A shade takes two characters, and one more separates it from the count.
     let shade = if room.is_coloured { 0 } else { 3 };
     let least = of_counts + shade;
     let columns = matrix.columns.len();
     let space = room.columns - names - 1;
-    // As wide as the names want it, unless only narrower ones fit beside each other.
+    // As wide as the names require, unless only narrower cells fit next to each other.
     let wide = (heads.min(12).max(least) + 2).min((space / columns).max(least + 1));
     let many = (space / wide).max(1);
     let most = matrix.most().max(1) as f64;
     let mut text = String::new();
-    // What does not fit beside each other stands below.
+    // Columns that do not fit next to each other are drawn below.
     for first in (0..columns).step_by(many) {
         let part = first..columns.min(first + many);
         if first > 0 {
@@ -64,7 +64,7 @@ pub(super) fn text(matrix: &Matrix, room: Room) -> String {
     text
 }
 
-/// Which shade: none only for nothing.
+/// Returns the shade; the empty one only for a count of zero.
 fn shade_of(count: u64, place: f64) -> usize {
     if count == 0 { 0 } else { whole((place * 4.0).ceil()).clamp(1, 4) }
 }

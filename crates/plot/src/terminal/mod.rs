@@ -1,4 +1,4 @@
-//! Figures with the characters of a terminal.
+//! Figures drawn with terminal characters.
 
 mod bars;
 mod canvas;
@@ -7,21 +7,21 @@ mod matrix;
 
 use crate::{Figure, Plot, words::cut};
 
-/// What there is room for.
+/// The available space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
-    /// Characters on a line.
+    /// Characters per line.
     pub columns: usize,
-    /// Lines for the values and their axes. Bars and matrices take one for each row.
+    /// Lines for the values and their axes. Bars and matrices take one line per row.
     pub lines: usize,
-    /// Whether colours are shown, of the 256 that terminals have.
+    /// Whether colours are used, out of the 256 terminal colours.
     pub is_coloured: bool,
 }
 
-/// The least that a figure is drawn in.
+/// Minimum size of a figure.
 const LEAST: (usize, usize) = (40, 8);
 
-/// The values of a figure, without its title and header: lines that are no longer than there is room.
+/// Draws the values of a figure, without its title and header, in lines that fit the available width.
 pub fn text(figure: &Figure, room: Room) -> String {
     let columns = room.columns.max(LEAST.0);
     let room = Room { columns, lines: room.lines.max(LEAST.1), ..room };
@@ -39,14 +39,14 @@ pub fn text(figure: &Figure, room: Room) -> String {
     text
 }
 
-/// A name in so many characters, to the right of its place.
+/// Right-aligns a name to this many characters.
 fn right(name: &str, columns: usize) -> String {
     let name = cut(name, columns);
     let before = columns.saturating_sub(name.chars().count());
     format!("{}{name}", " ".repeat(before))
 }
 
-/// The most characters that one of these has.
+/// Returns the largest number of characters among the texts.
 fn widest<'a>(texts: impl Iterator<Item = &'a str>) -> usize {
     texts.map(|text| text.chars().count()).max().unwrap_or(0)
 }
