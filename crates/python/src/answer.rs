@@ -1,4 +1,4 @@
-//! What came out of a question.
+//! The answer to a request.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(crate) struct Answer {
     schema: SchemaRef,
 }
 
-/// As the command line writes it.
+/// The same format as on the command line.
 #[derive(Serialize)]
 struct Written<'a> {
     schema_version: u32,
@@ -45,7 +45,7 @@ impl Answer {
         &self.answer.header
     }
 
-    /// The names of the columns.
+    /// Returns the names of the columns.
     #[getter]
     fn columns(&self) -> Vec<&str> {
         self.answer.rows.columns().iter().map(|column| &*column.key).collect()
@@ -55,15 +55,15 @@ impl Answer {
         self.answer.rows.len()
     }
 
-    /// The answer as the command line gives it with `--format json`.
+    /// Returns the answer in the format of the command line with `--format json`.
     fn to_json(&self) -> PyResult<String> {
         let tagq::Answer { query, run, rows, .. } = &self.answer;
         let written = Written { schema_version: SCHEMA_VERSION, query, run, rows };
         serde_json::to_string(&written).map_err(|e| errors::of_run(&e.into()))
     }
 
-    /// A column: what NumPy calls its type and its bytes, or a list of lists. What is not defined is NaN
-    /// among floats; the channel of all channels together is -1.
+    /// Returns a column: a NumPy type and its bytes, or a list of lists. Undefined floats are NaN; the
+    /// channel number of all channels together is -1.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let Some(column) = self.answer.rows.get(name) else {
             return Err(pyo3::exceptions::PyKeyError::new_err(format!(
@@ -100,7 +100,7 @@ impl Answer {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // A wish, by the interface, which the types of an answer leave no room for.
+        // The interface allows a requested schema, but the types of an answer leave no choice.
         drop(requested_schema);
         let batches = tagq_export::batches_of(&self.schema, &self.answer);
         let batches =
@@ -109,7 +109,7 @@ impl Answer {
     }
 }
 
-/// Cells as Python has them: numbers, lists of them, and `None`.
+/// Converts cells to Python values: numbers, lists of numbers, and `None`.
 fn list_of(py: Python<'_>, cells: impl Iterator<Item = Cell>) -> PyResult<Bound<'_, PyAny>> {
     let object = |cell: Cell| -> PyResult<Bound<'_, PyAny>> {
         Ok(match cell {

@@ -1,11 +1,11 @@
-//! Errors of the library as exceptions of the package, and its notes as warnings.
+//! Conversion of library errors to exceptions of the package, and of notes to warnings.
 
 use pyo3::{prelude::*, types::PyType};
 
-/// The exceptions, which stand in Python.
+/// The Python module that defines the exceptions.
 const HOME: &str = "tagq._errors";
 
-/// The exception of this class.
+/// Creates an exception of this class.
 fn exception(name: &str, message: &str) -> PyErr {
     Python::attach(|py| {
         let class = py.import(HOME).and_then(|home| home.getattr(name));
@@ -16,7 +16,7 @@ fn exception(name: &str, message: &str) -> PyErr {
     })
 }
 
-/// An error of the library.
+/// Converts an error of the library.
 pub(crate) fn of_run(error: &tagq::Error) -> PyErr {
     let class = match (error, error.exit_code()) {
         (
@@ -41,7 +41,7 @@ pub(crate) fn of_run(error: &tagq::Error) -> PyErr {
     exception(class, &error.to_string())
 }
 
-/// An error of making Arrow.
+/// Converts an error from creating Arrow.
 pub(crate) fn of_export(error: tagq_export::Error) -> PyErr {
     match error {
         tagq_export::Error::Run(error) => of_run(&error),
@@ -50,22 +50,22 @@ pub(crate) fn of_export(error: tagq_export::Error) -> PyErr {
     }
 }
 
-/// A question that means nothing.
+/// Creates the exception for an invalid request.
 pub(crate) fn question(message: impl Into<String>) -> PyErr {
     exception("QuestionError", &message.into())
 }
 
-/// A value of a wrong type.
+/// Creates the exception for a value of a wrong type.
 pub(crate) fn wrong_type(message: impl Into<String>) -> PyErr {
     exception("WrongTypeError", &message.into())
 }
 
-/// A run that was closed.
+/// Creates the exception for a run that was closed.
 pub(crate) fn closed() -> PyErr {
     exception("ClosedError", "this run was closed; open it again with tagq.open")
 }
 
-/// What belongs to the process that was forked.
+/// Creates the exception for an object that belongs to the parent of a forked process.
 pub(crate) fn forked(what: &str) -> PyErr {
     exception(
         "ForkedError",
@@ -75,7 +75,7 @@ pub(crate) fn forked(what: &str) -> PyErr {
     )
 }
 
-/// What a person should know that stops nothing.
+/// Emits notes for the user as warnings.
 pub(crate) fn warn(py: Python<'_>, notes: &[String]) -> PyResult<()> {
     if notes.is_empty() {
         return Ok(());
@@ -83,7 +83,7 @@ pub(crate) fn warn(py: Python<'_>, notes: &[String]) -> PyResult<()> {
     let category = py.import(HOME)?.getattr("TagqWarning")?;
     let warnings = py.import("warnings")?;
     for note in notes {
-        // The caller stands two frames above the method of the package that was called.
+        // The caller is two frames above the method of the package that was called.
         warnings.call_method1("warn", (&*tagq::escaped(note), &category, 2))?;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Runs that grow: brought up to date, and followed.
+//! Growing runs: updating and following them.
 
 use std::{
     collections::HashSet,
@@ -18,10 +18,10 @@ use crate::{
     words,
 };
 
-/// A follower in the message of an error.
+/// Name of a follower in error messages.
 const WHAT: &str = "what follows this run";
 
-/// Waits for what is new in a run.
+/// Waits for new data of a run.
 #[pyclass(frozen, module = "tagq._tagq")]
 pub(crate) struct Follower {
     following: OwnMutex<Following>,
@@ -31,7 +31,7 @@ struct Following {
     follower: tagq::Follower,
     every: Duration,
     timeout: Option<Duration>,
-    /// When there was something new last.
+    /// Time of the last new data.
     answered: Option<Instant>,
     said: HashSet<String>,
 }
@@ -62,8 +62,8 @@ impl Follower {
         Ok(Self { following: OwnMutex::new(following) })
     }
 
-    /// Waits for a commit that was not answered yet and makes `run` what it is by then: true. False when
-    /// nothing came for the timeout.
+    /// Waits for a commit that was not returned yet and updates `run` to it; returns true. Returns
+    /// false if there is no new commit before the timeout.
     fn next(&self, py: Python<'_>, run: &Run) -> PyResult<bool> {
         let begun = Instant::now();
         loop {
@@ -85,9 +85,9 @@ impl Follower {
         }
     }
 
-    /// Lets go of the store.
+    /// Releases the store.
     fn close(&self) {
-        // A child that was forked has none to let go of.
+        // A forked child has no follower to release.
         let _ = self.following.with(WHAT, |following| {
             *following = None;
             Ok(())
@@ -102,7 +102,8 @@ impl Follower {
 }
 
 impl Following {
-    /// Takes what is new. The run if it has a commit that was not answered, and what a person should know.
+    /// Ingests new data. Returns the run if it has a commit that was not returned yet, and notes for
+    /// the user.
     fn step(&mut self, told: &Told) -> (Option<tagq::Run>, Vec<String>) {
         let mut notes = Vec::new();
         if let Some(Change::Stopped(error)) = self.follower.advance(told) {
@@ -124,7 +125,7 @@ impl Following {
         }
     }
 
-    /// Those that were not said before.
+    /// Returns the notes that were not emitted before.
     fn unsaid(&mut self, notes: Vec<String>) -> Vec<String> {
         notes.into_iter().filter(|note| self.said.insert(note.clone())).collect()
     }
@@ -134,7 +135,7 @@ impl Following {
     }
 }
 
-/// How long to wait.
+/// Parses the time to wait.
 fn seconds(name: &str, text: &str) -> PyResult<Duration> {
     let duration: tagq::store::Duration = words::parse(name, text)?;
     duration.on_the_clock().map_err(|error| question(format!("{name}: {error}")))

@@ -1,8 +1,8 @@
-//! The Python package `tagq`: what stands between the library and Python.
+//! The Python package `tagq`: the layer between the library and Python.
 //!
-//! The package itself, with its words and docstrings, is Python (`python/tagq/`); this module is
-//! `tagq._tagq` below it. Results and tags leave as Arrow streams, columns as arrays that lie in the
-//! mapping of the store; while a query counts, other threads of Python run.
+//! The package itself, with its arguments and docstrings, is written in Python (`python/tagq/`); this
+//! module is `tagq._tagq` below it. Results and tags are exported as Arrow streams, columns as views of
+//! the memory-mapped store; other Python threads run while a query counts.
 
 mod answer;
 mod errors;
@@ -34,7 +34,7 @@ mod _tagq {
 
     use pyo3::prelude::*;
 
-    /// A text without what a terminal would obey or turn, on one line.
+    /// Escapes terminal control and bidirectional characters of a text, and puts it on one line.
     #[pyfunction]
     fn escaped(text: &str) -> String {
         tagq::escaped(text).into_owned()

@@ -1,4 +1,4 @@
-//! Stores made of what Python holds: arrays and tables.
+//! Stores created from Python data: arrays and tables.
 
 use std::path::PathBuf;
 
@@ -17,12 +17,12 @@ use crate::{
     stream, words,
 };
 
-/// A store on its way in the message of an error.
+/// Name of an unfinished store in error messages.
 const WHAT: &str = "this new store";
-/// Where the tick of a table's times stands.
+/// Metadata key of the tick of the times in a table.
 const TICK_KEY: &str = "tagq.tick";
 
-/// A store on its way.
+/// An unfinished store.
 #[pyclass(frozen, module = "tagq._tagq")]
 pub(crate) struct NewStore {
     making: OwnMutex<Making>,
@@ -31,7 +31,7 @@ pub(crate) struct NewStore {
 struct Making {
     at: Option<PathBuf>,
     tick: Option<Tick>,
-    /// Begun with the first rows: a table may bring its tick.
+    /// Created with the first rows, because a table may contain its tick.
     store: Option<tagq::NewStore>,
     rows: u64,
 }
@@ -45,7 +45,7 @@ impl NewStore {
         Ok(Self { making: OwnMutex::new(Making { at: store, tick, store: None, rows: 0 }) })
     }
 
-    /// Appends tags: times as little-endian 64-bit integers, channels as unsigned 16-bit ones.
+    /// Appends tags: times as little-endian 64-bit integers, channels as unsigned 16-bit integers.
     fn append(
         &self,
         py: Python<'_>,
@@ -83,7 +83,7 @@ impl NewStore {
         Ok(())
     }
 
-    /// Puts the store in its place and opens it.
+    /// Moves the store to its target and opens it.
     fn finish(&self, py: Python<'_>, name: &str) -> PyResult<Run> {
         let making = self.making.with(WHAT, |making| Ok(making.take()))?;
         let mut making = making.ok_or_else(errors::closed)?;
@@ -106,7 +106,7 @@ impl NewStore {
             self.making.with(WHAT, |making| {
                 let done = work(making.as_mut().ok_or_else(errors::closed)?);
                 if done.is_err() {
-                    // Nothing is left of it, however long the exception is looked at.
+                    // The unfinished store is removed now, however long the exception stays alive.
                     *making = None;
                 }
                 done
@@ -124,7 +124,7 @@ impl Making {
         self.store.as_mut().ok_or_else(errors::closed)
     }
 
-    /// The tick that a table written by tagq brings, unless another one was given.
+    /// Uses the tick in a table written by tagq, unless another one was given.
     fn take_tick(&mut self, schema: &Schema) -> PyResult<()> {
         if let (None, Some(tick)) = (self.tick, schema.metadata().get(TICK_KEY)) {
             self.tick = Some(Tick::from_fraction(tick).map_err(|e| question(e.to_string()))?);
@@ -178,7 +178,7 @@ fn labels(name: &str, array: &ArrayRef, row: u64) -> PyResult<Vec<u16>> {
     integers(name, array, row, "channels are numbers from 0 to 65535", "whole numbers, as UInt8")
 }
 
-/// The values of a column of any integer type, which must all fit.
+/// Returns the values of a column of any integer type; all must fit.
 fn integers<T: TryFrom<i128>>(
     name: &str,
     array: &ArrayRef,

@@ -1,4 +1,4 @@
-//! How a run was opened.
+//! The parameters with which a run was opened.
 
 use std::{
     path::PathBuf,
@@ -10,7 +10,7 @@ use tagq::Options;
 
 use crate::waiting::wait;
 
-/// How a run was opened, and is opened again.
+/// The parameters with which a run was opened, used to open it again.
 #[derive(Clone)]
 pub(crate) struct Origin {
     pub path: PathBuf,
@@ -18,13 +18,13 @@ pub(crate) struct Origin {
 }
 
 impl Origin {
-    /// A store from which only its own commits can come.
+    /// Returns the origin of a store that only changes by its own commits.
     pub fn of_store(run: &tagq::Run) -> Self {
         let options = Options { ingest: false, ..Options::default() };
         Self { path: run.store().folder().into(), options }
     }
 
-    /// The run as it is now, with what its sources have grown by.
+    /// Opens the run in its current state, including new data of its sources.
     pub fn open_again(&self, py: Python<'_>) -> PyResult<tagq::Run> {
         let cancelled = Arc::new(AtomicBool::new(false));
         let options = Options { cancelled: Some(Arc::clone(&cancelled)), ..self.options.clone() };

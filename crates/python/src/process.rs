@@ -1,5 +1,5 @@
-//! What a child that was forked cannot use: threads are not inherited, locks stay as they were, and files that
-//! the parent still writes are shared.
+//! Objects that a forked child cannot use: threads are not inherited, locks stay in their state, and
+//! files that the parent still writes are shared.
 
 use std::{
     mem, process,
@@ -10,7 +10,7 @@ use pyo3::PyResult;
 
 use crate::errors;
 
-/// A value of the process that made it.
+/// A value that is valid only in the process that created it.
 pub(crate) struct Own<T> {
     value: Option<T>,
     process: u32,
@@ -21,7 +21,7 @@ impl<T> Own<T> {
         Self { value: Some(value), process: process::id() }
     }
 
-    /// The value; nothing in another process.
+    /// Returns the value; `None` in another process.
     pub fn get(&self) -> Option<&T> {
         self.value.as_ref().filter(|_| self.is_here())
     }
@@ -32,8 +32,8 @@ impl<T> Own<T> {
 }
 
 impl<T> Drop for Own<T> {
-    /// What is the parent's is left to it: to wait for its threads would take for ever, and to remove its files
-    /// would take them away.
+    /// Values of the parent are not dropped in a child: waiting for its threads would never end, and
+    /// removing its files would take them away from the parent.
     fn drop(&mut self) {
         if !self.is_here() {
             mem::forget(self.value.take());
@@ -41,7 +41,7 @@ impl<T> Drop for Own<T> {
     }
 }
 
-/// A value that one thread uses at a time, in the process that made it, until it is closed.
+/// A value for one thread at a time, in the process that created it, until it is closed.
 pub(crate) struct OwnMutex<T>(Own<Mutex<Option<T>>>);
 
 impl<T> OwnMutex<T> {
@@ -49,14 +49,14 @@ impl<T> OwnMutex<T> {
         Self(Own::new(Mutex::new(Some(value))))
     }
 
-    /// Works with what is there, nothing once it was closed. In a child that was forked an error: `what` is the
-    /// parent's.
+    /// Calls `work` with the value, which is `None` after closing. Returns an error in a forked child;
+    /// `what` is the name of the object of the parent.
     pub fn with<R>(
         &self,
         what: &str,
         work: impl FnOnce(&mut Option<T>) -> PyResult<R>,
     ) -> PyResult<R> {
-        // Before the lock, which a thread of the parent may have held.
+        // Checked before the lock, which a thread of the parent may have held.
         let value = self.0.get().ok_or_else(|| errors::forked(what))?;
         work(&mut value.lock().unwrap_or_else(PoisonError::into_inner))
     }

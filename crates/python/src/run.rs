@@ -1,4 +1,4 @@
-//! Runs: opening, ingesting, and context them.
+//! Runs: opening, ingesting and querying them.
 
 use std::{
     path::PathBuf,
@@ -40,7 +40,7 @@ struct Open {
     run: Arc<tagq::Run>,
     setup: Arc<Setup>,
     threads: Option<usize>,
-    /// Of the process that asked last: a child that was forked makes its own.
+    /// Belongs to the process of the last query: a forked child creates its own.
     pool: Arc<Own<ThreadPool>>,
     origin: Origin,
 }
@@ -57,8 +57,8 @@ impl Run {
         Ok(Self { open: Mutex::new(Some(open)) })
     }
 
-    /// What is open, with threads of this process. Whoever forks holds the interpreter's lock, as does whoever
-    /// has this one: a child never finds it locked.
+    /// Returns the open run, with threads of this process. A fork requires the lock of the interpreter,
+    /// and so does this mutex: a child never finds it locked.
     fn open(&self) -> PyResult<Open> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let open = open.as_mut().ok_or_else(errors::closed)?;
@@ -72,7 +72,7 @@ impl Run {
         Ok(self.open()?.origin)
     }
 
-    /// From now on it is this run; views that were handed out keep the old one.
+    /// Replaces the run; views that were returned earlier keep the old one.
     pub fn replace(&self, run: tagq::Run) -> PyResult<()> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.as_mut().ok_or_else(errors::closed)?.run = Arc::new(run);
@@ -80,38 +80,38 @@ impl Run {
     }
 }
 
-/// Threads that count; one for each core without a number.
+/// Creates a pool of counting threads; one per core by default.
 fn pool(threads: Option<usize>) -> PyResult<Arc<Own<ThreadPool>>> {
-    // Zero means one a core to rayon.
+    // For rayon, zero means one per core.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build();
     Ok(Arc::new(Own::new(pool.map_err(|e| question(format!("threads: {e}")))?)))
 }
 
 #[pymethods]
 impl Run {
-    /// Asks the question of this name.
+    /// Answers the request with this name.
     fn ask(&self, py: Python<'_>, name: &str, words: &Bound<'_, PyDict>) -> PyResult<Answer> {
         ask_all(py, &[self.open()?], &words::question_of(name, words)?)
     }
 
-    /// Lists what makes the coincidences, as Arrow.
+    /// Lists the tags of each coincidence, as Arrow.
     fn tuples(&self, py: Python<'_>, words: &Bound<'_, PyDict>) -> PyResult<Tuples> {
         let question = words::coincidences(words)?;
         let Open { run, setup, threads, .. } = self.open()?;
         Tuples::new(py, run, setup, threads.unwrap_or(0), question)
     }
 
-    /// The times, for `numpy.asarray`.
+    /// Returns the times, for `numpy.asarray`.
     fn time(&self) -> PyResult<Column> {
         Ok(Column::new(self.open()?.run.shared_store(), true))
     }
 
-    /// The channels, likewise.
+    /// Returns the channels, for `numpy.asarray`.
     fn channel(&self) -> PyResult<Column> {
         Ok(Column::new(self.open()?.run.shared_store(), false))
     }
 
-    /// Selected tags, as Arrow.
+    /// Returns the selected tags, as Arrow.
     fn tags(&self, py: Python<'_>, words: &Bound<'_, PyDict>) -> PyResult<Tags> {
         let Open { run, setup, .. } = self.open()?;
         let scope = words::selection(words)?.scope(&run, &setup);
@@ -134,7 +134,7 @@ impl Run {
         Ok(Tags::new(run, selection))
     }
 
-    /// A scan over times `from <= t < to` in ticks among the first tags, of these columns.
+    /// Scans times `from <= t < to` in ticks among the first tags, with these columns.
     #[pyo3(signature = (from_ticks, to_ticks, channels, first, time, channel))]
     #[expect(clippy::too_many_arguments, reason = "named where it is called")]
     fn scan(
@@ -158,14 +158,14 @@ impl Run {
         py.detach(|| Scan::new(&run, &selection)).map_err(errors::of_export)
     }
 
-    /// What is known of the run, as JSON.
+    /// Returns the facts about the run, as JSON.
     fn facts(&self) -> PyResult<String> {
         let Open { run, setup, .. } = self.open()?;
         let facts = RunFacts::named(&run, &setup);
         serde_json::to_string(&facts).map_err(|e| errors::of_run(&e.into()))
     }
 
-    /// Bits of a channel label.
+    /// Returns the number of bits of a channel label.
     fn channel_bits(&self) -> PyResult<u32> {
         Ok(match self.open()?.run.store().tags().channels {
             tagq::store::Channels::U8(_) => 8,
@@ -173,36 +173,36 @@ impl Run {
         })
     }
 
-    /// First and last time in ticks.
+    /// Returns the first and last time in ticks.
     fn span(&self) -> PyResult<Option<(i64, i64)>> {
         let run = self.open()?.run;
         let manifest = run.store().manifest();
         Ok(manifest.time_first.zip(manifest.time_last))
     }
 
-    /// The tick as it can be given to `tagq.open`.
+    /// Returns the tick in the format of `tagq.open`.
     fn tick(&self) -> PyResult<String> {
         Ok(self.open()?.run.store().manifest().tick.to_string())
     }
 
-    /// The folder of the store.
+    /// Returns the folder of the store.
     fn store(&self) -> PyResult<PathBuf> {
         Ok(self.open()?.run.store().folder().into())
     }
 
-    /// The names of the sources.
+    /// Returns the names of the sources.
     fn sources<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let run = self.open()?.run;
         PyList::new(py, run.store().manifest().sources.iter().map(|source| &source.facts.name))
     }
 
-    /// The label of a channel that is named.
+    /// Returns the label of a named channel.
     fn number_of(&self, name: &Bound<'_, PyAny>) -> PyResult<u16> {
         let channel: Channel = words::channel("channel", name)?;
         self.open()?.setup.channel(&channel).map_err(|e| errors::of_run(&e))
     }
 
-    /// Takes in what is new; whether it is another commit now.
+    /// Ingests new data; returns whether the commit is another one now.
     fn refresh(&self, py: Python<'_>) -> PyResult<bool> {
         let Open { run, origin, .. } = self.open()?;
         let newer = origin.open_again(py)?;
@@ -216,13 +216,13 @@ impl Run {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).is_none()
     }
 
-    /// Lets go of the run. Views that were handed out keep its columns.
+    /// Releases the run. Views that were returned earlier keep its columns.
     fn close(&self) {
         *self.open.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
-/// Asks, without the interpreter's lock, until Ctrl-C; of several runs the sum.
+/// Answers a request without the lock of the interpreter, until Ctrl-C; for several runs, the sum.
 fn ask_all(py: Python<'_>, runs: &[Open], question: &Request) -> PyResult<Answer> {
     let answer = wait(py, None, &AtomicBool::default(), |told| {
         let pools: Vec<&ThreadPool> = runs.iter().filter_map(|open| open.pool.get()).collect();
@@ -237,7 +237,7 @@ fn ask_all(py: Python<'_>, runs: &[Open], question: &Request) -> PyResult<Answer
     Answer::new(answer?)
 }
 
-/// Asks several runs as one.
+/// Answers a request for several runs as one.
 #[expect(clippy::needless_pass_by_value, reason = "arguments of Python come as values")]
 #[pyfunction]
 pub(crate) fn ask_sum(
@@ -250,7 +250,7 @@ pub(crate) fn ask_sum(
     ask_all(py, &runs, &words::question_of(name, words)?)
 }
 
-/// How to open a run, in words.
+/// Options for opening a run, as text.
 #[expect(clippy::struct_excessive_bools, reason = "they are the keywords of a function")]
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -295,7 +295,7 @@ impl Opening {
     }
 }
 
-/// Opens a run for questions.
+/// Opens a run for queries.
 #[expect(clippy::needless_pass_by_value, reason = "arguments of Python come as values")]
 #[pyfunction]
 pub(crate) fn open(py: Python<'_>, path: PathBuf, opening: Opening) -> PyResult<Run> {
@@ -313,7 +313,7 @@ pub(crate) fn open(py: Python<'_>, path: PathBuf, opening: Opening) -> PyResult<
     Run::new(run, setup, opening.threads, origin)
 }
 
-/// Takes sources into a store, and opens it.
+/// Ingests sources into a store, and opens it.
 #[expect(clippy::needless_pass_by_value, reason = "arguments of Python come as values")]
 #[pyfunction]
 pub(crate) fn ingest(py: Python<'_>, paths: Vec<PathBuf>, opening: Opening) -> PyResult<Run> {

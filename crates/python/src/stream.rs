@@ -1,4 +1,4 @@
-//! Arrow streams in and out by the PyCapsule interface.
+//! Import and export of Arrow streams through the PyCapsule interface.
 #![expect(unsafe_code, reason = "a stream of another library comes as a pointer in a capsule")]
 
 use std::ffi::CStr;
@@ -13,7 +13,7 @@ use crate::errors::wrong_type;
 
 const NAME: &CStr = c"arrow_array_stream";
 
-/// Batches as a capsule that whoever takes it reads from once.
+/// Exports batches as a capsule that its consumer can read once.
 pub(crate) fn export(
     py: Python<'_>,
     batches: impl RecordBatchReader + Send + 'static,
@@ -21,7 +21,7 @@ pub(crate) fn export(
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), NAME)
 }
 
-/// The batches of any object that speaks Arrow.
+/// Imports the batches of any object that supports Arrow.
 pub(crate) fn import(table: &Bound<'_, PyAny>) -> PyResult<ArrowArrayStreamReader> {
     let refused = || {
         let name = table.get_type().name().map_or_else(|_| "this".into(), |name| name.to_string());
@@ -36,9 +36,9 @@ pub(crate) fn import(table: &Bound<'_, PyAny>) -> PyResult<ArrowArrayStreamReade
     let capsule = table.call_method0("__arrow_c_stream__")?;
     let capsule = capsule.cast_into::<PyCapsule>().map_err(|_| refused())?;
     let pointer = capsule.pointer_checked(Some(NAME))?;
-    // SAFETY: a capsule of this name holds a stream by the Arrow PyCapsule interface, which lives as long
-    // as the capsule does. The stream is moved out, and an empty one left in its place, as the
-    // interface asks of whoever takes it.
+    // SAFETY: by the Arrow PyCapsule interface, a capsule with this name holds a stream that lives as
+    // long as the capsule. The stream is moved out and replaced by an empty one, as the interface
+    // requires of the consumer.
     let reader = unsafe { ArrowArrayStreamReader::from_raw(pointer.as_ptr().cast()) };
     reader.map_err(|error| wrong_type(format!("this table cannot be read: {error}")))
 }

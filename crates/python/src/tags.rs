@@ -1,4 +1,4 @@
-//! The tags of a run: columns, streams of batches, and scans that can be watched.
+//! The tags of a run: columns, streams of batches, and scans with counters.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use tagq_export::{Batches, Selection, Touched};
 
 use crate::{errors, process::OwnMutex, stream};
 
-/// One column as it lies in the mapping of its store, for `numpy.asarray`. The store stays open while
-/// this does.
+/// One column of the memory-mapped store, for `numpy.asarray`. The store stays open as long as the
+/// column exists.
 #[pyclass(frozen, module = "tagq._tagq")]
 pub(crate) struct Column {
     store: Arc<Store>,
@@ -29,7 +29,7 @@ impl Column {
 
 #[pymethods]
 impl Column {
-    /// Where it lies, by NumPy's array interface: read-only.
+    /// Returns the location of the data by NumPy's array interface: read-only.
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let tags = self.store.unguarded_tags();
@@ -51,7 +51,7 @@ impl Column {
     }
 }
 
-/// Selected tags of a run. Each stream that is asked of it begins at the first.
+/// The selected tags of a run. Each stream requested from it starts at the first tag.
 #[pyclass(frozen, module = "tagq._tagq")]
 pub(crate) struct Tags {
     run: Arc<tagq::Run>,
@@ -81,7 +81,7 @@ impl Tags {
         stream::export(py, Reader(batches))
     }
 
-    /// The metadata of the schema and the names of the columns.
+    /// Returns the names of the columns and the metadata of the schema.
     fn schema(&self) -> PyResult<(Vec<String>, std::collections::HashMap<String, String>)> {
         let schema = self.batches()?.schema();
         let names = schema.fields().iter().map(|field| field.name().clone()).collect();
@@ -89,7 +89,7 @@ impl Tags {
     }
 }
 
-/// Batches with their schema, as Arrow wants them.
+/// Batches with their schema, as Arrow requires them.
 struct Reader(Batches);
 
 impl Iterator for Reader {
@@ -106,7 +106,7 @@ impl RecordBatchReader for Reader {
     }
 }
 
-/// One batch, as a stream of one.
+/// One batch, as a stream of one batch.
 #[pyclass(frozen, module = "tagq._tagq")]
 pub(crate) struct Batch(RecordBatch);
 
@@ -128,7 +128,7 @@ impl Batch {
     }
 }
 
-/// A scan that goes on batch by batch and counts the blocks it touches.
+/// A scan that proceeds in batches and counts the blocks it touches.
 #[pyclass(frozen, module = "tagq._tagq")]
 pub(crate) struct Scan {
     batches: OwnMutex<Batches>,
@@ -156,19 +156,19 @@ impl Scan {
         Ok(batch.map_err(|error| errors::of_export(error.into()))?.map(Batch))
     }
 
-    /// Blocks of which some row was handed out or looked at.
+    /// Returns the number of blocks with at least one row that was returned or read.
     #[getter]
     fn blocks_read(&self) -> u64 {
         self.touched.blocks()
     }
 
-    /// All blocks of the run.
+    /// Returns the number of all blocks of the run.
     #[getter]
     fn blocks(&self) -> u64 {
         self.blocks
     }
 
-    /// Tags of which the float column does not say which tick it was.
+    /// Returns the number of tags whose float does not identify their tick.
     #[getter]
     fn lost(&self) -> u64 {
         self.touched.lost()

@@ -1,4 +1,4 @@
-//! The list behind the coincidences, made while it is read.
+//! The list of the coincidences, computed while it is read.
 
 use std::{
     sync::{
@@ -19,12 +19,12 @@ use tagq_export::{schema_of_listings, stream_listing};
 
 use crate::{errors, process::Own, stream, waiting::Told};
 
-/// Who makes a list.
+/// Name of the thread that computes a list.
 const THREAD: &str = "tagq-list";
-/// Batches that wait to be read.
+/// Maximum number of batches that wait to be read.
 const AHEAD: usize = 1;
 
-/// A list that is yet to be made. Each stream that is asked of it begins at the first row.
+/// A list that is still to be computed. Each stream requested from it starts at the first row.
 #[pyclass(frozen, module = "tagq._tagq")]
 pub(crate) struct Tuples {
     of: Arc<Of>,
@@ -32,7 +32,7 @@ pub(crate) struct Tuples {
     schema: SchemaRef,
 }
 
-/// What is listed.
+/// The request of the list.
 struct Of {
     run: Arc<Run>,
     setup: Arc<Setup>,
@@ -41,8 +41,8 @@ struct Of {
 }
 
 impl Of {
-    /// Makes the list with threads of its own: they wait for whoever reads it, which other questions to the
-    /// run need not.
+    /// Computes the list with its own threads: they wait for the reader, and other requests to the run
+    /// must not.
     fn with<T>(
         &self,
         progress: &dyn Progress,
@@ -83,7 +83,7 @@ impl Tuples {
         &self.header
     }
 
-    /// The names of the columns.
+    /// Returns the names of the columns.
     #[getter]
     fn columns(&self) -> Vec<&str> {
         self.schema.fields().iter().map(|field| field.name().as_str()).collect()
@@ -101,7 +101,7 @@ impl Tuples {
         let list = move || {
             let listed = of.with(&Silent, |listing| {
                 stream_listing(listing, &schema, &mut |batch| {
-                    // Nobody reads any more: that ends the list.
+                    // The reader is gone: this ends the list.
                     let gone = |_| std::io::Error::from(std::io::ErrorKind::BrokenPipe);
                     Ok(sender.send(Ok(batch)).map_err(gone)?)
                 })
@@ -115,10 +115,10 @@ impl Tuples {
     }
 }
 
-/// Batches as they come, with their schema.
+/// Batches in order of arrival, with their schema.
 struct Reader {
     schema: SchemaRef,
-    /// From a thread of this process.
+    /// Sent by a thread of this process.
     batches: Own<Receiver<Result<RecordBatch, ArrowError>>>,
 }
 

@@ -1,5 +1,4 @@
-//! Work that takes long: done on a thread of its own, while this one tells how far it is and listens for
-//! Ctrl-C.
+//! Long-running work: it runs on its own thread, while this thread reports progress and handles Ctrl-C.
 
 use std::{
     sync::{
@@ -15,10 +14,10 @@ use tagq::{Progress, query::Course};
 
 use crate::errors;
 
-/// How often Python is asked for signals, and told how far the work is.
+/// Interval for checking Python signals and reporting progress.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// What the work told.
+/// The messages of the work.
 #[derive(Default)]
 pub(crate) struct Told {
     source: Mutex<Option<Source>>,
@@ -26,7 +25,7 @@ pub(crate) struct Told {
     course: Course,
 }
 
-/// What is read at the moment.
+/// The source that is being read.
 #[derive(Clone)]
 struct Source {
     name: String,
@@ -35,7 +34,7 @@ struct Source {
 }
 
 impl Told {
-    /// What was noted so far, once.
+    /// Returns the notes so far, each once.
     pub fn take_notes(&self) -> Vec<String> {
         std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -62,8 +61,9 @@ impl Progress for Told {
     }
 }
 
-/// Does `work` without the interpreter's lock. `callback` is called with the name of the source, the
-/// bytes read and its length; what it raises, and Ctrl-C, set `cancelled`, end queries and so the work.
+/// Runs `work` without the lock of the interpreter. `callback` is called with the name of the source,
+/// the bytes read and its length; an exception in it, or Ctrl-C, sets `cancelled`, cancels queries and
+/// so ends the work.
 pub(crate) fn wait<T: Send>(
     py: Python<'_>,
     callback: Option<&Py<PyAny>>,
@@ -91,7 +91,7 @@ pub(crate) fn wait<T: Send>(
                     }
                 }
             }
-            // A worker that panicked ends this thread the same way.
+            // A panic of the worker is resumed in this thread.
             let result = worker.join().unwrap_or_else(|fault| std::panic::resume_unwind(fault));
             raised.map(|()| result)
         })

@@ -1,4 +1,4 @@
-//! The words of the command line, as arguments of Python.
+//! The options of the command line, as Python arguments.
 
 use std::{fmt::Display, str::FromStr};
 
@@ -13,12 +13,12 @@ use tagq::{
 
 use crate::errors::{question, wrong_type};
 
-/// A text as the command line would read it.
+/// Parses a text in the same way as the command line.
 pub(crate) fn parse<T: FromStr<Err: Display>>(name: &str, text: &str) -> PyResult<T> {
     text.parse().map_err(|error: T::Err| question(format!("{name}: {error}")))
 }
 
-/// The value of a keyword; nothing when it is absent or None.
+/// Returns the value of a keyword; `None` if it is absent or None.
 fn value<'py>(words: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
     if !words.contains(name)? {
         return Ok(None);
@@ -61,13 +61,13 @@ fn flag(words: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
     value.extract().map_err(|_| wrong_type(format!("{name}: True or False is wanted")))
 }
 
-/// One channel, by number or name.
+/// Parses one channel, by number or name.
 pub(crate) fn channel(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Channel> {
     if let Ok(text) = value.extract::<String>() {
         return parse(name, &text);
     }
     let is_flag = value.is_instance_of::<pyo3::types::PyBool>();
-    // NumPy's whole numbers have this method, floats have not.
+    // Integers of NumPy have this method, floats do not.
     let index = (!is_flag).then(|| value.call_method0("__index__").ok()).flatten();
     let Some(index) = index else {
         return Err(wrong_type(format!(
@@ -80,7 +80,7 @@ pub(crate) fn channel(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Channel>
     })
 }
 
-/// Several channels, in any iterable.
+/// Parses several channels from any iterable.
 pub(crate) fn channels(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<Channel>> {
     let wanted =
         || wrong_type(format!("{name}: channels are wanted, as [3, 15], not {}", type_name(value)));
@@ -111,7 +111,7 @@ fn one_of<T: Copy>(
     })
 }
 
-/// Which tags, from the keywords that all queries take.
+/// Parses the selection from the keywords that all queries take.
 pub(crate) fn selection(words: &Bound<'_, PyAny>) -> PyResult<Selection> {
     let mut delays = Vec::new();
     if let Some(given) = value(words, "delays")? {
@@ -140,7 +140,7 @@ pub(crate) fn selection(words: &Bound<'_, PyAny>) -> PyResult<Selection> {
     })
 }
 
-/// The question of this name by its keywords.
+/// Parses the keywords of the request with this name.
 pub(crate) fn question_of(name: &str, words: &Bound<'_, PyAny>) -> PyResult<Request> {
     match name {
         "coincidences" => coincidences(words).map(Request::Coincidences),
@@ -150,13 +150,13 @@ pub(crate) fn question_of(name: &str, words: &Bound<'_, PyAny>) -> PyResult<Requ
     }
 }
 
-/// `coincidences` by its keywords.
+/// Parses the keywords of `coincidences`.
 pub(crate) fn coincidences(words: &Bound<'_, PyAny>) -> PyResult<Coincidences> {
     let window = match (text(words, "window")?, text(words, "full_width")?) {
         (Some(window), None) => Some(Window::Half(window)),
         (None, Some(width)) => Some(Window::Full(width)),
         (Some(_), Some(_)) => return Err(question("window and full_width say the same; give one")),
-        // The error of the question suggests one.
+        // The error of the request suggests one.
         (None, None) => None,
     };
     let rules = [
@@ -232,7 +232,7 @@ fn accidentals(words: &Bound<'_, PyAny>) -> PyResult<Accidentals> {
     }
 }
 
-/// `histogram` and `g2` by their keywords.
+/// Parses the keywords of `histogram` and `g2`.
 fn histogram(words: &Bound<'_, PyAny>) -> PyResult<Histogram> {
     let end = |name: &str| {
         let value = value(words, name)?.ok_or_else(|| question(format!("{name} is missing")))?;
@@ -264,7 +264,7 @@ fn histogram(words: &Bound<'_, PyAny>) -> PyResult<Histogram> {
     })
 }
 
-/// `rates` by its keywords.
+/// Parses the keywords of `rates`.
 fn rates(words: &Bound<'_, PyAny>) -> PyResult<Rates> {
     Ok(Rates { selection: selection(words)?, bin: text(words, "bin")?, errors: errors(words)? })
 }
