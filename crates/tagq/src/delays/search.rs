@@ -40,7 +40,7 @@ pub(super) struct Search<'a> {
     pub recording: &'a Recording<'a>,
     pub start: u16,
     pub stop: u16,
-    /// |Δ| up to here, in ticks.
+    /// Maximum |Δ|, in ticks.
     pub reach: i64,
     /// Times that are used.
     pub range: TimeRange,

@@ -125,8 +125,8 @@ pub(super) fn around(width: i64) -> Result<Bins, Error> {
     Bins::centred(ASIDE.saturating_mul(width), width)
 }
 
-/// Returns bins for one partner per tag, from zero to a reach that includes all differences, most of
-/// which are short.
+/// Returns bins for one partner per tag, from zero to a reach that includes at least 95 % of the
+/// differences.
 pub(super) fn of_neighbours(
     recording: &Recording<'_>,
     query: &Histogram,
@@ -137,7 +137,7 @@ pub(super) fn of_neighbours(
     let bins = Bins::Edges([&[0], &edges[..]].concat());
     let binned = Histogram { bins, scope, ..query.clone() }.run(recording, &Execution::best())?;
     let all: u64 = binned.counts.iter().sum();
-    // With a period all differences are below it.
+    // With a period all differences are below it, and all are included.
     let wanted = if query.fold.is_some() { all } else { all - all / 20 };
     let mut sum = 0;
     let end = binned.counts.iter().position(|count| {

@@ -69,7 +69,7 @@ pub struct Reading {
     pub passes: f64,
     /// Blocks of the run that contain none of these rows.
     pub blocks_skipped: usize,
-    /// All blocks of the run, including the last one, which is not full.
+    /// All blocks of the run, including the last one, which may be partial.
     pub blocks: usize,
 }
 
