@@ -1,4 +1,4 @@
-//! What every kind of query does.
+//! The trait of every kind of query.
 
 use crate::{
     error::Error,
@@ -27,27 +27,27 @@ use crate::{
 /// # Ok::<(), tagq_query::Error>(())
 /// ```
 pub trait Additive {
-    /// The answer to the query.
+    /// The result of the query.
     type Answer;
 
-    /// Counts all there is.
+    /// Counts the whole recording.
     ///
     /// # Errors
-    /// Those of the query.
+    /// Returns the errors of the query.
     fn answer(
         &self,
         recording: &Recording<'_>,
         execution: &Execution,
     ) -> Result<Self::Answer, Error>;
 
-    /// Counts what belongs to `interval`, whatever range the query has.
+    /// Counts the tuples and tags that belong to `interval`, whatever the range of the query.
     ///
-    /// `before`, of the same query, ends where `interval` begins. Then rules that use tags up go on from
-    /// there; without it they look back to the last gap, wherever that is. The answer is the same.
+    /// `before`, a partial of the same query, ends where `interval` begins. Rules that use tags up continue
+    /// from it; without it they look back to the last gap, wherever that is. The result is the same.
     ///
     /// # Errors
-    /// Those of the query; [`Error::PartialGap`] and [`Error::PartialOf`] when `before` is another one;
-    /// [`Error::NoPartial`] for a query of which no part can be counted before all is known.
+    /// Returns the errors of the query; [`Error::PartialGap`] and [`Error::PartialOf`] if `before` does not
+    /// match; [`Error::NoPartial`] for a query that cannot be counted in parts before the whole run is known.
     fn partial(
         &self,
         recording: &Recording<'_>,
@@ -56,11 +56,11 @@ pub trait Additive {
         execution: &Execution,
     ) -> Result<Partial, Error>;
 
-    /// The answer of which `partial` is the counts: it covers the range of the query.
+    /// Computes the result from `partial`, which must cover the range of the query.
     ///
     /// # Errors
-    /// [`Error::PartialOf`] or [`Error::PartialRange`] when it is the counts of something else, and
-    /// those of the query.
+    /// Returns [`Error::PartialOf`] or [`Error::PartialRange`] if `partial` is of another query or range, and
+    /// the errors of the query.
     fn finish(
         &self,
         recording: &Recording<'_>,
@@ -68,21 +68,23 @@ pub trait Additive {
         execution: &Execution,
     ) -> Result<Self::Answer, Error>;
 
-    /// Which tags the query is about.
+    /// Returns the scope: the channels, delays and times that the query covers.
     fn scope(&self) -> &Scope;
 
-    /// The query in words and numbers, in one form for all that count the same, without its range.
+    /// Returns the key of the query, without its range. It is identical for all queries that count the same
+    /// thing.
     fn words(&self) -> String;
 
-    /// How far behind a time tags can come that change what is counted at it.
+    /// Returns how long after a time tags can still arrive that change the counts at that time.
     fn ahead(&self) -> i64 {
         0
     }
 
-    /// The delayed time before which all counts are final once no tag comes before `time` any more. At
-    /// this time itself an equal one may still arrive. Nothing when it is out of reach.
+    /// Returns the delayed time before which all counts are final, if all future tags are at or after `time`.
+    /// At this delayed time itself, a tag of equal time may still arrive. Returns `None` if it does not fit
+    /// in 64 bits.
     fn frontier(&self, time: i64) -> Option<i64> {
-        // Zero for channels without a delay, also those still to come, and for live time, which no delay moves.
+        // Zero for channels without a delay, including future ones, and for live time, which no delay moves.
         let smallest = self.scope().delays.iter().map(|delay| delay.ticks).fold(0, i64::min);
         let time = i128::from(time) + i128::from(smallest) - i128::from(self.ahead());
         i64::try_from(time).ok()

@@ -1,7 +1,7 @@
-//! What can be asked: a folder for each kind of query, with its struct, its counts and its answer.
+//! The kinds of query: one folder per kind, with its struct, its counts and its result.
 //!
-//! A kind is a plain struct that implements [`Additive`]. What the kinds share lies in the rooms below: the
-//! rules, the scan, the estimates.
+//! A kind is a plain struct that implements [`Additive`]. Shared code lies in the modules below: the rules,
+//! the scan, the estimates.
 
 mod coincidences;
 mod histogram;

@@ -1,7 +1,7 @@
-//! The shortest interval of each channel: how near two of its tags come to each other.
+//! The shortest interval of each channel: the smallest time between two of its tags.
 //!
-//! A detector that was hit is dead for a while, so the shortest interval is a bound on its dead time, and
-//! one far below it shows ringing, or a tag that was recorded twice.
+//! A detector is dead for a while after each hit, so the shortest interval is a bound on its dead time. A
+//! much shorter interval shows ringing, or a tag that was recorded twice.
 
 use std::ops::Range;
 
@@ -14,21 +14,21 @@ use crate::{
     scan::morsels::Execution,
 };
 
-/// Rows of a piece of work: few enough to share them out, many for the tables of labels.
+/// Rows of a task: few enough to share them among threads, many compared with the tables of labels.
 const ROWS: usize = 1 << 20;
-/// Rows of which the order is looked at before they are walked over: they stay in a core's nearest cache.
+/// Rows whose order is checked before they are walked over: they stay in a core's nearest cache.
 const LOOKED_AT: usize = 1 << 9;
 
-/// The least difference of two tags of one channel and one source.
+/// The smallest difference of two tags of one channel and one source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShortestInterval {
     /// The channel.
     pub channel: u16,
-    /// In ticks; nothing where no source has two of its tags.
+    /// The interval in ticks; `None` if no source has two tags of the channel.
     pub ticks: Option<u64>,
 }
 
-/// What was seen of one channel in a stretch of rows.
+/// State of one channel after a range of rows.
 #[derive(Debug, Clone, Copy)]
 struct Seen {
     first: i64,
@@ -40,7 +40,7 @@ struct Seen {
 impl Seen {
     const NOTHING: Self = Self { first: 0, last: 0, least: None, any: false };
 
-    /// With what was seen behind it.
+    /// Combines this state with the state of the rows after it.
     fn and(self, later: Self) -> Self {
         if !self.any || !later.any {
             return if self.any { self } else { later };
@@ -51,12 +51,12 @@ impl Seen {
     }
 }
 
-/// The shortest interval of each channel that has tags, ascending by label, times as recorded. Reads all
-/// rows, on the threads of the rayon pool it is called in. What it is: docs/queries.md, section "What
-/// `tagq info` says".
+/// Returns the shortest interval of each channel that has tags, ascending by label, from times as recorded.
+/// Reads all rows, on the threads of the rayon pool it is called in. Definition: docs/queries.md, section
+/// "What `tagq info` says".
 ///
 /// # Errors
-/// [`Error::Cancelled`].
+/// Returns [`Error::Cancelled`] after cancellation.
 pub fn shortest_intervals(
     recording: &Recording<'_>,
     execution: &Execution,
@@ -71,10 +71,10 @@ pub fn shortest_intervals(
         let starts: Vec<usize> = (0..len).step_by(step).collect();
         let pieces = pass.over(source.tags.len()).in_pieces(starts.len());
         let seen = |&start: &usize| {
-            // What is left out here is in no answer: the course is looked at behind the pass.
+            // Rows skipped here never reach a result: cancellation is checked after the pass.
             let end = if pieces.begin().is_ok() { len.min(start + step) } else { start };
             let look = |rows: Range<usize>| {
-                // With the row in front of them.
+                // Includes the row before them.
                 let first = (start + rows.start).saturating_sub(1);
                 source.is_in_order(execution.simd, first..start + rows.end);
             };
@@ -91,7 +91,7 @@ pub fn shortest_intervals(
     Ok(shortest)
 }
 
-/// What is seen of each of the channels in a stretch of rows. All of them are given to `look`.
+/// Returns the state of each channel after a range of rows. All of the rows are passed to `look`.
 fn seen_in(tags: Tags<'_>, channels: &[u16], look: impl Fn(Range<usize>)) -> Vec<Seen> {
     match tags.channels {
         Channels::U8(labels) => walk::<u8, 256>(tags.time, labels, channels, look),
@@ -99,7 +99,7 @@ fn seen_in(tags: Tags<'_>, channels: &[u16], look: impl Fn(Range<usize>)) -> Vec
     }
 }
 
-/// Tables of `N` places, one for each label that `L` can be.
+/// Uses tables of `N` entries, one for each possible label of type `L`.
 fn walk<L: Copy + Into<usize>, const N: usize>(
     time: &[i64],
     labels: &[L],
@@ -108,19 +108,19 @@ fn walk<L: Copy + Into<usize>, const N: usize>(
 ) -> Vec<Seen> {
     let mut places = vec![(0, u64::MAX); N];
     let mut seen = vec![Seen::NOTHING; N];
-    // The length is known, so that no label is outside.
+    // The length is known to the compiler, so no label is out of bounds.
     let (near, rare) = (&mut places[..N], &mut seen[..N]);
     for first in (0..time.len()).step_by(LOOKED_AT) {
         let rows = first..time.len().min(first + LOOKED_AT);
         look(rows.clone());
         for (&time, &label) in time[rows.clone()].iter().zip(&labels[rows]) {
             let (last, least) = &mut near[label.into()];
-            // Times of a source that fall are noted, and 64 bits hold any difference of two without its sign.
+            // Decreasing times are recorded separately; any difference of two times fits in 64 unsigned bits.
             let apart = time.wrapping_sub(*last).cast_unsigned();
             *last = time;
             if apart <= *least {
                 let seen = &mut rare[label.into()];
-                // The first tag has none before it, whatever stands in the table.
+                // The first tag has no predecessor, whatever the table holds.
                 if seen.any {
                     *least = apart;
                     seen.least = Some(apart);

@@ -1,4 +1,4 @@
-//! The key of a query: the same for all queries that count the same (docs/partials.md).
+//! The key of a query: identical for all queries that count the same thing (docs/partials.md).
 
 use super::Coincidences;
 use crate::{
@@ -7,9 +7,9 @@ use crate::{
 };
 
 impl Coincidences {
-    /// The query in words and numbers, without its range.
+    /// Returns the key of the query, without its range.
     pub(super) fn key(&self) -> String {
-        // Without `..`: a new field has to be put in.
+        // No `..` here: a new field must be added to the key.
         let Self { groups, rule, window, veto, scope } = self;
         let every = |size: usize| format!("every {size} {}", channels(scope));
         let asked = match (groups, rule) {
@@ -33,7 +33,7 @@ impl Coincidences {
         format!("coincidences; rule {}; window {window}; {asked}{vetoed}{delays}", word(*rule))
     }
 
-    /// The channels whose tags can matter; `None` if all can.
+    /// Returns the channels whose tags can affect the result; `None` if all can.
     fn touched(&self) -> Option<Vec<u16>> {
         let mut touched = match &self.groups {
             Groups::Listed(groups) if self.rule != Rule::Cluster => groups.concat(),

@@ -29,38 +29,38 @@ use crate::{
 /// Counts coincidences (docs/queries.md, section "Coincidences").
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Coincidences {
-    /// Between which channels.
+    /// The channels between which coincidences are counted.
     pub groups: Groups,
-    /// What makes tags a coincidence.
+    /// Defines which tags form a coincidence.
     pub rule: Rule,
-    /// The largest time difference allowed, in ticks, 0 or more; by rule `grid` the width of a cell.
+    /// The largest allowed time difference in ticks, 0 or more; for rule `grid`, the width of a cell.
     pub window: i64,
-    /// What forbids a coincidence by the rules that take one tag of each channel.
+    /// The veto, for the rules that take one tag of each channel.
     pub veto: Option<Veto>,
-    /// Of which tags.
+    /// The channels, delays and times that the query covers.
     pub scope: Scope,
 }
 
-/// The answer to [`Coincidences`].
+/// The result of [`Coincidences`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counted {
-    /// One row a group, in the order asked.
+    /// One row per group, in the order of the query.
     pub rows: Vec<GroupCount>,
 }
 
 /// The coincidences of one group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupCount {
-    /// Its channels.
+    /// The channels of the group.
     pub channels: Vec<u16>,
-    /// How many coincidences.
+    /// The number of coincidences.
     pub count: u64,
-    /// What each source had of these channels.
+    /// The live time and the tags of these channels, source by source.
     pub sources: Vec<SourceSingles>,
 }
 
 impl GroupCount {
-    /// Tags of each channel of the group.
+    /// Returns the number of tags of each channel of the group.
     pub fn singles(&self) -> Vec<u64> {
         let of = |i: usize| self.sources.iter().map(|source| source.singles[i]).sum();
         (0..self.channels.len()).map(of).collect()
@@ -68,23 +68,22 @@ impl GroupCount {
 }
 
 impl Coincidences {
-    /// Counts over all sources of `recording`.
+    /// Counts the coincidences over all sources of `recording`.
     ///
-    /// Reads nine bytes a tag, once for pairs and once for larger groups, and again for each 255
-    /// channels more. Any number of threads gives the same answer.
+    /// Reads nine bytes per tag: once for pairs, once for larger groups, and once more for each additional
+    /// 255 channels. The result does not depend on the number of threads.
     ///
     /// # Errors
-    /// For a query that means nothing, times that leave 64 bits with their delays, and counts that
-    /// do.
+    /// Fails for an invalid query, and if delayed times or counts do not fit in 64 bits.
     pub fn run(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Counted, Error> {
         let Found { groups, counts, .. } = self.count(recording, None, execution)?;
         self.counted(recording, execution, groups, counts)
     }
 
-    /// What [`Coincidences::run`] would read, without counting.
+    /// Returns the plan of [`Coincidences::run`]: the rows that it would read, without counting.
     ///
     /// # Errors
-    /// Those of the query, but for counts that leave 64 bits.
+    /// See [`Coincidences::run`]. Counts that do not fit in 64 bits are not detected.
     pub fn plan(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Plan, Error> {
         self.check(recording)?;
         let (scope, window) = (&self.scope, self.window);
@@ -93,7 +92,7 @@ impl Coincidences {
         let channels = if self.rule == Rule::Cluster {
             let channels = self.cluster_channels(recording)?;
             plan.push(cluster::plan_clusters(recording, &channels, window, scope, execution));
-            // Of those that turn out to be in a cluster.
+            // Only counting shows which channels occur in clusters.
             singles.is_at_least = true;
             channels
         } else {
@@ -105,7 +104,7 @@ impl Coincidences {
                     _ => plan.push_all(part.plan(recording, execution)),
                 }
             }
-            // Where delays differ, rows at the ends of sources are looked at, too.
+            // If delays differ, rows at the ends of sources are read, too.
             singles.is_at_least = groups.iter().any(|group| {
                 group.iter().any(|&channel| scope.delay_of(channel) != scope.delay_of(group[0]))
             });
@@ -116,7 +115,7 @@ impl Coincidences {
         Ok(plan)
     }
 
-    /// Counts from where `before` ends.
+    /// Counts from the end of `before`.
     fn count(
         &self,
         recording: &Recording<'_>,
@@ -168,7 +167,7 @@ impl Coincidences {
         Ok(Found { groups, counts, left: Left::Open(clustered.open) })
     }
 
-    /// The channels that clusters are of, ascending.
+    /// Returns the channels that rule `cluster` looks at, ascending.
     pub(crate) fn cluster_channels(&self, recording: &Recording<'_>) -> Result<Vec<u16>, Error> {
         let mut channels = self.scope.channels.clone().unwrap_or_else(|| recording.channels());
         channels.sort_unstable();
@@ -185,7 +184,7 @@ impl Coincidences {
         Ok(channels)
     }
 
-    /// The answer, with the singles of each group.
+    /// Builds the result, with the singles of each group.
     fn counted(
         &self,
         recording: &Recording<'_>,
@@ -204,7 +203,7 @@ impl Coincidences {
         Ok(Counted { rows: rows.collect::<Result<_, _>>()? })
     }
 
-    /// What makes tags a coincidence, and of which tags.
+    /// Returns the condition that tags must meet to form a coincidence.
     fn condition(&self) -> Condition<'_> {
         let Self { groups: _, rule, window, veto, scope } = self;
         Condition { rule: *rule, window: *window, veto: veto.as_ref(), scope }
@@ -218,7 +217,7 @@ impl Coincidences {
         if let Some(group) = groups.iter().find(|group| group.len() != 2) {
             return Err(Error::GridGroup { channels: group.clone() });
         }
-        // Delays of channels that are not counted part no cell.
+        // Delays of channels that are not counted cannot split a cell.
         let channels = groups::channels_of(groups);
         let parts = |delay: &&Delay| {
             delay.ticks % self.window != 0 && channels.binary_search(&delay.channel).is_ok()
@@ -231,8 +230,8 @@ impl Coincidences {
         }
     }
 
-    /// The live time of each source and its tags of these channels, in the scope of the query. Reads the
-    /// blocks that an edge of the scope cuts.
+    /// Returns the live time of each source and its tags of these channels, in the scope of the query. Reads
+    /// the blocks that an edge of the scope cuts.
     pub fn singles(
         &self,
         recording: &Recording<'_>,
@@ -243,11 +242,11 @@ impl Coincidences {
         SinglesInScope::new(recording, &self.scope, &group, execution).of_group(channels)
     }
 
-    /// The tags of each of `channels` in the scope that the veto leaves: those without a veto tag within the
-    /// guard. Absent without a veto. Reads nine bytes a tag.
+    /// Counts the tags of each of `channels` in the scope that the veto accepts: those without a veto tag
+    /// within the guard. Returns `None` if the query has no veto. Reads nine bytes per tag.
     ///
     /// # Errors
-    /// Those of the query.
+    /// Fails for an invalid query.
     pub fn left_by_veto(
         &self,
         recording: &Recording<'_>,
@@ -260,7 +259,7 @@ impl Coincidences {
         if self.veto.is_none() {
             return Ok(None);
         }
-        // A herald without arms is complete by itself.
+        // A herald without other channels is a complete coincidence by itself.
         let query = Self { rule: Rule::PerHerald, window: 0, ..self.clone() };
         let mut left = vec![0; groups.len()];
         for part in Part::all(&groups, query.condition()) {
@@ -303,7 +302,7 @@ impl Coincidences {
     }
 }
 
-/// What was counted, group by group, and what is left for those who go on.
+/// The counts of each group, and the state from which a continuation starts.
 struct Found {
     groups: Vec<Vec<u16>>,
     counts: Vec<u128>,
@@ -351,7 +350,7 @@ impl Additive for Coincidences {
         }
         let groups = groups::asked(&self.groups, &self.scope, recording)?;
         self.check_groups(&groups)?;
-        // A group that was not there has channels that had no tags.
+        // A group that is missing from the partial contains channels that had no tags.
         let counts = groups.iter().map(|group| known.get(group).copied().unwrap_or(0)).collect();
         self.counted(recording, execution, groups, counts)
     }
@@ -365,7 +364,7 @@ impl Additive for Coincidences {
     }
 
     fn ahead(&self) -> i64 {
-        // A veto forbids what came before it; a cluster takes what comes behind its first tag.
+        // A veto forbids coincidences before it; a cluster takes tags after its first one.
         match (&self.veto, self.rule) {
             (_, Rule::Cluster) => self.window,
             (Some(veto), _) => veto.guard,
@@ -374,15 +373,15 @@ impl Additive for Coincidences {
     }
 }
 
-/// Sets of channels by their size, and then by channels.
+/// Sorts sets of channels by size, then by channels.
 fn by_size(mut sets: Vec<(Vec<u16>, u128)>) -> Vec<(Vec<u16>, u128)> {
     sets.sort_by(|(a, _), (b, _)| (a.len(), a).cmp(&(b.len(), b)));
     sets
 }
 
 impl Partial {
-    /// The unused tags of all `groups`; nothing where one of them was not counted: of its channels that
-    /// had tags none was used up, and none was kept.
+    /// Returns the unused tags of all `groups`. Returns `None` if one of them was not counted: no tag of its
+    /// channels was used up, and none was stored.
     fn unused(&self, groups: &[Vec<u16>]) -> Option<&[Unused]> {
         match (&self.counts, &self.left) {
             (Counts::Groups(known), Left::Unused(unused)) => {
@@ -393,19 +392,19 @@ impl Partial {
     }
 }
 
-/// Channels that rule `cluster` tells apart at most: the bits of a set.
+/// The largest number of channels that rule `cluster` can distinguish: the bits of a set.
 const CLUSTER_CHANNELS: usize = 64;
-/// The widest window that a veto goes with: about 10 s of 156.25 ps. Times between vetoes are moved
-/// apart by more than it.
+/// The widest window that a veto supports: about 10 s at 156.25 ps per tick. Times between vetoes are moved
+/// apart by more than the window.
 const VETO_WINDOW: i64 = 1 << 36;
 
-/// The live time of each source and its tags of the channels asked, cut to the scope.
+/// The live time of each source and its tags of the requested channels, cut to the scope.
 struct SinglesInScope<'a> {
     recording: &'a Recording<'a>,
     scope: &'a Scope,
     execution: &'a Execution,
     live: Vec<i64>,
-    /// The channels asked, ascending, and the tags that each source has of them.
+    /// The requested channels, ascending, and the number of tags of each in every source.
     channels: Vec<u16>,
     singles: Vec<Vec<u64>>,
 }
@@ -448,7 +447,7 @@ impl<'a> SinglesInScope<'a> {
             let whole = SourceSingles::new(live, group.iter().map(of_channel).collect());
             match source.span() {
                 Some((first, last)) if earliest < latest => {
-                    // Delayed times fit in 64 bits, which the scope was checked for.
+                    // Delayed times fit in 64 bits; the scope was checked for this.
                     let shared = TimeRange {
                         from: Some(first.saturating_add(latest)),
                         to: Some(last.saturating_add(earliest).saturating_add(1)),
@@ -461,7 +460,7 @@ impl<'a> SinglesInScope<'a> {
         sources.map(of_source).collect()
     }
 
-    /// The same with the part of its time in which tags of all channels of the group can be.
+    /// Returns the same with the part of its time in which tags of all channels of the group can occur.
     fn overlapping(
         &self,
         source: &Acquisition<'_>,

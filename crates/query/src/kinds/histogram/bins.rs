@@ -2,19 +2,19 @@
 
 use crate::error::Error;
 
-/// How many bins are kept at most: 1 GiB of counts.
+/// The largest number of bins held in memory: 1 GiB of counts.
 const BINS_MAX: u64 = 1 << 27;
 
-/// Bins of differences that follow each other without a gap, half-open, in ticks.
+/// Contiguous, half-open bins of differences, in ticks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Bins {
     /// Bin k holds `low` + k·`width` ≤ Δ < `low` + (k+1)·`width`.
     Linear {
         /// The lower edge of bin 0.
         low: i64,
-        /// Ticks of a bin.
+        /// The width of a bin in ticks.
         width: i64,
-        /// How many bins.
+        /// The number of bins.
         count: u64,
     },
     /// Bin k holds `edges[k]` ≤ Δ < `edges[k+1]`; the edges ascend.
@@ -22,10 +22,10 @@ pub enum Bins {
 }
 
 impl Bins {
-    /// Bins of `width` ticks from `low` on, as many as it takes to hold all Δ below `high`.
+    /// Creates bins of `width` ticks starting at `low`, as many as are needed to hold all Δ below `high`.
     ///
     /// # Errors
-    /// For a width below one tick, an empty range, and more bins than are kept.
+    /// Fails for a width below one tick, an empty range, and more bins than fit in memory.
     pub fn linear(low: i64, high: i64, width: i64) -> Result<Self, Error> {
         if low >= high {
             return Err(Error::EmptyRange { low, high });
@@ -37,16 +37,16 @@ impl Bins {
         Ok(bins)
     }
 
-    /// An odd number of bins of `width` ticks that hold all |Δ| ≤ `reach`, the middle one centred on
-    /// Δ = 0: −width/2 ≤ Δ < width/2 for an even width.
+    /// Creates an odd number of bins of `width` ticks that hold all |Δ| ≤ `reach`. The middle bin is centred
+    /// on Δ = 0: −width/2 ≤ Δ < width/2 for an even width.
     ///
     /// # Errors
-    /// As [`Bins::linear`].
+    /// See [`Bins::linear`].
     pub fn centred(reach: i64, width: i64) -> Result<Self, Error> {
         if width < 1 {
             return Err(Error::BinWidth { width });
         }
-        // The middle bin reaches width/2 below 0 and the rest of it above, 0 itself included.
+        // The middle bin reaches width/2 below 0; the rest of it, including 0, lies above.
         let above = (width - 1) / 2;
         let aside = i128::from(reach - above).max(0).unsigned_abs();
         let aside = aside.div_ceil(width.unsigned_abs().into());
@@ -58,11 +58,11 @@ impl Bins {
         Ok(bins)
     }
 
-    /// `per_decade` bins a decade between `low` and `high`: edges are `low`·10^(k/`per_decade`), rounded
-    /// half up and made strictly increasing; the last is `high`.
+    /// Creates `per_decade` bins per decade between `low` and `high`: edges are `low`·10^(k/`per_decade`),
+    /// rounded half up and made strictly increasing; the last edge is `high`.
     ///
     /// # Errors
-    /// Unless 0 < `low` < `high` and 1 ≤ `per_decade` ≤ 1,000.
+    /// Fails unless 0 < `low` < `high` and 1 ≤ `per_decade` ≤ 1,000.
     pub fn logarithmic(low: i64, high: i64, per_decade: u32) -> Result<Self, Error> {
         if low < 1 || low >= high {
             return Err(Error::LogRange { low, high });
@@ -76,7 +76,7 @@ impl Bins {
             if edge >= high.unsigned_abs() {
                 break;
             }
-            // Rounding puts neighbours on the same tick, which is taken once.
+            // Rounding can put neighbouring edges on the same tick; duplicates are removed.
             let edge = edge.cast_signed();
             if edge > edges[edges.len() - 1] {
                 edges.push(edge);
@@ -86,7 +86,7 @@ impl Bins {
         Ok(Self::Edges(edges))
     }
 
-    /// How many bins.
+    /// Returns the number of bins.
     pub fn count(&self) -> usize {
         match self {
             Self::Linear { count, .. } => usize::try_from(*count).unwrap_or(usize::MAX),
@@ -94,20 +94,20 @@ impl Bins {
         }
     }
 
-    /// The edge between bin `k` − 1 and bin `k`.
+    /// Returns the edge between bin `k` − 1 and bin `k`.
     ///
     /// # Panics
-    /// When there is no such edge.
+    /// Panics if there is no such edge.
     pub fn edge(&self, k: usize) -> i64 {
         match *self {
-            // Checked to fit for the last one.
+            // The last edge was checked to fit.
             #[expect(clippy::cast_possible_wrap, reason = "below BINS_MAX")]
             Self::Linear { low, width, .. } => low.wrapping_add((k as i64).wrapping_mul(width)),
             Self::Edges(ref edges) => edges[k],
         }
     }
 
-    /// The bin that holds a difference; nothing when none does.
+    /// Returns the bin that holds a difference, or `None` if no bin does.
     pub fn holding(&self, difference: i64) -> Option<usize> {
         match *self {
             Self::Linear { low, width, count } => {
@@ -148,7 +148,7 @@ fn too_many(bins: u128) -> Error {
     Error::Bins { bins, max: BINS_MAX }
 }
 
-/// `low`·10^(k/n), rounded half up; at least `high` when it is not below.
+/// Returns `low`·10^(k/n), rounded half up; returns at least `high` if the value is not below `high`.
 fn log_edge(low: u64, k: u32, n: u32, high: u64) -> u64 {
     let (decades, part) = (k / n, k % n);
     let Some(whole) = 10_u64.checked_pow(decades).and_then(|ten| ten.checked_mul(low)) else {
@@ -158,7 +158,7 @@ fn log_edge(low: u64, k: u32, n: u32, high: u64) -> u64 {
         return whole;
     }
     let guess = whole as f64 * 10_f64.powf(f64::from(part) / f64::from(n));
-    // A hundred times what a float and its power can be wrong by.
+    // A hundred times the possible error of a float and its power.
     let doubt = guess * 1e-13;
     if guess - doubt > high as f64 + 1.0 {
         return high;
@@ -173,8 +173,8 @@ fn log_edge(low: u64, k: u32, n: u32, high: u64) -> u64 {
         rounded
     };
     let (mut below, mut above) = (rounded(guess - doubt), rounded(guess + doubt) + 1);
-    // The edge is the largest e with e − 1/2 ≤ low·10^(k/n): where the float cannot tell, whole
-    // numbers do, (2e − 1)^n ≤ (2·low)^n·10^k. Only whole decades have equality, and they are done.
+    // The edge is the largest e with e − 1/2 ≤ low·10^(k/n). Where the float is not precise enough, integers
+    // decide: (2e − 1)^n ≤ (2·low)^n·10^k. Equality occurs only for whole decades, which are handled above.
     if below + 1 < above {
         let right = Natural::power(2 * u128::from(whole), n).times_power(10, part);
         while below + 1 < above {
@@ -189,7 +189,7 @@ fn log_edge(low: u64, k: u32, n: u32, high: u64) -> u64 {
     below
 }
 
-/// A natural number of any size, the lowest 32 bits first, without leading zeros.
+/// A natural number of any size: 32-bit digits, least significant first, without leading zeros.
 #[derive(PartialEq, Eq)]
 struct Natural(Vec<u32>);
 
@@ -235,15 +235,15 @@ impl PartialOrd for Natural {
     }
 }
 
-/// Bins made ready for counting: which one holds a difference that is given as its distance from the
-/// lower edge of bin 0.
+/// Bins prepared for counting: finds the bin of a difference, which is given as its distance from the lower
+/// edge of bin 0.
 pub(super) enum Binning {
     /// A width of 2^n ticks.
     Shift(u32),
-    /// The width's reciprocal times 2^64, exact for distances and widths below 2^32.
+    /// The reciprocal of the width times 2^64, exact for distances and widths below 2^32.
     Multiply(u64),
     Divide(u64),
-    /// Edges by their distance, and where to begin to look for a distance of some size.
+    /// Edges as distances, and the index at which to start the search for a distance of a given size.
     Search {
         edges: Vec<u64>,
         starts: Vec<u32>,
@@ -267,7 +267,7 @@ impl Binning {
                 let from_low = |edge: &i64| edge.wrapping_sub(edges[0]).cast_unsigned();
                 let edges: Vec<u64> = edges.iter().map(from_low).collect();
                 let first = |size| edges.partition_point(|&edge| size_of_distance(edge) < size);
-                // The bin before the first edge of that size holds the smaller ones of that size.
+                // Smaller distances of a size lie in the bin before the first edge of that size.
                 let start = |size| u32::try_from(first(size).saturating_sub(1)).unwrap_or(u32::MAX);
                 let starts = (0..SIZES).map(start).collect();
                 Self::Search { edges, starts }
@@ -275,7 +275,7 @@ impl Binning {
         }
     }
 
-    /// Hands `with` the plain function of this binning, so that loops are compiled for each.
+    /// Calls `with` with the plain function of this binning, so that loops are compiled for each binning.
     pub(super) fn with<T>(&self, with: impl WithBin<T>) -> T {
         match self {
             Self::Shift(bits) => {
@@ -301,18 +301,18 @@ impl Binning {
     }
 }
 
-/// What is done with the function from distances to bins.
+/// A computation that uses the function from distances to bins.
 pub(super) trait WithBin<T> {
     fn call(self, bin: impl Fn(u64) -> usize) -> T;
 }
 
-/// The upper half of a product.
+/// Returns the upper half of a product.
 #[inline]
 fn high_half(a: u64, b: u64) -> u64 {
     ((u128::from(a) * u128::from(b)) >> 64) as u64
 }
 
-/// The number of a bin, of which there are far fewer than fit.
+/// Converts the number of a bin; the number of bins is far below the limit.
 #[inline]
 fn to_index(bin: u64) -> usize {
     #[expect(clippy::cast_possible_truncation, reason = "below BINS_MAX")]
@@ -320,10 +320,10 @@ fn to_index(bin: u64) -> usize {
     index
 }
 
-/// How many sizes of distances there are.
+/// The number of size classes of distances.
 const SIZES: usize = 64 * 16;
 
-/// The binary order of a distance and its next four bits: ascending with the distance.
+/// Returns the binary order of a distance and its next four bits; this increases with the distance.
 fn size_of_distance(distance: u64) -> usize {
     let order = (distance | 15).ilog2();
     ((order - 3) * 16) as usize + (distance >> (order - 3).min(63) & 15) as usize

@@ -1,29 +1,29 @@
-//! Folding differences by a period that need not be a whole number of ticks.
+//! Folding of differences by a period that need not be a whole number of ticks.
 
 use crate::run::recording::{Acquisition, Recording};
 use tagq_store::Channels;
 
-/// How differences are folded.
+/// Defines how differences are folded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fold {
-    /// Into one period.
+    /// Folds into one period.
     Period(Period),
-    /// The recorded sync (the start of `Mode::Last`, the stop of `Mode::Next`) is each n-th pulse:
-    /// the period is its mean spacing over the whole run, source by source, divided by n.
+    /// The recorded sync (the start of `Mode::Last`, the stop of `Mode::Next`) is every n-th pulse. The
+    /// period is its mean spacing over the whole run, source by source, divided by n.
     SyncDivider(u32),
 }
 
 /// A period in ticks: `numerator` / `denominator`, both above zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Period {
-    /// Ticks of `denominator` periods.
+    /// The length of `denominator` periods in ticks.
     pub numerator: u64,
-    /// How many periods.
+    /// The number of periods.
     pub denominator: u64,
 }
 
-/// The mean spacing of a channel's tags divided by `divider`; nothing without two tags in a source
-/// that are apart.
+/// Returns the mean spacing of a channel's tags divided by `divider`. Returns `None` unless at least one
+/// source has two tags at different times.
 pub(super) fn mean_spacing(
     recording: &Recording<'_>,
     channel: u16,
@@ -57,9 +57,9 @@ fn first_and_last(source: &Acquisition<'_>, channel: u16) -> Option<(i64, i64)> 
 }
 
 impl Period {
-    /// The whole ticks of `difference`, which is not negative, less as many periods as fit in.
+    /// Returns `difference`, which is not negative, modulo the period, in whole ticks.
     ///
-    /// The edges of bins are whole ticks, so that the fraction of a tick left over decides nothing.
+    /// The remaining fraction of a tick can be dropped, because the edges of bins are whole ticks.
     pub(super) fn fold(self, difference: i64) -> i64 {
         let (p, q) = (u128::from(self.numerator), u128::from(self.denominator));
         let units = u128::from(difference.unsigned_abs()) * q;

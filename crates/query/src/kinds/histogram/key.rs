@@ -1,4 +1,4 @@
-//! The key of a query: the same for all queries that count the same (docs/partials.md).
+//! The key of a query: identical for all queries that count the same thing (docs/partials.md).
 
 use super::{
     bins::Bins,
@@ -8,9 +8,9 @@ use super::{
 use crate::partial::words::delays;
 
 impl Histogram {
-    /// The query in words and numbers, without its range.
+    /// Returns the key of the query, without its range.
     pub(super) fn key(&self) -> String {
-        // Without `..`: a new field has to be put in.
+        // No `..` here: a new field must be added to the key.
         let Self { start, stop, bins, mode, fold, scope } = self;
         let mode = match mode {
             Mode::All => "all",

@@ -29,13 +29,13 @@ use crate::{
 };
 
 impl Histogram {
-    /// Counts over all sources of `recording`.
+    /// Counts the pairs over all sources of `recording`.
     ///
-    /// Cost: a pass over the columns, and the pairs or a few steps a tag for each bin, whichever is
-    /// less. Any number of threads gives the same answer.
+    /// Cost: one pass over the columns, plus either a step per pair or a few steps per tag for each bin,
+    /// whichever is less. The result does not depend on the number of threads.
     ///
     /// # Errors
-    /// For a query that means nothing, and times that leave 64 bits with their delays.
+    /// Fails for an invalid query, and if delayed times do not fit in 64 bits.
     pub fn run(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Binned, Error> {
         self.check(recording)?;
         let period = self.period(recording)?;
@@ -43,7 +43,7 @@ impl Histogram {
         Ok(self.binned(period, counts, dropped, recording, execution))
     }
 
-    /// What adds up: the counts, and the tags in no bin but for starts without any stop.
+    /// Counts the additive part: the bins, and the tags in no bin except starts without any stop.
     fn count(
         &self,
         period: Option<Period>,
@@ -59,7 +59,7 @@ impl Histogram {
         Ok(counted)
     }
 
-    /// The answer, with what each source had.
+    /// Builds the result, with the live time and singles of each source.
     fn binned(
         &self,
         period: Option<Period>,
@@ -85,10 +85,10 @@ impl Histogram {
         Binned { bins: self.counted_bins(), counts, dropped, period, sources }
     }
 
-    /// What [`Histogram::run`] would read, without counting.
+    /// Returns the plan of [`Histogram::run`]: the rows that it would read, without counting.
     ///
     /// # Errors
-    /// Those of the query.
+    /// See [`Histogram::run`].
     pub fn plan(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Plan, Error> {
         self.check(recording)?;
         let period = self.period(recording)?;
@@ -100,7 +100,7 @@ impl Histogram {
         plan.push_all(scans);
         let mut singles = PlannedScan::new("singles, labels of blocks cut", 0);
         singles.plan_singles(recording, &[self.start, self.stop], &self.scope);
-        // Starts behind the last stop are counted by themselves; where that is, the tags say.
+        // Starts after the last stop are counted separately; where they lie is known only from the tags.
         singles.is_at_least = self.mode == Mode::Next;
         plan.push(singles);
         Ok(plan)

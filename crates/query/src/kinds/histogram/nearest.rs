@@ -1,8 +1,8 @@
-//! Pairs of neighbours: each start with its next stop, each stop with its last start.
+//! Pairs of neighbours: each start with its next stop, or each stop with its last start.
 //!
-//! A morsel sees the tags of an interval of time. The neighbour of a tag at its edge may lie far away,
-//! so the first stop, or the last start, of every morsel is looked up beforehand. A start without any
-//! stop is found apart from the pairs: of all that is counted, only this can change when tags are added.
+//! A morsel sees the tags of an interval of time. The neighbour of a tag at its edge may lie far away, so the
+//! first stop, or the last start, of every morsel is looked up beforehand. Starts without any stop are found
+//! separately from the pairs: of all counts, only theirs can change when tags are added.
 
 use std::ops::Range;
 
@@ -28,20 +28,20 @@ use crate::{
     },
 };
 
-/// Rows of a morsel, whose buffers then stay in a core's cache.
+/// Rows of a morsel, chosen so that its buffers stay in a core's cache.
 const ROWS: usize = 1 << 16;
 
-/// One piece of work: the pairs of the starts, or of the stops, of an interval of delayed time.
+/// One task: the pairs of the starts, or of the stops, of an interval of delayed time.
 struct Morsel<'a> {
     source: &'a Acquisition<'a>,
     from: i64,
     to: Option<i64>,
-    /// The first stop behind the interval, or the last start before it.
+    /// The first stop after the interval, or the last start before it.
     beyond: Option<i64>,
 }
 
-/// Counts the pairs of every bin, and the starts or stops that are in none; of the starts of mode `next`
-/// only those with a stop.
+/// Counts the pairs of every bin, and the starts or stops that are in none. In mode `next` only starts with a
+/// stop are counted.
 pub(super) fn count(
     query: &Histogram,
     period: Option<Period>,
@@ -58,7 +58,7 @@ pub(super) fn count(
     add_up(&pass, &morsels, query.bins.count(), Default::default, count, |_, _| ())
 }
 
-/// What [`count`] takes.
+/// Adds the rows that [`count`] reads to the plan.
 pub(super) fn plan(
     query: &Histogram,
     period: Option<Period>,
@@ -67,7 +67,7 @@ pub(super) fn plan(
 ) -> PlannedScan {
     let plan = Plan::new(query, period, execution.simd);
     let mut scan = PlannedScan::new("neighbours, starts and stops taken out", 1);
-    // Neighbours beyond a morsel are looked up by their labels.
+    // Neighbours outside a morsel are found by their labels.
     scan.is_at_least = true;
     for (first, source) in numbered(recording) {
         for morsel in plan.morsels(source, execution) {
@@ -87,7 +87,7 @@ impl Morsel<'_> {
     }
 }
 
-/// The starts of mode `next` in the range that have no stop in their source.
+/// Counts the starts of mode `next` in the range that have no stop in their source.
 pub(super) fn without_stop(
     query: &Histogram,
     recording: &Recording<'_>,
@@ -101,7 +101,7 @@ pub(super) fn without_stop(
         if query.start == query.stop {
             return u64::from(last.is_some_and(|last| range.contains(last)));
         }
-        // Behind the last of times nothing comes.
+        // If the last stop is at the largest possible time, no start lies after it.
         let Some(from) = last.map_or(Some(None), |last| last.checked_add(1).map(Some)) else {
             return 0;
         };
@@ -116,7 +116,7 @@ struct Plan<'a> {
     period: Option<Period>,
     starts: Selection,
     stops: Selection,
-    /// The channel that is looked for beyond a morsel.
+    /// The channel that is searched outside a morsel.
     partner: Channel,
     simd: Simd,
 }
@@ -138,7 +138,7 @@ impl<'a> Plan<'a> {
         let mut own = range;
         let mut beyond = None;
         if let Some(from) = range.from {
-            // A start may have waited since the last stop; a stop may go back to the last start.
+            // A start may still wait for a stop since the last stop; a stop may refer back to the last start.
             let before = self.last_partner_before(source, Some(from));
             if is_next {
                 if self.last_partner_before(source, range.to).is_none_or(|stop| stop < from) {
@@ -149,7 +149,7 @@ impl<'a> Plan<'a> {
                 beyond = before;
             }
         }
-        // The intervals follow the partner, whose neighbours beyond are then found by row.
+        // The intervals follow the rows of the partner, so that its neighbours outside are found by row.
         let mut intervals = intervals(time, rows, &[delay], own);
         if is_next {
             intervals.reverse();
@@ -162,14 +162,14 @@ impl<'a> Plan<'a> {
         morsels
     }
 
-    /// The delayed time of the last stop, or start, before `limit`.
+    /// Returns the delayed time of the last stop, or start, before `limit`.
     fn last_partner_before(&self, source: &Acquisition<'_>, limit: Option<i64>) -> Option<i64> {
         let Channel { label, delay } = self.partner;
         let end = limit.map_or(source.tags.len(), |limit| row_at(source, limit, delay));
         last_row_of(source, label, end).map(|row| source.tags.time[row].wrapping_add(delay))
     }
 
-    /// The delayed time of the first stop or of the last start among the rows.
+    /// Returns the delayed time of the first stop or of the last start among the rows.
     fn partner_in(&self, source: &Acquisition<'_>, rows: Range<usize>) -> Option<i64> {
         fn find<L: Copy + Into<u16>>(labels: &[L], label: u16, first: bool) -> Option<usize> {
             let is_it = |&found: &L| found.into() == label;
@@ -245,14 +245,14 @@ struct Tally<'a> {
 }
 
 impl Tally<'_> {
-    /// Counts a stop with its start, or without any.
+    /// Counts a stop with its start, or without one.
     #[inline]
     fn add(&mut self, start: Option<i64>, stop: i64) {
         if !self.range.contains(stop) {
             return;
         }
         let bin = start.and_then(|start| {
-            // A neighbour beyond the morsel was looked up where no order was checked.
+            // The neighbour outside the morsel was looked up in rows whose order was not checked.
             let difference = stop.wrapping_sub(start);
             let folded = self.period.map_or(difference, |period| period.fold(difference));
             self.bins.holding(folded)

@@ -1,4 +1,4 @@
-//! g2: counts over what light without correlation would give.
+//! g2: counts divided by the counts expected for uncorrelated light.
 
 use std::ops::Range;
 
@@ -20,29 +20,30 @@ use crate::{
     },
 };
 
-/// A count over what is expected, with the error of the count; absent where nothing is expected.
+/// Divides a count by its expectation, with the error of the count. Returns `None` if nothing is expected.
 pub fn normalised(count: u64, count_err: f64, expected: Option<f64>) -> Option<Measured> {
     let expected = expected.filter(|&expected| expected > 0.0)?;
     Some(Measured { value: count as f64 / expected, err: count_err / expected })
 }
 
 impl Histogram {
-    /// The standard error of the count of bin `k` of `bins`: √max(count, 1). With one channel as both ends,
-    /// two tags are the pairs Δ and −Δ; where both lie in a bin it is √2 times as large.
+    /// Returns the standard error of the count of bin `k` of `bins`: √max(count, 1). With one channel as both
+    /// ends, two tags give the pairs Δ and −Δ; where both lie in the same bin, the error is √2 times as
+    /// large.
     pub fn count_error(&self, bins: &Bins, k: usize, count: u64) -> f64 {
         let doubles = self.start == self.stop && matches!(self.mode, Mode::All | Mode::Grid);
         let (low, high) = (i128::from(bins.edge(k)), i128::from(bins.edge(k + 1)));
-        // The ticks t of which −t is in the bin, too.
+        // The ticks t of the bin for which −t is in the bin, too.
         let mirrored = (high.min(1 - low) - low.max(1 - high)).max(0);
         let share = if doubles { mirrored as f64 / (high - low) as f64 } else { 0.0 };
         (count.max(1) as f64 * (1.0 + share)).sqrt()
     }
 
-    /// The normalised correlation g2 of each bin (docs/queries.md, section "g2"): its count over
-    /// [`Histogram::expected`]. Absent where nothing is expected.
+    /// Returns the normalised correlation g2 of each bin (docs/queries.md, section "g2"): its count divided
+    /// by [`Histogram::expected`]. `None` for bins in which nothing is expected.
     ///
     /// # Errors
-    /// As [`Histogram::expected`].
+    /// See [`Histogram::expected`].
     pub fn g2(
         &self,
         recording: &Recording<'_>,
@@ -56,13 +57,13 @@ impl Histogram {
         Ok(binned.counts.iter().zip(expected).enumerate().map(of).collect())
     }
 
-    /// What light without correlation would give in each bin: Σ n_A·n_B·δ / (T − |τ|) over the sources and
-    /// over steps δ of the bin, τ the undelayed lag of the step's middle and n_A, n_B the starts and stops
-    /// that can have a partner at that lag (Laurence, Fore and Huser 2006). Absent where no source is longer
-    /// than the lag.
+    /// Returns the expected count of each bin for uncorrelated light: Σ n_A·n_B·δ / (T − |τ|) over the
+    /// sources and over steps δ of the bin, where τ is the undelayed lag of the step's middle and n_A, n_B
+    /// are the starts and stops that can have a partner at that lag (Laurence, Fore and Huser 2006). `None`
+    /// if no source is longer than the lag.
     ///
     /// # Errors
-    /// Unless all pairs are counted: neighbours and cells have no such expectation.
+    /// Fails unless all pairs are counted: neighbours and cells have no such expectation.
     pub fn expected(
         &self,
         recording: &Recording<'_>,
@@ -72,11 +73,11 @@ impl Histogram {
         Ok(self.expected_without(recording, &nothing_left_out, execution)?.swap_remove(0))
     }
 
-    /// The same without blocks of time: `blocks[i][s]` is what block i leaves out of source s, in the
-    /// delayed time of the later tag of a pair. A list of bins for each block.
+    /// Returns the same with blocks of time left out: `blocks[i][s]` is the part that block i leaves out of
+    /// source s, in the delayed time of the later tag of a pair. Returns one list of bins per block.
     ///
     /// # Errors
-    /// As [`Histogram::expected`].
+    /// See [`Histogram::expected`].
     pub fn expected_without(
         &self,
         recording: &Recording<'_>,
@@ -94,7 +95,7 @@ impl Histogram {
         Ok(expected)
     }
 
-    /// Adds what one source is expected to give without each of some ranges.
+    /// Adds the expectation of one source with each of the given ranges left out in turn.
     fn expect(
         &self,
         source: &Acquisition<'_>,
@@ -115,7 +116,7 @@ impl Histogram {
         let moved = i128::from(start.delay) - i128::from(stop.delay);
         let tags = source.singles_of(start.label).max(source.singles_of(stop.label)) as f64;
         for k in 0..self.bins.count() {
-            // Pairs are at most as far apart as the source is long.
+            // The distance of a pair is at most the length of the source.
             let low = i128::from(self.bins.edge(k)).max(-longest - moved);
             let high = i128::from(self.bins.edge(k + 1)).min(longest - moved + 1);
             for (low, high) in steps(low, high, longest, tags) {
@@ -131,9 +132,9 @@ impl Histogram {
     }
 }
 
-/// Steps of a bin from `low` to `high`, so short that how many tags can have a partner is known well enough
-/// from their middles: a step of T/(10·√N) misses √(N·δ/T) tags at the ends, a tenth of what matters beside the
-/// Poisson error of all N·δ/T·N pairs.
+/// Divides a bin from `low` to `high` into steps. They are short enough that the number of tags with a
+/// possible partner is well approximated at their middles: a step of T/(10·√N) misses √(N·δ/T) tags at the
+/// ends, a tenth of the amount that would matter next to the Poisson error of all N·δ/T·N pairs.
 fn steps(low: i128, high: i128, longest: i128, tags: f64) -> impl Iterator<Item = (i128, i128)> {
     let width = (high - low).max(0);
     let wanted = 10.0 * width as f64 / longest.max(1) as f64 * tags.sqrt();
@@ -142,10 +143,10 @@ fn steps(low: i128, high: i128, longest: i128, tags: f64) -> impl Iterator<Item 
     (0..steps).map(move |step| (low + width * step / steps, low + width * (step + 1) / steps))
 }
 
-/// Steps of one bin at most.
+/// The largest number of steps per bin.
 const STEPS_MAX: f64 = 65_536.0;
 
-/// Starts and stops that can have a partner at a lag, and the half ticks in which they can.
+/// Starts and stops that can have a partner at a lag, and the time in half ticks in which they can.
 #[derive(Debug, Clone, Copy, Default)]
 struct AtLag {
     starts: u64,
@@ -154,18 +155,18 @@ struct AtLag {
 }
 
 impl AtLag {
-    /// Expected pairs a tick of lag without a part of the time; absent where no time is left.
+    /// Returns the expected pairs per tick of lag without a part of the time; `None` if no time is left.
     fn density_without(self, part: Option<Self>) -> Option<f64> {
         let part = part.unwrap_or_default();
         let overlap = self.overlap - part.overlap;
         let starts = self.starts.saturating_sub(part.starts) as f64;
         let stops = self.stops.saturating_sub(part.stops) as f64;
-        // Half ticks: twice as many of them as ticks.
+        // The overlap is in half ticks: there are twice as many of them as ticks.
         (overlap > 0).then(|| starts * stops / (overlap as f64 / 2.0))
     }
 }
 
-/// Looks up [`AtLag`] in one source, for pairs whose later tag lies in a range.
+/// Computes [`AtLag`] in one source, for pairs whose later tag lies in a range.
 struct Lags<'a> {
     counters: [Counter<'a>; 2],
     delays: [i64; 2],
@@ -187,7 +188,8 @@ impl<'a> Lags<'a> {
         }
     }
 
-    /// At a delayed lag in half ticks, since the middle of an even number of ticks is between two.
+    /// Evaluates at a delayed lag in half ticks, because the middle of an even number of ticks lies between
+    /// two.
     fn at(&mut self, middle: i128) -> Option<AtLag> {
         let (first, last, range) = (self.first, self.last, self.range);
         let [start, stop] = self.delays;
@@ -195,7 +197,7 @@ impl<'a> Lags<'a> {
         if lag.abs() >= 2 * (last - first) {
             return None;
         }
-        // Where the stops can be; starts are a lag before. The pair's later tag is in the range.
+        // The range of the stops; starts are one lag earlier. The later tag of the pair is in the range.
         let (own, shift) = if middle >= 0 { (stop, 0) } else { (start, lag) };
         let cut = |limit: i64| 2 * (i128::from(limit) - i128::from(own)) + shift;
         let mut begin = 2 * first + lag.max(0);
@@ -218,13 +220,13 @@ impl<'a> Lags<'a> {
     }
 }
 
-/// Counts the tags of a channel between two times, undelayed, in half ticks. The times asked for move
-/// little from one bin to the next, and so does what is read.
+/// Counts the tags of a channel between two undelayed times in half ticks. The requested times change little
+/// from one bin to the next, so few rows are read each time.
 struct Counter<'a> {
     source: &'a Acquisition<'a>,
     channel: u16,
     simd: Simd,
-    /// The rows that were counted last, and what was found.
+    /// The rows that were counted last, and their count.
     rows: Range<usize>,
     count: u64,
 }
@@ -235,9 +237,9 @@ impl<'a> Counter<'a> {
         Self { source, channel: channel.label, simd, rows, count }
     }
 
-    /// Tags from `begin` up to, not including, `end`.
+    /// Counts the tags from `begin` up to, not including, `end`.
     fn within(&mut self, begin: i128, end: i128) -> u64 {
-        // The first whole tick that is not before a half one.
+        // The first whole tick at or after a half tick.
         let row = |half: i128| match i64::try_from(half.div_euclid(2) + half.rem_euclid(2)) {
             Ok(tick) => row_at(self.source, tick, 0),
             Err(_) if half < 0 => 0,
@@ -254,7 +256,7 @@ impl<'a> Counter<'a> {
         if rows.start >= old.end || rows.end <= old.start {
             self.count = among(rows.clone());
         } else {
-            // Of these four pieces two at most have rows. An index that is damaged may contradict itself.
+            // At most two of these four pieces have rows. A damaged index may contradict itself.
             let more = among(rows.start..old.start).wrapping_add(among(old.end..rows.end));
             let less = among(old.start..rows.start).wrapping_add(among(rows.end..old.end));
             self.count = self.count.wrapping_add(more).wrapping_sub(less);

@@ -1,4 +1,4 @@
-//! All pairs: a source is cut into morsels, the two channels are taken out, and both sides counted.
+//! All pairs: a source is cut into morsels, the two channels are extracted, and both sides are counted.
 
 use std::ops::Range;
 
@@ -30,7 +30,7 @@ use crate::{
 };
 use tagq_store::Channels;
 
-/// Rows of a morsel that goes through buffers, which then stay in a core's cache.
+/// Rows of a morsel that goes through buffers, chosen so that they stay in a core's cache.
 const SELECTED_ROWS: usize = 1 << 16;
 
 /// Rows of a morsel that is read from the columns: 2.25 MiB.
@@ -48,7 +48,7 @@ pub(super) fn count(
     plan.count(recording, execution, query.scope.range, query.scope.range.to)
 }
 
-/// The same in cells of a bin's width.
+/// Counts the pairs in cells of the width of a bin.
 pub(super) fn count_cells(
     query: &Histogram,
     recording: &Recording<'_>,
@@ -63,25 +63,26 @@ pub(super) fn count_cells(
     let mut counts = plan.count(recording, execution, range, range.to);
     if let Some(before) = before {
         let before = plan.count(recording, execution, before, before.to);
-        // Where rows were left out, of the one and not of the other, the answer is refused.
+        // If damaged rows were left out of one count but not of the other, the result is refused.
         let less = |(count, before): (&mut u64, u64)| *count = count.wrapping_sub(before);
         counts.iter_mut().zip(before).for_each(less);
     }
     counts
 }
 
-/// The range whose pairs are counted in cells, and the one whose pairs are taken off again.
+/// Returns the range whose pairs are counted in cells, and the range whose pairs are subtracted again.
 fn of_cells(range: TimeRange, scale: Scale) -> (TimeRange, Option<TimeRange>) {
     let Some(from) = range.from else { return (range, None) };
-    // A pair belongs to its latest tag, and two tags in one cell have an order, too. Count all pairs
-    // of the cell that `from` cuts and of those behind it, and take off those of tags before `from`.
+    // A pair belongs to its later tag, and two tags in one cell have an order, too. Therefore all pairs of
+    // the cell that `from` cuts and of later cells are counted, and those of tags before `from` are
+    // subtracted.
     let cell = scale.of(from);
     let from_cell = TimeRange { from: scale.first_time(cell), to: range.to };
     let to = if range.to.is_some_and(|to| to < from) { range.to } else { Some(from) };
     (from_cell, Some(TimeRange { to, ..from_cell }))
 }
 
-/// What [`count`] and [`count_cells`] take.
+/// Adds the rows that [`count`] and [`count_cells`] read to the plan.
 pub(super) fn plan(
     query: &Histogram,
     recording: &Recording<'_>,
@@ -103,7 +104,7 @@ pub(super) fn plan(
         "pairs, lists of starts and stops",
     ]
     .map(|method| PlannedScan::new(method, 1));
-    // Where many lie within reach after all, lists are taken out for the rest.
+    // If too many tags turn out to lie within reach, lists are extracted for the rest.
     scans[0].is_at_least = true;
     scans[1].is_at_least = true;
     for range in [Some(range), before].into_iter().flatten() {
@@ -116,7 +117,7 @@ pub(super) fn plan(
     scans.into_iter().filter(|scan| scan.morsels > 0).collect()
 }
 
-/// What times are counted in.
+/// The unit in which times are counted.
 #[derive(Debug, Clone, Copy)]
 enum Scale {
     Ticks,
@@ -132,7 +133,7 @@ impl Scale {
         }
     }
 
-    /// The first time with this value; nothing when it is the first of all times.
+    /// Returns the first time with this value; `None` if it is the smallest possible time.
     fn first_time(self, value: i64) -> Option<i64> {
         match self {
             Self::Ticks => Some(value),
@@ -142,11 +143,11 @@ impl Scale {
     }
 }
 
-/// A query made ready.
+/// A query prepared for counting.
 struct Plan<'a> {
     starts: Selection,
     stops: Selection,
-    /// Both in one list: starts have number 0, and stops 1 if they are of another channel.
+    /// Both channels in one list: starts have number 0; stops have number 1 if they are of another channel.
     both: Selection,
     ends: [Channel; 2],
     bins: &'a Bins,
@@ -155,16 +156,16 @@ struct Plan<'a> {
     simd: Simd,
 }
 
-/// One piece of work: the owners of a source from `from` up to, not including, `to`.
+/// One task: the owners of a source from `from` up to, not including, `to`.
 struct Morsel<'a> {
     source: &'a Acquisition<'a>,
     owned: TimeRange,
-    /// No tag from here on is used at all.
+    /// No tag at or after this time is used.
     limit: Option<i64>,
 }
 
 impl Morsel<'_> {
-    /// Its owners, and what they can make a pair with.
+    /// Returns the interval of its owners and of their possible partners.
     fn reaching(&self, wanted: &Wanted) -> Interval {
         let TimeRange { from, to } = self.owned;
         Interval { start: from.unwrap_or(i64::MIN), end: to }.looking_back(wanted.reach)
@@ -185,7 +186,7 @@ struct Thread {
     bucket: Bucket,
 }
 
-/// Tags in order, those before `head` looked back at, which own nothing.
+/// Tags in order; those before `head` are only looked back at and own nothing.
 #[derive(Clone, Copy)]
 struct Ready<'a> {
     source: &'a Acquisition<'a>,
@@ -196,9 +197,9 @@ struct Ready<'a> {
 
 /// How neighbours are compared.
 enum Near {
-    /// In the columns as they lie.
+    /// In the columns as stored.
     Columns(Wanted),
-    /// In the list of both.
+    /// In the list of both channels.
     List(Wanted),
 }
 
@@ -273,7 +274,7 @@ impl<'a> Plan<'a> {
         let is_direct = matches!(self.near(source), Some(Near::Columns(_)));
         let cached = if is_direct { DIRECT_ROWS } else { SELECTED_ROWS };
         let rows = execution.rows_per_morsel(time, window, cached);
-        // Rows are cut where stops lie after their delay.
+        // Rows are cut at the delayed times of the stops.
         let delay = self.ends[1].delay;
         let cut = |limit: i64| {
             let is_end = Some(limit) == range.from || Some(limit) == range.to;
@@ -291,8 +292,8 @@ impl<'a> Plan<'a> {
             .collect()
     }
 
-    /// What neighbours to look for, and where: in the columns themselves when most of their rows are starts
-    /// or stops, and not moved against each other. Nothing where too many lie within reach.
+    /// Returns which neighbours to look for, and where: in the columns themselves if most of their rows are
+    /// starts or stops that are not moved against each other. Returns `None` if too many lie within reach.
     fn near(&self, source: &Acquisition<'_>) -> Option<Near> {
         let [start, stop] = self.ends;
         let Scale::Ticks = self.scale else { return None };
@@ -321,7 +322,7 @@ impl<'a> Plan<'a> {
         Some(Near::List(wanted([0, u8::from(start.label != stop.label)], false)))
     }
 
-    /// Adds what the morsel takes to the scan that it belongs to.
+    /// Adds the rows that the morsel reads to the scan that it belongs to.
     fn stretches(&self, morsel: &Morsel<'_>, first: u64, scans: &mut [PlannedScan; 3]) {
         let time = morsel.source.tags.time;
         let by_lists = |scan: &mut PlannedScan| {
@@ -351,7 +352,8 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// The rows of a morsel in the columns, and the first that is looked back at; nothing without any.
+    /// Returns the rows of a morsel in the columns, and the first row that is looked back at; `None` if there
+    /// are no rows.
     fn rows(&self, morsel: &Morsel<'_>, wanted: &Wanted) -> Option<Rows> {
         let time = morsel.source.tags.time;
         let TimeRange { from, to } = morsel.owned;
@@ -365,7 +367,7 @@ impl<'a> Plan<'a> {
         Some(Rows { own, head })
     }
 
-    /// Counts the pairs of the morsel's owners in the columns as they lie.
+    /// Counts the pairs of the morsel's owners in the columns as stored.
     fn count_columns(
         &self,
         morsel: &Morsel<'_>,
@@ -384,10 +386,10 @@ impl<'a> Plan<'a> {
         crate::scan::watch::took(time);
         let Thread { lists, bucket, .. } = thread;
         let ready = Ready { source: morsel.source, time, id, head: own.start - head };
-        // Else differences could leave 64 bits.
+        // Otherwise differences could overflow 64 bits.
         let is_inside = morsel.source.spans(time);
         if !is_inside || self.count_near(ready, wanted, lists, bucket, counts).is_none() {
-            // They are not: now it is noted where.
+            // The rows are out of order: record where.
             morsel.source.is_in_order(self.simd, head..own.end);
         }
     }
@@ -410,12 +412,12 @@ impl<'a> Plan<'a> {
         }
         let Thread { lists, bucket, .. } = thread;
         let ready = Ready { source: morsel.source, time, id: number, head };
-        // What a selection gives is in order.
+        // A selection always yields tags in order.
         let _: Option<()> = self.count_near(ready, wanted, lists, bucket, counts);
     }
 
-    /// Counts the pairs of the rows from the head on by comparing neighbours, and those of a crowded
-    /// row and behind it by their lists; nothing where times fall.
+    /// Counts the pairs of the rows from the head on by comparing neighbours; from a crowded row on, by their
+    /// lists. Returns `None` if times decrease.
     fn count_near(
         &self,
         Ready { source, time, id, head }: Ready<'_>,
@@ -435,7 +437,7 @@ impl<'a> Plan<'a> {
         if is_outside || first_fall(self.simd, &time[done..]).is_some() {
             return None;
         }
-        // Pairs of a row from there on with one before are counted.
+        // Pairs of a later row with an earlier one were already counted.
         let rest = || time[done..].iter().zip(&id[done..]);
         let of = |wanted: u8| rest().filter(move |&(_, &id)| id == wanted).map(|(&time, _)| time);
         lists.starts.clear();
@@ -446,7 +448,7 @@ impl<'a> Plan<'a> {
         Some(())
     }
 
-    /// A distance in ticks.
+    /// Converts a distance to ticks.
     fn ticks(&self, distance: i64) -> i64 {
         match self.scale {
             Scale::Ticks => distance,
@@ -480,16 +482,16 @@ impl<'a> Plan<'a> {
             };
             side.count(owners, others, bucket, counts);
             if side.holds_zero() && self.ends[0].label == self.ends[1].label {
-                // Each tag was paired with itself.
+                // With one channel, each tag was paired with itself.
                 bucket.tally.drain(counts);
                 let of_itself = &mut counts[side.bin(0)];
-                // Starts that were left out as damaged were not paired: then the answer is refused.
+                // Starts in damaged rows were left out and not paired; the result is then refused.
                 *of_itself = of_itself.wrapping_sub(owners.len() as u64);
             }
         }
     }
 
-    /// Takes out the starts and stops that the morsel needs: its owners, and what is near them.
+    /// Extracts the starts and stops that the morsel needs: its owners, and the tags near them.
     fn take(&self, morsel: &Morsel<'_>, lists: &mut Lists) {
         let sides = self.sides(morsel.source);
         let all = [(Owner::Start, &self.starts), (Owner::Stop, &self.stops)];
@@ -505,7 +507,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Where the starts or stops lie that the morsel needs.
+    /// Returns the interval of the starts or stops that the morsel needs.
     fn needed(&self, morsel: &Morsel<'_>, sides: &[Side<'_>], of: Owner) -> Option<Interval> {
         let TimeRange { from, to } = morsel.owned;
         let to = to.into_iter().chain(morsel.limit).min();

@@ -1,4 +1,4 @@
-//! The query and its answer.
+//! The histogram query and its result.
 
 use super::{
     bins::Bins,
@@ -16,27 +16,27 @@ use crate::{
 /// Counts differences of times (docs/queries.md, section "Histogram").
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Histogram {
-    /// From the tags of this channel …
+    /// The channel of the starts.
     pub start: u16,
-    /// … to those of this one, which may be the same.
+    /// The channel of the stops; it may be the channel of the starts.
     pub stop: u16,
-    /// Of Δ, the delayed time of the stop minus that of the start.
+    /// The bins of Δ, the delayed time of the stop minus that of the start.
     pub bins: Bins,
-    /// Which pairs.
+    /// Selects which pairs are counted.
     pub mode: Mode,
-    /// How Δ is folded, with [`Mode::Next`] and [`Mode::Last`] only.
+    /// How Δ is folded; only with [`Mode::Next`] and [`Mode::Last`].
     pub fold: Option<Fold>,
-    /// Which channels, delays and times.
+    /// The channels, delays and times that the query covers.
     pub scope: Scope,
 }
 
-/// Which starts and stops make a pair.
+/// Defines which starts and stops form a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Every start with every stop; never a tag with itself.
+    /// Every start with every stop; a tag is never paired with itself.
     All,
-    /// The same with times in cells of a bin, t / width truncated toward zero, and the last edge of
-    /// the bins included: there is a bin more.
+    /// Like [`Mode::All`], but with times in cells of a bin's width, t / width truncated toward zero. The
+    /// last edge of the bins is included, so there is one more bin.
     Grid,
     /// Each start with its first stop at Δ ≥ 0; with one channel, each tag with the next one.
     Next,
@@ -44,31 +44,31 @@ pub enum Mode {
     Last,
 }
 
-/// The answer to [`Histogram`].
+/// The result of [`Histogram`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binned {
-    /// The bins as counted.
+    /// The bins that were counted.
     pub bins: Bins,
-    /// How many pairs each holds.
+    /// The number of pairs in each bin.
     pub counts: Vec<u64>,
-    /// With [`Mode::Next`], the starts, with [`Mode::Last`], the stops that are in no bin: without
-    /// a partner in their source, or with a Δ outside the bins.
+    /// With [`Mode::Next`] the starts, with [`Mode::Last`] the stops that are in no bin: they have no partner
+    /// in their source, or their Δ is outside the bins.
     pub dropped: Option<u64>,
     /// The period by which Δ was folded.
     pub period: Option<Period>,
-    /// What each source had: live ticks in the range, starts, stops.
+    /// Live ticks in the range, starts and stops of each source.
     pub sources: Vec<SourceSingles>,
 }
 
 impl Binned {
-    /// Starts and stops over all sources.
+    /// Returns the number of starts and of stops over all sources.
     pub fn singles(&self) -> [u64; 2] {
         [0, 1].map(|i| self.sources.iter().map(|source| source.singles[i]).sum())
     }
 }
 
 impl Histogram {
-    /// The bins that are counted: by the grid there is one more, because both ends are in.
+    /// Returns the bins that are counted: mode `grid` has one more, because it includes both ends.
     pub(super) fn counted_bins(&self) -> Bins {
         match (self.mode, self.bins.clone()) {
             (Mode::Grid, Bins::Linear { low, width, count }) => {
@@ -103,12 +103,12 @@ impl Histogram {
         }
     }
 
-    /// Starts and stops, each with its delay.
+    /// Returns starts and stops, each with its delay.
     pub(super) fn ends(&self) -> [Channel; 2] {
         [self.start, self.stop].map(|label| Channel { label, delay: self.scope.delay_of(label) })
     }
 
-    /// The period that is folded by.
+    /// Returns the period used for folding.
     pub(super) fn period(&self, recording: &Recording<'_>) -> Result<Option<Period>, Error> {
         let period = match self.fold {
             None => return Ok(None),
@@ -132,7 +132,7 @@ pub(super) struct Channel {
     pub delay: i64,
 }
 
-/// The longest difference of delayed times in a source.
+/// Returns the longest difference of delayed times in a source.
 pub(super) fn longest(source: &Acquisition<'_>, ends: [Channel; 2]) -> i64 {
     let delays = ends.map(|end| end.delay);
     let apart = delays[0].abs_diff(delays[1]).cast_signed();

@@ -1,9 +1,9 @@
-//! All pairs of two sorted lists of times, by one of two ways.
+//! All pairs of two sorted lists of times, counted in one of two ways.
 //!
-//! A pair belongs to its later tag, its owner. So there are two sides: stops that own (Δ ≥ 0, equal
-//! times included) and starts that own (Δ < 0). On each side a pair has a distance D ≥ 0, owner minus
-//! other, and the bins are intervals of D. Counting goes one by one through the pairs, or edge by edge:
-//! how many pairs are at least E apart costs a step a tag, however many pairs there are.
+//! A pair belongs to its later tag, its owner. So there are two sides: stops that own (Δ ≥ 0, including equal
+//! times) and starts that own (Δ < 0). On each side a pair has a distance D ≥ 0, owner minus other, and the
+//! bins are intervals of D. Counting goes either pair by pair or edge by edge: counting the pairs that are at
+//! least E apart costs one step per tag, however many pairs there are.
 
 use super::{
     bins::{Binning, Bins},
@@ -15,14 +15,14 @@ use crate::kernels::{
     simd::Simd,
 };
 
-/// Owners that are looked at together: they and the others near them stay in a core's nearest caches.
+/// Owners that are processed together: they and the others near them stay in a core's nearest caches.
 const UNIT: usize = 4096;
-/// What a pair costs in steps of a merge, measured (benches/histogram.rs).
+/// The cost of a pair in steps of a merge, measured (benches/histogram.rs).
 const PAIR_STEPS: u64 = 4;
-/// Owners from which the number of pairs is estimated.
+/// The number of owners from which the number of pairs is estimated.
 const SAMPLES: usize = 128;
 
-/// Which of the two tags of a pair is the later one.
+/// Selects which of the two tags of a pair is the later one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
     /// Δ = D ≥ 0.
@@ -37,7 +37,7 @@ pub(super) struct Side<'a> {
     pub(super) bins: &'a Bins,
     binning: &'a Binning,
     simd: Simd,
-    /// The bins that have a part on this side, nearest to D = 0 first, as many as `count`.
+    /// The bins that overlap this side, nearest to D = 0 first; there are `count` of them.
     nearest: usize,
     count: usize,
     /// The smallest and the largest distance of a pair on this side.
@@ -46,7 +46,7 @@ pub(super) struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    /// Nothing when no pair of this side can be in the bins; distances are at most `longest`.
+    /// Returns `None` if no pair of this side can be in the bins; distances are at most `longest`.
     pub(super) fn new(
         owner: Owner,
         bins: &'a Bins,
@@ -80,12 +80,12 @@ impl<'a> Side<'a> {
         Some(Self { owner, bins, binning, simd, nearest, count, first, last })
     }
 
-    /// Whether pairs of equal times are counted on this side.
+    /// Returns whether pairs of equal times are counted on this side.
     pub(super) fn holds_zero(&self) -> bool {
         self.owner == Owner::Stop && self.first == 0
     }
 
-    /// The i-th bin of this side.
+    /// Returns the i-th bin of this side.
     pub(super) fn bin(&self, i: usize) -> usize {
         match self.owner {
             Owner::Stop => self.nearest + i,
@@ -93,8 +93,8 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// The smallest distance in the i-th bin of this side; that of the bin behind the last is one
-    /// more than the largest.
+    /// Returns the smallest distance in the i-th bin of this side; for the bin after the last, the largest
+    /// distance plus one.
     fn edge(&self, i: usize) -> i128 {
         if i == 0 {
             return self.first.into();
@@ -108,8 +108,8 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Adds the pairs of each owner with each of the others to the counts of their bins. Both lists
-    /// are in order; differences between any two of them fit in `i64`.
+    /// Adds the pairs of each owner with each of the others to the counts of their bins. Both lists must be
+    /// in order; differences between any two of their times must fit in `i64`.
     pub(super) fn count(
         &self,
         owners: &[i64],
@@ -133,7 +133,7 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// The others that any of the owners can have a pair with at a distance of at most `last`.
+    /// Returns the others with which any owner can form a pair at a distance of at most `last`.
     fn near(&self, owners: &[i64], others: &[i64], last: i64) -> std::ops::Range<usize> {
         let (earliest, latest) = (owners[0], owners[owners.len() - 1]);
         let start = others
@@ -144,12 +144,12 @@ impl<'a> Side<'a> {
         start..end.max(start)
     }
 
-    /// How many bins to go through pair by pair; merging the edges of the others is cheaper.
+    /// Returns how many bins to count pair by pair; for the other bins, merging their edges is cheaper.
     fn split(&self, owners: &[i64], others: &[i64]) -> usize {
         let pairs_below = |bins: usize| self.sampled_pairs(owners, others, bins);
         let pairs = pairs_below(self.count);
         let step_pairs = (owners.len() + others.len()) as u64 / PAIR_STEPS;
-        // As many pairs in every bin, or about: all of them or none.
+        // If all bins hold about the same number of pairs, either all of them are counted this way or none.
         if pairs <= step_pairs.saturating_mul(self.count as u64 + 1) / 4 {
             return self.count;
         }
@@ -160,7 +160,7 @@ impl<'a> Side<'a> {
                 0
             };
         }
-        // The farther, the wider are the bins: up to where the next ones hold more than a merge costs.
+        // Bins get wider with distance: count pair by pair up to the bin from which on a merge is cheaper.
         let (mut few, mut many) = (0, self.count);
         while few + 4 < many {
             let middle = few + (many - few) / 2;
@@ -175,7 +175,7 @@ impl<'a> Side<'a> {
         few
     }
 
-    /// About how many pairs lie in the first `bins` bins, from some of the owners.
+    /// Estimates how many pairs lie in the first `bins` bins, from a sample of the owners.
     fn sampled_pairs(&self, owners: &[i64], others: &[i64], bins: usize) -> u64 {
         let end = i64::try_from(self.edge(bins) - 1).unwrap_or(i64::MAX);
         let of_owner = |&owner: &i64| {
@@ -187,7 +187,7 @@ impl<'a> Side<'a> {
         pairs * owners.len() as u64 / samples.len().max(1) as u64
     }
 
-    /// Pair by pair through the first `bins` bins.
+    /// Counts the first `bins` bins pair by pair.
     fn enumerate(
         &self,
         owners: &[i64],
@@ -227,8 +227,8 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Edge by edge through the bins from `split` on. `reached` says for each edge how many of the others
-    /// the owners before these reach.
+    /// Counts the bins from `split` on edge by edge. `reached` holds for each edge how many of the others the
+    /// previous owners reach.
     fn merge(
         &self,
         owners: &[i64],
@@ -243,7 +243,7 @@ impl<'a> Side<'a> {
         for group in reached.chunks_mut(EDGES) {
             let len = group.len();
             let edge = |i: usize| i64::try_from((i < len).then(|| self.edge(bin + i))?).ok();
-            // Nobody reaches an edge that is not there.
+            // No owner reaches an edge that does not exist.
             let edges: [Option<i64>; EDGES] = std::array::from_fn(edge);
             let mut parts = [&others[..0]; EDGES];
             let mut sums = [0; EDGES];
@@ -267,7 +267,7 @@ impl<'a> Side<'a> {
     }
 }
 
-/// How many of the others are at least `edge` before `owner`, when the first `known` are.
+/// Returns how many of the others are at least `edge` before `owner`, given that the first `known` are.
 fn reached_from(known: usize, owner: i64, others: &[i64], edge: i64) -> usize {
     let mut start = known;
     let mut reach = 1;

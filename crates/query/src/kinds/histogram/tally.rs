@@ -1,4 +1,4 @@
-//! Putting written differences into bins.
+//! Counts written differences into bins.
 
 use super::bins::{Binning, WithBin};
 use crate::kernels::{
@@ -6,25 +6,25 @@ use crate::kernels::{
     merges::Merges,
 };
 
-/// Copies of the bins, so that an increment need not wait for the one before it.
+/// Copies of the bins, so that an increment need not wait for the previous one.
 const COPIES: usize = 4;
-/// Above this many bins copies would not fit in the nearest caches, and equal neighbours are rare.
+/// Above this number of bins, copies would not fit in the nearest caches, and equal neighbours are rare.
 const COPIED_BINS: usize = 1 << 11;
-/// The numbers at which copies begin.
+/// The numbers at which the copies begin.
 const STARTS: [u16; COPIES] = [0, 1 << 11, 2 << 11, 3 << 11];
-/// As many small counts as 16 bits can number, so that none of them has to be checked. With more bins
-/// differences go into the counts of 64 bits.
+/// As many small counts as 16 bits can number, so that no number needs a check. With more bins, differences
+/// go directly into the counts of 64 bits.
 const NUMBERS: usize = 1 << 16;
 /// Numbers of bins that are read at once.
 const FOUR: usize = 4;
 /// Differences whose bins are numbered before they are counted.
 const RUN: usize = 1024;
 
-/// Small counts of one thread, which fit in the nearest caches, added up before one can run over. 32 bits
-/// wide: those of 16 took twice as long to increment (Zen 3).
+/// Small counts of one thread, which fit in the nearest caches. They are added up before one can overflow.
+/// They are 32 bits wide: 16-bit counts took twice as long to increment (Zen 3).
 pub(super) struct Tally {
     bins: usize,
-    /// [`NUMBERS`] of them, the copies [`COPIED_BINS`] apart, or none.
+    /// [`NUMBERS`] of them, with the copies [`COPIED_BINS`] apart, or none.
     small: Vec<u32>,
     /// Differences in the small counts.
     len: usize,
@@ -32,7 +32,7 @@ pub(super) struct Tally {
     numbers: Vec<u16>,
 }
 
-/// What a thread needs to put differences into bins, or to count beyond their edges.
+/// The buffers a thread needs to put differences into bins, or to count beyond their edges.
 pub(super) struct Bucket {
     pub(super) buffer: Buffer,
     pub(super) narrow: Narrow,
@@ -73,12 +73,12 @@ impl Tally {
         self.numbers = numbers;
     }
 
-    /// Whether bins are few enough to be counted by their numbers.
+    /// Returns whether there are few enough bins to count them by their numbers.
     pub(super) fn is_small(&self) -> bool {
         !self.small.is_empty()
     }
 
-    /// Counts numbers of bins, and leaves them changed.
+    /// Counts numbers of bins; modifies them in place.
     pub(super) fn count(&mut self, numbers: &mut [u16], counts: &mut [u64]) {
         if self.len + numbers.len() > u32::MAX as usize {
             self.drain(counts);
@@ -105,7 +105,7 @@ impl Tally {
         }
     }
 
-    /// Adds what was counted to `counts` and begins anew.
+    /// Adds the small counts to `counts` and resets them.
     pub(super) fn drain(&mut self, counts: &mut [u64]) {
         self.len = 0;
         let copies = if self.bins <= COPIED_BINS { COPIES } else { 1 };
@@ -117,7 +117,7 @@ impl Tally {
     }
 }
 
-/// Into numbers of bins.
+/// Converts differences to numbers of bins.
 struct Number<'a, D> {
     distances: &'a [D],
     numbers: &'a mut [u16],
@@ -135,7 +135,7 @@ impl<D: Copy + Into<u64>> WithBin<()> for Number<'_, D> {
     }
 }
 
-/// Into counts that are too many to be numbered by 16 bits.
+/// Adds to counts that are too many to be numbered by 16 bits.
 struct Scatter<'a, D> {
     distances: &'a [D],
     counts: &'a mut [u64],
@@ -147,7 +147,7 @@ impl<D: Copy + Into<u64>> WithBin<()> for Scatter<'_, D> {
         let Self { distances, counts } = self;
         let (eights, rest) = distances.as_chunks::<8>();
         for eight in eights {
-            // All bins first: an increment would hold up the next one's shift or multiplication.
+            // All bins are computed first: an increment would delay the next shift or multiplication.
             for bin in eight.map(|distance| bin(distance.into())) {
                 counts[bin] += 1;
             }
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
     use crate::kinds::histogram::bins::Bins;
 
-    /// With copies of bins, without, and with too many bins for small counts.
+    /// With copies of bins, without copies, and with too many bins for small counts.
     #[test]
     fn differences_are_counted_in_their_bins() {
         for count in [3, 5_000, 65_536, 70_000] {
@@ -190,7 +190,7 @@ mod tests {
         let binning = Binning::of(&Bins::Linear { low: 0, width: 1, count: 5_000 });
         let mut tally = Tally::new(5_000);
         let mut counts = vec![0; 5_000];
-        // As if nearly as many as a small count holds had come, all in one bin.
+        // As if nearly as many differences had arrived as a small count holds, all in one bin.
         let before = u32::MAX - 5;
         tally.small[1] = before;
         tally.len = before as usize;

@@ -6,11 +6,11 @@ use rayon::prelude::*;
 
 use crate::run::progress::Pass;
 
-/// Counts of all threads together that are kept at most: 1 GiB.
+/// The largest number of counts held by all threads together: 1 GiB.
 const COUNTS_MAX: usize = 1 << 27;
 
-/// Lets the threads of the pool take pieces of work in turn, and adds up what they counted: `bins`
-/// counts, and one number beside them. At its end each thread adds to its counts what its buffers hold.
+/// Runs the tasks on the threads of the pool and adds up their counts: `bins` counts and one additional
+/// number. At its end each thread adds the contents of its buffers to its counts.
 pub(super) fn add_up<W: Sync, B>(
     pass: &Pass<'_>,
     work: &[W],
@@ -19,7 +19,7 @@ pub(super) fn add_up<W: Sync, B>(
     count: impl Fn(&W, &mut B, &mut [u64]) -> u64 + Sync,
     finish: impl Fn(B, &mut [u64]) + Sync,
 ) -> (Vec<u64>, u64) {
-    // A thread has all bins to itself: there may be too many of them for too many threads.
+    // Each thread has a copy of all bins, so memory limits the number of threads.
     let fitting = COUNTS_MAX / bins.max(1);
     let threads = rayon::current_num_threads().min(work.len()).min(fitting).max(1);
     let next = AtomicUsize::new(0);

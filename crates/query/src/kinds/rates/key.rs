@@ -1,12 +1,13 @@
-//! The key of a query: the same for all queries that count the same (docs/partials.md).
+//! The key of a query: identical for all queries that count the same thing (docs/partials.md).
 
 use super::Rates;
 use crate::partial::words::{channels, delays};
 
 impl Rates {
-    /// The query in words and numbers, without its range. A trace has no partial: its bins are no part of it.
+    /// Returns the key of the query, without its range. A trace has no partial, so its bins are not part of
+    /// the key.
     pub(super) fn key(&self) -> String {
-        // Without `..`: a new field has to be put in.
+        // No `..` here: a new field must be added to the key.
         let Self { scope, bin: _ } = self;
         let delays = delays(scope, scope.channels.as_deref());
         format!("rates; {}{delays}", channels(scope))

@@ -25,28 +25,29 @@ use crate::{
     },
 };
 
-/// How many bins are counted by one thread in turn, what they need brought from the disk at once.
+/// The number of bins that a thread counts in turn; the blocks they need are prefetched from the disk
+/// together.
 const TOGETHER: usize = 16;
-/// How many counts of a trace are kept at most: 1 GiB.
+/// The largest number of counts of a trace held in memory: 1 GiB.
 const COUNTS_MAX: u64 = 1 << 27;
 
 /// Counts the tags of each channel (docs/queries.md, section "Rates").
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rates {
-    /// Which channels, delays and times.
+    /// The channels, delays and times that the query covers.
     pub scope: Scope,
-    /// Ticks of a bin of the trace; no trace without it.
+    /// The width of a bin of the trace in ticks; `None` for no trace.
     pub bin: Option<i64>,
 }
 
-/// The answer to [`Rates`].
+/// The result of [`Rates`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rated {
-    /// The channels in use: as asked for, else ascending.
+    /// The channels in use: in the order of the query if it names them, else ascending.
     pub channels: Vec<u16>,
-    /// What each source gave to the selection.
+    /// The counts of each source in the selection.
     pub sources: Vec<SourceRates>,
-    /// The same in bins of time.
+    /// The counts in bins of time.
     pub trace: Option<Trace>,
 }
 
@@ -55,57 +56,58 @@ pub struct Rated {
 pub struct SourceRates {
     /// Live ticks: last minus first time over all its tags, cut to the range.
     pub live: i64,
-    /// Tags of each channel in use.
+    /// The number of tags of each channel in use.
     pub counts: Vec<u64>,
 }
 
-/// Tags in bins of time that follow each other without a gap.
+/// Tags in contiguous bins of time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trace {
-    /// Where bin 0 begins: the undelayed time of the run's first tag.
+    /// The start of bin 0: the undelayed time of the run's first tag.
     pub origin: i64,
-    /// Ticks of a bin.
+    /// The width of a bin in ticks.
     pub width: i64,
-    /// The bins, from that of the range's begin, or of the first tag, to that of the last.
+    /// The bins: from the bin of the range's start, or of the first tag, to the bin of the range's end, or of
+    /// the last tag.
     pub bins: Vec<TraceBin>,
-    /// The counts of bin after bin, in each those of the channels in use.
+    /// The counts of all bins, one after the other; each bin holds one count per channel in use.
     pub counts: Vec<u64>,
 }
 
-/// One bin of a trace. It begins `number` times the width behind the origin.
+/// One bin of a trace. It begins at the origin plus `number` times the width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceBin {
-    /// Its number; negative before the origin, where delays can put tags.
+    /// The number of the bin; negative before the origin, where delays can put tags.
     pub number: i64,
-    /// Live ticks of all sources in it, cut to the range.
+    /// Live ticks of all sources in the bin, cut to the range.
     pub live: i64,
-    /// Whether the range leaves out a part of it.
+    /// Whether the range leaves out a part of the bin.
     pub is_cut: bool,
-    /// Whether it stays as it is when the run grows ([`Additive::frontier`]).
+    /// Whether the bin stays unchanged when the run grows ([`Additive::frontier`]).
     pub is_final: bool,
 }
 
 impl Rated {
-    /// Tags of each channel in use, over all sources.
+    /// Returns the number of tags of each channel in use, over all sources.
     pub fn counts(&self) -> Vec<u64> {
         let of = |i: usize| self.sources.iter().map(|source| source.counts[i]).sum();
         (0..self.channels.len()).map(of).collect()
     }
 
-    /// Live ticks of all sources.
+    /// Returns the live ticks of all sources.
     pub fn live(&self) -> i128 {
         self.sources.iter().map(|source| i128::from(source.live)).sum()
     }
 }
 
 impl Rates {
-    /// Counts over all sources of `recording`.
+    /// Counts the tags over all sources of `recording`.
     ///
-    /// Reads no row without a range and bins; else, where the recording comes from a store, those of
-    /// the blocks that their edges cut, and all without one.
+    /// Reads no row if there is neither a range nor bins. Otherwise it reads the blocks that their edges cut,
+    /// if the recording comes from a store, or all rows if it does not.
     ///
     /// # Errors
-    /// For delays that leave 64 bits, and bins that mean nothing or are too many.
+    /// Fails if delayed times do not fit in 64 bits, and for invalid or too many bins.
     pub fn run(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Rated, Error> {
         self.scope.check(&recording.sources)?;
         let channels = self.scope.channels.clone().unwrap_or_else(|| recording.channels());
@@ -115,7 +117,7 @@ impl Rates {
         self.rated(recording, &counting, channels, counts)
     }
 
-    /// The answer with these counts of each source.
+    /// Builds the result from the counts of each source.
     fn rated(
         &self,
         recording: &Recording<'_>,
@@ -129,10 +131,10 @@ impl Rates {
         Ok(Rated { channels, sources, trace })
     }
 
-    /// What [`Rates::run`] would read, without counting.
+    /// Returns the plan of [`Rates::run`]: the rows that it would read, without counting.
     ///
     /// # Errors
-    /// Those of the query.
+    /// See [`Rates::run`].
     pub fn plan(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Plan, Error> {
         self.scope.check(&recording.sources)?;
         let channels = self.scope.channels.clone().unwrap_or_else(|| recording.channels());
@@ -156,7 +158,7 @@ impl Rates {
         Ok(plan)
     }
 
-    /// The bins of a trace; nothing for a run without tags.
+    /// Returns the bins of a trace; `None` if the run has no tags.
     fn grid(
         &self,
         recording: &Recording<'_>,
@@ -188,7 +190,7 @@ impl Rates {
         };
         let first = *grid.numbers.start();
         let len = grid.numbers.clone().count();
-        // Without channels each bin has a place all the same, which nothing is put in.
+        // Without channels, each bin still has one place, which stays empty.
         let stride = counting.channels.max(1);
         let empty = TraceBin { number: 0, live: 0, is_cut: false, is_final: false };
         let (mut bins, mut counts) = (vec![empty; len], vec![0; len * stride]);
@@ -274,21 +276,21 @@ impl Additive for Rates {
     }
 }
 
-/// The bins of a trace, and what cuts them.
+/// The bins of a trace, and the limits that cut them.
 struct Grid {
     origin: i64,
     width: i64,
     range: TimeRange,
-    /// Before this nothing can come any more.
+    /// No future tag can lie before this time.
     frontier: Option<i64>,
     /// The bins that tags of the selection can be in.
     numbers: RangeInclusive<i64>,
-    /// The bin of the last time recorded.
+    /// The bin of the last recorded time.
     last: i64,
 }
 
 impl Grid {
-    /// Nothing for a run without tags.
+    /// Returns `None` if the run has no tags.
     fn new(
         recording: &Recording<'_>,
         range: TimeRange,
@@ -304,7 +306,7 @@ impl Grid {
         let delays = || counting.delays.iter().map(|(delay, _)| *delay);
         let smallest = delays().min().unwrap_or(0);
         let largest = delays().max().unwrap_or(0).max(0);
-        // Each end of each source was checked with its delays, but not the run as a whole.
+        // The ends of each source were checked with its delays, but not the run as a whole.
         let (begin, end) = (origin + smallest.min(0), last + largest);
         if end.checked_sub(begin).is_none() {
             return Err(Error::DelayRange { delay: largest, first: origin, last });
@@ -318,7 +320,7 @@ impl Grid {
         Ok(Some(Self { origin, width, range, frontier, numbers, last }))
     }
 
-    /// Has the blocks that these bins cut brought into memory.
+    /// Prefetches the blocks that these bins cut.
     fn bring(&self, numbers: &[i64], recording: &Recording<'_>, counting: &Counting<'_>) {
         let edges = || {
             let ends = numbers.iter().filter_map(|&number| self.end(number));
@@ -348,8 +350,8 @@ impl Grid {
         TraceBin { number, live, is_cut, is_final }
     }
 
-    /// Delays can put tags before the first and behind the last one recorded: of the bins there only
-    /// those up to the outermost tag are kept, where the range does not ask for them.
+    /// Delays can put tags before the first recorded time and after the last one. Of the bins there, only
+    /// those up to the outermost tag are returned, unless the range asks for them.
     fn needed(&self, bins: &[TraceBin], counts: &[u64]) -> Range<usize> {
         let of_bins = counts.chunks((counts.len() / bins.len().max(1)).max(1));
         let is_kept = |(bin, counts): (&TraceBin, &[u64])| {
@@ -374,7 +376,7 @@ impl Grid {
         self.start(number.checked_add(1)?)
     }
 
-    /// The part of a bin that lies in the range. A begin or end beyond 64 bits is an open one.
+    /// Returns the part of a bin that lies in the range. A start or end beyond 64 bits is open.
     fn part(&self, number: i64) -> TimeRange {
         let bin = TimeRange { from: self.start(number), to: self.end(number) };
         bin.and(&self.range)
@@ -395,11 +397,11 @@ impl Grid {
     }
 }
 
-/// How the channels in use are counted: those of one delay together.
+/// How the channels in use are counted: channels with the same delay together.
 struct Counting<'a> {
     execution: &'a Execution,
     channels: usize,
-    /// A delay, its channels, and where the count of each belongs.
+    /// A delay, its channels, and the index of the count of each.
     delays: Vec<(i64, Vec<(u16, usize)>)>,
 }
 
@@ -422,7 +424,7 @@ impl<'a> Counting<'a> {
         counts
     }
 
-    /// Adds what counting in `range` takes.
+    /// Adds the rows that counting in `range` reads.
     fn plan(&self, recording: &Recording<'_>, range: TimeRange, scan: &mut PlannedScan) {
         for (first, source) in numbered(recording) {
             for &(delay, _) in &self.delays {

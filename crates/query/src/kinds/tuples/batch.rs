@@ -1,16 +1,16 @@
-//! Tuples and tags on their way to the caller, in batches.
+//! Batches of tuples and tags for the caller.
 
 use std::ops::ControlFlow;
 
-/// Tags of a batch at most.
+/// The largest number of tags per batch.
 const BATCH_TAGS: usize = 1 << 14;
 
-/// A tag that is listed.
+/// A tag of a listed tuple or cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ListedTag {
-    /// Its row in the recording, all sources counted through.
+    /// The row in the recording, counted over all sources.
     pub row: u64,
-    /// Its time in ticks as recorded.
+    /// The time in ticks as recorded.
     pub time: i64,
 }
 
@@ -19,7 +19,7 @@ pub struct ListedTag {
 pub struct Tuples {
     groups: Vec<usize>,
     times: Vec<i64>,
-    /// Where the tags of each end.
+    /// Where the tags of each tuple end.
     ends: Vec<usize>,
     tags: Vec<ListedTag>,
 }
@@ -27,39 +27,39 @@ pub struct Tuples {
 /// One tuple of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tuple<'a> {
-    /// Which of the groups of the query.
+    /// The index of the group in the query.
     pub group: usize,
-    /// The delayed time of its latest tag.
+    /// The delayed time of the latest tag.
     pub time: i64,
-    /// A tag of each channel, in the order of the group.
+    /// One tag per channel, in the order of the group.
     pub tags: &'a [ListedTag],
 }
 
 /// A tag of a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClusterTag {
-    /// Which cluster: they are counted from 0 in the order they are listed in.
+    /// The number of the cluster: clusters are counted from 0 in the order in which they are listed.
     pub cluster: u64,
     /// The delayed time of the cluster's first tag.
     pub time: i64,
-    /// The channel of this one.
+    /// The channel of this tag.
     pub channel: u16,
-    /// Its row and time.
+    /// The row and time of this tag.
     pub tag: ListedTag,
 }
 
 impl Tuples {
-    /// How many tuples.
+    /// Returns the number of tuples.
     pub fn len(&self) -> usize {
         self.groups.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no tuples.
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()
     }
 
-    /// The tuples, in order.
+    /// Iterates over the tuples, in order.
     pub fn iter(&self) -> impl Iterator<Item = Tuple<'_>> {
         (0..self.len()).map(|at| {
             let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
@@ -83,15 +83,15 @@ impl Tuples {
     }
 }
 
-/// Batches on their way to whoever takes them.
+/// Collects batches and passes them to the consumer.
 pub(super) struct Batches<'s, B> {
     pub batch: B,
     pub take: &'s mut (dyn FnMut(&B) -> ControlFlow<()> + Send),
 }
 
-/// What is filled and given away.
+/// A container that is filled and passed on.
 pub(super) trait Batch {
-    /// Tags in it.
+    /// Returns the number of tags in the batch.
     fn tags(&self) -> usize;
     fn clear(&mut self);
 }
@@ -117,13 +117,13 @@ impl Batch for Vec<ClusterTag> {
 }
 
 impl<B: Batch> Batches<'_, B> {
-    /// Adds to the batch, and gives it away when it is full.
+    /// Adds to the batch, and passes it on when it is full.
     pub(super) fn add(&mut self, add: impl FnOnce(&mut B)) -> ControlFlow<()> {
         add(&mut self.batch);
         if self.batch.tags() >= BATCH_TAGS { self.give() } else { ControlFlow::Continue(()) }
     }
 
-    /// Gives away what there is, so that nobody waits for a batch of rare tuples.
+    /// Passes on the current batch, so that the consumer need not wait for a full batch of rare tuples.
     pub(super) fn give(&mut self) -> ControlFlow<()> {
         if self.batch.tags() == 0 {
             return ControlFlow::Continue(());

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::run::time_range::TimeRange;
 
-/// The way through one source.
+/// The walk through one source.
 pub(super) struct Clusters<'a> {
     source: Source<'a>,
     channels: &'a [u16],
@@ -20,7 +20,7 @@ pub(super) struct Clusters<'a> {
 }
 
 impl<'a> Clusters<'a> {
-    /// Of `channels`, ascending.
+    /// Creates the walk; `channels` must be ascending.
     pub(super) fn new(
         source: Source<'a>,
         channels: &'a [u16],

@@ -1,4 +1,4 @@
-//! The tags of the channels in use of one source, delayed and in order, with the rows they stand in.
+//! The tags of the channels in use of one source, delayed and in order, with their rows.
 
 use std::collections::VecDeque;
 
@@ -14,12 +14,12 @@ use crate::{
 
 /// Rows of a morsel.
 const ROWS: usize = 1 << 16;
-/// Morsels that each thread takes ahead.
+/// Morsels that each thread reads ahead.
 const AHEAD: usize = 2;
 /// The number of a channel that is not in use.
 const UNUSED: u32 = u32::MAX;
 
-/// A source as it is walked through.
+/// A source during the walk.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Source<'a> {
     pub tags: &'a Acquisition<'a>,
@@ -33,7 +33,7 @@ impl Source<'_> {
     }
 }
 
-/// A tag taken out of the columns.
+/// A tag extracted from the columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Taken {
     /// Its delayed time.
@@ -44,18 +44,18 @@ pub(super) struct Taken {
     pub number: u32,
 }
 
-/// The channels in use: which number each has, and its delay.
+/// The channels in use: the number and the delay of each.
 pub(super) struct Wanted {
     /// The number of each label.
     number_of: Box<[u32]>,
-    /// The different delays, and which channels each moves.
+    /// The different delays, and the channels that each one moves.
     delays: Vec<i64>,
-    /// Which of the delays the channel of each number has.
+    /// The index of the delay for each channel number.
     delay_at: Vec<usize>,
 }
 
 impl Wanted {
-    /// `channels`, ascending, get the numbers from 0 on.
+    /// Assigns the numbers from 0 on to `channels`, which must be ascending.
     pub(super) fn new(channels: &[u16], scope: &Scope) -> Self {
         let mut number_of = vec![UNUSED; 1 << 16].into_boxed_slice();
         for (number, &channel) in (0..).zip(channels) {
@@ -82,8 +82,8 @@ impl Wanted {
         self.delays.first().copied().unwrap_or(0)
     }
 
-    /// The tags of an interval in order of delayed time, then of rows. None of rows that are not in order,
-    /// which the source is told.
+    /// Extracts the tags of an interval in order of delayed time, then of rows. Skips rows that are not in
+    /// order, and records them in the source.
     fn take(&self, source: Source<'_>, interval: Interval) -> Vec<Taken> {
         let tags = source.tags.tags;
         let mut taken = Vec::new();
@@ -109,7 +109,7 @@ impl Wanted {
                 }
             }
         }
-        // Each delay is in order already: what a stable sort does is merge.
+        // The tags of each delay are in order already, so the stable sort merges them.
         taken.sort_by_key(|tag| (tag.time, tag.row));
         taken
     }
@@ -119,7 +119,7 @@ impl Wanted {
 pub(super) struct Feed<'a> {
     source: Source<'a>,
     wanted: &'a Wanted,
-    /// Tags further than this from their neighbours on both sides are left out.
+    /// Tags further than this from their neighbours on both sides are skipped.
     near: Option<i64>,
     intervals: std::vec::IntoIter<Interval>,
     ahead: usize,
@@ -129,7 +129,7 @@ pub(super) struct Feed<'a> {
 }
 
 impl<'a> Feed<'a> {
-    /// Those with a delayed time in `range`.
+    /// Creates a feed of the tags with a delayed time in `range`.
     pub(super) fn new(
         source: Source<'a>,
         wanted: &'a Wanted,
@@ -154,7 +154,7 @@ impl<'a> Feed<'a> {
         }
     }
 
-    /// The next tag.
+    /// Returns the next tag without consuming it.
     pub(super) fn peek(&mut self) -> Option<Taken> {
         loop {
             if let Some(&next) = self.current.as_slice().first() {
@@ -171,12 +171,12 @@ impl<'a> Feed<'a> {
         self.current.next();
     }
 
-    /// Whether columns were read since this was asked last.
+    /// Returns whether columns were read since the last call.
     pub(super) fn has_read(&mut self) -> bool {
         std::mem::take(&mut self.has_read)
     }
 
-    /// Takes the tags of a few morsels at once; the first of them.
+    /// Extracts the tags of several morsels at once; returns those of the first one.
     fn read(&mut self) -> Option<Vec<Taken>> {
         let some: Vec<Interval> = self.intervals.by_ref().take(self.ahead).collect();
         let taken = some.into_par_iter().map(|interval| {
@@ -192,8 +192,8 @@ impl<'a> Feed<'a> {
     }
 }
 
-/// Leaves out the tags that have no other within `near`. The neighbours of the first and the last are
-/// in other morsels.
+/// Removes the tags that have no other tag within `near`. The first and the last tag stay, because their
+/// neighbours are in other morsels.
 fn without_lonely(mut taken: Vec<Taken>, near: i64) -> Vec<Taken> {
     let (mut len, mut is_near_before) = (0, true);
     for at in 0..taken.len() {
@@ -209,8 +209,8 @@ fn without_lonely(mut taken: Vec<Taken>, near: i64) -> Vec<Taken> {
     taken
 }
 
-/// The latest time up to `from` at which nothing within `window` comes before a tag: rules that use tags
-/// up start afresh there. Nothing where there is none.
+/// Returns the time of the latest tag up to `from` that has no tag within `window` before it: rules that use
+/// tags up start from scratch there. Returns `None` if there is no such tag.
 pub(super) fn fresh_start(
     source: Source<'_>,
     wanted: &Wanted,

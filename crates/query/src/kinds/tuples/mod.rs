@@ -1,8 +1,8 @@
 //! The tuples that a query counts, one by one, in order of time.
 //!
-//! All threads take tags out of the columns, a few morsels ahead ([`feed`]); one walks through them in
-//! order and meets every tuple at its latest tag ([`ways`], [`once`]), every cluster at its first
-//! ([`clusters`]). What it holds is the tags of a window and one batch, however many tuples there are.
+//! All threads extract tags from the columns, a few morsels ahead ([`feed`]). One thread walks through them
+//! in order and finds every tuple at its latest tag ([`ways`], [`once`]), every cluster at its first tag
+//! ([`clusters`]). Memory holds the tags of a window and one batch, however many tuples there are.
 
 mod batch;
 mod clusters;
@@ -31,11 +31,10 @@ use walk::walk_all;
 use ways::{Ways, WaysOf};
 
 impl Coincidences {
-    /// The groups that are asked for, in the order of [`Coincidences::run`] and of
-    /// [`Tuple::group`].
+    /// Returns the groups of the query, in the order of [`Coincidences::run`] and of [`Tuple::group`].
     ///
     /// # Errors
-    /// As [`Coincidences::run`].
+    /// See [`Coincidences::run`].
     pub fn groups_in(&self, recording: &Recording<'_>) -> Result<Vec<Vec<u16>>, Error> {
         self.check(recording)?;
         let groups = groups::asked(&self.groups, &self.scope, recording)?;
@@ -43,15 +42,16 @@ impl Coincidences {
         Ok(groups)
     }
 
-    /// Gives every tuple that [`Coincidences::run`] counts to `take`, in batches: in order of time, those
-    /// of one time in the order of sources, of groups, of rows. Stops when `take` breaks off. By rule
-    /// [`Rule::PerHerald`] a herald's tuple is the way that is complete first, and of those of one time
-    /// the one of the first rows. Clusters are listed by [`Coincidences::list_clusters`].
+    /// Passes every tuple that [`Coincidences::run`] counts to `take`, in batches: in order of time; for
+    /// equal times in the order of sources, of groups, of rows. Stops when `take` breaks off. For rule
+    /// [`Rule::PerHerald`], the tuple of a herald is the one that is complete first; of those complete at the
+    /// same time, the one with the first rows. Clusters are listed by [`Coincidences::list_clusters`].
     ///
-    /// Holds the tags of two windows and one batch. Any number of threads gives the same batches' content.
+    /// Holds the tags of two windows and one batch in memory. The content of the batches does not depend on
+    /// the number of threads.
     ///
     /// # Errors
-    /// As [`Coincidences::run`].
+    /// See [`Coincidences::run`].
     pub fn list(
         &self,
         recording: &Recording<'_>,
@@ -88,14 +88,14 @@ impl Coincidences {
         Ok(())
     }
 
-    /// Gives the tags of every cluster that [`Coincidences::run`] counts by rule [`Rule::Cluster`] to
-    /// `take`, in batches that may part a cluster: clusters in order of their first tag, then of
-    /// sources; tags in order of delayed time, then of rows.
+    /// Passes the tags of every cluster that [`Coincidences::run`] counts by rule [`Rule::Cluster`] to
+    /// `take`, in batches that may split a cluster: clusters in order of their first tag, then of sources;
+    /// tags in order of delayed time, then of rows.
     ///
-    /// Holds one batch, however long a cluster is.
+    /// Holds one batch in memory, however long a cluster is.
     ///
     /// # Errors
-    /// As [`Coincidences::run`].
+    /// See [`Coincidences::run`].
     pub fn list_clusters(
         &self,
         recording: &Recording<'_>,
@@ -112,7 +112,7 @@ impl Coincidences {
             let from = range
                 .from
                 .and_then(|from| feed::fresh_start(source, &wanted, window, from, execution));
-            // The last cluster goes on beyond the range.
+            // The last cluster continues past the range.
             let to = range.to.and_then(|to| to.checked_add(window));
             let feed = Feed::new(source, &wanted, None, TimeRange { from, to }, execution);
             (feed, Clusters::new(source, &channels, window, range, &number))

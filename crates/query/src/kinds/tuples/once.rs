@@ -1,4 +1,4 @@
-//! Matches of rule `once`.
+//! The matches of rule `once`.
 
 use std::{collections::VecDeque, ops::ControlFlow};
 
@@ -13,13 +13,13 @@ use crate::{
     run::{scope::Scope, time_range::TimeRange},
 };
 
-/// What is asked of every source.
+/// The groups and channels that every source is searched for.
 pub(super) struct Plan {
     window: i64,
     range: TimeRange,
-    /// Channels of each group.
+    /// The number of channels of each group.
     sizes: Vec<usize>,
-    /// The groups that each number is in, and its place there.
+    /// The groups that contain each number, and its place in them.
     places_of: Vec<Vec<(usize, usize)>>,
 }
 
@@ -35,13 +35,13 @@ impl Plan {
     }
 }
 
-/// The way through one source.
+/// The walk through one source.
 pub(super) struct Once<'a> {
     plan: &'a Plan,
     source: Source<'a>,
     /// Tags of each group and channel that are not used up and can still find partners.
     unused: Vec<Vec<VecDeque<Taken>>>,
-    /// The matches that are complete at the present time.
+    /// The matches that are complete at the current time.
     matches: Vec<(usize, Vec<Taken>)>,
     vetoes: Option<Vetoes<'a>>,
 }
@@ -64,7 +64,7 @@ impl<'a> Once<'a> {
         Self { plan, source, unused, matches: Vec::new(), vetoes }
     }
 
-    /// Takes a tag of one group; the match that it completes.
+    /// Adds a tag of one group; returns the match that it completes.
     fn push(&mut self, (group, place): (usize, usize), tag: Taken) -> Option<Vec<Taken>> {
         let oldest = tag.time.saturating_sub(self.plan.window);
         let unused = &mut self.unused[group];

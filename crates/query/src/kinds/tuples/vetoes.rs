@@ -1,15 +1,15 @@
-//! Vetoes met on the way through a source.
+//! The veto tags found on the walk through a source.
 
 use super::feed::Source;
 use crate::{rules::veto::Veto, run::scope::Scope};
 
-/// The veto tags of a source, looked at in order.
+/// The veto tags of a source, visited in order.
 pub(super) struct Vetoes<'a> {
     source: Source<'a>,
     guard: i64,
-    /// Each veto channel, its delay, and the first row that was not looked at.
+    /// Each veto channel, its delay, and the first row not yet visited.
     channels: Vec<(u16, i64, usize)>,
-    /// The latest veto seen.
+    /// The latest veto tag so far.
     latest: Option<i64>,
 }
 
@@ -20,7 +20,7 @@ impl<'a> Vetoes<'a> {
         Self { source, guard: veto.guard, channels, latest: None }
     }
 
-    /// Forgets what lies so far before `time` that it forbids nothing.
+    /// Discards veto tags that are too far before `time` to forbid anything.
     pub(super) fn start_at(&mut self, time: i64) {
         let time = i128::from(time) - i128::from(self.guard);
         for (_, delay, row) in &mut self.channels {
@@ -30,15 +30,15 @@ impl<'a> Vetoes<'a> {
         }
     }
 
-    /// The first time from which on a tuple with its latest tag at `time` may have tags; nothing where no
-    /// tuple may end there. Times ascend from call to call.
+    /// Returns the first time that the tags of a tuple may have if its latest tag is at `time`; `None` if no
+    /// tuple may end there. Times must ascend from call to call.
     pub(super) fn floor(&mut self, time: i64) -> Option<i64> {
         let Some(latest) = self.up_to(time) else { return Some(i64::MIN) };
         let floor = i128::from(latest) + i128::from(self.guard) + 1;
         i64::try_from(floor).ok().filter(|&floor| floor <= time)
     }
 
-    /// The latest veto that is not further behind `time` than the guard.
+    /// Returns the latest veto tag up to `time` plus the guard.
     fn up_to(&mut self, time: i64) -> Option<i64> {
         let tags = self.source.tags.tags;
         let last = i128::from(time) + i128::from(self.guard);

@@ -8,11 +8,11 @@ use super::{
 };
 use crate::{error::Error, run::recording::Recording};
 
-/// What meets tuples on its way through a source.
+/// Finds tuples on its way through a source.
 pub(super) trait Walker {
     type Batch: Batch;
 
-    /// Takes the tags of the next time, or of the next cluster.
+    /// Processes the tags of the next time, or of the next cluster.
     fn step(
         &mut self,
         feed: &mut Feed<'_>,
@@ -20,20 +20,20 @@ pub(super) trait Walker {
     ) -> ControlFlow<()>;
 }
 
-/// Walks through all sources, until whoever takes the batches breaks off, or rows are found out of order.
+/// Walks through all sources, until the consumer of the batches breaks off or rows are found out of order.
 pub(super) fn walk_all<'a, W: Walker>(
     recording: &'a Recording<'a>,
     wanted: &Wanted,
     walk: impl Fn(Source<'a>) -> (Feed<'a>, W),
     batches: &mut Batches<'_, W::Batch>,
 ) -> Result<(), Error> {
-    // Breaking off is no failure.
+    // Breaking off is not an error.
     let _: ControlFlow<()> = walk_sources(recording, wanted, walk, batches);
     recording.check_order()
 }
 
-/// Delays can put tags of one source behind those of the next: then they are
-/// walked through side by side.
+/// Delays can put tags of one source after those of the next source; both are then walked through in
+/// parallel.
 fn walk_sources<'a, W: Walker>(
     recording: &'a Recording<'a>,
     wanted: &Wanted,
@@ -49,7 +49,7 @@ fn walk_sources<'a, W: Walker>(
         }
         first_row += tags.tags.len() as u64;
     }
-    // The next is the last.
+    // The next source is the last element.
     waiting.sort_by_key(|&(begins, at, _)| std::cmp::Reverse((begins, at)));
     let mut active: Vec<(usize, Feed<'a>, W)> = Vec::new();
     loop {
@@ -72,7 +72,7 @@ fn walk_sources<'a, W: Walker>(
         let others = next.get(1).map(|&(time, _)| time);
         let limit = others.into_iter().chain(waiting.last().map(|&(begins, ..)| begins)).min();
         let (_, feed, walker) = &mut active[place];
-        // The first step is its own, also where others have the same time.
+        // The walker takes the first step itself, even if others have the same time.
         walker.step(feed, batches)?;
         loop {
             if feed.has_read() {

@@ -1,9 +1,8 @@
-//! Tuples by the rules that use nothing up: `all`, `herald`, each herald once, `grid`.
+//! Tuples by the rules that use no tag up: `all`, `herald`, each herald once, `grid`.
 //!
-//! At each time t at which a tag of a group stands, the tuples whose latest tag is there are walked
-//! through as an odometer would: a list for each channel, cut to where a tag can be of such a tuple. While
-//! no tag at t is chosen and no later channel has one, only those at t are gone through, so that no
-//! turn is in vain.
+//! At each time t at which a group has a tag, the tuples whose latest tag is at t are enumerated like an
+//! odometer: one list per channel, cut to the times that a tag of such a tuple can have. While no tag at t is
+//! chosen and no later channel has one, only the tags at t are visited, so that every turn yields a tuple.
 
 use std::{collections::VecDeque, ops::ControlFlow};
 
@@ -18,19 +17,19 @@ use crate::{
     run::{scope::Scope, time_range::TimeRange},
 };
 
-/// Channels of a group at most.
+/// The largest number of channels of a group.
 const MOST: usize = 16;
 
-/// What is asked of every source.
+/// The groups that every source is searched for.
 pub(super) struct Ways {
     rule: Rule,
     window: i64,
     range: TimeRange,
-    /// The groups in numbers.
+    /// The groups as channel numbers.
     groups: Vec<Vec<usize>>,
-    /// The groups that each number is in.
+    /// The groups that contain each number.
     groups_of: Vec<Vec<usize>>,
-    /// The channels of the smallest group.
+    /// The number of channels of the smallest group.
     fewest: usize,
 }
 
@@ -54,16 +53,16 @@ impl Ways {
         Self { rule, window, range, groups, groups_of, fewest }
     }
 
-    /// How far before the latest tag of a tuple its others can lie.
+    /// Returns how far before the latest tag of a tuple its other tags can lie.
     pub(super) fn look_back(&self) -> i64 {
         match self.rule {
             Rule::All => self.window,
-            // From a tag before the herald to one behind it, and across the cell at zero.
+            // From a tag before the herald to a tag after it, and across the cell at zero.
             _ => self.window.saturating_mul(2),
         }
     }
 
-    /// No tag of a tuple is further than this from the tag of it next to it.
+    /// Returns the largest possible distance between neighbouring tags of a tuple.
     pub(super) fn nearest(&self) -> i64 {
         match self.rule {
             Rule::Grid => self.look_back(),
@@ -71,8 +70,8 @@ impl Ways {
         }
     }
 
-    /// The first time that any tag of a tuple with its latest at `time` can have, and the first that
-    /// the herald can have.
+    /// Returns the first time that a tag can have in a tuple whose latest tag is at `time`, and the first
+    /// time that its herald can have.
     fn first_times(&self, time: i64) -> [i64; 2] {
         let first = time.saturating_sub(self.window);
         match self.rule {
@@ -83,7 +82,7 @@ impl Ways {
     }
 }
 
-/// The first time in the cell of `time`: cells are truncated toward zero.
+/// Returns the first time in the cell of `time`: cells are truncated toward zero.
 fn first_of_cell(time: i64, width: i64) -> i64 {
     match time / width {
         cell if cell > 0 => cell * width,
@@ -117,7 +116,7 @@ impl List {
         }
     }
 
-    /// Those from `first` on.
+    /// Returns the tags from `first` on.
     fn since(&self, first: i64) -> &[Taken] {
         since(&self.tags[self.start..], first)
     }
@@ -127,14 +126,14 @@ fn since(tags: &[Taken], first: i64) -> &[Taken] {
     &tags[tags.partition_point(|tag| tag.time < first)..]
 }
 
-/// The way through one source.
+/// The walk through one source.
 pub(super) struct WaysOf<'a> {
     plan: &'a Ways,
     source: Source<'a>,
     lists: Vec<List>,
-    /// The times of the latest tags, as many as the smallest group has.
+    /// The times of the latest tags, as many as the smallest group has channels.
     latest: VecDeque<i64>,
-    /// The groups that a tag at the present time is in.
+    /// The groups that have a tag at the current time.
     touched: Vec<usize>,
     vetoes: Option<Vetoes<'a>>,
 }
@@ -158,7 +157,7 @@ impl<'a> WaysOf<'a> {
         Self { plan, source, lists, latest, touched, vetoes }
     }
 
-    /// The tuples of one group whose latest tag is at `time`.
+    /// Lists the tuples of one group whose latest tag is at `time`.
     fn group(
         &mut self,
         at: usize,
@@ -242,14 +241,14 @@ impl Walker for WaysOf<'_> {
     }
 }
 
-/// The tuples of one group at one time.
+/// The enumeration of the tuples of one group at one time.
 struct Turn<'a, 'b, 's> {
     rule: Rule,
     window: i64,
     source: Source<'a>,
     group: usize,
     time: i64,
-    /// Channels of the group.
+    /// The number of channels of the group.
     len: usize,
     lists: [&'a [Taken]; MOST],
     /// Whether a channel from this place on has a tag at the time.
@@ -259,8 +258,8 @@ struct Turn<'a, 'b, 's> {
 }
 
 impl Turn<'_, '_, '_> {
-    /// Goes through the tags of the channel at `place`; `has_latest` says whether one at the time was
-    /// chosen before it.
+    /// Visits the tags of the channel at `place`; `has_latest` says whether a tag at the time was already
+    /// chosen.
     fn choose(&mut self, place: usize, has_latest: bool) -> ControlFlow<()> {
         if place == self.len {
             return self.add();
@@ -283,10 +282,10 @@ impl Turn<'_, '_, '_> {
         ControlFlow::Continue(())
     }
 
-    /// The heralds that have their first way at the time, each with its first tags.
+    /// Finds the heralds whose first way completes at the time, each with its first tags.
     fn heralds(&mut self, floor: i64) -> ControlFlow<()> {
-        // Earlier ones had all they need before the time, unless a channel with a tag there had none
-        // in their window.
+        // Earlier heralds were complete before the time, unless a channel with a tag at the time had none in
+        // their window.
         let mut first = self.time;
         for list in &self.lists[1..self.len] {
             let before = list.partition_point(|tag| tag.time < self.time);
@@ -305,7 +304,7 @@ impl Turn<'_, '_, '_> {
             self.chosen[0] = herald;
             let near = herald.time.saturating_sub(self.window).max(floor);
             for place in 1..self.len {
-                // There is one: the herald is not behind the last.
+                // There is such a tag: the herald is not after the last one.
                 self.chosen[place] = since(self.lists[place], near)[0];
             }
             self.add()?;
@@ -313,7 +312,7 @@ impl Turn<'_, '_, '_> {
         ControlFlow::Continue(())
     }
 
-    /// The last time a herald can have to be near a tag of each other channel.
+    /// Returns the last time that a herald can have and still be near a tag of each other channel.
     fn last_herald(&self) -> i64 {
         let last = |list: &&[Taken]| list.last().map(|tag| tag.time);
         let others = self.lists[1..self.len].iter().filter_map(last).min();
