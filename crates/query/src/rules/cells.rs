@@ -1,17 +1,17 @@
-//! Cells of rule `grid`.
+//! The cells of rule `grid`.
 
-/// Divides each time by `width`, which is 1 or more, and rounds toward zero. Order stays.
+/// Divides each time by `width`, which must be 1 or more, and rounds toward zero. The order is preserved.
 pub(crate) fn to_cells(time: &mut [i64], width: i64) {
     if width == 1 {
         return;
     }
     let width = width.unsigned_abs();
-    // floor(2^64 / width): 2^64 itself would not fit, and width does not divide 2^64 - 1 where it
-    // divides 2^64.
+    // The inverse is floor(2^64 / width). 2^64 itself would not fit in 64 bits. A width that divides 2^64
+    // does not divide 2^64 - 1, so 1 is added for powers of two.
     let inverse = u64::MAX / width + u64::from(width.is_power_of_two());
     for time in time {
-        // A division takes some forty cycles. The product is short of the quotient by less than
-        // time / 2^64 + 1, so by one at the most.
+        // A division takes about forty cycles. The product is less than the quotient by less than time / 2^64
+        // + 1, so by one at most.
         let ticks = time.unsigned_abs();
         let quotient = ((u128::from(ticks) * u128::from(inverse)) >> 64) as u64;
         let is_short = ticks - quotient * width >= width;

@@ -1,4 +1,4 @@
-//! Rule `cluster`: events that take every tag up to the window after their first.
+//! Rule `cluster`: events that contain every tag up to the window after their first tag.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,25 +18,25 @@ use crate::{
     },
 };
 
-/// Rule `cluster`: a cluster opens at the first tag behind the one before, and takes every tag up to
-/// the window behind it.
+/// The state of rule `cluster`: a cluster opens at the first tag after the previous cluster, and takes every
+/// tag up to the window after that tag.
 #[derive(Clone)]
 pub(crate) struct Clusters {
     window: i64,
     range: TimeRange,
-    /// The first time of the open cluster, and a bit for each dense number in it.
+    /// The first time of the open cluster, and one bit for each dense number in it.
     open: Option<(i64, u64)>,
 }
 
-/// How often each set of dense numbers, a bit for each, was a cluster.
+/// How often each set of dense numbers (one bit per number) was a cluster.
 #[derive(Clone, Debug)]
 pub(crate) struct Sets {
-    /// Of the sets of the first numbers.
+    /// The counts of the sets that contain only the first numbers.
     few: Vec<u64>,
     others: HashMap<u64, u64>,
 }
 
-/// Sets of so many of the first numbers are counted in a table of 32 KiB.
+/// Sets of this many first numbers are counted in a table of 32 KiB.
 const FEW: u32 = 12;
 
 impl Clusters {
@@ -106,14 +106,14 @@ impl Sets {
         }
     }
 
-    /// All sets that occurred, and how often.
+    /// Iterates over all sets that occurred, with their counts.
     pub(crate) fn counted(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let few = (0..).zip(self.few.iter().copied()).filter(|&(_, count)| count > 0);
         few.chain(self.others.iter().map(|(&set, &count)| (set, count)))
     }
 }
 
-/// What [`clusters`] takes.
+/// Returns the rows that [`clusters`] reads.
 pub(crate) fn plan_clusters(
     recording: &Recording<'_>,
     channels: &[u16],
@@ -134,15 +134,15 @@ pub(crate) fn plan_clusters(
     scan
 }
 
-/// What rule `cluster` counted.
+/// The result of rule `cluster`.
 pub(crate) struct Clustered {
-    /// Each set of channels that was a cluster, ascending, and how often. In order of the sets.
+    /// Each set of channels that was a cluster, ascending, with its count. Sorted by set.
     pub sets: BTreeMap<Vec<u16>, u128>,
-    /// The last cluster of each source, where it reaches to the end of the range.
+    /// The last cluster of each source, if it reaches the end of the range.
     pub open: Vec<Open>,
 }
 
-/// The answer of rule `cluster` over all sources, from where `before` ends.
+/// Counts by rule `cluster` over all sources, from the end of `before`.
 pub(crate) fn clusters(
     recording: &Recording<'_>,
     channels: &[u16],
@@ -161,7 +161,8 @@ pub(crate) fn clusters(
     for (number, source) in (0..).zip(&recording.sources) {
         let mut machine = Clusters::new(window, scope.range);
         let known = before.unwrap_or(&[]).iter().find(|open| open.source == number);
-        // A cluster that was counted takes tags, and is not counted again: it begins before the range.
+        // A cluster that was already counted takes tags, but is not counted again: it begins before the
+        // range.
         machine.open = known.map(|open| (open.first, 0));
         let mut outcome = run(&[machine], &way, source, execution);
         if let Some(mut machine) = outcome.ends[0].take() {
@@ -190,7 +191,7 @@ pub(crate) fn clusters(
 }
 
 impl Clusters {
-    /// Takes what still belongs to the open cluster of the tags from `to` on.
+    /// Adds the tags from `to` on that still belong to the open cluster.
     fn complete(&mut self, source: &Acquisition<'_>, selection: &Selection, to: i64, simd: Simd) {
         let Some((first, set)) = &mut self.open else { return };
         let end = first.checked_add(self.window).and_then(|last| last.checked_add(1));
@@ -298,13 +299,13 @@ mod tests {
         }
     }
 
-    /// Tags alone and in runs at every place of a mask, and over the edges of masks.
+    /// Tags alone and in runs at every place of a mask, and across the edges of masks.
     #[test]
     fn tags_that_are_alone_are_found_at_every_place() {
         let time = |i: i64| 9 * i - [0, 6, 7, 0, 0][usize::try_from(i % 5).unwrap()];
         let label = |i: i64| u16::try_from(i % 7 % 3).unwrap();
         let lens = [0, 1, 2, 63, 64, 65, 66, 127, 128, 129, 200];
-        // Pairs begin at each fifth row, also at the last one of a mask.
+        // Pairs begin at every fifth row, including the last row of a mask.
         for (len, first) in lens.into_iter().flat_map(|len| (0..5).map(move |first| (len, first))) {
             let sources =
                 vec![(first..first + len).map(|i| (time(i), label(i))).collect::<Vec<_>>()];
@@ -334,7 +335,7 @@ mod tests {
 
     #[test]
     fn many_channels_have_sets_of_their_own() {
-        // Channel 60 is behind the table of small sets.
+        // Channel 60 is past the table of small sets.
         let channels: Vec<u16> = (0..64).collect();
         let tags = vec![(0, 60), (1, 3), (1, 60), (50, 3), (90, 63)];
         let execution = Execution::best();

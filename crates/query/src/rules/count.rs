@@ -1,4 +1,4 @@
-//! One scan: a part of a query counted over all morsels of a recording.
+//! One scan: counts a part of a query over all morsels of a recording.
 
 use std::ops::Range;
 
@@ -25,12 +25,12 @@ use crate::{
 
 /// Rows of a morsel that is read from the columns: 2.25 MiB.
 const DIRECT_ROWS: usize = 1 << 18;
-/// Rows of a morsel that goes through buffers, which then stay in a core's cache.
+/// Rows of a morsel that goes through buffers, chosen so that they stay in a core's cache.
 const SELECTED_ROWS: usize = 1 << 16;
-/// Rows within a window, on the average, from which on tags are not compared with their neighbours.
+/// Mean number of rows within a window from which on tags are not compared with their neighbours.
 const CROWDED: usize = 1;
 
-/// One piece of work.
+/// One task.
 struct Morsel<'a> {
     source: &'a Acquisition<'a>,
     interval: Interval,
@@ -38,7 +38,7 @@ struct Morsel<'a> {
 }
 
 impl Part {
-    /// The coincidences of each group, by all rules but `once`.
+    /// Counts the coincidences of each group, for all rules but `once`.
     pub(crate) fn count(&self, recording: &Recording<'_>, execution: &Execution) -> Vec<u128> {
         let sources = recording.sources.iter();
         let morsels: Vec<Morsel<'_>> =
@@ -65,7 +65,7 @@ impl Part {
             })
     }
 
-    /// What [`Part::count`] takes.
+    /// Returns the rows that [`Part::count`] reads.
     pub(crate) fn plan(
         &self,
         recording: &Recording<'_>,
@@ -73,7 +73,7 @@ impl Part {
     ) -> Vec<PlannedScan> {
         let [direct, selected] = self.method.names();
         let mut scans = [direct, selected].map(|name| PlannedScan::new(name, self.groups.len()));
-        // Where windows turn out to be crowded, channels are taken out after all.
+        // If windows turn out to be crowded, channels are extracted after all.
         scans[0].is_at_least = !matches!(self.method, Method::Folds(_));
         for (first, source) in numbered(recording) {
             let time = source.tags.time;
@@ -98,12 +98,12 @@ impl Part {
         scans.into_iter().filter(|scan| scan.morsels > 0).collect()
     }
 
-    /// The rows that a morsel is counted in as they lie in the store.
+    /// Returns the rows that a morsel reads if it is counted in the columns as stored.
     fn direct_rows(&self, interval: &Interval, time: &[i64]) -> Range<usize> {
         interval.looking_back(self.window).rows(time, 0)
     }
 
-    /// Whether the one pair has a label above 255, which no tag in a narrow column has.
+    /// Returns whether the one pair has a label above 255; no tag in a narrow column has such a label.
     fn is_dark(&self) -> bool {
         matches!(self.method, Method::Pair) && self.channels.iter().any(|&c| c > u8::MAX.into())
     }
@@ -124,7 +124,7 @@ impl Part {
         intervals.into_iter().map(move |interval| Morsel { source, interval, is_direct })
     }
 
-    /// Whether the kernels can read the columns of the store as they are.
+    /// Returns whether the kernels can read the columns of the store directly.
     fn is_direct(&self, source: &Acquisition<'_>) -> bool {
         let compares = matches!(self.method, Method::Pair | Method::Pairs | Method::Folds(_));
         let is_narrow = matches!(source.tags.channels, Channels::U8(_));
@@ -133,11 +133,11 @@ impl Part {
         compares && is_narrow && !is_delayed && self.veto.is_none() && rows < CROWDED
     }
 
-    /// How far before the time that a coincidence belongs to its other tags can lie.
+    /// Returns how far before the time of a coincidence its other tags can lie.
     fn look_back(&self) -> i64 {
         match self.method {
             Method::Pair | Method::Pairs | Method::Folds(_) => self.window,
-            // From a tag before the herald to one behind it, and across the cell at zero.
+            // From a tag before the herald to a tag after it, and across the cell at zero.
             Method::Heralds { .. } | Method::PairInCells | Method::PairsInCells | Method::Once => {
                 self.window.saturating_mul(2)
             }
@@ -186,7 +186,7 @@ impl<'p> Counter<'p> {
         let head_of = |time: &[i64]| time.partition_point(|&time| time < start);
         if part.veto.is_some() {
             if self.count_forbidden(morsel, counts).is_none() {
-                // Times that leave 64 bits are reported as counts that do.
+                // Times that overflow 64 bits are reported as counts that overflow.
                 counts.fill(u128::MAX);
             }
             return;
@@ -225,7 +225,7 @@ impl<'p> Counter<'p> {
                 let Selected { time, number } =
                     selection.select(simd, source, interval, &mut self.buffers);
                 let ready = Ready { time, id: number, head: head_of(time), number_of: &IDENTITY };
-                // What a selection gives is in order.
+                // A selection always yields tags in order.
                 let _: Option<()> = folds.count(simd, window, ready, &mut self.inside, counts);
             }
             Method::Heralds { once } => {
@@ -239,12 +239,12 @@ impl<'p> Counter<'p> {
                     *count = count.saturating_add(heralds::count(&lists, group, window, *once));
                 }
             }
-            // Counted from gap to gap.
+            // Counted from gap to gap elsewhere.
             Method::Once => {}
         }
     }
 
-    /// As [`Counter::count`], where a veto forbids coincidences: nothing when times leave 64 bits.
+    /// Works like [`Counter::count`], but with a veto. Returns `None` if times do not fit in 64 bits.
     fn count_forbidden(&mut self, morsel: &Morsel<'_>, counts: &mut [u128]) -> Option<()> {
         let (part, simd, source) = (self.part, self.simd, morsel.source);
         let Some(veto) = &part.veto else { return Some(()) };
@@ -291,8 +291,8 @@ impl<'p> Counter<'p> {
         Some(())
     }
 
-    /// Counts on the columns as they lie in the store; nothing where windows are too crowded, or where
-    /// times fall, which is found again, and noted, when channels are taken out.
+    /// Counts in the columns as stored. Returns `None` if windows are too crowded or times decrease;
+    /// decreasing times are found again, and recorded, when channels are extracted.
     fn count_direct(&mut self, morsel: &Morsel<'_>, counts: &mut [u128]) -> Option<()> {
         let (part, tags) = (self.part, morsel.source.tags);
         let Channels::U8(labels) = tags.channels else { return None };
@@ -314,7 +314,7 @@ impl<'p> Counter<'p> {
         }
         match &part.method {
             Method::Pair => {
-                // A label above 255 has no tags in a narrow column, and no coincidence.
+                // A label above 255 has no tags in a narrow column, so there is no coincidence.
                 if let [Ok(a), Ok(b)] = [part.channels[0], part.channels[1]].map(u8::try_from) {
                     let near = |rows| {
                         let (time, id) = (&ready.time[..rows], &ready.id[..rows]);
@@ -332,15 +332,15 @@ impl<'p> Counter<'p> {
     }
 }
 
-/// Pairs of two lists at most `window` apart, whose later tag is not in the head of its list: all
-/// pairs but those in the heads, less those further apart.
+/// Counts the pairs of two lists that are at most `window` apart and whose later tag is not in the head of
+/// its list: all pairs minus those in the heads, minus those further apart.
 fn pairs_by_rank(lists: [&[i64]; 2], heads: [usize; 2], window: i64) -> u128 {
     let product = |[a, b]: [usize; 2]| a as u128 * b as u128;
     let far = kernels::far_pairs(lists, heads, window);
     product(lists.map(<[i64]>::len)) - product(heads) - u128::from(far)
 }
 
-/// The matrices of one thread: of all rows of a morsel, and of those before it.
+/// The matrices of one thread: one for all rows of a morsel, and one for the rows before it.
 struct Tally {
     all: Matrix,
     before: Matrix,
@@ -363,7 +363,7 @@ impl Tally {
         }
     }
 
-    /// As [`Tally::add`], by comparing neighbours; nothing where they are too many.
+    /// Works like [`Tally::add`], by comparing neighbours. Returns `None` if there are too many of them.
     fn add_near(
         &mut self,
         part: &Part,
@@ -391,7 +391,7 @@ impl Tally {
     }
 }
 
-/// The ids of selected tags are numbers already.
+/// The ids of selected tags are already numbers.
 const IDENTITY: [u8; 256] = {
     let mut identity = [0; 256];
     let mut number = 0;

@@ -1,7 +1,8 @@
-//! Groups of several channels by rule `all`: each tuple is counted where its last tag stands.
+//! Groups of several channels by rule `all`: each tuple is counted at its last tag.
 //!
-//! A tag closes as many tuples of a group as the product of the tags that each other channel of the
-//! group has in the window before it. Of equal times the order of rows says which is the last.
+//! The number of tuples of a group that a tag closes is the product of the numbers of tags that the other
+//! channels of the group have in the window before it. Among equal times, the order of rows decides which tag
+//! is the last.
 
 use crate::{
     kernels,
@@ -10,14 +11,14 @@ use crate::{
     scan::{morsels::rows_within_window, selection::Ready},
 };
 
-/// Channels of a group beside the one whose tag is the last.
+/// The largest number of channels of a group besides the channel of the last tag.
 const MOST_OTHERS: usize = 15;
 
 /// The groups that a tag of each number can close.
 #[derive(Debug)]
 pub(crate) struct Folds {
     closed_by: Vec<Vec<Closed>>,
-    /// The channels of the smallest group.
+    /// The number of channels of the smallest group.
     fewest: usize,
 }
 
@@ -25,12 +26,12 @@ pub(crate) struct Folds {
 #[derive(Debug)]
 struct Closed {
     group: usize,
-    /// The numbers of its other channels, at the beginning.
+    /// The numbers of its other channels, at the beginning of the array.
     others: [u8; MOST_OTHERS],
     len: usize,
 }
 
-/// What one thread counts in.
+/// The buffers of one thread.
 #[derive(Debug, Default)]
 pub(crate) struct Inside {
     /// Tags of each number in the window; all 0 between calls.
@@ -40,9 +41,9 @@ pub(crate) struct Inside {
 }
 
 impl Folds {
-    /// For groups of numbers below `side`.
+    /// Prepares groups of numbers below `side`.
     pub(crate) fn new(groups: &[Vec<u8>], side: usize) -> Self {
-        // The number behind the last stands for channels not in use and closes nothing.
+        // The number after the last stands for channels not in use and closes no group.
         let mut closed_by: Vec<Vec<Closed>> = (0..=side).map(|_| Vec::new()).collect();
         for (at, group) in groups.iter().enumerate() {
             for &last in group {
@@ -58,7 +59,7 @@ impl Folds {
         Self { closed_by, fewest }
     }
 
-    /// Adds the tuples whose last tag is not in the head; nothing where times fall.
+    /// Adds the tuples whose last tag is not in the head. Returns `None` if times decrease.
     pub(crate) fn count(
         &self,
         simd: Simd,
@@ -91,8 +92,8 @@ impl Folds {
         Some(())
     }
 
-    /// Looks only at rows that have enough others in the window before them. Stops where those have
-    /// become many, and returns the first row not looked at. Nothing where times fall.
+    /// Visits only rows that have enough others in the window before them. Stops when these windows hold too
+    /// many rows in total, and returns the first row not visited. Returns `None` if times decrease.
     fn look_at_near(
         &self,
         simd: Simd,
@@ -102,7 +103,7 @@ impl Folds {
         counts: &mut [u128],
     ) -> Option<usize> {
         let Ready { time, head, .. } = ready;
-        // The smallest group needs so many tags before its last.
+        // The smallest group needs this many tags before its last one.
         let k = self.fewest - 1;
         let first = head.saturating_sub(k);
         let rows = time.len() - first;
@@ -110,7 +111,7 @@ impl Folds {
         tags.resize(self.closed_by.len(), 0);
         masks.resize(rows.div_ceil(MASK_ROWS), 0);
         kernels::near(simd, &time[first..], k, window, masks, true)?;
-        // Sliding costs some steps a row.
+        // Sliding costs a few steps per row.
         let mut steps_left = 2 * rows;
         for (step, &mask) in masks.iter().enumerate() {
             let mut mask = mask;
@@ -165,8 +166,8 @@ impl Folds {
     }
 }
 
-/// The product; 2^64 for every one that is larger, which is past what a count may be. Of such there
-/// cannot be 2^64 to add up.
+/// Returns the product, or 2^64 if it is larger, which is already more than a count may be. There cannot be
+/// 2^64 such products to add up.
 fn product(factors: impl Iterator<Item = u32> + Clone) -> u128 {
     if factors.clone().any(|factor| factor == 0) {
         return 0;

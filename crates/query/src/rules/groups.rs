@@ -1,27 +1,27 @@
-//! Which groups of channels a query names.
+//! The groups of channels of a query.
 
 use crate::{
     error::Error,
     run::{recording::Recording, scope::Scope},
 };
 
-/// Channels of a group at most.
+/// The largest number of channels of a group.
 const MOST_CHANNELS: usize = 16;
-/// Groups of a query at most.
+/// The largest number of groups of a query.
 const MOST_GROUPS: usize = 1 << 20;
 
-/// Between which channels coincidences are counted.
+/// Selects the channels between which coincidences are counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Groups {
     /// Every pair of the channels in use, in ascending order.
     EveryPair,
-    /// Every choice of so many of the channels in use, 2 to 16, in ascending order.
+    /// Every choice of this many of the channels in use, 2 to 16, in ascending order.
     EveryFold(usize),
-    /// These, in this order: 2 to 16 different channels each. A channel may have no tags.
+    /// These groups, in this order: 2 to 16 different channels each. A channel may have no tags.
     Listed(Vec<Vec<u16>>),
 }
 
-/// The groups of a query in the order of the answer, each of different channels in use.
+/// Returns the groups of a query in the order of the result, each of different channels in use.
 pub(crate) fn asked(
     groups: &Groups,
     scope: &Scope,
@@ -58,11 +58,11 @@ pub(crate) fn asked(
     Ok(listed.clone())
 }
 
-/// Every choice of `size` of `channels`, in ascending order.
+/// Returns every choice of `size` of `channels`, in ascending order.
 pub(crate) fn choices(channels: &[u16], size: usize) -> Result<Vec<Vec<u16>>, Error> {
     let mut groups = 1_u128;
     for i in 0..size {
-        // A product of i + 1 numbers in a row is divisible by i + 1.
+        // A product of i + 1 consecutive numbers is divisible by i + 1.
         groups = groups * channels.len().saturating_sub(i) as u128 / (i as u128 + 1);
     }
     if groups > MOST_GROUPS as u128 {
@@ -80,7 +80,7 @@ pub(crate) fn choices(channels: &[u16], size: usize) -> Result<Vec<Vec<u16>>, Er
     Ok(chosen.into_iter().map(|choice| choice.iter().map(|&at| channels[at]).collect()).collect())
 }
 
-/// The channels of the groups, ascending.
+/// Returns the channels of the groups, ascending.
 pub(crate) fn channels_of(groups: &[Vec<u16>]) -> Vec<u16> {
     let mut channels = groups.concat();
     channels.sort_unstable();

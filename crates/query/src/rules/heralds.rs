@@ -1,22 +1,22 @@
-//! Groups with a herald: every way to take one herald and one tag of each other channel within the
-//! window of the herald, or each herald once.
+//! Groups with a herald: every way to take one herald and one tag of each other channel within the window of
+//! the herald, or each herald once.
 
-/// The delayed times of one channel. The first `head` are looked back at and own nothing.
+/// The delayed times of one channel. The first `head` are only looked back at and own nothing.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct List<'a> {
     pub time: &'a [i64],
     pub head: usize,
 }
 
-/// The tags of one list in the window of a herald that moves on.
+/// The tags of one list in the window of the current herald.
 struct Near<'a> {
     list: List<'a>,
     start: usize,
     end: usize,
 }
 
-/// Coincidences of the lists in `group`, the herald's first, that are complete only with a tag that
-/// is not in a head: what is there with all tags, less what was there with those in the heads.
+/// Counts the coincidences of the lists in `group`, the herald's first, that are complete only with a tag
+/// that is not in a head: the number with all tags minus the number with the tags in the heads.
 pub(crate) fn count(lists: &[List<'_>], group: &[u8], window: i64, once: bool) -> u128 {
     let heralds = lists[usize::from(group[0])];
     let mut others: Vec<Near<'_>> = group[1..]
@@ -36,12 +36,12 @@ pub(crate) fn count(lists: &[List<'_>], group: &[u8], window: i64, once: bool) -
     count
 }
 
-/// 1 if the herald has its first coincidence with a tag that is not in a head.
+/// Returns 1 if the herald has its first coincidence with a tag that is not in a head.
 fn becomes_complete(others: &[Near<'_>], is_before: bool) -> u128 {
     u128::from(!(is_before && others.iter().all(|other| other.in_head() > 0)))
 }
 
-/// The ways that have a tag that is not in a head. Beyond 128 bits it is the largest number.
+/// Returns the number of ways that contain a tag that is not in a head. Saturates at 128 bits.
 fn ways(others: &[Near<'_>], is_before: bool) -> u128 {
     let all = product(others.iter().map(Near::all));
     if !is_before {
@@ -49,8 +49,8 @@ fn ways(others: &[Near<'_>], is_before: bool) -> u128 {
     }
     let before = product(others.iter().map(Near::in_head));
     match all {
-        // The difference of two products too large: 0 if they are the same, and else too large, since
-        // each tag more brings as many ways as the other lists have together.
+        // Both products are too large. Their difference is 0 if they are equal; otherwise it is too large as
+        // well, because each additional tag adds as many ways as the other lists have together.
         u128::MAX if others.iter().any(|other| other.all() > other.in_head()) => u128::MAX,
         u128::MAX => 0,
         _ => all - before,
@@ -62,7 +62,7 @@ fn product(factors: impl Iterator<Item = usize>) -> u128 {
 }
 
 impl Near<'_> {
-    /// Moves on to a later herald; whether there is a tag in its window.
+    /// Moves on to a later herald; returns whether there is a tag in its window.
     fn move_to(&mut self, herald: i64, window: i64) -> bool {
         let time = self.list.time;
         while self.start < time.len() && is_later(herald, time[self.start], window) {
@@ -84,7 +84,7 @@ impl Near<'_> {
     }
 }
 
-/// Whether `a` is more than `window` behind `b`. Differences fit in `i64`.
+/// Returns whether `a` is more than `window` after `b`. Differences must fit in `i64`.
 fn is_later(a: i64, b: i64, window: i64) -> bool {
     a - b > window
 }

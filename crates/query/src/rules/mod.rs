@@ -1,7 +1,7 @@
-//! The rules of coincidences: which tags make one, and how each rule is counted.
+//! The rules of coincidences: which tags form one, and how each rule is counted.
 //!
-//! [`part`] shares the groups of a query out on scans; [`count`] scans by the rules that use no tag up,
-//! [`sequential`] drives those that do ([`once`], [`cluster`]).
+//! [`part`] distributes the groups of a query over scans; [`count`] scans by the rules that use no tag up;
+//! [`sequential`] drives the rules that do ([`once`], [`cluster`]).
 
 pub(crate) mod cells;
 pub(crate) mod cluster;

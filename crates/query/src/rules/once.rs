@@ -1,4 +1,4 @@
-//! Rule `once`: tags are used up by one-to-one matches.
+//! Rule `once`: one-to-one matches use tags up.
 
 use std::collections::VecDeque;
 
@@ -20,11 +20,11 @@ use crate::{
     },
 };
 
-/// Rule `once` for one group: the earliest unused tag of each channel, if they lie within the window,
-/// count and are used up; else the earliest is dropped.
+/// The state of rule `once` for one group: if the earliest unused tags of each channel lie within the window,
+/// they count and are used up; otherwise the earliest one is dropped.
 #[derive(Clone)]
 pub(crate) struct Once<'a> {
-    /// The place of each dense number in the group; [`NOT_SEEN`] for the others.
+    /// The place of each dense number in the group; [`NOT_SEEN`] for numbers outside the group.
     place_of: &'a [u8; 256],
     window: i64,
     range: TimeRange,
@@ -33,11 +33,11 @@ pub(crate) struct Once<'a> {
     unused: Vec<VecDeque<i64>>,
 }
 
-/// The place of a number that a machine does not look at.
+/// The place of a number that a machine ignores.
 pub(crate) const NOT_SEEN: u8 = u8::MAX;
 
 impl<'a> Once<'a> {
-    /// `channels` of them have a place below that number in `place_of`.
+    /// Creates a machine; `channels` numbers have a place below `channels` in `place_of`.
     pub(crate) fn new(
         place_of: &'a [u8; 256],
         channels: usize,
@@ -50,7 +50,7 @@ impl<'a> Once<'a> {
 }
 
 impl Once<'_> {
-    /// What tags from `to` on can still be matched with.
+    /// Returns the tags with which tags from `to` on can still be matched.
     fn left_at(self, to: i64, source: u32, group: &[u16]) -> Option<Unused> {
         let oldest = to.saturating_sub(self.window);
         let is_near = |time: &i64| *time >= oldest;
@@ -71,7 +71,7 @@ impl Machine for Once<'_> {
         self.place_of[usize::from(number)] != NOT_SEEN
     }
 
-    /// No coincidence has only one tag.
+    /// A coincidence has at least two tags, so tags alone are ignored.
     fn push_alone(&self, _: Selected<'_>, _: &[u64], _: &mut u64) {}
 
     fn push(&mut self, time: i64, number: u8, count: &mut u64) {
@@ -96,7 +96,7 @@ impl Machine for Once<'_> {
     fn finish(&mut self, _: &mut u64) {}
 }
 
-/// The answer of rule `once`, group by group, over all sources, from where `before` ends; and the tags
+/// Counts by rule `once`, group by group, over all sources, from the end of `before`. Also returns the tags
 /// left unused at the end of the range.
 pub(crate) fn once(
     part: &Part,
@@ -134,7 +134,7 @@ pub(crate) fn once(
     (total, left)
 }
 
-/// What [`once`] takes.
+/// Returns the rows that [`once`] reads.
 pub(crate) fn plan_once(
     part: &Part,
     recording: &Recording<'_>,
@@ -152,7 +152,7 @@ pub(crate) fn plan_once(
     scan
 }
 
-/// A machine for each group.
+/// Creates a machine for each group.
 fn machines<'a>(
     part: &'a Part,
     places: &'a [[u8; 256]],
@@ -165,7 +165,7 @@ fn machines<'a>(
     places.iter().zip(&part.numbered).map(of).collect()
 }
 
-/// The place in `group` of each number.
+/// Returns the place in `group` of each number.
 fn places(group: &[u8]) -> [u8; 256] {
     let mut places = [NOT_SEEN; 256];
     for (place, &number) in (0..).zip(group) {

@@ -1,4 +1,4 @@
-//! How the groups of a query are shared out on scans.
+//! Distributes the groups of a query over scans.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,10 +13,11 @@ use crate::{
     scan::selection::Selection,
 };
 
-/// Channels that one scan tells apart at most: their numbers and one more for all others are bytes.
+/// The largest number of channels that one scan can distinguish: their numbers, plus one for all others, are
+/// bytes.
 const MOST_NUMBERS: usize = 255;
 
-/// What makes tags a coincidence, and of which tags.
+/// The condition that tags must meet to form a coincidence.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Condition<'q> {
     pub rule: Rule,
@@ -25,16 +26,16 @@ pub(crate) struct Condition<'q> {
     pub scope: &'q Scope,
 }
 
-/// Groups that one scan counts.
+/// The groups that one scan counts.
 #[derive(Debug)]
 pub(crate) struct Part {
-    /// Where they stand in the query.
+    /// The indices of the groups in the query.
     pub groups: Vec<usize>,
-    /// The same groups in numbers.
+    /// The same groups as channel numbers.
     pub numbered: Vec<Vec<u8>>,
-    /// The channels of these numbers; the number behind the last stands for all others.
+    /// The channels of these numbers; the number after the last stands for all others.
     pub channels: Vec<u16>,
-    /// The delay of each.
+    /// The delay of each channel.
     pub delays: Vec<i64>,
     pub method: Method,
     pub selection: Selection,
@@ -43,14 +44,14 @@ pub(crate) struct Part {
     pub veto: Option<Forbidding>,
 }
 
-/// How a scan counts.
+/// Selects how a scan counts.
 #[derive(Debug)]
 pub(crate) enum Method {
     /// One pair.
     Pair,
     /// Pairs of many channels at once.
     Pairs,
-    /// One pair, or many, in cells.
+    /// One pair or many pairs, in cells.
     PairInCells,
     PairsInCells,
     /// Larger groups.
@@ -60,12 +61,13 @@ pub(crate) enum Method {
         /// Whether each herald counts once.
         once: bool,
     },
-    /// Tags are used up.
+    /// A rule that uses tags up.
     Once,
 }
 
 impl Method {
-    /// What a plan says of it: counting in the columns as they lie, and with the channels taken out.
+    /// Returns the names shown in a plan: for counting in the columns as stored, and with the channels
+    /// extracted.
     pub(crate) fn names(&self) -> [&'static str; 2] {
         match self {
             Self::Pair => ["pair, neighbours in the columns", "pair, two lists by rank"],
@@ -83,8 +85,8 @@ impl Method {
 }
 
 impl Part {
-    /// All parts of a query: pairs and larger groups apart, none with more channels than one scan
-    /// tells apart.
+    /// Returns all parts of a query: pairs and larger groups separately, none with more channels than one
+    /// scan can distinguish.
     pub(crate) fn all(groups: &[Vec<u16>], condition: Condition<'_>) -> Vec<Self> {
         let is_pair = |&at: &usize| groups[at].len() == 2;
         let (pairs, larger): (Vec<usize>, Vec<usize>) = (0..groups.len()).partition(is_pair);
@@ -112,7 +114,7 @@ impl Part {
             (Rule::PerHerald, ..) => Method::Heralds { once: true },
             (Rule::Grid, _, 1) => Method::PairInCells,
             (Rule::Grid, ..) => Method::PairsInCells,
-            // Clusters are of no groups.
+            // Rule `cluster` has no groups.
             (Rule::Once | Rule::Cluster, ..) => Method::Once,
         };
         let delays: Vec<i64> = channels.iter().map(|&c| condition.scope.delay_of(c)).collect();
@@ -130,7 +132,7 @@ impl Part {
     }
 }
 
-/// Pairs in packs of few channels: those between two blocks of channels, or inside one.
+/// Packs pairs so that each pack has few channels: those between two blocks of channels, or inside one block.
 fn packed_pairs(pairs: Vec<usize>, groups: &[Vec<u16>]) -> Vec<Vec<usize>> {
     let channels = channels_of(&pairs.iter().map(|&at| groups[at].clone()).collect::<Vec<_>>());
     if channels.len() <= MOST_NUMBERS {
@@ -146,7 +148,7 @@ fn packed_pairs(pairs: Vec<usize>, groups: &[Vec<u16>]) -> Vec<Vec<usize>> {
     packs.into_values().collect()
 }
 
-/// Groups in packs, each filled in order with as many as it can hold.
+/// Packs groups in order, each pack with as many groups as it can hold.
 fn packed(larger: Vec<usize>, groups: &[Vec<u16>]) -> Vec<Vec<usize>> {
     let mut packs: Vec<Vec<usize>> = Vec::new();
     let mut held: BTreeSet<u16> = BTreeSet::new();
@@ -183,7 +185,7 @@ mod tests {
         let mut all = packs.concat();
         all.sort_unstable();
         assert!(all.into_iter().eq(0..groups.len()));
-        // 5 blocks of 127, a pack for each two of them or one; 3 runs of triples.
+        // 5 blocks of 127: one pack for each two of them and for each one; 3 runs of triples.
         assert_eq!(packs.len(), 15 + 3);
     }
 }

@@ -1,9 +1,9 @@
-//! Rules that use tags up: what one tag takes depends on what came before it.
+//! Rules that use tags up: the result for a tag depends on the tags before it.
 //!
-//! Both rules start afresh at a gap wider than the window between neighbouring tags of the channels
-//! they look at. A morsel counts from the first gap at or behind its start to the first gap at or
-//! behind its end; without a gap inside it, it counts nothing, and the morsel before goes on through
-//! it. So the answer does not depend on where the morsels begin.
+//! Both rules start from scratch at a gap wider than the window between neighbouring tags of the channels
+//! they look at. A morsel counts from the first gap at or after its start to the first gap at or after its
+//! end. A morsel without a gap counts nothing, and the morsel before it continues through it. So the result
+//! does not depend on where the morsels begin.
 
 use rayon::prelude::*;
 
@@ -25,42 +25,43 @@ use crate::{
 /// Rows of a morsel.
 const ROWS: usize = 1 << 16;
 
-/// A rule that sees the tags of some channels one after the other.
+/// A rule that processes the tags of some channels in order.
 pub(crate) trait Machine: Clone + Send + Sync {
-    /// What it counts.
+    /// The result type.
     type Counts: Default + Send;
 
-    /// Whether it looks at tags of this dense number.
+    /// Returns whether it looks at tags of this dense number.
     fn sees(&self, number: u8) -> bool;
 
-    /// Takes tags, a bit each in the masks, that are further than the window from all others it can see.
+    /// Takes tags (one bit each in the masks) that are further than the window from all other tags it can
+    /// see.
     fn push_alone(&self, tags: Selected<'_>, alone: &[u64], counts: &mut Self::Counts);
 
-    /// Takes the next tag that it looks at, of those that are not alone.
+    /// Takes the next tag that it looks at and that is not alone.
     fn push(&mut self, time: i64, number: u8, counts: &mut Self::Counts);
 
-    /// No more tags come.
+    /// Ends the input: no more tags follow.
     fn finish(&mut self, counts: &mut Self::Counts);
 }
 
-/// What machines made of a source.
+/// The results of the machines for a source.
 pub(crate) struct Outcome<M: Machine> {
-    /// What each piece of work counted, machine by machine.
+    /// The counts of each task, machine by machine.
     pub counts: Vec<Vec<M::Counts>>,
-    /// Each machine as the end of the range found it, not finished; nothing without a tag.
+    /// The state of each machine at the end of the range, not finished; `None` if it saw no tag.
     pub ends: Vec<Option<M>>,
 }
 
-/// Where machines begin.
+/// Selects where machines begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Start {
-    /// Anew, at a gap before the range.
+    /// From scratch, at a gap before the range.
     Fresh,
-    /// At the begin of the range, as the tags before it have left them.
+    /// At the start of the range, in the state that the tags before it produced.
     Resumed,
 }
 
-/// Which tags machines are to see.
+/// The tags that machines see.
 pub(crate) struct Way<'a> {
     pub selection: &'a Selection,
     pub window: i64,
@@ -69,7 +70,7 @@ pub(crate) struct Way<'a> {
     pub pass: Pass<'a>,
 }
 
-/// Runs machines over the tags of a source up to the end of the range. They see tags before it, too,
+/// Runs machines over the tags of a source up to the end of the range. They also see tags before the range,
 /// unless they are resumed.
 pub(crate) fn run<M: Machine>(
     machines: &[M],
@@ -105,7 +106,7 @@ pub(crate) fn run<M: Machine>(
     let mut outcome = Outcome { counts: Vec::new(), ends: none() };
     for (counts, ends) in pieces {
         outcome.counts.push(counts);
-        // Only the runner behind the last gap reaches the end.
+        // Only the runner after the last gap reaches the end.
         for (known, end) in outcome.ends.iter_mut().zip(ends) {
             *known = known.take().or(end);
         }
@@ -122,7 +123,7 @@ pub(crate) struct Morsels<'a> {
     simd: Simd,
 }
 
-/// A machine on its way through a morsel and beyond.
+/// A machine on its way through a morsel and past its end.
 struct Runner<M> {
     machine: M,
     /// The last tag that it looked at.
@@ -132,7 +133,7 @@ struct Runner<M> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// No gap yet: the tags are another morsel's.
+    /// Before the first gap: the tags belong to another morsel.
     Waiting,
     Running,
     Done,
@@ -152,7 +153,7 @@ impl<'a> Morsels<'a> {
         Self { source, selection, window, intervals, simd: execution.simd }
     }
 
-    /// Adds what [`run`] takes: each morsel, and where it does not end in a gap, those behind it.
+    /// Adds the rows that [`run`] reads: each morsel and, if it does not end in a gap, the morsels after it.
     pub(crate) fn plan<M: Machine>(
         &self,
         machines: &[M],
@@ -164,7 +165,7 @@ impl<'a> Morsels<'a> {
         scan.morsels += needed.len();
         for at in needed {
             let own = self.intervals[at].looking_back(self.window);
-            // No machine knows that it has come to a gap before it sees the tag behind it.
+            // A machine detects a gap only when it sees the tag after it.
             for interval in [Some(&own), self.intervals.get(at + 1)].into_iter().flatten() {
                 let stretches = self.selection.stretches(self.source.tags.time, *interval);
                 scan.take_all(first, stretches);
@@ -172,13 +173,14 @@ impl<'a> Morsels<'a> {
         }
     }
 
-    /// The morsels that can count something in `range`.
+    /// Returns the morsels that can count something in `range`.
     fn needed<M: Machine>(&self, machines: &[M], range: &TimeRange) -> std::ops::Range<usize> {
         let end = self.intervals.len();
         let Some(from) = range.from else { return 0..end };
         let mut start =
             self.intervals.partition_point(|interval| interval.start <= from).saturating_sub(1);
-        // What began before the range may reach into it, from the last gap of each machine on.
+        // Matches and clusters that begin before the range may reach into it, so each machine starts at its
+        // last gap.
         let mut buffers = Buffers::default();
         while start > 0 && !self.has_gaps(start, machines, from, &mut buffers) {
             start -= 1;
@@ -186,7 +188,7 @@ impl<'a> Morsels<'a> {
         start..end.max(start)
     }
 
-    /// Whether every machine starts afresh in morsel `at`, no later than `limit`.
+    /// Returns whether every machine starts from scratch in morsel `at`, no later than `limit`.
     fn has_gaps<M: Machine>(
         &self,
         at: usize,
@@ -219,7 +221,7 @@ impl<'a> Morsels<'a> {
         alone: &mut Vec<u64>,
         pieces: &Pieces<'_>,
     ) {
-        // What comes before the first morsel, if anything, is in the machine already.
+        // The machine already holds the state of tags before the first morsel, if any.
         let state = if at == 0 { State::Running } else { State::Waiting };
         let mut runners: Vec<Runner<M>> = machines
             .iter()
@@ -275,12 +277,12 @@ impl<'a> Morsels<'a> {
         }
     }
 
-    /// A bit for each row from time `start` on that is further than the window from the rows around it.
-    /// There is a gap on both sides of it, so that it belongs to this morsel, and no machine need go
-    /// through it. The last row is not told, since what comes behind it is not known.
+    /// Sets a bit for each row from time `start` on that is further than the window from its neighbours.
+    /// There is a gap on both sides of such a row, so it belongs to this morsel, and no machine needs to
+    /// process it. The last row gets no bit, because the row after it is not known.
     fn find_alone(&self, time: &[i64], start: i64, alone: &mut Vec<u64>) {
         alone.resize(time.len().div_ceil(MASK_ROWS), 0);
-        // What a selection gives is in order.
+        // A selection always yields tags in order.
         let _: Option<()> = kernels::near(self.simd, time, 1, self.window, alone, false);
         let mut before = 0;
         for near in &mut *alone {
@@ -292,7 +294,7 @@ impl<'a> Morsels<'a> {
         keep_only(alone, owned..time.len().saturating_sub(1).max(owned));
     }
 
-    /// Takes tags behind the morsel, up to the first gap.
+    /// Takes tags after the morsel, up to the first gap.
     fn go_on<M: Machine>(
         &self,
         runner: &mut Runner<M>,
@@ -315,7 +317,7 @@ impl<'a> Morsels<'a> {
         }
     }
 
-    /// The tags of an interval, and those one window before it.
+    /// Returns the tags of an interval, and those within one window before it.
     fn first_tags<'b>(&self, interval: &Interval, buffers: &'b mut Buffers) -> Selected<'b> {
         let interval = interval.looking_back(self.window);
         self.selection.select(self.simd, self.source, interval, buffers)
@@ -326,7 +328,7 @@ impl<'a> Morsels<'a> {
     }
 }
 
-/// The places of the bits that are set, ascending.
+/// Iterates over the places of the set bits, ascending.
 pub(crate) fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let place = (mask != 0).then(|| mask.trailing_zeros() as usize)?;

@@ -1,45 +1,45 @@
-//! Counting without enumerating: how many tags of each channel lie in the window before a tag.
+//! Counting without enumeration: how many tags of each channel lie in the window before a tag.
 //!
-//! Cost is some steps a row whatever the window. Rows before `head` are looked back at and own nothing:
-//! a coincidence belongs to its last row. Times are in order, differences fit in `i64`.
+//! The cost is a few steps per row, whatever the window. Rows before `head` are only looked back at and own
+//! nothing: a coincidence belongs to its last row. Times must be in order, and differences must fit in `i64`.
 
 use crate::{
     kernels::{self, matrix::Matrix},
     scan::selection::Ready,
 };
 
-/// Numbers whose counts are kept side by side, with which a row is a few vector instructions.
+/// The largest number of channel numbers whose counts are stored side by side; a row is then a few vector
+/// instructions.
 const FEW: usize = 8;
 const MORE: usize = 16;
 
 /// The buffers of one thread.
 #[derive(Debug, Default)]
 pub(crate) struct Sliding {
-    /// For each row behind the head: the first row in its window.
+    /// For each row after the head: the first row in its window.
     starts: Vec<u32>,
-    /// Before each row: the rows of each number that come before it.
+    /// For each row: the number of earlier rows of each number.
     before: Vec<u32>,
-    /// The same in one word.
+    /// The same counts packed into one word.
     packed: Vec<u64>,
     /// Tags of each number in the window; all 0 between calls.
     inside: Vec<u32>,
 }
 
-/// Counts in one word, and their bits.
+/// The number of counts in one word, and the bits of each.
 const LANES: usize = 4;
 const LANE_BITS: usize = 16;
-/// Entries of a table that any number finds a place in: a power of two above `LANES`.
+/// Table size in which every number has an entry: a power of two above `LANES`.
 const NUMBERS: usize = 8;
-/// Rows whose products, each of three counts, fit in one word when added.
+/// The number of rows whose products, each of three counts, fit in one word when added.
 const BLOCK: usize = 1 << 15;
 
-/// What to do with packed counts at a row of each number; the one behind the last stands for all
-/// others.
+/// The operation on packed counts for a row of each number; the number after the last stands for all others.
 struct Lanes {
-    /// The row, to be counted.
+    /// Counts the row.
     one_more: [u64; NUMBERS],
-    /// The lanes that are factors, and ones for those that are not: its own, and unused ones. Other
-    /// rows close nothing: all their factors are 0.
+    /// Keeps the lanes that are factors; sets the other lanes, its own and unused ones, to one. Other rows
+    /// close no tuple: all their factors are 0.
     factors: [u64; NUMBERS],
     ones: [u64; NUMBERS],
 }
@@ -57,7 +57,7 @@ impl Lanes {
         lanes
     }
 
-    /// The product of the counts, without that of the row's own number.
+    /// Returns the product of the counts, without the count of the row's own number.
     #[inline]
     fn product(&self, inside: u64, number: usize) -> u64 {
         let factors = inside & self.factors[number] | self.ones[number];
@@ -67,9 +67,9 @@ impl Lanes {
 }
 
 impl Sliding {
-    /// Hands `take` the number of each row behind the head, in order, and how many rows of each
-    /// number below `channels` are in the window before it; the number `channels` stands for all
-    /// others, which are not counted.
+    /// Passes to `take` the number of each row after the head, in order, and how many rows of each number
+    /// below `channels` are in the window before it. The number `channels` stands for all others, which are
+    /// not counted.
     #[inline]
     pub(crate) fn each_row(
         &mut self,
@@ -87,8 +87,7 @@ impl Sliding {
         }
     }
 
-    /// What was counted before a row less what was counted before its window: no branch depends
-    /// on the times.
+    /// Subtracts the count before the window from the count before the row: no branch depends on the times.
     #[inline]
     fn side_by_side<const SIDE: usize>(
         &mut self,
@@ -102,7 +101,7 @@ impl Sliding {
         before.resize(before.len().max(time.len() * SIDE), 0);
         kernels::window_starts(time, head, window, &mut starts[..time.len() - head]);
         let (before, _) = before.as_chunks_mut::<SIDE>();
-        // Differences are right though the counts may wrap.
+        // Differences are correct even if the counts wrap.
         let mut rows = [0_u32; SIDE];
         for (&id, before) in id.iter().zip(before.iter_mut()) {
             *before = rows;
@@ -119,9 +118,9 @@ impl Sliding {
         }
     }
 
-    /// Tuples of one group of all the numbers 0 to `channels` - 1, at most four, by rule `all`: as
-    /// [`Sliding::each_row`], with the four counts in one word. Nothing where a window holds more
-    /// rows than a quarter of a word counts.
+    /// Counts the tuples of one group of all the numbers 0 to `channels` - 1, at most four, by rule `all`.
+    /// Works like [`Sliding::each_row`], with the four counts in one word. Returns `None` if a window holds
+    /// more rows than a quarter of a word can count.
     pub(crate) fn one_group(
         &mut self,
         ready: Ready<'_>,
@@ -161,7 +160,7 @@ impl Sliding {
         Some(count)
     }
 
-    /// For many numbers: counts that change row by row.
+    /// For many numbers: updates counts row by row.
     fn row_by_row(
         &mut self,
         ready: Ready<'_>,

@@ -1,4 +1,4 @@
-//! Veto channels: a coincidence with a tag of theirs near it does not count.
+//! Veto channels: a coincidence with a veto tag nearby does not count.
 
 use std::ops::Range;
 
@@ -11,32 +11,32 @@ use crate::{
     },
 };
 
-/// What forbids a coincidence (docs/queries.md, section "Vetoes").
+/// Rejects coincidences near tags of the veto channels (docs/queries.md, section "Vetoes").
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Veto {
-    /// The veto channels. Their tags carry the delays of the query.
+    /// The veto channels. The delays of the query apply to their tags.
     pub channels: Vec<u16>,
-    /// A tag of theirs so many ticks before the earliest or behind the latest tag of a coincidence, or
-    /// nearer, forbids it.
+    /// The reach of a veto in ticks: a veto tag at most this long before the earliest or after the latest tag
+    /// of a coincidence rejects it.
     pub guard: i64,
 }
 
-/// Looks for veto tags in the rows of one source, near where it looked last.
+/// Searches the rows of one source for veto tags, starting near the previous result.
 #[derive(Clone)]
 pub(crate) struct Guard<'a> {
     source: &'a Acquisition<'a>,
     reach: i128,
-    /// Each veto channel, its delay, and the row looked at last.
+    /// Each veto channel, its delay, and the row visited last.
     channels: Vec<(u16, i128, usize)>,
 }
 
 impl Guard<'_> {
-    /// Whether a veto tag forbids a coincidence from `earliest` to `latest`, in delayed times.
+    /// Returns whether a veto tag rejects a coincidence from `earliest` to `latest`, in delayed times.
     pub(crate) fn forbids(&mut self, earliest: i64, latest: i64) -> bool {
         let tags = self.source.tags;
         let reach = self.reach;
         self.channels.iter_mut().any(|(channel, delay, row)| {
-            // As recorded, so that the rows can be looked at as they are.
+            // Converted to recorded times, so that the rows can be compared as stored.
             let first = i128::from(earliest) - reach - *delay;
             let last = i128::from(latest) + reach - *delay;
             *row = seek(tags.time, *row, |time| i128::from(time) < first);
@@ -66,14 +66,14 @@ impl Forbidding {
         }
     }
 
-    /// Looks for veto tags among the rows of `source`.
+    /// Prepares the search for veto tags among the rows of `source`.
     pub(crate) fn guard<'a>(&self, source: &'a Acquisition<'a>) -> Guard<'a> {
         let of = |&(channel, delay): &(u16, i64)| (channel, i128::from(delay), 0);
         let channels = self.channels.iter().map(of).collect();
         Guard { source, reach: self.guard.into(), channels }
     }
 
-    /// The times of the veto tags that can forbid coincidences in `interval`.
+    /// Returns the times of the veto tags that can reject coincidences in `interval`.
     pub(crate) fn times<'b>(
         &self,
         simd: Simd,
@@ -84,12 +84,12 @@ impl Forbidding {
         self.selection.select(simd, source, self.reaching(interval), buffers).time
     }
 
-    /// The rows that [`Forbidding::times`] goes through.
+    /// Returns the rows that [`Forbidding::times`] reads.
     pub(crate) fn stretches(&self, time: &[i64], interval: Interval) -> Vec<Range<usize>> {
         self.selection.stretches(time, self.reaching(interval))
     }
 
-    /// The times of vetoes that matter in `interval`.
+    /// Returns the interval of the veto tags that matter in `interval`.
     fn reaching(&self, interval: Interval) -> Interval {
         Interval {
             start: interval.start.saturating_sub(self.guard),
@@ -97,10 +97,10 @@ impl Forbidding {
         }
     }
 
-    /// Takes the tags out of `list` that a veto is near to, and moves those between one veto and the
-    /// next apart from the others by more than `window`: a coincidence is allowed where all its tags
-    /// lie between the same two vetoes, none of them near. Times are then counted from `base`. Returns how
-    /// many tags before `start` are left, or nothing where times would leave 64 bits.
+    /// Removes from `list` the tags that are near a veto, and moves the tags between one veto and the next
+    /// apart from the others by more than `window`: a coincidence is accepted if all its tags lie between the
+    /// same two vetoes and none of them is near a veto. Times are then counted from `base`. Returns how many
+    /// tags before `start` are left, or `None` if times do not fit in 64 bits.
     pub(crate) fn part(
         &self,
         list: &mut List,
