@@ -1,4 +1,5 @@
-//! How tags are scanned, whatever is counted: morsels, the selection of channels, singles, and the plan of it.
+//! The scan of tags, common to all queries: morsels, the selection of channels, singles, and the plan of the
+//! scan.
 
 pub(crate) mod morsels;
 pub(crate) mod plan;

@@ -1,43 +1,42 @@
-//! How a source is cut into morsels for the threads.
+//! Cuts a source into morsels for the threads.
 //!
-//! A morsel is a half-open interval of delayed time, never a stretch of rows: a coincidence belongs
-//! to its latest tag's time, and equal times are never parted. Whoever counts a morsel looks back one
-//! window before it.
+//! A morsel is a half-open interval of delayed time, never a range of rows: a coincidence belongs to the time
+//! of its latest tag, and equal times are never split. Counting a morsel looks back one window before it.
 
 use std::ops::Range;
 
 use crate::{kernels::simd::Simd, run::time_range::TimeRange};
 
-/// Rows below which a cut is not worth its search, however many delays there are.
+/// The number of rows below which a cut is not worth its search, however many delays there are.
 const FEWEST_ROWS: usize = 1 << 12;
 
-/// How to run a query, beside the threads of the rayon pool it is called in.
+/// Selects how to run a query, besides the threads of the rayon pool it is called in.
 #[derive(Debug, Clone, Copy)]
 pub struct Execution {
     /// The level of vector instructions.
     pub simd: Simd,
-    /// Rows of a morsel; chosen to fit caches and window when absent.
+    /// Rows of a morsel; `None` chooses them to fit caches and window.
     pub morsel_rows: Option<usize>,
 }
 
 impl Execution {
-    /// The best level of this machine.
+    /// Uses the best level of this machine.
     pub fn best() -> Self {
         Self { simd: Simd::best(), morsel_rows: None }
     }
 
-    /// Rows of a morsel over a source with these times.
+    /// Returns the rows of a morsel over a source with these times.
     pub(crate) fn rows_per_morsel(&self, time: &[i64], window: i64, cached: usize) -> usize {
         if let Some(rows) = self.morsel_rows {
             return rows.max(1);
         }
-        // Looking back costs the rows of a window for each morsel: a quarter of it at the most.
+        // Looking back costs the rows of a window for each morsel: limit this to a quarter of the morsel.
         let within = rows_within_window(time, window).saturating_mul(4);
         within.clamp(cached.min(time.len()), time.len().max(1)).max(1)
     }
 }
 
-/// How many rows of a source lie in a window, on the average.
+/// Returns how many rows of a source lie in a window, on average.
 pub(crate) fn rows_within_window(time: &[i64], window: i64) -> usize {
     let (Some(&first), Some(&last)) = (time.first(), time.last()) else { return 0 };
     let span = (i128::from(last) - i128::from(first)).max(1);
@@ -45,8 +44,8 @@ pub(crate) fn rows_within_window(time: &[i64], window: i64) -> usize {
     usize::try_from(rows).unwrap_or(usize::MAX)
 }
 
-/// An interval of delayed time in ticks: from `start` up to, not including, `end`; to the end of
-/// time when there is none.
+/// An interval of delayed time in ticks: from `start` up to, not including, `end`; without `end` it extends
+/// to the end of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Interval {
     pub start: i64,
@@ -54,28 +53,29 @@ pub(crate) struct Interval {
 }
 
 impl Interval {
-    /// The rows of the tags that `delay` moves to within the interval.
+    /// Returns the rows of the tags that `delay` moves into the interval.
     ///
-    /// Also of rows out of order, those of intervals that follow each other leave none out, and a row that
-    /// begins them is not before the row in front of it: whatever falls, falls within some of them.
+    /// Consecutive intervals together cover all rows, even rows that are out of order. The time of the first
+    /// row of an interval is never less than that of the preceding row, so every decrease of times lies
+    /// inside one of the intervals.
     pub(crate) fn rows(&self, time: &[i64], delay: i64) -> Range<usize> {
         let before = |limit: i64| {
             time.partition_point(|&time| i128::from(time) + i128::from(delay) < i128::from(limit))
         };
         let end = self.end.map_or(time.len(), before);
-        // Nothing is before the beginning of time.
+        // No tag lies before the smallest possible time.
         let start = if self.start == i64::MIN { 0 } else { before(self.start) };
         start.min(end)..end
     }
 
-    /// The interval with `ticks` before it.
+    /// Returns the interval extended by `ticks` at its start.
     pub(crate) fn looking_back(&self, ticks: i64) -> Self {
         Self { start: self.start.saturating_sub(ticks), ..*self }
     }
 }
 
-/// The first row of which `is_before` is false, when it is true of the rows before that and of no other.
-/// Looks near row `hint` first.
+/// Returns the first row for which `is_before` is false; it must be true for all rows before that row and for
+/// no other row. Starts the search near row `hint`.
 pub(crate) fn seek(time: &[i64], hint: usize, is_before: impl Fn(i64) -> bool) -> usize {
     let hint = hint.min(time.len());
     let (mut low, mut high) = (0, time.len());
@@ -104,13 +104,13 @@ pub(crate) fn seek(time: &[i64], hint: usize, is_before: impl Fn(i64) -> bool) -
     low + time[low..high].partition_point(|&time| is_before(time))
 }
 
-/// Cuts `range` into intervals that follow each other without a gap, so that none holds much more
-/// than `rows` rows, those of each of the different `delays` taken together.
+/// Cuts `range` into contiguous intervals so that none holds many more than `rows` rows, counting the rows of
+/// each of the different `delays` together.
 ///
-/// Each delay cuts at every so many of its own rows; of all these cuts, in order of delayed time, one
-/// is taken for each delay. Delays of any size leave no interval crowded, also where they move tags
-/// beyond the span of the source. Looks only at rows that lie in the range, and at those where a search
-/// for its ends looks.
+/// Each delay proposes a cut after every so many of its own rows; of all these cuts, in order of delayed
+/// time, one is used for each delay. Delays of any size leave no interval crowded, even if they move tags out
+/// of the span of the source. Reads only rows that lie in the range, and rows that the search for its ends
+/// reads.
 pub(crate) fn intervals(
     time: &[i64],
     rows: usize,
@@ -125,7 +125,7 @@ pub(crate) fn intervals(
         rows.map(move |row| time[row].saturating_add(delay))
     };
     let mut cuts: Vec<i64> = delays.iter().flat_map(cuts_of).collect();
-    // Those of one delay are in order, unless rows are damaged: what is left out by no interval is found.
+    // The cuts of one delay are in order, unless rows are damaged; rows that no interval covers are detected.
     cuts.sort_unstable();
     let inside = |&cut: &i64| cut > first && range.to.is_none_or(|to| cut < to);
     let mut starts: Vec<i64> = cuts.into_iter().step_by(delays.len().max(1)).collect();
@@ -172,7 +172,8 @@ mod tests {
                         prop_assert_eq!(inside.contains(&row), is_inside);
                     }
                 }
-                // One cut for each delay and what each has behind its last; equal times stay together.
+                // One cut for each delay, plus the rows each has after its last cut; equal times stay
+                // together.
                 let bound = delays.len() * (2 * (rows + most_equal) + most_equal);
                 prop_assert!(held <= bound, "{held} rows");
             }

@@ -1,7 +1,7 @@
-//! The stage before the kernels: channels in use taken out, delays added, put back in order.
+//! The stage before the kernels: channels in use are extracted, delays added, tags put back in order.
 //!
-//! Tags of equal delay stay in order of time when it is added, so that each delay gives one sorted
-//! list, and the lists are merged. Which rows a list takes is a mask, a bit a row, made from the labels
+//! Tags of equal delay stay in order of time when it is added, so each delay gives one sorted list, and the
+//! lists are merged. The rows of a list are described by a mask, one bit per row, computed from the labels
 //! alone; times and numbers are then compressed by it.
 
 use std::ops::Range;
@@ -15,30 +15,30 @@ use crate::{
     scan::morsels::Interval,
 };
 
-/// Number of a channel that is not in use.
+/// The number of a channel that is not in use.
 pub(crate) const UNUSED: u8 = u8::MAX;
-/// Channels of a list up to which its labels are compared with each; more are looked up.
+/// Up to this many channels of a list, labels are compared with each of them; above, labels are looked up.
 const COMPARED: usize = 16;
-/// Rows up to which their order is looked at while they are taken.
+/// Up to this many rows, the order is checked while rows are extracted.
 const LOOKED_AT: usize = 1 << 22;
-/// Values that compression may write behind those it takes.
+/// The number of values that compression may write past those it takes.
 const SLACK: usize = MASK_ROWS;
 
-/// The channels of a query: which number each has, and its delay.
+/// The channels of a query: the number and the delay of each.
 #[derive(Debug, Clone)]
 pub(crate) struct Selection {
-    /// The number of each label; [`UNUSED`] for the others.
+    /// The number of each label; [`UNUSED`] for channels not in use.
     number_of: Box<[u8]>,
     lists: Vec<Wanted>,
 }
 
-/// What one sorted list takes.
+/// The channels of one sorted list.
 #[derive(Debug, Clone)]
 struct Wanted {
     delay: i64,
     /// Labels and numbers of its channels.
     channels: Vec<(u16, u8)>,
-    /// Whether a number is one of these channels.
+    /// Whether a number belongs to one of these channels.
     has_number: Box<[bool; 256]>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Selected<'b> {
     pub number: &'b [u8],
 }
 
-/// The buffers of one thread. They only grow, so that nothing is cleared for a new morsel.
+/// The buffers of one thread. They only grow, so they need no clearing for a new morsel.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
     masks: [Vec<u64>; 2],
@@ -65,19 +65,19 @@ pub(crate) struct List {
     len: usize,
 }
 
-/// Tags in order, ready for the kernels. The first `head` rows are looked back at and own nothing.
+/// Tags in order, ready for the kernels. The first `head` rows are only looked back at and own nothing.
 #[derive(Clone, Copy)]
 pub(crate) struct Ready<'a> {
     pub time: &'a [i64],
     pub id: &'a [u8],
     pub head: usize,
-    /// The number of each id; those not in use have the number behind the last.
+    /// The number of each id; ids not in use have the number after the last.
     pub number_of: &'a [u8; 256],
 }
 
 impl Selection {
-    /// `channels[n]` gets number n and the delay `delays[n]`; at most 255 of them. One list for each
-    /// different delay.
+    /// Creates a selection in which `channels[n]` has number n and the delay `delays[n]`; at most 255
+    /// channels. There is one list for each different delay.
     pub(crate) fn new(channels: &[u16], delays: &[i64]) -> Self {
         let mut selection = Self::by_channel(channels, delays);
         let mut lists: Vec<Wanted> = Vec::new();
@@ -91,7 +91,7 @@ impl Selection {
         selection
     }
 
-    /// As [`Selection::new`], with a list for each channel, in this order.
+    /// Works like [`Selection::new`], with a list for each channel, in this order.
     pub(crate) fn by_channel(channels: &[u16], delays: &[i64]) -> Self {
         assert!(channels.len() <= UNUSED.into(), "numbers below 255");
         let mut number_of = vec![UNUSED; 1 << 16].into_boxed_slice();
@@ -106,12 +106,12 @@ impl Selection {
         Self { number_of, lists }
     }
 
-    /// The delay of each list in ticks.
+    /// Returns the delay of each list in ticks.
     pub(crate) fn delays(&self) -> Vec<i64> {
         self.lists.iter().map(|list| list.delay).collect()
     }
 
-    /// The numbers of the labels below 256, as a table for kernels on the mapped column.
+    /// Returns the numbers of the labels below 256, as a table for kernels on the mapped column.
     pub(crate) fn narrow_numbers(&self, unused: u8) -> [u8; 256] {
         std::array::from_fn(|label| match self.number_of[label] {
             UNUSED => unused,
@@ -119,9 +119,9 @@ impl Selection {
         })
     }
 
-    /// The tags of the channels in use whose delayed time lies in `interval`, in order of delayed
-    /// time. Delayed times of the source fit in `i64`. Nothing of rows that are not in order, which the
-    /// source is told.
+    /// Returns the tags of the channels in use whose delayed time lies in `interval`, in order of delayed
+    /// time. Delayed times of the source must fit in `i64`. Skips rows that are not in order, and records
+    /// them in the source.
     pub(crate) fn select<'b>(
         &self,
         simd: Simd,
@@ -132,7 +132,7 @@ impl Selection {
         self.select_list(simd, source, interval, buffers).view()
     }
 
-    /// As [`Selection::select`], for whoever replaces the times.
+    /// Works like [`Selection::select`], for callers that replace the times.
     pub(crate) fn select_list<'b>(
         &self,
         simd: Simd,
@@ -144,7 +144,7 @@ impl Selection {
         merge_all(buffers)
     }
 
-    /// As [`Selection::select`], list by list, not merged.
+    /// Works like [`Selection::select`], list by list, without merging.
     pub(crate) fn lists<'b>(
         &self,
         simd: Simd,
@@ -174,7 +174,7 @@ impl Selection {
         &mut buffers.lists
     }
 
-    /// The rows of a source that [`Selection::lists`] goes through, as often as it does.
+    /// Returns the rows of a source that [`Selection::lists`] reads, as often as it reads them.
     pub(crate) fn stretches(&self, time: &[i64], interval: Interval) -> Vec<Range<usize>> {
         let rows = |wanted: &Wanted| interval.rows(time, wanted.delay);
         let of = |wanted: &[Wanted]| match wanted {
@@ -187,7 +187,7 @@ impl Selection {
         self.lists.chunks(2).flat_map(of).collect()
     }
 
-    /// Takes N lists out of the same rows, each with the part of them that it owns.
+    /// Extracts N lists from the same rows, each with the part of the rows that it owns.
     fn take<const N: usize>(
         &self,
         simd: Simd,
@@ -200,8 +200,8 @@ impl Selection {
         let tags = source.tags.rows(rows.clone());
         #[cfg(test)]
         crate::scan::watch::took(tags.time);
-        // Of very many rows none are taken before they are known to be in order: it may be damage that
-        // made them so many.
+        // A very large number of rows is extracted only after their order is checked: the number may be so
+        // large because of damage.
         let is_checked = rows.len() <= LOOKED_AT || source.is_in_order(simd, rows.clone());
         if !is_checked || !source.spans(tags.time) {
             return leave_out(source, simd, rows, into);
@@ -221,7 +221,7 @@ impl Selection {
         }
     }
 
-    /// Bit i of the masks: row i is of a channel of the list.
+    /// Sets bit i of the masks if row i is of a channel of the list.
     fn mask(&self, simd: Simd, labels: Channels<'_>, wanted: &Wanted, masks: &mut [u64]) {
         match labels {
             Channels::U8(labels) if wanted.channels.len() <= COMPARED => {
@@ -296,8 +296,8 @@ impl Wanted {
         self.channels.push(channel);
     }
 
-    /// How far the labels of a narrow column are above their numbers, modulo 256, where that is the same
-    /// for all: channels that follow each other need no look-up.
+    /// Returns the difference between the labels of a narrow column and their numbers, modulo 256, if it is
+    /// the same for all: consecutive channels need no look-up.
     fn above(&self) -> Option<u8> {
         let of =
             |&(label, number): &(u16, u8)| Some(u8::try_from(label).ok()?.wrapping_sub(number));
@@ -312,12 +312,12 @@ impl List {
         Selected { time: &self.time[..self.len], number: &self.number[..self.len] }
     }
 
-    /// Its times, to be replaced by others in the same order.
+    /// Returns its times, to be replaced by others in the same order.
     pub(crate) fn time_mut(&mut self) -> &mut [i64] {
         &mut self.time[..self.len]
     }
 
-    /// Its times and numbers, to be replaced by others.
+    /// Returns its times and numbers, to be replaced by others.
     pub(crate) fn rows_mut(&mut self) -> (&mut [i64], &mut [u8]) {
         (&mut self.time[..self.len], &mut self.number[..self.len])
     }
@@ -327,7 +327,7 @@ impl List {
         self.len = self.len.min(len);
     }
 
-    /// Makes it a list of `len` tags yet to be written.
+    /// Turns it into a list of `len` tags yet to be written.
     fn clear_for(&mut self, len: usize) {
         self.len = len;
         if self.time.len() < len + SLACK {
@@ -337,7 +337,7 @@ impl List {
     }
 }
 
-/// Takes nothing of rows that are out of order, and has the source note which they are.
+/// Skips rows that are out of order, and makes the source record which they are.
 fn leave_out<const N: usize>(
     source: &Acquisition<'_>,
     simd: Simd,
@@ -350,7 +350,7 @@ fn leave_out<const N: usize>(
     }
 }
 
-/// The rows from which two lists of these rows are taken at once: nearly the same share their loads.
+/// Returns the rows from which two lists are extracted at once: nearly equal ranges share their loads.
 fn shared(a: &Range<usize>, b: &Range<usize>) -> Option<Range<usize>> {
     let both = a.start.min(b.start)..a.end.max(b.end);
     (both.len() <= (a.len() + b.len()) * 5 / 8).then_some(both)

@@ -1,6 +1,6 @@
-//! How many tags of each channel lie between two times: the N of every query.
+//! Counts the tags of each channel between two times: the N of every query.
 //!
-//! Whole blocks are taken from the index; only rows of a block that an edge cuts are read.
+//! Whole blocks are counted from the index; rows are read only in blocks that an edge cuts.
 
 use std::ops::Range;
 
@@ -12,9 +12,9 @@ use crate::{
 };
 
 impl Acquisition<'_> {
-    /// The tags of `channel` whose time plus `delay` lies in `range`.
+    /// Returns the number of tags of `channel` whose time plus `delay` lies in `range`.
     ///
-    /// Reads no row when the range leaves nothing out, else those of the blocks that it cuts.
+    /// Reads no row if the range covers everything; otherwise reads rows of the blocks that it cuts.
     pub fn singles_within(&self, channel: u16, delay: i64, range: TimeRange, simd: Simd) -> u64 {
         let mut count = [0];
         add_singles(self, &[channel], delay, range, simd, &mut count);
@@ -34,19 +34,19 @@ pub(crate) fn add_singles(
     add_rows(source, channels, rows_in(source, delay, range), simd, counts);
 }
 
-/// The rows whose time plus `delay` lies in `range`.
+/// Returns the rows whose time plus `delay` lies in `range`.
 fn rows_in(source: &Acquisition<'_>, delay: i64, range: TimeRange) -> Range<usize> {
     let limit = |limit: Option<i64>, open| limit.map_or(open, |limit| row_at(source, limit, delay));
     limit(range.from, 0)..limit(range.to, source.tags.len())
 }
 
-/// The first row whose time plus `delay` is at least `limit`.
+/// Returns the first row whose time plus `delay` is at least `limit`.
 pub(crate) fn row_at(source: &Acquisition<'_>, limit: i64, delay: i64) -> usize {
     let time = source.tags.time;
     let limit = i128::from(limit) - i128::from(delay);
     match source.span() {
         Some((first, last)) if limit > i128::from(first) && limit <= i128::from(last) => {}
-        // No row is looked at where the span knows.
+        // No row is read if the span already decides.
         Some((first, _)) if limit <= i128::from(first) => return 0,
         _ => return time.len(),
     }
@@ -54,14 +54,14 @@ pub(crate) fn row_at(source: &Acquisition<'_>, limit: i64, delay: i64) -> usize 
     around.start + time[around].partition_point(|&time| i128::from(time) < limit)
 }
 
-/// The rows of the block in which the first time that is at least `limit` lies, from the index alone.
+/// Returns the rows of the block that contains the first time at or after `limit`, from the index alone.
 fn block_around(source: &Acquisition<'_>, limit: i128) -> Option<Range<usize>> {
     let (blocks, row) = source.blocks();
     let before = blocks.partition_point(|block| i128::from(block.time_max) < limit);
     blocks.get(before).map(|block| within(&block.rows, row, source.tags.len()))
 }
 
-/// Has the blocks that these limits cut, ascending ones of time plus `delay`, brought into memory together.
+/// Prefetches together the blocks that these limits cut; the limits are ascending, of time plus `delay`.
 pub(crate) fn bring(source: &Acquisition<'_>, limits: impl Iterator<Item = i64>, delay: i64) {
     let mut behind = 0;
     for limit in limits {
@@ -78,7 +78,7 @@ pub(crate) fn bring(source: &Acquisition<'_>, limits: impl Iterator<Item = i64>,
     }
 }
 
-/// The rows of a source whose labels [`add_singles`] reads.
+/// Returns the rows of a source whose labels [`add_singles`] reads.
 pub(crate) fn rows_read(
     source: &Acquisition<'_>,
     delay: i64,
@@ -91,10 +91,10 @@ pub(crate) fn rows_read(
     });
 }
 
-/// Rows that are looked at before the index is.
+/// Rows that are searched before the index is used.
 const NEAR: usize = 1 << 16;
 
-/// The last of the first `end` rows that is of `channel`. Blocks without such a tag are passed over.
+/// Returns the last of the first `end` rows that is of `channel`. Skips blocks without such a tag.
 pub(crate) fn last_row_of(source: &Acquisition<'_>, channel: u16, end: usize) -> Option<usize> {
     let find = |rows: Range<usize>| {
         let row = match source.tags.channels {
@@ -154,7 +154,7 @@ pub(crate) fn add_rows(
             }
         }
         Piece::Rows(rows) => read(source, channels, rows, simd, |i, more| counts[i] += more),
-        // More are left out than the block has where its index is damaged.
+        // If the index is damaged, more tags may be left out than the block has.
         Piece::LeftOut(rows) => {
             read(source, channels, rows, simd, |i, less| {
                 counts[i] = counts[i].saturating_sub(less);
@@ -163,19 +163,19 @@ pub(crate) fn add_rows(
     });
 }
 
-/// What rows are counted from.
+/// The basis from which rows are counted.
 enum Piece<'b> {
-    /// What is known of the source.
+    /// The singles of the whole source.
     Source,
-    /// What is known of a block.
+    /// The index entry of a block.
     Block(&'b Block),
     /// The rows themselves.
     Rows(Range<usize>),
-    /// Rows of a block taken before, which are not asked for.
+    /// Rows to subtract: they belong to a block counted before, but not to the requested rows.
     LeftOut(Range<usize>),
 }
 
-/// Hands `take` the pieces of `rows`.
+/// Passes the pieces of `rows` to `take`.
 fn pieces(source: &Acquisition<'_>, rows: Range<usize>, mut take: impl FnMut(Piece<'_>)) {
     if rows.is_empty() {
         return;
@@ -204,13 +204,14 @@ fn pieces(source: &Acquisition<'_>, rows: Range<usize>, mut take: impl FnMut(Pie
     take(Piece::Rows(row.min(rows.end)..rows.end));
 }
 
-/// The rows of a block that lie in a source of `len` rows whose first is `first`, counted from there.
+/// Returns the rows of a block that lie in a source of `len` rows whose first row is `first`, counted from
+/// there.
 fn within(block: &Range<u64>, first: u64, len: usize) -> Range<usize> {
     let at = |row: u64| usize::try_from(row.saturating_sub(first)).map_or(len, |row| row.min(len));
     at(block.start)..at(block.end)
 }
 
-/// Counts in the rows themselves, piece by piece, so that all channels find a piece in cache.
+/// Counts in the rows themselves, piece by piece, so that each piece is in cache for all channels.
 fn read(
     source: &Acquisition<'_>,
     channels: &[u16],

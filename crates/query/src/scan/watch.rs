@@ -1,4 +1,4 @@
-//! What the stages of a scan really take, for tests to compare with a plan.
+//! Records the rows that the stages of a scan read, for tests to compare with a plan.
 
 use std::{
     ops::Range,
@@ -18,7 +18,7 @@ fn bytes_of<T>(rows: &[T]) -> Range<usize> {
     bytes.start.addr()..bytes.end.addr()
 }
 
-/// A stage takes these rows.
+/// Records that a stage reads these rows.
 pub(crate) fn took<T>(rows: &[T]) {
     let bytes = bytes_of(rows);
     let mut watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -29,7 +29,7 @@ pub(crate) fn took<T>(rows: &[T]) {
     }
 }
 
-/// The rows of a column that `scan` takes, one after the other.
+/// Returns the rows of a column that `scan` reads, in the order of reading.
 pub(crate) fn taken<T>(column: &[T], scan: impl FnOnce()) -> Vec<Range<usize>> {
     let bytes = bytes_of(column);
     let lock = || WATCHED.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,8 +1,8 @@
-//! What a query would read, found by the code that would read it.
+//! Predicts the rows that a query reads, with the same code that reads them.
 //!
-//! A plan cuts the run into the very morsels that the scan takes, and asks the stages of the scan which
-//! rows each would take. Only what a kernel decides when it sees the tags is not known beforehand: such
-//! a scan says that it reads at least so much. To plan, only index and a few rows are looked at.
+//! A plan cuts the run into the same morsels as the scan, and asks the stages of the scan which rows each of
+//! them reads. Decisions that a kernel makes when it sees the tags are not known beforehand: such a scan is
+//! marked as reading at least this much. Planning reads only the index and a few rows.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use crate::{
     scan::{morsels::Execution, singles::rows_read},
 };
 
-/// What a query would read.
+/// The rows that a query would read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     /// The level of vector instructions.
@@ -26,28 +26,28 @@ pub struct Plan {
     pub threads: usize,
     /// Bytes of a label in the channel column.
     pub label_bytes: u64,
-    /// What goes over the columns, in this order.
+    /// The passes over the columns, in this order.
     pub scans: Vec<PlannedScan>,
 }
 
 /// Scans of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedScan {
-    /// How it counts, and from what.
+    /// How the scans count, and from which data.
     pub method: &'static str,
-    /// How many scans: one for each bin, shift or part of the groups.
+    /// The number of scans: one for each bin, shift or part of the groups.
     pub scans: usize,
-    /// Groups that these scans count, or channels.
+    /// The number of groups or channels that these scans count.
     pub counted: usize,
-    /// Pieces of work.
+    /// The number of tasks.
     pub morsels: usize,
-    /// Rows taken, counted through all sources, in any order.
+    /// Rows read, numbered over all sources, in any order.
     taken: Vec<Range<u64>>,
-    /// How many rows are taken: what is looked back at, and what each list takes, again each time.
+    /// The number of rows read; rows that are looked back at, or read by several lists, count each time.
     pub rows_taken: u64,
-    /// Whether times are read; only labels without.
+    /// Whether times are read; if not, only labels are.
     pub has_times: bool,
-    /// Whether it may turn out that rows must be taken again, or some more.
+    /// Whether rows may have to be read again, or additional rows.
     pub is_at_least: bool,
 }
 
@@ -62,7 +62,7 @@ impl Plan {
         }
     }
 
-    /// Adds scans to those of their kind.
+    /// Adds a scan to those of its kind.
     pub(crate) fn push(&mut self, scan: PlannedScan) {
         let is_same = |known: &&mut PlannedScan| {
             (known.method, known.has_times) == (scan.method, scan.has_times)
@@ -79,12 +79,12 @@ impl Plan {
         }
     }
 
-    /// Takes in what another query of the same question would read.
+    /// Adds the plan of another query that belongs to the same question.
     pub fn add(&mut self, other: Self) {
         self.push_all(other.scans);
     }
 
-    /// Says that rows beyond those of the scans are read, which only the counting finds.
+    /// Marks that rows beyond those of the scans are read, which only the counting finds.
     #[must_use]
     pub fn with_more(mut self) -> Self {
         for scan in &mut self.scans {
@@ -93,30 +93,30 @@ impl Plan {
         self
     }
 
-    /// The rows of all scans, each once, ascending.
+    /// Returns the rows of all scans, each once, ascending.
     pub fn rows(&self) -> Vec<Range<u64>> {
         merged(self.scans.iter().flat_map(|scan| scan.taken.iter().cloned()).collect())
     }
 
-    /// How many rows are taken by all scans together.
+    /// Returns the number of rows read by all scans together.
     pub fn rows_taken(&self) -> u64 {
         self.scans.iter().map(|scan| scan.rows_taken).sum()
     }
 
-    /// The bytes of the columns that are read, each once.
+    /// Returns the bytes of the columns that are read, each once.
     pub fn bytes(&self) -> u64 {
         let with_times = self.scans.iter().filter(|scan| scan.has_times);
         let timed = merged(with_times.flat_map(|scan| scan.taken.iter().cloned()).collect());
         len(&timed) * TIME_BYTES + len(&self.rows()) * self.label_bytes
     }
 
-    /// The bytes of the columns that a scan reads, each once.
+    /// Returns the bytes of the columns that a scan reads, each once.
     pub fn bytes_of(&self, scan: &PlannedScan) -> u64 {
         let times = if scan.has_times { TIME_BYTES } else { 0 };
         len(&scan.rows()) * (times + self.label_bytes)
     }
 
-    /// Whether one of the scans may take more.
+    /// Returns whether one of the scans may read more.
     pub fn is_at_least(&self) -> bool {
         self.scans.iter().any(|scan| scan.is_at_least)
     }
@@ -152,7 +152,7 @@ impl PlannedScan {
         }
     }
 
-    /// Adds what counting the tags of `channels` in the scope takes, one after the other.
+    /// Adds the rows that counting the tags of `channels` in the scope reads, one channel after the other.
     pub(crate) fn plan_singles(
         &mut self,
         recording: &Recording<'_>,
@@ -169,7 +169,7 @@ impl PlannedScan {
         }
     }
 
-    /// The rows, counted through all sources, each once, ascending.
+    /// Returns the rows, numbered over all sources, each once, ascending.
     pub fn rows(&self) -> Vec<Range<u64>> {
         merged(self.taken.clone())
     }
@@ -184,7 +184,7 @@ impl PlannedScan {
     }
 }
 
-/// The sources, each with the row of the recording that is its first.
+/// Returns the sources, each with the row of the recording that is its first.
 pub(crate) fn numbered<'r>(
     recording: &'r Recording<'r>,
 ) -> impl Iterator<Item = (u64, &'r Acquisition<'r>)> {
@@ -195,7 +195,7 @@ pub(crate) fn numbered<'r>(
     })
 }
 
-/// Ranges in order, none touching the next.
+/// Merges ranges so that they are in order and do not touch.
 fn merged(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     ranges.sort_unstable_by_key(|range| range.start);
     let mut merged: Vec<Range<u64>> = Vec::new();

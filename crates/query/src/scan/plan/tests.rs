@@ -34,14 +34,15 @@ impl Query {
     }
 }
 
-/// What was promised, and what was taken: rows, each once, and how many.
+/// The planned rows and the rows actually read, each once, and their number.
 #[derive(Debug, PartialEq)]
 struct Taken {
     rows: Vec<Range<u64>>,
     rows_taken: u64,
 }
 
-/// Of the time column, or of labels that are read alone: as planned, and as the stages of the scan took.
+/// For the time column, or for labels that are read alone: as planned, and as the stages of the scan read
+/// them.
 fn planned_and_taken(
     query: &Query,
     recording: &Recording<'_>,
@@ -68,7 +69,8 @@ fn planned_and_taken(
     (planned, taken)
 }
 
-/// Sources of random tags, each with blocks of `block` rows, which end where the next source goes on.
+/// Creates sources of random tags with blocks of `block` rows over the whole run; a block can span the end of
+/// a source.
 fn recording(sources: &[Vec<(i64, u16)>], block: usize, is_wide: bool) -> Recording<'static> {
     let rows: Vec<(i64, u16)> = sources.concat();
     let blocks = (0..rows.len()).step_by(block).map(|start| {
@@ -107,7 +109,7 @@ fn recording(sources: &[Vec<(i64, u16)>], block: usize, is_wide: bool) -> Record
 
 const CHANNELS: u16 = 5;
 
-/// Sources that follow each other, `gap` ticks between their tags on the average.
+/// Sources that follow each other, with `gap` ticks between their tags on average.
 fn sources(gap: i64) -> impl Strategy<Value = Vec<Vec<(i64, u16)>>> {
     let tag = (0..2 * gap, 0..CHANNELS);
     prop::collection::vec(prop::collection::vec(tag, 0..400), 1..4).prop_map(|sources| {
@@ -176,7 +178,7 @@ fn query() -> impl Strategy<Value = Query> {
 }
 
 proptest! {
-    /// What a plan promises is what is taken, to the row; where it says at least, no less.
+    /// The rows read are exactly the rows planned; a plan marked as "at least" reads no less.
     #[test]
     fn a_plan_is_what_the_scan_takes(
         sources in prop_oneof![sources(1), sources(10), sources(60)],
@@ -201,14 +203,14 @@ proptest! {
     }
 }
 
-/// Tags two by two, with room between these: whatever a kernel might meet, it does not. Each 50th row has
-/// another just before it.
+/// Tags in pairs with room between them: no kernel finds a crowded window. Every 50th row has another row
+/// just before it.
 fn roomy() -> Recording<'static> {
     let tag = |i: i64| (30 * i + 18 * (i % 2) + i * i % 7, u16::try_from(i * i % 11 % 5).unwrap());
     recording(&[(0..900).map(tag).collect(), (900..1_500).map(tag).collect()], 128, false)
 }
 
-/// The kernels that may take more take what is promised where nothing is crowded.
+/// Kernels that may read more read exactly the planned rows if no window is crowded.
 #[test]
 fn at_least_is_all_where_tags_have_room() {
     let recording = roomy();
@@ -254,7 +256,7 @@ fn at_least_is_all_where_tags_have_room() {
 #[test]
 fn a_range_leaves_blocks_out_and_bytes_follow_the_columns() {
     let recording = roomy();
-    // Rows 100 to 199 of 1,500, and a row in the window of the first.
+    // Rows 100 to 199 of 1,500, and one row in the window of the first.
     let time = recording.sources[0].tags.time;
     let range = TimeRange { from: Some(time[100]), to: Some(time[200]) };
     let scope = Scope { range, ..Scope::default() };
@@ -264,7 +266,7 @@ fn a_range_leaves_blocks_out_and_bytes_follow_the_columns() {
     let earliest = time.iter().position(|&t| t >= time[100] - 35).unwrap() as u64;
     assert!((98..100).contains(&earliest));
     assert_eq!(plan.scans[0].rows(), std::slice::from_ref(&(earliest..200)));
-    // Singles: 28 rows are left of the block up to 128, and 56 of the next one are left out.
+    // Singles: 28 rows remain of the block up to 128, and 56 of the next one are left out.
     assert_eq!(plan.scans[1].rows(), [100..128, 200..256]);
     assert_eq!(plan.rows(), std::slice::from_ref(&(earliest..256)));
     assert_eq!(plan.bytes(), (200 - earliest) * 9 + 56);
