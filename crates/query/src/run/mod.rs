@@ -1,4 +1,4 @@
-//! What is counted over: the recording, the scope of a query in it, and the progress of a scan.
+//! The input and state of a query: the recording, the scope of the query in it, and the progress of the scan.
 
 pub(crate) mod progress;
 pub(crate) mod recording;

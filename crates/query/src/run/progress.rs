@@ -1,4 +1,4 @@
-//! How far a query is, for those who wait for it, and the word that ends it.
+//! The progress of a query, and its cancellation.
 
 use std::{
     sync::{
@@ -10,10 +10,10 @@ use std::{
 
 use crate::error::Error;
 
-/// The course of queries that are under way, shared with the threads that count.
+/// The progress of running queries, shared with the threads that count.
 ///
-/// A query goes over the tags in one pass or in several, of which the later ones are not known before the
-/// first one ends. See [`crate::Recording::with_course`].
+/// A query makes one or several passes over the tags; later passes are not known before the first one ends.
+/// See [`crate::Recording::with_course`].
 #[derive(Debug, Default)]
 pub struct Course {
     is_cancelled: AtomicBool,
@@ -23,33 +23,33 @@ pub struct Course {
     begun: Mutex<Option<Instant>>,
 }
 
-/// How far a query is.
+/// A snapshot of the progress of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progressed {
-    /// Passes over the tags that were begun.
+    /// The number of passes over the tags that were started.
     pub passes: u64,
-    /// Tags that the last one has taken, about.
+    /// The approximate number of tags that the latest pass has processed.
     pub done: u64,
-    /// Tags that it will take.
+    /// The number of tags that the latest pass will process.
     pub of: u64,
-    /// Since it began.
+    /// The time since the latest pass began.
     pub elapsed: Duration,
 }
 
 impl Course {
-    /// Ends the queries: threads stop before their next piece of work, and the answer is
-    /// [`Error::Cancelled`]. So is that of all queries with this course from now on.
+    /// Cancels the queries: threads stop before their next task, and the queries return [`Error::Cancelled`].
+    /// From then on, all queries that use this object return it, too.
     pub fn cancel(&self) {
         self.is_cancelled.store(true, Relaxed);
     }
 
-    /// How far the last pass is.
+    /// Returns the progress of the latest pass.
     pub fn progressed(&self) -> Progressed {
         let passes = self.passes.load(Relaxed);
         let (done, of) = (self.done.load(Relaxed), self.of.load(Relaxed));
         let begun = *self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         let elapsed = begun.map_or(Duration::ZERO, |begun| begun.elapsed());
-        // Pieces are of the same worth each, and some rows go with none of them.
+        // All pieces have the same weight, and some rows belong to no piece.
         Progressed { passes, done: done.min(of), of, elapsed }
     }
 }
@@ -63,7 +63,7 @@ impl Course {
         self.passes.fetch_add(1, Relaxed);
     }
 
-    /// Whether [`Course::cancel`] was called.
+    /// Returns whether [`Course::cancel`] was called.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.is_cancelled.load(Relaxed)
     }
@@ -78,7 +78,7 @@ pub struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
-    /// Begins a pass over `rows` tags; `course` is told if `is_told`.
+    /// Begins a pass over `rows` tags; reports to `course` if `is_told`.
     pub(crate) fn begin(course: Option<&'a Course>, is_told: bool, rows: u64) -> Self {
         if let Some(course) = course.filter(|_| is_told) {
             course.begin(rows);
@@ -86,30 +86,30 @@ impl<'a> Pass<'a> {
         Self { course, is_told, rows }
     }
 
-    /// The part of the pass that goes over one of its sources, of `rows` tags.
+    /// Returns the part of the pass that covers one of its sources, of `rows` tags.
     pub(crate) fn over(self, rows: usize) -> Self {
         Self { rows: rows as u64, ..self }
     }
 
-    /// The pass in so many pieces of work.
+    /// Divides the pass into this many tasks.
     pub fn in_pieces(self, pieces: usize) -> Pieces<'a> {
         Pieces { course: self.course, told: self.is_told.then(|| self.rows / pieces.max(1) as u64) }
     }
 }
 
-/// The pieces of a pass.
+/// The tasks of a pass.
 #[derive(Debug, Clone, Copy)]
 pub struct Pieces<'a> {
     course: Option<&'a Course>,
-    /// The tags that a piece goes over.
+    /// The number of tags that each task reports; `None` if it does not report.
     told: Option<u64>,
 }
 
 impl Pieces<'_> {
-    /// Begins the next piece.
+    /// Begins the next task.
     ///
     /// # Errors
-    /// [`Error::Cancelled`]: it is to be left out.
+    /// Returns [`Error::Cancelled`] after cancellation; the task must then be skipped.
     pub fn begin(&self) -> Result<(), Error> {
         if self.is_cancelled() {
             return Err(Error::Cancelled);
@@ -120,7 +120,7 @@ impl Pieces<'_> {
         Ok(())
     }
 
-    /// Whether nobody waits for the answer any more.
+    /// Returns whether the query was cancelled.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.course.is_some_and(Course::is_cancelled)
     }

@@ -1,4 +1,5 @@
-//! What is counted over: the tags of each source, with what is known of them beforehand.
+//! The recording that a query counts over: the tags of each source, and the summaries known without reading
+//! them.
 
 use std::{
     ops::Range,
@@ -23,41 +24,41 @@ use tagq_store::{Block, ChannelRows, Channels, Store, Tags, format::BLOCK_ROWS};
 pub struct Recording<'a> {
     /// In order of time.
     pub sources: Vec<Acquisition<'a>>,
-    /// Who is told how far queries are, and may end them; told or not.
+    /// Receives the progress of queries and can cancel them; whether it is told depends on the query.
     course: Option<&'a Course>,
     is_told: bool,
 }
 
-/// One source: a stretch of tags in order of time.
+/// One source: a range of tags in order of time.
 #[derive(Debug, Clone)]
 pub struct Acquisition<'a> {
-    /// Its tags.
+    /// The tags of the source.
     pub tags: Tags<'a>,
-    /// Its tags by channel, ascending by label.
+    /// The number of tags of each channel, ascending by label.
     pub singles: Vec<ChannelRows>,
     /// First and last time.
     span: Option<(i64, i64)>,
-    /// The index of the run, and which row of the run is the first of this source.
+    /// The index of the run, and the row of the run that is the first of this source.
     index: Option<(Arc<Index<'a>>, u64)>,
-    /// The first row that a scan found out of order; all bits where none was.
+    /// The first row that a scan found out of order; all bits set if none was found.
     unordered: Arc<AtomicUsize>,
 }
 
-/// What is known of blocks of rows without reading them.
+/// The summaries of blocks of rows, available without reading the rows.
 #[derive(Debug)]
 struct Index<'a> {
     store: Option<&'a Store>,
-    /// Read when first asked for: most queries need none.
+    /// Loaded on first use, because most queries do not need it.
     blocks: OnceLock<Vec<Block>>,
 }
 
 impl<'a> Recording<'a> {
-    /// These sources, in order of time.
+    /// Creates a recording of these sources, which must be in order of time.
     pub fn new(sources: Vec<Acquisition<'a>>) -> Self {
         Self { sources, course: None, is_told: true }
     }
 
-    /// All sources of a store. Reads no column.
+    /// Returns all sources of a store. Reads no column.
     pub fn of(store: &'a Store) -> Self {
         let tags = store.tags();
         let index = Arc::new(Index { store: Some(store), blocks: OnceLock::new() });
@@ -74,7 +75,8 @@ impl<'a> Recording<'a> {
         Self::new(sources)
     }
 
-    /// All sources of a store as one, for files that follow each other without a gap. Reads no column.
+    /// Returns all sources of a store as one, for files that follow each other without a gap. Reads no
+    /// column.
     pub fn joined(store: &'a Store) -> Self {
         let manifest = store.manifest();
         let index = Arc::new(Index { store: Some(store), blocks: OnceLock::new() });
@@ -88,10 +90,10 @@ impl<'a> Recording<'a> {
         Self::new(vec![source])
     }
 
-    /// Tags in memory as a recording of one source. Counts the singles.
+    /// Creates a recording of one source from tags in memory. Counts the singles.
     ///
     /// # Panics
-    /// When the tags are not in order of time, or the columns of different length.
+    /// Panics if the tags are not in order of time, or if the columns differ in length.
     pub fn from_tags(tags: Tags<'a>) -> Self {
         assert!(tags.time.is_sorted(), "tags in order of time");
         let mut singles: Vec<ChannelRows> = Vec::new();
@@ -119,13 +121,13 @@ impl<'a> Recording<'a> {
         Self::new(vec![Acquisition { tags, singles, span, index: None, unordered: in_order() }])
     }
 
-    /// One of its sources alone.
+    /// Returns a recording of one of its sources.
     #[must_use]
     pub fn of_source(&self, source: usize) -> Self {
         Self { sources: vec![self.sources[source].clone()], ..*self }
     }
 
-    /// The channels that have tags, ascending.
+    /// Returns the channels that have tags, ascending.
     pub fn channels(&self) -> Vec<u16> {
         let mut channels: Vec<u16> =
             self.sources.iter().flat_map(|source| &source.singles).map(|c| c.channel).collect();
@@ -134,26 +136,26 @@ impl<'a> Recording<'a> {
         channels
     }
 
-    /// How many tags.
+    /// Returns the number of tags.
     pub fn rows(&self) -> usize {
         self.sources.iter().map(|source| source.tags.len()).sum()
     }
 
-    /// Refuses what was counted when a scan found rows out of order.
+    /// Rejects the counts if a scan found rows out of order.
     pub(crate) fn check_order(&self) -> Result<(), Error> {
         self.sources.iter().try_for_each(Acquisition::check_order)
     }
 }
 
-/// Of a source in which no scan found anything.
+/// Creates the record of a source in which no scan has found rows out of order.
 fn in_order() -> Arc<AtomicUsize> {
     Arc::new(AtomicUsize::new(usize::MAX))
 }
 
 impl Acquisition<'_> {
-    /// Whether these rows are in order of time and in the span of the source. If they are not, they must
-    /// not be counted, because times with their delays, and differences, may leave 64 bits; and that is
-    /// noted for [`Recording::check_order`].
+    /// Returns whether these rows are in order of time and in the span of the source. If not, they must not
+    /// be counted, because times with their delays, and differences, may not fit in 64 bits; the row is
+    /// recorded for [`Recording::check_order`].
     pub(crate) fn is_in_order(&self, simd: Simd, rows: Range<usize>) -> bool {
         let time = &self.tags.time[rows.clone()];
         let Some(((first, last), (&begin, &end))) = self.span.zip(time.first().zip(time.last()))
@@ -161,7 +163,7 @@ impl Acquisition<'_> {
             return true;
         };
         let found = match first_fall(simd, time) {
-            // Where the one behind is before the last row, too, it is the last row that is wrong.
+            // If the next row is also before the preceding one, the preceding row is the damaged one.
             Some(row) if time.get(row + 1).is_some_and(|&next| next < time[row - 1]) => row - 1,
             Some(row) => row,
             None if begin < first => 0,
@@ -172,7 +174,7 @@ impl Acquisition<'_> {
         false
     }
 
-    /// Whether these recorded times, if they are in order, lie in the span of the source.
+    /// Returns whether these recorded times, if they are in order, lie in the span of the source.
     pub(crate) fn spans(&self, time: &[i64]) -> bool {
         let ends = self.span.zip(time.first().zip(time.last()));
         ends.is_none_or(|((first, last), (&begin, &end))| {
@@ -180,8 +182,8 @@ impl Acquisition<'_> {
         })
     }
 
-    /// Refuses a source whose first and last row alone show that rows are out of order. Looks at no others
-    /// unless they do.
+    /// Rejects a source whose first and last row already show that rows are out of order. Reads other rows
+    /// only if they do.
     pub(crate) fn check_ends(&self) -> Result<(), Error> {
         let time = self.tags.time;
         if let Some(((first, last), (&begin, &end))) = self.span.zip(time.first().zip(time.last()))
@@ -202,41 +204,42 @@ impl Acquisition<'_> {
         }
     }
 
-    /// First and last time in ticks; nothing without tags.
+    /// Returns the first and the last time in ticks; `None` if the source has no tags.
     pub fn span(&self) -> Option<(i64, i64)> {
         self.span
     }
 
-    /// What is known of `blocks` without reading their rows, which need not begin or end where this
-    /// source does. `row` is the first of this source, counted as the blocks count.
+    /// Attaches the index of `blocks`, which need not begin or end where this source does. `row` is the first
+    /// row of this source, in the numbering of the blocks.
     #[must_use]
     pub fn with_blocks(self, blocks: Vec<Block>, row: u64) -> Self {
         let index = Index { store: None, blocks: blocks.into() };
         Self { index: Some((Arc::new(index), row)), ..self }
     }
 
-    /// The blocks of the run in order of rows, and the row that is the first of this source. An index
-    /// that is damaged is not used: counts then come from the rows alone.
+    /// Returns the blocks of the run in order of rows, and the row that is the first of this source. A
+    /// damaged index is ignored; counts then come from the rows alone.
     pub(crate) fn blocks(&self) -> (&[Block], u64) {
         let Some((index, row)) = &self.index else { return (&[], 0) };
         let read = || index.store.and_then(|store| store.blocks().ok()).unwrap_or_default();
         (index.blocks.get_or_init(read), *row)
     }
 
-    /// The tags of one channel.
+    /// Returns the number of tags of one channel.
     pub fn singles_of(&self, channel: u16) -> u64 {
         self.singles.iter().find(|c| c.channel == channel).map_or(0, |c| c.rows)
     }
 }
 
 impl<'a> Recording<'a> {
-    /// Tells `course` how far queries are, and lets it end them.
+    /// Attaches `course`, which receives the progress of queries and can cancel them.
     #[must_use]
     pub fn with_course(self, course: Option<&'a Course>) -> Self {
         Self { course, is_told: true, ..self }
     }
 
-    /// The same for queries of which each is a piece of a larger pass: they are ended, but tell nothing.
+    /// Attaches `course` for queries that are pieces of a larger pass: they can be cancelled, but report
+    /// nothing.
     #[must_use]
     pub fn in_silence(&self) -> Self {
         Self { is_told: false, ..self.clone() }
@@ -250,8 +253,7 @@ impl<'a> Recording<'a> {
         Pass::begin(course, is_told, rows)
     }
 
-    /// Refuses counts that may not be all, because threads were told to stop or left rows out that are
-    /// damaged.
+    /// Rejects counts that may be incomplete, because threads were told to stop or skipped damaged rows.
     pub(crate) fn check_pass(&self) -> Result<(), Error> {
         match self.course {
             Some(course) if course.is_cancelled() => Err(Error::Cancelled),
@@ -259,7 +261,7 @@ impl<'a> Recording<'a> {
         }
     }
 
-    /// The tags in `range`, as recorded.
+    /// Returns the number of tags in `range`, by recorded time.
     fn rows_in(&self, range: TimeRange) -> u64 {
         let of = |source: &Acquisition<'_>| {
             let Some((first, last)) = source.span() else { return 0 };
@@ -279,7 +281,7 @@ impl<'a> Recording<'a> {
 }
 
 impl TimeRange {
-    /// The live ticks of a source (last minus first undelayed time of any channel) cut to the range.
+    /// Returns the live ticks of a source (last minus first undelayed time of any channel), cut to the range.
     pub fn live_of(&self, source: &Acquisition<'_>) -> i64 {
         let Some((first, last)) = source.span() else { return 0 };
         let first = self.from.map_or(first, |from| from.max(first));

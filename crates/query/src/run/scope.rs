@@ -1,18 +1,18 @@
-//! What every query says about the tags it is asked of: which channels, moved by how much, when.
+//! The scope of a query: the channels, their delays and the range of time.
 
 use crate::{
     error::Error,
     run::{recording::Acquisition, time_range::TimeRange},
 };
 
-/// Which tags a query is about (docs/queries.md, section "Selection").
+/// Selects the tags that a query covers (docs/queries.md, section "Selection").
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Scope {
-    /// The channels in use, each once, in any order; all that have tags without it.
+    /// The channels in use, each once, in any order; `None` for all that have tags.
     pub channels: Option<Vec<u16>>,
-    /// Ticks added to the times of some channels, each named once.
+    /// Ticks added to the times of some channels, each channel listed once.
     pub delays: Vec<Delay>,
-    /// Delayed times, half-open. A single is in it by its own time, a tuple or pair by its latest.
+    /// Delayed times, half-open. A single belongs to it by its own time, a tuple or pair by its latest tag.
     pub range: TimeRange,
 }
 
@@ -26,7 +26,7 @@ pub struct Delay {
 }
 
 impl Scope {
-    /// Refuses two delays of one channel, and delays that move the tags of a source out of 64 bits.
+    /// Rejects two delays of one channel, and delays that move the tags of a source out of 64 bits.
     pub(crate) fn check(&self, sources: &[Acquisition<'_>]) -> Result<(), Error> {
         for (i, delay) in self.delays.iter().enumerate() {
             let same = |other: &&Delay| other.channel == delay.channel;
@@ -39,7 +39,8 @@ impl Scope {
         sources.iter().try_for_each(|source| self.check_times(source))
     }
 
-    /// The span of the delayed times of a source must fit in 64 bits: so do those of all rows in order, then.
+    /// Checks that the span of the delayed times of a source fits in 64 bits; then so do all rows that are in
+    /// order.
     fn check_times(&self, source: &Acquisition<'_>) -> Result<(), Error> {
         let Some((first, last)) = source.span() else { return Ok(()) };
         source.check_ends()?;
@@ -56,7 +57,7 @@ impl Scope {
         Err(Error::DelayRange { delay, first, last })
     }
 
-    /// The delay of a channel in ticks.
+    /// Returns the delay of a channel in ticks.
     pub fn delay_of(&self, channel: u16) -> i64 {
         self.delays.iter().find(|delay| delay.channel == channel).map_or(0, |delay| delay.ticks)
     }

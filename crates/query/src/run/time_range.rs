@@ -1,26 +1,26 @@
 //! Half-open ranges of time.
 
-/// Times from `from` up to, not including, `to`, in ticks as recorded; open where absent.
+/// Times from `from` up to, not including, `to`, in ticks as recorded; `None` means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TimeRange {
     /// The first time in the range.
     pub from: Option<i64>,
-    /// The first time behind it.
+    /// The first time after the range.
     pub to: Option<i64>,
 }
 
 impl TimeRange {
-    /// Whether a time lies in the range.
+    /// Returns whether a time lies in the range.
     pub fn contains(&self, time: i64) -> bool {
         self.from.is_none_or(|from| time >= from) && self.to.is_none_or(|to| time < to)
     }
 
-    /// Whether it leaves nothing out.
+    /// Returns whether the range has no limits.
     pub fn is_open(&self) -> bool {
         self.from.is_none() && self.to.is_none()
     }
 
-    /// The times that lie in both ranges.
+    /// Returns the times that lie in both ranges.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         let tighter = |a: Option<i64>, b: Option<i64>, of: fn(i64, i64) -> i64| match (a, b) {
