@@ -1,4 +1,4 @@
-//! The serialised form of partial answers (docs/partials.md): little-endian, one form for one value.
+//! The serialised form of partials (docs/partials.md): little-endian, exactly one form per value.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ const VERSION: u32 = 1;
 const HEAD_BYTES: usize = 16;
 
 impl Partial {
-    /// Its serialised form, version 1: equal bytes for equal partial answers.
+    /// Returns the serialised form, version 1: equal partials give equal bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = [&MAGIC[..], &VERSION.to_le_bytes(), &[0; 4]].concat();
         put_len(&mut out, self.query.len());
@@ -29,11 +29,11 @@ impl Partial {
         out
     }
 
-    /// A partial answer from its serialised form. Any other bytes are refused.
+    /// Parses a partial from its serialised form. Rejects all other bytes.
     ///
     /// # Errors
-    /// [`Error::PartialVersion`] for another version, [`Error::PartialDamaged`] for all that no
-    /// partial answer gives.
+    /// Returns [`Error::PartialVersion`] for another version, and [`Error::PartialDamaged`] for all bytes
+    /// that no partial serialises to.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let mut input = Input { left: bytes };
         if input.array()? != MAGIC {
@@ -57,7 +57,7 @@ impl Partial {
     }
 }
 
-/// crc32c of all but the checksum itself.
+/// Computes the crc32c of all bytes except the checksum itself.
 fn crc_of(bytes: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&bytes[..12]), &bytes[HEAD_BYTES..])
 }
@@ -152,7 +152,8 @@ impl<'a> Input<'a> {
         Ok(i64::from_le_bytes(self.array()?))
     }
 
-    /// How many values follow, each of at least so many bytes: no more than there are bytes for.
+    /// Reads how many values follow, each of at least `bytes` bytes; rejects more values than the remaining
+    /// bytes allow.
     fn len(&mut self, bytes: usize) -> Result<usize, Error> {
         let len = self.u64()?;
         let fitting = usize::try_from(len).ok().filter(|&len| len <= self.left.len() / bytes);
@@ -260,7 +261,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Puts in a count behind those that are there: in ascending order, and none twice.
+/// Inserts a count after the existing ones: keys must ascend, without duplicates.
 fn put_behind<K: Ord, V>(counts: &mut BTreeMap<K, V>, key: K, count: V) -> Result<(), Error> {
     if counts.last_key_value().is_some_and(|(last, _)| *last >= key) {
         return Err(Error::PartialDamaged { what: "counts out of order" });

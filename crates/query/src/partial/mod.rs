@@ -1,8 +1,8 @@
-//! Partial answers: what a query counts in an interval of delayed time, as integers that add up.
+//! Partials: the counts of a query in an interval of delayed time, as integers that add up.
 //!
-//! A tuple belongs to its latest tag and a cluster to its first, so that what is counted in intervals
-//! that follow each other is what is counted in all of them together. Answers over a run that grows go
-//! on where the last one ended, and parts that were counted elsewhere are put together.
+//! A tuple belongs to its latest tag and a cluster to its first, so the counts of consecutive intervals add
+//! up to the counts of all of them together. Queries over a growing run continue from the last result, and
+//! parts that were counted elsewhere are merged.
 
 mod bytes;
 pub(crate) mod words;
@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 
 use crate::{error::Error, run::time_range::TimeRange};
 
-/// What a query counts in an interval of delayed time.
+/// The counts of a query in an interval of delayed time.
 ///
-/// Besides the counts it holds, for the rules that use tags up, what is left of the tags before its end:
-/// whoever goes on there needs to look no further back. How many tags each channel has and how long a
-/// run is live are not in it; [`crate::Additive::finish`] takes them from the run.
+/// For rules that use tags up, it also holds the state of the tags before its end, so that a continuation
+/// need look no further back. It does not contain the tags of each channel or the live time of the run;
+/// [`crate::Additive::finish`] takes them from the run.
 ///
 /// [`Partial::to_bytes`] is stable (docs/partials.md).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,26 +29,26 @@ pub struct Partial {
 /// Counts that add up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Counts {
-    /// Of each group, or of each set of channels that was a cluster; of none that stands not here.
+    /// The count of each group, or of each set of channels that was a cluster; 0 for those not listed.
     Groups(BTreeMap<Vec<u16>, u128>),
-    /// Of each bin, and the tags in none.
+    /// The count of each bin, and the tags in no bin.
     Bins(Vec<u64>, u64),
-    /// Of the channels of each source.
+    /// The tags of each channel of each source.
     Tags(BTreeMap<(u32, u16), u64>),
 }
 
-/// What rules that use tags up have left at the end of an interval.
+/// The state that rules that use tags up leave at the end of an interval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Left {
-    /// The rule uses none up.
+    /// The rule uses no tags up.
     Nothing,
-    /// Unused tags, by rule `once`.
+    /// The unused tags of rule `once`.
     Unused(Vec<Unused>),
-    /// The clusters that may take more, by rule `cluster`.
+    /// The clusters of rule `cluster` that may take more tags.
     Open(Vec<Open>),
 }
 
-/// The tags of a source that a group can still be matched with, the delayed times of each channel.
+/// The tags of a source with which a group can still be matched: the delayed times of each channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unused {
     pub source: u32,
@@ -56,7 +56,7 @@ pub(crate) struct Unused {
     pub times: Vec<Vec<i64>>,
 }
 
-/// A cluster that was counted, with all that it takes, and that tags behind the interval belong to.
+/// A cluster that was counted with all its tags, and to which tags after the interval belong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Open {
     pub source: u32,
@@ -65,21 +65,21 @@ pub(crate) struct Open {
 }
 
 impl Partial {
-    /// The interval of delayed time that it covers.
+    /// Returns the interval of delayed time that it covers.
     pub fn interval(&self) -> TimeRange {
         self.interval
     }
 
-    /// The query that it counts, as [`crate::Additive::words`] gives it.
+    /// Returns the key of the query that it counts, as [`crate::Additive::words`] returns it.
     pub fn query(&self) -> &str {
         &self.query
     }
 
-    /// The counts of two intervals of which one begins where the other ends, in any order.
+    /// Merges the counts of two intervals, in any order; one must begin where the other ends.
     ///
     /// # Errors
-    /// [`Error::PartialOf`] for different queries, [`Error::PartialGap`] for intervals that overlap or
-    /// leave times out between them, [`Error::PartialSum`] for sums that do not fit.
+    /// Returns [`Error::PartialOf`] for different queries, [`Error::PartialGap`] for intervals that overlap
+    /// or leave times out between them, [`Error::PartialSum`] for sums that do not fit.
     pub fn merge(&self, other: &Self) -> Result<Self, Error> {
         let (earlier, later) = if follows(other, self) { (other, self) } else { (self, other) };
         Self::check_before(Some(earlier), &later.query, later.interval)?;
@@ -89,7 +89,7 @@ impl Partial {
         Ok(Self { query: later.query.clone(), interval, counts, left: later.left.clone() })
     }
 
-    /// Refuses `earlier` unless it is of the query `words` and ends where `interval` begins.
+    /// Rejects `earlier` unless it is of the query `words` and ends where `interval` begins.
     pub(crate) fn check_before(
         earlier: Option<&Self>,
         words: &str,
@@ -110,7 +110,7 @@ impl Partial {
         Ok(())
     }
 
-    /// Refuses it as the counts of another query or range.
+    /// Rejects the counts of another query or range.
     pub(crate) fn check_of(&self, words: &str, range: TimeRange) -> Result<(), Error> {
         if self.query != words {
             let (expected, found) = (words.to_owned(), self.query.clone());

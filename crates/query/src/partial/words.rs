@@ -1,10 +1,10 @@
-//! What the keys of all kinds have in common (docs/partials.md).
+//! The common parts of the keys of all kinds (docs/partials.md).
 
 use crate::run::scope::Scope;
 
-/// The channels in use.
+/// Returns the key part for the channels in use.
 pub(crate) fn channels(scope: &Scope) -> String {
-    // Without `..`: a new field has to be put in here or below. The range is not part of a key.
+    // No `..` here: a new field must be added here or below. The range is not part of a key.
     let Scope { channels, delays: _, range: _ } = scope;
     channels.as_ref().map_or("of all channels".to_owned(), |channels| {
         let mut channels = channels.clone();
@@ -14,7 +14,7 @@ pub(crate) fn channels(scope: &Scope) -> String {
     })
 }
 
-/// The delays of the channels `touched`, or of all, that move anything.
+/// Returns the key part for the nonzero delays of the channels `touched`, or of all channels.
 pub(crate) fn delays(scope: &Scope, touched: Option<&[u16]>) -> String {
     let is_touched = |channel: &u16| touched.is_none_or(|touched| touched.contains(channel));
     let delays = scope.delays.iter().filter(|delay| delay.ticks != 0);
@@ -26,7 +26,7 @@ pub(crate) fn delays(scope: &Scope, touched: Option<&[u16]>) -> String {
     words.collect::<Vec<_>>().concat()
 }
 
-/// Channels as a list with commas.
+/// Formats channels as a comma-separated list.
 pub(crate) fn numbers(channels: &[u16]) -> String {
     let numbers: Vec<String> = channels.iter().map(u16::to_string).collect();
     numbers.join(",")
