@@ -1,10 +1,11 @@
-//! Errors from the data themselves: values with one block of time after the other left out.
+//! Errors from the data themselves: values computed with one block of time left out in turn.
 
-/// The standard error of each value from those with one block left out, `left_out[i][j]` value j without
-/// block i: σ² = (n−1)/n·Σ(θ₋ᵢ − θ̄)² (the delete-one jackknife; Quenouille 1956, Tukey 1958).
+/// Returns the standard error of each value, from the values with one block left out; `left_out[i][j]` is
+/// value j without block i: σ² = (n−1)/n·Σ(θ₋ᵢ − θ̄)² (the delete-one jackknife; Quenouille 1956, Tukey
+/// 1958).
 ///
-/// A value that is not defined without some block has no error. Values that grow with the time, as
-/// counts, are to be scaled to the whole of it first.
+/// A value that is not defined without some block has no error. Values that grow with the time, such as
+/// counts, must first be scaled to the whole time.
 pub fn jackknife<const N: usize>(left_out: &[[Option<f64>; N]]) -> [Option<f64>; N] {
     std::array::from_fn(|j| {
         let values: Option<Vec<f64>> = left_out.iter().map(|values| values[j]).collect();
@@ -12,7 +13,7 @@ pub fn jackknife<const N: usize>(left_out: &[[Option<f64>; N]]) -> [Option<f64>;
     })
 }
 
-/// The covariance of two values from those with one block left out.
+/// Returns the covariance of two values from those with one block left out.
 pub fn covariance(a: &[f64], b: &[f64]) -> f64 {
     let n = a.len() as f64;
     let mean = |values: &[f64]| values.iter().sum::<f64>() / n;

@@ -1,12 +1,12 @@
-//! How far counts of groups of independent channels scatter (docs/queries.md, "Errors of larger groups").
+//! The scatter of counts of groups of independent channels (docs/queries.md, "Errors of larger groups").
 //!
-//! Tuples that share tags come and go together. To the mean μ, the variance adds for each choice S of
-//! channels, not all and not none, the pairs of tuples that share exactly the tags of S.
+//! Tuples that share tags are correlated. Each choice S of channels, except none and all, adds to the
+//! variance, beyond the mean μ, the pairs of tuples that share exactly the tags of S.
 
 use crate::rules::rule::Rule;
 
-/// The variance of the count of a group over its mean, by a rule that takes every way. `in_window` are
-/// the tags of each channel in w + ½ ticks, the herald's first.
+/// Returns the variance of the count of a group divided by its mean, for a rule that takes every way.
+/// `in_window` holds the tags of each channel in w + ½ ticks, the herald's first.
 pub(super) fn clumping(rule: Rule, in_window: &[f64]) -> f64 {
     match rule {
         Rule::All => 1.0 + spans(in_window),
@@ -15,9 +15,9 @@ pub(super) fn clumping(rule: Rule, in_window: &[f64]) -> f64 {
     }
 }
 
-/// Rule `all`: s shared tags that span r windows make (1 + k(1 − r))·Πx tuples with k others. Spans of r are
-/// s(s−1)·r^(s−2) often, and a tag is in n·Πx tuples: ∫ s(s−1)·r^(s−2)·(1 + k(1 − r))² dr / n · Πx of the
-/// k others, where the integral is s + 2k + 2k²/(s + 1).
+/// Rule `all`: s shared tags that span r windows form (1 + k(1 − r))·Πx tuples with k others. The frequency
+/// of a span r is s(s−1)·r^(s−2), and a tag is in n·Πx tuples: ∫ s(s−1)·r^(s−2)·(1 + k(1 − r))² dr / n · Πx
+/// of the k others, where the integral is s + 2k + 2k²/(s + 1).
 fn spans(x: &[f64]) -> f64 {
     let n = x.len();
     let choices = symmetric(x);
@@ -28,9 +28,9 @@ fn spans(x: &[f64]) -> f64 {
     (1..n).map(of).sum()
 }
 
-/// Rule `herald`: with m tags of an arm in its window of 2w + 1, a shared herald with k arms left gives Πm
-/// of these. j shared arms without the herald lie in the window of another herald 2m/(j + 1) times, which
-/// then takes Πm of the arms left.
+/// Rule `herald`: with m tags of an arm in its window of 2w + 1, a shared herald with k arms left forms Πm of
+/// these. j shared arms without the herald lie in the window of another herald 2m/(j + 1) times, which then
+/// takes Πm of the remaining arms.
 fn heralds(x: &[f64]) -> f64 {
     let m: Vec<f64> = x.iter().map(|x| 2.0 * x).collect();
     let (herald, arms) = (m[0], &m[1..]);
@@ -41,7 +41,8 @@ fn heralds(x: &[f64]) -> f64 {
     with_herald + without
 }
 
-/// The elementary symmetric polynomials: the sum over all choices of k values of their product, for each k.
+/// Returns the elementary symmetric polynomials: for each k, the sum of the products of all choices of k
+/// values.
 fn symmetric(values: &[f64]) -> Vec<f64> {
     let mut sums = vec![0.0; values.len() + 1];
     sums[0] = 1.0;

@@ -1,6 +1,6 @@
-//! What follows from a count: errors, rates, accidentals, CAR, heralding. The only floats here.
+//! Derived values of a count: errors, rates, accidentals, CAR, heralding. Floats are used for estimates only.
 //!
-//! Definitions and their derivation: docs/queries.md, section "What is reported with a count".
+//! Definitions and derivations: docs/queries.md, section "What is reported with a count".
 
 mod blocks;
 mod group;
@@ -23,8 +23,8 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Tags per second: `count` of them in `live` ticks of `tick_s` seconds, with the error of a
-    /// Poisson count; absent without live time.
+    /// Computes tags per second: `count` tags in `live` ticks of `tick_s` seconds, with the error of a
+    /// Poisson count. Returns `None` if there is no live time.
     pub fn rate_hz(count: u64, live: i128, tick_s: f64) -> Option<Self> {
         let live_s = live as f64 * tick_s;
         let err = (count.max(1) as f64).sqrt();
@@ -32,80 +32,82 @@ impl Measured {
     }
 }
 
-/// What was counted of one group.
+/// The counts of one group, from which estimates are computed.
 #[derive(Debug, Clone, Copy)]
 pub struct Tally<'a> {
-    /// Coincidences.
+    /// The number of coincidences.
     pub count: u64,
     /// The singles and the live time of each source.
     pub sources: &'a [SourceSingles],
-    /// Accidentals that were measured, in place of those by formula.
+    /// Measured accidentals, which replace those by formula.
     pub shifted: Option<Shifted>,
-    /// The tags of each channel that the veto leaves; absent without a veto.
+    /// The tags of each channel that the veto accepts; `None` without a veto.
     pub left_by_veto: Option<&'a [u64]>,
     /// The pairs of a herald with each of two others, by the same rule.
     pub arms: Option<[u64; 2]>,
 }
 
-/// Accidentals that were measured with channels shifted.
+/// Accidentals measured with shifted channels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Shifted {
     /// Every shift is longer than every source.
     Nowhere,
     /// Measured.
     Counted {
-        /// The mean of the counts, and the Poisson error of these alone.
+        /// The mean of the counts, with the Poisson error of these counts only.
         mean: Measured,
-        /// How many counts of full length the counts of a pair are worth; absent for larger groups.
+        /// The number of full-length counts that the counts of a pair correspond to; `None` for larger
+        /// groups.
         exposures: Option<f64>,
-        /// Whether no count has a coincidence.
+        /// Whether no shifted count has a coincidence.
         is_empty: bool,
     },
 }
 
-/// What is reported with the count of a group. Ratios that are not defined are absent.
+/// The values that are reported with the count of a group. Undefined ratios are `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Estimate {
     /// The count.
     pub count: u64,
     /// Standard error of the count.
     pub count_err: f64,
-    /// Coincidences per second; absent without live time.
+    /// Coincidences per second; `None` without live time.
     pub rate_hz: Option<Measured>,
-    /// Coincidences that independent channels of these rates would give a pair.
+    /// The expected coincidences of a pair for independent channels of these rates.
     pub accidentals: Option<Measured>,
     /// The same for a larger group.
     pub accidentals_independent: Option<f64>,
     /// (count − accidentals) / accidentals.
     pub car: Option<Measured>,
-    /// A lower limit of the CAR (95 %), where no shifted count has a coincidence.
+    /// A lower limit of the CAR (95 %), if no shifted count has a coincidence.
     pub car_min: Option<f64>,
     /// The probability that a tag of the second channel of a pair has a partner on the first one: (count −
-    /// accidentals) / singles of the second, the Klyshko efficiency of the first.
+    /// accidentals) / singles of the second. This is the Klyshko efficiency of the first channel.
     pub p_a_given_b: Option<Measured>,
-    /// The same of a tag of the first channel and a partner on the second.
+    /// The probability that a tag of the first channel has a partner on the second.
     pub p_b_given_a: Option<Measured>,
     /// The heralded g2 of two arms: N_123·N_1 / (N_12·N_13).
     pub g2_heralded: Option<Measured>,
 }
 
-/// What a count was counted by.
+/// The conditions under which a count was taken.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Terms {
     /// The rule.
     pub rule: Rule,
     /// The window in ticks.
     pub window: i64,
-    /// Whether a veto took coincidences away.
+    /// Whether a veto rejected coincidences.
     pub is_vetoed: bool,
     /// The tick in seconds.
     pub tick_s: f64,
-    /// Live seconds in place of those of the sources.
+    /// Live seconds that replace those of the sources.
     pub live_s: Option<f64>,
 }
 
 impl Terms {
-    /// Live ticks of the sources, and by how much each source's are to be multiplied.
+    /// Returns the live ticks of the sources, and the factor by which the live ticks of each source are
+    /// multiplied.
     fn live(&self, sources: &[SourceSingles]) -> (f64, f64) {
         let recorded: f64 = sources.iter().map(|source| source.live as f64).sum();
         match self.live_s {
@@ -113,18 +115,18 @@ impl Terms {
                 let given = given / self.tick_s;
                 (given, given / recorded)
             }
-            // A rate can be had, expectations of the sources cannot.
+            // A rate can be computed, but expectations of the sources cannot.
             Some(given) => (given / self.tick_s, 1.0),
             None => (recorded, 1.0),
         }
     }
 
-    /// The ticks of differences that a pair may have.
+    /// Returns the ticks of differences that a pair may have.
     fn full_width(&self) -> f64 {
         self.rule.full_width(self.window) as f64
     }
 
-    /// Whether every way to take one tag of each channel counts, so that there is an expectation.
+    /// Returns whether every way to take one tag of each channel counts; only then is there an expectation.
     fn counts_every_way(&self) -> bool {
         match self.rule {
             Rule::All | Rule::Herald | Rule::Grid => true,
@@ -132,7 +134,8 @@ impl Terms {
         }
     }
 
-    /// Coincidences of independent channels in one source whose live time is multiplied by `scale`.
+    /// Returns the expected coincidences of independent channels in one source, with its live time multiplied
+    /// by `scale`.
     fn expected(&self, source: &SourceSingles, scale: f64) -> Option<f64> {
         if source.overlapping.contains(&0) {
             return Some(0.0);
@@ -156,13 +159,13 @@ impl Terms {
             }
             Rule::Herald => Some(product(self.full_width())),
             Rule::All if self.window == 0 => Some(product(1.0)),
-            // (w+1)^n − w^n, of which the plain difference loses all digits.
+            // (w+1)^n − w^n; the plain difference would lose all digits.
             Rule::All => Some(product(w) * w * (n * (1.0 / w).ln_1p()).exp_m1()),
             Rule::PerHerald | Rule::Once | Rule::Cluster | Rule::Grid => None,
         }
     }
 
-    /// The variance over the mean of a count of independent channels.
+    /// Returns the variance divided by the mean of a count of independent channels.
     fn clumping(&self, sources: &[SourceSingles], scale: f64) -> f64 {
         let half = self.window as f64 + 0.5;
         let (mut weighted, mut weights) = (0.0, 0.0);
@@ -181,7 +184,7 @@ impl Terms {
 }
 
 impl Estimate {
-    /// What follows from a tally.
+    /// Computes the estimate of a tally.
     pub fn new(tally: &Tally<'_>, terms: &Terms) -> Self {
         let Tally { count, sources, shifted, .. } = *tally;
         let (live, scale) = terms.live(sources);
@@ -199,7 +202,7 @@ impl Estimate {
         if shifted.is_none() && !is_pair && !terms.is_vetoed {
             estimate.accidentals_independent = expected;
         }
-        // How many are accidental, for the errors: as measured, else as expected.
+        // The number of accidentals used for the errors: measured if available, else expected.
         let accidental = found.map(|found| found.value).or(expected);
         let pairs = (is_pair && terms.counts_every_way()).then(|| {
             Pairs::new(count, accidental.unwrap_or(0.0), sources, terms.full_width(), scale)
@@ -228,7 +231,7 @@ impl Estimate {
         estimate.accidentals =
             Some(Measured { value: a, err: found.err.hypot(of_singles.max(0.0).sqrt()) });
         if a > 0.0 {
-            // What the singles bring is common to count and accidentals.
+            // The contribution of the singles is common to the count and the accidentals.
             let common = pairs.as_ref().map_or(counted, |pairs| pairs.of_ratio(c / a));
             let err = common.sqrt().hypot(c / a * found.err) / a;
             estimate.car = Some(Measured { value: (c - a) / a, err });
@@ -249,8 +252,8 @@ impl Estimate {
         estimate
     }
 
-    /// The same with the errors that blocks of time give: `left_out` is what follows from the tally without
-    /// each of them, with the share of the time that is left.
+    /// Returns the same with errors from blocks of time: `left_out` holds the estimates without each block,
+    /// with the share of the time that is left.
     #[must_use]
     pub fn with_block_errors(self, left_out: &[(Self, f64)]) -> Self {
         let values: Vec<_> = left_out.iter().map(|(of, share)| of.values(*share)).collect();
@@ -273,7 +276,8 @@ impl Estimate {
         }
     }
 
-    /// The values that have errors, of a share of the time; those that grow with it scaled to the whole.
+    /// Returns the values that have errors, for a share of the time; values that grow with time are scaled to
+    /// the whole.
     fn values(&self, share: f64) -> [Option<f64>; 6] {
         let value = |measured: Option<Measured>| measured.map(|measured| measured.value);
         let scaled = |value: f64| (share > 0.0).then(|| value / share);
@@ -289,7 +293,7 @@ impl Estimate {
 }
 
 impl Tally<'_> {
-    /// The efficiency of the herald: the mean of (N_1k − A_1k)/N_k of the arms k.
+    /// Returns the efficiency of the herald: the mean of (N_1k − A_1k)/N_k over the arms k.
     fn herald_efficiency(&self, terms: &Terms, arms: [u64; 2], scale: f64) -> f64 {
         let of_arm = |(arm, counted): (usize, u64)| {
             let accidental = |source: &SourceSingles| {
@@ -308,7 +312,7 @@ impl Tally<'_> {
         [(1, arms[0]), (2, arms[1])].map(of_arm).iter().sum::<f64>() / 2.0
     }
 
-    /// The tags of a channel of the group that can be in a coincidence: those that the veto leaves.
+    /// Returns the tags of a channel of the group that can be in a coincidence: those that the veto accepts.
     fn singles(&self, of: usize) -> u64 {
         match self.left_by_veto {
             Some(left) => left[of],
@@ -317,8 +321,8 @@ impl Tally<'_> {
     }
 }
 
-/// The probability that a herald has a partner, (C − A)/(N − A), where each herald counts once: the share of
-/// those without an accidental partner. C and A are binomial numbers of N.
+/// Returns the probability that a herald has a partner, (C − A)/(N − A), where each herald counts once: the
+/// share of those without an accidental partner. C and A are binomial numbers of N.
 fn per_herald(c: f64, accidentals: Measured, heralds: f64) -> Option<Measured> {
     let Measured { value: a, err } = accidentals;
     let free = heralds - a;
@@ -334,9 +338,10 @@ fn per_herald(c: f64, accidentals: Measured, heralds: f64) -> Option<Measured> {
     })
 }
 
-/// The lower limit of the CAR that `count` coincidences and none in shifted counts worth `exposures` leave,
-/// with 95 % confidence. Of `count` events in all, none shifted: the share p of those that are not has
-/// pⁿ = 0.05 at its limit, and C/A = K·p/(1 − p) (the conditional test of Przyborowski and Wilenski 1940).
+/// Returns the lower limit of the CAR with 95 % confidence, for `count` coincidences and none in shifted
+/// counts that correspond to `exposures`. Of `count` events in all, none is shifted: the share p of events
+/// that are not shifted satisfies pⁿ = 0.05 at its limit, and C/A = K·p/(1 − p) (the conditional test of
+/// Przyborowski and Wilenski 1940).
 fn car_min(count: u64, exposures: f64) -> Option<f64> {
     if count == 0 {
         return None;
@@ -345,12 +350,12 @@ fn car_min(count: u64, exposures: f64) -> Option<f64> {
     Some(exposures * p / (1.0 - p) - 1.0)
 }
 
-/// The heralded g2 of two arms: N_123·N_1 / (N_12·N_13), all by rule `herald`, or all with each herald once.
-/// Absent without coincidences of both arms with the herald.
+/// Returns the heralded g2 of two arms: N_123·N_1 / (N_12·N_13), all by rule `herald`, or all with each
+/// herald once. Returns `None` without coincidences of both arms with the herald.
 ///
-/// Each herald has arm 2, arm 3, both or none: numbers of a multinomial distribution, of which the relative
-/// variance of g2 is 1/N_123 − 1/N_12 − 1/N_13 + (2g2 − 1)/N_1 to first order. Where two pairs make a triple,
-/// the heralds of both may click, with the chance `both_click`, and then both count.
+/// Each herald has arm 2, arm 3, both or none: a multinomial distribution, for which the relative variance of
+/// g2 is 1/N_123 − 1/N_12 − 1/N_13 + (2g2 − 1)/N_1 to first order. If a triple consists of two pairs, the
+/// heralds of both may click, with probability `both_click`, and then both count.
 pub fn g2_heralded(
     triples: u64,
     heralds: u64,
@@ -402,7 +407,7 @@ mod tests {
         assert!(close(of(Rule::All, 2).accidentals_independent.unwrap(), 1e-3 * 19.0));
         assert!(close(of(Rule::All, 0).accidentals_independent.unwrap(), 1e-3));
         assert!(close(of(Rule::Herald, 2).accidentals_independent.unwrap(), 1e-3 * 25.0));
-        // 3·w² + 3·w + 1 at w = 10¹²: a difference of 10³⁶s would be off by far more.
+        // 3·w² + 3·w + 1 at w = 10¹²: a difference of numbers near 10³⁶ would be off by far more.
         let wide = of(Rule::All, 1_000_000_000_000).accidentals_independent.unwrap();
         assert!((wide / (1e-3 * 3e24) - 1.0).abs() < 1e-11, "{wide}");
         let none = of(Rule::Once, 2);
@@ -470,7 +475,7 @@ mod tests {
         let with = Tally { shifted: Some(shifted(2.5, 0.5)), ..without };
         let [without, with] =
             [without, with].map(|tally| Estimate::new(&tally, &terms(Rule::All, 2, 1e-6)));
-        // As many as expected, known exactly: as by formula.
+        // As many as expected, known exactly: same as by formula.
         assert_eq!(without, of_pair(40, &source, 2, 1e-6));
         let more = |of: fn(&Estimate) -> Option<Measured>| {
             let [without, with] = [&without, &with].map(|e| of(e).unwrap().err.powi(2));
@@ -502,7 +507,7 @@ mod tests {
     #[test]
     fn each_herald_once_and_vetoes_divide_by_what_can_count() {
         let source = [SourceSingles::new(10_000, vec![100, 50])];
-        // Of 100 heralds 60 have a partner, 20 an accidental one: (60 − 20)/(100 − 20).
+        // Of 100 heralds, 60 have a partner and 20 an accidental one: (60 − 20)/(100 − 20).
         let once = Tally { shifted: Some(shifted(20.0, 1.0)), ..tally(60, &source) };
         let once = Estimate::new(&once, &terms(Rule::PerHerald, 2, 1e-6));
         let p = once.p_b_given_a.unwrap();

@@ -1,8 +1,8 @@
-//! How far counts of pairs scatter (docs/queries.md, "Errors of pairs").
+//! The scatter of counts of pairs (docs/queries.md, "Errors of pairs").
 //!
-//! Model: in each source, two Poisson processes share a third one of true pairs. In a window of Δ ticks
-//! around a tag of one channel lie x = N_a·Δ/T tags of a and y = N_b·Δ/T of b; A = N_a·N_b·Δ/T are
-//! accidental and P true. Then, exactly,
+//! Model: in each source, two Poisson processes share a third one of true pairs. A window of Δ ticks around a
+//! tag of one channel holds x = N_a·Δ/T tags of a and y = N_b·Δ/T tags of b; A = N_a·N_b·Δ/T pairs are
+//! accidental and P are true. Then, exactly,
 //!
 //! ```text
 //! Var C = A(1 + x + y + η_aη_b) + P(1 + 2x + 2y + 2xy),   η_a = P/N_b, η_b = P/N_a,
@@ -13,7 +13,7 @@
 
 use super::singles::SourceSingles;
 
-/// One source as the model sees it. Counts are expected numbers.
+/// One source in the model. Counts are expected numbers.
 #[derive(Debug, Clone, Copy)]
 struct Source {
     singles: [f64; 2],
@@ -23,7 +23,7 @@ struct Source {
     pairs: f64,
 }
 
-/// The pairs of all sources, parted into accidental and true ones.
+/// The pairs of all sources, divided into accidental and true ones.
 #[derive(Debug, Clone)]
 pub(super) struct Pairs {
     sources: Vec<Source>,
@@ -35,11 +35,11 @@ pub(super) struct Pairs {
 }
 
 impl Pairs {
-    /// `count` pairs of which `accidentals` are expected to be accidental. `width` is Δ in ticks. `scale`
-    /// multiplies the live time of each source.
+    /// Models `count` pairs, of which `accidentals` are expected to be accidental. `width` is Δ in ticks.
+    /// `scale` multiplies the live time of each source.
     ///
-    /// How many true pairs each source has is not counted: they are taken to be in proportion to
-    /// √(N_a·N_b), as with equal efficiencies in all sources.
+    /// The true pairs of each source are not counted separately: they are assumed to be in proportion to
+    /// √(N_a·N_b), as for equal efficiencies in all sources.
     pub(super) fn new(
         count: u64,
         accidentals: f64,
@@ -48,7 +48,7 @@ impl Pairs {
         scale: f64,
     ) -> Self {
         let counted = count.max(1) as f64;
-        // Where fewer are counted than expected, all are accidental.
+        // If fewer pairs are counted than expected, all are accidental.
         let accidental = accidentals.clamp(0.0, counted);
         let pairs = counted - accidental;
         let product =
@@ -60,7 +60,7 @@ impl Pairs {
         let sum = |of: &dyn Fn(&SourceSingles) -> f64| sources.iter().map(of).sum::<f64>();
         let share = |value: f64, of_all: f64| if of_all > 0.0 { value / of_all } else { 0.0 };
         let (all_expected, all_roots) = (sum(&expected), sum(&|source| product(source).sqrt()));
-        // Of pulsed light, accidentals that were measured are those of a window as long as the period.
+        // For pulsed light, measured accidentals are those of a window as long as the period.
         let width =
             if all_expected > 0.0 { width * accidentals.max(0.0) / all_expected } else { width };
         let source = |source: &SourceSingles| {
@@ -79,8 +79,8 @@ impl Pairs {
         Self { sources, counted, genuine: pairs, singles }
     }
 
-    /// The variance of C − r·Â, with Â = Σ N_a·N_b·Δ/T from the singles that were counted:
-    /// A(1 + η_aη_b) + P + (1−r)²·(A(x+y) + 2P·xy) + 2(1−r)·P(x+y), source by source.
+    /// Returns the variance of C − r·Â, with Â = Σ N_a·N_b·Δ/T from the counted singles: A(1 + η_aη_b) + P +
+    /// (1−r)²·(A(x+y) + 2P·xy) + 2(1−r)·P(x+y), source by source.
     fn variance(&self, r: f64) -> f64 {
         let of = |source: &Source| {
             let Source { singles: [n_a, n_b], in_window: [x, y], accidentals: a, pairs: p } =
@@ -95,17 +95,17 @@ impl Pairs {
         };
         let poisson =
             self.counted - self.sources.iter().map(|s| s.accidentals + s.pairs).sum::<f64>();
-        // Without singles to part it by, a count is a Poisson number.
+        // Without singles to divide it by, a count is a Poisson number.
         self.sources.iter().map(of).sum::<f64>() + poisson.max(0.0)
     }
 
-    /// The variance of the count.
+    /// Returns the variance of the count.
     pub(super) fn of_count(&self) -> f64 {
         self.variance(0.0)
     }
 
-    /// η_aη_b: two true pairs as far apart as a shift are in the count of +shift and in that of −shift, with
-    /// this chance.
+    /// Returns η_aη_b: the probability that two true pairs as far apart as a shift are both in the count of
+    /// +shift and in that of −shift.
     pub(super) fn crosswise(&self) -> f64 {
         let [a, b] = self.singles;
         if a > 0.0 && b > 0.0 {
@@ -115,19 +115,19 @@ impl Pairs {
         }
     }
 
-    /// The variance of C/Â, times Â².
+    /// Returns the variance of C/Â, times Â².
     pub(super) fn of_ratio(&self, ratio: f64) -> f64 {
         self.variance(ratio).max(0.0)
     }
 
-    /// The variance of (C − Â)/N for the channel `of`, times N²: A(1 + η_aη_b) + P(1 − η), η = P/N.
+    /// Returns the variance of (C − Â)/N for the channel `of`, times N²: A(1 + η_aη_b) + P(1 − η), η = P/N.
     pub(super) fn of_excess(&self, of: usize) -> f64 {
         let n = self.singles[of];
         let eta = if n > 0.0 { (self.genuine / n).min(1.0) } else { 0.0 };
         (self.variance(1.0) - eta * self.genuine).max(0.0)
     }
 
-    /// The variance of Â = N_a·N_b·Δ/T that singles bring: A²(1/N_a + 1/N_b + 2P/(N_a·N_b)).
+    /// Returns the variance of Â = N_a·N_b·Δ/T due to the singles: A²(1/N_a + 1/N_b + 2P/(N_a·N_b)).
     pub(super) fn of_expectation(&self) -> f64 {
         let of = |source: &Source| {
             let Source { in_window: [x, y], accidentals: a, pairs: p, .. } = *source;

@@ -1,25 +1,26 @@
-//! What the estimates take from one source.
+//! The input of the estimates from one source.
 
-/// What one source contributes to an expectation.
+/// The contribution of one source to an expectation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceSingles {
-    /// Its live time in ticks: last minus first time over all its tags, cut to the range.
+    /// The live time in ticks: last minus first time over all its tags, cut to the range.
     pub live: i64,
-    /// Its tags of each channel of the group.
+    /// The tags of each channel of the group.
     pub singles: Vec<u64>,
-    /// The ticks in which tags of all channels can be there: its recorded time moved by the delay of each.
+    /// The ticks in which all channels can have tags: the intersection of its recorded time moved by each
+    /// delay.
     pub overlap: i64,
-    /// Its tags of each channel in the overlap.
+    /// The tags of each channel in the overlap.
     pub overlapping: Vec<u64>,
 }
 
 impl SourceSingles {
-    /// A source whose channels have the same delay: they overlap for all of its live time.
+    /// Creates a source whose channels have the same delay: they overlap for all of its live time.
     pub fn new(live: i64, singles: Vec<u64>) -> Self {
         Self { live, overlap: live, overlapping: singles.clone(), singles }
     }
 
-    /// The same without what a part of the source has.
+    /// Returns the source without the contribution of a part of it.
     #[must_use]
     pub fn without(&self, part: &Self) -> Self {
         let less = |all: &[u64], part: &[u64]| {
