@@ -19,7 +19,7 @@ use super::{
 
 kernels!("avx2,bmi1,popcnt");
 
-/// Bit i: rows i and i + k are at most `window` apart.
+/// Returns a mask: bit i is set if rows i and i + k are at most `window` apart.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 pub(super) fn near<const N: usize>(times: &[i64; N], k: usize, window: i64) -> u64 {
@@ -29,7 +29,7 @@ pub(super) fn near<const N: usize>(times: &[i64; N], k: usize, window: i64) -> u
         let lanes = _mm256_castsi256_pd(_mm256_cmpgt_epi64(difference, window));
         u64::from(_mm256_movemask_pd(lanes).cast_unsigned())
     };
-    // Moved on one by one, half by half, as for AVX-512.
+    // The masks are moved one by one, half by half, as for AVX-512.
     let (mut low, mut high) = (0, 0);
     for i in (0..ROWS / 2).step_by(4).rev() {
         low = low << 4 | far(i);
@@ -38,7 +38,7 @@ pub(super) fn near<const N: usize>(times: &[i64; N], k: usize, window: i64) -> u
     !(low | high << (ROWS / 2))
 }
 
-/// As for AVX-512.
+/// See the AVX-512 version.
 #[derive(Clone, Copy)]
 pub(super) struct Order {
     differences: __m256i,
@@ -46,14 +46,14 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// As for AVX-512.
+    /// See the AVX-512 version.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,popcnt")]
     pub(super) fn new() -> Self {
         Self { differences: _mm256_setzero_si256(), times: _mm256_setzero_si256() }
     }
 
-    /// As for AVX-512.
+    /// See the AVX-512 version.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,popcnt")]
     fn add(&mut self, times: __m256i, differences: __m256i) {
@@ -61,7 +61,7 @@ impl Order {
         self.times = _mm256_or_si256(self.times, times);
     }
 
-    /// As for AVX-512.
+    /// See the AVX-512 version.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,popcnt")]
     pub(super) fn is_certain(self) -> bool {
@@ -71,7 +71,7 @@ impl Order {
     }
 }
 
-/// As for AVX-512.
+/// See the AVX-512 version.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 fn near_next<const N: usize>(times: &[i64; N], window: i64, order: &mut Order) -> u64 {
@@ -91,7 +91,7 @@ fn near_next<const N: usize>(times: &[i64; N], window: i64, order: &mut Order) -
     !(low | high << (ROWS / 2))
 }
 
-/// As for AVX-512.
+/// See the AVX-512 version.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 pub(super) fn add_order<const N: usize>(times: &[i64; N], order: &mut Order) {
@@ -102,7 +102,7 @@ pub(super) fn add_order<const N: usize>(times: &[i64; N], order: &mut Order) {
     }
 }
 
-/// As for AVX-512.
+/// See the AVX-512 version.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 fn falls<const N: usize>(times: &[i64; N]) -> bool {
@@ -114,7 +114,7 @@ fn falls<const N: usize>(times: &[i64; N]) -> bool {
     _mm256_movemask_pd(_mm256_castsi256_pd(any)) != 0
 }
 
-/// Bit i: row i has this id.
+/// Returns a mask: bit i is set if row i has this id.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 fn equal(ids: &[u8; ROWS], id: u8) -> u64 {
@@ -162,13 +162,13 @@ pub(super) fn compress<const N: usize>(
     }
     let rooms = behind(into, ends);
     let masks = masks.map(|masks| &masks[steps.len()..]);
-    // Between the last step and the rest a row is compared in the step.
+    // The last step compares its last row with the first row of the rest.
     let is_rest_in_order = super::scalar::compress(rest, masks, delays, rooms);
     is_rest_in_order && (order.is_certain() || time.is_sorted())
 }
 
-/// The rows of a step, each one row later. `room` is used for the last step of a column that ends with it: the
-/// last row then stands for the one after it.
+/// Returns the rows of a step, each one row later. `room` is used for the last step of a column that ends
+/// with it: the last row then replaces the one after it.
 #[inline]
 fn rows_behind<'t>(time: &'t [i64], step: usize, room: &'t mut [i64; ROWS]) -> &'t [i64; ROWS] {
     let rest = &time[step * ROWS + 1..];
@@ -206,7 +206,7 @@ pub(super) fn compress_labels(labels: &[u8], masks: &[u64], into: &mut [u8]) {
     super::scalar::compress_labels(rest, &masks[steps.len()..], &mut into[end..]);
 }
 
-/// For each mask of four times: the halves of those that it takes, one behind the other.
+/// For each mask of four times: the halves of the times that it selects, one after the other.
 pub(super) const HALVES: [[u32; 8]; 16] = {
     let mut halves = [[0; 8]; 16];
     let mut mask = 0;
@@ -225,7 +225,7 @@ pub(super) const HALVES: [[u32; 8]; 16] = {
     halves
 };
 
-/// For each mask of eight bytes: the places of those that it takes.
+/// For each mask of eight bytes: the places of the bytes that it selects.
 const PLACES: [[u8; 8]; 256] = {
     let mut places = [[0; 8]; 256];
     let mut mask = 0;

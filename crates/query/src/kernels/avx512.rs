@@ -20,7 +20,7 @@ use super::{
 
 kernels!("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt");
 
-/// Bit i: rows i and i + k are at most `window` apart.
+/// Returns a mask: bit i is set if rows i and i + k are at most `window` apart.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
 pub(super) fn near<const N: usize>(times: &[i64; N], k: usize, window: i64) -> u64 {
@@ -29,8 +29,8 @@ pub(super) fn near<const N: usize>(times: &[i64; N], k: usize, window: i64) -> u
         let difference = _mm512_sub_epi64(load_times(times, i + k), load_times(times, i));
         u64::from(_mm512_cmple_epi64_mask(difference, window))
     };
-    // Moved on one by one, half by half: eight masks each moved to its place become a vector that is
-    // added up across its lanes, and pairs of all channels were counted at 0.7 of the speed.
+    // The masks are moved one by one, half by half. With eight masks each moved to its place, they become a
+    // vector that is added up across its lanes, and pairs of all channels were counted at 0.7 of the speed.
     let (mut low, mut high) = (0, 0);
     for i in (0..ROWS / 2).step_by(8).rev() {
         low = low << 8 | near(i);
@@ -39,8 +39,8 @@ pub(super) fn near<const N: usize>(times: &[i64; N], k: usize, window: i64) -> u
     low | high << (ROWS / 2)
 }
 
-/// What tells cheaply that times are in order: differences of neighbouring rows, and the times, each combined
-/// by OR. If no time is negative or 2^62 or more, no difference wraps, and its sign is exact.
+/// A cheap test that times are in order: differences of neighbouring rows, and the times, each combined by
+/// OR. If no time is negative or 2^62 or more, no difference wraps, and its sign is exact.
 #[derive(Clone, Copy)]
 pub(super) struct Order {
     differences: __m512i,
@@ -48,7 +48,7 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// Before any row.
+    /// The state before any row.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
     pub(super) fn new() -> Self {
@@ -63,7 +63,7 @@ impl Order {
         self.times = _mm512_or_si512(self.times, times);
     }
 
-    /// Whether times are in order for certain; if not, they have to be compared.
+    /// Returns whether times are certainly in order; if not, they have to be compared.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
     pub(super) fn is_certain(self) -> bool {
@@ -111,7 +111,7 @@ fn add_rows(times: __m512i, after: __m512i, order: &mut Order) {
     order.add(times, _mm512_sub_epi64(next, times));
 }
 
-/// Whether times decrease in a step, up to the first row after it, by however much.
+/// Returns whether times decrease anywhere in a step, up to the first row after it, by any amount.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
 fn falls<const N: usize>(times: &[i64; N]) -> bool {
@@ -122,7 +122,7 @@ fn falls<const N: usize>(times: &[i64; N]) -> bool {
     any != 0
 }
 
-/// Bit i: row i has this id.
+/// Returns a mask: bit i is set if row i has this id.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
 fn equal(ids: &[u8; ROWS], id: u8) -> u64 {

@@ -1,16 +1,16 @@
-//! Rows found by masks, taken many at once.
+//! Rows found by masks, collected and processed in batches.
 //!
-//! How many bits a mask has cannot be foretold, and a core that goes over them one by one guesses wrong
-//! at the last of nearly every mask. Here a few are written whether they are there or not.
+//! The number of bits in a mask is unpredictable, and a loop over them mispredicts the end of nearly every
+//! mask. Here a fixed few are written, whether the bits exist or not.
 
 use super::rows::{MASK_ROWS, ROWS};
 
-/// Rows that are kept before they are taken.
+/// The number of rows collected before they are processed.
 const ROOM: usize = 1024;
 /// Bits of a mask that are written at once.
 const AT_ONCE: usize = 8;
 
-/// Rows not taken yet, in order.
+/// Rows not yet processed, in order.
 pub(super) struct Found {
     rows: [usize; ROOM + MASK_ROWS],
     len: usize,
@@ -21,7 +21,7 @@ impl Found {
         Self { rows: [0; ROOM + MASK_ROWS], len: 0 }
     }
 
-    /// Adds the rows `start + i` of the bits i of a mask; hands all rows to `take` when they are many.
+    /// Adds the rows `start + i` of the bits i of a mask; passes all rows to `take` when there are many.
     #[inline]
     pub(super) fn add(&mut self, start: usize, mut mask: u64, take: impl FnMut(usize)) {
         let count = mask.count_ones() as usize;
@@ -44,7 +44,7 @@ impl Found {
         }
     }
 
-    /// Hands all rows to `take`.
+    /// Passes all rows to `take`.
     #[inline]
     pub(super) fn take(&mut self, take: impl FnMut(usize)) {
         self.rows[..self.len].iter().copied().for_each(take);

@@ -1,8 +1,8 @@
-//! Counting the rows that carry a label.
+//! Counts the rows that carry a label.
 
 use crate::kernels::simd::{Level, Simd};
 
-/// Rows with this label.
+/// Returns the number of rows with this label.
 pub(crate) fn count<L: Copy + Eq>(simd: Simd, labels: &[L], label: L) -> u64 {
     match simd.level() {
         #[cfg(target_arch = "x86_64")]
@@ -27,7 +27,7 @@ fn avx512<L: Copy + Eq>(labels: &[L], label: L) -> u64 {
     plain(labels, label)
 }
 
-/// Compiled for each level: sums of one byte a lane, emptied before they run over.
+/// Compiled for each level: sums of one byte per lane, emptied before they overflow.
 #[inline(always)]
 fn plain<L: Copy + Eq>(labels: &[L], label: L) -> u64 {
     const LANES: usize = 64;

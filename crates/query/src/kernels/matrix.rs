@@ -4,22 +4,22 @@
 #[derive(Debug, Clone)]
 pub(crate) struct Matrix {
     side: usize,
-    /// From one row to the next: whole vectors, so that a row is added to without a rest.
+    /// The distance from one row to the next: whole vectors, so that adding to a row needs no remainder loop.
     stride: usize,
     counts: Vec<u64>,
 }
 
-/// Counts that rows are filled up to.
+/// Rows are padded to a multiple of this many counts.
 const VECTORS: usize = 16;
 
 impl Matrix {
-    /// Zeros, for numbers below `side`.
+    /// Creates a matrix of zeros, for numbers below `side`.
     pub(crate) fn new(side: usize) -> Self {
         let stride = side.next_multiple_of(VECTORS);
         Self { side, stride, counts: vec![0; side * stride] }
     }
 
-    /// How many numbers there are.
+    /// Returns how many numbers there are.
     pub(crate) fn side(&self) -> usize {
         self.side
     }
@@ -33,14 +33,14 @@ impl Matrix {
         self.counts[usize::from(x) * self.stride + usize::from(y)] += count;
     }
 
-    /// The counts of y with each number, the first `len` of them; those past the last number are never
-    /// looked at.
+    /// Returns the counts of y with each number, the first `len` of them; counts past the last number are
+    /// never read.
     #[inline]
     pub(crate) fn row_mut(&mut self, y: u8, len: usize) -> &mut [u64] {
         &mut self.counts[usize::from(y) * self.stride..][..len]
     }
 
-    /// Pairs of x and y in either order, x ≠ y.
+    /// Returns the pairs of x and y in either order, x ≠ y.
     pub(crate) fn either(&self, x: u8, y: u8) -> u64 {
         let at = |x: u8, y: u8| self.counts[usize::from(x) * self.stride + usize::from(y)];
         at(x, y) + at(y, x)

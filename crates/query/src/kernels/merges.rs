@@ -1,7 +1,8 @@
-//! How many pairs of two sorted lists are at least so far apart: a merge, whatever the number of pairs.
+//! Counts the pairs of two sorted lists that are at least a given distance apart: a merge, whatever the
+//! number of pairs.
 //!
-//! The numbers mean something where lists are in order and differences between any two times fit in `i64`;
-//! where not, they are still found without a look outside of the lists ([`super`]).
+//! The counts are meaningful if the lists are in order and differences between any two times fit in `i64`.
+//! Otherwise the counts are arbitrary, but only the lists are accessed ([`super`]).
 
 #[cfg(target_arch = "x86_64")]
 use crate::kernels::simd::Level;
@@ -10,7 +11,7 @@ use crate::kernels::simd::Simd;
 /// Edges that are merged at once.
 pub(crate) const EDGES: usize = 4;
 
-/// Room for times in 32 bits, twice as many in a vector.
+/// Buffers for times in 32 bits, of which a vector holds twice as many.
 #[derive(Default)]
 pub(crate) struct Merges {
     owners: Vec<i32>,
@@ -18,8 +19,8 @@ pub(crate) struct Merges {
 }
 
 impl Merges {
-    /// For each edge, how many pairs of an owner and one of its `others` have owner − other ≥ edge. The
-    /// last owner is that far from all of its others.
+    /// Returns for each edge how many pairs of an owner and one of its `others` have owner − other ≥ edge.
+    /// The last owner must be that far from all of its others.
     pub(crate) fn reaching(
         &mut self,
         simd: Simd,
@@ -38,7 +39,7 @@ impl Merges {
     }
 }
 
-/// Whether the owners are less than 2^31 ticks apart, and their times less an edge fit in 64 bits.
+/// Returns whether the owners are less than 2^31 ticks apart, and their times minus an edge fit in 64 bits.
 #[cfg(target_arch = "x86_64")]
 fn fits(owners: &[i64], edges: [i64; EDGES]) -> bool {
     let (Some(&first), Some(&last)) = (owners.first(), owners.last()) else { return false };
@@ -46,20 +47,20 @@ fn fits(owners: &[i64], edges: [i64; EDGES]) -> bool {
         && edges.iter().all(|&edge| first.checked_sub(edge).is_some())
 }
 
-/// Step by step, all edges in turn: each waits for its own loads only.
+/// Advances all edges in turn, step by step: each waits for its own loads only.
 fn interleaved(owners: &[i64], others: [&[i64]; EDGES], edges: [i64; EDGES]) -> [u64; EDGES] {
     let mut at = [0_usize; EDGES];
     let mut sums = [0_u64; EDGES];
     let mut step_of = |e: usize, step: usize| {
         let i = at[e];
-        // The last owner takes all others away, where it reaches them as it should.
+        // If the last owner reaches all others as required, no others are left after it.
         let pair = others[e].get(i).zip(owners.get(step - i));
         let is_far = pair.is_some_and(|(&other, &owner)| owner.wrapping_sub(other) >= edges[e]);
         sums[e] += i as u64;
         at[e] = i + usize::from(is_far);
     };
-    // A step takes the next owner or the next other. All merges have this many steps or more, and the
-    // last step of each takes an owner.
+    // A step takes the next owner or the next other. All merges have at least this many steps, and the last
+    // step of each takes an owner.
     let shortest = others.iter().map(|others| others.len()).min().unwrap_or(0);
     for step in 0..shortest + owners.len() {
         for e in 0..EDGES {
@@ -72,7 +73,7 @@ fn interleaved(owners: &[i64], others: [&[i64]; EDGES], edges: [i64; EDGES]) -> 
         }
     }
     for (sum, others) in sums.iter_mut().zip(others) {
-        // Steps that took an other are not counted for anyone: those added 0, 1, … .
+        // Steps that took an other belong to no owner: they added 0, 1, … and are subtracted.
         let others = others.len() as u64;
         *sum = sum.wrapping_sub(others * others.saturating_sub(1) / 2);
     }
@@ -93,23 +94,23 @@ mod avx2 {
 
     /// Owners of a tile.
     const OWNERS: usize = 8;
-    /// Others of a tile: with lists of equal density rarely more lie between the first and the last of
+    /// Others of a tile: with lists of equal density, there are rarely more between the first and the last of
     /// its owners.
     const OTHERS: usize = 16;
 
-    /// A merge on its way.
+    /// A merge in progress.
     struct Merge<'a> {
         others: &'a [i32],
-        /// The first of them that not all owners of the tile reach.
+        /// The first of the others that not all owners of the tile reach.
         at: usize,
-        /// Pairs counted, but for those that `missed` takes off.
+        /// Pairs counted, before `missed` is subtracted.
         sum: u64,
-        /// For each place in a tile the negative number of others that were not reached.
+        /// For each place in a tile, the negative number of others that were not reached.
         missed: __m256i,
     }
 
-    /// Tile by tile, two edges in turn: where the next tile of others begins is known only when the last one
-    /// is done. Owners are less than 2^31 ticks apart.
+    /// Works tile by tile, two edges in turn: the start of the next tile of others is known only when the
+    /// current one is done. Owners must be less than 2^31 ticks apart.
     #[target_feature(enable = "avx2,bmi1,popcnt")]
     pub(super) fn reaching(
         Merges { owners: narrow, others: room }: &mut Merges,
@@ -125,13 +126,13 @@ mod avx2 {
         for pair in [[0, 1], [2, 3]] {
             for (room, e) in room.iter_mut().zip(pair) {
                 let limit = first - edges[e];
-                // All owners reach these.
+                // All owners reach these others.
                 let all = others[e].partition_point(|&other| other <= limit);
                 sums[e] = (all * owners.len()) as u64;
                 room.clear();
                 let rest = &others[e][all..];
                 room.extend(rest.iter().map(|&other| near(other.wrapping_sub(limit))));
-                // Behind the last there is always another tile, of times that nobody reaches.
+                // One more tile always follows the last other; its times are out of reach of every owner.
                 room.extend([i32::MAX; OTHERS]);
             }
             let merged = both(narrow, array::from_fn(|i| Merge::new(&room[i])));
@@ -158,7 +159,7 @@ mod avx2 {
             Self { others, at: 0, sum: 0, missed: _mm256_setzero_si256() }
         }
 
-        /// All owners of a tile against the others that one of them may reach and another one not.
+        /// Compares all owners of a tile with the others that some of them may reach and some may not.
         #[inline]
         #[target_feature(enable = "avx2,bmi1,popcnt")]
         fn take(&mut self, tile: &[i32; OWNERS]) {
@@ -172,7 +173,7 @@ mod avx2 {
                     self.missed = _mm256_add_epi32(self.missed, is_missed);
                 }
                 self.sum += (OWNERS * OTHERS) as u64;
-                // Others that the last owner reaches, the owners behind it reach, too.
+                // Others that the last owner reaches are also reached by later owners.
                 let mut behind = 0;
                 for half in near.as_chunks::<8>().0 {
                     // SAFETY: `half` has 8 readable values; the load needs no alignment.
@@ -187,7 +188,7 @@ mod avx2 {
             }
         }
 
-        /// The sum with that of the owners that are left.
+        /// Returns the sum, including the remaining owners.
         #[target_feature(enable = "avx2,bmi1,popcnt")]
         fn finish(mut self, rest: &[i32]) -> u64 {
             for &owner in rest {
@@ -209,7 +210,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Lists of all densities and lengths around a tile, also where 64 bits begin.
+        /// Lists of all densities and lengths around a tile, including near the limits of 64 bits.
         #[test]
         fn every_level_equals_counting_one_by_one(
             mut owners in prop::collection::vec(0_i64..200, 1..60),
@@ -220,7 +221,7 @@ mod tests {
                 (-100, 1),
                 (i64::MIN, 1),
                 (i64::MAX - 200, 1),
-                // Around 2^31 ticks from end to end, and far beyond.
+                // Around 2^31 ticks from end to end, and far above.
                 (-5, 1 << 24),
                 (7, 1 << 40),
             ]),

@@ -1,15 +1,15 @@
-//! The kernels: free functions on slices, level by level.
+//! The kernels: free functions on slices, one version per level.
 //!
-//! `time` and `id` (or labels) are of equal length. A mask has a bit for each of [`MASK_ROWS`] rows; the
-//! bits behind the last row are 0.
+//! `time` and `id` (or labels) have equal length. A mask has a bit for each of [`MASK_ROWS`] rows; the bits
+//! after the last row are 0.
 //!
-//! What a kernel counts has a meaning where times are in order and their differences fit in `i64`. But
-//! they come from a file that may be damaged: so no length, index or loop relies on a time or a label, and
-//! differences wrap. On any values a kernel ends, without a panic, and touches only its slices.
+//! The counts of a kernel are meaningful if times are in order and their differences fit in `i64`. But the
+//! times come from a file that may be damaged: so no length, index or loop relies on a time or a label, and
+//! differences wrap. For any values a kernel terminates, does not panic, and accesses only its slices.
 //!
-//! The kernels that compare each tag with its next neighbours give up, with nothing, when a tag has
-//! more than [`REACH`] others within the window: counting by ranks or sliding is faster there. They also
-//! give up where times fall: they read columns as they lie.
+//! The kernels that compare each tag with its next neighbours return `None` if a tag has more than [`REACH`]
+//! others within the window: counting by ranks or sliding is faster there. They also return `None` if times
+//! decrease, because they read columns as stored.
 
 #![cfg_attr(
     target_arch = "x86_64",
@@ -50,7 +50,7 @@ mod tests;
 
 use simd::Level;
 
-/// Calls the kernel of the level that `simd` proves to be there.
+/// Calls the kernel of the level that `simd` proves to be available.
 macro_rules! at_level {
     ($simd:expr, $kernel:ident($($argument:expr),* $(,)?)) => {
         match $simd.level() {
@@ -65,7 +65,7 @@ macro_rules! at_level {
     };
 }
 
-/// Pairs of one tag with `id` a and one with `id` b, a ≠ b, at most `window` ticks apart.
+/// Counts pairs of one tag with `id` a and one with `id` b, a ≠ b, at most `window` ticks apart.
 pub(crate) fn pairs(
     simd: Simd,
     time: &[i64],
@@ -91,13 +91,14 @@ pub(crate) fn matrix(
     at_level!(simd, matrix(time, id, window, dense, matrix))
 }
 
-/// The first row with a time before that of the row in front of it.
+/// Returns the first row whose time is before that of the preceding row.
 pub(crate) fn first_fall(simd: Simd, time: &[i64]) -> Option<usize> {
     at_level!(simd, first_fall(time))
 }
 
-/// Bit i of the masks: row i + k is there and at most `window` ticks behind row i. `k` is at most
-/// [`REACH`], and there is a mask for every row. Nothing where times fall, if that `is_looked_at`.
+/// Sets bit i of the masks if row i + k exists and is at most `window` ticks after row i. `k` must be at most
+/// [`REACH`], and there must be a mask for every row. Returns `None` if times decrease and `is_looked_at` is
+/// set.
 pub(crate) fn near(
     simd: Simd,
     time: &[i64],
@@ -110,15 +111,15 @@ pub(crate) fn near(
     at_level!(simd, near_masks(time, k, window, masks, is_looked_at))
 }
 
-/// Bit i of the masks: label i is one of `wanted`.
+/// Sets bit i of the masks if label i is one of `wanted`.
 pub(crate) fn matching(simd: Simd, labels: &[u8], wanted: &[u8], masks: &mut [u64]) {
     assert_eq!(masks.len(), labels.len().div_ceil(MASK_ROWS));
     at_level!(simd, matching(labels, wanted, masks));
 }
 
-/// Puts the times of the rows in `masks[n]`, plus `delays[n]`, to the beginning of `into[n]`, which
-/// has [`MASK_ROWS`] values more than that; those after them are overwritten. Returns whether times are in order,
-/// if their differences fit in `i64`.
+/// Writes the times of the rows in `masks[n]`, plus `delays[n]`, to the beginning of `into[n]`, which must
+/// have room for [`MASK_ROWS`] more values; the values after the result are overwritten. Returns whether
+/// times are in order, if their differences fit in `i64`.
 pub(crate) fn compress<const N: usize>(
     simd: Simd,
     time: &[i64],
@@ -130,7 +131,7 @@ pub(crate) fn compress<const N: usize>(
     at_level!(simd, compress(time, masks, delays, into))
 }
 
-/// Puts the labels of the rows in `masks` to the beginning of `into`, as [`compress`] does.
+/// Writes the labels of the rows in `masks` to the beginning of `into`, as [`compress`] does.
 pub(crate) fn compress_labels(simd: Simd, labels: &[u8], masks: &[u64], into: &mut [u8]) {
     assert_eq!(masks.len(), labels.len().div_ceil(MASK_ROWS));
     at_level!(simd, compress_labels(labels, masks, into));

@@ -1,11 +1,11 @@
-//! What a level does with its masks, written once.
+//! Kernels built from the masks of a level, written once.
 //!
-//! A level has `near` (the rows of a step within the window of their k-th neighbour), `near_next` (the same for
-//! the next one), `Order` (whether times are in order, added up by `near_next` and `add_order`), `falls` (whether
-//! times decrease in a step) and `equal` (the rows of a step with an id); this macro makes its kernels of them. It
-//! is a macro, because a function compiled for every machine cannot be inlined into one compiled for a level,
-//! nor the level's instructions into it. The order is tested once, after all steps: a test at each step made the
-//! pair kernel slower.
+//! A level provides `near` (the rows of a step within the window of their k-th neighbour), `near_next` (the
+//! same for the next one), `Order` (whether times are in order, accumulated by `near_next` and `add_order`),
+//! `falls` (whether times decrease in a step) and `equal` (the rows of a step with an id); this macro builds
+//! its kernels from them. It is a macro, because a function compiled for every machine cannot be inlined into
+//! one compiled for a level, nor the level's instructions into it. The order is tested once, after all steps:
+//! a test at each step made the pair kernel slower.
 
 /// Defines `pairs`, `matrix`, `near_masks` and `matching` for a level with these target features.
 macro_rules! kernels {
@@ -106,16 +106,15 @@ macro_rules! kernels {
             super::scalar::matching(rest, wanted, &mut masks[steps.len()..]);
         }
 
-        /// The ids of a step from row k on.
+        /// Returns the ids of a step from row k on.
         #[inline]
         fn from(ids: &[u8; ROWS + REACH], k: usize) -> &[u8; ROWS] {
             ids[k..].first_chunk().unwrap_or_else(|| unreachable!("k is at most REACH"))
         }
 
-        /// Goes over all whole steps of rows and hands `take` the first row of each, its ids, and
-        /// for k = 1, 2, … the mask of its rows within the window of their k-th neighbour, until there
-        /// are none.
-        /// Returns the row behind the last step; nothing where times fall or a tag has too many near it.
+        /// Processes all whole steps of rows and passes to `take` the first row of each, its ids, and for k =
+        /// 1, 2, … the mask of its rows within the window of their k-th neighbour, until there are none.
+        /// Returns the row after the last step, or `None` if times decrease or a tag has too many near it.
         #[inline]
         #[target_feature(enable = $features)]
         fn steps(
@@ -131,7 +130,7 @@ macro_rules! kernels {
             ) {
                 ask(time, start);
                 ask(id, start);
-                // The first two always: a branch would cost more than the second one does.
+                // The first two are always computed: a branch would cost more than the second one does.
                 let mut mask = near_next(times, window, &mut order);
                 let mut next = near(times, 2, window);
                 let mut k = 1;

@@ -1,6 +1,6 @@
-//! What all levels share: how many rows a step takes, and the rows after the last whole step.
+//! Code shared by all levels: the rows of a step, and the rows after the last whole step.
 
-/// How many neighbours a tag is compared with at most.
+/// The largest number of neighbours that a tag is compared with.
 pub(crate) const REACH: usize = 16;
 /// Rows of a mask: its bits.
 pub(crate) const MASK_ROWS: usize = 64;
@@ -8,20 +8,20 @@ pub(crate) const MASK_ROWS: usize = 64;
 #[cfg(target_arch = "x86_64")]
 pub(super) const ROWS: usize = MASK_ROWS;
 
-/// What of each slice lies behind its end.
+/// Returns the part of each slice from its end in `ends` on.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn behind<const N: usize>(slices: [&mut [i64]; N], ends: [usize; N]) -> [&mut [i64]; N] {
     let mut ends = ends.into_iter();
     slices.map(|slice| &mut slice[ends.next().unwrap_or_default()..])
 }
 
-/// The lower half of a distance: the number modulo 2^32.
+/// Returns the lower half of a distance: the number modulo 2^32.
 pub(super) fn low_half(number: i64) -> u32 {
     let [a, b, c, d, ..] = number.to_le_bytes();
     u32::from_le_bytes([a, b, c, d])
 }
 
-/// The pairs of the rows from `start` on, one by one: what is left behind the last whole step.
+/// Passes the pairs of the rows from `start` on to `pair`, one by one: the rows after the last whole step.
 pub(super) fn pairs_from(
     start: usize,
     time: &[i64],

@@ -78,7 +78,7 @@ pub(super) fn compress<const N: usize>(
     into: [&mut [i64]; N],
 ) -> bool {
     for ((masks, delay), into) in masks.into_iter().zip(delays).zip(into) {
-        // Every row is written, and the end moves on only behind those that are taken.
+        // Every row is written, but the end advances only past selected rows.
         let mut end = 0;
         for (time, &mask) in time.chunks(MASK_ROWS).zip(masks) {
             for (bit, &time) in time.iter().enumerate() {

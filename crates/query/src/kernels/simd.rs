@@ -1,9 +1,9 @@
-//! The level of vector instructions: a token that only detection makes.
+//! The level of vector instructions: a token that only detection creates.
 
 use std::fmt;
 
-/// A level of vector instructions that this machine has. Holding one is the proof that code of that
-/// level may be called.
+/// A level of vector instructions that this machine has. Holding one proves that code of that level may be
+/// called.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Simd(Level);
 
@@ -17,7 +17,7 @@ pub(crate) enum Level {
 }
 
 impl Simd {
-    /// All levels of this machine, the plainest first. Never empty.
+    /// Returns all levels of this machine, the plainest first. Never empty.
     pub fn available() -> Vec<Self> {
         let levels = vec![Self(Level::Scalar)];
         #[cfg(target_arch = "x86_64")]
@@ -42,7 +42,7 @@ impl Simd {
         levels
     }
 
-    /// The best level of this machine.
+    /// Returns the best level of this machine.
     pub fn best() -> Self {
         Self::available().into_iter().max().unwrap_or(Self(Level::Scalar))
     }
@@ -51,7 +51,7 @@ impl Simd {
         self.0
     }
 
-    /// The name of the level: `scalar`, `avx2` or `avx512`.
+    /// Returns the name of the level: `scalar`, `avx2` or `avx512`.
     pub fn name(self) -> &'static str {
         match self.0 {
             Level::Scalar => "scalar",

@@ -1,6 +1,7 @@
-//! Every kernel on times in any order: none panics or leaves its slices, which an address sanitizer sees.
+//! Every kernel on times in any order: none panics or accesses memory outside its slices, which an address
+//! sanitizer detects.
 //!
-//! Slices are boxes of their own, so that nothing readable lies behind their ends.
+//! Slices are separate boxes, so that no readable memory follows their ends.
 
 use proptest::prelude::*;
 
@@ -25,7 +26,7 @@ use crate::{
     scan::selection::Ready,
 };
 
-/// Times as no recorder writes them, and as damage leaves them: a few rows of a column in order changed.
+/// Times that no recorder writes, and damaged times: a column in order with a few changed rows.
 fn times(len: std::ops::Range<usize>) -> impl Strategy<Value = Box<[i64]>> {
     let edges = vec![i64::MIN, i64::MIN + 1, -1, 0, 1, i64::MAX - 1, i64::MAX];
     let value = || prop_oneof![any::<i64>(), -300_i64..300, prop::sample::select(edges.clone())];
@@ -131,7 +132,7 @@ proptest! {
         let mut time = vec![0; a.len() + b.len()].into_boxed_slice();
         let mut number = vec![0; a.len() + b.len()].into_boxed_slice();
         merge([&a, &b], [&numbers[0], &numbers[1]], &mut time, &mut number);
-        // What is merged is there once, in whatever order.
+        // Every merged tag occurs once, in any order.
         let mut all = [&a[..], &b[..]].concat();
         all.sort_unstable();
         time.sort_unstable();
@@ -157,7 +158,7 @@ proptest! {
             let take = |distances: &[u64]| below &= distances.iter().all(|&d| d < width);
             let done =
                 differences::differences(simd, &time, &id, head, &wanted, &mut buffer, take);
-            // Distances are numbers of bins.
+            // Distances are used as numbers of bins.
             prop_assert!(below && done <= time.len());
             prop_assert!(done < time.len() || time[head..].is_sorted());
         }

@@ -1,16 +1,16 @@
 //! Walks over two sorted lists, without a branch that depends on the times.
 //!
-//! Which list has the next tag is as good as random, and a branch on it would be wrong every other
-//! time. What is left is a chain: the next load waits for the last comparison. So several walks are taken
-//! in turn, each step of one while the others wait. They run for as many steps as none can leave its
-//! lists in, which is counted beforehand, so that a step need not look for an end.
+//! Which list has the next tag is as good as random, and a branch on it would be mispredicted every other
+//! time. Without the branch, the next load waits for the last comparison. So several walks advance in turn,
+//! and each step of one runs while the others wait. The number of steps in which no walk can leave its lists
+//! is computed beforehand, so a step need not check for an end.
 #![expect(unsafe_code, reason = "a step's checks of its indexes take as long as the step")]
 #![expect(clippy::multiple_unsafe_ops_per_block, reason = "all indexes of a step have one proof")]
 
 use std::hint::select_unpredictable;
 
-/// Merges two lists of times and numbers into the beginning of the last two slices, from both ends at
-/// once. Of equal times those of the first list come first.
+/// Merges two lists of times and numbers into the beginning of the last two slices, from both ends at once.
+/// Among equal times, those of the first list come first.
 pub(crate) fn merge(
     time: [&[i64]; 2],
     number: [&[u8]; 2],
@@ -21,7 +21,7 @@ pub(crate) fn merge(
     let (time_a, time_b) = (time[0], time[1]);
     let (number_a, number_b) = (&number[0][..time_a.len()], &number[1][..time_b.len()]);
     let (into_time, into_number) = (&mut into_time[..len], &mut into_number[..len]);
-    // What is left of the lists, between i and last_i, j and last_j.
+    // The remaining parts of the lists: between i and last_i, and between j and last_j.
     let (mut i, mut j) = (0, 0);
     let (mut last_i, mut last_j) = (time_a.len(), time_b.len());
     loop {
@@ -74,8 +74,8 @@ pub(crate) fn merge(
     }
 }
 
-/// Pairs of a tag of `a` and one of `b` more than `window` ticks apart, whose later one is not
-/// among the first `heads[0]` of `a` or `heads[1]` of `b`.
+/// Counts pairs of a tag of `a` and one of `b` more than `window` ticks apart, whose later tag is not among
+/// the first `heads[0]` of `a` or `heads[1]` of `b`.
 pub(crate) fn far_pairs([a, b]: [&[i64]; 2], heads: [usize; 2], window: i64) -> u64 {
     let [low_ab, high_ab] = Walk::over(a, &b[heads[1]..], window);
     let [low_ba, high_ba] = Walk::over(b, &a[heads[0]..], window);
@@ -84,8 +84,8 @@ pub(crate) fn far_pairs([a, b]: [&[i64]; 2], heads: [usize; 2], window: i64) -> 
     walks.into_iter().map(|walk| walk.finish(window)).sum()
 }
 
-/// For each row from `head` on: the first row at most `window` before it, in any case none behind the row
-/// itself. `starts` has a place for each, and there are fewer than 2^32 rows.
+/// Writes for each row from `head` on the first row at most `window` before it, and never a row after the row
+/// itself. `starts` has a place for each row, and there are fewer than 2^32 rows.
 pub(crate) fn window_starts(time: &[i64], head: usize, window: i64, starts: &mut [u32]) {
     let own = &time[head..];
     assert!(own.len() == starts.len() && window >= 0);
@@ -93,10 +93,10 @@ pub(crate) fn window_starts(time: &[i64], head: usize, window: i64, starts: &mut
     let begin = |n: usize| (n * quarter).min(own.len());
     let first = |row: usize| {
         let Some(&now) = own.get(row) else { return 0 };
-        // Only rows in front: of times that are not in order, others could be before.
+        // Only earlier rows: if times are not in order, later rows could also be before this time.
         time[..head + row].partition_point(|&time| time < now && now.wrapping_sub(time) > window)
     };
-    // The rows of each quarter, and where the window of its next row begins at the earliest.
+    // The rows of each quarter, and the earliest possible window start of its next row.
     let (mut row, end): ([usize; 4], [usize; 4]) =
         ([0, 1, 2, 3].map(begin), [1, 2, 3, 4].map(begin));
     let mut start = row.map(first);
@@ -140,11 +140,11 @@ pub(crate) fn window_starts(time: &[i64], head: usize, window: i64, starts: &mut
     }
 }
 
-/// Two lists merged with the first one moved `window` later: each tag of `later` that comes up
-/// has as many tags of `earlier` more than the window before it as came up until then.
+/// Two lists merged with the first one moved `window` later. For each tag of `later`, the number of tags of
+/// `earlier` more than the window before it is the number of those that came up before it.
 #[derive(Clone, Copy)]
 struct Walk<'a> {
-    /// What is left of the lists.
+    /// The remaining parts of the lists.
     earlier: &'a [i64],
     later: &'a [i64],
     /// Tags of the whole earlier list that came up.
@@ -153,10 +153,10 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Two walks that share the work in halves.
+    /// Creates two walks that share the work in halves.
     fn over(earlier: &'a [i64], later: &'a [i64], window: i64) -> [Self; 2] {
         let half = usize::midpoint(earlier.len(), later.len());
-        // How many of the first `half` tags in merged order are earlier ones, by bisection.
+        // Bisection: how many of the first `half` tags in merged order are earlier ones.
         let mut at = half.saturating_sub(later.len())..half.min(earlier.len());
         while !at.is_empty() {
             let middle = usize::midpoint(at.start, at.end);
@@ -173,7 +173,7 @@ impl<'a> Walk<'a> {
         [low, Self { earlier: earlier_high, later: later_high, rank, pairs: 0 }]
     }
 
-    /// Takes as many steps of all walks as none can leave its lists in; whether there were any.
+    /// Advances all walks by as many steps as none can leave its lists in; returns whether there were any.
     fn take_steps(walks: &mut [Self; 4], window: i64) -> bool {
         let left = |walk: &Self| walk.earlier.len().min(walk.later.len());
         // Sums of ranks below 2^32 in a block of steps fit in 64 bits.
@@ -190,7 +190,7 @@ impl<'a> Walk<'a> {
                     > window
             };
             let far = [is_far(&w0, i0), is_far(&w1, i1), is_far(&w2, i2), is_far(&w3, i3)];
-            // Added in every step, also where an earlier tag comes up: see below.
+            // Added in every step, even if an earlier tag comes up: see below.
             sum0 += i0;
             sum1 += i1;
             sum2 += i2;
@@ -212,7 +212,7 @@ impl<'a> Walk<'a> {
         steps > 0
     }
 
-    /// The pairs, with those of the tags that are left.
+    /// Returns the pairs, including those of the remaining tags.
     fn finish(mut self, window: i64) -> u64 {
         let mut at = 0;
         for &later in self.later {

@@ -35,8 +35,8 @@ pub(super) fn distances(
     spans(owners, others, wanted, buffer, take);
 }
 
-/// Writes the wanted differences between rows and their k-th neighbours, where bits of `pairs`
-/// say that the row is the start, or the stop. Whether any row had this neighbour within reach.
+/// Writes the wanted differences between rows and their k-th neighbours, where bits of `pairs` say that the
+/// row is the start, or the stop. Returns whether any row had this neighbour within reach.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 fn write(
@@ -61,7 +61,7 @@ fn write(
         return near != 0;
     }
     let low = _mm256_set1_epi64x(wanted.low);
-    // There is no comparison without signs: both sides are moved by 2^63.
+    // AVX2 has no unsigned comparison: both sides are moved by 2^63.
     let sign = _mm256_set1_epi64x(i64::MIN);
     let width = _mm256_xor_si256(_mm256_set1_epi64x(wanted.width.cast_signed()), sign);
     let lanes = _mm256_set_epi64x(8, 4, 2, 1);
@@ -69,7 +69,7 @@ fn write(
         let difference = _mm256_sub_epi64(load_times(times, i + k), load_times(times, i));
         let backs = _mm256_set1_epi64x((back >> i).cast_signed());
         let backs = _mm256_cmpeq_epi64(_mm256_and_si256(backs, lanes), lanes);
-        // What is subtracted from zero: all its bits are turned over and one is added.
+        // Negates the differences where `backs` is set: inverts all bits and adds one.
         let signed = _mm256_sub_epi64(_mm256_xor_si256(difference, backs), backs);
         let distance = _mm256_sub_epi64(signed, low);
         let inside = _mm256_cmpgt_epi64(width, _mm256_xor_si256(distance, sign));
@@ -87,7 +87,7 @@ fn write(
     near != 0
 }
 
-/// Bit i: row i + k has this id.
+/// Returns a mask: bit i is set if row i + k has this id.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 fn equal(ids: &[u8; ROWS + REACH], k: usize, id: u8) -> u64 {

@@ -1,4 +1,4 @@
-//! AVX-512: eight differences at once, written by the instruction for it.
+//! AVX-512: eight differences at once, written by its compress instruction.
 #![expect(unsafe_code, reason = "vector loads and stores take pointers")]
 
 use std::arch::x86_64::{
@@ -18,8 +18,8 @@ use crate::kernels::{
 
 steps!("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt");
 
-/// Writes the wanted differences between rows and their k-th neighbours, where bits of `pairs`
-/// say that the row is the start, or the stop. Whether any row had this neighbour within reach.
+/// Writes the wanted differences between rows and their k-th neighbours, where bits of `pairs` say that the
+/// row is the start, or the stop. Returns whether any row had this neighbour within reach.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
 fn write(
@@ -52,7 +52,7 @@ fn write(
     near != 0
 }
 
-/// Bit i: row i + k has this id.
+/// Returns a mask: bit i is set if row i + k has this id.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
 fn equal(ids: &[u8; ROWS + REACH], k: usize, id: u8) -> u64 {

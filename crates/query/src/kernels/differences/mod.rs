@@ -1,7 +1,7 @@
-//! Differences between each tag and its next neighbours, of two channels, written one behind the other.
+//! Differences between each tag and its next neighbours, of two channels, written one after the other.
 //!
-//! What they mean, and that no distance is outside of what was wanted, supposes times in order; whatever
-//! they are, nothing else is touched than the slices ([`super`]).
+//! Their meaning, and the guarantee that every distance lies inside the wanted range, require times in order.
+//! For any times, only the slices are accessed ([`super`]).
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -18,10 +18,10 @@ use plain::{from_head, singly, spans};
 
 use crate::kernels::simd::{Level, Simd};
 
-/// Hands `take` Δ − low of all wanted pairs whose later tag is not before row `head`, buffer by buffer.
-/// Returns the row before which every tag was compared with all its neighbours: the end, or the first row of a
-/// step with a tag that has [`REACH`] of them or more. If times decrease, it returns a row at or before the
-/// decrease. Distances are below the width wanted, in whatever order times are.
+/// Passes Δ − low of all wanted pairs whose later tag is not before row `head` to `take`, buffer by buffer.
+/// Returns the row before which every tag was compared with all its neighbours: the end, or the first row of
+/// a step with a tag that has [`REACH`] of them or more. If times decrease, it returns a row at or before the
+/// decrease. Distances are below the wanted width for any order of times.
 pub(crate) fn differences(
     simd: Simd,
     time: &[i64],
@@ -51,8 +51,8 @@ pub(crate) fn differences(
     head + done
 }
 
-/// Hands `take` the distances from `first` to `last` of each owner to others before it, or at its time:
-/// D − `low`, or −D − `low` where `is_negative`. Both lists are in order.
+/// Passes to `take` the distances from `first` to `last` of each owner to others before it or at its time: D
+/// − `low`, or −D − `low` if `is_negative`. Both lists must be in order.
 pub(crate) fn distances(
     simd: Simd,
     [owners, others]: [&[i64]; 2],

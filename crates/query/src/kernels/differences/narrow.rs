@@ -5,14 +5,14 @@ use crate::kernels::simd::{Level, Simd};
 use super::buffer::Distances;
 use crate::kernels::rows::low_half;
 
-/// Owners of one call lie less than this many ticks apart, and distances are shorter.
+/// Owners of one call lie less than this many ticks apart, and distances are shorter than this.
 pub(crate) const LIMIT: i64 = 1 << 30;
 /// Distances that are written at once.
 const CHUNK: usize = 16;
 /// Others that are compared at once.
 const LANES: usize = 8;
 
-/// Times of two lists from an origin on, and where distances or numbers of bins are written.
+/// Times of two lists relative to an origin, and the buffers for distances or numbers of bins.
 pub(crate) struct Narrow {
     owners: Vec<i32>,
     others: Vec<i32>,
@@ -25,7 +25,7 @@ pub(crate) struct Narrow {
 struct Wanted {
     first: i32,
     last: i32,
-    /// All bits, unless the negative of the distance is written.
+    /// All bits set, unless the negative of the distance is written.
     flip: u32,
     low: u32,
 }
@@ -43,8 +43,9 @@ impl Narrow {
         }
     }
 
-    /// As [`super::distances`], for owners less than [`LIMIT`] apart, others at most `wanted.last` before
-    /// one of them or between them, and distances from `low` below 2^32. `wanted.last` is below [`LIMIT`].
+    /// Works like [`super::distances`], for owners less than [`LIMIT`] apart, others at most `wanted.last`
+    /// before one of them or between them, and distances from `low` below 2^32. `wanted.last` is below
+    /// [`LIMIT`].
     pub(crate) fn distances(
         &mut self,
         simd: Simd,
@@ -57,7 +58,7 @@ impl Narrow {
         spans_at(simd, owners, others, wanted, distances, |distance| distance, &mut take);
     }
 
-    /// The same over 2^`bits`, which are below 2^16.
+    /// Passes the same distances divided by 2^`bits`; the quotients must be below 2^16.
     pub(crate) fn numbers(
         &mut self,
         simd: Simd,
@@ -80,7 +81,7 @@ impl Narrow {
         self.owners.extend(owners.iter().map(narrow));
         self.others.clear();
         self.others.extend(others.iter().map(narrow));
-        // Behind the last there is always another chunk, of times that nobody reaches.
+        // One more chunk always follows the last other; its times are out of reach of every owner.
         self.others.extend([i32::MAX; CHUNK]);
         Wanted {
             first: low_half(wanted.first).cast_signed(),
@@ -91,7 +92,7 @@ impl Narrow {
     }
 }
 
-/// [`spans`] compiled for the level.
+/// Calls [`spans`] compiled for the level.
 fn spans_at<V: Copy>(
     simd: Simd,
     owners: &[i32],
@@ -124,8 +125,8 @@ fn spans_avx2<V: Copy>(
     spans(owners, others, wanted, values, value, take);
 }
 
-/// Compiled for each level. Whole chunks are written, also where fewer others are near: how many differs
-/// from owner to owner, and a branch on it would be wrong most times.
+/// Compiled for each level. Whole chunks are written, even if fewer others are near: their number differs
+/// from owner to owner, and a branch on it would be mispredicted most times.
 #[expect(clippy::inline_always, reason = "a call would leave the level's instructions out")]
 #[inline(always)]
 fn spans<V: Copy>(
@@ -141,8 +142,8 @@ fn spans<V: Copy>(
     for &owner in owners {
         start = passed(others, start, owner.wrapping_sub(last));
         end = passed(others, end, owner.wrapping_sub(first).wrapping_add(1));
-        // Turned over and one more is the negative: D - low is -other + (owner - low), and
-        // -D - low is other - (owner + low).
+        // Inverting all bits and adding one gives the negative: D - low is -other + (owner - low), and -D -
+        // low is other - (owner + low).
         let owner = owner.cast_unsigned() ^ !flip;
         let rest = owner.wrapping_sub(low).wrapping_add(1);
         let mut at = start;
@@ -165,8 +166,8 @@ fn spans<V: Copy>(
     take(&mut values[..len]);
 }
 
-/// The first of the others, from `at` on, that is not before `limit`: at the latest those behind the last,
-/// which are before nothing.
+/// Returns the first of the others, from `at` on, that is not before `limit`. The search stops at the times
+/// after the last other at the latest, because they are before no limit.
 #[expect(clippy::inline_always, reason = "a call would leave the level's instructions out")]
 #[inline(always)]
 fn passed(others: &[i32], mut at: usize, limit: i32) -> usize {

@@ -2,8 +2,8 @@
 
 use super::buffer::{Buffer, CHUNK, Distances, REACH, Wanted};
 
-/// Compiled for each level. Whole chunks are written, also where fewer others are near: how many differs
-/// from owner to owner, and a branch on it would be wrong most times.
+/// Compiled for each level. Whole chunks are written, even if fewer others are near: their number differs
+/// from owner to owner, and a branch on it would be mispredicted most times.
 #[expect(clippy::inline_always, reason = "a call would leave the level's instructions out")]
 #[inline(always)]
 pub(super) fn spans(
@@ -30,7 +30,7 @@ pub(super) fn spans(
                 buffer.empty(take);
             }
             let free = &mut buffer.values[buffer.len..buffer.len + CHUNK];
-            // What is subtracted from −1 has its bits turned over: the negative number, less one.
+            // If `flip` is −1, the XOR inverts all bits, which gives the negative number minus one.
             let distance = |other: i64| {
                 (owner.wrapping_sub(other) ^ flip).wrapping_sub(low.wrapping_add(flip))
             };
@@ -50,7 +50,7 @@ pub(super) fn spans(
     }
 }
 
-/// Pairs of a row before `head` with one from there on.
+/// Counts the pairs of a row before `head` with a row at or after `head`.
 pub(super) fn from_head(
     head: usize,
     time: &[i64],
@@ -73,8 +73,8 @@ pub(super) fn from_head(
     }
 }
 
-/// The rows from `start` on, one by one. Returns the row behind the last, one with too many neighbours, or
-/// the one before a fall.
+/// Processes the rows from `start` on, one by one. Returns the row after the last, a row with too many
+/// neighbours, or the row before a decrease.
 pub(super) fn singly(
     start: usize,
     time: &[i64],

@@ -1,12 +1,12 @@
 //! The walk over whole steps of rows, written once for all levels.
 
-/// Defines `steps` for a level with these target features, which brings `near` (which rows of a step are
-/// within reach of their k-th neighbour), `Order` and `add_order` (whether times are in order), `equal`
-/// (which of those neighbours carry an id) and `write`.
-/// A macro, because a function compiled for every machine cannot be inlined into one compiled for a level.
+/// Defines `steps` for a level with these target features. The level provides `near` (the rows of a step that
+/// are within reach of their k-th neighbour), `Order` and `add_order` (whether times are in order), `equal`
+/// (which of those neighbours carry an id) and `write`. It is a macro, because a function compiled for every
+/// machine cannot be inlined into one compiled for a level.
 macro_rules! steps {
     ($features:literal) => {
-        /// Goes over all whole steps of rows. Returns the row after the last, or as an error that of a
+        /// Processes all whole steps of rows. Returns the row after the last, or as an error the row of a
         /// crowded step, or 0 if times decrease.
         #[target_feature(enable = $features)]
         pub(super) fn steps(
