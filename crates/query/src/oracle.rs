@@ -1,15 +1,15 @@
-//! What each query counts, said as plainly as code can: slow, and right by inspection.
+//! The reference for each query, stated as plainly as code can: slow, and correct by inspection.
 //!
-//! These functions share nothing with the engine. They follow docs/queries.md sentence by sentence
-//! and compute in `i128`, where nothing overflows.
+//! These functions share no code with the engine. They follow docs/queries.md sentence by sentence and
+//! compute in `i128`, where nothing overflows.
 
 use crate::rules::rule::Rule;
 
-/// Pairs by rule `all`: every way to take one tag of channel `a` and one of channel `b` of one
-/// source whose delayed times differ by at most `window` ticks.
+/// Counts pairs by rule `all`: every way to take one tag of channel `a` and one of channel `b` of one source
+/// whose delayed times differ by at most `window` ticks.
 ///
-/// `sources` holds the (time, channel) of every tag, `delays` the (channel, ticks) of the delayed
-/// channels. Cost: the square of the tags.
+/// `sources` holds the (time, channel) of every tag, `delays` the (channel, ticks) of the delayed channels.
+/// Cost: the square of the number of tags.
 pub fn pairs(
     sources: &[Vec<(i64, u16)>],
     a: u16,
@@ -32,7 +32,7 @@ pub fn pairs(
     count
 }
 
-/// The time of a tag after the delay of its channel.
+/// Returns the time of a tag after the delay of its channel.
 fn delayed(time: i64, channel: u16, delays: &[(u16, i64)]) -> i128 {
     let mut delayed = i128::from(time);
     for &(of_channel, delay) in delays {
@@ -43,10 +43,11 @@ fn delayed(time: i64, channel: u16, delays: &[(u16, i64)]) -> i128 {
     delayed
 }
 
-/// Coincidences of a group by a rule: of the ways to take one tag of each channel of `group`, all of
-/// one source, those that the rule takes and whose latest delayed time is at least `range.0` and below
-/// `range.1`, where given; none with a tag of a channel of `veto.0` between `veto.1` ticks before its
-/// earliest tag and behind its latest. By rule `cluster` the channels in use are those of the group.
+/// Counts coincidences of a group by a rule. They are the ways to take one tag of each channel of `group`,
+/// all of one source, that the rule takes and whose latest delayed time is at least `range.0` and below
+/// `range.1`, if given. A way is rejected if a channel of `veto.0` has a tag between `veto.1` ticks before
+/// its earliest tag and `veto.1` ticks after its latest tag. For rule `cluster` the channels in use are those
+/// of the group.
 ///
 /// Cost: the product of the tags of each channel.
 pub fn coincidences(
@@ -88,7 +89,7 @@ pub fn coincidences(
                 latest_times.push(latest);
             }
         }
-        // Each herald once, when its first way is complete.
+        // Each herald counts once, when its first way is complete.
         of_herald.sort_unstable();
         of_herald.dedup_by_key(|&mut (herald, _)| herald);
         latest_times.extend(of_herald.iter().map(|&(_, latest)| latest));
@@ -98,7 +99,8 @@ pub fn coincidences(
     latest_times.len() as u128
 }
 
-/// Whether a tag of a veto channel lies between the guard before `earliest` and behind `latest`.
+/// Returns whether a tag of a veto channel lies between the guard before `earliest` and the guard after
+/// `latest`.
 fn is_vetoed(
     tags: &[(i64, u16)],
     delays: &[(u16, i64)],
@@ -112,7 +114,7 @@ fn is_vetoed(
     })
 }
 
-/// Every way to take one tag of each channel, as (row, delayed time) of each.
+/// Returns every way to take one tag of each channel, as (row, delayed time) of each.
 fn ways(tags: &[(i64, u16)], group: &[u16], delays: &[(u16, i64)]) -> Vec<Vec<(usize, i128)>> {
     let mut ways = vec![Vec::new()];
     for &channel in group {
@@ -133,7 +135,7 @@ fn ways(tags: &[(i64, u16)], group: &[u16], delays: &[(u16, i64)]) -> Vec<Vec<(u
 
 // Rates and histograms.
 
-/// The tags of `channel` whose delayed time lies in `from..to`, open where absent.
+/// Counts the tags of `channel` whose delayed time lies in `from..to`; `None` means no limit.
 pub fn singles(
     sources: &[Vec<(i64, u16)>],
     channel: u16,
@@ -149,7 +151,7 @@ pub fn singles(
     count
 }
 
-/// Live ticks: last minus first undelayed time of each source, cut to `from..to`, summed.
+/// Returns the live ticks: last minus first undelayed time of each source, cut to `from..to`, summed.
 pub fn live(sources: &[Vec<(i64, u16)>], [from, to]: [Option<i64>; 2]) -> i128 {
     let mut live = 0;
     for tags in sources {
@@ -168,8 +170,8 @@ fn is_within(time: i128, from: Option<i64>, to: Option<i64>) -> bool {
     from.is_none_or(|from| time >= i128::from(from)) && to.is_none_or(|to| time < i128::from(to))
 }
 
-/// Every Δ of the starts and stops of one source, in ticks, with the time that it is selected by: that
-/// of the later tag. All times are delayed.
+/// Returns every Δ of the starts and stops of one source, in ticks, with the time by which it is selected:
+/// the time of the later tag. All times are delayed.
 pub fn differences(
     tags: &[(i64, u16)],
     [start, stop]: [u16; 2],
@@ -188,7 +190,7 @@ pub fn differences(
     differences
 }
 
-/// Counts of all pairs: bin k holds `edges[k]` ≤ Δ < `edges[k+1]`.
+/// Counts all pairs: bin k holds `edges[k]` ≤ Δ < `edges[k+1]`.
 pub fn histogram(
     sources: &[Vec<(i64, u16)>],
     ends: [u16; 2],
@@ -211,8 +213,8 @@ pub fn histogram(
     counts
 }
 
-/// The same by rule `grid`: times are cells of `width` ticks, truncated toward zero; bin k holds the
-/// pairs whose cells differ by `low` / `width` + k, both ends, 0 and `bins`, included.
+/// Counts all pairs by rule `grid`: times are cells of `width` ticks, truncated toward zero; bin k holds the
+/// pairs whose cells differ by `low` / `width` + k, with k from 0 to `bins`, both included.
 pub fn histogram_grid(
     sources: &[Vec<(i64, u16)>],
     [start, stop]: [u16; 2],
@@ -242,9 +244,9 @@ pub fn histogram_grid(
     counts
 }
 
-/// Counts of mode `next` (`is_next`: each start with its first stop at Δ ≥ 0) or `last` (each stop with
-/// its latest start at Δ ≥ 0), and how many of those tags are in no bin. With one channel the partner is
-/// the tag next to it. Δ is folded by the period [ticks, periods] if there is one.
+/// Counts mode `next` (`is_next`: each start with its first stop at Δ ≥ 0) or `last` (each stop with its
+/// latest start at Δ ≥ 0), and how many of those tags are in no bin. With one channel the partner is the
+/// adjacent tag. Δ is folded by the period [ticks, periods] if there is one.
 pub fn histogram_nearest(
     sources: &[Vec<(i64, u16)>],
     [start, stop]: [u16; 2],
@@ -276,7 +278,7 @@ pub fn histogram_nearest(
             }
             let mut bin = None;
             if let Some(partner) = partner {
-                // In units of a tick divided by the number of periods, where the period is whole.
+                // The unit is a tick divided by the number of periods; in it, the period is a whole number.
                 let [ticks, periods] =
                     period.map_or([1 << 100, 1], |period| period.map(i128::from));
                 let folded = (partner - time).abs() * periods % ticks;
@@ -297,9 +299,9 @@ pub fn histogram_nearest(
     (counts, dropped)
 }
 
-/// What g2 divides the count of the bin `low` ≤ Δ < `high` by, source by source: starts and stops that
-/// can have a partner at the undelayed lag τ of the bin's middle, the ticks of the bin, and the time
-/// that is left for the later tag. Everything but the bin's ticks in half ticks, as τ may be.
+/// Returns the divisor of g2 for the count of the bin `low` ≤ Δ < `high`, source by source: starts and stops
+/// that can have a partner at the undelayed lag τ of the bin's middle, the ticks of the bin, and the time
+/// that is left for the later tag. All values except the bin's ticks are in half ticks, because τ may be.
 pub fn expectation(
     tags: &[(i64, u16)],
     [start, stop]: [u16; 2],
@@ -315,7 +317,7 @@ pub fn expectation(
     if lag.abs() >= last - first {
         return None;
     }
-    // A pair at this lag is there, undelayed, and its later tag, delayed, in the range.
+    // Both tags of a pair at this lag lie in the source, undelayed, and the later tag, delayed, in the range.
     let is_possible = |time_start: i128, time_stop: i128| {
         let later = (time_start + delay(start), time_stop + delay(stop));
         let later = if middle >= 0 { later.1 } else { later.0 };
@@ -342,10 +344,10 @@ pub fn expectation(
 
 // Rules that use tags up.
 
-/// Coincidences by rule `once`, greedy: look at the earliest unused tag of each channel of `group`; if
-/// they lie within `window`, they count and are used up; else the earliest is dropped. One whose
-/// latest tag is not in `from..to` is not counted, nor one with a tag of a `veto` channel between
-/// `guard` ticks before its earliest and `guard` ticks behind its latest.
+/// Counts coincidences by rule `once`, greedy: take the earliest unused tag of each channel of `group`; if
+/// they lie within `window`, they count and are used up; otherwise the earliest one is dropped. A match is
+/// not counted if its latest tag is not in `from..to`, or if a `veto` channel has a tag between `guard` ticks
+/// before its earliest tag and `guard` ticks after its latest tag.
 pub fn once(
     sources: &[Vec<(i64, u16)>],
     group: &[u16],
@@ -387,9 +389,9 @@ pub fn once(
     count
 }
 
-/// Events by rule `cluster`: a cluster opens at the first tag of `channels` behind the cluster before, and
-/// takes every tag up to `window` behind it. Returns the channels of each cluster that opens in
-/// `from..to`, sorted and each once.
+/// Finds events by rule `cluster`: a cluster opens at the first tag of `channels` after the previous cluster,
+/// and takes every tag up to `window` after that tag. Returns the channels of each cluster that opens in
+/// `from..to`, sorted and without duplicates.
 pub fn clusters(
     sources: &[Vec<(i64, u16)>],
     channels: &[u16],
@@ -420,7 +422,7 @@ pub fn clusters(
     clusters
 }
 
-/// The least difference of two tags of a channel that are of one source; nothing where there are no two.
+/// Returns the smallest difference of two tags of a channel in one source; `None` if no source has two.
 pub fn shortest_interval(sources: &[Vec<(i64, u16)>], channel: u16) -> Option<i128> {
     let mut shortest = None;
     for tags in sources {
@@ -439,10 +441,10 @@ pub fn shortest_interval(sources: &[Vec<(i64, u16)>], channel: u16) -> Option<i1
     shortest
 }
 
-// The tuples themselves.
+// The tuples.
 
-/// The tuples that [`coincidences`] counts, of all rules but `cluster`: of each the delayed time of its
-/// latest tag and the row of its tag of each channel of `group`, rows counted through all sources. In
+/// Returns the tuples that [`coincidences`] counts, for all rules but `cluster`: the delayed time of the
+/// latest tag, and the row of the tag of each channel of `group`, with rows numbered over all sources. In
 /// order of time, then of sources, then of rows.
 pub fn tuples(
     sources: &[Vec<(i64, u16)>],
@@ -458,7 +460,7 @@ pub fn tuples(
     let mut first_row = 0;
     for tags in sources {
         let mut of_source: Vec<(i128, Vec<usize>)> = Vec::new();
-        // By rule `once`, in order of time and then of rows: what comes first is used up first.
+        // For rule `once`, in order of time and then of rows: earlier tags are used up first.
         let mut ways = ways(tags, group, delays);
         let latest = |way: &[(usize, i128)]| way.iter().map(|&(_, time)| time).max();
         let earliest = |way: &[(usize, i128)]| way.iter().map(|&(_, time)| time).min();
@@ -481,7 +483,7 @@ pub fn tuples(
                 Rule::Once => rows.iter().any(|row| used.contains(row)),
                 _ => false,
             });
-            // A match that is vetoed uses its tags up all the same.
+            // A match that is rejected by a veto uses its tags up, too.
             if is_taken && !is_used && (!is_vetoed || rule == Rule::Once) {
                 of_source.push((latest, rows));
             }
@@ -500,8 +502,9 @@ pub fn tuples(
     all
 }
 
-/// The tags of each cluster that [`clusters`] returns: the delayed time of its first tag, and the rows
-/// of all, in order of delayed time and then of rows. In order of the first tag, then of sources.
+/// Returns the tags of each cluster that [`clusters`] returns: the delayed time of its first tag, and the
+/// rows of all its tags, in order of delayed time and then of rows. In order of the first tag, then of
+/// sources.
 pub fn cluster_tags(
     sources: &[Vec<(i64, u16)>],
     channels: &[u16],
