@@ -1,20 +1,20 @@
-//! Queries that cannot be counted, and why.
+//! The errors of queries.
 
 use crate::run::time_range::TimeRange;
 
-/// An error of a query.
+/// The reason why a query cannot be counted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Rows that are not in order of time: the column is damaged.
+    /// Rows are not in order of time: the column is damaged.
     #[error("row {row}, in block {block}, is out of order of time: the column of times is damaged")]
     Unordered {
-        /// The row of the recording that is before the row in front of it, or outside of its source.
+        /// The row of the recording that is before its preceding row, or outside of its source.
         row: u64,
-        /// The block of 65,536 rows that it lies in.
+        /// The block of 65,536 rows that contains it.
         block: u64,
     },
-    /// A window is a distance.
+    /// The window is negative, but it is a distance.
     #[error("a window of {window} ticks is negative; it is the largest time difference allowed")]
     NegativeWindow {
         /// The window in ticks.
@@ -29,17 +29,17 @@ pub enum Error {
         /// The channel.
         channel: u16,
     },
-    /// A channel was given two delays.
+    /// A channel has two delays.
     #[error("channel {channel} has two delays, {first} and {second} ticks; give one")]
     TwoDelays {
         /// The channel.
         channel: u16,
-        /// One delay in ticks.
+        /// The first delay in ticks.
         first: i64,
-        /// The other.
+        /// The second delay in ticks.
         second: i64,
     },
-    /// Times plus delays do not fit.
+    /// Times plus delays do not fit in 64 bits.
     #[error(
         "a delay of {delay} ticks on times from {first} to {last} ticks leaves the range of 64-bit \
          ticks; use a smaller delay"
@@ -55,10 +55,10 @@ pub enum Error {
     /// A group is too small or too large.
     #[error("a group of {size} channels; a coincidence is counted between 2 to 16 of them")]
     GroupSize {
-        /// Its channels.
+        /// The number of its channels.
         size: usize,
     },
-    /// A group names a channel that the query leaves out.
+    /// A group names a channel that the query excludes.
     #[error(
         "channel {channel} stands in a group and not among the channels in use; add it to \
          --channels, or leave the group out"
@@ -67,27 +67,27 @@ pub enum Error {
         /// The channel.
         channel: u16,
     },
-    /// More groups than one query counts.
+    /// The query has more groups than one query can count.
     #[error(
         "{groups} groups in one query, and at most {most} are counted; name some with --group, or \
              fewer channels with --channels"
     )]
     TooManyGroups {
-        /// How many.
+        /// The number of groups.
         groups: u128,
-        /// How many there may be.
+        /// The largest possible number of groups.
         most: usize,
     },
-    /// Rule `grid` for a larger group.
+    /// Rule `grid` was used with a larger group.
     #[error("rule grid counts pairs, and {channels:?} is not one; use rule all")]
     GridGroup {
-        /// The group.
+        /// The channels of the group.
         channels: Vec<u16>,
     },
-    /// Cells without a width.
+    /// The cells have no width.
     #[error("rule grid divides times by the window, which is 0 ticks; use 1 or more")]
     GridWindow,
-    /// A delay that would part cells.
+    /// A delay would split cells.
     #[error(
         "the delay of channel {channel}, {delay} ticks, is not a multiple of the window of {window} \
          ticks, as rule grid needs it; use such a delay, or rule all"
@@ -100,15 +100,15 @@ pub enum Error {
         /// The window in ticks.
         window: i64,
     },
-    /// More channels than rule `cluster` tells apart.
+    /// There are more channels than rule `cluster` can distinguish.
     #[error("rule cluster over {channels} channels, and at most {most}; name some with --channels")]
     ClusterChannels {
-        /// How many.
+        /// The number of channels.
         channels: usize,
-        /// How many there may be.
+        /// The largest possible number of channels.
         most: usize,
     },
-    /// A veto where none can be.
+    /// The rule does not support a veto.
     #[error("rule {rule} takes no veto; use all, herald or once")]
     VetoRule {
         /// The rule.
@@ -120,153 +120,153 @@ pub enum Error {
         /// The channel.
         channel: u16,
     },
-    /// A guard is a distance.
+    /// The guard is negative, but it is a distance.
     #[error("a guard of {guard} ticks is negative; it is the distance that a veto reaches")]
     NegativeGuard {
         /// The guard in ticks.
         guard: i64,
     },
-    /// A window that is too wide for a veto.
+    /// The window is too wide for a veto.
     #[error("a window of {window} ticks with a veto; at most {most} are possible")]
     VetoWindow {
         /// The window in ticks.
         window: i64,
-        /// How wide it may be.
+        /// The largest possible window in ticks.
         most: i64,
     },
-    /// The number of coincidences does not fit.
+    /// The number of coincidences does not fit in 64 bits.
     #[error("2^64 or more coincidences of channels {channels:?}; use a smaller window")]
     CountRange {
         /// The channels.
         channels: Vec<u16>,
     },
-    /// Nobody waits for the answer any more: [`crate::Course::cancel`].
+    /// The query was cancelled: [`crate::Course::cancel`].
     #[error("the query was cancelled")]
     Cancelled,
-    /// A bin is a stretch of time.
+    /// The bin is less than one tick wide.
     #[error("a bin of {width} ticks; it must be at least 1 tick wide")]
     BinWidth {
         /// Its width in ticks.
         width: i64,
     },
-    /// More bins than are kept in memory.
+    /// There are more bins than fit in memory.
     #[error("{bins} bins, and at most {max} are kept; use wider bins or a smaller range")]
     Bins {
-        /// How many were asked for.
+        /// The requested number of bins.
         bins: u128,
-        /// How many there may be.
+        /// The largest possible number of bins.
         max: u64,
     },
-    /// Bins hold differences from a lower to a higher one.
+    /// The upper edge of the bins is not above the lower one.
     #[error(
         "a range of differences from {low} to {high} ticks is empty; the first must be below the second"
     )]
     EmptyRange {
         /// The lower edge in ticks.
         low: i64,
-        /// The upper one, which is not above it.
+        /// The upper edge, which is not above the lower one.
         high: i64,
     },
-    /// The last edge does not fit.
+    /// The last edge does not fit in 64 bits.
     #[error("{bins} bins of {width} ticks from {low} ticks on leave the range of 64-bit ticks")]
     BinRange {
         /// The lower edge in ticks.
         low: i64,
-        /// Ticks of a bin.
+        /// The width of a bin in ticks.
         width: i64,
-        /// How many.
+        /// The number of bins.
         bins: u64,
     },
-    /// Logarithms are of positive numbers.
+    /// The range does not suit logarithmic bins: they need 0 < `low` < `high`.
     #[error(
         "a logarithmic range from {low} to {high} ticks; it must begin above 0 and end above that"
     )]
     LogRange {
         /// The lower edge in ticks.
         low: i64,
-        /// The upper one.
+        /// The upper edge in ticks.
         high: i64,
     },
-    /// Bins a decade out of reason.
+    /// The number of bins per decade is out of range.
     #[error("{per_decade} bins a decade; 1 to 1000 are possible")]
     PerDecade {
-        /// How many were asked for.
+        /// The requested number of bins per decade.
         per_decade: u32,
     },
-    /// Cells are of one width.
+    /// Rule `grid` was used with logarithmic bins, but all cells have one width.
     #[error("rule grid has cells of one width; logarithmic bins have many")]
     GridOfEdges,
-    /// Cells lie at multiples of their width, and so must delays and the range.
+    /// A delay or an edge of the range is not a multiple of the cell width.
     #[error("{ticks} ticks are no multiple of the cell of {width} ticks that rule grid counts in")]
     OffGrid {
         /// The delay or edge in ticks.
         ticks: i64,
-        /// Ticks of a cell.
+        /// The width of a cell in ticks.
         width: i64,
     },
-    /// Folding needs one partner for each tag.
+    /// Folding was used with a mode that has more than one partner per tag.
     #[error("only the modes next and last fold differences by a period; choose one of them")]
     FoldedPairs,
-    /// A period has to be longer than nothing.
+    /// The period is zero, or its fraction contains a zero.
     #[error("a period of 0 ticks, or of a fraction with 0 in it")]
     Period,
-    /// The period was to come from the sync.
+    /// The sync channel gives no period.
     #[error("channel {channel} has no two tags to take a period from; give the period instead")]
     NoSync {
         /// The channel of the sync.
         channel: u16,
     },
-    /// Not all pairs were counted.
+    /// g2 was requested, but not all pairs were counted.
     #[error("g2 is defined for all pairs, not for the modes next and last or rule grid")]
     NoG2,
-    /// Parts of an answer that depends on all of the run.
+    /// A partial was requested for a result that depends on the whole run.
     #[error(
         "the period of --sync-divider is that of the whole run, so that no part of it can be counted \
          alone; give the period instead"
     )]
     NoPartial,
-    /// A partial answer of another query.
+    /// The partial is of another query.
     #[error("a partial answer to `{found}` is none to `{expected}`")]
     PartialOf {
-        /// The query asked.
+        /// The requested query.
         expected: String,
-        /// The one that was counted.
+        /// The query of the partial.
         found: String,
     },
-    /// Two partial answers that do not follow each other.
+    /// Two partials are not consecutive.
     #[error(
         "a partial answer ends {} and the next one begins {}; they merge where one begins at the very \
          tick at which the other ends", tick_or(*ends, "never"), tick_or(*begins, "with all times")
     )]
     PartialGap {
-        /// Where the earlier one ends, in ticks.
+        /// The end of the earlier one in ticks.
         ends: Option<i64>,
-        /// Where the later one begins.
+        /// The start of the later one.
         begins: Option<i64>,
     },
-    /// A partial answer of other times than those asked.
+    /// The partial covers other times than requested.
     #[error("a partial answer covers {covered:?}, and {asked:?} was asked")]
     PartialRange {
-        /// What it covers.
+        /// The covered range.
         covered: TimeRange,
-        /// What was asked.
+        /// The requested range.
         asked: TimeRange,
     },
     /// The sum of two counts does not fit.
     #[error("the sum of two partial counts does not fit")]
     PartialSum,
-    /// Bytes that are no partial answer.
+    /// The bytes are not a partial.
     #[error("no partial answer: {what}")]
     PartialDamaged {
-        /// What is wrong with them.
+        /// The problem with the bytes.
         what: &'static str,
     },
-    /// A partial answer in a newer form.
+    /// The partial has a newer format version.
     #[error(
         "a partial answer of version {version}, and this program reads version 1; use a newer one"
     )]
     PartialVersion {
-        /// Its version.
+        /// The version of the partial.
         version: u32,
     },
 }
