@@ -1,7 +1,7 @@
 //! Fast, exact queries over photon time tags.
 //!
 //! A query is a struct of plain numbers ([`Coincidences`]); `run` counts it over the sources of a
-//! [`Recording`] with the threads of the rayon pool it is called in. What each query means is stated
+//! [`Recording`] with the threads of the rayon pool it is called in. The definition of each query is stated
 //! in docs/queries.md and, as code, in [`oracle`]; every fast path equals the oracle bit for bit.
 //!
 //! ```
