@@ -48,7 +48,7 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// The state before any row.
+    /// Creates the state before any row.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
     pub(super) fn new() -> Self {
@@ -73,7 +73,7 @@ impl Order {
     }
 }
 
-/// [`near`] for the next row; adds the order of the step, up to the first row after it.
+/// Computes [`near`] for the next row and adds the order of the step, up to the first row after it.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
 fn near_next<const N: usize>(times: &[i64; N], window: i64, order: &mut Order) -> u64 {

@@ -27,7 +27,8 @@ fn avx512<L: Copy + Eq>(labels: &[L], label: L) -> u64 {
     plain(labels, label)
 }
 
-/// Compiled for each level: sums of one byte per lane, emptied before they overflow.
+/// Counts the rows with a label. Compiled for each level: sums of one byte per lane, emptied before they
+/// overflow.
 #[inline(always)]
 fn plain<L: Copy + Eq>(labels: &[L], label: L) -> u64 {
     const LANES: usize = 64;

@@ -1,6 +1,6 @@
 //! Walks over two sorted lists, without a branch that depends on the times.
 //!
-//! Which list has the next tag is as good as random, and a branch on it would be mispredicted every other
+//! The list that has the next tag is practically random, and a branch on it would be mispredicted every other
 //! time. Without the branch, the next load waits for the last comparison. So several walks advance in turn,
 //! and each step of one runs while the others wait. The number of steps in which no walk can leave its lists
 //! is computed beforehand, so a step need not check for an end.

@@ -160,7 +160,7 @@ impl Sliding {
         Some(count)
     }
 
-    /// For many numbers: updates counts row by row.
+    /// Updates the counts row by row, for many numbers.
     fn row_by_row(
         &mut self,
         ready: Ready<'_>,

@@ -24,7 +24,7 @@ use tagq_store::{Block, ChannelRows, Channels, Store, Tags, format::BLOCK_ROWS};
 pub struct Recording<'a> {
     /// In order of time.
     pub sources: Vec<Acquisition<'a>>,
-    /// Receives the progress of queries and can cancel them; whether it is told depends on the query.
+    /// Can cancel queries; receives their progress if `is_told`.
     course: Option<&'a Course>,
     is_told: bool,
 }

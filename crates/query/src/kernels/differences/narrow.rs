@@ -125,8 +125,8 @@ fn spans_avx2<V: Copy>(
     spans(owners, others, wanted, values, value, take);
 }
 
-/// Compiled for each level. Whole chunks are written, even if fewer others are near: their number differs
-/// from owner to owner, and a branch on it would be mispredicted most times.
+/// Writes the wanted distances. Compiled for each level. Whole chunks are written, even if fewer others are
+/// near: their number differs from owner to owner, and a branch on it would be mispredicted most times.
 #[expect(clippy::inline_always, reason = "a call would leave the level's instructions out")]
 #[inline(always)]
 fn spans<V: Copy>(

@@ -2,8 +2,8 @@
 
 use super::buffer::{Buffer, CHUNK, Distances, REACH, Wanted};
 
-/// Compiled for each level. Whole chunks are written, even if fewer others are near: their number differs
-/// from owner to owner, and a branch on it would be mispredicted most times.
+/// Writes the wanted distances. Compiled for each level. Whole chunks are written, even if fewer others are
+/// near: their number differs from owner to owner, and a branch on it would be mispredicted most times.
 #[expect(clippy::inline_always, reason = "a call would leave the level's instructions out")]
 #[inline(always)]
 pub(super) fn spans(

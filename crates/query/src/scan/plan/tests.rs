@@ -41,8 +41,8 @@ struct Taken {
     rows_taken: u64,
 }
 
-/// For the time column, or for labels that are read alone: as planned, and as the stages of the scan read
-/// them.
+/// Returns the planned rows and the rows that the stages of the scan read, of the time column or of labels
+/// that are read alone.
 fn planned_and_taken(
     query: &Query,
     recording: &Recording<'_>,
@@ -203,8 +203,8 @@ proptest! {
     }
 }
 
-/// Tags in pairs with room between them: no kernel finds a crowded window. Every 50th row has another row
-/// just before it.
+/// Creates tags in pairs with room between them: no kernel finds a crowded window. Every 50th row has another
+/// row just before it.
 fn roomy() -> Recording<'static> {
     let tag = |i: i64| (30 * i + 18 * (i % 2) + i * i % 7, u16::try_from(i * i % 11 % 5).unwrap());
     recording(&[(0..900).map(tag).collect(), (900..1_500).map(tag).collect()], 128, false)
