@@ -1,8 +1,8 @@
 //! Errors from the data themselves: values computed with one block of time left out in turn.
 
 /// Returns the standard error of each value, from the values with one block left out; `left_out[i][j]` is
-/// value j without block i: σ² = (n−1)/n·Σ(θ₋ᵢ − θ̄)² (the delete-one jackknife; Quenouille 1956, Tukey
-/// 1958).
+/// value j without block i: σ² = (n−1)/n·Σ(θ₋ᵢ − θ̄)² (the delete-one jackknife; Quenouille 1956,
+/// Tukey 1958).
 ///
 /// A value that is not defined without some block has no error. Values that grow with the time, such as
 /// counts, must first be scaled to the whole time.

@@ -16,8 +16,8 @@ pub(super) fn clumping(rule: Rule, in_window: &[f64]) -> f64 {
 }
 
 /// Returns the clumping of rule `all`: s shared tags that span r windows form (1 + k(1 − r))·Πx tuples with k
-/// others. The frequency of a span r is s(s−1)·r^(s−2), and a tag is in n·Πx tuples: ∫ s(s−1)·r^(s−2)·(1 +
-/// k(1 − r))² dr / n · Πx of the k others, where the integral is s + 2k + 2k²/(s + 1).
+/// others. The frequency of a span r is s(s−1)·r^(s−2), and a tag is in n·Πx tuples:
+/// ∫ s(s−1)·r^(s−2)·(1 + k(1 − r))² dr / n · Πx of the k others, where the integral is s + 2k + 2k²/(s + 1).
 fn spans(x: &[f64]) -> f64 {
     let n = x.len();
     let choices = symmetric(x);
@@ -29,8 +29,8 @@ fn spans(x: &[f64]) -> f64 {
 }
 
 /// Returns the clumping of rule `herald`: with m tags of an arm in its window of 2w + 1, a shared herald with
-/// k arms left forms Πm of these. j shared arms without the herald lie in the window of another herald 2m/(j
-/// + 1) times, which then takes Πm of the remaining arms.
+/// k arms left forms Πm of these. j shared arms without the herald lie in the window of another herald
+/// 2m/(j + 1) times, which then takes Πm of the remaining arms.
 fn heralds(x: &[f64]) -> f64 {
     let m: Vec<f64> = x.iter().map(|x| 2.0 * x).collect();
     let (herald, arms) = (m[0], &m[1..]);

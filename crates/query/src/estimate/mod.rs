@@ -81,8 +81,8 @@ pub struct Estimate {
     pub car: Option<Measured>,
     /// A lower limit of the CAR (95 %), if no shifted count has a coincidence.
     pub car_min: Option<f64>,
-    /// The probability that a tag of the second channel of a pair has a partner on the first one: (count −
-    /// accidentals) / singles of the second. This is the Klyshko efficiency of the first channel.
+    /// The probability that a tag of the second channel of a pair has a partner on the first one:
+    /// (count − accidentals) / singles of the second. This is the Klyshko efficiency of the first channel.
     pub p_a_given_b: Option<Measured>,
     /// The probability that a tag of the first channel has a partner on the second.
     pub p_b_given_a: Option<Measured>,

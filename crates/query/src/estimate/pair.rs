@@ -79,8 +79,8 @@ impl Pairs {
         Self { sources, counted, genuine: pairs, singles }
     }
 
-    /// Returns the variance of C − r·Â, with Â = Σ N_a·N_b·Δ/T from the counted singles: A(1 + η_aη_b) + P +
-    /// (1−r)²·(A(x+y) + 2P·xy) + 2(1−r)·P(x+y), source by source.
+    /// Returns the variance of C − r·Â, with Â = Σ N_a·N_b·Δ/T from the counted singles:
+    /// A(1 + η_aη_b) + P + (1−r)²·(A(x+y) + 2P·xy) + 2(1−r)·P(x+y), source by source.
     fn variance(&self, r: f64) -> f64 {
         let of = |source: &Source| {
             let Source { singles: [n_a, n_b], in_window: [x, y], accidentals: a, pairs: p } =
@@ -104,8 +104,8 @@ impl Pairs {
         self.variance(0.0)
     }
 
-    /// Returns η_aη_b: the probability that two true pairs as far apart as a shift are both in the count of
-    /// +shift and in that of −shift.
+    /// Returns η_aη_b: the probability that two true pairs as far apart as a shift are both in the count
+    /// of +shift and in that of −shift.
     pub(super) fn crosswise(&self) -> f64 {
         let [a, b] = self.singles;
         if a > 0.0 && b > 0.0 {

@@ -112,8 +112,8 @@ macro_rules! kernels {
             ids[k..].first_chunk().unwrap_or_else(|| unreachable!("k is at most REACH"))
         }
 
-        /// Processes all whole steps of rows and passes to `take` the first row of each, its ids, and for k =
-        /// 1, 2, … the mask of its rows within the window of their k-th neighbour, until there are none.
+        /// Processes all whole steps of rows and passes to `take` the first row of each, its ids, and for
+        /// k = 1, 2, … the mask of its rows within the window of their k-th neighbour, until there are none.
         /// Returns the row after the last step, or `None` if times decrease or a tag has too many near it.
         #[inline]
         #[target_feature(enable = $features)]

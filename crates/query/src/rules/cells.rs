@@ -10,8 +10,8 @@ pub(crate) fn to_cells(time: &mut [i64], width: i64) {
     // does not divide 2^64 - 1, so 1 is added for powers of two.
     let inverse = u64::MAX / width + u64::from(width.is_power_of_two());
     for time in time {
-        // A division takes about forty cycles. The product is less than the quotient by less than time / 2^64
-        // + 1, so by one at most.
+        // A division takes about forty cycles. The product is less than the quotient by less than
+        // time / 2^64 + 1, so by one at most.
         let ticks = time.unsigned_abs();
         let quotient = ((u128::from(ticks) * u128::from(inverse)) >> 64) as u64;
         let is_short = ticks - quotient * width >= width;

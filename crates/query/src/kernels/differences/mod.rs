@@ -51,8 +51,8 @@ pub(crate) fn differences(
     head + done
 }
 
-/// Passes to `take` the distances from `first` to `last` of each owner to others before it or at its time: D
-/// − `low`, or −D − `low` if `is_negative`. Both lists must be in order.
+/// Passes to `take` the distances from `first` to `last` of each owner to others before it or at its time:
+/// D − `low`, or −D − `low` if `is_negative`. Both lists must be in order.
 pub(crate) fn distances(
     simd: Simd,
     [owners, others]: [&[i64]; 2],

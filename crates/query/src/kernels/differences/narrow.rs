@@ -142,8 +142,8 @@ fn spans<V: Copy>(
     for &owner in owners {
         start = passed(others, start, owner.wrapping_sub(last));
         end = passed(others, end, owner.wrapping_sub(first).wrapping_add(1));
-        // Inverting all bits and adding one gives the negative: D - low is -other + (owner - low), and -D -
-        // low is other - (owner + low).
+        // Inverting all bits and adding one gives the negative: D - low is -other + (owner - low), and
+        // -D - low is other - (owner + low).
         let owner = owner.cast_unsigned() ^ !flip;
         let rest = owner.wrapping_sub(low).wrapping_add(1);
         let mut at = start;

@@ -50,7 +50,7 @@ pub(super) fn spans(
     }
 }
 
-/// Counts the pairs of a row before `head` with a row at or after `head`.
+/// Writes the differences of the pairs of a row before `head` with a row at or after `head`.
 pub(super) fn from_head(
     head: usize,
     time: &[i64],
