@@ -162,9 +162,8 @@ pub(super) fn compress<const N: usize>(
     }
     let rooms = behind(into, ends);
     let masks = masks.map(|masks| &masks[steps.len()..]);
-    // The last step compares its last row with the first row of the rest.
-    let is_rest_in_order = super::scalar::compress(rest, masks, delays, rooms);
-    is_rest_in_order && (order.is_certain() || time.is_sorted())
+    super::scalar::compress(rest, masks, delays, rooms)
+        && is_in_order(order, time, steps.len() * ROWS)
 }
 
 /// Returns the rows of a step, each one row later. `room` is used for the last step of a column that ends

@@ -163,10 +163,8 @@ pub(super) fn compress<const N: usize>(
     }
     let rooms = behind(into, ends);
     let masks = masks.map(|masks| &masks[steps.len()..]);
-    let (last, first) = (steps.as_flattened().last(), rest.first());
-    let meets = last.zip(first).is_none_or(|(last, first)| last <= first);
-    let is_rest_in_order = super::scalar::compress(rest, masks, delays, rooms);
-    is_rest_in_order && meets && (order.is_certain() || steps.as_flattened().is_sorted())
+    super::scalar::compress(rest, masks, delays, rooms)
+        && is_in_order(order, time, steps.len() * ROWS)
 }
 
 /// See [`super::compress_labels`].

@@ -66,6 +66,14 @@ macro_rules! kernels {
             super::scalar::first_fall(&time[start..]).map(|row| start + row)
         }
 
+        /// Returns whether times are in order; `order` is that of the whole steps, which end before row `end`.
+        #[target_feature(enable = $features)]
+        pub(super) fn is_in_order(order: Order, time: &[i64], end: usize) -> bool {
+            // No step contains the rows from `end` on, nor the order of the first of them.
+            let rest = &time[end.saturating_sub(1)..];
+            (order.is_certain() && rest.is_sorted()) || first_fall(time).is_none()
+        }
+
         /// See [`super::near`].
         #[target_feature(enable = $features)]
         pub(super) fn near_masks(
@@ -84,12 +92,11 @@ macro_rules! kernels {
                 }
                 step += 1;
             }
-            let is_certain = !is_looked_at || order.is_certain();
-            if !is_certain && first_fall(time).is_some() {
+            if is_looked_at && !is_in_order(order, time, step * ROWS) {
                 return None;
             }
             let (time, masks) = (&time[step * ROWS..], &mut masks[step..]);
-            super::scalar::near_masks(time, k, window, masks, is_looked_at)
+            super::scalar::near_masks(time, k, window, masks, false)
         }
 
         /// See [`super::matching`].
@@ -147,8 +154,7 @@ macro_rules! kernels {
                 }
                 start += ROWS;
             }
-            let is_certain = order.is_certain() && time[start..].is_sorted();
-            (is_certain || first_fall(time).is_none()).then_some(start)
+            is_in_order(order, time, start).then_some(start)
         }
     };
 }

@@ -185,3 +185,30 @@ proptest! {
         }
     }
 }
+
+/// A lost page at every place, also where the last whole step ends: its decrease is 2^63 ticks or more.
+#[test]
+fn a_deep_decrease_is_noticed_at_every_row() {
+    let id: Box<[u8]> = (0..200_u8).map(|row| row % 2).collect();
+    for lost in 1..200 {
+        let mut time: Box<[i64]> = (0..200).map(|row| 34 * row).collect();
+        let end = (lost + 30).min(time.len());
+        time[lost..end].fill(i64::MIN);
+        let mut masks = vec![0; time.len().div_ceil(MASK_ROWS)].into_boxed_slice();
+        for simd in Simd::available() {
+            let found = [
+                pairs(simd, &time, &id, [0, 1], 5).map(drop),
+                matrix(simd, &time, &id, 5, &[0; 256], &mut Matrix::new(2)),
+                near(simd, &time, 2, 5, &mut masks, true),
+            ];
+            assert_eq!(found, [None; 3], "{simd:?}, row {lost}");
+            masks.fill(0);
+            let mut into = vec![0; MASK_ROWS];
+            assert!(!compress(simd, &time, [&masks], [0], [&mut into]), "{simd:?}, row {lost}");
+            let wanted = Wanted { ends: [0, 1], low: -5, width: 11, reach: 5, is_column: true };
+            let mut buffer = Buffer::new();
+            let done = differences::differences(simd, &time, &id, 0, &wanted, &mut buffer, |_| ());
+            assert!(done < time.len(), "{simd:?}, row {lost}");
+        }
+    }
+}

@@ -14,7 +14,7 @@ use super::{
     steps::steps,
 };
 use crate::kernels::{
-    avx2::{HALVES, Order, add_order, load_times, near},
+    avx2::{HALVES, Order, add_order, is_in_order, load_times, near},
     prefetch::ask,
 };
 

@@ -12,7 +12,7 @@ use super::{
     steps::steps,
 };
 use crate::kernels::{
-    avx512::{Order, add_order, load_times, near},
+    avx512::{Order, add_order, is_in_order, load_times, near},
     prefetch::ask,
 };
 

@@ -1,7 +1,7 @@
 //! The walk over whole steps of rows, written once for all levels.
 
 /// Defines `steps` for a level with these target features. The level provides `near` (the rows of a step that
-/// are within reach of their k-th neighbour), `Order` and `add_order` (whether times are in order), `equal`
+/// are within reach of their k-th neighbour), `Order`, `add_order` and `is_in_order`, `equal`
 /// (which of those neighbours carry an id) and `write`. It is a macro, because a function compiled for every
 /// machine cannot be inlined into one compiled for a level.
 macro_rules! steps {
@@ -47,7 +47,8 @@ macro_rules! steps {
                 }
                 start += ROWS;
             }
-            if order.is_certain() || time.is_sorted() { Ok(start) } else { Err(0) }
+            let is_sorted = !wanted.is_column || is_in_order(order, time, start);
+            if is_sorted { Ok(start) } else { Err(0) }
         }
     };
 }
