@@ -77,7 +77,7 @@ pub struct Shown {
     pub priority: Priority,
     /// Whether it distinguishes rows.
     pub is_key: bool,
-    /// Whether the last interval is shown next to it (`--and-last` of `watch`).
+    /// Whether its value in the last interval is shown next to that of the whole run, in a watch.
     pub is_compared: bool,
 }
 

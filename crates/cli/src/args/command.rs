@@ -52,7 +52,7 @@ pub(crate) enum Command {
     Man(ManArgs),
 }
 
-/// What is wrong in a command stands in the text's own colour: yellow cannot be read on white.
+/// Invalid arguments keep the colour of the text, because yellow cannot be read on white.
 const STYLES: Styles = Styles::styled().invalid(Style::new().bold());
 
 /// The command line of this process; a mistake in it ends the program.
@@ -62,7 +62,7 @@ pub(crate) fn parse() -> Args {
     Args::from_arg_matches(&matches).unwrap_or_else(|error| end(&error))
 }
 
-/// Says what is wrong, without what a terminal would obey: an argument may be the name of a file.
+/// Prints an error with its control characters escaped, because an argument may be the name of a file.
 fn end(error: &clap::Error) -> ! {
     let is_plain = |argument: std::ffi::OsString| argument.to_string_lossy().chars().all(is_shown);
     if std::env::args_os().all(is_plain) {

@@ -89,7 +89,7 @@ pub(super) fn info<'a>(used: impl Iterator<Item = &'a RunFacts>) -> String {
     text
 }
 
-/// What was asked of a run, on one line.
+/// Returns the path and the header of an answer as one comment line.
 pub(super) fn comment(answer: &Answer) -> String {
     format!("# {}: {}", escaped(&answer.run.path), escaped(&answer.header))
 }

@@ -163,7 +163,7 @@ pub(crate) fn print_delays(
     }
 }
 
-/// Prints what is known of the runs themselves.
+/// Prints the facts of runs.
 pub(crate) fn print_info(
     looked: &[Looked],
     output: &OutputArgs,
@@ -187,7 +187,8 @@ pub(super) fn put(bytes: &[u8], output: &OutputArgs, reporter: &Reporter) -> any
     put_with(output, reporter, |out| Ok(out.write_all(bytes)?))
 }
 
-/// Has `write` write to standard output or to the file that was named, of which there is all or nothing.
+/// Calls `write` with standard output or with the named file. The file appears only after a complete
+/// write.
 fn put_with(
     output: &OutputArgs,
     reporter: &Reporter,

@@ -41,7 +41,7 @@ fn write_one(
     write_fitting(&answer.rows, &names, look, out)
 }
 
-/// What was asked; of which run where there are several.
+/// Returns the header of an answer, after the path of its run if there are several answers.
 pub(super) fn head(answer: &Answer, is_one_of_several: bool, look: Look) -> String {
     let path =
         if is_one_of_several { format!("{}\n", escaped(&answer.run.path)) } else { String::new() };

@@ -11,7 +11,7 @@ use crate::{
 
 /// An input format. Its files may stand in Zstandard frames: [`Payload`] decompresses them.
 pub(crate) trait Format: Sync {
-    /// The ends of the names of its files, each of which `.zst` may follow.
+    /// The suffixes of its files; `.zst` may follow each of them.
     fn suffixes(&self) -> &'static [&'static str];
 
     /// Whether a payload that begins like this is of this format; see [`Payload::start`].
@@ -45,7 +45,7 @@ pub struct Header {
     pub began_ns: Option<i64>,
 }
 
-/// Summary of what was read of a file.
+/// Summary of the part of a file that was read.
 #[derive(Debug, Clone)]
 pub struct Summary {
     /// Tags handed on.
@@ -70,7 +70,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The summary of a payload of which nothing was taken yet.
+    /// Creates the summary of a payload before anything is read from it.
     pub(crate) fn new(payload: &Payload<'_>, settings: &Settings) -> Self {
         Self {
             tags: 0,

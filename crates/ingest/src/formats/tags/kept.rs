@@ -10,7 +10,7 @@ const KEPT_WORDS_MAX: usize = 2 << 20;
 /// Words that have arrived and may still be pointed to: in memory, then in an unlinked file.
 #[derive(Default)]
 pub(super) struct Kept {
-    /// Runs of words: the first word's number and where the run begins in what is kept.
+    /// Each stored range of word numbers, and its place in the storage.
     runs: Vec<(Range<u64>, u64)>,
     memory: Vec<u8>,
     /// Bytes that moved to the file; the memory continues after them.
