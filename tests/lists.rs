@@ -30,7 +30,7 @@ fn a_list_is_as_long_as_the_count() {
         "--window 2ns --group 1,2",
         "--window 20us --group 1,2,3 --delay 2=-3us --from 50ms --to 350ms",
         "--window 20us --group 1,2,3 --rule herald --veto 4 --guard 5us",
-        "--window 20us --group 2,1,4 --rule herald --per-herald",
+        "--window 20us --group 2,1,4 --rule per-herald",
         "--window 50us --group 1,2 --rule once --last 120ms",
         "--window 100t --group 3,4 --rule grid",
     ] {
@@ -177,7 +177,7 @@ fn a_range_on_both_sides_is_whole_cells() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture_copy(folder.path());
     let rows = |range: &str| {
-        let args = format!("histogram --start 1 --stop 2 --rule grid --bin 4t {range}");
+        let args = format!("histogram --start 1 --stop 2 --mode grid --bin 4t {range}");
         let asked = output(command().args(args.split_whitespace()).arg(&run)).json();
         asked["rows"].clone()
     };

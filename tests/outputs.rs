@@ -44,7 +44,7 @@ const QUERIES: [(&str, &str); 47] = [
     ("threefold", "coincidences --window 1us --choose 3 run"),
     ("herald", "coincidences --window 1us --group 1,2,3 --rule herald run"),
     ("herald-veto", "coincidences --window 1us --group 1,2,3 --rule herald --veto 4 run"),
-    ("herald-once", "coincidences --window 1us --group 1,2,3 --rule herald --per-herald run"),
+    ("per-herald", "coincidences --window 1us --group 1,2,3 --rule per-herald run"),
     (
         "herald-blocks",
         "coincidences --window 1us --group 1,2,3 --rule herald --errors blocks:5 run",
@@ -78,7 +78,7 @@ const QUERIES: [(&str, &str); 47] = [
         "histogram-sync",
         "histogram --start 1 --stop 2 --mode last --sync-divider 8 --bin 1us --range 0ns..12us run",
     ),
-    ("histogram-grid", "histogram --start 1 --stop 2 --rule grid --bin 625ps --range 5ns run"),
+    ("histogram-grid", "histogram --start 1 --stop 2 --mode grid --bin 625ps --range 5ns run"),
     ("histogram-sum", "histogram --start 1 --stop 2 --bin 625ps --range 5ns --sum run later"),
     ("g2", "g2 Alice,Bob --bin 625ps --range 5ns named"),
     ("g2-log", "g2 1,2 --log 5 --range 1ns..1us run"),

@@ -129,7 +129,7 @@ fn rules_differ_as_they_should() {
     // At a window of many spacings a tag has many partners, but one that it is used up with.
     assert!(all > 20 * once, "{all} {once}");
     assert!(once <= singles[0].as_u64().unwrap().min(singles[1].as_u64().unwrap()));
-    let per_herald = count("--window 1ms --group 1,2 --rule herald --per-herald");
+    let per_herald = count("--window 1ms --group 1,2 --rule per-herald");
     assert!(per_herald <= singles[0].as_u64().unwrap() && per_herald >= once);
     // Every tag belongs to one cluster of some set: singles of a set each count at least once.
     let clusters = coincidences("--window 2ns --rule cluster", &run);
@@ -179,7 +179,6 @@ fn questions_that_mean_nothing() {
         ("histogram --start 1 --stop 2 --bin 1t --range 1h", "bins"),
         ("histogram --start 1 --stop 2 --log 20", "--range 1ns..1ms"),
         ("histogram --start 1 --stop 2 --mode next --g2", "all pairs"),
-        ("coincidences --window 2ns --per-herald", "--rule herald"),
         ("coincidences --window 2ns --guard 2ns", "--veto"),
         ("coincidences --window 2ns --group 1,2 --veto 2", "veto"),
         ("coincidences --window 2ns --rule grid --delay 1=5t", "multiple"),
@@ -230,7 +229,7 @@ fn a_heralded_g2_is_of_counts_by_its_own_rule() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture_copy(folder.path());
     let mut g2s = Vec::new();
-    for rule in ["herald", "herald --per-herald"] {
+    for rule in ["herald", "per-herald"] {
         let row = |group: &str| {
             let words = format!("--window 20us --rule {rule} --group {group}");
             coincidences(&words, &run)["rows"][0].clone()

@@ -36,7 +36,7 @@ pub(crate) fn coincidences(args: &CoincidencesArgs) -> anyhow::Result<()> {
 
 pub(crate) fn histogram(args: &HistogramArgs) -> anyhow::Result<()> {
     let way = Way::of(&args.query, &args.selection, &args.output, &args.plot);
-    way.ask(&questions::histogram(args)?, args.explain)
+    way.ask(&questions::histogram(args), args.explain)
 }
 
 pub(crate) fn g2(args: &G2Args) -> anyhow::Result<()> {

@@ -8,8 +8,8 @@ use tagq::{
 use crate::{
     Usage,
     args::{
-        AccidentalsName, BinsArgs, CoincidencesArgs, G2Args, HistogramArgs, HistogramRule,
-        ModeName, NamedDelay, RatesArgs, RuleName, SelectionArgs,
+        AccidentalsName, BinsArgs, CoincidencesArgs, G2Args, HistogramArgs, ModeName, NamedDelay,
+        RatesArgs, RuleName, SelectionArgs,
     },
 };
 
@@ -22,14 +22,13 @@ pub(crate) fn coincidences(args: &CoincidencesArgs) -> Result<Coincidences, Usag
         },
         groups: args.groups.iter().map(|group| group.0.clone()).collect(),
         choose: args.choose,
-        rule: match (args.rule, args.per_herald) {
-            (RuleName::Herald, true) => Rule::PerHerald,
-            (_, true) => return Err(Usage("--per-herald goes with --rule herald".into())),
-            (RuleName::All, false) => Rule::All,
-            (RuleName::Herald, false) => Rule::Herald,
-            (RuleName::Once, false) => Rule::Once,
-            (RuleName::Cluster, false) => Rule::Cluster,
-            (RuleName::Grid, false) => Rule::Grid,
+        rule: match args.rule {
+            RuleName::All => Rule::All,
+            RuleName::Herald => Rule::Herald,
+            RuleName::PerHerald => Rule::PerHerald,
+            RuleName::Once => Rule::Once,
+            RuleName::Cluster => Rule::Cluster,
+            RuleName::Grid => Rule::Grid,
         },
         veto: args.veto.clone(),
         guard: args.guard.clone(),
@@ -48,18 +47,15 @@ pub(crate) fn coincidences(args: &CoincidencesArgs) -> Result<Coincidences, Usag
     })
 }
 
-pub(crate) fn histogram(args: &HistogramArgs) -> Result<Request, Usage> {
-    let mode = match (args.mode, args.rule) {
-        (ModeName::All, Some(HistogramRule::Grid)) => Mode::Grid,
-        (_, Some(HistogramRule::Grid)) => {
-            return Err(Usage("rule grid counts all pairs; leave --mode out".into()));
-        }
-        (ModeName::All, None) => Mode::All,
-        (ModeName::Next, None) => Mode::Next,
-        (ModeName::Last, None) => Mode::Last,
+pub(crate) fn histogram(args: &HistogramArgs) -> Request {
+    let mode = match args.mode {
+        ModeName::All => Mode::All,
+        ModeName::Next => Mode::Next,
+        ModeName::Last => Mode::Last,
+        ModeName::Grid => Mode::Grid,
     };
     let BinsArgs { bin, range, log, .. } = args.bins.clone();
-    Ok(Request::Histogram(Histogram {
+    Request::Histogram(Histogram {
         start: args.start.clone(),
         stop: args.stop.clone(),
         bin,
@@ -72,7 +68,7 @@ pub(crate) fn histogram(args: &HistogramArgs) -> Result<Request, Usage> {
         errors: args.errors.errors,
         covariance: args.bins.covariance,
         selection: selection(&args.selection),
-    }))
+    })
 }
 
 pub(crate) fn g2(args: &G2Args) -> Request {

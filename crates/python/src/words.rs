@@ -162,15 +162,12 @@ pub(crate) fn coincidences(words: &Bound<'_, PyAny>) -> PyResult<Coincidences> {
     let rules = [
         ("all", Rule::All),
         ("herald", Rule::Herald),
+        ("per-herald", Rule::PerHerald),
         ("once", Rule::Once),
         ("cluster", Rule::Cluster),
         ("grid", Rule::Grid),
     ];
-    let rule = match (one_of(words, "rule", &rules)?, flag(words, "per_herald")?) {
-        (Some(Rule::Herald), true) => Rule::PerHerald,
-        (_, true) => return Err(question("per_herald goes with rule=\"herald\"")),
-        (rule, false) => rule.unwrap_or(Rule::All),
-    };
+    let rule = one_of(words, "rule", &rules)?.unwrap_or(Rule::All);
     let mut groups = Vec::new();
     if let Some(given) = value(words, "groups")? {
         let wanted = || wrong_type("groups: a list of groups of channels is wanted, as [(3, 15)]");
@@ -238,12 +235,9 @@ fn histogram(words: &Bound<'_, PyAny>) -> PyResult<Histogram> {
         let value = value(words, name)?.ok_or_else(|| question(format!("{name} is missing")))?;
         channel(name, &value)
     };
-    let modes = [("all", Mode::All), ("next", Mode::Next), ("last", Mode::Last)];
-    let mode = match (one_of(words, "mode", &modes)?, one_of(words, "rule", &[("grid", ())])?) {
-        (None | Some(Mode::All), Some(())) => Mode::Grid,
-        (Some(_), Some(())) => return Err(question("rule grid counts all pairs; leave mode out")),
-        (mode, None) => mode.unwrap_or(Mode::All),
-    };
+    let modes =
+        [("all", Mode::All), ("next", Mode::Next), ("last", Mode::Last), ("grid", Mode::Grid)];
+    let mode = one_of(words, "mode", &modes)?.unwrap_or(Mode::All);
     let (period, sync_divider) = (text(words, "period")?, number(words, "sync_divider")?);
     if period.is_some() && sync_divider.is_some() {
         return Err(question("period and sync_divider say the same in two ways; give one"));

@@ -31,8 +31,8 @@ QUESTIONS = [
     ),
     (
         "coincidences",
-        dict(window="1us", groups=[[1, 2, 3]], rule="herald", per_herald=True),
-        ["--window", "1us", "--group", "1,2,3", "--rule", "herald", "--per-herald"],
+        dict(window="1us", groups=[[1, 2, 3]], rule="per-herald"),
+        ["--window", "1us", "--group", "1,2,3", "--rule", "per-herald"],
     ),
     ("coincidences", dict(full_width="4ns", bin="1ms"), ["--full-width", "4ns", "--bin", "1ms"]),
     (
@@ -44,8 +44,8 @@ QUESTIONS = [
     ("histogram", dict(start=1, stop=2), ["--start", "1", "--stop", "2"]),
     (
         "histogram",
-        dict(start=1, stop=2, bin="10t", range="-100t..100t", rule="grid"),
-        ["--start", "1", "--stop", "2", "--bin", "10t", "--range", "-100t..100t", "--rule", "grid"],
+        dict(start=1, stop=2, bin="10t", range="-100t..100t", mode="grid"),
+        ["--start", "1", "--stop", "2", "--bin", "10t", "--range", "-100t..100t", "--mode", "grid"],
     ),
     (
         "histogram",

@@ -22,7 +22,5 @@ pub(crate) use queries::{BinsArgs, CoincidencesArgs, G2Args, HistogramArgs, Rate
 pub(crate) use setup::{DelaysArgs, NameArgs};
 pub(crate) use simulate::SimulateArgs;
 pub(crate) use stores::{InfoArgs, IngestArgs, SetArgs, VerifyArgs};
-pub(crate) use values::{
-    AccidentalsName, ForChannel, Format, HistogramRule, Io, ModeName, NamedDelay, RuleName,
-};
+pub(crate) use values::{AccidentalsName, ForChannel, Format, Io, ModeName, NamedDelay, RuleName};
 pub(crate) use watch::WatchArgs;

@@ -9,7 +9,7 @@ use tagq::{
 use super::{
     options::{ErrorsArgs, OUTPUT, OutputArgs, QueryArgs, SelectionArgs},
     plots::PlotArgs,
-    values::{AccidentalsName, ChannelPair, Group, HistogramRule, ModeName, RuleName},
+    values::{AccidentalsName, ChannelPair, Group, ModeName, RuleName},
 };
 
 /// Over the options of accidentals.
@@ -56,9 +56,6 @@ pub(crate) struct CoincidencesArgs {
     /// Which combinations of tags count
     #[arg(long, value_enum, default_value_t = RuleName::All)]
     pub rule: RuleName,
-    /// With rule herald: each herald at most once
-    #[arg(long)]
-    pub per_herald: bool,
     /// Reject coincidences that have a tag of these channels nearby
     #[arg(long, value_name = "C[,D…]", value_delimiter = ',')]
     pub veto: Vec<Channel>,
@@ -116,9 +113,6 @@ pub(crate) struct HistogramArgs {
     /// Which pairs
     #[arg(long, value_enum, default_value_t = ModeName::All)]
     pub mode: ModeName,
-    /// Cells of a bin's width first, as tagtools count: grid
-    #[arg(long, value_enum)]
-    pub rule: Option<HistogramRule>,
     /// Normalised by what light without correlation would give
     #[arg(long)]
     pub g2: bool,

@@ -11,6 +11,8 @@ pub(crate) enum RuleName {
     All,
     /// Every way to take one tag of the first channel and one of each other within the window of it
     Herald,
+    /// Each tag of the first channel at most once, if it has a partner of each other channel
+    PerHerald,
     /// One-to-one: matched tags are used up, the earliest first
     Once,
     /// Events: a cluster takes every tag up to the window after its first; one row per set of channels
@@ -27,11 +29,7 @@ pub(crate) enum ModeName {
     Next,
     /// Each stop with its latest start at or before it
     Last,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum HistogramRule {
-    /// Times in cells of a bin first, both ends of the range included
+    /// Every pair, with times in cells of a bin's width first and both ends of the range included
     Grid,
 }
 

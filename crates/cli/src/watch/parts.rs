@@ -134,7 +134,7 @@ impl<'a> Asked<'a> {
                 args.explain || args.list,
             ),
             Command::Histogram(args) => (
-                questions::histogram(args)?,
+                questions::histogram(args),
                 &args.query,
                 &args.selection,
                 &args.output,

@@ -30,8 +30,7 @@ class Questions:
         full_width: str | None = None,
         groups: Iterable[Iterable[Channel]] | None = None,
         choose: int | None = None,
-        rule: Literal["all", "herald", "once", "cluster", "grid"] = "all",
-        per_herald: bool = False,
+        rule: Literal["all", "herald", "per-herald", "once", "cluster", "grid"] = "all",
         veto: Iterable[Channel] | None = None,
         guard: str | None = None,
         accidentals: str = "formula",
@@ -68,7 +67,6 @@ class Questions:
             groups=groups,
             choose=choose,
             rule=rule,
-            per_herald=per_herald,
             veto=veto,
             guard=guard,
             accidentals=accidentals,
@@ -92,8 +90,7 @@ class Questions:
         full_width: str | None = None,
         groups: Iterable[Iterable[Channel]] | None = None,
         choose: int | None = None,
-        rule: Literal["all", "herald", "once", "cluster", "grid"] = "all",
-        per_herald: bool = False,
+        rule: Literal["all", "herald", "per-herald", "once", "cluster", "grid"] = "all",
         veto: Iterable[Channel] | None = None,
         guard: str | None = None,
         channels: Iterable[Channel] | None = None,
@@ -116,7 +113,6 @@ class Questions:
             groups=groups,
             choose=choose,
             rule=rule,
-            per_herald=per_herald,
             veto=veto,
             guard=guard,
             channels=channels,
@@ -136,8 +132,7 @@ class Questions:
         bin: str | None = None,
         range: str | None = None,
         log: int | None = None,
-        mode: Literal["all", "next", "last"] | None = None,
-        rule: Literal["grid"] | None = None,
+        mode: Literal["all", "next", "last", "grid"] = "all",
         g2: bool = False,
         errors: str = "formula",
         covariance: bool = False,
@@ -160,7 +155,8 @@ class Questions:
         log
             So many bins a decade of a range above zero.
         mode
-            Which pairs: "all", each start with the "next" stop, each stop with its "last" start.
+            Which pairs: "all", each start with the "next" stop, each stop with its "last" start; "grid" counts all
+            pairs with times in cells of a bin's width.
         errors
             How standard errors are found: by "formula" for steady light, or from "blocks:50" of time.
         covariance
@@ -173,7 +169,6 @@ class Questions:
             range=range,
             log=log,
             mode=mode,
-            rule=rule,
             g2=g2,
             errors=errors,
             covariance=covariance,

@@ -123,7 +123,7 @@ pub(crate) fn rule_name(rule: Rule) -> &'static str {
     match rule {
         Rule::All => "all",
         Rule::Herald => "herald",
-        Rule::PerHerald => "herald, each once",
+        Rule::PerHerald => "per-herald",
         Rule::Once => "once",
         Rule::Cluster => "cluster",
         Rule::Grid => "grid",
