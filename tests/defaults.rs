@@ -160,8 +160,13 @@ fn a_full_width_is_from_the_earliest_to_the_latest_tag() {
 fn options_stand_in_groups_the_common_ones_first() {
     let text = tagq(["coincidences", "--help"]);
     let text = text.text();
-    let heads =
-        ["What counts:", "Accidentals:", "Selection:", "Plots and output:", "Files and threads:"];
+    let heads = [
+        "What is counted:",
+        "Accidentals:",
+        "Selection:",
+        "Plots and output:",
+        "Files and threads:",
+    ];
     let places: Vec<_> = heads.iter().map(|head| text.find(head)).collect();
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}\n{text}");
     let at = |option: &str| text.find(&format!("--{option}")).unwrap();

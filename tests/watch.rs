@@ -203,7 +203,7 @@ fn what_cannot_be_watched_is_said() {
         assert!(output.stderr.contains(part), "{part}: {}", output.stderr);
     };
     said(&[], 2, "QUERY");
-    said(&["info", "run"], 2, "only questions");
+    said(&["info", "run"], 2, "only these can be watched");
     said(&["rates"], 2, "RUN");
     said(&["rates", "-"], 2, "standard input");
     said(&["rates", "nowhere"], 1, "nowhere");

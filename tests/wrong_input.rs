@@ -34,7 +34,7 @@ fn command_lines_that_mean_nothing() {
     refused(&["--window", "2 parsecs"], &run, 2, &["parsecs", "ns us"]);
     refused(&["--window", "-2ns"], &run, 2, &["-2ns", "negative"]);
     refused(&["--window", "100ps"], &run, 2, &["156.25 ps", "156.25ps (1t)"]);
-    refused(&["--window", "2ns", "--group", "3,3"], &run, 2, &["`3` stands twice"]);
+    refused(&["--window", "2ns", "--group", "3,3"], &run, 2, &["names channel 3 twice"]);
     refused(&["--window", "2ns", "--group", "3"], &run, 2, &["2 to 16"]);
     refused(
         &["--window", "2ns", "--group", "3,x"],

@@ -2,7 +2,7 @@
 
 use tagq::{
     Delays, Options, Progress as _,
-    requests::{QueryContext, Selection, Setup, SetupFile},
+    requests::{QueryContext, Setup, SetupFile},
 };
 
 use crate::{args::DelaysArgs, input, progress::Reporter, queries, report};
@@ -13,7 +13,7 @@ pub(crate) fn run(args: &DelaysArgs) -> anyhow::Result<()> {
     let question = Delays {
         channels: args.channels.clone(),
         range: args.range.clone(),
-        selection: Selection { join: args.join, ..args.span.selection() },
+        selection: args.span.0.clone(),
     };
     let setup = input::setup(&args.run, &args.setup, &reporter)?;
     for channel in &question.channels {

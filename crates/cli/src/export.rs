@@ -10,10 +10,7 @@ use std::{
 };
 
 use anyhow::Context as _;
-use tagq::{
-    NewFile, Options, Progress as _, Run,
-    requests::{Selection as Words, Setup},
-};
+use tagq::{NewFile, Options, Progress as _, Run, requests::Setup};
 use tagq_export::{Form, Selection, Written, write_tags_telling};
 
 use crate::{Usage, args::ExportArgs, input, progress::Reporter, report::thousands};
@@ -27,8 +24,8 @@ pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<()> {
         NewFile::check_beside(out, &args.run)?;
     }
     let setup = input::setup(&args.run, &args.setup, &reporter)?;
-    let words = Words { channels: args.channels.clone(), ..args.span.selection() };
-    for channel in &words.channels {
+    let tags = &args.tags.0;
+    for channel in &tags.channels {
         setup.channel(channel)?;
     }
     let options = args.store.options();
@@ -36,7 +33,7 @@ pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     let options = Options { tick, ingest: !args.no_ingest, ..options };
     let run = input::open(&args.run, &options, &reporter)?;
     // Names come from the setup; times are exported as they were recorded.
-    let scope = words.scope(&run, &Setup { delays: Vec::new(), ..setup })?;
+    let scope = tags.scope(&run, &Setup { delays: Vec::new(), ..setup })?;
     let selection = Selection {
         range: scope.range,
         channels: scope.channels,

@@ -12,7 +12,6 @@ mod input;
 mod name;
 mod progress;
 mod queries;
-mod questions;
 mod report;
 mod signals;
 mod simulate;
@@ -29,10 +28,7 @@ fn main() -> ExitCode {
     let args = args::parse();
     let result = match &args.command {
         Command::Watch(args) => return watch::run(args).unwrap_or_else(|error| end(&error)),
-        Command::Coincidences(args) => queries::coincidences(args),
-        Command::Histogram(args) => queries::histogram(args),
-        Command::G2(args) => queries::g2(args),
-        Command::Rates(args) => queries::rates(args),
+        Command::Request(command) => queries::run(command),
         Command::Delays(args) => delays::run(args),
         Command::Name(args) => name::run(args),
         Command::Ingest(args) => ingest::run(args),

@@ -7,70 +7,35 @@ use std::{
 
 use tagq::{
     Answer, Caching, Options, Run,
-    requests::{Channel, Coincidences, Explained, Listing, QueryContext, Request, Setup},
+    requests::{Channel, Explained, Listing, QueryContext, Request, Setup},
     store::Access,
 };
 
 use crate::{
     Usage,
-    args::{
-        CoincidencesArgs, G2Args, HistogramArgs, Io, OutputArgs, PlotArgs, PlotTo, QueryArgs,
-        RatesArgs, SelectionArgs,
-    },
+    args::{AnswerArgs, Io, QueryArgs, RequestCommand, SetupArgs},
     input,
     progress::Reporter,
-    questions, report,
+    report,
 };
 
-pub(crate) fn coincidences(args: &CoincidencesArgs) -> anyhow::Result<()> {
-    let question = questions::coincidences(args)?;
-    let way = Way::of(&args.query, &args.selection, &args.output, &args.plot);
-    if !args.list {
-        return way.ask(&Request::Coincidences(question), args.explain);
+/// Answers the request of a command.
+pub(crate) fn run(command: &RequestCommand) -> anyhow::Result<()> {
+    let RequestCommand { request, answer } = command;
+    if !answer.list {
+        return answer.ask(request);
     }
-    if args.selection.sum {
+    if answer.sum {
         return Err(Usage("a list is of one run after the other; leave --sum out".into()).into());
     }
-    way.list(&question)
+    answer.list(request)
 }
 
-pub(crate) fn histogram(args: &HistogramArgs) -> anyhow::Result<()> {
-    let way = Way::of(&args.query, &args.selection, &args.output, &args.plot);
-    way.ask(&questions::histogram(args), args.explain)
-}
-
-pub(crate) fn g2(args: &G2Args) -> anyhow::Result<()> {
-    let way = Way::of(&args.query, &args.selection, &args.output, &args.plot);
-    way.ask(&questions::g2(args), args.explain)
-}
-
-pub(crate) fn rates(args: &RatesArgs) -> anyhow::Result<()> {
-    let way = Way::of(&args.query, &args.selection, &args.output, &args.plot);
-    way.ask(&questions::rates(args), args.explain)
-}
-
-/// How questions are asked.
-struct Way<'a> {
-    query: &'a QueryArgs,
-    of: &'a SelectionArgs,
-    output: &'a OutputArgs,
-    plot: Option<&'a PlotTo>,
-}
-
-impl<'a> Way<'a> {
-    fn of(
-        query: &'a QueryArgs,
-        of: &'a SelectionArgs,
-        output: &'a OutputArgs,
-        plot: &'a PlotArgs,
-    ) -> Self {
-        Self { query, of, output, plot: plot.plot.as_ref() }
-    }
-
+impl AnswerArgs {
     /// Answers the request, or explains what it would read.
-    fn ask(&self, question: &Request, explain: bool) -> anyhow::Result<()> {
+    fn ask(&self, question: &Request) -> anyhow::Result<()> {
         let named = question.named();
-        if explain {
+        if self.explain {
             return self.explain_all(&named, |run, context| question.explain(run, context));
         }
         self.ask_all(&named, |runs| question.sum(runs))
@@ -83,19 +48,19 @@ impl<'a> Way<'a> {
         ask: impl Fn(&[(&Run, &QueryContext<'_>)]) -> Result<Answer, tagq::Error>,
     ) -> anyhow::Result<()> {
         let reporter = Reporter::new(self.query.store.quiet);
-        report::check(self.output, &self.query.runs)?;
-        if let Some(plot) = self.plot {
-            let answers = if self.of.sum { 1 } else { self.query.runs.len() };
-            report::check_plot(plot, self.output, &self.query.runs, answers)?;
+        report::check(&self.output, &self.query.runs)?;
+        if let Some(plot) = &self.plot.plot {
+            let answers = if self.sum { 1 } else { self.query.runs.len() };
+            report::check_plot(plot, &self.output, &self.query.runs, answers)?;
         }
         let pool = pool(self.query.threads)?;
         let of_each = |runs: &[(&Run, &QueryContext<'_>)]| -> Result<Vec<Answer>, tagq::Error> {
-            if self.of.sum { Ok(vec![ask(runs)?]) } else { runs.chunks(1).map(&ask).collect() }
+            if self.sum { Ok(vec![ask(runs)?]) } else { runs.chunks(1).map(&ask).collect() }
         };
         let answers = self.of_all(named, &pool, &reporter, of_each)?;
-        match self.plot {
-            Some(plot) => report::print_plot(&answers, plot, self.output, &reporter),
-            None => report::print(&answers, self.output, &reporter),
+        match &self.plot.plot {
+            Some(plot) => report::print_plot(&answers, plot, &self.output, &reporter),
+            None => report::print(&answers, &self.output, &reporter),
         }
     }
 
@@ -105,14 +70,14 @@ impl<'a> Way<'a> {
         named: &[&Channel],
         explain: impl Fn(&Run, &QueryContext<'_>) -> Result<Explained, tagq::Error>,
     ) -> anyhow::Result<()> {
-        report::check_explained(self.output)?;
+        report::check_explained(&self.output)?;
         let reporter = Reporter::new(self.query.store.quiet);
-        report::check(self.output, &self.query.runs)?;
+        report::check(&self.output, &self.query.runs)?;
         let pool = pool(self.query.threads)?;
         let explained = self.of_all(named, &pool, &reporter, |runs| {
             runs.iter().map(|(run, context)| explain(run, context)).collect()
         })?;
-        report::print_explained(&explained, self.output, &reporter)
+        report::print_explained(&explained, &self.output, &reporter)
     }
 
     /// Opens all runs, and asks.
@@ -137,11 +102,10 @@ impl<'a> Way<'a> {
     }
 
     /// Lists the tuples of each run as they are found.
-    fn list(&self, question: &Coincidences) -> anyhow::Result<()> {
-        let of_any = Request::Coincidences(question.clone());
-        let named = of_any.named();
+    fn list(&self, question: &Request) -> anyhow::Result<()> {
+        let named = question.named();
         let reporter = Reporter::new(self.query.store.quiet);
-        report::check(self.output, &self.query.runs)?;
+        report::check(&self.output, &self.query.runs)?;
         let pool = pool(self.query.threads)?;
         input::check_once(&self.query.runs)?;
         let open = |path: &PathBuf| self.open(path, &named, &reporter);
@@ -157,7 +121,7 @@ impl<'a> Way<'a> {
         let is_shown = self.output.output.is_none() && io::stdout().is_terminal();
         let tags = runs.iter().map(|(_, run)| run.store().manifest().rows).sum();
         let _waiting = (!is_shown).then(|| reporter.waiting("listing from", tags));
-        report::print_list(&listings, self.output, &reporter)
+        report::print_list(&listings, &self.output, &reporter)
     }
 
     /// A run and its setup. The channels named are looked up before the run is opened, which may take
@@ -168,8 +132,8 @@ impl<'a> Way<'a> {
         named: &[&Channel],
         reporter: &Reporter,
     ) -> anyhow::Result<(Setup, Run)> {
-        let setup = setup(path, self.of, named, reporter)?;
-        let options = options(self.query);
+        let setup = setup(path, &self.setup, named, reporter)?;
+        let options = options(&self.query);
         let tick = options.tick.or(setup.tick);
         let run = input::open(path, &Options { tick, ..options }, reporter)?;
         Ok((setup, run))
@@ -185,11 +149,11 @@ pub(crate) fn pool(threads: Option<usize>) -> anyhow::Result<rayon::ThreadPool> 
 /// The setup of a run, in which all channels that are named must be known.
 pub(crate) fn setup(
     path: &Path,
-    args: &SelectionArgs,
+    args: &SetupArgs,
     named: &[&Channel],
     reporter: &Reporter,
 ) -> Result<Setup, tagq::Error> {
-    let setup = input::setup(path, &args.setup, reporter)?;
+    let setup = input::setup(path, args, reporter)?;
     for channel in named {
         setup.channel(channel)?;
     }

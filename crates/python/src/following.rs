@@ -11,11 +11,11 @@ use tagq::{Change, HOLD_BACK};
 
 use crate::{
     errors::{self, question},
+    options,
     origin::Origin,
     process::OwnMutex,
     run::Run,
     waiting::Told,
-    words,
 };
 
 /// Name of a follower in error messages.
@@ -48,7 +48,7 @@ impl Follower {
         timeout: Option<&str>,
     ) -> PyResult<Self> {
         let Origin { path, options } = run.origin()?;
-        let hold_back = words::parse("hold_back", hold_back.unwrap_or(HOLD_BACK))?;
+        let hold_back = options::parse("hold_back", hold_back.unwrap_or(HOLD_BACK))?;
         let every = every.map(|every| seconds("every", every)).transpose()?;
         let timeout = timeout.map(|timeout| seconds("timeout", timeout)).transpose()?;
         let follower = tagq::Follower::new(&path, &options, hold_back);
@@ -137,6 +137,6 @@ impl Following {
 
 /// Parses the time to wait.
 fn seconds(name: &str, text: &str) -> PyResult<Duration> {
-    let duration: tagq::store::Duration = words::parse(name, text)?;
+    let duration: tagq::store::Duration = options::parse(name, text)?;
     duration.on_the_clock().map_err(|error| question(format!("{name}: {error}")))
 }

@@ -8,6 +8,7 @@ mod answer;
 mod errors;
 mod following;
 mod making;
+mod options;
 mod origin;
 mod process;
 mod run;
@@ -15,7 +16,6 @@ mod stream;
 mod tags;
 mod tuples;
 mod waiting;
-mod words;
 
 use pyo3::prelude::*;
 
@@ -27,6 +27,7 @@ mod _tagq {
         answer::Answer,
         following::Follower,
         making::NewStore,
+        options::keywords,
         run::{Run, ask_sum, ingest, open},
         tags::{Batch, Column, Scan, Tags},
         tuples::Tuples,

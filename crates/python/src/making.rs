@@ -11,10 +11,11 @@ use tagq::{Options, store::Tick};
 
 use crate::{
     errors::{self, question, wrong_type},
+    options,
     origin::Origin,
     process::OwnMutex,
     run::Run,
-    stream, words,
+    stream,
 };
 
 /// Name of an unfinished store in error messages.
@@ -41,7 +42,7 @@ impl NewStore {
     #[new]
     #[pyo3(signature = (store = None, tick = None))]
     fn new(store: Option<PathBuf>, tick: Option<&str>) -> PyResult<Self> {
-        let tick = tick.map(|tick| words::parse("tick", tick)).transpose()?;
+        let tick = tick.map(|tick| options::parse("tick", tick)).transpose()?;
         Ok(Self { making: OwnMutex::new(Making { at: store, tick, store: None, rows: 0 }) })
     }
 

@@ -21,12 +21,12 @@ use tagq_export::{Projection, Selection, TimeUnit};
 use crate::{
     answer::Answer,
     errors::{self, question},
+    options,
     origin::Origin,
     process::Own,
     tags::{Column, Scan, Tags},
     tuples::Tuples,
     waiting::wait,
-    words,
 };
 
 /// An open run: its rows as of one commit.
@@ -90,15 +90,15 @@ fn pool(threads: Option<usize>) -> PyResult<Arc<Own<ThreadPool>>> {
 #[pymethods]
 impl Run {
     /// Answers the request with this name.
-    fn ask(&self, py: Python<'_>, name: &str, words: &Bound<'_, PyDict>) -> PyResult<Answer> {
-        ask_all(py, &[self.open()?], &words::question_of(name, words)?)
+    fn ask(&self, py: Python<'_>, name: &str, keywords: &Bound<'_, PyDict>) -> PyResult<Answer> {
+        ask_all(py, &[self.open()?], &options::request(name, keywords)?)
     }
 
     /// Lists the tags of each coincidence, as Arrow.
-    fn tuples(&self, py: Python<'_>, words: &Bound<'_, PyDict>) -> PyResult<Tuples> {
-        let question = words::coincidences(words)?;
+    fn tuples(&self, py: Python<'_>, keywords: &Bound<'_, PyDict>) -> PyResult<Tuples> {
+        let request = options::request("coincidences", keywords)?;
         let Open { run, setup, threads, .. } = self.open()?;
-        Tuples::new(py, run, setup, threads.unwrap_or(0), question)
+        Tuples::new(py, run, setup, threads.unwrap_or(0), request)
     }
 
     /// Returns the times, for `numpy.asarray`.
@@ -112,15 +112,15 @@ impl Run {
     }
 
     /// Returns the selected tags, as Arrow.
-    fn tags(&self, py: Python<'_>, words: &Bound<'_, PyDict>) -> PyResult<Tags> {
+    fn tags(&self, py: Python<'_>, keywords: &Bound<'_, PyDict>) -> PyResult<Tags> {
         let Open { run, setup, .. } = self.open()?;
-        let scope = words::selection(words)?.scope(&run, &setup);
+        let scope = options::selection(keywords)?.scope(&run, &setup);
         let scope = scope.map_err(|e| errors::of_run(&e))?;
         let selection = Selection {
             range: scope.range,
             channels: scope.channels,
             first: None,
-            time_unit: words::text(words, "time_unit")?,
+            time_unit: options::text(keywords, "time_unit")?,
             columns: Projection::default(),
         };
         if selection.blurs_ticks(&run).map_err(errors::of_export)? {
@@ -198,7 +198,7 @@ impl Run {
 
     /// Returns the label of a named channel.
     fn number_of(&self, name: &Bound<'_, PyAny>) -> PyResult<u16> {
-        let channel: Channel = words::channel("channel", name)?;
+        let channel: Channel = options::channel("channel", name)?;
         self.open()?.setup.channel(&channel).map_err(|e| errors::of_run(&e))
     }
 
@@ -244,10 +244,10 @@ pub(crate) fn ask_sum(
     py: Python<'_>,
     runs: Vec<PyRef<'_, Run>>,
     name: &str,
-    words: &Bound<'_, PyDict>,
+    keywords: &Bound<'_, PyDict>,
 ) -> PyResult<Answer> {
     let runs: Vec<Open> = runs.iter().map(|run| run.open()).collect::<PyResult<_>>()?;
-    ask_all(py, &runs, &words::question_of(name, words)?)
+    ask_all(py, &runs, &options::request(name, keywords)?)
 }
 
 /// Options for opening a run, as text.
@@ -271,8 +271,8 @@ pub(crate) struct Opening {
 
 impl Opening {
     fn options(&self, setup: &Setup) -> PyResult<Options> {
-        let tick = self.tick.as_deref().map(|tick| words::parse("tick", tick)).transpose()?;
-        let columns = self.columns.as_deref().map(|names| words::parse("columns", names));
+        let tick = self.tick.as_deref().map(|tick| options::parse("tick", tick)).transpose()?;
+        let columns = self.columns.as_deref().map(|names| options::parse("columns", names));
         let access = match &*self.io {
             "map" => Access::Mapped,
             "read" => Access::Copied,
@@ -305,11 +305,11 @@ pub(crate) fn open(py: Python<'_>, path: PathBuf, opening: Opening) -> PyResult<
         Setup::of(&path, opening.setup.as_deref())
     };
     let setup = setup.map_err(|e| errors::of_run(&e))?;
-    let options = opening.options(&setup)?;
-    let cancelled = options.cancelled.clone().unwrap_or_default();
+    let opened = opening.options(&setup)?;
+    let cancelled = opened.cancelled.clone().unwrap_or_default();
     let run =
-        wait(py, opening.progress.as_ref(), &cancelled, |told| tagq::open(&path, &options, told))?;
-    let origin = Origin { path, options };
+        wait(py, opening.progress.as_ref(), &cancelled, |told| tagq::open(&path, &opened, told))?;
+    let origin = Origin { path, options: opened };
     Run::new(run, setup, opening.threads, origin)
 }
 
@@ -323,7 +323,7 @@ pub(crate) fn ingest(py: Python<'_>, paths: Vec<PathBuf>, opening: Opening) -> P
         match (&paths[..], &options.store) {
             ([path], None) => tagq::ingest(path, &options, told),
             (paths, Some(store)) => tagq::ingest_sources(paths, None, store, &options, told),
-            (_, None) => Err(tagq::Error::Question(
+            (_, None) => Err(tagq::Error::Request(
                 "several sources want a store to be named, as store=\"night.tagq\"".into(),
             )),
         }

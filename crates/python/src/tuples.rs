@@ -13,7 +13,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::{prelude::*, types::PyCapsule};
 use tagq::{
     Progress, Run, Silent,
-    requests::{Coincidences, Listing, QueryContext, Setup},
+    requests::{Listing, QueryContext, Request, Setup},
 };
 use tagq_export::{schema_of_listings, stream_listing};
 
@@ -37,7 +37,7 @@ struct Of {
     run: Arc<Run>,
     setup: Arc<Setup>,
     threads: usize,
-    question: Coincidences,
+    request: Request,
 }
 
 impl Of {
@@ -49,9 +49,9 @@ impl Of {
         job: impl FnOnce(&Listing<'_>) -> Result<T, tagq_export::Error>,
     ) -> Result<T, tagq_export::Error> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
-        let pool = pool.map_err(|e| tagq::Error::Question(format!("threads: {e}")))?;
+        let pool = pool.map_err(|e| tagq::Error::Request(format!("threads: {e}")))?;
         let context = QueryContext { setup: &self.setup, pool: &pool, progress };
-        job(&self.question.listing(&self.run, &context)?)
+        job(&self.request.listing(&self.run, &context)?)
     }
 }
 
@@ -61,9 +61,9 @@ impl Tuples {
         run: Arc<Run>,
         setup: Arc<Setup>,
         threads: usize,
-        question: Coincidences,
+        request: Request,
     ) -> PyResult<Self> {
-        let of = Of { run, setup, threads, question };
+        let of = Of { run, setup, threads, request };
         let told = Told::default();
         let head = |listing: &Listing<'_>| {
             let schema = schema_of_listings(std::slice::from_ref(listing))?;

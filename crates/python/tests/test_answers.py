@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import signal
 from pathlib import Path
@@ -282,3 +283,13 @@ def test_names_are_no_orders_to_a_terminal(tmp_path: Path) -> None:
     assert "<script" not in run._repr_html_()
     # What programs read is as it is.
     assert run.facts["path"] == str(folder)
+
+
+def test_signatures_have_the_options_of_the_table():
+    for name in ("coincidences", "histogram", "rates"):
+        keywords = dict(tagq._tagq.keywords(name))
+        signature = inspect.signature(getattr(tagq.Run, name)).parameters
+        assert set(signature) - {"self"} == set(keywords)
+        for option, default in keywords.items():
+            if default is not None:
+                assert signature[option].default == default, (name, option)

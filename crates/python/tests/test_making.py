@@ -130,7 +130,7 @@ def test_wrong_words_are_refused(run: tagq.Run) -> None:
         (lambda: run.coincidences(window="2ns", delays={1: 3}), tagq.WrongTypeError, "delays"),
         (lambda: run.coincidences(window="2ns", accidentals="none"), tagq.QuestionError, "shifted:10"),
         (lambda: run.histogram(1, 2, bin="1ns"), tagq.QuestionError, "937.5ps"),
-        (lambda: run.histogram(1, None), tagq.QuestionError, "stop is missing"),
+        (lambda: run.histogram(1, None), tagq.QuestionError, "`stop` is missing"),
         (lambda: run.rates(channels=3), tagq.WrongTypeError, "channels are wanted"),
         (lambda: run.rates(from_="soon"), tagq.QuestionError, "from_"),
         (lambda: tagq.open("/no/such/run"), tagq.NotFoundError, "no such file"),

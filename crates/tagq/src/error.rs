@@ -261,7 +261,7 @@ pub enum Error {
     },
     /// The request is invalid.
     #[error("{0}")]
-    Question(String),
+    Request(String),
     /// An answer cannot be serialized.
     #[error("the answer cannot be written down: {0}")]
     Answer(#[from] serde_json::Error),
@@ -330,7 +330,7 @@ impl Error {
             | Self::Query(_)
             | Self::Setup { .. }
             | Self::NoSuchChannel { .. }
-            | Self::Question(_)
+            | Self::Request(_)
             | Self::Columns { .. }
             | Self::NoTick { .. }
             | Self::NoForm { .. }

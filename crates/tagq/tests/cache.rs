@@ -17,7 +17,7 @@ use tagq::{
     query::{Mode, Rule, oracle},
     requests::{
         Accidentals, Channel, Coincidences, Errors, Histogram, QueryContext, Request, Selection,
-        Setup, Window,
+        Setup,
     },
     store::{Creation, RunId, SourceFacts, Tick, Writer},
 };
@@ -55,13 +55,15 @@ fn of(labels: &[u16]) -> Vec<Channel> {
 
 fn coincidences(rule: Rule, groups: &[&[u16]]) -> Coincidences {
     Coincidences {
-        window: Some(Window::Half("9t".parse().unwrap())),
+        window: Some("9t".parse().unwrap()),
+        full_width: None,
         groups: groups.iter().map(|group| of(group)).collect(),
         choose: None,
         rule,
         veto: vec![],
         guard: None,
         accidentals: Accidentals::Formula,
+        shift: None,
         errors: Errors::Formula,
         bin: None,
         selection: Selection {
@@ -113,14 +115,12 @@ fn questions() -> Vec<Request> {
         Coincidences { bin: Some("20000t".parse().unwrap()), ..coincidences(Rule::All, groups) },
         Coincidences { bin: Some("30000t".parse().unwrap()), ..coincidences(Rule::Once, groups) },
         Coincidences {
-            accidentals: Accidentals::Shifted { counts: 3, shift: Some("500t".parse().unwrap()) },
+            accidentals: Accidentals::Shifted(3),
+            shift: Some("500t".parse().unwrap()),
             bin: Some("50000t".parse().unwrap()),
             ..coincidences(Rule::All, &[&[0, 1], &[2, 0, 1]])
         },
-        Coincidences {
-            accidentals: Accidentals::Shifted { counts: 2, shift: None },
-            ..coincidences(Rule::All, pair)
-        },
+        Coincidences { accidentals: Accidentals::Shifted(2), ..coincidences(Rule::All, pair) },
     ]);
     let modes = [Mode::All, Mode::Grid, Mode::Next, Mode::Last];
     let histograms = modes.into_iter().map(histogram).chain([

@@ -7,7 +7,7 @@ use tagq::{
     query::{Mode, Rule},
     requests::{
         Accidentals, BinWidth, Channel, Coincidences, Errors, Histogram, QueryContext, Rates,
-        Request, Selection, Setup, Window,
+        Request, Selection, Setup,
     },
     store::{Access, Duration, format::HEADER_BYTES},
 };
@@ -268,15 +268,21 @@ fn question(recipe: &mut Recipe<'_>) -> Request {
                 |recipe: &mut Recipe<'_>| (0..size(recipe)).map(|_| channel(recipe)).collect();
             let groups = (0..groups).map(|_| group(recipe)).collect();
             let window = ticks(recipe, 1 << 36).unwrap_or_else(|| "1t".parse().unwrap());
-            let shifted = Accidentals::Shifted { counts: 2, shift: ticks(recipe, 1 << 20) };
+            let shift = ticks(recipe, 1 << 20);
+            let accidentals = match recipe.byte() % 8 {
+                7 => Accidentals::Shifted(2),
+                _ => Accidentals::Formula,
+            };
             Request::Coincidences(Coincidences {
-                window: Some(Window::Half(window)),
+                window: Some(window),
+                full_width: None,
                 groups,
                 choose: None,
                 rule,
                 veto: if recipe.byte() % 4 == 3 { vec![channel(recipe)] } else { Vec::new() },
                 guard: ticks(recipe, 1 << 20),
-                accidentals: if recipe.byte() % 8 == 7 { shifted } else { Accidentals::Formula },
+                accidentals,
+                shift: shift.filter(|_| accidentals != Accidentals::Formula),
                 errors: errors(recipe),
                 bin: if recipe.byte() % 8 == 7 { width(bin(recipe)) } else { None },
                 selection,

@@ -11,9 +11,8 @@ use tagq::{escaped, is_shown};
 use super::{
     files::{CatArgs, ConvertArgs, ExportArgs},
     help::HelpArgs,
-    options::QueryArgs,
     pages::{CompletionsArgs, ManArgs},
-    queries::{CoincidencesArgs, G2Args, HistogramArgs, RatesArgs},
+    requests::RequestCommand,
     setup::{DelaysArgs, NameArgs},
     simulate::SimulateArgs,
     stores::{InfoArgs, IngestArgs, SetArgs, VerifyArgs},
@@ -31,10 +30,8 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    Coincidences(CoincidencesArgs),
-    Histogram(HistogramArgs),
-    G2(G2Args),
-    Rates(RatesArgs),
+    #[command(flatten)]
+    Request(Box<RequestCommand>),
     Delays(DelaysArgs),
     Watch(WatchArgs),
     Ingest(IngestArgs),
@@ -77,17 +74,4 @@ fn end(error: &clap::Error) -> ! {
 /// The program as clap knows it.
 pub(crate) fn program() -> clap::Command {
     super::help::in_families(Args::command())
-}
-
-impl Command {
-    /// What a query is asked of.
-    pub(super) fn query(&self) -> Option<&QueryArgs> {
-        match self {
-            Self::Coincidences(args) => Some(&args.query),
-            Self::Histogram(args) => Some(&args.query),
-            Self::G2(args) => Some(&args.query),
-            Self::Rates(args) => Some(&args.query),
-            _ => None,
-        }
-    }
 }

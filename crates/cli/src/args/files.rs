@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use tagq::requests::Channel;
 use tagq_export::{Form, TimeUnit};
 
-use super::options::{SetupArgs, SpanArgs, StoreArgs};
+use super::options::{SetupArgs, StoreArgs, TagsArgs};
 
 /// Print the tags as text: a channel, a tab, a time in ticks
 ///
@@ -75,11 +74,8 @@ pub(crate) struct ExportArgs {
     /// A column of floats beside the ticks, since the run's first tag: ps, ns, us or s
     #[arg(long, value_name = "UNIT")]
     pub time_unit: Option<TimeUnit>,
-    /// Only these channels, by number or name
-    #[arg(long, value_name = "A,B…", value_delimiter = ',')]
-    pub channels: Vec<Channel>,
     #[command(flatten)]
-    pub span: SpanArgs,
+    pub tags: TagsArgs,
     #[command(flatten)]
     pub setup: SetupArgs,
     #[command(flatten)]

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use clap::{Command, error::ErrorKind};
 use console::strip_ansi_codes;
+use tagq::requests::REQUEST_TYPES;
 
 /// Help on a command, or on what is counted: rules, windows
 #[derive(Debug, clap::Args)]
@@ -22,12 +23,19 @@ const TOPICS: [(&str, &str); 2] =
 
 /// The commands as a person looks for them.
 const FAMILIES: [(&str, &[&str]); 5] = [
-    ("Ask", &["coincidences", "histogram", "g2", "rates", "delays"]),
+    // After the types of requests.
+    ("Ask", &["delays"]),
     ("Watch", &["watch"]),
     ("Stores", &["ingest", "info", "verify", "name", "set"]),
     ("Files", &["cat", "convert", "export", "simulate"]),
     ("Other", &["completions", "help"]),
 ];
+
+/// Returns the commands of a family.
+fn names_of(family: &str, names: &[&'static str]) -> Vec<&'static str> {
+    let requests = REQUEST_TYPES.iter().map(|of| of.name).filter(|_| family == FAMILIES[0].0);
+    requests.chain(names.iter().copied()).collect()
+}
 
 /// Columns that the list of commands fits.
 const WIDTH: usize = 80;
@@ -54,7 +62,7 @@ pub(super) fn in_families(command: Command) -> Command {
     let mut text = String::from("{about}\n\n{usage-heading} {usage}\n");
     for (family, names) in FAMILIES {
         let _ = writeln!(text, "\n{head}{family}:{head:#}");
-        for name in names {
+        for name in names_of(family, names) {
             let Some(of) = command.find_subcommand(name) else { continue };
             let about = of.get_about().map(ToString::to_string).unwrap_or_default();
             let lines = wrapped(&about, WIDTH - INDENT);
@@ -100,7 +108,8 @@ mod tests {
     #[test]
     fn each_command_is_in_one_family() {
         let command = crate::args::program();
-        let named: Vec<&str> = FAMILIES.iter().flat_map(|(_, names)| *names).copied().collect();
+        let named: Vec<&str> =
+            FAMILIES.iter().flat_map(|(family, names)| names_of(family, names)).collect();
         for of in command.get_subcommands() {
             let families = named.iter().filter(|name| **name == of.get_name()).count();
             assert_eq!(families, usize::from(!of.is_hide_set()), "{}", of.get_name());

@@ -2,71 +2,62 @@
 
 use std::path::PathBuf;
 
-use tagq::{
-    Options,
-    files::text::TextColumns,
-    requests::{Channel, Errors, Moment, Selection},
-    store::{Duration, Tick},
+use clap::{ArgMatches, Command, FromArgMatches};
+use tagq::{Options, files::text::TextColumns, requests::Selection, store::Tick};
+
+use super::{
+    table,
+    values::{Format, Io},
 };
 
-use super::values::{Format, Io, NamedDelay};
+/// Over the options of the selection.
+pub(super) const SELECTION: &str = "Selection";
 
 /// Over the options of plots and output.
 pub(crate) const OUTPUT: &str = "Plots and output";
 
-/// Which tags a query is about.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Selection")]
-pub(crate) struct SelectionArgs {
-    /// Only these channels, by number or name
-    #[arg(long, value_name = "A,B…", value_delimiter = ',')]
-    pub channels: Vec<Channel>,
-    /// Add D to the times of channel CH, rounded to whole ticks; may be repeated
-    #[arg(long = "delay", value_name = "CH=D", allow_hyphen_values = true)]
-    pub delays: Vec<NamedDelay>,
-    #[command(flatten)]
-    pub span: SpanArgs,
-    /// The live time, in place of last minus first tag of each file
-    #[arg(long, value_name = "T")]
-    pub live_time: Option<Duration>,
-    /// Files follow each other without a gap: coincidences may span them
-    #[arg(long)]
-    pub join: bool,
-    /// Several runs as one answer: what they hold is added up
-    #[arg(long)]
-    pub sum: bool,
-    #[command(flatten)]
-    pub setup: SetupArgs,
+/// Declares arguments that state a part of a selection: a struct with the selection.
+macro_rules! selection_args {
+    ($(#[$doc:meta])* $of:ident, $names:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone)]
+        pub(crate) struct $of(pub Selection);
+
+        impl clap::Args for $of {
+            fn augment_args(command: Command) -> Command {
+                command.args(table::selection_args($names))
+            }
+
+            fn augment_args_for_update(command: Command) -> Command {
+                Self::augment_args(command)
+            }
+        }
+
+        impl FromArgMatches for $of {
+            fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+                table::selection($names, matches).map(Self)
+            }
+
+            fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+                *self = Self::from_arg_matches(matches)?;
+                Ok(())
+            }
+        }
+    };
 }
 
-/// How errors are found.
-#[derive(Debug, clap::Args)]
-pub(crate) struct ErrorsArgs {
-    #[arg(
-        long,
-        value_name = "HOW",
-        default_value = "formula",
-        help = "How standard errors are found: formula, for steady light, or blocks[:N], from N blocks of time"
-    )]
-    pub errors: Errors,
-}
-
-/// Which part of a run, by time.
-#[derive(Debug, clap::Args)]
-pub(crate) struct SpanArgs {
-    /// From so long after the run's first tag; negative: before its last; @T: ticks as recorded
-    #[arg(long, value_name = "T", allow_hyphen_values = true)]
-    pub from: Option<Moment>,
-    /// Up to, not including, this time
-    #[arg(long, value_name = "T", allow_hyphen_values = true)]
-    pub to: Option<Moment>,
-    /// Only the last D of the run; of a trace in whole bins
-    #[arg(long, value_name = "D", conflicts_with_all = ["from", "to"])]
-    pub last: Option<Duration>,
-}
+selection_args!(
+    /// A range of time and channels.
+    TagsArgs, &["channels", "from", "to", "last"]
+);
+selection_args!(
+    /// A range of time, and whether sources follow each other without a gap.
+    JoinedSpanArgs, &["from", "to", "last", "join"]
+);
 
 /// What is known of the experiment.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = SELECTION)]
 pub(crate) struct SetupArgs {
     /// Tick, channel names, delays and groups of the experiment [default: tagq.toml in the run's
     /// folder]
@@ -130,14 +121,6 @@ impl StoreArgs {
             columns: self.columns,
             ..Options::default()
         }
-    }
-}
-
-impl SpanArgs {
-    /// This part, of all channels.
-    pub(crate) fn selection(&self) -> Selection {
-        let Self { from, to, last } = self;
-        Selection { from: from.clone(), to: to.clone(), last: last.clone(), ..Selection::default() }
     }
 }
 

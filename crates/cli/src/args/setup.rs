@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use tagq::{requests::Channel, store::Duration};
 
 use super::{
-    options::{OutputArgs, SetupArgs, SpanArgs, StoreArgs},
+    options::{JoinedSpanArgs, OutputArgs, SetupArgs, StoreArgs},
     values::ChannelName,
 };
 
@@ -29,10 +29,7 @@ pub(crate) struct DelaysArgs {
     #[arg(long, value_name = "FILE")]
     pub write: Option<PathBuf>,
     #[command(flatten)]
-    pub span: SpanArgs,
-    /// Sources follow each other without a gap: pairs may span them
-    #[arg(long)]
-    pub join: bool,
+    pub span: JoinedSpanArgs,
     /// The run, as for any query
     #[arg(value_name = "RUN")]
     pub run: PathBuf,

@@ -3,35 +3,7 @@
 use std::{path::Path, str::FromStr};
 
 use clap::ValueEnum;
-use tagq::{requests::Channel, store::Duration};
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum RuleName {
-    /// Every way to take one tag of each channel with latest minus earliest within the window
-    All,
-    /// Every way to take one tag of the first channel and one of each other within the window of it
-    Herald,
-    /// Each tag of the first channel at most once, if it has a partner of each other channel
-    PerHerald,
-    /// One-to-one: matched tags are used up, the earliest first
-    Once,
-    /// Events: a cluster takes every tag up to the window after its first; one row per set of channels
-    Cluster,
-    /// Pairs with both tags in one cell of t / W, as tagtools count
-    Grid,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ModeName {
-    /// Every start with every stop
-    All,
-    /// Each start with its first stop at or behind it
-    Next,
-    /// Each stop with its latest start at or before it
-    Last,
-    /// Every pair, with times in cells of a bin's width first and both ends of the range included
-    Grid,
-}
+use tagq::store::Duration;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Io {
@@ -65,86 +37,6 @@ impl Format {
             "arrow" => Some(Self::Arrow),
             "parquet" => Some(Self::Parquet),
             _ => None,
-        }
-    }
-}
-
-/// 2 to 16 channels.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Group(pub Vec<Channel>);
-
-impl FromStr for Group {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let channels: Vec<Channel> = text.split(',').map(str::parse).collect::<Result<_, _>>()?;
-        for (i, channel) in channels.iter().enumerate() {
-            if channels[..i].contains(channel) {
-                return Err(format!(
-                    "`{}` stands twice; a coincidence takes one tag of each of different channels",
-                    text.split(',').nth(i).unwrap_or_default().trim()
-                ));
-            }
-        }
-        match channels.len() {
-            2..=16 => Ok(Self(channels)),
-            n => Err(format!("{n} channels; a group has 2 to 16, for example 3,15")),
-        }
-    }
-}
-
-/// Two channels, which may be one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ChannelPair(pub [Channel; 2]);
-
-impl FromStr for ChannelPair {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (a, b) = text
-            .split_once(',')
-            .ok_or_else(|| format!("`{text}` is no pair; write two channels, for example 3,15"))?;
-        Ok(Self([a.parse()?, b.parse()?]))
-    }
-}
-
-/// `CH=D`, the channel by number or name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct NamedDelay(pub Channel, pub Duration);
-
-impl FromStr for NamedDelay {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (name, delay) = text
-            .split_once('=')
-            .ok_or_else(|| format!("`{text}` is no CH=D; write it as 15=-4.0625ns"))?;
-        let delay = delay.parse::<Duration>().map_err(|e| e.to_string())?;
-        Ok(Self(name.parse()?, delay))
-    }
-}
-
-/// `formula`, `shifted` or `shifted:K`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AccidentalsName {
-    Formula,
-    Shifted(u32),
-}
-
-impl FromStr for AccidentalsName {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        const COUNTS: u32 = 10;
-        match text.split_once(':') {
-            None if text == "formula" => Ok(Self::Formula),
-            None if text == "shifted" => Ok(Self::Shifted(COUNTS)),
-            Some(("shifted", counts)) => counts
-                .parse()
-                // More than fit are too many, which the question says.
-                .map(|counts: u128| Self::Shifted(u32::try_from(counts).unwrap_or(u32::MAX)))
-                .map_err(|_| format!("`{counts}` is no number of counts; write shifted:{COUNTS}")),
-            _ => Err(format!("`{text}` is neither formula nor shifted nor shifted:{COUNTS}")),
         }
     }
 }

@@ -19,7 +19,10 @@ impl WatchArgs {
             Args::try_parse_from(program.chain(words.iter().cloned()).chain(runs))
         };
         let asked: Vec<_> = parts.iter().map(|words| read(words, &[])).collect();
-        let runs = asked.iter().flatten().find_map(|args| Some(args.command.query()?.runs.clone()));
+        let runs = asked.iter().flatten().find_map(|args| match &args.command {
+            Command::Request(of) => Some(of.answer.query.runs.clone()),
+            _ => None,
+        });
         let completed = asked.into_iter().zip(&parts).map(|(args, words)| {
             args.or_else(|error| match &runs {
                 Some(runs) if error.kind() == ErrorKind::MissingRequiredArgument => {

@@ -4,15 +4,15 @@ use std::{path::PathBuf, time::Duration};
 
 use tagq::{
     Options,
-    requests::{Request, Setup},
+    requests::{REQUEST_TYPES, Request, Setup},
 };
 
 use crate::{
     Usage,
-    args::{Command, Format, OutputArgs, PlotArgs, PlotTo, QueryArgs, SelectionArgs, WatchArgs},
+    args::{AnswerArgs, Command, Format, PlotTo, RequestCommand, WatchArgs},
     input,
     progress::Reporter,
-    queries, questions,
+    queries,
 };
 
 /// What is watched.
@@ -51,27 +51,28 @@ impl Parts {
         let commands = args.queries();
         let mut parts: Option<Self> = None;
         for command in &commands {
-            let asked = Asked::of(command)?;
-            let reporter = Reporter::new(asked.query.store.quiet);
+            let asked = request_of(command)?;
+            let answer = &asked.answer;
+            let reporter = Reporter::new(answer.query.store.quiet);
             let parts = match &mut parts {
                 Some(parts) => parts,
                 none => none.insert(Self {
                     questions: Vec::new(),
                     runs: Vec::new(),
-                    pool: queries::pool(asked.query.threads)?,
+                    pool: queries::pool(answer.query.threads)?,
                     format: None,
                     every: args.interval().map_err(tagq::Error::from)?,
                     hold_back: args.hold_back().map_err(tagq::Error::from)?,
                 }),
             };
-            parts.format = parts.format.or(asked.format()?);
+            parts.format = parts.format.or(format_of(answer)?);
             let mut runs = Vec::new();
-            for path in &asked.query.runs {
-                runs.push(parts.place(path.clone(), &asked, &reporter)?);
+            for path in &answer.query.runs {
+                runs.push(parts.place(path.clone(), asked, &reporter)?);
             }
-            let is_sum = asked.of.sum;
-            let is_plot = asked.is_plot()?;
-            parts.questions.push(Part { question: asked.question, runs, is_sum, is_plot });
+            let (is_sum, is_plot) = (answer.sum, is_plot(answer)?);
+            let question = asked.request.clone();
+            parts.questions.push(Part { question, runs, is_sum, is_plot });
         }
         if let Some(parts) = &mut parts
             && parts.questions.iter().any(|part| part.is_plot)
@@ -88,7 +89,7 @@ impl Parts {
     fn place(
         &mut self,
         path: PathBuf,
-        asked: &Asked<'_>,
+        asked: &RequestCommand,
         reporter: &Reporter,
     ) -> anyhow::Result<usize> {
         if input::is_stdin(&path) {
@@ -96,8 +97,8 @@ impl Parts {
                 Usage("standard input cannot be watched; name a file or folder".into()).into()
             );
         }
-        let named = asked.question.named();
-        let options = queries::options(asked.query);
+        let named = asked.request.named();
+        let options = queries::options(&asked.answer.query);
         let same = |of: &Watched| of.path == path && of.options.store == options.store;
         if let Some(at) = self.runs.iter().position(same) {
             for channel in named {
@@ -105,94 +106,49 @@ impl Parts {
             }
             return Ok(at);
         }
-        let setup = queries::setup(&path, asked.of, &named, reporter)?;
+        let setup = queries::setup(&path, &asked.answer.setup, &named, reporter)?;
         let tick = options.tick.or(setup.tick);
         let options = Options { tick, ..options };
-        self.runs.push(Watched { path, options, setup, quiet: asked.query.store.quiet });
+        self.runs.push(Watched { path, options, setup, quiet: asked.answer.query.store.quiet });
         Ok(self.runs.len() - 1)
     }
 }
 
-/// A query of the command line.
-struct Asked<'a> {
-    question: Request,
-    query: &'a QueryArgs,
-    of: &'a SelectionArgs,
-    output: &'a OutputArgs,
-    plot: &'a PlotArgs,
+/// Returns the request of a command.
+fn request_of(command: &Command) -> Result<&RequestCommand, Usage> {
+    let Command::Request(of) = command else {
+        let names = REQUEST_TYPES.map(|of| of.name).join(", ");
+        return Err(Usage(format!("only these can be watched: {names}")));
+    };
+    if of.answer.list || of.answer.explain {
+        return Err(Usage("--list and --explain are answered once; leave them out".into()));
+    }
+    Ok(of)
 }
 
-impl<'a> Asked<'a> {
-    fn of(command: &'a Command) -> Result<Self, Usage> {
-        let (question, query, of, output, plot, at_once) = match command {
-            Command::Coincidences(args) => (
-                Request::Coincidences(questions::coincidences(args)?),
-                &args.query,
-                &args.selection,
-                &args.output,
-                &args.plot,
-                args.explain || args.list,
-            ),
-            Command::Histogram(args) => (
-                questions::histogram(args),
-                &args.query,
-                &args.selection,
-                &args.output,
-                &args.plot,
-                args.explain,
-            ),
-            Command::G2(args) => (
-                questions::g2(args),
-                &args.query,
-                &args.selection,
-                &args.output,
-                &args.plot,
-                args.explain,
-            ),
-            Command::Rates(args) => (
-                questions::rates(args),
-                &args.query,
-                &args.selection,
-                &args.output,
-                &args.plot,
-                args.explain,
-            ),
-            _ => {
-                return Err(Usage(
-                    "only questions can be watched: coincidences, histogram, g2, rates".into(),
-                ));
-            }
-        };
-        if at_once {
-            return Err(Usage("--list and --explain are asked once; leave them out".into()));
-        }
-        Ok(Self { question, query, of, output, plot })
+/// Whether the answers are drawn.
+fn is_plot(answer: &AnswerArgs) -> Result<bool, Usage> {
+    match &answer.plot.plot {
+        None => Ok(false),
+        Some(PlotTo::Terminal) => Ok(true),
+        Some(PlotTo::File(file, _)) => Err(Usage(format!(
+            "{}: repeated answers are drawn in the terminal; write --plot without a file",
+            file.display()
+        ))),
     }
+}
 
-    fn is_plot(&self) -> Result<bool, Usage> {
-        match &self.plot.plot {
-            None => Ok(false),
-            Some(PlotTo::Terminal) => Ok(true),
-            Some(PlotTo::File(file, _)) => Err(Usage(format!(
-                "{}: answers that come again and again are drawn in the terminal; write --plot \
-                 without a file",
-                file.display()
-            ))),
-        }
+/// Returns the format of the answers.
+fn format_of(answer: &AnswerArgs) -> Result<Option<Format>, Usage> {
+    if answer.output.output.is_some() {
+        return Err(Usage(
+            "repeated answers are written to standard output; leave --output out".into(),
+        ));
     }
-
-    fn format(&self) -> Result<Option<Format>, Usage> {
-        if self.output.output.is_some() {
-            return Err(Usage(
-                "answers that come again and again go to standard output; leave --output out"
-                    .into(),
-            ));
+    match answer.output.format {
+        Some(Format::Csv | Format::Arrow | Format::Parquet) => {
+            Err(Usage("repeated answers are shown as table or as lines of json".into()))
         }
-        match self.output.format {
-            Some(Format::Csv | Format::Arrow | Format::Parquet) => Err(Usage(
-                "answers that come again and again are shown as table or as lines of json".into(),
-            )),
-            format => Ok(format),
-        }
+        format => Ok(format),
     }
 }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from . import _tagq
 from ._errors import MissingLibraryError, QuestionError, WrongTypeError
-from ._questions import Questions, given
+from ._requests import Requests, given
 from ._result import Result
 from ._show import html_table, text_table
 
@@ -155,7 +155,7 @@ def _path(path: object, name: str = "path") -> str:
     return path
 
 
-class Run(Questions):
+class Run(Requests):
     """An open run: its tags as of the commit that was the last when it was opened.
 
     It stays what it is while files are added, until ``refresh`` or ``watch`` brings it up to date. Arrays and
@@ -244,8 +244,7 @@ class Run(Questions):
         last
             Only so long before the newest tag.
         """
-        words = given(channels=channels, from_=from_, to=to, last=last, time_unit=time_unit)
-        return Tags(self._run.tags(words))
+        return Tags(self._run.tags(given(locals())))
 
     def scan(self, *, counters: ScanCounters | None = None) -> Any:
         """The same as ``tagq.scan(run)``."""

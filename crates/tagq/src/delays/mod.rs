@@ -86,7 +86,7 @@ impl Delays {
             }
         }
         if channels.len() < 2 {
-            return Err(Error::Question(
+            return Err(Error::Request(
                 "a delay is between two channels; name them with --channels A,B".into(),
             ));
         }
@@ -97,7 +97,7 @@ impl Delays {
         };
         let reach = range.ceil(tick)?;
         if reach < 1 {
-            return Err(Error::Question(format!(
+            return Err(Error::Request(format!(
                 "a range of {} is below one tick; delays are searched on both sides of zero",
                 range.asked()
             )));

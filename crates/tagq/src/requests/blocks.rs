@@ -5,6 +5,9 @@ use std::{ops::RangeInclusive, str::FromStr};
 
 use tagq_query::{Recording, TimeRange};
 
+use super::options::{self, RequestOption, ValueType};
+use crate::setup::arguments::deserialize_from_text;
+
 /// The method for the standard errors of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Errors {
@@ -34,6 +37,16 @@ impl Errors {
         self.blocks().map_or(String::new(), |blocks| format!("; errors from {blocks} blocks"))
     }
 }
+
+/// The option that selects the method for errors.
+pub(super) const OPTION: RequestOption = RequestOption::new(
+    "errors",
+    ValueType::Text("HOW", options::check::<Errors>),
+    "Method for standard errors: formula, for steady light, or blocks[:N], from N blocks of time",
+)
+.default("formula");
+
+deserialize_from_text!(Errors);
 
 impl FromStr for Errors {
     type Err = String;

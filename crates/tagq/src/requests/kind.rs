@@ -159,7 +159,7 @@ pub(super) fn sum<K: Kind>(kind: &K, runs: &[(&Run, &QueryContext<'_>)]) -> Resu
         all.push(resolved);
     }
     let Some((first, others)) = all.split_first() else {
-        return Err(Error::Question("a sum is of at least one run".into()));
+        return Err(Error::Request("a sum is of at least one run".into()));
     };
     for other in others {
         if first.tick() != other.tick() || !kind.is_alike(&first.query, &other.query) {
@@ -208,7 +208,7 @@ where
 
 /// Returns the error for two runs in which the request has different meanings.
 fn unlike(one: &Run, other: &Run) -> Error {
-    Error::Question(format!(
+    Error::Request(format!(
         "--sum adds what was counted alike, and {} and {} differ in tick, delays, groups or \
          vetoes; give one --setup or --tick for all, or leave --sum out",
         one.path().display(),

@@ -37,7 +37,7 @@ pub(super) fn check(
         return Ok(());
     }
     let gib = |bytes: f64| format!("{:.1} GiB", bytes / f64::from(1 << 30));
-    Err(Error::Question(format!(
+    Err(Error::Request(format!(
         "{items} {what} would take {} of memory, and at most {} is used: {}",
         gib(items as f64 * bytes as f64),
         gib(most as f64 * bytes as f64),
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn more_than_fits_is_refused_with_what_would_work() {
         // With 8 bytes each, 2^27 fit in 1 GiB, on a machine with 2 GiB available.
-        let Err(Error::Question(said)) = check_bins(1 << 40, 1, 1, 8, Tick::DEFAULT) else {
+        let Err(Error::Request(said)) = check_bins(1 << 40, 1, 1, 8, Tick::DEFAULT) else {
             panic!("2^40 bins are too many");
         };
         assert!(said.contains("1099511627777 bins would take 8192.0 GiB"), "{said}");

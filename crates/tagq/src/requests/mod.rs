@@ -15,6 +15,7 @@ mod header;
 mod histogram;
 mod kind;
 mod limits;
+mod options;
 mod rates;
 mod request;
 pub(crate) mod selection;
@@ -25,12 +26,13 @@ pub use coincidences::{Accidentals, Coincidences, Listing};
 pub use context::QueryContext;
 pub use explain::{Explained, PlanFacts, Reading, ScanFacts};
 pub use histogram::{Histogram, Reach};
+pub use options::{Options, Position, RequestOption, RequestType, Section, ValueType};
 pub use rates::Rates;
-pub use request::Request;
+pub use request::{REQUEST_TYPES, Request};
 pub use selection::Selection;
 
 pub use crate::setup::{
-    arguments::{BinWidth, Channel, Moment, Window},
+    arguments::{BinWidth, Channel, Moment},
     experiment::Setup,
     file::SetupFile,
 };

@@ -3,12 +3,13 @@
 use tagq_store::Duration;
 
 use super::{
-    coincidences::Coincidences,
+    coincidences::{COINCIDENCES, Coincidences, Listing},
     context::QueryContext,
     explain::Explained,
-    histogram::Histogram,
+    histogram::{G2, HISTOGRAM, Histogram},
     kind::{self, Kind as _},
-    rates::Rates,
+    options::{Options, RequestType, deserialize},
+    rates::{RATES, Rates},
     selection::Selection,
 };
 use crate::setup::arguments::Channel;
@@ -25,6 +26,20 @@ pub enum Request {
     Rates(Rates),
 }
 
+/// The types of requests that a user can state by name.
+pub const REQUEST_TYPES: [&RequestType; 4] = [&COINCIDENCES, &HISTOGRAM, &G2, &RATES];
+
+/// Creates a request of one kind from its fields.
+type Make = fn(Options) -> Result<Request, Error>;
+
+/// How the request of each type is created, in the same order.
+const MAKE: [Make; REQUEST_TYPES.len()] = [
+    |fields| deserialize(fields).map(Request::Coincidences),
+    |fields| deserialize(fields).map(Request::Histogram),
+    |fields| deserialize(fields).map(Request::Histogram),
+    |fields| deserialize(fields).map(Request::Rates),
+];
+
 /// Evaluates an expression with the request, whatever its kind.
 macro_rules! with_kind {
     ($request:expr, $of:ident => $value:expr) => {
@@ -37,6 +52,38 @@ macro_rules! with_kind {
 }
 
 impl Request {
+    /// Creates the request of the type with this name, with these options.
+    ///
+    /// # Errors
+    /// [`Error::Request`] for an unknown name, and for unknown, missing, contradicting and invalid
+    /// options.
+    pub fn of_options(name: &str, options: Options) -> Result<Self, Error> {
+        let found = REQUEST_TYPES.iter().zip(MAKE).find(|(of, _)| of.name == name);
+        let (of, make) = found.ok_or_else(|| {
+            let names = REQUEST_TYPES.map(|of| of.name).join(", ");
+            Error::Request(format!("`{name}` is none of {names}"))
+        })?;
+        make(of.fields(options)?)
+    }
+
+    /// Lists the tags of each count instead of their number. This returns the head; no tags are read
+    /// before [`Listing::stream`].
+    ///
+    /// # Errors
+    /// Errors of the query, and of kinds and options that a list does not support.
+    pub fn listing<'a>(
+        &self,
+        run: &'a Run,
+        context: &QueryContext<'a>,
+    ) -> Result<Listing<'a>, Error> {
+        match self {
+            Self::Coincidences(of) => of.listing(run, context),
+            Self::Histogram(_) | Self::Rates(_) => {
+                Err(Error::Request("only coincidences can be listed".into()))
+            }
+        }
+    }
+
     /// Returns all channels that it names.
     pub fn named(&self) -> Vec<&Channel> {
         let mut named = with_kind!(self, of => of.channels());

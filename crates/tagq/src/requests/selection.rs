@@ -1,8 +1,10 @@
 //! The selection of tags as the user states it, and its resolution in one run.
 
+use serde::Deserialize;
 use tagq_query::{Delay, Scope, TimeRange};
 use tagq_store::{Duration, Tick, UnitError};
 
+use super::options::{self, Options, RequestOption, Section, ValueType};
 use crate::setup::{
     arguments::{Channel, Moment},
     experiment::Setup,
@@ -10,7 +12,8 @@ use crate::setup::{
 use crate::{error::Error, run::Run};
 
 /// The tags that a request uses (docs/queries.md, section "Selection").
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Selection {
     /// Only these channels; all channels if empty.
     pub channels: Vec<Channel>,
@@ -28,6 +31,43 @@ pub struct Selection {
     pub join: bool,
 }
 
+/// The options of a selection that every kind of request supports.
+pub(super) const COMMON: [RequestOption; 6] = [
+    of("channels", ValueType::Channels("A,B…"), "Only these channels, by number or name"),
+    of(
+        "delays",
+        ValueType::Delays("CH=D"),
+        "Add D to the times of channel CH, rounded to whole ticks; may be repeated",
+    )
+    .signed(),
+    of(
+        "from",
+        ValueType::Text("T", options::check::<Moment>),
+        "Start: a time after the run's first tag; if negative, before its last; @T: recorded ticks",
+    )
+    .signed(),
+    of("to", ValueType::Text("T", options::check::<Moment>), "End, excluded; stated as the start")
+        .signed(),
+    of(
+        "last",
+        ValueType::Text("D", options::check::<Duration>),
+        "Only the last D of the run; of a trace in whole bins",
+    )
+    .excludes(&["from", "to"]),
+    of("join", ValueType::Flag, "Files follow each other without a gap: coincidences may span two"),
+];
+
+/// The option that replaces the recorded live time.
+pub(super) const LIVE_TIME: RequestOption = of(
+    "live_time",
+    ValueType::Text("T", options::check::<Duration>),
+    "Live time, in place of last minus first tag of each file",
+);
+
+const fn of(name: &'static str, value: ValueType, help: &'static str) -> RequestOption {
+    RequestOption::new(name, value, help).section(Section::Selection)
+}
+
 /// A selection resolved in one run.
 #[derive(Debug, Clone)]
 pub(crate) struct Selected {
@@ -41,6 +81,19 @@ pub(crate) struct Selected {
 }
 
 impl Selection {
+    /// Returns the options of a selection.
+    pub fn options() -> impl Iterator<Item = &'static RequestOption> {
+        COMMON.iter().chain(&[LIVE_TIME])
+    }
+
+    /// Creates the selection with these options.
+    ///
+    /// # Errors
+    /// [`Error::Request`] for invalid values.
+    pub fn of_options(options: Options) -> Result<Self, Error> {
+        options::deserialize(options)
+    }
+
     /// Iterates over all channels that it names.
     pub fn named(&self) -> impl Iterator<Item = &Channel> {
         self.channels.iter().chain(self.delays.iter().map(|(channel, _)| channel))

@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use serde::{Deserialize, Deserializer, de::Error as _};
+
 use tagq_store::{Duration, Tick, UnitError};
 
 use crate::escape::{escaped, is_shown};
@@ -36,6 +38,38 @@ impl FromStr for Channel {
         Ok(Self::Name(text.into()))
     }
 }
+
+impl<'de> Deserialize<'de> for Channel {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Named {
+            Number(u16),
+            Text(String),
+        }
+        match Named::deserialize(deserializer)? {
+            Named::Number(number) => Ok(Self::Number(number)),
+            Named::Text(text) => text.parse().map_err(D::Error::custom),
+        }
+    }
+}
+
+/// Implements `Deserialize` for types that are written as text.
+macro_rules! deserialize_from_text {
+    ($of:ty) => {
+        impl<'de> serde::Deserialize<'de> for $of {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+pub(crate) use deserialize_from_text;
+
+deserialize_from_text!(Moment);
+deserialize_from_text!(BinWidth);
 
 /// A moment of a run: relative to its first or last tag, or a recorded time.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,6 @@ use tagq::{
     query::{Mode, Rule},
     requests::{
         Accidentals, Channel, Coincidences, Errors, Histogram, Rates, Reach, Request, Selection,
-        Window,
     },
 };
 
@@ -118,13 +117,15 @@ fn coincidences(
     more: impl FnOnce(&mut Coincidences),
 ) -> Request {
     let mut question = Coincidences {
-        window: Some(Window::Half(format!("{window}t").parse().unwrap())),
+        window: Some(format!("{window}t").parse().unwrap()),
+        full_width: None,
         groups: vec![group.iter().copied().map(Channel::Number).collect()],
         choose: None,
         rule,
         veto: Vec::new(),
         guard: None,
         accidentals: Accidentals::Formula,
+        shift: None,
         errors: Errors::Formula,
         bin: None,
         selection: Selection::default(),
@@ -133,14 +134,13 @@ fn coincidences(
     Request::Coincidences(question)
 }
 
-fn shifted(counts: u32, shift: Option<&str>) -> Accidentals {
-    Accidentals::Shifted { counts, shift: shift.map(|shift| shift.parse().unwrap()) }
-}
-
 /// A pair by rule `all`, with accidentals by formula and by shifts.
 fn pair_asks(pair: Pair, shift: Option<&str>) -> Vec<Ask> {
     let window = pair.window;
-    let by_shifts = shifted(10, shift);
+    let by_shifts = |q: &mut Coincidences| {
+        q.accidentals = Accidentals::Shifted(10);
+        q.shift = shift.map(|shift| shift.parse().unwrap());
+    };
     vec![
         Ask {
             asked: "pair, rule all".into(),
@@ -149,7 +149,7 @@ fn pair_asks(pair: Pair, shift: Option<&str>) -> Vec<Ask> {
         },
         Ask {
             asked: "pair, 10 shifts".into(),
-            question: coincidences(&[1, 2], Rule::All, window, |q| q.accidentals = by_shifts),
+            question: coincidences(&[1, 2], Rule::All, window, by_shifts),
             values: pair.values(),
         },
     ]
@@ -202,7 +202,7 @@ fn rules() -> Case {
             ask(
                 "pair, rule herald, each herald once, 10 shifts",
                 Rule::PerHerald,
-                shifted(10, None),
+                Accidentals::Shifted(10),
                 vec![
                     value("count", None),
                     value("p_b_given_a", Some(pair.true_rate / pair.rates[0])),
@@ -211,7 +211,7 @@ fn rules() -> Case {
             ask(
                 "pair, rule once, 10 shifts",
                 Rule::Once,
-                shifted(10, None),
+                Accidentals::Shifted(10),
                 scatter(&["count", "accidentals", "car"]),
             )
             .blocks_only(&["accidentals", "car"]),
@@ -291,7 +291,7 @@ fn vetoed() -> Case {
     // A veto reaches 20 ticks beyond a tag on both sides: e^(-41·0.004) of the heralds are left.
     let veto = |q: &mut Coincidences| {
         q.veto = vec![Channel::Number(7)];
-        q.accidentals = shifted(10, None);
+        q.accidentals = Accidentals::Shifted(10);
     };
     let values = vec![
         value("count", None),
@@ -350,7 +350,9 @@ fn independent_groups() -> Case {
     };
     let three = Ask {
         asked: "group of 3, rule all, 10 shifts".into(),
-        question: coincidences(&[1, 2, 3], Rule::All, w, |q| q.accidentals = shifted(10, None)),
+        question: coincidences(&[1, 2, 3], Rule::All, w, |q| {
+            q.accidentals = Accidentals::Shifted(10);
+        }),
         values: vec![value("accidentals", None), value("car", Some(0.0))],
     };
     Case {
@@ -385,7 +387,7 @@ fn triples() -> Case {
         name: "Photon triples, rate × window 0.1",
         lights: vec![light],
         asks: vec![
-            ask("group of 3, rule all, 10 shifts", Rule::All, shifted(10, None), &all)
+            ask("group of 3, rule all, 10 shifts", Rule::All, Accidentals::Shifted(10), &all)
                 .blocks_only(&all),
             ask("group of 3, rule herald", Rule::Herald, Accidentals::Formula, &["count"])
                 .blocks_only(&["count"]),
@@ -494,7 +496,8 @@ fn thermal() -> Case {
         Ask {
             asked: "pair, 10 shifts".into(),
             question: coincidences(&[1, 2], Rule::All, 50.0, |q| {
-                q.accidentals = shifted(10, Some("25us"));
+                q.accidentals = Accidentals::Shifted(10);
+                q.shift = Some("25us".parse().unwrap());
             }),
             values: scatter(&["count", "accidentals", "car", "p_a_given_b"]),
         },

@@ -15,7 +15,7 @@ use crate::requests::{
 };
 
 /// Counts of one group, in one bin of a trace or over the whole range.
-pub(crate) struct Tallied {
+pub(crate) struct GroupCounts {
     /// Start of the bin since the first tag of the run, and whether the bin is partial.
     pub start: Option<(i64, bool)>,
     pub channels: Vec<u16>,
@@ -175,7 +175,7 @@ impl LeftByVeto {
     }
 }
 
-impl Tallied {
+impl GroupCounts {
     /// Counts the values that accompany the counts of a query, and its blocks.
     pub(super) fn of(
         recording: &Recording<'_>,
@@ -299,14 +299,14 @@ pub(super) type Nothing = (Vec<SourceSingles>, Vec<Vec<SourceSingles>>);
 /// Adds the rows of several runs with the same bin and group. `nothing` returns the values of a given
 /// run for bins and channels with a count of zero; only sets that are found (clusters) need it.
 pub(super) fn add_up(
-    mut of_runs: Vec<Vec<Tallied>>,
+    mut of_runs: Vec<Vec<GroupCounts>>,
     are_found: bool,
     nothing: impl Fn(usize, &[(Option<i64>, Vec<u16>)]) -> Result<Vec<Nothing>, Error>,
-) -> Result<Vec<Tallied>, Error> {
+) -> Result<Vec<GroupCounts>, Error> {
     if of_runs.len() == 1 {
         return Ok(of_runs.remove(0));
     }
-    let key = |row: &Tallied| (row.start.map(|(start, _)| start), row.channels.clone());
+    let key = |row: &GroupCounts| (row.start.map(|(start, _)| start), row.channels.clone());
     if are_found {
         let all: BTreeSet<_> = of_runs.iter().flatten().map(key).collect();
         for (of, rows) in of_runs.iter_mut().enumerate() {
@@ -315,7 +315,7 @@ pub(super) fn add_up(
             for ((start, channels), (sources, blocks)) in missing.iter().zip(nothing(of, &missing)?)
             {
                 let zero = |sources| Counts { sources, ..Counts::default() };
-                rows.push(Tallied {
+                rows.push(GroupCounts {
                     start: start.map(|start| (start, false)),
                     channels: channels.clone(),
                     counts: zero(sources),
@@ -324,7 +324,7 @@ pub(super) fn add_up(
             }
         }
     }
-    let mut added: Vec<Tallied> = Vec::new();
+    let mut added: Vec<GroupCounts> = Vec::new();
     let mut place = BTreeMap::new();
     for row in of_runs.into_iter().flatten() {
         let place = *place.entry(key(&row)).or_insert(added.len());

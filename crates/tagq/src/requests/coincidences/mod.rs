@@ -3,11 +3,14 @@
 mod counts;
 mod listing;
 mod plan;
+mod request;
 mod rows;
 mod shifted;
 mod trace;
 
 pub use listing::Listing;
+pub(crate) use request::rule_name;
+pub use request::{Accidentals, COINCIDENCES, Coincidences};
 
 use std::collections::BTreeSet;
 
@@ -16,10 +19,10 @@ use tagq_query::{
     Coincidences as Query, Counted, Error as QueryError, Execution, Groups, Plan, Recording, Rule,
     Scope, SourceSingles, Terms, TimeRange, Veto,
 };
-use tagq_store::{Duration, Tick};
+use tagq_store::Tick;
 
 use self::{
-    counts::{How, Nothing, Tallied, add_up, arms},
+    counts::{GroupCounts, How, Nothing, add_up, arms},
     plan::planned,
     rows::Rows,
     shifted::Shift,
@@ -35,7 +38,7 @@ use super::{
     selection::{Selected, Selection},
     used::{LIVE_TIME_OF_BINS, SelectionUsed, live_of},
 };
-use crate::setup::arguments::{BinWidth, Channel, Window};
+use crate::setup::arguments::{BinWidth, Channel};
 use crate::{
     answer::Answer,
     cache::{Kept, Putting},
@@ -49,46 +52,6 @@ use crate::{
 const ROW_BYTES: u64 = 560;
 /// Bytes of a count with channels moved.
 const MOVED_BYTES: u64 = 24;
-
-/// Counts how often tags of several channels fall within a window (docs/queries.md, section
-/// "Coincidences").
-#[derive(Debug, Clone)]
-pub struct Coincidences {
-    /// The window; if it is missing, the error suggests one.
-    pub window: Option<Window>,
-    /// The groups of channels; by default those of the setup, otherwise every pair.
-    pub groups: Vec<Vec<Channel>>,
-    /// All combinations of this many channels, in place of groups.
-    pub choose: Option<usize>,
-    /// The rule that makes tags a coincidence.
-    pub rule: Rule,
-    /// Channels whose tags veto coincidences nearby, each with its delay.
-    pub veto: Vec<Channel>,
-    /// Reach of a veto; default is the window.
-    pub guard: Option<Duration>,
-    /// Method for accidentals.
-    pub accidentals: Accidentals,
-    /// Method for errors.
-    pub errors: Errors,
-    /// Return a trace with bins of this width.
-    pub bin: Option<BinWidth>,
-    /// The tags that are used.
-    pub selection: Selection,
-}
-
-/// Methods for accidentals.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Accidentals {
-    /// The formula for a steady source.
-    Formula,
-    /// Counts with channels moved, this many times.
-    Shifted {
-        /// Number of counts.
-        counts: u32,
-        /// The shift, of which multiples are used; default is max(1 µs, 10 full widths).
-        shift: Option<Duration>,
-    },
-}
 
 /// The query as it was counted.
 #[derive(Debug, Serialize)]
@@ -118,18 +81,6 @@ struct Used {
     selection: SelectionUsed,
 }
 
-/// Returns the name of a rule.
-pub(crate) fn rule_name(rule: Rule) -> &'static str {
-    match rule {
-        Rule::All => "all",
-        Rule::Herald => "herald",
-        Rule::PerHerald => "per-herald",
-        Rule::Once => "once",
-        Rule::Cluster => "cluster",
-        Rule::Grid => "grid",
-    }
-}
-
 impl Coincidences {
     /// Returns the tuples themselves instead of their number: this gives the head. No tags are read
     /// before [`Listing::stream`].
@@ -142,7 +93,7 @@ impl Coincidences {
         context: &QueryContext<'a>,
     ) -> Result<Listing<'a>, Error> {
         if self.bin.is_some() || self.accidentals != Accidentals::Formula {
-            return Err(Error::Question(
+            return Err(Error::Request(
                 "a list has neither bins nor accidentals; leave --bin and --accidentals out".into(),
             ));
         }
@@ -166,11 +117,11 @@ impl Coincidences {
         Listing::new(run, context.pool, self.selection.join, resolved.query, groups, head)
     }
 
-    fn shift(&self, query: &Query, tick: Tick) -> Result<Option<Shift>, Error> {
-        match &self.accidentals {
+    fn shift_of(&self, query: &Query, tick: Tick) -> Result<Option<Shift>, Error> {
+        match self.accidentals {
             Accidentals::Formula => Ok(None),
-            Accidentals::Shifted { counts, shift } => {
-                Shift::new(*counts, shift.as_ref(), (query.rule, query.window), tick).map(Some)
+            Accidentals::Shifted(counts) => {
+                Shift::new(counts, self.shift.as_ref(), (query.rule, query.window), tick).map(Some)
             }
         }
     }
@@ -203,8 +154,8 @@ impl Coincidences {
         let is_mixed = is_large && sizes.contains(&2);
         match self.rule {
             Rule::Cluster | Rule::Grid => Ok(true),
-            Rule::All | Rule::Once if is_mixed && matches!(self.window, Some(Window::Full(_))) => {
-                Err(Error::Question(
+            Rule::All | Rule::Once if is_mixed && self.full_width.is_some() => {
+                Err(Error::Request(
                     "--full-width means other windows for pairs than for larger groups; give --window, or \
                      ask for them one after the other"
                         .into(),
@@ -243,7 +194,7 @@ impl Coincidences {
                 .pool
                 .install(|| coarse::window_missing(recording, &pairs, scope, tick, &name_of))
         });
-        said.map_or_else(|error| error, Error::Question)
+        said.map_or_else(|error| error, Error::Request)
     }
 
     fn used(&self, resolved: &Resolved<'_, Query>, live: i128, shift: Option<Shift>) -> Used {
@@ -257,7 +208,7 @@ impl Coincidences {
             rule: rule_name(query.rule),
             window_ticks: window,
             window_s: tick.seconds_of(window.into()),
-            window_asked: self.window.as_ref().map_or("", Window::asked).to_owned(),
+            window_asked: self.window().map_or(String::new(), |window| window.asked().to_owned()),
             full_width_ticks: match self.is_span(&query.groups) {
                 Ok(true) => window.into(),
                 _ => 2 * i128::from(window) + 1,
@@ -308,7 +259,7 @@ impl Coincidences {
 impl Kind for Coincidences {
     type Query = Query;
     /// The rows, and the live ticks of the selection.
-    type Counts = (Vec<Tallied>, i128);
+    type Counts = (Vec<GroupCounts>, i128);
 
     fn selection(&self) -> &Selection {
         &self.selection
@@ -328,10 +279,16 @@ impl Kind for Coincidences {
 
     fn check(&self) -> Result<(), Error> {
         if self.rule == Rule::Cluster && self.accidentals != Accidentals::Formula {
-            return Err(Error::Question("events by rule cluster have no accidentals".into()));
+            return Err(Error::Request("events by rule cluster have no accidentals".into()));
+        }
+        if self.shift.is_some() && self.accidentals == Accidentals::Formula {
+            return Err(Error::Request("`shift` needs `accidentals` shifted".into()));
+        }
+        if self.full_width.is_some() && self.window.is_some() {
+            return Err(Error::Request("`full_width` excludes `window`; give one of them".into()));
         }
         if self.bin.is_some() && self.selection.live_time.is_some() {
-            return Err(Error::Question(LIVE_TIME_OF_BINS.into()));
+            return Err(Error::Request(LIVE_TIME_OF_BINS.into()));
         }
         Ok(())
     }
@@ -352,14 +309,14 @@ impl Kind for Coincidences {
         }
         let is_cluster = self.rule == Rule::Cluster;
         if is_cluster && (!groups.is_empty() || self.choose.is_some()) {
-            return Err(Error::Question(
+            return Err(Error::Request(
                 "rule cluster counts every set of the channels in use; name them with --channels, \
                  and leave --group and --choose out"
                     .into(),
             ));
         }
         if !groups.is_empty() && self.choose.is_some() {
-            return Err(Error::Question("--choose counts every group; leave --group out".into()));
+            return Err(Error::Request("--choose counts every group; leave --group out".into()));
         }
         if groups.is_empty() && self.choose.is_none() && self.selection.channels.is_empty() {
             groups.clone_from(&setup.groups);
@@ -381,13 +338,13 @@ impl Kind for Coincidences {
             (true, Some(size)) => Groups::EveryFold(size),
             (true, None) => Groups::EveryPair,
         };
-        let Some(window) = &self.window else {
+        let Some(window) = self.window() else {
             return Err(self.window_missing(run, &groups, &scope, context));
         };
         let window = window.ticks(tick, self.is_span(&groups)?)?;
         let guard = match &self.guard {
             Some(_) if veto.is_empty() => {
-                return Err(Error::Question("--guard goes with --veto".into()));
+                return Err(Error::Request("--guard goes with --veto".into()));
             }
             Some(guard) => guard.floor(tick)?,
             None => window,
@@ -433,7 +390,7 @@ impl Kind for Coincidences {
     fn check_work(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<(), Error> {
         let Resolved { run, context, query, bin, .. } = resolved;
         let (bin, tick) = (*bin, resolved.tick());
-        let shift = self.shift(query, tick)?;
+        let shift = self.shift_of(query, tick)?;
         let (groups, plan, span) = run.count_as(self.selection.join, None, |recording| {
             let groups = match query.rule {
                 // The number of single-channel sets; most larger sets are rare.
@@ -464,9 +421,9 @@ impl Kind for Coincidences {
         Ok(())
     }
 
-    fn count(&self, resolved: &Resolved<'_, Query>) -> Result<(Vec<Tallied>, i128), Error> {
+    fn count(&self, resolved: &Resolved<'_, Query>) -> Result<(Vec<GroupCounts>, i128), Error> {
         let &Resolved { run, context, ref query, bin, .. } = resolved;
-        let shift = self.shift(query, resolved.tick())?;
+        let shift = self.shift_of(query, resolved.tick())?;
         let is_new = self.counted_anew().is_some();
         let kept = Kept::new(
             run.store(),
@@ -482,7 +439,7 @@ impl Kind for Coincidences {
                         kept.answer(query, recording, &Execution::best())
                     };
                     let tally = |query: &Query, counted: Counted, start| {
-                        Tallied::of(recording, query, counted, start, how, &answer)
+                        GroupCounts::of(recording, query, counted, start, how, &answer)
                     };
                     match bin {
                         None => {
@@ -510,7 +467,7 @@ impl Kind for Coincidences {
         all: &[Resolved<'_, Query>],
         counts: Vec<Self::Counts>,
     ) -> Result<Self::Counts, Error> {
-        let (tallied, live): (Vec<Vec<Tallied>>, Vec<i128>) = counts.into_iter().unzip();
+        let (tallied, live): (Vec<Vec<GroupCounts>>, Vec<i128>) = counts.into_iter().unzip();
         let tallied = add_up(tallied, self.rule == Rule::Cluster, |of, sets| {
             nothing_in(&all[of], (self.selection.join, self.errors), sets)
         })?;
@@ -524,7 +481,7 @@ impl Kind for Coincidences {
     ) -> Result<Finished, Error> {
         let first = &all[0];
         let (query, tick, context) = (&first.query, first.tick(), first.context);
-        let shift = self.shift(query, tick)?;
+        let shift = self.shift_of(query, tick)?;
         let terms = Terms {
             rule: query.rule,
             window: query.window,
@@ -570,7 +527,7 @@ impl Kind for Coincidences {
         recording: &Recording<'_>,
     ) -> Result<Plan, QueryError> {
         // An invalid shift is rejected when it is counted.
-        let shift = self.shift(query, tick).ok().flatten();
+        let shift = self.shift_of(query, tick).ok().flatten();
         planned(recording, query, bin, shift)
     }
 
@@ -582,7 +539,7 @@ impl Kind for Coincidences {
         let tick = resolved.tick();
         let live =
             run.count_as(self.selection.join, None, |tags| Ok(live_of(tags, query.scope.range)))?;
-        let used = self.used(resolved, live, self.shift(query, tick)?);
+        let used = self.used(resolved, live, self.shift_of(query, tick)?);
         let header = self.header(run, &used, context, &live_words(selected, live, tick));
         Ok((header, serde_json::to_value(used)?))
     }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use tagq_query::{Estimate, Terms};
 use tagq_store::Tick;
 
-use super::counts::Tallied;
+use super::counts::GroupCounts;
 use crate::{
     cells::Cells,
     escape::escaped,
@@ -27,7 +27,7 @@ pub(super) struct Rows {
 impl Rows {
     /// Returns the rows for the counts.
     pub(super) fn of(
-        tallied: Vec<Tallied>,
+        tallied: Vec<GroupCounts>,
         terms: &Terms,
         is_shifted: bool,
         tick: Tick,

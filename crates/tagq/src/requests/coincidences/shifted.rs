@@ -84,10 +84,10 @@ impl Shift {
         tick: Tick,
     ) -> Result<Self, Error> {
         if counts == 0 {
-            return Err(Error::Question("--accidentals shifted:K wants at least one count".into()));
+            return Err(Error::Request("--accidentals shifted:K wants at least one count".into()));
         }
         if counts > SHIFTS_MAX {
-            return Err(Error::Question(format!(
+            return Err(Error::Request(format!(
                 "--accidentals shifted:{counts}: at most {SHIFTS_MAX} counts are made, which leave no error \
                  but that of the singles; try shifted:100"
             )));
@@ -101,7 +101,7 @@ impl Shift {
         };
         if numerator < full_width.saturating_mul(denominator) {
             let asked = shift.map_or("", Duration::asked);
-            return Err(Error::Question(format!(
+            return Err(Error::Request(format!(
                 "--shift {asked} is shorter than the full width of the window, {}, so that true \
                  coincidences would count as accidentals; the smallest shift is {full_width}t, for \
                  pulsed light the next multiple of its period",

@@ -49,12 +49,12 @@ impl Histogram {
         let width = self.bin.as_ref().map_or(Ok(1), |bin| bin.ticks(tick))?;
         if let Some(per_decade) = self.log {
             let Some(Reach::Between(low, high)) = &self.range else {
-                return Err(Error::Question(
+                return Err(Error::Request(
                     "--log wants a range with both ends above zero: --range 1ns..1ms".into(),
                 ));
             };
             if self.bin.is_some() {
-                return Err(Error::Question("--log makes its own bins; leave --bin out".into()));
+                return Err(Error::Request("--log makes its own bins; leave --bin out".into()));
             }
             return Ok(Bins::logarithmic(low.floor(tick)?, high.ceil(tick)?, per_decade)?);
         }
@@ -141,7 +141,7 @@ impl Histogram {
     pub(super) fn fold(&self, tick: Tick) -> Result<Option<Fold>, Error> {
         match (&self.period, self.sync_divider) {
             (None, None) => Ok(None),
-            (Some(_), Some(_)) => Err(Error::Question(
+            (Some(_), Some(_)) => Err(Error::Request(
                 "--period and --sync-divider say the same in two ways; give one".into(),
             )),
             (None, Some(divider)) => Ok(Some(Fold::SyncDivider(divider))),
@@ -150,7 +150,7 @@ impl Histogram {
                 let fits = u64::try_from(numerator).ok().zip(u64::try_from(denominator).ok());
                 let Some((numerator, denominator)) = fits.filter(|&(ticks, _)| ticks > 0) else {
                     let text = period.asked();
-                    return Err(Error::Question(format!("`{text}` cannot be a period")));
+                    return Err(Error::Request(format!("`{text}` cannot be a period")));
                 };
                 Ok(Some(Fold::Period(Period { numerator, denominator })))
             }
@@ -163,7 +163,7 @@ fn not_negative(reach: &Duration, tick: Tick) -> Result<i64, Error> {
     let ticks = reach.ceil(tick)?;
     if ticks < 0 {
         let text = reach.asked();
-        return Err(Error::Question(format!(
+        return Err(Error::Request(format!(
             "`{text}` is negative; --range D reaches as far on both sides of zero"
         )));
     }

@@ -15,7 +15,7 @@ use crate::{
 pub(crate) type Expected = Option<Vec<Option<f64>>>;
 
 /// The counts of one run, or of several.
-pub(crate) struct Tallied {
+pub(crate) struct HistogramCounts {
     pub binned: Binned,
     pub expected: Expected,
     pub blocks: Vec<Block>,
@@ -29,7 +29,7 @@ pub(crate) struct Block {
     pub expected_without: Expected,
 }
 
-impl Tallied {
+impl HistogramCounts {
     /// Adds the counts of another run.
     pub(super) fn added(mut self, more: Self) -> Self {
         add_counts(&mut self.binned.counts, more.binned.counts);

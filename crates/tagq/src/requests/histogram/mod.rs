@@ -4,19 +4,20 @@ mod bins;
 mod counts;
 mod request;
 
-pub use request::{Histogram, Reach};
+pub use request::{G2, HISTOGRAM, Histogram, Reach};
 
 use rayon::prelude::*;
 use serde::Serialize;
 use tagq_query::{
-    Bins, Error as QueryError, Execution, Fold, Histogram as Query, Mode, Period, Plan, Recording,
-    Scope, TimeRange,
+    Bins, Error as QueryError, Execution, Fold, Histogram as Query, Period, Plan, Recording, Scope,
+    TimeRange,
 };
 use tagq_store::Tick;
 
 use self::{
     bins::instead,
-    counts::{Block, Expected, Tallied, add_counts},
+    counts::{Block, Expected, HistogramCounts, add_counts},
+    request::mode_name,
 };
 use super::{
     blocks::{self, Errors},
@@ -83,19 +84,9 @@ struct UsedToExplain {
     selection: SelectionUsed,
 }
 
-/// Returns the name of a mode.
-fn mode_name(mode: Mode) -> &'static str {
-    match mode {
-        Mode::All => "all",
-        Mode::Next => "next",
-        Mode::Last => "last",
-        Mode::Grid => "grid",
-    }
-}
-
 impl Kind for Histogram {
     type Query = Query;
-    type Counts = Tallied;
+    type Counts = HistogramCounts;
 
     fn selection(&self) -> &Selection {
         &self.selection
@@ -132,7 +123,7 @@ impl Kind for Histogram {
 
     fn check(&self) -> Result<(), Error> {
         if self.selection.live_time.is_some() {
-            return Err(Error::Question(
+            return Err(Error::Request(
                 "a histogram has the live time that was recorded; leave --live-time out".into(),
             ));
         }
@@ -147,7 +138,7 @@ impl Kind for Histogram {
         first: Option<&Query>,
     ) -> Result<Query, Error> {
         if first.is_some() && self.sync_divider.is_some() {
-            return Err(Error::Question(
+            return Err(Error::Request(
                 "each run has a sync period of its own; for --sum give it with --period".into(),
             ));
         }
@@ -203,7 +194,7 @@ impl Kind for Histogram {
     }
 
     /// Counts; with g2 also the expected counts, and with block errors the counts of each block.
-    fn count(&self, resolved: &Resolved<'_, Query>) -> Result<Tallied, Error> {
+    fn count(&self, resolved: &Resolved<'_, Query>) -> Result<HistogramCounts, Error> {
         let &Resolved { run, context, ref query, .. } = resolved;
         let is_joined = self.selection.join;
         // Results with more bins are not cached: they need the memory themselves.
@@ -220,19 +211,27 @@ impl Kind for Histogram {
                         Some(blocks) => self.in_blocks(recording, query, binned.period, blocks)?,
                         None => Vec::new(),
                     };
-                    Ok(Tallied { binned, expected, blocks })
+                    Ok(HistogramCounts { binned, expected, blocks })
                 })
             })?;
         kept.keep();
         Ok(counted)
     }
 
-    fn add(&self, _: &[Resolved<'_, Query>], counts: Vec<Tallied>) -> Result<Tallied, Error> {
-        let sum = counts.into_iter().reduce(Tallied::added);
-        sum.ok_or_else(|| Error::Question("a sum is of at least one run".into()))
+    fn add(
+        &self,
+        _: &[Resolved<'_, Query>],
+        counts: Vec<HistogramCounts>,
+    ) -> Result<HistogramCounts, Error> {
+        let sum = counts.into_iter().reduce(HistogramCounts::added);
+        sum.ok_or_else(|| Error::Request("a sum is of at least one run".into()))
     }
 
-    fn finish(&self, all: &[Resolved<'_, Query>], tallied: Tallied) -> Result<Finished, Error> {
+    fn finish(
+        &self,
+        all: &[Resolved<'_, Query>],
+        tallied: HistogramCounts,
+    ) -> Result<Finished, Error> {
         let first = &all[0];
         let (query, tick, context) = (&first.query, first.tick(), first.context);
         let live = tallied.live();
@@ -316,11 +315,11 @@ impl Histogram {
     fn check_covariance(&self, bins: usize) -> Result<(), Error> {
         let has_blocks = self.g2 && self.errors != Errors::Formula;
         match self.covariance {
-            true if !has_blocks => Err(Error::Question(
+            true if !has_blocks => Err(Error::Request(
                 "--covariance is that of g2 from blocks; it goes with g2 and --errors blocks"
                     .into(),
             )),
-            true if bins > COVARIANCE_BINS_MAX => Err(Error::Question(format!(
+            true if bins > COVARIANCE_BINS_MAX => Err(Error::Request(format!(
                 "the covariance of {bins} bins is too large; take at most {COVARIANCE_BINS_MAX} bins"
             ))),
             true | false => Ok(()),

@@ -1,40 +1,190 @@
 //! The request and its range of differences.
 
+use serde::{Deserialize, Deserializer};
 use tagq_query::Mode;
 use tagq_store::Duration;
 
 use crate::{
-    requests::{blocks::Errors, selection::Selection},
-    setup::arguments::{BinWidth, Channel},
+    requests::{
+        blocks::{self, Errors},
+        options::{self, Position, RequestOption, RequestType, ValueType},
+        selection::{self, Selection},
+    },
+    setup::arguments::{BinWidth, Channel, deserialize_from_text},
 };
 
 /// Histogram of the time differences of two channels (docs/queries.md, section "Histogram").
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Histogram {
     /// Differences from the tags of this channel …
     pub start: Channel,
     /// … to the tags of this channel.
     pub stop: Channel,
     /// Bin width; by default chosen from the tags of the channels.
+    #[serde(default)]
     pub bin: Option<BinWidth>,
     /// Range of differences; by default chosen.
+    #[serde(default)]
     pub range: Option<Reach>,
     /// Bins per decade, in place of bins of equal width.
+    #[serde(default)]
     pub log: Option<u32>,
     /// The pairs that are counted.
+    #[serde(default = "all", deserialize_with = "mode")]
     pub mode: Mode,
     /// Fold into this period.
+    #[serde(default)]
     pub period: Option<Duration>,
     /// Fold into the period of a sync of which only each n-th pulse was recorded.
+    #[serde(default)]
     pub sync_divider: Option<u32>,
     /// Normalise by the expectation for uncorrelated light.
+    #[serde(default)]
     pub g2: bool,
     /// Method for errors.
+    #[serde(default)]
     pub errors: Errors,
     /// Also compute the covariance of the g2 of all bins, from blocks.
+    #[serde(default)]
     pub covariance: bool,
     /// The tags that are used.
+    #[serde(default)]
     pub selection: Selection,
+}
+
+/// Histogram as a user states it.
+pub const HISTOGRAM: RequestType = RequestType {
+    name: "histogram",
+    summary: "Count differences of the times of two channels, in bins",
+    details: "Bin k holds LO + k·W ≤ Δ < LO + (k+1)·W with Δ the delayed time of the stop minus that \
+              of the start. All pairs count, however many; a tag is never paired with itself.",
+    positions: &[],
+    options: &[&PAIRS, &BINS, &[blocks::OPTION]],
+    selection: &[&selection::COMMON],
+    preset: &[],
+    can_list: false,
+    examples: &[
+        &[("start", "3"), ("stop", "15"), ("range", "-64t..65t")],
+        &[("start", "1"), ("stop", "2"), ("mode", "last"), ("bin", "16t"), ("range", "0t..640t")],
+    ],
+};
+
+/// Histogram with g2, of two channels given by position.
+pub const G2: RequestType = RequestType {
+    name: "g2",
+    summary: "The correlation g2 of two channels: a histogram with g2",
+    details: "",
+    positions: &[Position {
+        value_name: "A,B",
+        options: &["start", "stop"],
+        help: "The two channels, or one twice",
+    }],
+    options: &[&ENDS, &BINS, &[blocks::OPTION]],
+    selection: &[&selection::COMMON],
+    preset: &["g2"],
+    can_list: false,
+    examples: &[
+        &[("start", "1"), ("stop", "2")],
+        &[("start", "3"), ("stop", "15"), ("log", "20"), ("range", "1ns..1ms")],
+    ],
+};
+
+const START: RequestOption = RequestOption::new(
+    "start",
+    ValueType::Channel("A"),
+    "Differences from the tags of this channel",
+);
+const STOP: RequestOption = RequestOption::new(
+    "stop",
+    ValueType::Channel("B"),
+    "Differences to the tags of this channel, which may be the same",
+);
+
+const ENDS: [RequestOption; 2] = [START, STOP];
+
+const PAIRS: [RequestOption; 6] = [
+    START,
+    STOP,
+    RequestOption::new("mode", ValueType::Choice(modes), "Pairs that are counted").default("all"),
+    RequestOption::new(
+        "g2",
+        ValueType::Flag,
+        "Normalise by the expectation for uncorrelated light",
+    ),
+    RequestOption::new(
+        "period",
+        ValueType::Text("P", options::check::<Duration>),
+        "Fold differences into [0, P), with mode next or last",
+    )
+    .excludes(&["sync_divider"]),
+    RequestOption::new(
+        "sync_divider",
+        ValueType::Number("N"),
+        "Fold by the period of the recorded sync, which is each N-th pulse",
+    ),
+];
+
+const BINS: [RequestOption; 4] = [
+    RequestOption::new(
+        "bin",
+        ValueType::Text("W", options::check::<BinWidth>),
+        "Width of a bin, a whole number of ticks; ~W takes the nearest [default: chosen from the tags \
+         of the channels, or about 100 bins of the range]",
+    ),
+    RequestOption::new(
+        "range",
+        ValueType::Text("R", options::check::<Reach>),
+        "Differences to count: D for both sides of zero, or LO..HI [default: chosen from the data; with \
+         a bin, 64 bins on either side of zero]",
+    )
+    .signed(),
+    RequestOption::new(
+        "log",
+        ValueType::Number("N"),
+        "N bins a decade from LO to HI of the range, both above zero",
+    )
+    .excludes(&["bin"]),
+    RequestOption::new(
+        "covariance",
+        ValueType::Flag,
+        "With g2 and errors from blocks: the covariance of each bin with every bin",
+    ),
+];
+
+const MODES: [(Mode, [&str; 2]); 4] = [
+    (Mode::All, ["all", "Every start with every stop"]),
+    (Mode::Next, ["next", "Each start with its first stop at or after it"]),
+    (Mode::Last, ["last", "Each stop with its latest start at or before it"]),
+    (
+        Mode::Grid,
+        [
+            "grid",
+            "Every pair, with times in cells of a bin's width and both ends of the range included",
+        ],
+    ),
+];
+
+fn modes() -> Vec<[&'static str; 2]> {
+    MODES.map(|(_, named)| named).to_vec()
+}
+
+/// Returns the name of a mode.
+pub(super) fn mode_name(mode: Mode) -> &'static str {
+    match mode {
+        Mode::All => "all",
+        Mode::Next => "next",
+        Mode::Last => "last",
+        Mode::Grid => "grid",
+    }
+}
+
+fn all() -> Mode {
+    Mode::All
+}
+
+fn mode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Mode, D::Error> {
+    options::choice(deserializer, &MODES)
 }
 
 /// The range of differences.
@@ -45,6 +195,8 @@ pub enum Reach {
     /// From one difference to another, the latter excluded.
     Between(Duration, Duration),
 }
+
+deserialize_from_text!(Reach);
 
 impl std::str::FromStr for Reach {
     type Err = String;

@@ -1,4 +1,4 @@
-"""The questions, in the words of the command line."""
+"""The requests, with the options of the command line."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     Channel = int | str
 
 
-class Questions:
-    """What a run, or the sum of several, can be asked."""
+class Requests:
+    """The requests that a run, or the sum of several runs, answers."""
 
-    # Not of Python, so that warnings name the line of whoever asks.
+    # Functions of the extension module, so that warnings name the line of the caller.
     _ask: Callable[[str, dict[str, Any]], _tagq.Answer]
     _list: Callable[[dict[str, Any]], _tagq.Tuples]
 
@@ -45,10 +45,10 @@ class Questions:
         live_time: str | None = None,
         join: bool = False,
     ) -> Result:
-        """Counts coincidences within a window, between every pair of channels or the groups named.
+        """Counts coincidences within a window, of every pair of channels or of the given groups.
 
-        By rule "all" a pair counts when its times differ by at most ``window``, half the full width. A row
-        a group, and with ``bin`` a row a bin and group.
+        By rule "all" a pair counts when its times differ by at most ``window``, half the full width. One row
+        per group, and with ``bin`` one row per bin and group.
 
         groups
             2 to 16 channels each, as [(3, 15), (3, 15, 16)].
@@ -61,27 +61,7 @@ class Questions:
         errors
             How standard errors are found: by "formula" for steady light, or from "blocks:50" of time.
         """
-        words = given(
-            window=window,
-            full_width=full_width,
-            groups=groups,
-            choose=choose,
-            rule=rule,
-            veto=veto,
-            guard=guard,
-            accidentals=accidentals,
-            shift=shift,
-            errors=errors,
-            bin=bin,
-            channels=channels,
-            delays=delays,
-            from_=from_,
-            to=to,
-            last=last,
-            live_time=live_time,
-            join=join,
-        )
-        return Result(self._ask("coincidences", words))
+        return Result(self._ask("coincidences", given(locals())))
 
     def tuples(
         self,
@@ -100,29 +80,14 @@ class Questions:
         last: str | None = None,
         join: bool = False,
     ) -> Tuples:
-        """Lists the tags behind each coincidence, what ``coincidences --list`` does, as an Arrow stream in
-        order of time. A row a coincidence: its time, and row in the run, time as recorded and difference from
-        the group's first channel of each tag, in ticks; by rule "cluster" a row a tag.
+        """Lists the tags of each coincidence, as ``coincidences --list`` does, as an Arrow stream in
+        order of time. One row per coincidence: its time, and row in the run, time as recorded and difference from
+        the group's first channel of each tag, in ticks; by rule "cluster" one row per tag.
 
         It is made while it is read, in bounded memory: ``polars.DataFrame(tuples)`` takes all of it,
         ``pyarrow.RecordBatchReader.from_stream(tuples)`` batch after batch.
         """
-        words = given(
-            window=window,
-            full_width=full_width,
-            groups=groups,
-            choose=choose,
-            rule=rule,
-            veto=veto,
-            guard=guard,
-            channels=channels,
-            delays=delays,
-            from_=from_,
-            to=to,
-            last=last,
-            join=join,
-        )
-        return Tuples(self._list(words))
+        return Tuples(self._list(given(locals())))
 
     def histogram(
         self,
@@ -162,32 +127,13 @@ class Questions:
         covariance
             With g2 and blocks: the covariance of each bin with every bin, a list in each row.
         """
-        words = given(
-            start=start,
-            stop=stop,
-            bin=bin,
-            range=range,
-            log=log,
-            mode=mode,
-            g2=g2,
-            errors=errors,
-            covariance=covariance,
-            period=period,
-            sync_divider=sync_divider,
-            channels=channels,
-            delays=delays,
-            from_=from_,
-            to=to,
-            last=last,
-            join=join,
-        )
-        return Result(self._ask("histogram", words))
+        return Result(self._ask("histogram", given(locals())))
 
     def g2(self, start: Channel, stop: Channel, **words: Any) -> Result:
-        """The correlation g2 of two channels with its error: ``histogram`` normalised by what light without
-        correlation would give. Takes ``bin``, ``range``, ``log``, ``errors``, ``covariance`` and the selection of
+        """The correlation g2 of two channels with its error: ``histogram`` normalised by the expectation for
+        uncorrelated light. Takes ``bin``, ``range``, ``log``, ``errors``, ``covariance`` and the selection of
         ``histogram``."""
-        return self.histogram(start, stop, g2=True, **words)
+        return Result(self._ask("g2", {"start": start, "stop": stop, **words}))
 
     def rates(
         self,
@@ -204,21 +150,10 @@ class Questions:
     ) -> Result:
         """Counts the tags of each channel, and their rates in Hz; with ``bin`` a row a bin and channel.
         ``errors`` are by "formula", or from "blocks:50" of time."""
-        words = given(
-            bin=bin,
-            errors=errors,
-            channels=channels,
-            delays=delays,
-            from_=from_,
-            to=to,
-            last=last,
-            live_time=live_time,
-            join=join,
-        )
-        return Result(self._ask("rates", words))
+        return Result(self._ask("rates", given(locals())))
 
 
-class Sum(Questions):
+class Sum(Requests):
     """Several runs that are asked as one: counts and live times are added up, and no pair is made of tags of
     two runs."""
 
@@ -252,6 +187,6 @@ def sum(runs: Iterable[Run]) -> Sum:
     return Sum(runs)
 
 
-def given(**words: Any) -> dict[str, Any]:
-    """The keywords that were given a value."""
-    return {name: value for name, value in words.items() if value is not None}
+def given(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a method that have a value, by name."""
+    return {name: value for name, value in arguments.items() if name != "self" and value is not None}

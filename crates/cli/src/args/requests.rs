@@ -1,0 +1,132 @@
+//! The commands that ask a run, one for each type of request. Their options come from the table of
+//! [`tagq::requests`].
+
+use clap::{Arg, ArgMatches, Args as _, Command, FromArgMatches, Subcommand, error::ErrorKind};
+use tagq::requests::{REQUEST_TYPES, Request, RequestType};
+
+use super::{
+    answer::AnswerArgs,
+    table::{arg, flag, usage, values},
+};
+
+/// A request, and how to answer it.
+#[derive(Debug)]
+pub(crate) struct RequestCommand {
+    pub request: Request,
+    pub answer: AnswerArgs,
+}
+
+/// Additions to the help of requests that need more than a table.
+const LONG_HELP: [(&str, &str); 2] = [
+    (
+        "coincidences",
+        "`tagq help rules` and `tagq help windows` show with pictures which tags count.",
+    ),
+    ("g2", include_str!("topics/g2.txt")),
+];
+
+impl Subcommand for RequestCommand {
+    fn augment_subcommands(program: Command) -> Command {
+        REQUEST_TYPES.iter().fold(program, |program, of| program.subcommand(command(of)))
+    }
+
+    fn augment_subcommands_for_update(program: Command) -> Command {
+        Self::augment_subcommands(program)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        REQUEST_TYPES.iter().any(|of| of.name == name)
+    }
+}
+
+impl FromArgMatches for RequestCommand {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let found = matches.subcommand().and_then(|(name, matches)| {
+            let of = REQUEST_TYPES.into_iter().find(|of| of.name == name)?;
+            Some((of, matches))
+        });
+        let (of, matches) = found.ok_or_else(|| clap::Error::new(ErrorKind::MissingSubcommand))?;
+        let mut options = values(of.options(), matches);
+        for position in of.positions {
+            let text = matches.get_one::<String>(position.value_name).map_or("", String::as_str);
+            let values: Vec<&str> = text.split(',').collect();
+            if values.len() != position.options.len() {
+                let (asked, name) = (position.options.len(), position.value_name);
+                return Err(usage(&format!(
+                    "`{text}` is not {asked} channels; write them as {name}"
+                )));
+            }
+            for (option, value) in position.options.iter().zip(values) {
+                options.insert((*option).to_owned(), value.into());
+            }
+        }
+        let request =
+            Request::of_options(of.name, options).map_err(|error| usage(&error.to_string()))?;
+        Ok(Self { request, answer: AnswerArgs::from_arg_matches(matches)? })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// Returns the command of a type of request.
+fn command(of: &'static RequestType) -> Command {
+    let mut command = Command::new(of.name);
+    for position in of.positions {
+        let arg = Arg::new(position.value_name).value_name(position.value_name);
+        command = command.arg(arg.help(position.help).required(true));
+    }
+    command = command.args(of.options().filter(|option| !of.is_positional(option.name)).map(arg));
+    // The arguments bring a description of their own, which is replaced.
+    command = AnswerArgs::augment_args(command).about(of.summary).long_about(None);
+    if !of.details.is_empty() {
+        command = command.long_about(format!("{}\n\n{}", of.summary, of.details));
+    }
+    if !of.can_list {
+        command = command.mut_arg("list", |arg| arg.hide(true));
+    }
+    let examples = examples(of);
+    let long = LONG_HELP.iter().find(|(name, _)| *name == of.name);
+    if let Some((_, text)) = long {
+        command = command.after_long_help(format!("{}\n\n{examples}", text.trim_end()));
+    }
+    command.after_help(examples)
+}
+
+/// Returns the examples as command lines.
+fn examples(of: &RequestType) -> String {
+    let line = |given: &&[(&str, &str)]| {
+        let mut line = format!("\n  tagq {}", of.name);
+        for position in of.positions {
+            let value =
+                |name: &&str| given.iter().find(|(of, _)| of == name).map_or("", |(_, v)| *v);
+            let values: Vec<&str> = position.options.iter().map(value).collect();
+            line = format!("{line} {}", values.join(","));
+        }
+        for (name, value) in given.iter().filter(|(name, _)| !of.is_positional(name)) {
+            let option = of.options().find(|option| option.name == *name);
+            let flag = option.map_or_else(String::new, flag);
+            line = format!("{line} --{flag} {value}");
+        }
+        format!("{line} run/")
+    };
+    format!("Examples:{}", of.examples.iter().map(line).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_example_is_a_request() {
+        for of in REQUEST_TYPES {
+            for line in examples(of).lines().skip(1) {
+                let words = line.split_whitespace();
+                let args = crate::args::program().try_get_matches_from(words);
+                assert!(args.is_ok(), "{line}: {args:?}");
+            }
+        }
+    }
+}

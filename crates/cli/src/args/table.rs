@@ -1,0 +1,120 @@
+//! The options of requests as arguments, by the table of [`tagq::requests`].
+
+use clap::{
+    Arg, ArgAction, ArgMatches, builder::PossibleValue, error::ErrorKind, parser::ValueSource,
+};
+use serde_json::Value;
+use tagq::requests::{Options, RequestOption, Section, Selection, ValueType};
+
+/// Returns the arguments for these options of a selection.
+pub(super) fn selection_args(names: &'static [&'static str]) -> impl Iterator<Item = Arg> {
+    Selection::options().filter(|of| names.contains(&of.name)).map(arg)
+}
+
+/// Returns the selection that the arguments state.
+pub(super) fn selection(names: &[&str], matches: &ArgMatches) -> Result<Selection, clap::Error> {
+    let options = Selection::options().filter(|of| names.contains(&of.name));
+    Selection::of_options(values(options, matches)).map_err(|error| usage(&error.to_string()))
+}
+
+/// Returns the name of an option on the command line: one that is repeated is named in the singular.
+pub(super) fn flag(option: &RequestOption) -> String {
+    let name = option.name.replace('_', "-");
+    if option.is_repeated() { name.trim_end_matches('s').to_owned() } else { name }
+}
+
+/// Returns the argument for an option.
+pub(super) fn arg(option: &'static RequestOption) -> Arg {
+    let heading = match option.section {
+        Section::Counts => "What is counted",
+        Section::Accidentals => "Accidentals",
+        Section::Selection => "Selection",
+    };
+    let mut arg = Arg::new(option.name)
+        .long(flag(option))
+        .help(option.help)
+        .help_heading(heading)
+        .allow_hyphen_values(option.is_signed)
+        .conflicts_with_all(option.excludes);
+    if let Some(other) = option.requires {
+        arg = arg.requires(other);
+    }
+    if let Some(value) = option.default {
+        arg = arg.default_value(value);
+    }
+    let channel = |text: &str| text.parse().map(|_: tagq::requests::Channel| text.to_owned());
+    match option.value {
+        ValueType::Flag => arg.action(ArgAction::SetTrue),
+        ValueType::Text(name, check) => arg
+            .value_name(name)
+            .value_parser(move |text: &str| check(text).map(|()| text.to_owned())),
+        ValueType::Number(name) => arg.value_name(name).value_parser(clap::value_parser!(u32)),
+        ValueType::Choice(names) => {
+            let value = |[name, help]: [&'static str; 2]| PossibleValue::new(name).help(help);
+            let values = names().into_iter().map(value).collect::<Vec<_>>();
+            arg.value_name(option.name.to_uppercase()).value_parser(values)
+        }
+        ValueType::Channel(name) => arg.value_name(name).required(true).value_parser(channel),
+        ValueType::Channels(name) => arg
+            .value_name(name)
+            .value_delimiter(',')
+            .action(ArgAction::Append)
+            .value_parser(channel),
+        ValueType::Groups(name) => {
+            arg.value_name(name).action(ArgAction::Append).value_parser(group)
+        }
+        ValueType::Delays(name) => {
+            arg.value_name(name).action(ArgAction::Append).value_parser(delay)
+        }
+    }
+}
+
+/// Returns the options that were given, with their values.
+pub(super) fn values<'a>(
+    options: impl Iterator<Item = &'a RequestOption>,
+    matches: &ArgMatches,
+) -> Options {
+    let is_given = |option: &&RequestOption| {
+        let source = matches.try_contains_id(option.name).is_ok_and(|is_known| is_known);
+        source && matches.value_source(option.name) == Some(ValueSource::CommandLine)
+    };
+    let value = |option: &RequestOption| match option.value {
+        ValueType::Flag => true.into(),
+        ValueType::Text(..) | ValueType::Choice(_) | ValueType::Channel(_) => {
+            matches.get_one::<String>(option.name).cloned().into()
+        }
+        ValueType::Number(_) => matches.get_one::<u32>(option.name).copied().into(),
+        ValueType::Channels(_) => {
+            matches.get_many::<String>(option.name).into_iter().flatten().cloned().collect()
+        }
+        ValueType::Groups(_) | ValueType::Delays(_) => {
+            let each = matches.get_many::<Vec<String>>(option.name).into_iter().flatten();
+            each.map(|values| Value::from(values.clone())).collect()
+        }
+    };
+    options.filter(is_given).map(|option| (option.name.to_owned(), value(option))).collect()
+}
+
+/// Parses channels separated by commas.
+fn group(text: &str) -> Result<Vec<String>, String> {
+    let channels: Vec<String> = text.split(',').map(|part| part.trim().to_owned()).collect();
+    for channel in &channels {
+        channel.parse::<tagq::requests::Channel>()?;
+    }
+    Ok(channels)
+}
+
+/// Parses `CH=D`, a channel by number or name and a duration.
+fn delay(text: &str) -> Result<Vec<String>, String> {
+    let (channel, delay) = text
+        .split_once('=')
+        .ok_or_else(|| format!("`{text}` is no CH=D; write it as 15=-4.0625ns"))?;
+    channel.parse::<tagq::requests::Channel>()?;
+    delay.parse::<tagq::store::Duration>().map_err(|error| error.to_string())?;
+    Ok(vec![channel.to_owned(), delay.to_owned()])
+}
+
+/// Returns the error for a mistake in the arguments.
+pub(super) fn usage(message: &str) -> clap::Error {
+    clap::Error::raw(ErrorKind::ValueValidation, format!("{message}\n"))
+}

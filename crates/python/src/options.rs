@@ -1,0 +1,189 @@
+//! Keyword arguments as options of requests, by the table of options.
+
+use std::{fmt::Display, str::FromStr};
+
+use pyo3::{
+    prelude::*,
+    types::{PyBool, PyDict, PyString},
+};
+use serde_json::Value;
+use tagq::requests::{
+    Channel, Options, REQUEST_TYPES, Request, RequestOption, Selection, ValueType,
+};
+
+use crate::errors::{self, question, wrong_type};
+
+/// Parses a text in the same way as the command line.
+pub(crate) fn parse<T: FromStr<Err: Display>>(name: &str, text: &str) -> PyResult<T> {
+    text.parse().map_err(|error: T::Err| question(format!("{name}: {error}")))
+}
+
+/// Parses the text of a keyword; `None` if it is absent or None.
+pub(crate) fn text<T: FromStr<Err: Display>>(
+    keywords: &Bound<'_, PyDict>,
+    name: &str,
+) -> PyResult<Option<T>> {
+    let given = keywords.get_item(name)?.filter(|value| !value.is_none());
+    let Some(value) = given else { return Ok(None) };
+    let text: String = value
+        .extract()
+        .map_err(|_| wrong_type(format!("{name}: a text is wanted, not {}", type_name(&value))))?;
+    parse(name, &text).map(Some)
+}
+
+/// Creates the request of the type with this name.
+pub(crate) fn request(name: &str, keywords: &Bound<'_, PyDict>) -> PyResult<Request> {
+    let of = REQUEST_TYPES.iter().find(|of| of.name == name);
+    let known = of.map_or_else(Vec::new, |of| of.options().collect());
+    let options = options(keywords, &known)?;
+    Request::of_options(name, options).map_err(|error| errors::of_run(&error))
+}
+
+/// Creates a selection; other keywords are ignored.
+pub(crate) fn selection(keywords: &Bound<'_, PyDict>) -> PyResult<Selection> {
+    let known: Vec<&RequestOption> = Selection::options().collect();
+    let mut options = options(keywords, &known)?;
+    options.retain(|name, _| known.iter().any(|option| option.name == name));
+    Selection::of_options(options).map_err(|error| errors::of_run(&error))
+}
+
+/// Returns the name of an option as a keyword.
+pub(crate) fn keyword(name: &str) -> &str {
+    if name == "from" { "from_" } else { name }
+}
+
+/// Converts the keywords that have a value. Unknown ones are left for the request to reject.
+fn options(keywords: &Bound<'_, PyDict>, known: &[&RequestOption]) -> PyResult<Options> {
+    let mut options = Options::new();
+    for (name, value) in keywords {
+        let name: String = name.extract()?;
+        let option = known.iter().find(|option| keyword(option.name) == name);
+        if value.is_none() {
+            continue;
+        }
+        let Some(option) = option else {
+            options.insert(name, Value::Null);
+            continue;
+        };
+        let converted = convert(&name, option.value, &value)?;
+        // An option that is not set may be given with others that it excludes.
+        if converted != Value::Bool(false) {
+            options.insert(option.name.to_owned(), converted);
+        }
+    }
+    Ok(options)
+}
+
+/// Converts a value to the type of the option.
+fn convert(name: &str, to: ValueType, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let wrong =
+        |wanted: &str| wrong_type(format!("{name}: {wanted} is wanted, not {}", type_name(value)));
+    match to {
+        ValueType::Flag => {
+            let flag: bool = value.extract().map_err(|_| wrong("True or False"))?;
+            Ok(flag.into())
+        }
+        ValueType::Text(_, check) => {
+            let text: String = value
+                .extract()
+                .map_err(|_| wrong("a text (a time with its unit, as \"2ns\" or \"13t\")"))?;
+            check(&text).map_err(|error| question(format!("{name}: {error}")))?;
+            Ok(text.into())
+        }
+        ValueType::Number(_) => {
+            let number: u32 = value.extract().map_err(|_| wrong("a whole number"))?;
+            Ok(number.into())
+        }
+        ValueType::Choice(names) => {
+            let text: String = value.extract().map_err(|_| wrong("a word"))?;
+            let names: Vec<&str> = names().into_iter().map(|[name, _]| name).collect();
+            if !names.contains(&&*text) {
+                let names = names.join(", ");
+                return Err(question(format!("{name}: `{text}` is none of {names}")));
+            }
+            Ok(text.into())
+        }
+        ValueType::Channel(_) => channel_value(name, value),
+        ValueType::Channels(_) => channels(name, value),
+        ValueType::Groups(_) => {
+            let groups = iterate(value).ok_or_else(|| {
+                wrong_type(format!(
+                    "{name}: a list of groups of channels is wanted, as [(3, 15)], not {}",
+                    type_name(value)
+                ))
+            })?;
+            groups.map(|group| channels(name, &group?)).collect()
+        }
+        ValueType::Delays(_) => {
+            let pairs = value.call_method0("items").map_err(|_| {
+                wrong_type(format!("{name}: a dict is wanted, as {{15: \"-4ns\"}}"))
+            })?;
+            let pair = |pair: PyResult<Bound<'_, PyAny>>| -> PyResult<Value> {
+                let (of, delay): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair?.extract()?;
+                let text: String = delay.extract().map_err(|_| {
+                    wrong_type(format!(
+                        "{name}: a text with its unit is wanted, as \"-4.0625ns\" or \"-26t\", not {}",
+                        type_name(&delay)
+                    ))
+                })?;
+                parse::<tagq::store::Duration>(name, &text)?;
+                Ok(vec![channel_value(name, &of)?, text.into()].into())
+            };
+            pairs.try_iter()?.map(pair).collect()
+        }
+    }
+}
+
+fn type_name(value: &Bound<'_, PyAny>) -> String {
+    value.get_type().name().map_or_else(|_| "this".into(), |name| name.to_string())
+}
+
+/// Iterates over any iterable but a text.
+fn iterate<'py>(value: &Bound<'py, PyAny>) -> Option<Bound<'py, pyo3::types::PyIterator>> {
+    if value.is_instance_of::<PyString>() { None } else { value.try_iter().ok() }
+}
+
+/// Parses a channel, by number or name.
+pub(crate) fn channel(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Channel> {
+    if let Ok(text) = value.extract::<String>() {
+        return parse(name, &text);
+    }
+    let is_flag = value.is_instance_of::<PyBool>();
+    // Integers of NumPy have this method, floats do not.
+    let index = (!is_flag).then(|| value.call_method0("__index__").ok()).flatten();
+    let Some(index) = index else {
+        return Err(wrong_type(format!(
+            "{name}: a channel is a whole number or a name, not {}",
+            type_name(value)
+        )));
+    };
+    index.extract().map(Channel::Number).map_err(|_| {
+        question(format!("{name}: {index} is no channel; channels are numbers from 0 to 65535"))
+    })
+}
+
+fn channel_value(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    Ok(match channel(name, value)? {
+        Channel::Number(number) => number.into(),
+        Channel::Name(text) => text.into(),
+    })
+}
+
+/// Converts several channels from any iterable.
+fn channels(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let channels = iterate(value).ok_or_else(|| {
+        wrong_type(format!("{name}: channels are wanted, as [3, 15], not {}", type_name(value)))
+    })?;
+    channels.map(|channel| channel_value(name, &channel?)).collect()
+}
+
+/// Returns the keywords of a type of request, each with its default, for tests of the signatures.
+#[pyfunction]
+pub(crate) fn keywords(name: &str) -> Vec<(String, Option<String>)> {
+    let of = REQUEST_TYPES.iter().find(|of| of.name == name);
+    let options = of.into_iter().flat_map(|of| of.options());
+    let pair = |option: &RequestOption| {
+        (keyword(option.name).to_owned(), option.default.map(str::to_owned))
+    };
+    options.map(pair).collect()
+}

@@ -1,0 +1,229 @@
+//! The request and its options.
+
+use serde::{Deserialize, Deserializer};
+use tagq_query::Rule;
+use tagq_store::Duration;
+
+use crate::{
+    requests::{
+        blocks::{self, Errors},
+        options::{self, RequestOption, RequestType, Section, ValueType},
+        selection::{self, Selection},
+    },
+    setup::arguments::{BinWidth, Channel, Window, deserialize_from_text},
+};
+
+/// Counts how often tags of several channels fall within a window (docs/queries.md, section
+/// "Coincidences").
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Coincidences {
+    /// The window; if it is missing, the error suggests one.
+    #[serde(default)]
+    pub window: Option<Duration>,
+    /// The window as its full width, in place of `window`.
+    #[serde(default)]
+    pub full_width: Option<Duration>,
+    /// The groups of channels; by default those of the setup, otherwise every pair.
+    #[serde(default)]
+    pub groups: Vec<Vec<Channel>>,
+    /// All combinations of this many channels, in place of groups.
+    #[serde(default)]
+    pub choose: Option<usize>,
+    /// The rule that makes tags a coincidence.
+    #[serde(default = "all", deserialize_with = "rule")]
+    pub rule: Rule,
+    /// Channels whose tags veto coincidences nearby, each with its delay.
+    #[serde(default)]
+    pub veto: Vec<Channel>,
+    /// Reach of a veto; default is the window.
+    #[serde(default)]
+    pub guard: Option<Duration>,
+    /// Method for accidentals.
+    #[serde(default)]
+    pub accidentals: Accidentals,
+    /// The shift of shifted counts, of which multiples are used; default is max(1 µs, 10 full widths).
+    #[serde(default)]
+    pub shift: Option<Duration>,
+    /// Method for errors.
+    #[serde(default)]
+    pub errors: Errors,
+    /// Return a trace with bins of this width.
+    #[serde(default)]
+    pub bin: Option<BinWidth>,
+    /// The tags that are used.
+    #[serde(default)]
+    pub selection: Selection,
+}
+
+/// Methods for accidentals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Accidentals {
+    /// The formula for a steady source.
+    #[default]
+    Formula,
+    /// Counts with channels moved, this many times.
+    Shifted(u32),
+}
+
+impl Coincidences {
+    /// Returns the window as the user gave it.
+    pub(super) fn window(&self) -> Option<Window> {
+        let half = || self.window.clone().map(Window::Half);
+        self.full_width.clone().map(Window::Full).or_else(half)
+    }
+}
+
+/// The request as a user states it.
+pub const COINCIDENCES: RequestType = RequestType {
+    name: "coincidences",
+    summary: "Count coincidences of channels within a window",
+    details: "Every pair of channels is counted, or the given groups. By rule `all` a pair counts if its \
+              times differ by at most the window W: |Δt| ≤ W, half the full width. Every answer states \
+              the rule, the window in ticks and the live time.",
+    positions: &[],
+    options: &[&COUNTS, &[blocks::OPTION], &ACCIDENTALS],
+    selection: &[&selection::COMMON, &[selection::LIVE_TIME]],
+    preset: &[],
+    can_list: true,
+    examples: &[
+        &[("window", "2ns")],
+        &[("window", "2ns"), ("groups", "3,15"), ("delays", "15=-4.0625ns")],
+        &[("window", "1us"), ("groups", "3,15,16"), ("rule", "once")],
+    ],
+};
+
+const COUNTS: [RequestOption; 8] = [
+    RequestOption::new(
+        "window",
+        ValueType::Text("W", options::check::<Duration>),
+        "Largest time difference allowed: a duration (2ns, 156.25ps) or whole ticks (13t)",
+    )
+    .signed(),
+    RequestOption::new(
+        "full_width",
+        ValueType::Text("F", options::check::<Duration>),
+        "The window as its full width: 2w + 1 ticks of a pair; of larger groups, clusters and cells \
+         from the earliest tag to the latest",
+    )
+    .signed()
+    .excludes(&["window"]),
+    RequestOption::new(
+        "groups",
+        ValueType::Groups("A,B[,C…]"),
+        "2 to 16 channels, for example 3,15; may be repeated [default: every pair]",
+    ),
+    RequestOption::new("choose", ValueType::Number("N"), "Every choice of N of the channels in use")
+        .excludes(&["groups"]),
+    RequestOption::new("rule", ValueType::Choice(rules), "Combinations of tags that count")
+        .default("all"),
+    RequestOption::new(
+        "veto",
+        ValueType::Channels("C[,D…]"),
+        "Reject coincidences that have a tag of these channels nearby",
+    ),
+    RequestOption::new(
+        "guard",
+        ValueType::Text("G", options::check::<Duration>),
+        "Reach of a veto before the earliest and after the latest tag [default: the window]",
+    )
+    .requires("veto"),
+    RequestOption::new(
+        "bin",
+        ValueType::Text("B", options::check::<BinWidth>),
+        "Trace: a row for each bin of this width and group; ~B takes the nearest number of ticks",
+    ),
+];
+
+const ACCIDENTALS: [RequestOption; 2] = [
+    RequestOption::new(
+        "accidentals",
+        ValueType::Text("HOW", options::check::<Accidentals>),
+        "Method for accidentals: formula, or shifted[:K] by K counts with a channel moved",
+    )
+    .default("formula")
+    .section(Section::Accidentals),
+    RequestOption::new(
+        "shift",
+        ValueType::Text("P", options::check::<Duration>),
+        "Move channels by multiples of P, the period of a pulsed source",
+    )
+    .section(Section::Accidentals),
+];
+
+const RULES: [(Rule, [&str; 2]); 6] = [
+    (
+        Rule::All,
+        [
+            "all",
+            "Each combination of one tag of each channel, latest minus earliest within the window",
+        ],
+    ),
+    (
+        Rule::Herald,
+        [
+            "herald",
+            "Each combination of a tag of the first channel with one of each other within the window",
+        ],
+    ),
+    (
+        Rule::PerHerald,
+        [
+            "per-herald",
+            "Each tag of the first channel at most once, if all others have one near it",
+        ],
+    ),
+    (Rule::Once, ["once", "One-to-one: matched tags are used up, the earliest first"]),
+    (
+        Rule::Cluster,
+        [
+            "cluster",
+            "Events: all tags up to the window after the first; one row per set of channels",
+        ],
+    ),
+    (Rule::Grid, ["grid", "Pairs with both tags in one cell of t / W, as tagtools counts"]),
+];
+
+fn rules() -> Vec<[&'static str; 2]> {
+    RULES.map(|(_, named)| named).to_vec()
+}
+
+/// Returns the name of a rule.
+pub(crate) fn rule_name(rule: Rule) -> &'static str {
+    match rule {
+        Rule::All => "all",
+        Rule::Herald => "herald",
+        Rule::PerHerald => "per-herald",
+        Rule::Once => "once",
+        Rule::Cluster => "cluster",
+        Rule::Grid => "grid",
+    }
+}
+
+fn all() -> Rule {
+    Rule::All
+}
+
+fn rule<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Rule, D::Error> {
+    options::choice(deserializer, &RULES)
+}
+
+deserialize_from_text!(Accidentals);
+
+impl std::str::FromStr for Accidentals {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        const COUNTS: u32 = 10;
+        match text.split_once(':') {
+            None if text == "formula" => Ok(Self::Formula),
+            None if text == "shifted" => Ok(Self::Shifted(COUNTS)),
+            Some(("shifted", counts)) => counts
+                .parse()
+                // A number above 32 bits is rejected as too large later.
+                .map(|counts: u128| Self::Shifted(u32::try_from(counts).unwrap_or(u32::MAX)))
+                .map_err(|_| format!("`{counts}` is no number of counts; write shifted:{COUNTS}")),
+            _ => Err(format!("`{text}` is neither formula nor shifted nor shifted:{COUNTS}")),
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! The options of requests: one table, from which the command line, Python and other callers offer them.
+
+use std::fmt::Display;
+
+use serde::{Deserialize as _, Deserializer, de::Error as _};
+use serde_json::{Map, Value};
+
+use crate::error::Error;
+
+/// Options with their values, in the form that a request deserialises from.
+pub type Options = Map<String, Value>;
+
+/// A request that a user can state by name: a kind of request, with its options.
+#[derive(Debug)]
+pub struct RequestType {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub summary: &'static str,
+    /// Further description.
+    pub details: &'static str,
+    /// Required options that can be given by position, each position with its value name.
+    pub positions: &'static [Position],
+    /// The options, apart from the selection.
+    pub options: &'static [&'static [RequestOption]],
+    /// The options of the selection.
+    pub selection: &'static [&'static [RequestOption]],
+    /// Options that are set by the name.
+    pub preset: &'static [&'static str],
+    /// Whether the tags of each count can be listed.
+    pub can_list: bool,
+    /// Examples as options and their values.
+    pub examples: &'static [&'static [(&'static str, &'static str)]],
+}
+
+/// One or several options that are given together in one argument, separated by commas.
+#[derive(Debug)]
+pub struct Position {
+    /// Name of the value.
+    pub value_name: &'static str,
+    /// The options.
+    pub options: &'static [&'static str],
+    /// What it means.
+    pub help: &'static str,
+}
+
+/// An option of a request.
+#[derive(Debug, Clone, Copy)]
+pub struct RequestOption {
+    /// Its name, and that of the field of the request.
+    pub name: &'static str,
+    /// The type of its value.
+    pub value: ValueType,
+    /// Description, in one line.
+    pub help: &'static str,
+    /// The group of options that it belongs to.
+    pub section: Section,
+    /// The value that applies by default, to be shown.
+    pub default: Option<&'static str>,
+    /// Options that it excludes.
+    pub excludes: &'static [&'static str],
+    /// The option that it requires.
+    pub requires: Option<&'static str>,
+    /// Whether its value may start with a minus sign.
+    pub is_signed: bool,
+}
+
+/// Groups of options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Section {
+    /// The quantity that is counted.
+    Counts,
+    /// Accidental coincidences.
+    Accidentals,
+    /// The tags that are used.
+    Selection,
+}
+
+/// The type of the value of an option.
+#[derive(Debug, Clone, Copy)]
+pub enum ValueType {
+    /// True or false.
+    Flag,
+    /// A text with this value name, checked by the function.
+    Text(&'static str, fn(&str) -> Result<(), String>),
+    /// A whole number with this value name.
+    Number(&'static str),
+    /// One of several names, each with its description.
+    Choice(fn() -> Vec<[&'static str; 2]>),
+    /// A channel, which is required.
+    Channel(&'static str),
+    /// Channels separated by commas.
+    Channels(&'static str),
+    /// Groups of channels; the option can be repeated.
+    Groups(&'static str),
+    /// Pairs of a channel and a duration; the option can be repeated.
+    Delays(&'static str),
+}
+
+impl RequestOption {
+    /// Creates an option of the section [`Section::Counts`].
+    pub(super) const fn new(name: &'static str, value: ValueType, help: &'static str) -> Self {
+        Self {
+            name,
+            value,
+            help,
+            section: Section::Counts,
+            default: None,
+            excludes: &[],
+            requires: None,
+            is_signed: false,
+        }
+    }
+
+    pub(super) const fn section(self, section: Section) -> Self {
+        Self { section, ..self }
+    }
+
+    pub(super) const fn default(self, value: &'static str) -> Self {
+        Self { default: Some(value), ..self }
+    }
+
+    pub(super) const fn excludes(self, excludes: &'static [&'static str]) -> Self {
+        Self { excludes, ..self }
+    }
+
+    pub(super) const fn requires(self, option: &'static str) -> Self {
+        Self { requires: Some(option), ..self }
+    }
+
+    pub(super) const fn signed(self) -> Self {
+        Self { is_signed: true, ..self }
+    }
+
+    /// Whether it can be given several times, one value each.
+    pub fn is_repeated(&self) -> bool {
+        matches!(self.value, ValueType::Groups(_) | ValueType::Delays(_))
+    }
+}
+
+/// Checks that a text can be parsed.
+pub(super) fn check<T: std::str::FromStr<Err: Display>>(text: &str) -> Result<(), String> {
+    text.parse::<T>().map(drop).map_err(|error| error.to_string())
+}
+
+impl RequestType {
+    /// Iterates over all options, those of the selection last.
+    pub fn options(&self) -> impl Iterator<Item = &'static RequestOption> {
+        let own = self.options.iter().copied().flatten();
+        own.chain(self.selection.iter().copied().flatten())
+    }
+
+    /// Whether the option is given by position.
+    pub fn is_positional(&self, name: &str) -> bool {
+        self.positions.iter().any(|position| position.options.contains(&name))
+    }
+
+    /// Checks these options, and returns them as the fields of the request.
+    ///
+    /// # Errors
+    /// [`Error::Request`] for unknown, missing and contradicting options.
+    pub(super) fn fields(&self, mut options: Options) -> Result<Options, Error> {
+        for name in options.keys() {
+            let Some(option) = self.options().find(|option| option.name == name) else {
+                let known: Vec<&str> = self.options().map(|option| option.name).collect();
+                let known = known.join(", ");
+                return Err(Error::Request(format!(
+                    "{} has no option `{name}`; its options are {known}",
+                    self.name
+                )));
+            };
+            if let Some(other) = option.excludes.iter().find(|other| options.contains_key(**other))
+            {
+                return Err(Error::Request(format!(
+                    "`{name}` excludes `{other}`; give one of them"
+                )));
+            }
+            if let Some(other) = option.requires.filter(|other| !options.contains_key(*other)) {
+                return Err(Error::Request(format!("`{name}` needs `{other}`")));
+            }
+        }
+        let is_missing = |option: &&RequestOption| {
+            matches!(option.value, ValueType::Channel(_)) && !options.contains_key(option.name)
+        };
+        if let Some(option) = self.options().find(is_missing) {
+            return Err(Error::Request(format!("`{}` is missing", option.name)));
+        }
+        for name in self.preset {
+            options.insert((*name).to_owned(), true.into());
+        }
+        let is_selection =
+            |name: &str| self.selection.iter().copied().flatten().any(|option| option.name == name);
+        let (selection, mut own): (Options, Options) =
+            options.into_iter().partition(|(name, _)| is_selection(name));
+        own.insert("selection".to_owned(), selection.into());
+        Ok(own)
+    }
+}
+
+/// Deserialises a request or its selection; the error names the option.
+pub(super) fn deserialize<T: serde::de::DeserializeOwned>(options: Options) -> Result<T, Error> {
+    serde_path_to_error::deserialize(Value::Object(options)).map_err(|error| {
+        let path = error.path().to_string();
+        let option = path.trim_start_matches("selection.").split(['.', '[']).next().unwrap_or("");
+        Error::Request(format!("{option}: {}", error.inner()))
+    })
+}
+
+/// Deserialises one of several named values.
+pub(super) fn choice<'de, D: Deserializer<'de>, T: Copy>(
+    deserializer: D,
+    named: &[(T, [&str; 2])],
+) -> Result<T, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let found = named.iter().find(|(_, [name, _])| *name == text);
+    found.map(|&(of, _)| of).ok_or_else(|| {
+        let names: Vec<&str> = named.iter().map(|(_, [name, _])| *name).collect();
+        D::Error::custom(format!("`{text}` is none of {}", names.join(", ")))
+    })
+}

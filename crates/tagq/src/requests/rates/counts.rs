@@ -1,0 +1,228 @@
+//! The counts of a rates request, and the table made from them.
+
+use std::sync::Arc;
+
+use tagq_query::{Rated, TraceBin, jackknife};
+use tagq_store::Tick;
+
+use crate::{
+    cells::Cells,
+    table::{Column, Table, Unit},
+};
+
+/// The counts of one run or of several.
+#[derive(Default)]
+pub(crate) struct RateCounts {
+    /// In row order: as requested, or ascending if the channels were found in the run.
+    channels: Vec<u16>,
+    /// Counts of the whole selection.
+    whole: Bins,
+    /// Counts of the bins of a trace.
+    bins: Bins,
+}
+
+/// Consecutive bins, or the whole selection as one bin.
+#[derive(Default)]
+struct Bins {
+    each: Vec<RateBin>,
+    /// The counts bin by bin, with those of all channels in each.
+    counts: Vec<u64>,
+    /// The blocks of time of each bin; empty without block errors.
+    blocks: Vec<Vec<Block>>,
+}
+
+/// A bin of a trace.
+#[derive(Clone, Copy, Default)]
+struct RateBin {
+    number: i64,
+    live: i128,
+    is_partial: bool,
+}
+
+/// The part of a bin in one block of time.
+#[derive(Clone)]
+pub(super) struct Block {
+    /// Tags of each channel.
+    pub counts: Vec<u64>,
+    pub live: i128,
+}
+
+impl RateCounts {
+    pub(super) fn of(rated: Rated, blocks: Vec<Vec<Block>>) -> Self {
+        let whole = RateBin { number: 0, live: rated.live(), is_partial: false };
+        let (whole_blocks, bins_blocks) =
+            if rated.trace.is_none() { (blocks, Vec::new()) } else { (Vec::new(), blocks) };
+        let whole = Bins { each: vec![whole], counts: rated.counts(), blocks: whole_blocks };
+        let bins = rated.trace.map_or_else(Bins::default, |trace| {
+            let bin = |of: &TraceBin| RateBin {
+                number: of.number,
+                live: of.live.into(),
+                is_partial: of.is_cut || !of.is_final,
+            };
+            let each = trace.bins.iter().map(bin).collect();
+            Bins { each, counts: trace.counts, blocks: bins_blocks }
+        });
+        Self { channels: rated.channels, whole, bins }
+    }
+
+    pub(super) fn added(&self, other: &Self) -> Self {
+        let mut channels = self.channels.clone();
+        channels.extend(other.channels.iter().filter(|channel| !self.channels.contains(channel)));
+        if channels.len() > self.channels.len() {
+            // Found in the run, not requested: ascending order again.
+            channels.sort_unstable();
+        }
+        let sum = |own: &Bins, more: &Bins| {
+            added(&channels, [(&self.channels, own), (&other.channels, more)])
+        };
+        let (whole, bins) = (sum(&self.whole, &other.whole), sum(&self.bins, &other.bins));
+        Self { channels, whole, bins }
+    }
+
+    /// Returns the recorded ticks of the selection.
+    pub(super) fn live(&self) -> i128 {
+        self.whole.each.iter().map(|bin| bin.live).sum()
+    }
+
+    /// Returns one row per channel and one for all channels together; with bins, for each bin.
+    pub(super) fn table(self, bin: Option<i64>, live_s: f64, tick: Tick) -> Table {
+        let Self { channels, whole, bins } = self;
+        let Bins { each: bins, counts, blocks } = if bin.is_some() { bins } else { whole };
+        let rows_of_bin = channels.len() + 1;
+        let rows = bins.len() * rows_of_bin;
+        let bins = Arc::new(bins);
+        let bin_of = move |row: usize| bins[row / rows_of_bin];
+        let live_of = {
+            let bin_of = bin_of.clone();
+            move |row| match bin {
+                Some(_) => tick.seconds_of(bin_of(row).live),
+                None => live_s,
+            }
+        };
+        let number_of_channels = channels.len();
+        let counts = Arc::new(counts);
+        let count_of = move |row: usize| {
+            let bin = row / rows_of_bin;
+            of_channel(&counts[bin * number_of_channels..][..number_of_channels], row % rows_of_bin)
+        };
+        let rate = {
+            let (live_of, count_of) = (live_of.clone(), count_of.clone());
+            move |row| {
+                let live_s = live_of(row);
+                (live_s > 0.0).then(|| count_of(row) as f64 / live_s)
+            }
+        };
+        let blocks = Arc::new(blocks);
+        let rate_err = {
+            let (live_of, count_of, bin_of) = (live_of, count_of.clone(), bin_of.clone());
+            move |row: usize| {
+                let (live_s, count) = (live_of(row), count_of(row));
+                let is_live = live_s > 0.0;
+                match blocks.get(row / rows_of_bin).filter(|_| is_live) {
+                    None => is_live.then(|| (count.max(1) as f64).sqrt() / live_s),
+                    Some(blocks) => {
+                        let live = bin_of(row).live;
+                        // With the same seconds per tick as the whole selection.
+                        error_of(blocks, row % rows_of_bin, count, live)
+                            .map(|per_tick| per_tick * live as f64 / live_s)
+                    }
+                }
+            }
+        };
+        let mut table = Table::default();
+        if let Some(width) = bin {
+            let bin_of = bin_of.clone();
+            let start = move |row| bin_of(row).number.saturating_mul(width);
+            let start_s = {
+                let start = start.clone();
+                move |row| Some(tick.seconds_of(start(row).into()))
+            };
+            let starts = Column::floats("start_s", Cells::made(rows, start_s));
+            table = table
+                .with(starts.heading("from").unit(Unit::Seconds))
+                .with(Column::integers("start_ticks", Cells::made(rows, start)).hidden());
+        }
+        let channel = move |row: usize| channels.get(row % rows_of_bin).copied();
+        let rates = Column::floats("rate_hz", Cells::made(rows, rate));
+        table = table
+            .with(Column::channels("channel", Cells::made(rows, channel)).key())
+            .with(Column::counts("count", Cells::made(rows, count_of)).compared())
+            .with(rates.heading("rate").unit(Unit::Hertz).err("rate_err_hz").compared())
+            .with(Column::floats("rate_err_hz", Cells::made(rows, rate_err)).hidden().compared());
+        if bin.is_none() {
+            return table;
+        }
+        table.with(Column::flags("partial", Cells::made(rows, move |row| bin_of(row).is_partial)))
+    }
+}
+
+/// Returns the count of the channel at `place`; the sum of all channels if `place` is after the last
+/// one.
+fn of_channel(counts: &[u64], place: usize) -> u64 {
+    counts.get(place).copied().unwrap_or_else(|| counts.iter().sum())
+}
+
+/// Returns the error of a rate in tags per tick, from the blocks of `live` ticks that contain `count`
+/// tags.
+fn error_of(blocks: &[Block], place: usize, count: u64, live: i128) -> Option<f64> {
+    let without = |block: &Block| {
+        let left = live - block.live;
+        let count = count.saturating_sub(of_channel(&block.counts, place));
+        [(left > 0).then(|| count as f64 / left as f64)]
+    };
+    let [err] = jackknife(&blocks.iter().map(without).collect::<Vec<_>>());
+    err
+}
+
+pub(super) fn add_to(counts: &mut [u64], more: &[u64]) {
+    counts.iter_mut().zip(more).for_each(|(count, more)| *count += more);
+}
+
+/// Reorders the counts of the channels `of` to the order of `channels`.
+fn spread(channels: &[u16], of: &[u16], counts: &[u64]) -> Vec<u64> {
+    let count = |channel: &u16| of.iter().position(|known| known == channel).map(|at| counts[at]);
+    channels.iter().map(|channel| count(channel).unwrap_or(0)).collect()
+}
+
+/// Returns the bins of both parts, with their counts added.
+fn added(channels: &[u16], parts: [(&Vec<u16>, &Bins); 2]) -> Bins {
+    let ends = |bins: &Bins| Some((bins.each.first()?.number, bins.each.last()?.number));
+    let all = parts.iter().filter_map(|(_, bins)| ends(bins));
+    let Some((first, last)) = all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) else {
+        return Bins::default();
+    };
+    let mut sum = Bins::default();
+    for number in first..=last {
+        let mut bin = RateBin { number, ..RateBin::default() };
+        let mut of_bin = vec![0; channels.len()];
+        let mut of_blocks: Vec<Block> = Vec::new();
+        let mut is_there = false;
+        for (of, bins) in parts {
+            let Ok(at) = bins.each.binary_search_by_key(&number, |bin| bin.number) else {
+                continue;
+            };
+            is_there = true;
+            bin.live += bins.each[at].live;
+            bin.is_partial |= bins.each[at].is_partial;
+            let counts = &bins.counts[at * of.len()..][..of.len()];
+            add_to(&mut of_bin, &spread(channels, of, counts));
+            let blocks = bins.blocks.get(at).map_or(&[][..], Vec::as_slice);
+            let nothing = Block { counts: vec![0; channels.len()], live: 0 };
+            of_blocks.resize(of_blocks.len().max(blocks.len()), nothing);
+            for (block, more) in of_blocks.iter_mut().zip(blocks) {
+                add_to(&mut block.counts, &spread(channels, of, &more.counts));
+                block.live += more.live;
+            }
+        }
+        // Bins that are in neither part have no row.
+        if is_there {
+            sum.each.push(bin);
+            sum.counts.extend(of_bin);
+            sum.blocks.push(of_blocks);
+        }
+    }
+    if sum.blocks.iter().all(Vec::is_empty) {
+        sum.blocks.clear();
+    }
+    sum
+}

@@ -1,0 +1,226 @@
+//! The rates request.
+
+mod counts;
+mod request;
+
+pub use request::{RATES, Rates};
+
+use rayon::prelude::*;
+use serde::Serialize;
+use tagq_query::{
+    Error as QueryError, Execution, Plan, Rated, Rates as Query, Recording, Scope, TimeRange,
+    TraceBin,
+};
+use tagq_store::Tick;
+
+use self::counts::{Block, RateCounts, add_to};
+use super::{
+    blocks::{self, Errors},
+    context::QueryContext,
+    header::{header_end, in_ticks},
+    kind::{Finished, Kind, Resolved},
+    limits,
+    selection::{Selected, Selection},
+    used::{LIVE_TIME_OF_BINS, SelectionUsed},
+};
+use crate::setup::arguments::{BinWidth, Channel};
+use crate::{error::Error, figure::FigureKind, run::Run};
+
+/// Bytes of a bin of a trace in addition to its counts.
+const BIN_BYTES: u64 = 24;
+
+/// The query as it was counted.
+#[derive(Debug, Serialize)]
+struct Used {
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bin_ticks: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bin_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_blocks: Option<u32>,
+    #[serde(flatten)]
+    selection: SelectionUsed,
+}
+
+impl Kind for Rates {
+    type Query = Query;
+    type Counts = RateCounts;
+
+    fn selection(&self) -> &Selection {
+        &self.selection
+    }
+
+    fn channels(&self) -> Vec<&Channel> {
+        Vec::new()
+    }
+
+    fn bin_of_trace(&self) -> Option<&BinWidth> {
+        self.bin.as_ref()
+    }
+
+    fn errors(&self) -> Errors {
+        self.errors
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        if self.bin.is_some() && self.selection.live_time.is_some() {
+            return Err(Error::Request(LIVE_TIME_OF_BINS.into()));
+        }
+        Ok(())
+    }
+
+    fn query(
+        &self,
+        run: &Run,
+        selected: &Selected,
+        context: &QueryContext<'_>,
+        _: Option<&Query>,
+    ) -> Result<Query, Error> {
+        let tick = run.store().manifest().tick;
+        let bin = self.bin.as_ref().map(|bin| bin.ticks(tick)).transpose()?;
+        let scope = selected.scope.clone();
+        context.note_dark(run, scope.channels.clone().unwrap_or_default());
+        Ok(Query { scope, bin })
+    }
+
+    fn is_alike(&self, one: &Query, other: &Query) -> bool {
+        one.scope.delays == other.scope.delays
+    }
+
+    fn check_work(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<(), Error> {
+        let Resolved { run, context, query, .. } = resolved;
+        let Some(width) = query.bin else { return Ok(()) };
+        let is_joined = self.selection.join;
+        let (span, channels) = run.count_as(is_joined, None, |tags| {
+            Ok((limits::span(tags, query.scope.range), tags.channels().len()))
+        })?;
+        let channels = query.scope.channels.as_ref().map_or(channels, Vec::len).max(1) as u64;
+        // Sums hold the bins of two runs and of their sum.
+        let copies = if runs > 1 { 3 } else { 1 };
+        let blocks = u64::from(self.errors.blocks().unwrap_or(0));
+        let bytes = BIN_BYTES + 8 * channels + blocks * (BIN_BYTES + 8 * channels);
+        limits::check_bins(span, width, copies, bytes, resolved.tick())?;
+        let scans = span as f64 / width as f64 * (blocks + 1) as f64;
+        limits::note_long(context, scans / 4.0, 0.0);
+        Ok(())
+    }
+
+    fn count(&self, resolved: &Resolved<'_, Query>) -> Result<RateCounts, Error> {
+        let Resolved { run, context, query, .. } = resolved;
+        let (rated, blocks) = run.count_as(self.selection.join, None, |tags| {
+            context.pool.install(|| {
+                let rated = query.run(tags, &Execution::best())?;
+                let blocks = self.in_blocks(tags, query, &rated)?;
+                Ok((rated, blocks))
+            })
+        })?;
+        Ok(RateCounts::of(rated, blocks))
+    }
+
+    fn add(&self, _: &[Resolved<'_, Query>], counts: Vec<RateCounts>) -> Result<RateCounts, Error> {
+        Ok(counts.into_iter().reduce(|sum, more| sum.added(&more)).unwrap_or_default())
+    }
+
+    fn finish(&self, all: &[Resolved<'_, Query>], counts: RateCounts) -> Result<Finished, Error> {
+        let first = &all[0];
+        let (tick, bin) = (first.tick(), first.bin);
+        let live_s = first.selected.live_s;
+        let mut used = self.used(first);
+        used.selection.sums_up(all.len());
+        let binned =
+            bin.map_or(String::new(), |bin| format!("; bins of {}", in_ticks(bin.into(), tick)));
+        let live = match live_s {
+            Some(seconds) => format!("{seconds} s (given)"),
+            None => tick.format(counts.live()),
+        };
+        let header = format!(
+            "rates{binned}{}{}; {}",
+            self.errors.words(),
+            used.selection.words(first.context.setup, tick),
+            header_end(first.run, &live)
+        );
+        let live_s = live_s.unwrap_or_else(|| tick.seconds_of(counts.live()));
+        let figure = match first.bin_s() {
+            Some(width_s) => FigureKind::Trace {
+                title: ["Rate of", "Rates"],
+                label: "rate",
+                width_s,
+                says_width: false,
+            },
+            None => FigureKind::Rates,
+        };
+        let (query, rows) = (serde_json::to_value(used)?, counts.table(bin, live_s, tick));
+        Ok(Finished { header, query, singles: None, rows, figure })
+    }
+
+    fn plan(
+        &self,
+        query: &Query,
+        _: Option<i64>,
+        _: Tick,
+        recording: &Recording<'_>,
+    ) -> Result<Plan, QueryError> {
+        query.plan(recording, &Execution::best())
+    }
+
+    fn described(
+        &self,
+        resolved: &Resolved<'_, Query>,
+    ) -> Result<(String, serde_json::Value), Error> {
+        let used = self.used(resolved);
+        let tick = resolved.tick();
+        let words = used.selection.words(resolved.context.setup, tick);
+        Ok((format!("rates{words}; tick {tick}"), serde_json::to_value(used)?))
+    }
+}
+
+impl Rates {
+    fn used(&self, resolved: &Resolved<'_, Query>) -> Used {
+        Used {
+            kind: "rates",
+            bin_ticks: resolved.bin,
+            bin_s: resolved.bin_s(),
+            error_blocks: self.errors.blocks(),
+            selection: SelectionUsed::of(&resolved.selected, self.selection.join, resolved.tick()),
+        }
+    }
+
+    /// Counts each block of time: of the whole selection, or of each bin of the trace.
+    fn in_blocks(
+        &self,
+        recording: &Recording<'_>,
+        query: &Query,
+        rated: &Rated,
+    ) -> Result<Vec<Vec<Block>>, QueryError> {
+        let Some(blocks) = self.errors.blocks() else { return Ok(Vec::new()) };
+        let ranges = match &rated.trace {
+            None => vec![query.scope.range],
+            Some(trace) => {
+                let own = |bin: &TraceBin| {
+                    let from =
+                        i128::from(trace.origin) + i128::from(bin.number) * i128::from(trace.width);
+                    let to = i64::try_from(from + i128::from(trace.width)).ok();
+                    TimeRange { from: i64::try_from(from).ok(), to }.and(&query.scope.range)
+                };
+                trace.bins.iter().map(own).collect()
+            }
+        };
+        let block = |ranges: Vec<TimeRange>| {
+            let mut block = Block { counts: vec![0; rated.channels.len()], live: 0 };
+            for (s, range) in ranges.into_iter().enumerate() {
+                let channels = Some(rated.channels.clone());
+                let scope = Scope { channels, range, ..query.scope.clone() };
+                let query = Query { scope, bin: None };
+                let rated = query.run(&recording.of_source(s), &Execution::best())?;
+                add_to(&mut block.counts, &rated.counts());
+                block.live += rated.live();
+            }
+            Ok(block)
+        };
+        let of_range = |&range: &TimeRange| {
+            blocks::ranges(recording, range, blocks).into_iter().map(block).collect()
+        };
+        ranges.par_iter().map(of_range).collect()
+    }
+}

@@ -1,0 +1,43 @@
+//! The request and its options.
+
+use serde::Deserialize;
+
+use crate::{
+    requests::{
+        blocks::{self, Errors},
+        options::{self, RequestOption, RequestType, ValueType},
+        selection::{self, Selection},
+    },
+    setup::arguments::BinWidth,
+};
+
+/// Counts the tags of each channel (docs/queries.md, section "Rates").
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Rates {
+    /// The tags that are used.
+    pub selection: Selection,
+    /// Return a trace with bins of this width.
+    pub bin: Option<BinWidth>,
+    /// Method for errors.
+    pub errors: Errors,
+}
+
+/// The request as a user states it.
+pub const RATES: RequestType = RequestType {
+    name: "rates",
+    summary: "Count the tags of each channel, and their rates",
+    details: "",
+    positions: &[],
+    options: &[&[BIN, blocks::OPTION]],
+    selection: &[&selection::COMMON, &[selection::LIVE_TIME]],
+    preset: &[],
+    can_list: false,
+    examples: &[&[], &[("bin", "100ms"), ("channels", "3,15")]],
+};
+
+const BIN: RequestOption = RequestOption::new(
+    "bin",
+    ValueType::Text("W", options::check::<BinWidth>),
+    "Trace: a row for each bin of this width and channel; ~W takes the nearest number of ticks",
+);
