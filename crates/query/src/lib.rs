@@ -52,4 +52,4 @@ pub use kinds::{
 pub use partial::Partial;
 pub use rules::{Groups, Rule, Veto};
 pub use run::{Acquisition, Course, Delay, Pass, Pieces, Progressed, Recording, Scope, TimeRange};
-pub use scan::{Execution, Plan, PlannedScan};
+pub use scan::{Execution, Plan};

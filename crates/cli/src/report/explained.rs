@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tagq::{
     RunFacts, SCHEMA_VERSION, escaped,
-    requests::{Explained, PlanFacts, Reading},
+    requests::{Explained, PlanFacts},
 };
 
 use super::{
@@ -71,28 +71,16 @@ pub(super) fn table(explained: &[Explained]) -> String {
             plan.level,
             plan.threads
         );
-        let head = ["", "scans", "groups", "morsels", "rows", "bytes", "passes", "blocks skipped"];
-        let mut table = plain(&head, 1);
-        for scan in &plan.scans {
-            let numbers = [scan.scans, scan.counted, scan.morsels];
-            let numbers = numbers.map(|number| thousands(number as u64));
-            let fields = [scan.method.to_owned()].into_iter().chain(numbers);
-            table.add_row(fields.chain(reading(&scan.reading, scan.at_least)));
-        }
-        let nothing = [const { String::new() }; 3];
-        let fields = ["all".to_owned()].into_iter().chain(nothing);
-        table.add_row(fields.chain(reading(&plan.all, plan.at_least)));
-        let _ = writeln!(text, "{table}");
+        let sign = if plan.at_least { "\u{2265} " } else { "" };
+        let skipped = thousands(plan.blocks_skipped as u64);
+        let mut table = plain(&["rows", "bytes", "passes", "blocks skipped"], 0);
+        table.add_row([
+            format!("{sign}{}", thousands(plan.rows)),
+            format!("{sign}{}", thousands(plan.bytes)),
+            format!("{sign}{}", short(plan.passes)),
+            format!("{skipped} of {}", thousands(plan.blocks as u64)),
+        ]);
+        let _ = writeln!(text, "{table}\n\nkernels: {}", plan.kernels.join("; "));
     }
     text
-}
-
-fn reading(of: &Reading, at_least: bool) -> [String; 4] {
-    let sign = if at_least { "\u{2265} " } else { "" };
-    [
-        format!("{sign}{}", thousands(of.rows)),
-        format!("{sign}{}", thousands(of.bytes)),
-        format!("{sign}{}", short(of.passes)),
-        format!("{} of {}", thousands(of.blocks_skipped as u64), thousands(of.blocks as u64)),
-    ]
 }

@@ -13,7 +13,7 @@ use crate::{
     },
     scan::{
         morsels::{Execution, Interval},
-        plan::{PlannedScan, numbered},
+        plan::Plan,
         selection::{Buffers, Selected, Selection, keep_only},
     },
 };
@@ -113,25 +113,25 @@ impl Sets {
     }
 }
 
-/// Returns the rows that [`clusters`] reads.
+/// Adds the rows that [`clusters`] reads to the plan.
 pub(crate) fn plan_clusters(
     recording: &Recording<'_>,
     channels: &[u16],
     window: i64,
     scope: &Scope,
     execution: &Execution,
-) -> PlannedScan {
+    plan: &mut Plan,
+) {
     let delays: Vec<i64> = channels.iter().map(|&channel| scope.delay_of(channel)).collect();
     let selection = Selection::new(channels, &delays);
-    let mut scan = PlannedScan::new("clusters, channels taken out", channels.len());
-    scan.is_at_least = true;
-    for (first, source) in numbered(recording) {
+    plan.read(recording, |source| {
         let cut = TimeRange { from: None, to: scope.range.to };
         let morsels = Morsels::new(source, &selection, window, cut, execution);
         let machine = [Clusters::new(window, scope.range)];
-        morsels.plan(&machine, &scope.range, first, &mut scan);
-    }
-    scan
+        let ranges = morsels.row_ranges(&machine, &scope.range);
+        ranges.into_iter().map(|rows| ("clusters, channels taken out", rows))
+    });
+    plan.is_at_least = true;
 }
 
 /// The result of rule `cluster`.

@@ -18,7 +18,7 @@ use crate::{
     run::recording::{Acquisition, Recording},
     scan::{
         morsels::{Execution, Interval, intervals, rows_within_window},
-        plan::{PlannedScan, numbered},
+        plan::Plan,
         selection::{Buffers, Ready, Selected},
     },
 };
@@ -65,37 +65,29 @@ impl Part {
             })
     }
 
-    /// Returns the rows that [`Part::count`] reads.
-    pub(crate) fn plan(
-        &self,
-        recording: &Recording<'_>,
-        execution: &Execution,
-    ) -> Vec<PlannedScan> {
+    /// Adds the rows that [`Part::count`] reads to the plan.
+    pub(crate) fn plan(&self, recording: &Recording<'_>, execution: &Execution, plan: &mut Plan) {
         let [direct, selected] = self.method.names();
-        let mut scans = [direct, selected].map(|name| PlannedScan::new(name, self.groups.len()));
-        // If windows turn out to be crowded, channels are extracted after all.
-        scans[0].is_at_least = !matches!(self.method, Method::Folds(_));
-        for (first, source) in numbered(recording) {
+        plan.read(recording, |source| {
             let time = source.tags.time;
-            for morsel in self.morsels(source, execution) {
-                let Morsel { interval, is_direct, .. } = morsel;
-                let scan = &mut scans[usize::from(!is_direct)];
-                scan.morsels += 1;
-                if is_direct {
-                    if !self.is_dark() {
-                        scan.take(first, self.direct_rows(&interval, time));
+            self.morsels(source, execution).flat_map(
+                move |Morsel { interval, is_direct, .. }| {
+                    if is_direct {
+                        let rows =
+                            if self.is_dark() { 0..0 } else { self.direct_rows(&interval, time) };
+                        return vec![(direct, rows)];
                     }
-                    continue;
-                }
-                let interval = interval.looking_back(self.look_back());
-                let mut stretches = self.selection.stretches(time, interval);
-                if let Some(veto) = &self.veto {
-                    stretches.extend(veto.stretches(time, interval));
-                }
-                scan.take_all(first, stretches);
-            }
-        }
-        scans.into_iter().filter(|scan| scan.morsels > 0).collect()
+                    let interval = interval.looking_back(self.look_back());
+                    let vetoes = self.veto.iter().flat_map(|veto| veto.row_ranges(time, interval));
+                    let ranges =
+                        self.selection.row_ranges(time, interval).into_iter().chain(vetoes);
+                    ranges.map(|rows| (selected, rows)).collect()
+                },
+            )
+        });
+        // If windows turn out to be crowded, channels are extracted after all.
+        plan.is_at_least |= !matches!(self.method, Method::Folds(_))
+            && recording.sources.iter().any(|source| self.is_direct(source));
     }
 
     /// Returns the rows that a morsel reads if it is counted in the columns as stored.
@@ -301,8 +293,6 @@ impl<'p> Counter<'p> {
         }
         let own = morsel.interval.rows(tags.time, 0);
         let rows = part.direct_rows(&morsel.interval, tags.time);
-        #[cfg(test)]
-        crate::scan::watch::took(&tags.time[rows.clone()]);
         let ready = Ready {
             time: &tags.time[rows.clone()],
             id: &labels[rows.clone()],

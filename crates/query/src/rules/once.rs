@@ -13,11 +13,7 @@ use crate::{
         recording::{Acquisition, Recording},
         time_range::TimeRange,
     },
-    scan::{
-        morsels::Execution,
-        plan::{PlannedScan, numbered},
-        selection::Selected,
-    },
+    scan::{morsels::Execution, plan::Plan, selection::Selected},
 };
 
 /// The state of rule `once` for one group: if the earliest unused tags of each channel lie within the window,
@@ -134,22 +130,23 @@ pub(crate) fn once(
     (total, left)
 }
 
-/// Returns the rows that [`once`] reads.
+/// Adds the rows that [`once`] reads to the plan.
 pub(crate) fn plan_once(
     part: &Part,
     recording: &Recording<'_>,
     execution: &Execution,
-) -> PlannedScan {
+    plan: &mut Plan,
+) {
     let places: Vec<[u8; 256]> = part.numbered.iter().map(|group| places(group)).collect();
     let [_, name] = part.method.names();
-    let mut scan = PlannedScan::new(name, part.groups.len());
-    scan.is_at_least = true;
-    for (first, source) in numbered(recording) {
-        let cut = TimeRange { from: None, to: part.scope.range.to };
+    let range = part.scope.range;
+    plan.read(recording, |source| {
+        let cut = TimeRange { from: None, to: range.to };
         let morsels = Morsels::new(source, &part.selection, part.window, cut, execution);
-        morsels.plan(&machines(part, &places, source), &part.scope.range, first, &mut scan);
-    }
-    scan
+        let ranges = morsels.row_ranges(&machines(part, &places, source), &range);
+        ranges.into_iter().map(|rows| (name, rows))
+    });
+    plan.is_at_least = true;
 }
 
 /// Creates a machine for each group.

@@ -5,6 +5,8 @@
 //! end. A morsel without a gap counts nothing, and the morsel before it continues through it. So the result
 //! does not depend on where the morsels begin.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use crate::{
@@ -17,7 +19,6 @@ use crate::{
     },
     scan::{
         morsels::{Execution, Interval, intervals},
-        plan::PlannedScan,
         selection::{Buffers, Selected, Selection, keep_only},
     },
 };
@@ -153,28 +154,22 @@ impl<'a> Morsels<'a> {
         Self { source, selection, window, intervals, simd: execution.simd }
     }
 
-    /// Adds the rows that [`run`] reads: each morsel and, if it does not end in a gap, the morsels after it.
-    pub(crate) fn plan<M: Machine>(
+    /// Returns the rows that [`run`] reads for sure. A morsel that does not end in a gap also reads the morsels
+    /// after it.
+    pub(crate) fn row_ranges<M: Machine>(
         &self,
         machines: &[M],
         range: &TimeRange,
-        first: u64,
-        scan: &mut PlannedScan,
-    ) {
-        let needed = self.needed(machines, range);
-        scan.morsels += needed.len();
-        for at in needed {
-            let own = self.intervals[at].looking_back(self.window);
-            // A machine detects a gap only when it sees the tag after it.
-            for interval in [Some(&own), self.intervals.get(at + 1)].into_iter().flatten() {
-                let stretches = self.selection.stretches(self.source.tags.time, *interval);
-                scan.take_all(first, stretches);
-            }
-        }
+    ) -> Vec<Range<usize>> {
+        let of = |interval: &Interval| {
+            self.selection.row_ranges(self.source.tags.time, interval.looking_back(self.window))
+        };
+        let needed = &self.intervals[self.needed(machines, range)];
+        needed.iter().flat_map(of).collect()
     }
 
     /// Returns the morsels that can count something in `range`.
-    fn needed<M: Machine>(&self, machines: &[M], range: &TimeRange) -> std::ops::Range<usize> {
+    fn needed<M: Machine>(&self, machines: &[M], range: &TimeRange) -> Range<usize> {
         let end = self.intervals.len();
         let Some(from) = range.from else { return 0..end };
         let mut start =

@@ -85,8 +85,8 @@ impl Forbidding {
     }
 
     /// Returns the rows that [`Forbidding::times`] reads.
-    pub(crate) fn stretches(&self, time: &[i64], interval: Interval) -> Vec<Range<usize>> {
-        self.selection.stretches(time, self.reaching(interval))
+    pub(crate) fn row_ranges(&self, time: &[i64], interval: Interval) -> Vec<Range<usize>> {
+        self.selection.row_ranges(time, self.reaching(interval))
     }
 
     /// Returns the interval of the veto tags that matter in `interval`.

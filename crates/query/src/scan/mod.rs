@@ -5,8 +5,6 @@ pub(crate) mod morsels;
 pub(crate) mod plan;
 pub(crate) mod selection;
 pub(crate) mod singles;
-#[cfg(test)]
-pub(crate) mod watch;
 
 pub use morsels::Execution;
-pub use plan::{Plan, PlannedScan};
+pub use plan::Plan;

@@ -175,7 +175,7 @@ impl Selection {
     }
 
     /// Returns the rows of a source that [`Selection::lists`] reads, as often as it reads them.
-    pub(crate) fn stretches(&self, time: &[i64], interval: Interval) -> Vec<Range<usize>> {
+    pub(crate) fn row_ranges(&self, time: &[i64], interval: Interval) -> Vec<Range<usize>> {
         let rows = |wanted: &Wanted| interval.rows(time, wanted.delay);
         let of = |wanted: &[Wanted]| match wanted {
             [a, b] => {
@@ -198,8 +198,6 @@ impl Selection {
         mut into: [&mut List; N],
     ) {
         let tags = source.tags.rows(rows.clone());
-        #[cfg(test)]
-        crate::scan::watch::took(tags.time);
         // A very large number of rows is extracted only after their order is checked: the number may be so
         // large because of damage.
         let is_checked = rows.len() <= LOOKED_AT || source.is_in_order(simd, rows.clone());

@@ -83,12 +83,15 @@ pub(crate) fn rows_read(
     source: &Acquisition<'_>,
     delay: i64,
     range: TimeRange,
-    mut take: impl FnMut(Range<usize>),
-) {
+) -> Vec<Range<usize>> {
+    let mut read = Vec::new();
     pieces(source, rows_in(source, delay, range), |piece| match piece {
         Piece::Source | Piece::Block(_) => {}
-        Piece::Rows(rows) | Piece::LeftOut(rows) => take(rows),
+        Piece::Rows(rows) | Piece::LeftOut(rows) => {
+            read.extend((!rows.is_empty()).then_some(rows));
+        }
     });
+    read
 }
 
 /// Rows that are searched before the index is used.
@@ -220,11 +223,6 @@ fn read(
     mut take: impl FnMut(usize, u64),
 ) {
     const PIECE: usize = 1 << 14;
-    #[cfg(test)]
-    match source.tags.channels {
-        Channels::U8(label) => crate::scan::watch::took(&label[rows.clone()]),
-        Channels::U16(label) => crate::scan::watch::took(&label[rows.clone()]),
-    }
     for start in rows.clone().step_by(PIECE) {
         let piece = start..rows.end.min(start + PIECE);
         for (i, &channel) in channels.iter().enumerate() {

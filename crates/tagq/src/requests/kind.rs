@@ -189,15 +189,14 @@ where
     let resolved = resolve(kind, run, context, None)?;
     let (query, bin, tick) = (&resolved.query, resolved.bin, resolved.tick());
     let plan = |recording: &Recording<'_>| {
-        let plan = kind.plan(query, bin, tick, recording)?;
-        if kind.errors() == Errors::Formula {
-            return Ok(plan);
+        let mut plan = kind.plan(query, bin, tick, recording)?;
+        if kind.errors() != Errors::Formula {
+            // Blocks read the same rows once more, plus the rows before each block that the query looks
+            // back to.
+            plan.add(plan.clone());
+            plan.is_at_least = true;
         }
-        // Blocks read the same rows once more, plus the rows before each block that the query looks
-        // back to.
-        let mut with_blocks = kind.plan(query, bin, tick, recording)?.with_more();
-        with_blocks.add(plan);
-        Ok(with_blocks)
+        Ok(plan)
     };
     let plan = run.count_as(kind.selection().join, None, |recording| {
         context.pool.install(|| plan(recording))

@@ -24,7 +24,7 @@ mod used;
 pub use blocks::Errors;
 pub use coincidences::{Accidentals, Coincidences, Listing};
 pub use context::QueryContext;
-pub use explain::{Explained, PlanFacts, Reading, ScanFacts};
+pub use explain::{Explained, PlanFacts};
 pub use histogram::{Histogram, Reach};
 pub use options::{Options, Position, RequestOption, RequestType, Section, ValueType};
 pub use rates::Rates;

@@ -20,10 +20,7 @@ use crate::{
         scope::{Delay, Scope},
         time_range::TimeRange,
     },
-    scan::{
-        morsels::Execution,
-        plan::{Plan, PlannedScan},
-    },
+    scan::{morsels::Execution, plan::Plan},
 };
 
 /// Counts coincidences (docs/queries.md, section "Coincidences").
@@ -88,30 +85,26 @@ impl Coincidences {
         self.check(recording)?;
         let (scope, window) = (&self.scope, self.window);
         let mut plan = Plan::new(recording, execution);
-        let mut singles = PlannedScan::new("singles, labels of blocks cut", 0);
         let channels = if self.rule == Rule::Cluster {
             let channels = self.cluster_channels(recording)?;
-            plan.push(cluster::plan_clusters(recording, &channels, window, scope, execution));
-            // Only counting shows which channels occur in clusters.
-            singles.is_at_least = true;
+            cluster::plan_clusters(recording, &channels, window, scope, execution, &mut plan);
             channels
         } else {
             let groups = groups::asked(&self.groups, scope, recording)?;
             self.check_groups(&groups)?;
             for part in Part::all(&groups, self.condition()) {
                 match part.method {
-                    Method::Once => plan.push(once::plan_once(&part, recording, execution)),
-                    _ => plan.push_all(part.plan(recording, execution)),
+                    Method::Once => once::plan_once(&part, recording, execution, &mut plan),
+                    _ => part.plan(recording, execution, &mut plan),
                 }
             }
             // If delays differ, rows at the ends of sources are read, too.
-            singles.is_at_least = groups.iter().any(|group| {
+            plan.is_at_least |= groups.iter().any(|group| {
                 group.iter().any(|&channel| scope.delay_of(channel) != scope.delay_of(group[0]))
             });
             groups::channels_of(&groups)
         };
-        singles.plan_singles(recording, &channels, scope);
-        plan.push(singles);
+        plan.read_singles(recording, &channels, scope);
         Ok(plan)
     }
 

@@ -22,10 +22,7 @@ use crate::{
     kinds::kind::Additive,
     partial::{Counts, Left, Partial},
     run::{recording::Recording, scope::Scope, time_range::TimeRange},
-    scan::{
-        morsels::Execution,
-        plan::{Plan, PlannedScan},
-    },
+    scan::{morsels::Execution, plan::Plan},
 };
 
 impl Histogram {
@@ -93,16 +90,11 @@ impl Histogram {
         self.check(recording)?;
         let period = self.period(recording)?;
         let mut plan = Plan::new(recording, execution);
-        let scans = match self.mode {
-            Mode::All | Mode::Grid => pairs::plan(self, recording, execution),
-            Mode::Next | Mode::Last => vec![nearest::plan(self, period, recording, execution)],
-        };
-        plan.push_all(scans);
-        let mut singles = PlannedScan::new("singles, labels of blocks cut", 0);
-        singles.plan_singles(recording, &[self.start, self.stop], &self.scope);
-        // Starts after the last stop are counted separately; where they lie is known only from the tags.
-        singles.is_at_least = self.mode == Mode::Next;
-        plan.push(singles);
+        match self.mode {
+            Mode::All | Mode::Grid => pairs::plan(self, recording, execution, &mut plan),
+            Mode::Next | Mode::Last => nearest::plan(self, period, recording, execution, &mut plan),
+        }
+        plan.read_singles(recording, &[self.start, self.stop], &self.scope);
         Ok(plan)
     }
 }

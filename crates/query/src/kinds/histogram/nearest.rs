@@ -22,7 +22,7 @@ use crate::{
     },
     scan::{
         morsels::{Execution, Interval, intervals},
-        plan::{PlannedScan, numbered},
+        plan,
         selection::{Buffers, Selection},
         singles::{last_row_of, row_at},
     },
@@ -64,21 +64,19 @@ pub(super) fn plan(
     period: Option<Period>,
     recording: &Recording<'_>,
     execution: &Execution,
-) -> PlannedScan {
+    into: &mut plan::Plan,
+) {
     let plan = Plan::new(query, period, execution.simd);
-    let mut scan = PlannedScan::new("neighbours, starts and stops taken out", 1);
-    // Neighbours outside a morsel are found by their labels.
-    scan.is_at_least = true;
-    for (first, source) in numbered(recording) {
-        for morsel in plan.morsels(source, execution) {
-            scan.morsels += 1;
-            for selection in [&plan.starts, &plan.stops] {
-                let stretches = selection.stretches(source.tags.time, morsel.interval());
-                scan.take_all(first, stretches);
-            }
-        }
-    }
-    scan
+    into.read(recording, |source| {
+        let ranges = plan.morsels(source, execution).into_iter().flat_map(|morsel| {
+            let of =
+                |selection: &Selection| selection.row_ranges(source.tags.time, morsel.interval());
+            [of(&plan.starts), of(&plan.stops)].concat()
+        });
+        ranges.map(|rows| ("neighbours, starts and stops taken out", rows)).collect::<Vec<_>>()
+    });
+    // Neighbours outside a morsel, and starts after the last stop, are found by their labels.
+    into.is_at_least = true;
 }
 
 impl Morsel<'_> {

@@ -24,7 +24,7 @@ use crate::{
     },
     scan::{
         morsels::{Execution, Interval, intervals, seek},
-        plan::{PlannedScan, numbered},
+        plan,
         selection::{Buffers, Selected, Selection},
     },
 };
@@ -87,7 +87,8 @@ pub(super) fn plan(
     query: &Histogram,
     recording: &Recording<'_>,
     execution: &Execution,
-) -> Vec<PlannedScan> {
+    into: &mut plan::Plan,
+) {
     let (bins, range) = (query.counted_bins(), query.scope.range);
     let (scale, bins, (range, before)) = match (query.mode, bins) {
         (Mode::Grid, Bins::Linear { low, width, count }) => {
@@ -98,23 +99,14 @@ pub(super) fn plan(
         (_, bins) => (Scale::Ticks, bins, (range, None)),
     };
     let plan = Plan::new(query, &bins, scale, execution.simd);
-    let mut scans = [
-        "pairs, neighbours in the columns",
-        "pairs, neighbours among starts and stops taken out",
-        "pairs, lists of starts and stops",
-    ]
-    .map(|method| PlannedScan::new(method, 1));
-    // If too many tags turn out to lie within reach, lists are extracted for the rest.
-    scans[0].is_at_least = true;
-    scans[1].is_at_least = true;
     for range in [Some(range), before].into_iter().flatten() {
-        for (first, source) in numbered(recording) {
-            for morsel in plan.morsels(source, execution, range, range.to) {
-                plan.stretches(&morsel, first, &mut scans);
-            }
-        }
+        into.read(recording, |source| {
+            let morsels = plan.morsels(source, execution, range, range.to);
+            morsels.iter().flat_map(|morsel| plan.row_ranges(morsel)).collect::<Vec<_>>()
+        });
     }
-    scans.into_iter().filter(|scan| scan.morsels > 0).collect()
+    // If too many tags turn out to lie within reach, lists are extracted for the rest.
+    into.is_at_least |= recording.sources.iter().any(|source| plan.near(source).is_some());
 }
 
 /// The unit in which times are counted.
@@ -322,34 +314,36 @@ impl<'a> Plan<'a> {
         Some(Near::List(wanted([0, u8::from(start.label != stop.label)], false)))
     }
 
-    /// Adds the rows that the morsel reads to the scan that it belongs to.
-    fn stretches(&self, morsel: &Morsel<'_>, first: u64, scans: &mut [PlannedScan; 3]) {
+    /// Returns the rows that the morsel reads, each with its kernel.
+    fn row_ranges(&self, morsel: &Morsel<'_>) -> Vec<(&'static str, Range<usize>)> {
         let time = morsel.source.tags.time;
-        let by_lists = |scan: &mut PlannedScan| {
-            let sides = self.sides(morsel.source);
-            for (of, selection) in [(Owner::Start, &self.starts), (Owner::Stop, &self.stops)] {
-                let interval = self.needed(morsel, &sides, of);
-                let stretches = interval.map(|interval| selection.stretches(time, interval));
-                scan.take_all(first, stretches.into_iter().flatten());
-            }
-            scan.morsels += 1;
-        };
-        match self.near(morsel.source) {
+        let (kernel, ranges) = match self.near(morsel.source) {
             Some(Near::Columns(wanted)) => match self.rows(morsel, &wanted) {
-                Some(Rows { own, head }) if own.start - head <= REACH => {
-                    scans[0].take(first, head..own.end);
-                    scans[0].morsels += 1;
+                Some(Rows { own, head }) if own.start - head > REACH => self.list_ranges(morsel),
+                rows => {
+                    let rows = rows.map(|Rows { own, head }| head..own.end);
+                    ("pairs, neighbours in the columns", rows.into_iter().collect())
                 }
-                Some(_) => by_lists(&mut scans[2]),
-                None => scans[0].morsels += 1,
             },
             Some(Near::List(wanted)) => {
-                let stretches = self.both.stretches(time, morsel.reaching(&wanted));
-                scans[1].take_all(first, stretches);
-                scans[1].morsels += 1;
+                let ranges = self.both.row_ranges(time, morsel.reaching(&wanted));
+                ("pairs, neighbours among starts and stops taken out", ranges)
             }
-            None => by_lists(&mut scans[2]),
-        }
+            None => self.list_ranges(morsel),
+        };
+        ranges.into_iter().map(|rows| (kernel, rows)).collect()
+    }
+
+    /// Returns the rows that the morsel reads by lists.
+    fn list_ranges(&self, morsel: &Morsel<'_>) -> (&'static str, Vec<Range<usize>>) {
+        let sides = self.sides(morsel.source);
+        let of = |(of, selection): (Owner, &Selection)| {
+            let needed = self.needed(morsel, &sides, of);
+            let ranges = |interval| selection.row_ranges(morsel.source.tags.time, interval);
+            needed.map_or(Vec::new(), ranges)
+        };
+        let both = [(Owner::Start, &self.starts), (Owner::Stop, &self.stops)].map(of);
+        ("pairs, lists of starts and stops", both.concat())
     }
 
     /// Returns the rows of a morsel in the columns, and the first row that is looked back at; `None` if there
@@ -382,8 +376,6 @@ impl<'a> Plan<'a> {
             return self.count_lists(morsel, thread, counts);
         }
         let (time, id) = (&tags.time[head..own.end], &ids[head..own.end]);
-        #[cfg(test)]
-        crate::scan::watch::took(time);
         let Thread { lists, bucket, .. } = thread;
         let ready = Ready { source: morsel.source, time, id, head: own.start - head };
         // Otherwise differences could overflow 64 bits.

@@ -20,7 +20,7 @@ use crate::{
     },
     scan::{
         morsels::Execution,
-        plan::{Plan, PlannedScan, numbered},
+        plan::{LABELS, Plan},
         singles::{add_singles, bring, rows_read},
     },
 };
@@ -140,20 +140,13 @@ impl Rates {
         let channels = self.scope.channels.clone().unwrap_or_else(|| recording.channels());
         let counting = Counting::new(&self.scope, &channels, execution);
         let mut plan = Plan::new(recording, execution);
-        let mut whole = PlannedScan::new("totals, labels of blocks cut", channels.len());
-        let mut trace = PlannedScan::new("bins, labels of blocks cut", channels.len());
-        (whole.has_times, trace.has_times) = (false, false);
-        let range = self.scope.range;
-        counting.plan(recording, range, &mut whole);
-        plan.push(whole);
-        if let Some(width) = self.bin {
-            if let Some(grid) = self.grid(recording, &counting, width)? {
-                for number in grid.numbers.clone() {
-                    trace.morsels += 1;
-                    counting.plan(recording, grid.part(number), &mut trace);
-                }
+        counting.plan(recording, self.scope.range, &mut plan);
+        if let Some(width) = self.bin
+            && let Some(grid) = self.grid(recording, &counting, width)?
+        {
+            for number in grid.numbers.clone() {
+                counting.plan(recording, grid.part(number), &mut plan);
             }
-            plan.push(trace);
         }
         Ok(plan)
     }
@@ -425,12 +418,11 @@ impl<'a> Counting<'a> {
     }
 
     /// Adds the rows that counting in `range` reads.
-    fn plan(&self, recording: &Recording<'_>, range: TimeRange, scan: &mut PlannedScan) {
-        for (first, source) in numbered(recording) {
-            for &(delay, _) in &self.delays {
-                rows_read(source, delay, range, |rows| scan.take(first, rows));
-            }
-        }
+    fn plan(&self, recording: &Recording<'_>, range: TimeRange, plan: &mut Plan) {
+        plan.read(recording, |source| {
+            let of = |(delay, _): &(i64, _)| rows_read(source, *delay, range);
+            self.delays.iter().flat_map(of).map(|rows| (LABELS, rows))
+        });
     }
 
     fn add(&self, source: &Acquisition<'_>, range: TimeRange, counts: &mut [u64]) {

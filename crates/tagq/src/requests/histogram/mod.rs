@@ -272,8 +272,9 @@ impl Kind for Histogram {
         _: Tick,
         recording: &Recording<'_>,
     ) -> Result<Plan, QueryError> {
-        let plan = query.plan(recording, &Execution::best())?;
-        Ok(if self.g2 { plan.with_more() } else { plan })
+        let mut plan = query.plan(recording, &Execution::best())?;
+        plan.is_at_least |= self.g2;
+        Ok(plan)
     }
 
     fn described(

@@ -1,0 +1,222 @@
+//! Predicts what a query reads: the code that cuts a scan into morsels says which rows each of them needs.
+//!
+//! Decisions that a kernel makes when it sees the tags are not known beforehand; such a plan is marked as
+//! reading at least this much. Planning reads only the index and a few rows.
+
+use std::ops::Range;
+
+use tagq_store::Channels;
+
+use crate::{
+    kernels::simd::Simd,
+    run::{
+        recording::{Acquisition, Recording},
+        scope::Scope,
+    },
+    scan::{morsels::Execution, singles::rows_read},
+};
+
+/// The kernel that reads labels alone, to count the tags of each channel.
+pub(crate) const LABELS: &str = "labels of cut blocks";
+
+/// The rows that a query would read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The level of vector instructions.
+    pub level: Simd,
+    /// The threads that share the morsels.
+    pub threads: usize,
+    /// Whether rows may have to be read again, or additional rows.
+    pub is_at_least: bool,
+    /// Bytes of a label in the channel column.
+    label_bytes: u64,
+    /// The rows that each kernel reads, numbered over all sources, in any order.
+    taken: Vec<(&'static str, Range<u64>)>,
+}
+
+impl Plan {
+    pub(crate) fn new(recording: &Recording<'_>, execution: &Execution) -> Self {
+        let is_wide = |source: &Acquisition<'_>| matches!(source.tags.channels, Channels::U16(_));
+        Self {
+            level: execution.simd,
+            threads: rayon::current_num_threads(),
+            is_at_least: false,
+            label_bytes: if recording.sources.iter().any(is_wide) { 2 } else { 1 },
+            taken: Vec::new(),
+        }
+    }
+
+    /// Adds the rows of each source that are read, each with its kernel.
+    pub(crate) fn read<'r, I: IntoIterator<Item = (&'static str, Range<usize>)>>(
+        &mut self,
+        recording: &'r Recording<'r>,
+        rows_of: impl Fn(&'r Acquisition<'r>) -> I,
+    ) {
+        let mut first = 0;
+        for source in &recording.sources {
+            let taken = rows_of(source).into_iter();
+            self.taken.extend(taken.map(|(kernel, rows)| {
+                (kernel, first + rows.start as u64..first + rows.end as u64)
+            }));
+            first += source.tags.len() as u64;
+        }
+    }
+
+    /// Adds the rows that counting the tags of `channels` in the scope reads, one channel after the other.
+    pub(crate) fn read_singles(
+        &mut self,
+        recording: &Recording<'_>,
+        channels: &[u16],
+        scope: &Scope,
+    ) {
+        self.read(recording, |source| {
+            let of = |&channel| rows_read(source, scope.delay_of(channel), scope.range);
+            channels.iter().flat_map(of).map(|rows| (LABELS, rows))
+        });
+    }
+
+    /// Adds the plan of another query that belongs to the same request.
+    pub fn add(&mut self, other: Self) {
+        self.is_at_least |= other.is_at_least;
+        self.taken.extend(other.taken);
+    }
+
+    /// Returns how the scans count, and from which data, in the order of the scans.
+    pub fn kernels(&self) -> Vec<&'static str> {
+        let mut kernels = Vec::new();
+        for (kernel, _) in &self.taken {
+            if !kernels.contains(kernel) {
+                kernels.push(kernel);
+            }
+        }
+        kernels
+    }
+
+    /// Returns the rows that are read, numbered over all sources, each once, ascending.
+    pub fn rows(&self) -> Vec<Range<u64>> {
+        merged(self.taken.iter().map(|(_, rows)| rows.clone()).collect())
+    }
+
+    /// Returns the number of rows read; rows that are looked back at, or read by several lists, count each
+    /// time.
+    pub fn rows_taken(&self) -> u64 {
+        self.taken.iter().map(|(_, rows)| rows.end - rows.start).sum()
+    }
+
+    /// Returns the bytes of the columns that are read, each once: times and labels, or labels alone.
+    pub fn bytes(&self) -> u64 {
+        let timed = self.taken.iter().filter(|(kernel, _)| *kernel != LABELS);
+        let len =
+            |rows: Vec<Range<u64>>| rows.iter().map(|rows| rows.end - rows.start).sum::<u64>();
+        let times = len(merged(timed.map(|(_, rows)| rows.clone()).collect()));
+        times * size_of::<i64>() as u64 + len(self.rows()) * self.label_bytes
+    }
+}
+
+/// Merges ranges so that they are in order and do not touch.
+fn merged(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    ranges.retain(|range| !range.is_empty());
+    ranges.sort_unstable_by_key(|range| range.start);
+    let mut merged: Vec<Range<u64>> = Vec::new();
+    for range in ranges {
+        match merged.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => merged.push(range),
+        }
+    }
+    merged
+}
+
+#[cfg(test)]
+mod tests {
+    use tagq_store::{Block, ChannelRows, Tags};
+
+    use super::*;
+    use crate::{Bins, Coincidences, Groups, Histogram, Mode, Rates, Rule, TimeRange, Veto};
+
+    /// 1,000 rows, one each 10 ticks, of channels 0 to 3 in turn, in blocks of 100 rows; the second of two
+    /// sources begins with row 600.
+    fn recording() -> Recording<'static> {
+        let time: &[i64] = (0..1_000).map(|row| 10 * row).collect::<Vec<_>>().leak();
+        let labels: &[u8] = (0..4_u8).cycle().take(1_000).collect::<Vec<_>>().leak();
+        let block = |rows: Range<usize>| Block {
+            rows: rows.start as u64..rows.end as u64,
+            time_min: time[rows.start],
+            time_max: time[rows.end - 1],
+            channels: (0..4).map(|channel| ChannelRows { channel, rows: 25 }).collect(),
+            crc_time: 0,
+            crc_channel: 0,
+        };
+        let blocks: Vec<Block> = (0..10).map(|i| block(100 * i..100 * (i + 1))).collect();
+        let all = Tags { time, channels: Channels::U8(labels) };
+        let source = |rows: Range<usize>| {
+            let first = rows.start as u64;
+            Recording::from_tags(all.rows(rows))
+                .sources
+                .remove(0)
+                .with_blocks(blocks.clone(), first)
+        };
+        Recording::new(vec![source(0..600), source(600..1_000)])
+    }
+
+    /// All morsels have 100 rows.
+    const EXECUTION: fn() -> Execution =
+        || Execution { simd: Simd::best(), morsel_rows: Some(100) };
+
+    fn scope(from: i64, to: i64) -> Scope {
+        Scope { range: TimeRange { from: Some(from), to: Some(to) }, ..Scope::default() }
+    }
+
+    #[test]
+    fn whole_blocks_are_counted_from_the_index() {
+        let plan = |scope, bin| Rates { scope, bin }.plan(&recording(), &EXECUTION()).unwrap();
+        // Of blocks 1 and 2, which are cut, the smaller parts are read: rows before 130 and before 220.
+        let part = plan(scope(1_300, 2_200), None);
+        assert_eq!(part.rows(), [100..130, 200..220]);
+        assert_eq!((part.rows_taken(), part.bytes(), part.is_at_least), (50, 50, false));
+        assert_eq!(part.kernels(), [LABELS]);
+        assert_eq!(plan(Scope::default(), None).rows(), []);
+        // Each bin is half a block.
+        let trace = plan(Scope::default(), Some(500));
+        assert_eq!((trace.rows(), trace.rows_taken()), (vec![0..1_000; 1], 1_000));
+    }
+
+    #[test]
+    fn each_morsel_looks_back_over_one_window() {
+        let (groups, scope) = (Groups::EveryPair, scope(6_505, 8_500));
+        let query = Coincidences { groups, rule: Rule::All, window: 9, veto: None, scope };
+        let plan = query.plan(&recording(), &EXECUTION()).unwrap();
+        assert_eq!(plan.kernels(), ["pairs, neighbours in the columns", LABELS]);
+        // Of the three morsels, from 6,505, 7,000 and 8,000 on, only the first looks back to a row: 650.
+        // Singles of each of four channels read rows 651..700 and 800..850.
+        assert_eq!((plan.rows(), plan.bytes()), (vec![650..850; 1], 200 * 9));
+        assert_eq!((plan.rows_taken(), plan.is_at_least), (200 + 4 * 99, true));
+        // Rule `once` begins in the morsel before 6,505 of each source.
+        let query = Coincidences { rule: Rule::Once, window: 5, ..query };
+        let plan = query.plan(&recording(), &EXECUTION()).unwrap();
+        assert_eq!((plan.rows(), plan.rows_taken()), (vec![500..850; 1], 350 + 4 * 99));
+    }
+
+    #[test]
+    fn every_list_reads_its_own_rows() {
+        let groups = Groups::Listed(vec![vec![0, 1, 2]]);
+        let veto = Some(Veto { channels: vec![3], guard: 10 });
+        let (rule, scope) = (Rule::Herald, scope(6_500, 8_500));
+        let query = Coincidences { groups, rule, window: 20, veto, scope: scope.clone() };
+        let plan = query.plan(&recording(), &EXECUTION()).unwrap();
+        assert_eq!(plan.kernels(), ["heralds, a list for each channel", LABELS]);
+        // Morsels of 50, 100 and 50 rows look back over four rows, once for two channels and once for the
+        // third; for vetoes they read one more row on both sides.
+        assert_eq!((plan.rows(), plan.bytes()), (vec![645..851; 1], 206 * 9));
+        assert_eq!(plan.rows_taken(), 2 * (54 + 104 + 54) + (56 + 106 + 56) + 3 * 100);
+        assert!(!plan.is_at_least);
+        let bins = Bins::Linear { low: -20, width: 4, count: 10 };
+        let query = Histogram { start: 0, stop: 1, bins, mode: Mode::All, fold: None, scope };
+        let plan = query.plan(&recording(), &EXECUTION()).unwrap();
+        assert_eq!(plan.kernels(), ["pairs, neighbours in the columns", LABELS]);
+        // Two rows are in reach of the first row of each morsel.
+        assert_eq!((plan.rows(), plan.rows_taken()), (vec![648..850; 1], 52 + 102 + 52 + 2 * 100));
+        let query = Histogram { mode: Mode::Next, ..query };
+        assert!(query.plan(&recording(), &EXECUTION()).unwrap().is_at_least);
+    }
+}
