@@ -7,7 +7,9 @@
 use std::{cell::LazyCell, env, error::Error, path::Path, process::Command, rc::Rc, time::Instant};
 
 use tagq::{
-    query::{Coincidences, Delay, Execution, Groups, Recording, Rule, Scope, Simd, TimeRange},
+    query::{
+        Coincidences, Delay, Execution, Groups, Kind as _, Recording, Rule, Scope, Simd, TimeRange,
+    },
     store::{Channels, Tags},
 };
 use tagq_benches::{Answer, Case, Suite, made_run, plain, sum_of_columns};

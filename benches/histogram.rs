@@ -5,7 +5,7 @@
 use std::{cell::LazyCell, env, error::Error, rc::Rc};
 
 use tagq::{
-    query::{Bins, Delay, Execution, Histogram, Mode, Rates, Recording, Scope, Simd},
+    query::{Bins, Delay, Execution, Histogram, Kind as _, Mode, Rates, Recording, Scope, Simd},
     store::{Channels, Tags},
 };
 use tagq_benches::{Answer, Case, Suite, answer, made_run, sum_of_columns};

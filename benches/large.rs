@@ -13,7 +13,9 @@ use std::{
 };
 
 use tagq::{
-    query::{Coincidences, Delay, Execution, Groups, Recording, Rule, Scope, Simd, oracle},
+    query::{
+        Coincidences, Delay, Execution, Groups, Kind as _, Recording, Rule, Scope, Simd, oracle,
+    },
     store::{Access, Store, Tags},
 };
 use tagq_benches::watch;

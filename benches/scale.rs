@@ -16,8 +16,8 @@ use std::{
 
 use tagq::{
     query::{
-        Bins, Coincidences, Delay, Execution, Groups, Histogram, Mode, Rates, Recording, Rule,
-        Scope, Simd, TimeRange,
+        Bins, Coincidences, Delay, Execution, Groups, Histogram, Kind as _, Mode, Rates, Recording,
+        Rule, Scope, Simd, TimeRange,
     },
     store::Channels,
 };

@@ -21,8 +21,8 @@ use std::{
 
 use tagq::{
     query::{
-        Bins, Coincidences, Delay, Execution, Groups, Histogram, Mode, Rates, Recording, Rule,
-        Scope,
+        Bins, Coincidences, Delay, Execution, Groups, Histogram, Kind as _, Mode, Rates, Recording,
+        Rule, Scope,
     },
     store::{Access, Store},
 };

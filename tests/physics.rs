@@ -1,8 +1,8 @@
 //! Known physics: an oracle repeats a definition, light does not know it.
 
 use tagq::query::{
-    Bins, Coincidences, Delay, Estimate, Execution, Groups, Histogram, Mode, Recording, Rule,
-    Scope, Tally, Terms, g2_heralded,
+    Bins, Coincidences, Delay, Estimate, Execution, Groups, Histogram, Kind as _, Mode, Recording,
+    Rule, Scope, Tally, Terms, g2_heralded,
 };
 use tagq::store::{Channels, Tags};
 use tagq_simulate::{Detector, Drift, Light, Simulation};

@@ -5,7 +5,7 @@ use std::{fs, io::Read as _, path::PathBuf};
 
 use tagq::{
     Options, Silent,
-    query::{Bins, Execution, Histogram, Mode, Rates, Scope},
+    query::{Bins, Execution, Histogram, Kind as _, Mode, Rates, Scope},
 };
 
 use crate::support::{coincidences, counts, skipped, tagq};

@@ -5,7 +5,7 @@
 //! in docs/queries.md and, as code, in [`oracle`]; every fast path equals the oracle bit for bit.
 //!
 //! ```
-//! use tagq_query::{Coincidences, Execution, Groups, Recording, Rule, Scope};
+//! use tagq_query::{Coincidences, Execution, Groups, Kind as _, Recording, Rule, Scope};
 //! use tagq_store::{Channels, Tags};
 //!
 //! let tags = Tags { time: &[0, 5, 17, 19], channels: Channels::U8(&[3, 15, 3, 15]) };
@@ -45,9 +45,9 @@ pub use estimate::{
 };
 pub use kernels::Simd;
 pub use kinds::{
-    Additive, Binned, Bins, ClusterTag, Coincidences, Counted, Fold, GroupCount, Histogram,
-    ListedTag, Mode, Period, Rated, Rates, ShortestInterval, SourceRates, Trace, TraceBin, Tuple,
-    Tuples, normalised, shortest_intervals,
+    Binned, Bins, ClusterTag, Coincidences, Counted, Fold, GroupCount, Histogram, Kind, ListedTag,
+    Mode, Period, Rated, Rates, ShortestInterval, SourceRates, Trace, TraceBin, Tuple, Tuples,
+    normalised, shortest_intervals,
 };
 pub use partial::Partial;
 pub use rules::{Groups, Rule, Veto};

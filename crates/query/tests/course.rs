@@ -1,8 +1,8 @@
 //! How far a query is, and that it ends when it is told to.
 
 use tagq_query::{
-    Bins, Coincidences, Course, Error, Execution, Groups, Histogram, Mode, Recording, Rule, Scope,
-    Simd, TimeRange, shortest_intervals,
+    Bins, Coincidences, Course, Error, Execution, Groups, Histogram, Kind as _, Mode, Recording,
+    Rule, Scope, Simd, TimeRange, shortest_intervals,
 };
 use tagq_store::{Channels, Tags};
 

@@ -7,8 +7,8 @@ use std::ops::ControlFlow;
 
 use proptest::prelude::*;
 use tagq_query::{
-    Bins, Coincidences, Delay, Error, Execution, Groups, Histogram, Mode, Rates, Recording, Rule,
-    Scope, Simd, TimeRange, Veto, shortest_intervals,
+    Bins, Coincidences, Delay, Error, Execution, Groups, Histogram, Kind as _, Mode, Rates,
+    Recording, Rule, Scope, Simd, TimeRange, Veto, shortest_intervals,
 };
 use tagq_store::{Channels, Tags};
 

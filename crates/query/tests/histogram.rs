@@ -7,8 +7,8 @@ mod support;
 use proptest::prelude::*;
 use support::{Sources, cases::cases, recording, recordings, sources};
 use tagq_query::{
-    Binned, Bins, Delay, Error, Execution, Fold, Histogram, Mode, Period, Recording, Scope, Simd,
-    TimeRange, oracle,
+    Binned, Bins, Delay, Error, Execution, Fold, Histogram, Kind as _, Mode, Period, Recording,
+    Scope, Simd, TimeRange, oracle,
 };
 
 type Limits = [Option<i64>; 2];

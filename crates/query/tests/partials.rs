@@ -7,7 +7,7 @@ mod support;
 use proptest::prelude::*;
 use support::{Sources, cases::cases, recording, sources};
 use tagq_query::{
-    Additive, Bins, Coincidences, Delay, Error, Execution, Fold, Groups, Histogram, Mode, Partial,
+    Bins, Coincidences, Delay, Error, Execution, Fold, Groups, Histogram, Kind, Mode, Partial,
     Period, Rates, Recording, Rule, Scope, Simd, TimeRange, Veto,
 };
 
@@ -137,14 +137,14 @@ fn intervals(range: TimeRange, cuts: &[i64]) -> Vec<TimeRange> {
 }
 
 /// Partial answers of intervals add up to the answer, in any order, gone on with or alone.
-fn adds_up<Q: Additive<Answer: PartialEq + std::fmt::Debug>>(
+fn adds_up<Q: Kind<Answer: PartialEq + std::fmt::Debug>>(
     query: &Q,
     recording: &Recording<'_>,
     cuts: &[i64],
     goes_on: bool,
     execution: &Execution,
 ) {
-    let expected = match query.answer(recording, execution) {
+    let expected = match query.run(recording, execution) {
         Ok(expected) => expected,
         Err(error) => {
             let refused = query.partial(recording, query.scope().range, None, execution);
@@ -190,7 +190,7 @@ fn first(sources: &Sources, mut rows: usize) -> Sources {
 }
 
 /// A prefix that goes on at its frontier gives the answer of all there is, at each length of the run.
-fn grows<Q: Additive<Answer: PartialEq + std::fmt::Debug>>(
+fn grows<Q: Kind<Answer: PartialEq + std::fmt::Debug>>(
     query: &Q,
     sources: &Sources,
     lengths: &[usize],
@@ -205,7 +205,7 @@ fn grows<Q: Additive<Answer: PartialEq + std::fmt::Debug>>(
     for rows in lengths {
         let known = first(sources, rows);
         let recording = recording(&known);
-        let Ok(expected) = query.answer(&recording, execution) else { continue };
+        let Ok(expected) = query.run(&recording, execution) else { continue };
         let Some(&(time, _)) = known.iter().flatten().last() else { continue };
         let frontier = query.frontier(time).unwrap();
         let frontier = range.to.map_or(frontier, |to| to.min(frontier));
@@ -295,9 +295,9 @@ fn queries_that_count_the_same_have_the_same_words() {
     let delays = vec![Delay { channel: 1, ticks: 0 }, Delay { channel: 9, ticks: 4 }];
     let range = TimeRange { from: Some(3), to: None };
     let same = Coincidences { scope: Scope { delays, range, channels: None }, ..query.clone() };
-    assert_eq!(query.words(), same.words());
-    assert_eq!(query.words(), "coincidences; rule once; window 5; groups 0,1");
-    let every = |groups| Coincidences { groups, ..query.clone() }.words();
+    assert_eq!(query.key(), same.key());
+    assert_eq!(query.key(), "coincidences; rule once; window 5; groups 0,1");
+    let every = |groups| Coincidences { groups, ..query.clone() }.key();
     assert_eq!(every(Groups::EveryPair), every(Groups::EveryFold(2)));
     assert_ne!(every(Groups::EveryPair), every(Groups::EveryFold(3)));
     // A channel that has no tags yet may come with its delay.

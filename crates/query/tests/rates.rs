@@ -6,7 +6,9 @@ mod support;
 
 use proptest::prelude::*;
 use support::{Sources, cases::cases, recording, recordings, sources};
-use tagq_query::{Delay, Error, Execution, Rates, Recording, Scope, Simd, TimeRange, oracle};
+use tagq_query::{
+    Delay, Error, Execution, Kind as _, Rates, Recording, Scope, Simd, TimeRange, oracle,
+};
 
 fn rates(delays: &[(u16, i64)], range: [Option<i64>; 2], bin: Option<i64>) -> Rates {
     let delays = delays.iter().map(|&(channel, ticks)| Delay { channel, ticks }).collect();

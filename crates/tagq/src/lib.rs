@@ -4,7 +4,7 @@
 //! returns a [`Run`]; the queries of [`query`] count over it.
 //!
 //! ```no_run
-//! use tagq::{Options, Silent, open, query::{Coincidences, Execution, Groups, Rule, Scope}};
+//! use tagq::{Options, Silent, open, query::{Coincidences, Execution, Groups, Kind as _, Rule, Scope}};
 //!
 //! let run = open("run/".as_ref(), &Options::default(), &Silent)?;
 //! let window = "2ns".parse::<tagq::store::Duration>()?.window(run.store().manifest().tick)?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tagq_query::{
-    Additive as _, Coincidences, Delay, Error, Execution, Groups, Partial, Recording, Rule, Scope,
+    Coincidences, Delay, Error, Execution, Groups, Kind as _, Partial, Recording, Rule, Scope,
     TimeRange,
 };
 use tagq_store::{Channels, Tags};

@@ -5,8 +5,8 @@ use std::{collections::HashMap, fs, ops::Range, path::Path, sync::LazyLock};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde_json::Value;
 use tagq_query::{
-    Coincidences, Counted, Delay, Error as QueryError, Execution, Groups, Recording, Rule, Scope,
-    Simd, oracle,
+    Coincidences, Counted, Delay, Error as QueryError, Execution, Groups, Kind as _, Recording,
+    Rule, Scope, Simd, oracle,
 };
 use tagq_store::{
     Access, Block, Channels, Creation, MANIFEST_NAME, RunId, SourceFacts, Store, Tags, Tick,

@@ -1,6 +1,6 @@
 //! The kinds of query: one folder per kind, with its struct, its counts and its result.
 //!
-//! A kind is a plain struct that implements [`Additive`]. Shared code lies in the modules below: the rules,
+//! A kind is a plain struct that implements [`Kind`]. Shared code lies in the modules below: the rules,
 //! the scan, the estimates.
 
 mod coincidences;
@@ -12,7 +12,7 @@ mod tuples;
 
 pub use coincidences::{Coincidences, Counted, GroupCount};
 pub use histogram::{Binned, Bins, Fold, Histogram, Mode, Period, normalised};
-pub use kind::Additive;
+pub use kind::Kind;
 pub use rates::{Rated, Rates, SourceRates, Trace, TraceBin};
 pub use shortest::{ShortestInterval, shortest_intervals};
 pub use tuples::{ClusterTag, ListedTag, Tuple, Tuples};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Counts, Left, Open, Partial, Unused};
+use super::{Counts, Open, Partial, State, Unused};
 use crate::{error::Error, run::time_range::TimeRange};
 
 /// The first eight bytes. Part of a released format: never changed.
@@ -23,7 +23,7 @@ impl Partial {
         out.extend(from.unwrap_or(0).to_le_bytes());
         out.extend(to.unwrap_or(0).to_le_bytes());
         put_counts(&mut out, &self.counts);
-        put_left(&mut out, &self.left);
+        put_state(&mut out, &self.state);
         let crc = crc_of(&out).to_le_bytes();
         out[12..HEAD_BYTES].copy_from_slice(&crc);
         out
@@ -51,9 +51,9 @@ impl Partial {
             .map_err(|_| Error::PartialDamaged { what: "a query that is no text" })?;
         let interval = input.interval()?;
         let counts = input.counts()?;
-        let left = input.left(interval)?;
+        let state = input.state(interval)?;
         input.end()?;
-        Ok(Self { query: query.into(), interval, counts, left })
+        Ok(Self { query: query.into(), interval, counts, state })
     }
 }
 
@@ -99,10 +99,10 @@ fn put_counts(out: &mut Vec<u8>, counts: &Counts) {
     }
 }
 
-fn put_left(out: &mut Vec<u8>, left: &Left) {
-    match left {
-        Left::Nothing => out.push(0),
-        Left::Unused(unused) => {
+fn put_state(out: &mut Vec<u8>, state: &State) {
+    match state {
+        State::Nothing => out.push(0),
+        State::Unused(unused) => {
             out.push(1);
             put_len(out, unused.len());
             for Unused { source, group, times } in unused {
@@ -114,7 +114,7 @@ fn put_left(out: &mut Vec<u8>, left: &Left) {
                 }
             }
         }
-        Left::Open(open) => {
+        State::Open(open) => {
             out.push(2);
             put_len(out, open.len());
             for Open { source, first } in open {
@@ -212,12 +212,12 @@ impl<'a> Input<'a> {
         }
     }
 
-    fn left(&mut self, interval: TimeRange) -> Result<Left, Error> {
+    fn state(&mut self, interval: TimeRange) -> Result<State, Error> {
         let is_before = |time: i64| interval.to.is_some_and(|to| time < to);
         let damaged = Error::PartialDamaged { what: "tags left that cannot be" };
         let [kind] = self.array()?;
         match kind {
-            0 => Ok(Left::Nothing),
+            0 => Ok(State::Nothing),
             1 => {
                 let mut all = Vec::new();
                 for _ in 0..self.len(12)? {
@@ -237,7 +237,7 @@ impl<'a> Input<'a> {
                     }
                     all.push(Unused { source, group, times });
                 }
-                Ok(Left::Unused(all))
+                Ok(State::Unused(all))
             }
             2 => {
                 let mut all = Vec::new();
@@ -249,7 +249,7 @@ impl<'a> Input<'a> {
                     }
                     all.push(Open { source, first });
                 }
-                Ok(Left::Open(all))
+                Ok(State::Open(all))
             }
             _ => Err(Error::PartialDamaged { what: "an unknown kind of tags left" }),
         }

@@ -5,7 +5,7 @@
 //! parts that were counted elsewhere are merged.
 
 mod bytes;
-pub(crate) mod words;
+pub(crate) mod keys;
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::{error::Error, run::time_range::TimeRange};
 ///
 /// For rules that use tags up, it also holds the state of the tags before its end, so that a continuation
 /// need look no further back. It does not contain the tags of each channel or the live time of the run;
-/// [`crate::Additive::finish`] takes them from the run.
+/// [`crate::Kind::finish`] takes them from the run.
 ///
 /// [`Partial::to_bytes`] is stable (docs/partials.md).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,12 +23,12 @@ pub struct Partial {
     pub(crate) query: String,
     pub(crate) interval: TimeRange,
     pub(crate) counts: Counts,
-    pub(crate) left: Left,
+    pub(crate) state: State,
 }
 
 /// Counts that add up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Counts {
+pub enum Counts {
     /// The count of each group, or of each set of channels that was a cluster; 0 for those not listed.
     Groups(BTreeMap<Vec<u16>, u128>),
     /// The count of each bin, and the tags in no bin.
@@ -39,7 +39,7 @@ pub(crate) enum Counts {
 
 /// The state that rules that use tags up leave at the end of an interval.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Left {
+pub enum State {
     /// The rule uses no tags up.
     Nothing,
     /// The unused tags of rule `once`.
@@ -50,7 +50,7 @@ pub(crate) enum Left {
 
 /// The tags of a source with which a group can still be matched: the delayed times of each channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Unused {
+pub struct Unused {
     pub source: u32,
     pub group: Vec<u16>,
     pub times: Vec<Vec<i64>>,
@@ -58,7 +58,7 @@ pub(crate) struct Unused {
 
 /// A cluster that was counted with all its tags, and to which tags after the interval belong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Open {
+pub struct Open {
     pub source: u32,
     /// The delayed time of its first tag.
     pub first: i64,
@@ -70,7 +70,7 @@ impl Partial {
         self.interval
     }
 
-    /// Returns the key of the query that it counts, as [`crate::Additive::words`] returns it.
+    /// Returns the key of the query that it counts, as [`crate::Kind::key`] returns it.
     pub fn query(&self) -> &str {
         &self.query
     }
@@ -86,23 +86,20 @@ impl Partial {
         let mut counts = earlier.counts.clone();
         counts.add(&later.counts)?;
         let interval = TimeRange { from: earlier.interval.from, to: later.interval.to };
-        Ok(Self { query: later.query.clone(), interval, counts, left: later.left.clone() })
+        Ok(Self { query: later.query.clone(), interval, counts, state: later.state.clone() })
     }
 
-    /// Rejects `earlier` unless it is of the query `words` and ends where `interval` begins.
+    /// Rejects `earlier` unless it is of the query `key` and ends where `interval` begins.
     pub(crate) fn check_before(
         earlier: Option<&Self>,
-        words: &str,
+        key: &str,
         interval: TimeRange,
     ) -> Result<(), Error> {
         if interval.from.zip(interval.to).is_some_and(|(from, to)| from > to) {
             return Err(Error::PartialDamaged { what: "an interval that ends before it begins" });
         }
         let Some(earlier) = earlier else { return Ok(()) };
-        if earlier.query != words {
-            let (expected, found) = (words.to_owned(), earlier.query.clone());
-            return Err(Error::PartialOf { expected, found });
-        }
+        earlier.check_query(key)?;
         let (ends, begins) = (earlier.interval.to, interval.from);
         if ends.is_none() || ends != begins {
             return Err(Error::PartialGap { ends, begins });
@@ -111,15 +108,19 @@ impl Partial {
     }
 
     /// Rejects the counts of another query or range.
-    pub(crate) fn check_of(&self, words: &str, range: TimeRange) -> Result<(), Error> {
-        if self.query != words {
-            let (expected, found) = (words.to_owned(), self.query.clone());
-            return Err(Error::PartialOf { expected, found });
-        }
+    pub(crate) fn check_of(&self, key: &str, range: TimeRange) -> Result<(), Error> {
+        self.check_query(key)?;
         if self.interval != range {
             return Err(Error::PartialRange { covered: self.interval, asked: range });
         }
         Ok(())
+    }
+
+    fn check_query(&self, key: &str) -> Result<(), Error> {
+        if self.query == key {
+            return Ok(());
+        }
+        Err(Error::PartialOf { expected: key.to_owned(), found: self.query.clone() })
     }
 }
 
@@ -127,31 +128,51 @@ fn follows(earlier: &Partial, later: &Partial) -> bool {
     earlier.interval.to.is_some() && earlier.interval.to == later.interval.from
 }
 
+/// The error for counts of another shape than the query has.
+const OTHER_SHAPE: Error = Error::PartialDamaged { what: "counts of another kind" };
+
 impl Counts {
+    /// Returns the counts of groups.
+    pub(crate) fn groups(self) -> Result<BTreeMap<Vec<u16>, u128>, Error> {
+        if let Self::Groups(groups) = self { Ok(groups) } else { Err(OTHER_SHAPE) }
+    }
+
+    /// Returns the counts of `len` bins, and the tags in no bin.
+    pub(crate) fn bins(self, len: usize) -> Result<(Vec<u64>, u64), Error> {
+        match self {
+            Self::Bins(bins, dropped) if bins.len() == len => Ok((bins, dropped)),
+            _ => Err(OTHER_SHAPE),
+        }
+    }
+
+    /// Returns the tags of each channel of each source.
+    pub(crate) fn tags(self) -> Result<BTreeMap<(u32, u16), u64>, Error> {
+        if let Self::Tags(tags) = self { Ok(tags) } else { Err(OTHER_SHAPE) }
+    }
+
     fn add(&mut self, more: &Self) -> Result<(), Error> {
+        let add = |count: &mut u64, more: u64| {
+            *count = count.checked_add(more).ok_or(Error::PartialSum)?;
+            Ok(())
+        };
         match (self, more) {
             (Self::Groups(counts), Self::Groups(more)) => {
-                for (group, &more) in more {
+                more.iter().try_for_each(|(group, &more)| {
                     let count = counts.entry(group.clone()).or_default();
                     *count = count.checked_add(more).ok_or(Error::PartialSum)?;
-                }
+                    Ok(())
+                })
             }
             (Self::Tags(counts), Self::Tags(more)) => {
-                for (&of, &more) in more {
-                    let count = counts.entry(of).or_default();
-                    *count = count.checked_add(more).ok_or(Error::PartialSum)?;
-                }
+                more.iter().try_for_each(|(&of, &more)| add(counts.entry(of).or_default(), more))
             }
             (Self::Bins(counts, dropped), Self::Bins(more, more_dropped))
                 if counts.len() == more.len() =>
             {
-                for (count, &more) in counts.iter_mut().zip(more) {
-                    *count = count.checked_add(more).ok_or(Error::PartialSum)?;
-                }
-                *dropped = dropped.checked_add(*more_dropped).ok_or(Error::PartialSum)?;
+                counts.iter_mut().zip(more).try_for_each(|(count, &more)| add(count, more))?;
+                add(dropped, *more_dropped)
             }
-            _ => return Err(Error::PartialDamaged { what: "counts of another kind" }),
+            _ => Err(OTHER_SHAPE),
         }
-        Ok(())
     }
 }

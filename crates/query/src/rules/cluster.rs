@@ -209,7 +209,7 @@ impl Clusters {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Coincidences, Delay, Groups, Rule, Veto, oracle};
+    use crate::{Coincidences, Delay, Groups, Kind as _, Rule, Veto, oracle};
     use proptest::prelude::*;
     use tagq_store::{Channels, Tags};
 

@@ -57,6 +57,12 @@ impl Scope {
         Err(Error::DelayRange { delay, first, last })
     }
 
+    /// Returns the same scope with another range of time.
+    #[must_use]
+    pub fn over(&self, range: TimeRange) -> Self {
+        Self { range, ..self.clone() }
+    }
+
     /// Returns the delay of a channel in ticks.
     pub fn delay_of(&self, channel: u16) -> i64 {
         self.delays.iter().find(|delay| delay.channel == channel).map_or(0, |delay| delay.ticks)

@@ -132,7 +132,9 @@ mod tests {
     use tagq_store::{Block, ChannelRows, Tags};
 
     use super::*;
-    use crate::{Bins, Coincidences, Groups, Histogram, Mode, Rates, Rule, TimeRange, Veto};
+    use crate::{
+        Bins, Coincidences, Groups, Histogram, Kind as _, Mode, Rates, Rule, TimeRange, Veto,
+    };
 
     /// 1,000 rows, one each 10 ticks, of channels 0 to 3 in turn, in blocks of 100 rows; the second of two
     /// sources begins with row 600.

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use tagq_query::{
-    Coincidences, Delay, Error, Execution, Groups, Recording, Rule, Scope, TimeRange, oracle,
+    Coincidences, Delay, Error, Execution, Groups, Kind as _, Recording, Rule, Scope, TimeRange,
+    oracle,
 };
 
 use crate::{

@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, ops::ControlFlow};
 
 use proptest::prelude::*;
 use tagq_query::{
-    Coincidences, Execution, Groups, Recording, Rule, Scope, Simd, TimeRange, Veto, oracle,
+    Coincidences, Execution, Groups, Kind as _, Recording, Rule, Scope, Simd, TimeRange, Veto,
+    oracle,
 };
 
 use crate::{

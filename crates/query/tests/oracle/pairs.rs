@@ -1,7 +1,7 @@
 //! Pairs by rule `all`.
 
 use proptest::prelude::*;
-use tagq_query::{Coincidences, Counted, Error, Execution, Recording};
+use tagq_query::{Coincidences, Counted, Error, Execution, Kind as _, Recording};
 
 use crate::{
     cases::{cases, some},

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use proptest::prelude::*;
 use tagq_query::{
-    Acquisition, Coincidences, Counted, Delay, Execution, Groups, Recording, Rule, Scope, Simd,
-    TimeRange, oracle,
+    Acquisition, Coincidences, Counted, Delay, Execution, Groups, Kind as _, Recording, Rule,
+    Scope, Simd, TimeRange, oracle,
 };
 use tagq_store::{Channels, Tags};
 

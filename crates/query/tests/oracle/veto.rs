@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use tagq_query::{
-    Coincidences, Error, Execution, Groups, Recording, Rule, Simd, TimeRange, Veto, oracle,
+    Coincidences, Error, Execution, Groups, Kind as _, Recording, Rule, Simd, TimeRange, Veto,
+    oracle,
 };
 use tagq_store::{Channels, Tags};
 

@@ -15,7 +15,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use tagq_query::{Additive, Error as QueryError, Execution, Partial, Recording, TimeRange};
+use tagq_query::{Error as QueryError, Execution, Kind, Partial, Recording, TimeRange};
 use tagq_store::{Mark, Store};
 
 use crate::options::Caching;
@@ -75,7 +75,7 @@ impl<'a> Kept<'a> {
     }
 
     /// Returns the same answer to the query as counting the whole run.
-    pub(crate) fn answer<Q: Additive>(
+    pub(crate) fn answer<Q: Kind>(
         &self,
         query: &Q,
         recording: &Recording<'_>,
@@ -86,12 +86,12 @@ impl<'a> Kept<'a> {
             Some(bin) => self.bin(query, bin, mark, recording, execution),
         });
         // An error of the cached path either occurs again here, or was no fault of the query.
-        gone_on.map_or_else(|| query.answer(recording, execution), Ok)
+        gone_on.map_or_else(|| query.run(recording, execution), Ok)
     }
 
     /// Returns the answer from cached partials and the rows since then; `None` if nothing can be
     /// cached.
-    fn go_on<Q: Additive>(
+    fn go_on<Q: Kind>(
         &self,
         query: &Q,
         mark: Mark,
@@ -137,7 +137,7 @@ impl<'a> Kept<'a> {
     }
 
     /// Returns the answer of one bin; final bins are cached together in one entry.
-    fn bin<Q: Additive>(
+    fn bin<Q: Kind>(
         &self,
         query: &Q,
         bin: i64,
@@ -185,8 +185,8 @@ impl<'a> Kept<'a> {
     }
 
     /// Returns the key that all identical queries share.
-    fn key<Q: Additive>(&self, query: &Q, range: TimeRange) -> String {
-        let mut key = query.words();
+    fn key<Q: Kind>(&self, query: &Q, range: TimeRange) -> String {
+        let mut key = query.key();
         if !range.is_open() {
             let side = |side: Option<i64>| side.map_or(String::new(), |ticks| ticks.to_string());
             key = format!("{key}; times {}..{}", side(range.from), side(range.to));

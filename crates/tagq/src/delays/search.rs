@@ -2,7 +2,7 @@
 //! run, then fine around the result over the whole run. For pulsed light, whole periods are compared
 //! with each other.
 
-use tagq_query::{Bins, Error, Execution, Histogram, Mode, Recording, Scope, TimeRange};
+use tagq_query::{Bins, Error, Execution, Histogram, Kind as _, Mode, Recording, Scope, TimeRange};
 
 use super::fit::Background;
 use super::{

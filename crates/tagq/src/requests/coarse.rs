@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use tagq_query::{Bins, Delay, Error, Execution, Histogram, Mode, Recording, Scope, TimeRange};
+use tagq_query::{
+    Bins, Delay, Error, Execution, Histogram, Kind as _, Mode, Recording, Scope, TimeRange,
+};
 use tagq_store::Tick;
 
 use super::used::live_of;

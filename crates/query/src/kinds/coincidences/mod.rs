@@ -1,12 +1,17 @@
 //! The query "coincidences": tags of several channels within a window.
 
-mod key;
+mod singles;
+
+use std::collections::BTreeMap;
 
 use crate::{
     error::Error,
     estimate::singles::SourceSingles,
-    kinds::kind::Additive,
-    partial::{Counts, Left, Partial, Unused},
+    kinds::kind::Kind,
+    partial::{
+        Counts, Partial, State, Unused,
+        keys::{channels, delays, numbers},
+    },
     rules::{
         cluster,
         groups::{self, Groups},
@@ -16,12 +21,13 @@ use crate::{
         veto::Veto,
     },
     run::{
-        recording::{Acquisition, Recording},
+        recording::Recording,
         scope::{Delay, Scope},
         time_range::TimeRange,
     },
     scan::{morsels::Execution, plan::Plan},
 };
+use singles::SinglesInScope;
 
 /// Counts coincidences (docs/queries.md, section "Coincidences").
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,99 +71,25 @@ impl GroupCount {
 }
 
 impl Coincidences {
-    /// Counts the coincidences over all sources of `recording`.
-    ///
-    /// Reads nine bytes per tag: once for pairs, once for larger groups, and once more for each additional
-    /// 255 channels. The result does not depend on the number of threads.
+    /// Returns the groups of the query, in the order of [`Kind::run`] and of [`crate::Tuple::group`].
     ///
     /// # Errors
-    /// Fails for an invalid query, and if delayed times or counts do not fit in 64 bits.
-    pub fn run(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Counted, Error> {
-        let Found { groups, counts, .. } = self.count(recording, None, execution)?;
-        self.counted(recording, execution, groups, counts)
-    }
-
-    /// Returns the plan of [`Coincidences::run`]: the rows that it would read, without counting.
-    ///
-    /// # Errors
-    /// See [`Coincidences::run`]. Counts that do not fit in 64 bits are not detected.
-    pub fn plan(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Plan, Error> {
+    /// See [`Kind::run`].
+    pub fn groups_in(&self, recording: &Recording<'_>) -> Result<Vec<Vec<u16>>, Error> {
         self.check(recording)?;
-        let (scope, window) = (&self.scope, self.window);
-        let mut plan = Plan::new(recording, execution);
-        let channels = if self.rule == Rule::Cluster {
-            let channels = self.cluster_channels(recording)?;
-            cluster::plan_clusters(recording, &channels, window, scope, execution, &mut plan);
-            channels
-        } else {
-            let groups = groups::asked(&self.groups, scope, recording)?;
-            self.check_groups(&groups)?;
-            for part in Part::all(&groups, self.condition()) {
-                match part.method {
-                    Method::Once => once::plan_once(&part, recording, execution, &mut plan),
-                    _ => part.plan(recording, execution, &mut plan),
-                }
-            }
-            // If delays differ, rows at the ends of sources are read, too.
-            plan.is_at_least |= groups.iter().any(|group| {
-                group.iter().any(|&channel| scope.delay_of(channel) != scope.delay_of(group[0]))
-            });
-            groups::channels_of(&groups)
-        };
-        plan.read_singles(recording, &channels, scope);
-        Ok(plan)
-    }
-
-    /// Counts from the end of `before`.
-    fn count(
-        &self,
-        recording: &Recording<'_>,
-        before: Option<&Partial>,
-        execution: &Execution,
-    ) -> Result<Found, Error> {
-        self.check(recording)?;
-        if self.rule == Rule::Cluster {
-            return self.count_clusters(recording, before, execution);
-        }
         let groups = groups::asked(&self.groups, &self.scope, recording)?;
         self.check_groups(&groups)?;
-        let is_once = self.rule == Rule::Once;
-        let unused = before.and_then(|before| before.unused(&groups));
-        let mut counts = vec![0; groups.len()];
-        let mut left = Vec::new();
-        for part in Part::all(&groups, self.condition()) {
-            let found = if is_once {
-                let (found, more) = once::once(&part, &groups, recording, unused, execution);
-                left.extend(more);
-                found
-            } else {
-                part.count(recording, execution)
-            };
-            for (&group, count) in part.groups.iter().zip(found) {
-                counts[group] = count;
-            }
-        }
-        recording.check_pass()?;
-        let left = if is_once { Left::Unused(left) } else { Left::Nothing };
-        Ok(Found { groups, counts, left })
+        Ok(groups)
     }
 
-    fn count_clusters(
-        &self,
-        recording: &Recording<'_>,
-        before: Option<&Partial>,
-        execution: &Execution,
-    ) -> Result<Found, Error> {
-        let channels = self.cluster_channels(recording)?;
-        let open = before.and_then(|before| match &before.left {
-            Left::Open(open) => Some(&open[..]),
-            _ => None,
-        });
-        let clustered =
-            cluster::clusters(recording, &channels, self.window, &self.scope, open, execution);
-        recording.check_pass()?;
-        let (groups, counts) = by_size(clustered.sets.into_iter().collect()).into_iter().unzip();
-        Ok(Found { groups, counts, left: Left::Open(clustered.open) })
+    /// Returns the channels whose tags can affect the result; `None` if all can.
+    fn touched(&self) -> Option<Vec<u16>> {
+        let mut touched = match &self.groups {
+            Groups::Listed(groups) if self.rule != Rule::Cluster => groups.concat(),
+            _ => self.scope.channels.clone()?,
+        };
+        touched.extend(self.veto.iter().flat_map(|veto| &veto.channels));
+        Some(touched)
     }
 
     /// Returns the channels that rule `cluster` looks at, ascending.
@@ -175,25 +107,6 @@ impl Coincidences {
             return Err(Error::VetoRule { rule: "cluster" });
         }
         Ok(channels)
-    }
-
-    /// Builds the result, with the singles of each group.
-    fn counted(
-        &self,
-        recording: &Recording<'_>,
-        execution: &Execution,
-        groups: Vec<Vec<u16>>,
-        counts: Vec<u128>,
-    ) -> Result<Counted, Error> {
-        let singles = SinglesInScope::new(recording, &self.scope, &groups, execution);
-        let rows = groups.into_iter().zip(counts).map(|(channels, count)| {
-            let Ok(count) = u64::try_from(count) else {
-                return Err(Error::CountRange { channels });
-            };
-            let sources = singles.of_group(&channels);
-            Ok(GroupCount { channels, count, sources })
-        });
-        Ok(Counted { rows: rows.collect::<Result<_, _>>()? })
     }
 
     /// Returns the condition that tags must meet to form a coincidence.
@@ -282,8 +195,47 @@ impl Coincidences {
             None => Ok(()),
         }
     }
+}
 
-    pub(crate) fn check(&self, recording: &Recording<'_>) -> Result<(), Error> {
+/// Reads nine bytes per tag: once for pairs, once for larger groups, and once more for each additional 255
+/// channels.
+impl Kind for Coincidences {
+    type Answer = Counted;
+
+    fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    fn over(&self, range: TimeRange) -> Self {
+        Self { scope: self.scope.over(range), ..self.clone() }
+    }
+
+    fn key(&self) -> String {
+        // No `..` here: a new field must be added to the key.
+        let Self { groups, rule, window, veto, scope } = self;
+        let every = |size: usize| format!("every {size} {}", channels(scope));
+        let asked = match (groups, rule) {
+            (_, Rule::Cluster) => channels(scope),
+            (Groups::EveryPair, _) => every(2),
+            (Groups::EveryFold(size), _) => every(*size),
+            (Groups::Listed(groups), _) => {
+                let mut listed: Vec<String> = groups.iter().map(|group| numbers(group)).collect();
+                listed.sort_unstable();
+                listed.dedup();
+                format!("groups {}", listed.join(" "))
+            }
+        };
+        let vetoed = veto.as_ref().map_or(String::new(), |Veto { channels, guard }| {
+            let mut channels = channels.clone();
+            channels.sort_unstable();
+            channels.dedup();
+            format!("; veto {} within {guard}", numbers(&channels))
+        });
+        let delays = delays(scope, self.touched().as_deref());
+        format!("coincidences; rule {}; window {window}; {asked}{vetoed}{delays}", word(*rule))
+    }
+
+    fn check(&self, recording: &Recording<'_>) -> Result<(), Error> {
         if self.window < 0 {
             return Err(Error::NegativeWindow { window: self.window });
         }
@@ -293,70 +245,99 @@ impl Coincidences {
         }
         Ok(())
     }
-}
 
-/// The counts of each group, and the state from which a continuation starts.
-struct Found {
-    groups: Vec<Vec<u16>>,
-    counts: Vec<u128>,
-    left: Left,
-}
-
-impl Additive for Coincidences {
-    type Answer = Counted;
-
-    fn answer(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Counted, Error> {
-        self.run(recording, execution)
-    }
-
-    fn partial(
+    fn count(
         &self,
         recording: &Recording<'_>,
-        interval: TimeRange,
         before: Option<&Partial>,
         execution: &Execution,
-    ) -> Result<Partial, Error> {
-        let query = self.words();
-        Partial::check_before(before, &query, interval)?;
-        let part = Self { scope: Scope { range: interval, ..self.scope.clone() }, ..self.clone() };
-        let Found { groups, counts, left } = part.count(recording, before, execution)?;
-        let counts = Counts::Groups(groups.into_iter().zip(counts).collect());
-        Ok(Partial { query, interval, counts, left })
+    ) -> Result<(Counts, State), Error> {
+        if self.rule == Rule::Cluster {
+            let channels = self.cluster_channels(recording)?;
+            let open = before.and_then(|before| match &before.state {
+                State::Open(open) => Some(&open[..]),
+                State::Nothing | State::Unused(_) => None,
+            });
+            let (window, scope) = (self.window, &self.scope);
+            let counted = cluster::clusters(recording, &channels, window, scope, open, execution);
+            return Ok((Counts::Groups(counted.sets), State::Open(counted.open)));
+        }
+        let groups = self.groups_in(recording)?;
+        let is_once = self.rule == Rule::Once;
+        let unused = before.and_then(|before| before.unused(&groups));
+        let mut counts = BTreeMap::new();
+        let mut left = Vec::new();
+        for part in Part::all(&groups, self.condition()) {
+            let found = if is_once {
+                let (found, more) = once::once(&part, &groups, recording, unused, execution);
+                left.extend(more);
+                found
+            } else {
+                part.count(recording, execution)
+            };
+            let of = part.groups.iter().map(|&group| groups[group].clone());
+            counts.extend(of.zip(found));
+        }
+        let state = if is_once { State::Unused(left) } else { State::Nothing };
+        Ok((Counts::Groups(counts), state))
     }
 
-    fn finish(
+    fn answer(
         &self,
         recording: &Recording<'_>,
-        partial: &Partial,
+        counts: Counts,
         execution: &Execution,
     ) -> Result<Counted, Error> {
-        self.check(recording)?;
-        partial.check_of(&self.words(), self.scope.range)?;
-        let Counts::Groups(known) = &partial.counts else {
-            return Err(Error::PartialDamaged { what: "counts of another kind" });
-        };
-        if self.rule == Rule::Cluster {
+        let known = counts.groups()?;
+        let groups = if self.rule == Rule::Cluster {
             self.cluster_channels(recording)?;
-            let sets = known.iter().map(|(set, &count)| (set.clone(), count)).collect();
-            let (groups, counts) = by_size(sets).into_iter().unzip();
-            return self.counted(recording, execution, groups, counts);
-        }
-        let groups = groups::asked(&self.groups, &self.scope, recording)?;
-        self.check_groups(&groups)?;
-        // A group that is missing from the partial contains channels that had no tags.
-        let counts = groups.iter().map(|group| known.get(group).copied().unwrap_or(0)).collect();
-        self.counted(recording, execution, groups, counts)
+            by_size(known.keys().cloned().collect())
+        } else {
+            self.groups_in(recording)?
+        };
+        let singles = SinglesInScope::new(recording, &self.scope, &groups, execution);
+        let rows = groups.into_iter().map(|channels| {
+            // A group that was not counted contains channels that had no tags.
+            let count = known.get(&channels).copied().unwrap_or(0);
+            let Ok(count) = u64::try_from(count) else {
+                return Err(Error::CountRange { channels });
+            };
+            let sources = singles.of_group(&channels);
+            Ok(GroupCount { channels, count, sources })
+        });
+        Ok(Counted { rows: rows.collect::<Result<_, _>>()? })
     }
 
-    fn scope(&self) -> &Scope {
-        &self.scope
+    fn add_to_plan(
+        &self,
+        recording: &Recording<'_>,
+        execution: &Execution,
+        plan: &mut Plan,
+    ) -> Result<(), Error> {
+        let (scope, window) = (&self.scope, self.window);
+        let channels = if self.rule == Rule::Cluster {
+            let channels = self.cluster_channels(recording)?;
+            cluster::plan_clusters(recording, &channels, window, scope, execution, plan);
+            channels
+        } else {
+            let groups = self.groups_in(recording)?;
+            for part in Part::all(&groups, self.condition()) {
+                match part.method {
+                    Method::Once => once::plan_once(&part, recording, execution, plan),
+                    _ => part.plan(recording, execution, plan),
+                }
+            }
+            // If delays differ, rows at the ends of sources are read, too.
+            plan.is_at_least |= groups.iter().any(|group| {
+                group.iter().any(|&channel| scope.delay_of(channel) != scope.delay_of(group[0]))
+            });
+            groups::channels_of(&groups)
+        };
+        plan.read_singles(recording, &channels, scope);
+        Ok(())
     }
 
-    fn words(&self) -> String {
-        self.key()
-    }
-
-    fn ahead(&self) -> i64 {
+    fn look_ahead(&self) -> i64 {
         // A veto forbids coincidences before it; a cluster takes tags after its first one.
         match (&self.veto, self.rule) {
             (_, Rule::Cluster) => self.window,
@@ -366,18 +347,29 @@ impl Additive for Coincidences {
     }
 }
 
-/// Sorts sets of channels by size, then by channels.
-fn by_size(mut sets: Vec<(Vec<u16>, u128)>) -> Vec<(Vec<u16>, u128)> {
-    sets.sort_by(|(a, _), (b, _)| (a.len(), a).cmp(&(b.len(), b)));
+/// Sorts sets of channels, which are in order of channels, by size.
+fn by_size(mut sets: Vec<Vec<u16>>) -> Vec<Vec<u16>> {
+    sets.sort_by_key(Vec::len);
     sets
+}
+
+fn word(rule: Rule) -> &'static str {
+    match rule {
+        Rule::All => "all",
+        Rule::Herald => "herald",
+        Rule::PerHerald => "herald-once",
+        Rule::Once => "once",
+        Rule::Cluster => "cluster",
+        Rule::Grid => "grid",
+    }
 }
 
 impl Partial {
     /// Returns the unused tags of all `groups`. Returns `None` if one of them was not counted: no tag of its
     /// channels was used up, and none was stored.
     fn unused(&self, groups: &[Vec<u16>]) -> Option<&[Unused]> {
-        match (&self.counts, &self.left) {
-            (Counts::Groups(known), Left::Unused(unused)) => {
+        match (&self.counts, &self.state) {
+            (Counts::Groups(known), State::Unused(unused)) => {
                 groups.iter().all(|group| known.contains_key(group)).then_some(unused)
             }
             _ => None,
@@ -390,90 +382,3 @@ const CLUSTER_CHANNELS: usize = 64;
 /// The widest window that a veto supports: about 10 s at 156.25 ps per tick. Times between vetoes are moved
 /// apart by more than the window.
 const VETO_WINDOW: i64 = 1 << 36;
-
-/// The live time of each source and its tags of the requested channels, cut to the scope.
-struct SinglesInScope<'a> {
-    recording: &'a Recording<'a>,
-    scope: &'a Scope,
-    execution: &'a Execution,
-    live: Vec<i64>,
-    /// The requested channels, ascending, and the number of tags of each in every source.
-    channels: Vec<u16>,
-    singles: Vec<Vec<u64>>,
-}
-
-impl<'a> SinglesInScope<'a> {
-    fn new(
-        recording: &'a Recording<'a>,
-        scope: &'a Scope,
-        groups: &[Vec<u16>],
-        execution: &'a Execution,
-    ) -> Self {
-        let channels = groups::channels_of(groups);
-        let sources = &recording.sources;
-        let singles_of = |source: &Acquisition<'_>| {
-            let of = |&channel: &u16| {
-                let delay = scope.delay_of(channel);
-                source.singles_within(channel, delay, scope.range, execution.simd)
-            };
-            channels.iter().map(of).collect()
-        };
-        Self {
-            live: sources.iter().map(|source| scope.range.live_of(source)).collect(),
-            singles: sources.iter().map(singles_of).collect(),
-            recording,
-            scope,
-            execution,
-            channels,
-        }
-    }
-
-    fn of_group(&self, group: &[u16]) -> Vec<SourceSingles> {
-        let delays = group.iter().map(|&channel| self.scope.delay_of(channel));
-        let (earliest, latest) = (delays.clone().min().unwrap_or(0), delays.max().unwrap_or(0));
-        let sources = self.recording.sources.iter().zip(self.live.iter().zip(&self.singles));
-        let of_source = |(source, (&live, singles)): (&Acquisition<'_>, (&i64, &Vec<u64>))| {
-            let of_channel = |channel| match self.channels.binary_search(channel) {
-                Ok(at) => singles[at],
-                Err(_) => 0,
-            };
-            let whole = SourceSingles::new(live, group.iter().map(of_channel).collect());
-            match source.span() {
-                Some((first, last)) if earliest < latest => {
-                    // Delayed times fit in 64 bits; the scope was checked for this.
-                    let shared = TimeRange {
-                        from: Some(first.saturating_add(latest)),
-                        to: Some(last.saturating_add(earliest).saturating_add(1)),
-                    };
-                    self.overlapping(source, group, whole, shared)
-                }
-                _ => whole,
-            }
-        };
-        sources.map(of_source).collect()
-    }
-
-    /// Returns the same with the part of its time in which tags of all channels of the group can occur.
-    fn overlapping(
-        &self,
-        source: &Acquisition<'_>,
-        group: &[u16],
-        whole: SourceSingles,
-        shared: TimeRange,
-    ) -> SourceSingles {
-        let within = shared.and(&self.scope.range);
-        let (Some(from), Some(to)) = (within.from, within.to) else { return whole };
-        // The last tag of a source lies at the end of its live time, one tick before the range ends.
-        let end = if within.to == shared.to { to - 1 } else { to };
-        let overlap = end.saturating_sub(from).max(0);
-        let of = |&channel: &u16| {
-            let delay = self.scope.delay_of(channel);
-            source.singles_within(channel, delay, within, self.execution.simd)
-        };
-        let overlapping = match overlap {
-            0 => vec![0; group.len()],
-            _ => group.iter().map(of).collect(),
-        };
-        SourceSingles { overlap, overlapping, ..whole }
-    }
-}

@@ -2,7 +2,6 @@
 
 mod bins;
 mod fold;
-mod key;
 mod nearest;
 mod normalise;
 mod pairs;
@@ -19,52 +18,102 @@ pub use query::{Binned, Histogram, Mode};
 use crate::{
     error::Error,
     estimate::singles::SourceSingles,
-    kinds::kind::Additive,
-    partial::{Counts, Left, Partial},
+    kinds::kind::Kind,
+    partial::{Counts, Partial, State, keys::delays},
     run::{recording::Recording, scope::Scope, time_range::TimeRange},
     scan::{morsels::Execution, plan::Plan},
 };
 
-impl Histogram {
-    /// Counts the pairs over all sources of `recording`.
-    ///
-    /// Cost: one pass over the columns, plus either a step per pair or a few steps per tag for each bin,
-    /// whichever is less. The result does not depend on the number of threads.
-    ///
-    /// # Errors
-    /// Fails for an invalid query, and if delayed times do not fit in 64 bits.
-    pub fn run(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Binned, Error> {
-        self.check(recording)?;
-        let period = self.period(recording)?;
-        let (counts, dropped) = self.count(period, recording, execution)?;
-        Ok(self.binned(period, counts, dropped, recording, execution))
+/// Cost: one pass over the columns, plus either a step per pair or a few steps per tag for each bin, whichever
+/// is less.
+impl Kind for Histogram {
+    type Answer = Binned;
+
+    fn scope(&self) -> &Scope {
+        &self.scope
     }
 
-    /// Counts the additive part: the bins, and the tags in no bin except starts without any stop.
+    fn over(&self, range: TimeRange) -> Self {
+        Self { scope: self.scope.over(range), bins: self.bins.clone(), ..*self }
+    }
+
+    fn key(&self) -> String {
+        // No `..` here: a new field must be added to the key.
+        let Self { start, stop, bins, mode, fold, scope } = self;
+        let mode = match mode {
+            Mode::All => "all",
+            Mode::Grid => "grid",
+            Mode::Next => "next",
+            Mode::Last => "last",
+        };
+        let bins = match bins {
+            Bins::Linear { low, width, count } => format!("{count} of {width} from {low}"),
+            Bins::Edges(edges) => {
+                let edges: Vec<String> = edges.iter().map(i64::to_string).collect();
+                format!("at {}", edges.join(","))
+            }
+        };
+        let fold = match fold {
+            None => String::new(),
+            Some(Fold::Period(Period { numerator, denominator })) => {
+                format!("; period {numerator}/{denominator}")
+            }
+            Some(Fold::SyncDivider(divider)) => format!("; sync divided by {divider}"),
+        };
+        let delays = delays(scope, Some(&[*start, *stop]));
+        format!("histogram; mode {mode}; {start} to {stop}; bins {bins}{fold}{delays}")
+    }
+
+    fn check(&self, recording: &Recording<'_>) -> Result<(), Error> {
+        self.bins.check()?;
+        self.scope.check(&recording.sources)?;
+        if let Some(channels) = &self.scope.channels {
+            for channel in [self.start, self.stop] {
+                if !channels.contains(&channel) {
+                    return Err(Error::NotInUse { channel });
+                }
+            }
+        }
+        if self.fold.is_some() && !matches!(self.mode, Mode::Next | Mode::Last) {
+            return Err(Error::FoldedPairs);
+        }
+        if self.mode != Mode::Grid {
+            return Ok(());
+        }
+        let Bins::Linear { low, width, .. } = self.bins else { return Err(Error::GridOfEdges) };
+        self.counted_bins().check()?;
+        let delays = [self.start, self.stop].map(|channel| self.scope.delay_of(channel));
+        match [low, delays[0], delays[1]].into_iter().find(|ticks| ticks % width != 0) {
+            Some(ticks) => Err(Error::OffGrid { ticks, width }),
+            None => Ok(()),
+        }
+    }
+
+    /// Counts the bins, and the tags in no bin except starts without any stop.
     fn count(
         &self,
-        period: Option<Period>,
         recording: &Recording<'_>,
+        _: Option<&Partial>,
         execution: &Execution,
-    ) -> Result<(Vec<u64>, u64), Error> {
-        let counted = match self.mode {
+    ) -> Result<(Counts, State), Error> {
+        let (bins, dropped) = match self.mode {
             Mode::All => (pairs::count(self, recording, execution), 0),
             Mode::Grid => (pairs::count_cells(self, recording, execution), 0),
-            Mode::Next | Mode::Last => nearest::count(self, period, recording, execution),
+            Mode::Next | Mode::Last => {
+                nearest::count(self, self.period(recording)?, recording, execution)
+            }
         };
-        recording.check_pass()?;
-        Ok(counted)
+        Ok((Counts::Bins(bins, dropped), State::Nothing))
     }
 
-    /// Builds the result, with the live time and singles of each source.
-    fn binned(
+    fn answer(
         &self,
-        period: Option<Period>,
-        counts: Vec<u64>,
-        dropped: u64,
         recording: &Recording<'_>,
+        counts: Counts,
         execution: &Execution,
-    ) -> Binned {
+    ) -> Result<Binned, Error> {
+        let bins = self.counted_bins();
+        let (counts, dropped) = counts.bins(bins.count())?;
         let dropped = match self.mode {
             Mode::All | Mode::Grid => None,
             Mode::Last => Some(dropped),
@@ -78,74 +127,31 @@ impl Histogram {
             });
             SourceSingles::new(range.live_of(source), singles.into())
         });
-        let sources = sources.collect();
-        Binned { bins: self.counted_bins(), counts, dropped, period, sources }
+        let (sources, period) = (sources.collect(), self.period(recording)?);
+        Ok(Binned { bins, counts, dropped, period, sources })
     }
 
-    /// Returns the plan of [`Histogram::run`]: the rows that it would read, without counting.
-    ///
-    /// # Errors
-    /// See [`Histogram::run`].
-    pub fn plan(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Plan, Error> {
-        self.check(recording)?;
-        let period = self.period(recording)?;
-        let mut plan = Plan::new(recording, execution);
+    fn add_to_plan(
+        &self,
+        recording: &Recording<'_>,
+        execution: &Execution,
+        plan: &mut Plan,
+    ) -> Result<(), Error> {
         match self.mode {
-            Mode::All | Mode::Grid => pairs::plan(self, recording, execution, &mut plan),
-            Mode::Next | Mode::Last => nearest::plan(self, period, recording, execution, &mut plan),
+            Mode::All | Mode::Grid => pairs::plan(self, recording, execution, plan),
+            Mode::Next | Mode::Last => {
+                nearest::plan(self, self.period(recording)?, recording, execution, plan);
+            }
         }
         plan.read_singles(recording, &[self.start, self.stop], &self.scope);
-        Ok(plan)
-    }
-}
-
-impl Additive for Histogram {
-    type Answer = Binned;
-
-    fn answer(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Binned, Error> {
-        self.run(recording, execution)
+        Ok(())
     }
 
-    fn partial(
-        &self,
-        recording: &Recording<'_>,
-        interval: TimeRange,
-        before: Option<&Partial>,
-        execution: &Execution,
-    ) -> Result<Partial, Error> {
-        if let Some(Fold::SyncDivider(_)) = self.fold {
-            return Err(Error::NoPartial);
+    /// The period of the sync is that of the whole run.
+    fn check_additive(&self) -> Result<(), Error> {
+        match self.fold {
+            Some(Fold::SyncDivider(_)) => Err(Error::NoPartial),
+            None | Some(Fold::Period(_)) => Ok(()),
         }
-        let query = self.words();
-        Partial::check_before(before, &query, interval)?;
-        let part = Self { scope: Scope { range: interval, ..self.scope.clone() }, ..self.clone() };
-        part.check(recording)?;
-        let (counts, dropped) = part.count(part.period(recording)?, recording, execution)?;
-        Ok(Partial { query, interval, counts: Counts::Bins(counts, dropped), left: Left::Nothing })
-    }
-
-    fn finish(
-        &self,
-        recording: &Recording<'_>,
-        partial: &Partial,
-        execution: &Execution,
-    ) -> Result<Binned, Error> {
-        self.check(recording)?;
-        partial.check_of(&self.words(), self.scope.range)?;
-        match &partial.counts {
-            Counts::Bins(counts, dropped) if counts.len() == self.counted_bins().count() => {
-                let period = self.period(recording)?;
-                Ok(self.binned(period, counts.clone(), *dropped, recording, execution))
-            }
-            _ => Err(Error::PartialDamaged { what: "counts of another kind" }),
-        }
-    }
-
-    fn scope(&self) -> &Scope {
-        &self.scope
-    }
-
-    fn words(&self) -> String {
-        self.key()
     }
 }

@@ -78,31 +78,6 @@ impl Histogram {
         }
     }
 
-    pub(super) fn check(&self, recording: &Recording<'_>) -> Result<(), Error> {
-        self.bins.check()?;
-        self.scope.check(&recording.sources)?;
-        if let Some(channels) = &self.scope.channels {
-            for channel in [self.start, self.stop] {
-                if !channels.contains(&channel) {
-                    return Err(Error::NotInUse { channel });
-                }
-            }
-        }
-        if self.fold.is_some() && !matches!(self.mode, Mode::Next | Mode::Last) {
-            return Err(Error::FoldedPairs);
-        }
-        if self.mode != Mode::Grid {
-            return Ok(());
-        }
-        let Bins::Linear { low, width, .. } = self.bins else { return Err(Error::GridOfEdges) };
-        self.counted_bins().check()?;
-        let delays = [self.start, self.stop].map(|channel| self.scope.delay_of(channel));
-        match [low, delays[0], delays[1]].into_iter().find(|ticks| ticks % width != 0) {
-            Some(ticks) => Err(Error::OffGrid { ticks, width }),
-            None => Ok(()),
-        }
-    }
-
     /// Returns starts and stops, each with its delay.
     pub(super) fn ends(&self) -> [Channel; 2] {
         [self.start, self.stop].map(|label| Channel { label, delay: self.scope.delay_of(label) })

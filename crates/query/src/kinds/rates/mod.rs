@@ -1,7 +1,5 @@
 //! The query "rates": tags per channel, over a selection and in bins of time.
 
-mod key;
-
 use std::{
     collections::BTreeMap,
     ops::{Range, RangeInclusive},
@@ -11,8 +9,11 @@ use rayon::prelude::*;
 
 use crate::{
     error::Error,
-    kinds::kind::Additive,
-    partial::{Counts, Left, Partial},
+    kinds::kind::Kind,
+    partial::{
+        Counts, Partial, State,
+        keys::{channels, delays},
+    },
     run::{
         recording::{Acquisition, Recording},
         scope::Scope,
@@ -83,7 +84,7 @@ pub struct TraceBin {
     pub live: i64,
     /// Whether the range leaves out a part of the bin.
     pub is_cut: bool,
-    /// Whether the bin stays unchanged when the run grows ([`Additive::frontier`]).
+    /// Whether the bin stays unchanged when the run grows ([`Kind::frontier`]).
     pub is_final: bool,
 }
 
@@ -101,54 +102,8 @@ impl Rated {
 }
 
 impl Rates {
-    /// Counts the tags over all sources of `recording`.
-    ///
-    /// Reads no row if there is neither a range nor bins. Otherwise it reads the blocks that their edges cut,
-    /// if the recording comes from a store, or all rows if it does not.
-    ///
-    /// # Errors
-    /// Fails if delayed times do not fit in 64 bits, and for invalid or too many bins.
-    pub fn run(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Rated, Error> {
-        self.scope.check(&recording.sources)?;
-        let channels = self.scope.channels.clone().unwrap_or_else(|| recording.channels());
-        let counting = Counting::new(&self.scope, &channels, execution);
-        let of = |source: &Acquisition<'_>| counting.counts(source, self.scope.range);
-        let counts = recording.sources.iter().map(of).collect();
-        self.rated(recording, &counting, channels, counts)
-    }
-
-    /// Builds the result from the counts of each source.
-    fn rated(
-        &self,
-        recording: &Recording<'_>,
-        counting: &Counting<'_>,
-        channels: Vec<u16>,
-        counts: Vec<Vec<u64>>,
-    ) -> Result<Rated, Error> {
-        let live = recording.sources.iter().map(|source| self.scope.range.live_of(source));
-        let sources = live.zip(counts).map(|(live, counts)| SourceRates { live, counts }).collect();
-        let trace = self.bin.map(|width| self.trace(recording, counting, width)).transpose()?;
-        Ok(Rated { channels, sources, trace })
-    }
-
-    /// Returns the plan of [`Rates::run`]: the rows that it would read, without counting.
-    ///
-    /// # Errors
-    /// See [`Rates::run`].
-    pub fn plan(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Plan, Error> {
-        self.scope.check(&recording.sources)?;
-        let channels = self.scope.channels.clone().unwrap_or_else(|| recording.channels());
-        let counting = Counting::new(&self.scope, &channels, execution);
-        let mut plan = Plan::new(recording, execution);
-        counting.plan(recording, self.scope.range, &mut plan);
-        if let Some(width) = self.bin
-            && let Some(grid) = self.grid(recording, &counting, width)?
-        {
-            for number in grid.numbers.clone() {
-                counting.plan(recording, grid.part(number), &mut plan);
-            }
-        }
-        Ok(plan)
+    fn channels(&self, recording: &Recording<'_>) -> Vec<u16> {
+        self.scope.channels.clone().unwrap_or_else(|| recording.channels())
     }
 
     /// Returns the bins of a trace; `None` if the run has no tags.
@@ -211,61 +166,84 @@ impl Rates {
     }
 }
 
-impl Additive for Rates {
+/// Reads no row if there is neither a range nor bins. Otherwise it reads the blocks that their edges cut, if
+/// the recording comes from a store, or all rows if it does not.
+impl Kind for Rates {
     type Answer = Rated;
-
-    fn answer(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Rated, Error> {
-        self.run(recording, execution)
-    }
-
-    fn partial(
-        &self,
-        recording: &Recording<'_>,
-        interval: TimeRange,
-        before: Option<&Partial>,
-        execution: &Execution,
-    ) -> Result<Partial, Error> {
-        let query = self.words();
-        Partial::check_before(before, &query, interval)?;
-        self.scope.check(&recording.sources)?;
-        let channels = self.scope.channels.clone().unwrap_or_else(|| recording.channels());
-        let counting = Counting::new(&self.scope, &channels, execution);
-        let mut tags = BTreeMap::new();
-        for (number, source) in (0..).zip(&recording.sources) {
-            let counts = counting.counts(source, interval);
-            let counts = channels.iter().zip(counts).filter(|&(_, count)| count > 0);
-            tags.extend(counts.map(|(&channel, count)| ((number, channel), count)));
-        }
-        Ok(Partial { query, interval, counts: Counts::Tags(tags), left: Left::Nothing })
-    }
-
-    fn finish(
-        &self,
-        recording: &Recording<'_>,
-        partial: &Partial,
-        execution: &Execution,
-    ) -> Result<Rated, Error> {
-        self.scope.check(&recording.sources)?;
-        partial.check_of(&self.words(), self.scope.range)?;
-        let Counts::Tags(tags) = &partial.counts else {
-            return Err(Error::PartialDamaged { what: "counts of another kind" });
-        };
-        let channels = self.scope.channels.clone().unwrap_or_else(|| recording.channels());
-        let counting = Counting::new(&self.scope, &channels, execution);
-        let of = |number: u32| {
-            let of = |&channel: &u16| tags.get(&(number, channel)).copied().unwrap_or(0);
-            channels.iter().map(of).collect()
-        };
-        let counts = (0..).zip(&recording.sources).map(|(number, _)| of(number)).collect();
-        self.rated(recording, &counting, channels.clone(), counts)
-    }
 
     fn scope(&self) -> &Scope {
         &self.scope
     }
 
-    fn words(&self) -> String {
-        self.key()
+    fn over(&self, range: TimeRange) -> Self {
+        Self { scope: self.scope.over(range), ..*self }
+    }
+
+    /// A trace has no partial, so its bins are not part of the key.
+    fn key(&self) -> String {
+        // No `..` here: a new field must be added to the key.
+        let Self { scope, bin: _ } = self;
+        let delays = delays(scope, scope.channels.as_deref());
+        format!("rates; {}{delays}", channels(scope))
+    }
+
+    fn check(&self, recording: &Recording<'_>) -> Result<(), Error> {
+        self.scope.check(&recording.sources)
+    }
+
+    fn count(
+        &self,
+        recording: &Recording<'_>,
+        _: Option<&Partial>,
+        execution: &Execution,
+    ) -> Result<(Counts, State), Error> {
+        let channels = self.channels(recording);
+        let counting = Counting::new(&self.scope, &channels, execution);
+        let mut tags = BTreeMap::new();
+        for (number, source) in (0..).zip(&recording.sources) {
+            let mut counts = vec![0; channels.len()];
+            counting.add(source, self.scope.range, &mut counts);
+            let counts = channels.iter().zip(counts).filter(|&(_, count)| count > 0);
+            tags.extend(counts.map(|(&channel, count)| ((number, channel), count)));
+        }
+        Ok((Counts::Tags(tags), State::Nothing))
+    }
+
+    fn answer(
+        &self,
+        recording: &Recording<'_>,
+        counts: Counts,
+        execution: &Execution,
+    ) -> Result<Rated, Error> {
+        let tags = counts.tags()?;
+        let channels = self.channels(recording);
+        let of_source = |(number, source): (u32, &Acquisition<'_>)| {
+            let of = |&channel: &u16| tags.get(&(number, channel)).copied().unwrap_or(0);
+            let counts = channels.iter().map(of).collect();
+            SourceRates { live: self.scope.range.live_of(source), counts }
+        };
+        let sources = (0..).zip(&recording.sources).map(of_source).collect();
+        let counting = Counting::new(&self.scope, &channels, execution);
+        let trace = self.bin.map(|width| self.trace(recording, &counting, width)).transpose()?;
+        Ok(Rated { channels, sources, trace })
+    }
+
+    fn add_to_plan(
+        &self,
+        recording: &Recording<'_>,
+        execution: &Execution,
+        plan: &mut Plan,
+    ) -> Result<(), Error> {
+        let counting = Counting::new(&self.scope, &self.channels(recording), execution);
+        counting.plan(recording, self.scope.range, plan);
+        if let Some(width) = self.bin
+            && let Some(grid) = self.grid(recording, &counting, width)?
+        {
+            for number in grid.numbers.clone() {
+                counting.plan(recording, grid.part(number), plan);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -409,12 +387,6 @@ impl<'a> Counting<'a> {
             }
         }
         Self { execution, channels: channels.len(), delays }
-    }
-
-    fn counts(&self, source: &Acquisition<'_>, range: TimeRange) -> Vec<u64> {
-        let mut counts = vec![0; self.channels];
-        self.add(source, range, &mut counts);
-        counts
     }
 
     /// Adds the rows that counting in `range` reads.

@@ -18,7 +18,7 @@ use std::ops::ControlFlow;
 
 use crate::{
     error::Error,
-    kinds::coincidences::Coincidences,
+    kinds::{coincidences::Coincidences, kind::Kind},
     rules::{groups, rule::Rule},
     run::{recording::Recording, time_range::TimeRange},
     scan::morsels::Execution,
@@ -31,18 +31,7 @@ use walk::walk_all;
 use ways::{Ways, WaysOf};
 
 impl Coincidences {
-    /// Returns the groups of the query, in the order of [`Coincidences::run`] and of [`Tuple::group`].
-    ///
-    /// # Errors
-    /// See [`Coincidences::run`].
-    pub fn groups_in(&self, recording: &Recording<'_>) -> Result<Vec<Vec<u16>>, Error> {
-        self.check(recording)?;
-        let groups = groups::asked(&self.groups, &self.scope, recording)?;
-        self.check_groups(&groups)?;
-        Ok(groups)
-    }
-
-    /// Passes every tuple that [`Coincidences::run`] counts to `take`, in batches: in order of time; for
+    /// Passes every tuple that [`Kind::run`] counts to `take`, in batches: in order of time; for
     /// equal times in the order of sources, of groups, of rows. Stops when `take` breaks off. For rule
     /// [`Rule::PerHerald`], the tuple of a herald is the one that is complete first; of those complete at the
     /// same time, the one with the first rows. Clusters are listed by [`Coincidences::list_clusters`].
@@ -51,7 +40,7 @@ impl Coincidences {
     /// the number of threads.
     ///
     /// # Errors
-    /// See [`Coincidences::run`].
+    /// See [`Kind::run`].
     pub fn list(
         &self,
         recording: &Recording<'_>,
@@ -88,14 +77,14 @@ impl Coincidences {
         Ok(())
     }
 
-    /// Passes the tags of every cluster that [`Coincidences::run`] counts by rule [`Rule::Cluster`] to
+    /// Passes the tags of every cluster that [`Kind::run`] counts by rule [`Rule::Cluster`] to
     /// `take`, in batches that may split a cluster: clusters in order of their first tag, then of sources;
     /// tags in order of delayed time, then of rows.
     ///
     /// Holds one batch in memory, however long a cluster is.
     ///
     /// # Errors
-    /// See [`Coincidences::run`].
+    /// See [`Kind::run`].
     pub fn list_clusters(
         &self,
         recording: &Recording<'_>,

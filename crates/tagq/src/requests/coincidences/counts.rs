@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use rayon::prelude::*;
 use tagq_query::{
     Coincidences as Query, Counted, Error as QueryError, Estimate, Execution, GroupCount, Groups,
-    Recording, Rule, Scope, SourceSingles, Tally, Terms, TimeRange,
+    Kind as _, Recording, Rule, Scope, SourceSingles, Tally, Terms, TimeRange,
 };
 
 use crate::error::Error;

@@ -16,8 +16,8 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 use tagq_query::{
-    Coincidences as Query, Counted, Error as QueryError, Execution, Groups, Plan, Recording, Rule,
-    Scope, SourceSingles, Terms, TimeRange, Veto,
+    Coincidences as Query, Counted, Error as QueryError, Execution, Groups, Kind as _, Plan,
+    Recording, Rule, Scope, SourceSingles, Terms, TimeRange, Veto,
 };
 use tagq_store::Tick;
 

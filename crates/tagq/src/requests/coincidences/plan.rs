@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 use tagq_query::{
-    Coincidences as Query, Error as QueryError, Execution, Plan, Rates as RatesQuery, Recording,
-    Rule,
+    Coincidences as Query, Error as QueryError, Execution, Kind as _, Plan, Rates as RatesQuery,
+    Recording, Rule,
 };
 
 use crate::requests::coincidences::{counts::arms, shifted::Shift, trace::Trace};

@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 use tagq_query::{
-    Acquisition, Additive as _, Coincidences as Query, Counted, Execution, Groups, Rates,
-    Recording, Scope, TimeRange,
+    Acquisition, Coincidences as Query, Counted, Execution, Groups, Kind as _, Rates, Recording,
+    Scope, TimeRange,
 };
 
 use crate::cache::Kept;

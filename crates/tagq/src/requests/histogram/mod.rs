@@ -9,8 +9,8 @@ pub use request::{G2, HISTOGRAM, Histogram, Reach};
 use rayon::prelude::*;
 use serde::Serialize;
 use tagq_query::{
-    Bins, Error as QueryError, Execution, Fold, Histogram as Query, Period, Plan, Recording, Scope,
-    TimeRange,
+    Bins, Error as QueryError, Execution, Fold, Histogram as Query, Kind as _, Period, Plan,
+    Recording, Scope, TimeRange,
 };
 use tagq_store::Tick;
 

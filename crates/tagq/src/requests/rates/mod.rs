@@ -8,8 +8,8 @@ pub use request::{RATES, Rates};
 use rayon::prelude::*;
 use serde::Serialize;
 use tagq_query::{
-    Error as QueryError, Execution, Plan, Rated, Rates as Query, Recording, Scope, TimeRange,
-    TraceBin,
+    Error as QueryError, Execution, Kind as _, Plan, Rated, Rates as Query, Recording, Scope,
+    TimeRange, TraceBin,
 };
 use tagq_store::Tick;
 
