@@ -3,11 +3,10 @@
 //! Definitions and derivations: docs/queries.md, section "What is reported with a count".
 
 mod blocks;
-mod group;
 mod pair;
 pub(crate) mod singles;
 
-use crate::rules::rule::Rule;
+use crate::rules::{definition::Heralds, rule::Rule};
 use pair::Pairs;
 
 pub use blocks::{covariance, jackknife};
@@ -126,14 +125,6 @@ impl Terms {
         self.rule.full_width(self.window) as f64
     }
 
-    /// Returns whether every way to take one tag of each channel counts; only then is there an expectation.
-    fn counts_every_way(&self) -> bool {
-        match self.rule {
-            Rule::All | Rule::Herald | Rule::Grid => true,
-            Rule::PerHerald | Rule::Once | Rule::Cluster => false,
-        }
-    }
-
     /// Returns the expected coincidences of independent channels in one source, with its live time multiplied
     /// by `scale`.
     fn expected(&self, source: &SourceSingles, scale: f64) -> Option<f64> {
@@ -147,22 +138,7 @@ impl Terms {
         if live <= 0.0 {
             return Some(0.0);
         }
-        let n = source.overlapping.len() as f64;
-        let w = self.window as f64;
-        let (first, others) = source.overlapping.split_first()?;
-        let product = |width: f64| {
-            others.iter().fold(*first as f64, |product, &n| product * (n as f64 / live * width))
-        };
-        match self.rule {
-            Rule::All | Rule::Herald | Rule::Grid if others.len() == 1 => {
-                Some(product(self.full_width()))
-            }
-            Rule::Herald => Some(product(self.full_width())),
-            Rule::All if self.window == 0 => Some(product(1.0)),
-            // (w+1)^n − w^n; the plain difference would lose all digits.
-            Rule::All => Some(product(w) * w * (n * (1.0 / w).ln_1p()).exp_m1()),
-            Rule::PerHerald | Rule::Once | Rule::Cluster | Rule::Grid => None,
-        }
+        self.rule.definition().expected(&source.overlapping, live, self.window)
     }
 
     /// Returns the variance divided by the mean of a count of independent channels.
@@ -175,7 +151,7 @@ impl Terms {
             if live > 0.0 && weight > 0.0 {
                 let in_window: Vec<f64> =
                     source.overlapping.iter().map(|&n| n as f64 / live * half).collect();
-                weighted += weight * group::clumping(self.rule, &in_window);
+                weighted += weight * self.rule.definition().clumping(&in_window);
                 weights += weight;
             }
         }
@@ -187,11 +163,12 @@ impl Estimate {
     /// Computes the estimate of a tally.
     pub fn new(tally: &Tally<'_>, terms: &Terms) -> Self {
         let Tally { count, sources, shifted, .. } = *tally;
+        let rule = terms.rule.definition();
         let (live, scale) = terms.live(sources);
         let channels = sources.first().map_or(0, |source| source.singles.len());
         let is_pair = channels == 2;
         let expected = || sources.iter().map(|s| terms.expected(s, scale)).sum::<Option<f64>>();
-        let expected = if live > 0.0 && terms.counts_every_way() { expected() } else { None };
+        let expected = if live > 0.0 && rule.counts_every_way() { expected() } else { None };
         let mut estimate = Self { count, ..Self::default() };
         let found = match shifted {
             Some(Shifted::Counted { mean, .. }) => Some(mean),
@@ -204,7 +181,7 @@ impl Estimate {
         }
         // The number of accidentals used for the errors: measured if available, else expected.
         let accidental = found.map(|found| found.value).or(expected);
-        let pairs = (is_pair && terms.counts_every_way()).then(|| {
+        let pairs = (is_pair && rule.counts_every_way()).then(|| {
             Pairs::new(count, accidental.unwrap_or(0.0), sources, terms.full_width(), scale)
         });
         let counted = count.max(1) as f64;
@@ -246,7 +223,7 @@ impl Estimate {
                 (n > 0.0).then(|| Measured { value: (c - a) / n, err })
             };
             (estimate.p_a_given_b, estimate.p_b_given_a) = (given(1), given(0));
-        } else if is_pair && terms.rule == Rule::PerHerald {
+        } else if is_pair && rule.heralds() == Heralds::Once {
             estimate.p_b_given_a = per_herald(c, found, tally.singles(0) as f64);
         }
         estimate
@@ -299,9 +276,9 @@ impl Tally<'_> {
             let accidental = |source: &SourceSingles| {
                 let live = source.live as f64 * scale;
                 let in_window = source.singles[arm] as f64 * terms.full_width() / live;
-                let partners = match terms.rule {
-                    Rule::PerHerald => -(-in_window).exp_m1(),
-                    Rule::All | Rule::Herald | Rule::Once | Rule::Cluster | Rule::Grid => in_window,
+                let partners = match terms.rule.definition().heralds() {
+                    Heralds::Once => -(-in_window).exp_m1(),
+                    Heralds::None | Heralds::Every => in_window,
                 };
                 if live > 0.0 { source.singles[0] as f64 * partners } else { 0.0 }
             };

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     kernels::simd::Simd,
-    rules::sliding::{self, Sliding},
+    rules::ways::sliding::{self, Sliding},
     scan::selection::Ready,
 };
 

@@ -3,9 +3,15 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::{
+    error::Error,
     kernels::{rows::MASK_ROWS, simd::Simd},
     partial::Open,
-    rules::sequential::{Machine, Morsels, Start, Way, bits, run},
+    rules::{
+        definition::{Definition, Engine},
+        groups::channels_of,
+        sequential::{Machine, bits, run},
+        ways::part::Part,
+    },
     run::{
         recording::{Acquisition, Recording},
         scope::Scope,
@@ -13,10 +19,44 @@ use crate::{
     },
     scan::{
         morsels::{Execution, Interval},
-        plan::Plan,
         selection::{Buffers, Selected, Selection, keep_only},
     },
 };
+
+/// The largest number of channels that can be distinguished: the bits of a set.
+const MOST_CHANNELS: usize = 64;
+
+pub(crate) struct Cluster;
+
+impl Definition for Cluster {
+    fn name(&self) -> &'static str {
+        "cluster"
+    }
+
+    fn engine(&self) -> Engine {
+        Engine::Clusters
+    }
+
+    fn takes_veto(&self) -> bool {
+        false
+    }
+
+    /// A cluster takes tags after its first one.
+    fn look_ahead(&self, window: i64) -> i64 {
+        window
+    }
+}
+
+/// Returns the channels whose tags form clusters, ascending.
+pub(crate) fn channels(scope: &Scope, recording: &Recording<'_>) -> Result<Vec<u16>, Error> {
+    let channels = scope.channels.clone().unwrap_or_else(|| recording.channels());
+    let channels = channels_of(&[channels]);
+    if channels.len() > MOST_CHANNELS {
+        let (channels, most) = (channels.len(), MOST_CHANNELS);
+        return Err(Error::ClusterChannels { channels, most });
+    }
+    Ok(channels)
+}
 
 /// The state of rule `cluster`: a cluster opens at the first tag after the previous cluster, and takes every
 /// tag up to the window after that tag.
@@ -38,12 +78,6 @@ pub(crate) struct Sets {
 
 /// Sets of this many first numbers are counted in a table of 32 KiB.
 const FEW: u32 = 12;
-
-impl Clusters {
-    pub(crate) fn new(window: i64, range: TimeRange) -> Self {
-        Self { window, range, open: None }
-    }
-}
 
 impl Machine for Clusters {
     type Counts = Sets;
@@ -113,27 +147,6 @@ impl Sets {
     }
 }
 
-/// Adds the rows that [`clusters`] reads to the plan.
-pub(crate) fn plan_clusters(
-    recording: &Recording<'_>,
-    channels: &[u16],
-    window: i64,
-    scope: &Scope,
-    execution: &Execution,
-    plan: &mut Plan,
-) {
-    let delays: Vec<i64> = channels.iter().map(|&channel| scope.delay_of(channel)).collect();
-    let selection = Selection::new(channels, &delays);
-    plan.read(recording, |source| {
-        let cut = TimeRange { from: None, to: scope.range.to };
-        let morsels = Morsels::new(source, &selection, window, cut, execution);
-        let machine = [Clusters::new(window, scope.range)];
-        let ranges = morsels.row_ranges(&machine, &scope.range);
-        ranges.into_iter().map(|rows| ("clusters, channels taken out", rows))
-    });
-    plan.is_at_least = true;
-}
-
 /// The result of rule `cluster`.
 pub(crate) struct Clustered {
     /// Each set of channels that was a cluster, ascending, with its count. Sorted by set.
@@ -142,33 +155,28 @@ pub(crate) struct Clustered {
     pub open: Vec<Open>,
 }
 
-/// Counts by rule `cluster` over all sources, from the end of `before`.
+/// Counts by rule `cluster` over all sources, from the end of `before`; the channels of `part` are ascending.
 pub(crate) fn clusters(
+    part: &Part,
     recording: &Recording<'_>,
-    channels: &[u16],
-    window: i64,
-    scope: &Scope,
     before: Option<&[Open]>,
     execution: &Execution,
 ) -> Clustered {
-    let delays: Vec<i64> = channels.iter().map(|&channel| scope.delay_of(channel)).collect();
-    let selection = Selection::new(channels, &delays);
-    let start = if before.is_some() { Start::Resumed } else { Start::Fresh };
-    let (range, pass) = (scope.range, recording.pass(scope.range));
-    let way = Way { selection: &selection, window, range, start, pass };
+    let (window, range) = (part.window, part.scope.range);
+    let pass = recording.pass(range);
     let mut total: HashMap<u64, u128> = HashMap::new();
     let mut clustered = Clustered { sets: BTreeMap::new(), open: Vec::new() };
     for (number, source) in (0..).zip(&recording.sources) {
-        let mut machine = Clusters::new(window, scope.range);
+        let mut machine = Clusters { window, range, open: None };
         let known = before.unwrap_or(&[]).iter().find(|open| open.source == number);
         // A cluster that was already counted takes tags, but is not counted again: it begins before the
         // range.
         machine.open = known.map(|open| (open.first, 0));
-        let mut outcome = run(&[machine], &way, source, execution);
+        let mut outcome = run(&[machine], part, before.is_some(), pass, source, execution);
         if let Some(mut machine) = outcome.ends[0].take() {
             let mut sets = Sets::default();
-            if let Some(to) = scope.range.to {
-                machine.complete(source, &selection, to, execution.simd);
+            if let Some(to) = range.to {
+                machine.complete(source, &part.selection, to, execution.simd);
                 let reaches = |&(first, _): &(i64, u64)| first >= to.saturating_sub(window);
                 let first = machine.open.filter(reaches).map(|(first, _)| first);
                 clustered.open.extend(first.map(|first| Open { source: number, first }));
@@ -181,11 +189,9 @@ pub(crate) fn clusters(
         }
     }
     for (set, count) in total {
-        let in_set = |&(bit, _): &(u32, &u16)| set >> bit & 1 == 1;
-        let set = (0..).zip(channels).filter(in_set).map(|(_, &channel)| channel);
-        let mut set: Vec<u16> = set.collect();
-        set.sort_unstable();
-        clustered.sets.insert(set, count);
+        let is_in_set = |&(bit, _): &(u32, _)| set >> bit & 1 == 1;
+        let channels = (0..).zip(&part.channels).filter(is_in_set).map(|(_, &channel)| channel);
+        clustered.sets.insert(channels.collect(), count);
     }
     clustered
 }
@@ -236,6 +242,20 @@ mod tests {
     fn scope(delays: &[(u16, i64)], range: [Option<i64>; 2]) -> Scope {
         let delays = delays.iter().map(|&(channel, ticks)| Delay { channel, ticks }).collect();
         Scope { channels: None, delays, range: TimeRange { from: range[0], to: range[1] } }
+    }
+
+    fn sets(
+        recording: &Recording<'_>,
+        channels: &[u16],
+        window: i64,
+        scope: &Scope,
+        execution: &Execution,
+    ) -> BTreeMap<Vec<u16>, u128> {
+        let scope = Scope { channels: Some(channels.to_vec()), ..scope.clone() };
+        let (groups, rule) = (Groups::EveryPair, Rule::Cluster);
+        let query = Coincidences { groups, rule, window, veto: None, scope };
+        let rows = query.run(recording, execution).unwrap().rows.into_iter();
+        rows.map(|row| (row.channels, row.count.into())).collect()
     }
 
     fn ranges() -> impl Strategy<Value = [Option<i64>; 2]> {
@@ -289,7 +309,7 @@ mod tests {
             let channels = [2, 0, 3];
             let execution = Execution { simd: Simd::best(), morsel_rows: Some(rows) };
             let scope = scope(&delays, range);
-            let rows = clusters(&recording(&sources), &channels, window, &scope, None, &execution).sets;
+            let rows = sets(&recording(&sources), &channels, window, &scope, &execution);
             let expected = oracle::clusters(&sources, &channels, window, &delays, range);
             for (set, count) in &rows {
                 let same = expected.iter().filter(|other| *other == set).count();
@@ -316,7 +336,7 @@ mod tests {
                 let execution = Execution { simd, morsel_rows: None };
                 let scope = scope(&[], range);
                 let recording = recording(&sources);
-                let rows = clusters(&recording, &[0, 1, 2], 3, &scope, None, &execution).sets;
+                let rows = sets(&recording, &[0, 1, 2], 3, &scope, &execution);
                 let expected = oracle::clusters(&sources, &[0, 1, 2], 3, &[], range);
                 for (set, count) in &rows {
                     let same = expected.iter().filter(|other| *other == set).count();
@@ -340,7 +360,7 @@ mod tests {
         let tags = vec![(0, 60), (1, 3), (1, 60), (50, 3), (90, 63)];
         let execution = Execution::best();
         let scope = Scope::default();
-        let rows = clusters(&recording(&vec![tags]), &channels, 5, &scope, None, &execution).sets;
+        let rows = sets(&recording(&vec![tags]), &channels, 5, &scope, &execution);
         assert_eq!(rows, [(vec![3], 1), (vec![63], 1), (vec![3, 60], 1)].into());
     }
 }

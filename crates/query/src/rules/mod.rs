@@ -1,20 +1,19 @@
-//! The rules of coincidences: which tags form one, and how each rule is counted.
+//! The rules of coincidences: which tags form one.
 //!
-//! [`part`] distributes the groups of a query over scans; [`count`] scans by the rules that use no tag up;
-//! [`sequential`] drives the rules that do ([`once`], [`cluster`]).
+//! Each rule is one file that implements [`definition::Definition`]; [`rule`] is the list of rules. [`ways`]
+//! scans by the rules that use no tag up, [`sequential`] drives the rules that do ([`once`], [`cluster`]).
 
-pub(crate) mod cells;
+pub(crate) mod all;
 pub(crate) mod cluster;
-pub(crate) mod count;
-pub(crate) mod folds;
+pub(crate) mod definition;
+pub(crate) mod grid;
 pub(crate) mod groups;
-pub(crate) mod heralds;
+pub(crate) mod herald;
 pub(crate) mod once;
-pub(crate) mod part;
 pub(crate) mod rule;
 pub(crate) mod sequential;
-pub(crate) mod sliding;
 pub(crate) mod veto;
+pub(crate) mod ways;
 
 pub use groups::Groups;
 pub use rule::Rule;

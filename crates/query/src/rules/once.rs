@@ -5,62 +5,103 @@ use std::collections::VecDeque;
 use crate::{
     partial::Unused,
     rules::{
-        part::Part,
-        sequential::{Machine, Morsels, Start, Way, run},
+        definition::{Definition, Engine},
+        sequential::{Machine, run},
         veto::Guard,
+        ways::part::Part,
     },
     run::{
         recording::{Acquisition, Recording},
         time_range::TimeRange,
     },
-    scan::{morsels::Execution, plan::Plan, selection::Selected},
+    scan::{morsels::Execution, selection::Selected},
 };
 
-/// The state of rule `once` for one group: if the earliest unused tags of each channel lie within the window,
-/// they count and are used up; otherwise the earliest one is dropped.
-#[derive(Clone)]
-pub(crate) struct Once<'a> {
-    /// The place of each dense number in the group; [`NOT_SEEN`] for numbers outside the group.
-    place_of: &'a [u8; 256],
-    window: i64,
-    range: TimeRange,
-    veto: Option<Guard<'a>>,
-    /// Unused tags of each channel that can still find partners.
-    unused: Vec<VecDeque<i64>>,
-}
+pub(crate) struct Once;
 
-/// The place of a number that a machine ignores.
-pub(crate) const NOT_SEEN: u8 = u8::MAX;
+impl Definition for Once {
+    fn name(&self) -> &'static str {
+        "once"
+    }
 
-impl<'a> Once<'a> {
-    /// Creates a machine; `channels` numbers have a place below `channels` in `place_of`.
-    pub(crate) fn new(
-        place_of: &'a [u8; 256],
-        channels: usize,
-        window: i64,
-        range: TimeRange,
-        veto: Option<Guard<'a>>,
-    ) -> Self {
-        Self { place_of, window, range, veto, unused: vec![VecDeque::new(); channels] }
+    fn engine(&self) -> Engine {
+        Engine::Matches
     }
 }
 
-impl Once<'_> {
+/// A tag that can be matched: its time alone, or with its row.
+pub(crate) trait Timed: Copy {
+    /// Returns its delayed time.
+    fn time(self) -> i64;
+}
+
+impl Timed for i64 {
+    fn time(self) -> i64 {
+        self
+    }
+}
+
+/// The matching of one group: if the earliest unused tags of each channel lie within the window, they are a
+/// match and are used up; otherwise the earliest one is dropped.
+#[derive(Clone)]
+pub(crate) struct Matching<T> {
+    window: i64,
+    /// Unused tags of each channel that can still find partners.
+    unused: Vec<VecDeque<T>>,
+}
+
+impl<T: Timed> Matching<T> {
+    pub(crate) fn new(channels: usize, window: i64) -> Self {
+        Self { window, unused: vec![VecDeque::new(); channels] }
+    }
+
+    /// Adds the next tag, of the channel at `place` in the group. Returns whether it completes a match, which
+    /// must then be taken.
+    pub(crate) fn push(&mut self, place: usize, tag: T) -> bool {
+        let oldest = tag.time().saturating_sub(self.window);
+        let mut is_complete = true;
+        for (channel, unused) in self.unused.iter_mut().enumerate() {
+            while unused.front().is_some_and(|unused| unused.time() < oldest) {
+                unused.pop_front();
+            }
+            is_complete &= channel == place || !unused.is_empty();
+        }
+        self.unused[place].push_back(tag);
+        is_complete
+    }
+
+    /// Uses up the tags of a match, in the order of the group.
+    pub(crate) fn take(&mut self) -> impl Iterator<Item = T> + '_ {
+        self.unused.iter_mut().filter_map(VecDeque::pop_front)
+    }
+}
+
+/// Counts the matches of one group.
+#[derive(Clone)]
+struct Matches<'a> {
+    /// The place of each dense number in the group; [`NOT_SEEN`] for numbers outside the group.
+    place_of: &'a [u8; 256],
+    range: TimeRange,
+    veto: Option<Guard<'a>>,
+    matching: Matching<i64>,
+}
+
+/// The place of a number that a machine ignores.
+const NOT_SEEN: u8 = u8::MAX;
+
+impl Matches<'_> {
     /// Returns the tags with which tags from `to` on can still be matched.
     fn left_at(self, to: i64, source: u32, group: &[u16]) -> Option<Unused> {
-        let oldest = to.saturating_sub(self.window);
-        let is_near = |time: &i64| *time >= oldest;
-        let times: Vec<Vec<i64>> = self
-            .unused
-            .into_iter()
-            .map(|unused| unused.into_iter().filter(is_near).collect())
-            .collect();
+        let Matching { window, unused } = self.matching;
+        let oldest = to.saturating_sub(window);
+        let of = |unused: VecDeque<i64>| unused.into_iter().filter(|&time| time >= oldest);
+        let times: Vec<Vec<i64>> = unused.into_iter().map(|unused| of(unused).collect()).collect();
         let is_empty = times.iter().all(Vec::is_empty);
         (!is_empty).then(|| Unused { source, group: group.to_vec(), times })
     }
 }
 
-impl Machine for Once<'_> {
+impl Machine for Matches<'_> {
     type Counts = u64;
 
     fn sees(&self, number: u8) -> bool {
@@ -71,19 +112,8 @@ impl Machine for Once<'_> {
     fn push_alone(&self, _: Selected<'_>, _: &[u64], _: &mut u64) {}
 
     fn push(&mut self, time: i64, number: u8, count: &mut u64) {
-        let oldest = time.saturating_sub(self.window);
-        let mut is_complete = true;
-        let place = usize::from(self.place_of[usize::from(number)]);
-        for (channel, unused) in self.unused.iter_mut().enumerate() {
-            while unused.front().is_some_and(|&unused| unused < oldest) {
-                unused.pop_front();
-            }
-            is_complete &= channel == place || !unused.is_empty();
-        }
-        self.unused[place].push_back(time);
-        if is_complete {
-            let used = self.unused.iter_mut().filter_map(VecDeque::pop_front);
-            let earliest = used.min().unwrap_or(time);
+        if self.matching.push(usize::from(self.place_of[usize::from(number)]), time) {
+            let earliest = self.matching.take().min().unwrap_or(time);
             let is_vetoed = self.veto.as_mut().is_some_and(|veto| veto.forbids(earliest, time));
             *count += u64::from(self.range.contains(time) && !is_vetoed);
         }
@@ -102,10 +132,7 @@ pub(crate) fn once(
     execution: &Execution,
 ) -> (Vec<u128>, Vec<Unused>) {
     let places: Vec<[u8; 256]> = part.numbered.iter().map(|group| places(group)).collect();
-    let (window, range) = (part.window, part.scope.range);
-    let start = if before.is_some() { Start::Resumed } else { Start::Fresh };
-    let pass = recording.pass(range);
-    let way = Way { selection: &part.selection, window, range, start, pass };
+    let pass = recording.pass(part.scope.range);
     let mut total = vec![0_u128; part.groups.len()];
     let mut left = Vec::new();
     for (number, source) in (0..).zip(&recording.sources) {
@@ -115,14 +142,14 @@ pub(crate) fn once(
             let mut known = before.unwrap_or(&[]).iter();
             if let Some(known) = known.find(|u| u.source == number && u.group == *group) {
                 let times = known.times.iter().map(|times| times.iter().copied().collect());
-                machine.unused = times.collect();
+                machine.matching.unused = times.collect();
             }
         }
-        let outcome = run(&machines, &way, source, execution);
+        let outcome = run(&machines, part, before.is_some(), pass, source, execution);
         for counts in outcome.counts {
             total.iter_mut().zip(counts).for_each(|(total, count)| *total += u128::from(count));
         }
-        let Some(to) = range.to else { continue };
+        let Some(to) = part.scope.range.to else { continue };
         for (group, end) in asked().zip(outcome.ends) {
             left.extend(end.and_then(|machine| machine.left_at(to, number, group)));
         }
@@ -130,34 +157,16 @@ pub(crate) fn once(
     (total, left)
 }
 
-/// Adds the rows that [`once`] reads to the plan.
-pub(crate) fn plan_once(
-    part: &Part,
-    recording: &Recording<'_>,
-    execution: &Execution,
-    plan: &mut Plan,
-) {
-    let places: Vec<[u8; 256]> = part.numbered.iter().map(|group| places(group)).collect();
-    let [_, name] = part.method.names();
-    let range = part.scope.range;
-    plan.read(recording, |source| {
-        let cut = TimeRange { from: None, to: range.to };
-        let morsels = Morsels::new(source, &part.selection, part.window, cut, execution);
-        let ranges = morsels.row_ranges(&machines(part, &places, source), &range);
-        ranges.into_iter().map(|rows| (name, rows))
-    });
-    plan.is_at_least = true;
-}
-
 /// Creates a machine for each group.
 fn machines<'a>(
     part: &'a Part,
     places: &'a [[u8; 256]],
     source: &'a Acquisition<'a>,
-) -> Vec<Once<'a>> {
+) -> Vec<Matches<'a>> {
     let of = |(place_of, group): (&'a [u8; 256], &Vec<u8>)| {
-        let guard = part.veto.as_ref().map(|veto| veto.guard(source));
-        Once::new(place_of, group.len(), part.window, part.scope.range, guard)
+        let veto = part.veto.as_ref().map(|veto| veto.guard(source));
+        let matching = Matching::new(group.len(), part.window);
+        Matches { place_of, range: part.scope.range, veto, matching }
     };
     places.iter().zip(&part.numbered).map(of).collect()
 }

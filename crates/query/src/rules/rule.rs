@@ -1,4 +1,8 @@
-//! The rules that define which tags form a coincidence.
+//! The list of rules.
+
+use crate::rules::{
+    all::All, cluster::Cluster, definition::Definition, grid::Grid, herald::Herald, once::Once,
+};
 
 /// Defines which tags form a coincidence. All rules compare delayed times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,11 +31,18 @@ impl Rule {
     /// Returns the ticks of differences that a pair may have, both ends included: 2w + 1, and for rule `grid`
     /// one cell.
     pub fn full_width(self, window: i64) -> i128 {
+        self.definition().full_width(window)
+    }
+
+    /// Returns what the rule counts, and how.
+    pub(crate) fn definition(self) -> &'static dyn Definition {
         match self {
-            Self::Grid => window.into(),
-            Self::All | Self::Herald | Self::PerHerald | Self::Once | Self::Cluster => {
-                2 * i128::from(window) + 1
-            }
+            Self::All => &All,
+            Self::Herald => &Herald { once: false },
+            Self::PerHerald => &Herald { once: true },
+            Self::Once => &Once,
+            Self::Cluster => &Cluster,
+            Self::Grid => &Grid,
         }
     }
 }

@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use crate::{
     kernels,
     kernels::{rows::MASK_ROWS, simd::Simd},
+    rules::ways::part::Part,
     run::{
         progress::{Pass, Pieces},
         recording::Acquisition,
@@ -53,40 +54,21 @@ pub(crate) struct Outcome<M: Machine> {
     pub ends: Vec<Option<M>>,
 }
 
-/// Selects where machines begin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Start {
-    /// From scratch, at a gap before the range.
-    Fresh,
-    /// At the start of the range, in the state that the tags before it produced.
-    Resumed,
-}
-
-/// The tags that machines see.
-pub(crate) struct Way<'a> {
-    pub selection: &'a Selection,
-    pub window: i64,
-    pub range: TimeRange,
-    pub start: Start,
-    pub pass: Pass<'a>,
-}
-
 /// Runs machines over the tags of a source up to the end of the range. They also see tags before the range,
-/// unless they are resumed.
+/// unless they are resumed: then they begin there, in the state that the tags before it produced.
 pub(crate) fn run<M: Machine>(
     machines: &[M],
-    way: &Way<'_>,
+    part: &Part,
+    is_resumed: bool,
+    pass: Pass<'_>,
     source: &Acquisition<'_>,
     execution: &Execution,
 ) -> Outcome<M> {
-    let &Way { selection, window, range, start, pass } = way;
-    let from = range.from.filter(|_| start == Start::Resumed);
-    let cut = TimeRange { from, to: range.to };
-    let morsels = Morsels::new(source, selection, window, cut, execution);
-    let needed = match start {
-        Start::Fresh => morsels.needed(machines, &range),
-        Start::Resumed => 0..morsels.intervals.len(),
-    };
+    let range = part.scope.range;
+    let from = range.from.filter(|_| is_resumed);
+    let morsels = Morsels::new(source, part, TimeRange { from, to: range.to }, execution);
+    let all = 0..morsels.intervals.len();
+    let needed = if is_resumed { all } else { morsels.needed(machines, &range) };
     let pieces = pass.over(source.tags.len()).in_pieces(needed.len());
     let zero = || machines.iter().map(|_| M::Counts::default()).collect::<Vec<_>>();
     let none = || machines.iter().map(|_| None).collect::<Vec<_>>();
@@ -116,7 +98,7 @@ pub(crate) fn run<M: Machine>(
 }
 
 /// A source, cut into morsels.
-pub(crate) struct Morsels<'a> {
+struct Morsels<'a> {
     source: &'a Acquisition<'a>,
     selection: &'a Selection,
     window: i64,
@@ -141,31 +123,16 @@ enum State {
 }
 
 impl<'a> Morsels<'a> {
-    pub(crate) fn new(
+    fn new(
         source: &'a Acquisition<'a>,
-        selection: &'a Selection,
-        window: i64,
+        part: &'a Part,
         cut: TimeRange,
         execution: &Execution,
     ) -> Self {
         let rows = execution.morsel_rows.unwrap_or(ROWS).max(1);
-        let (time, delays) = (source.tags.time, selection.delays());
-        let intervals = intervals(time, rows, &delays, cut);
+        let (selection, window) = (&part.selection, part.window);
+        let intervals = intervals(source.tags.time, rows, &selection.delays(), cut);
         Self { source, selection, window, intervals, simd: execution.simd }
-    }
-
-    /// Returns the rows that [`run`] reads for sure. A morsel that does not end in a gap also reads the morsels
-    /// after it.
-    pub(crate) fn row_ranges<M: Machine>(
-        &self,
-        machines: &[M],
-        range: &TimeRange,
-    ) -> Vec<Range<usize>> {
-        let of = |interval: &Interval| {
-            self.selection.row_ranges(self.source.tags.time, interval.looking_back(self.window))
-        };
-        let needed = &self.intervals[self.needed(machines, range)];
-        needed.iter().flat_map(of).collect()
     }
 
     /// Returns the morsels that can count something in `range`.

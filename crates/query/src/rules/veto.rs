@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::{
+    error::Error,
     kernels::simd::Simd,
     run::{recording::Acquisition, scope::Scope},
     scan::{
@@ -19,6 +20,27 @@ pub struct Veto {
     /// The reach of a veto in ticks: a veto tag at most this long before the earliest or after the latest tag
     /// of a coincidence rejects it.
     pub guard: i64,
+}
+
+/// The widest window that a veto supports: about 10 s at 156.25 ps per tick. Times between vetoes are moved
+/// apart by more than the window.
+const MOST_WINDOW: i64 = 1 << 36;
+
+impl Veto {
+    /// Rejects a negative guard, a window that is too wide, and veto channels that are counted.
+    pub(crate) fn check(&self, window: i64, groups: &[Vec<u16>]) -> Result<(), Error> {
+        if self.guard < 0 {
+            return Err(Error::NegativeGuard { guard: self.guard });
+        }
+        if window > MOST_WINDOW {
+            return Err(Error::VetoWindow { window, most: MOST_WINDOW });
+        }
+        let inside = |&&channel: &&u16| groups.iter().any(|group| group.contains(&channel));
+        match self.channels.iter().find(inside) {
+            Some(&channel) => Err(Error::VetoInGroup { channel }),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Searches the rows of one source for veto tags, starting near the previous result.

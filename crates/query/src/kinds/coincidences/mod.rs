@@ -9,22 +9,19 @@ use crate::{
     estimate::singles::SourceSingles,
     kinds::kind::Kind,
     partial::{
-        Counts, Partial, State, Unused,
+        Counts, Open, Partial, State, Unused,
         keys::{channels, delays, numbers},
     },
     rules::{
         cluster,
+        definition::Engine,
         groups::{self, Groups},
         once,
-        part::{Condition, Method, Part},
         rule::Rule,
         veto::Veto,
+        ways::part::{Condition, Part},
     },
-    run::{
-        recording::Recording,
-        scope::{Delay, Scope},
-        time_range::TimeRange,
-    },
+    run::{recording::Recording, scope::Scope, time_range::TimeRange},
     scan::{morsels::Execution, plan::Plan},
 };
 use singles::SinglesInScope;
@@ -71,69 +68,43 @@ impl GroupCount {
 }
 
 impl Coincidences {
-    /// Returns the groups of the query, in the order of [`Kind::run`] and of [`crate::Tuple::group`].
+    /// Returns the groups of the query, in the order of [`Kind::run`] and of [`crate::Tuple::group`]; for rule
+    /// [`Rule::Cluster`], all channels as one.
     ///
     /// # Errors
     /// See [`Kind::run`].
     pub fn groups_in(&self, recording: &Recording<'_>) -> Result<Vec<Vec<u16>>, Error> {
         self.check(recording)?;
-        let groups = groups::asked(&self.groups, &self.scope, recording)?;
-        self.check_groups(&groups)?;
+        let groups = if self.counts_groups() {
+            groups::asked(&self.groups, &self.scope, recording)?
+        } else {
+            vec![cluster::channels(&self.scope, recording)?]
+        };
+        self.check_veto(&groups)?;
+        self.rule.definition().check(self.window, &groups, &self.scope)?;
         Ok(groups)
+    }
+
+    /// Returns whether groups are counted; otherwise each set of channels that occurs.
+    fn counts_groups(&self) -> bool {
+        self.rule.definition().engine() != Engine::Clusters
     }
 
     /// Returns the channels whose tags can affect the result; `None` if all can.
     fn touched(&self) -> Option<Vec<u16>> {
         let mut touched = match &self.groups {
-            Groups::Listed(groups) if self.rule != Rule::Cluster => groups.concat(),
+            Groups::Listed(groups) if self.counts_groups() => groups.concat(),
             _ => self.scope.channels.clone()?,
         };
         touched.extend(self.veto.iter().flat_map(|veto| &veto.channels));
         Some(touched)
     }
 
-    /// Returns the channels that rule `cluster` looks at, ascending.
-    pub(crate) fn cluster_channels(&self, recording: &Recording<'_>) -> Result<Vec<u16>, Error> {
-        let mut channels = self.scope.channels.clone().unwrap_or_else(|| recording.channels());
-        channels.sort_unstable();
-        channels.dedup();
-        if channels.len() > CLUSTER_CHANNELS {
-            return Err(Error::ClusterChannels {
-                channels: channels.len(),
-                most: CLUSTER_CHANNELS,
-            });
-        }
-        if self.veto.is_some() {
-            return Err(Error::VetoRule { rule: "cluster" });
-        }
-        Ok(channels)
-    }
-
     /// Returns the condition that tags must meet to form a coincidence.
     fn condition(&self) -> Condition<'_> {
         let Self { groups: _, rule, window, veto, scope } = self;
-        Condition { rule: *rule, window: *window, veto: veto.as_ref(), scope }
-    }
-
-    pub(crate) fn check_groups(&self, groups: &[Vec<u16>]) -> Result<(), Error> {
-        self.check_veto(groups)?;
-        if self.rule != Rule::Grid {
-            return Ok(());
-        }
-        if let Some(group) = groups.iter().find(|group| group.len() != 2) {
-            return Err(Error::GridGroup { channels: group.clone() });
-        }
-        // Delays of channels that are not counted cannot split a cell.
-        let channels = groups::channels_of(groups);
-        let parts = |delay: &&Delay| {
-            delay.ticks % self.window != 0 && channels.binary_search(&delay.channel).is_ok()
-        };
-        match self.scope.delays.iter().find(parts) {
-            Some(&Delay { channel, ticks: delay }) => {
-                Err(Error::GridDelay { channel, delay, window: self.window })
-            }
-            None => Ok(()),
-        }
+        let rule = rule.definition();
+        Condition { rule, window: *window, veto: veto.as_ref(), scope }
     }
 
     /// Returns the live time of each source and its tags of these channels, in the scope of the query. Reads
@@ -180,20 +151,11 @@ impl Coincidences {
 
     fn check_veto(&self, groups: &[Vec<u16>]) -> Result<(), Error> {
         let Some(veto) = &self.veto else { return Ok(()) };
-        if self.rule == Rule::Grid {
-            return Err(Error::VetoRule { rule: "grid" });
+        let rule = self.rule.definition();
+        if !rule.takes_veto() {
+            return Err(Error::VetoRule { rule: rule.name() });
         }
-        if veto.guard < 0 {
-            return Err(Error::NegativeGuard { guard: veto.guard });
-        }
-        if self.window > VETO_WINDOW {
-            return Err(Error::VetoWindow { window: self.window, most: VETO_WINDOW });
-        }
-        let inside = |&&channel: &&u16| groups.iter().any(|group| group.contains(&channel));
-        match veto.channels.iter().find(inside) {
-            Some(&channel) => Err(Error::VetoInGroup { channel }),
-            None => Ok(()),
-        }
+        veto.check(self.window, groups)
     }
 }
 
@@ -215,7 +177,7 @@ impl Kind for Coincidences {
         let Self { groups, rule, window, veto, scope } = self;
         let every = |size: usize| format!("every {size} {}", channels(scope));
         let asked = match (groups, rule) {
-            (_, Rule::Cluster) => channels(scope),
+            _ if !self.counts_groups() => channels(scope),
             (Groups::EveryPair, _) => every(2),
             (Groups::EveryFold(size), _) => every(*size),
             (Groups::Listed(groups), _) => {
@@ -232,18 +194,17 @@ impl Kind for Coincidences {
             format!("; veto {} within {guard}", numbers(&channels))
         });
         let delays = delays(scope, self.touched().as_deref());
-        format!("coincidences; rule {}; window {window}; {asked}{vetoed}{delays}", word(*rule))
+        format!(
+            "coincidences; rule {}; window {window}; {asked}{vetoed}{delays}",
+            rule.definition().name()
+        )
     }
 
     fn check(&self, recording: &Recording<'_>) -> Result<(), Error> {
         if self.window < 0 {
             return Err(Error::NegativeWindow { window: self.window });
         }
-        self.scope.check(&recording.sources)?;
-        if self.rule == Rule::Grid && self.window == 0 {
-            return Err(Error::GridWindow);
-        }
-        Ok(())
+        self.scope.check(&recording.sources)
     }
 
     fn count(
@@ -252,33 +213,35 @@ impl Kind for Coincidences {
         before: Option<&Partial>,
         execution: &Execution,
     ) -> Result<(Counts, State), Error> {
-        if self.rule == Rule::Cluster {
-            let channels = self.cluster_channels(recording)?;
-            let open = before.and_then(|before| match &before.state {
-                State::Open(open) => Some(&open[..]),
-                State::Nothing | State::Unused(_) => None,
-            });
-            let (window, scope) = (self.window, &self.scope);
-            let counted = cluster::clusters(recording, &channels, window, scope, open, execution);
-            return Ok((Counts::Groups(counted.sets), State::Open(counted.open)));
-        }
         let groups = self.groups_in(recording)?;
-        let is_once = self.rule == Rule::Once;
-        let unused = before.and_then(|before| before.unused(&groups));
+        let engine = self.rule.definition().engine();
         let mut counts = BTreeMap::new();
-        let mut left = Vec::new();
+        let (mut left, mut still_open) = (Vec::new(), Vec::new());
         for part in Part::all(&groups, self.condition()) {
-            let found = if is_once {
-                let (found, more) = once::once(&part, &groups, recording, unused, execution);
-                left.extend(more);
-                found
-            } else {
-                part.count(recording, execution)
+            let found = match engine {
+                Engine::Ways => part.count(recording, execution),
+                Engine::Matches => {
+                    let unused = before.and_then(|before| before.unused(&groups));
+                    let (found, more) = once::once(&part, &groups, recording, unused, execution);
+                    left.extend(more);
+                    found
+                }
+                Engine::Clusters => {
+                    let open = before.and_then(Partial::open);
+                    let found = cluster::clusters(&part, recording, open, execution);
+                    still_open = found.open;
+                    counts.extend(found.sets);
+                    continue;
+                }
             };
-            let of = part.groups.iter().map(|&group| groups[group].clone());
-            counts.extend(of.zip(found));
+            let of_part = part.groups.iter().map(|&group| groups[group].clone());
+            counts.extend(of_part.zip(found));
         }
-        let state = if is_once { State::Unused(left) } else { State::Nothing };
+        let state = match engine {
+            Engine::Ways => State::Nothing,
+            Engine::Matches => State::Unused(left),
+            Engine::Clusters => State::Open(still_open),
+        };
         Ok((Counts::Groups(counts), state))
     }
 
@@ -289,12 +252,12 @@ impl Kind for Coincidences {
         execution: &Execution,
     ) -> Result<Counted, Error> {
         let known = counts.groups()?;
-        let groups = if self.rule == Rule::Cluster {
-            self.cluster_channels(recording)?;
-            by_size(known.keys().cloned().collect())
-        } else {
-            self.groups_in(recording)?
-        };
+        let mut groups = self.groups_in(recording)?;
+        if !self.counts_groups() {
+            // By size, then by channels.
+            groups = known.keys().cloned().collect();
+            groups.sort_by_key(Vec::len);
+        }
         let singles = SinglesInScope::new(recording, &self.scope, &groups, execution);
         let rows = groups.into_iter().map(|channels| {
             // A group that was not counted contains channels that had no tags.
@@ -314,53 +277,22 @@ impl Kind for Coincidences {
         execution: &Execution,
         plan: &mut Plan,
     ) -> Result<(), Error> {
-        let (scope, window) = (&self.scope, self.window);
-        let channels = if self.rule == Rule::Cluster {
-            let channels = self.cluster_channels(recording)?;
-            cluster::plan_clusters(recording, &channels, window, scope, execution, plan);
-            channels
-        } else {
-            let groups = self.groups_in(recording)?;
-            for part in Part::all(&groups, self.condition()) {
-                match part.method {
-                    Method::Once => once::plan_once(&part, recording, execution, plan),
-                    _ => part.plan(recording, execution, plan),
-                }
-            }
-            // If delays differ, rows at the ends of sources are read, too.
-            plan.is_at_least |= groups.iter().any(|group| {
-                group.iter().any(|&channel| scope.delay_of(channel) != scope.delay_of(group[0]))
-            });
-            groups::channels_of(&groups)
-        };
-        plan.read_singles(recording, &channels, scope);
+        let (groups, scope) = (self.groups_in(recording)?, &self.scope);
+        for part in Part::all(&groups, self.condition()) {
+            part.plan(recording, execution, plan);
+        }
+        // If delays differ, rows at the ends of sources are read, too.
+        plan.is_at_least |= groups.iter().any(|group| {
+            group.iter().any(|&channel| scope.delay_of(channel) != scope.delay_of(group[0]))
+        });
+        plan.read_singles(recording, &groups::channels_of(&groups), scope);
         Ok(())
     }
 
     fn look_ahead(&self) -> i64 {
-        // A veto forbids coincidences before it; a cluster takes tags after its first one.
-        match (&self.veto, self.rule) {
-            (_, Rule::Cluster) => self.window,
-            (Some(veto), _) => veto.guard,
-            (None, _) => 0,
-        }
-    }
-}
-
-/// Sorts sets of channels, which are in order of channels, by size.
-fn by_size(mut sets: Vec<Vec<u16>>) -> Vec<Vec<u16>> {
-    sets.sort_by_key(Vec::len);
-    sets
-}
-
-fn word(rule: Rule) -> &'static str {
-    match rule {
-        Rule::All => "all",
-        Rule::Herald => "herald",
-        Rule::PerHerald => "herald-once",
-        Rule::Once => "once",
-        Rule::Cluster => "cluster",
-        Rule::Grid => "grid",
+        // A veto forbids coincidences before it.
+        let guard = self.veto.as_ref().map_or(0, |veto| veto.guard);
+        self.rule.definition().look_ahead(self.window).max(guard)
     }
 }
 
@@ -375,10 +307,9 @@ impl Partial {
             _ => None,
         }
     }
-}
 
-/// The largest number of channels that rule `cluster` can distinguish: the bits of a set.
-const CLUSTER_CHANNELS: usize = 64;
-/// The widest window that a veto supports: about 10 s at 156.25 ps per tick. Times between vetoes are moved
-/// apart by more than the window.
-const VETO_WINDOW: i64 = 1 << 36;
+    /// Returns the clusters that may take more tags.
+    fn open(&self) -> Option<&[Open]> {
+        if let State::Open(open) = &self.state { Some(open) } else { None }
+    }
+}

@@ -8,6 +8,7 @@ use tagq_store::Channels;
 use super::batch::ListedTag;
 use crate::{
     kernels::simd::Simd,
+    rules::once::Timed,
     run::{recording::Acquisition, scope::Scope, time_range::TimeRange},
     scan::morsels::{Execution, Interval, intervals},
 };
@@ -42,6 +43,12 @@ pub(super) struct Taken {
     pub row: usize,
     /// The number of its channel.
     pub number: u32,
+}
+
+impl Timed for Taken {
+    fn time(self) -> i64 {
+        self.time
+    }
 }
 
 /// The channels in use: the number and the delay of each.

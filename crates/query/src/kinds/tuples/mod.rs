@@ -18,8 +18,8 @@ use std::ops::ControlFlow;
 
 use crate::{
     error::Error,
-    kinds::{coincidences::Coincidences, kind::Kind},
-    rules::{groups, rule::Rule},
+    kinds::coincidences::Coincidences,
+    rules::{definition::Engine, groups},
     run::{recording::Recording, time_range::TimeRange},
     scan::morsels::Execution,
 };
@@ -31,16 +31,16 @@ use walk::walk_all;
 use ways::{Ways, WaysOf};
 
 impl Coincidences {
-    /// Passes every tuple that [`Kind::run`] counts to `take`, in batches: in order of time; for
+    /// Passes every tuple that [`crate::Kind::run`] counts to `take`, in batches: in order of time; for
     /// equal times in the order of sources, of groups, of rows. Stops when `take` breaks off. For rule
-    /// [`Rule::PerHerald`], the tuple of a herald is the one that is complete first; of those complete at the
+    /// [`crate::Rule::PerHerald`], the tuple of a herald is the one that is complete first; of those complete at the
     /// same time, the one with the first rows. Clusters are listed by [`Coincidences::list_clusters`].
     ///
     /// Holds the tags of two windows and one batch in memory. The content of the batches does not depend on
     /// the number of threads.
     ///
     /// # Errors
-    /// See [`Kind::run`].
+    /// See [`crate::Kind::run`].
     pub fn list(
         &self,
         recording: &Recording<'_>,
@@ -52,47 +52,50 @@ impl Coincidences {
         let range = self.scope.range;
         let veto = self.veto.as_ref();
         let mut batches = Batches { batch: Tuples::default(), take };
-        if self.rule == Rule::Once {
-            let plan = once::Plan::new(&groups, &wanted, self.window, range);
-            let walk = |source| {
-                let from = range.from.and_then(|from| {
-                    feed::fresh_start(source, &wanted, self.window, from, execution)
-                });
+        let rule = self.rule.definition();
+        match rule.engine() {
+            Engine::Ways => {
+                let plan = Ways::new(&groups, &wanted, rule, self.window, range);
+                let from = range.from.map(|from| from.saturating_sub(plan.look_back()));
                 let taken = TimeRange { from, to: range.to };
-                let feed = Feed::new(source, &wanted, Some(self.window), taken, execution);
-                (feed, Once::new(&plan, source, veto, &self.scope))
-            };
-            walk_all(recording, &wanted, walk, &mut batches)?;
-        } else {
-            let plan = Ways::new(&groups, &wanted, self.rule, self.window, range);
-            let before = plan.look_back();
-            let from = range.from.map(|from| from.saturating_sub(before));
-            let taken = TimeRange { from, to: range.to };
-            let walk = |source| {
-                let feed = Feed::new(source, &wanted, Some(plan.nearest()), taken, execution);
-                (feed, WaysOf::new(&plan, source, veto, &self.scope))
-            };
-            walk_all(recording, &wanted, walk, &mut batches)?;
+                let walk = |source| {
+                    let feed = Feed::new(source, &wanted, Some(plan.nearest()), taken, execution);
+                    (feed, WaysOf::new(&plan, source, veto, &self.scope))
+                };
+                walk_all(recording, &wanted, walk, &mut batches)
+            }
+            Engine::Matches => {
+                let plan = once::Plan::new(&groups, &wanted, self.window, range);
+                let walk = |source| {
+                    let from = range.from.and_then(|from| {
+                        feed::fresh_start(source, &wanted, self.window, from, execution)
+                    });
+                    let taken = TimeRange { from, to: range.to };
+                    let feed = Feed::new(source, &wanted, Some(self.window), taken, execution);
+                    (feed, Once::new(&plan, source, veto, &self.scope))
+                };
+                walk_all(recording, &wanted, walk, &mut batches)
+            }
+            // A cluster is no tuple.
+            Engine::Clusters => Ok(()),
         }
-        Ok(())
     }
 
-    /// Passes the tags of every cluster that [`Kind::run`] counts by rule [`Rule::Cluster`] to
+    /// Passes the tags of every cluster that [`crate::Kind::run`] counts by rule [`crate::Rule::Cluster`] to
     /// `take`, in batches that may split a cluster: clusters in order of their first tag, then of sources;
     /// tags in order of delayed time, then of rows.
     ///
     /// Holds one batch in memory, however long a cluster is.
     ///
     /// # Errors
-    /// See [`Kind::run`].
+    /// See [`crate::Kind::run`].
     pub fn list_clusters(
         &self,
         recording: &Recording<'_>,
         execution: &Execution,
         take: &mut (dyn FnMut(&Vec<ClusterTag>) -> ControlFlow<()> + Send),
     ) -> Result<(), Error> {
-        self.check(recording)?;
-        let channels = self.cluster_channels(recording)?;
+        let channels = groups::channels_of(&self.groups_in(recording)?);
         let wanted = Wanted::new(&channels, &self.scope);
         let mut batches = Batches { batch: Vec::new(), take };
         let (window, range) = (self.window, self.scope.range);

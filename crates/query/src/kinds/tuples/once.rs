@@ -1,15 +1,17 @@
 //! The matches of rule `once`.
 
-use std::{collections::VecDeque, ops::ControlFlow};
+use std::ops::ControlFlow;
 
 use super::{
     batch::{Batches, Tuples},
     feed::{Feed, Source, Taken, Wanted},
-    vetoes::Vetoes,
     walk::Walker,
 };
 use crate::{
-    rules::veto::Veto,
+    rules::{
+        once::Matching,
+        veto::{Forbidding, Guard, Veto},
+    },
     run::{scope::Scope, time_range::TimeRange},
 };
 
@@ -39,11 +41,11 @@ impl Plan {
 pub(super) struct Once<'a> {
     plan: &'a Plan,
     source: Source<'a>,
-    /// Tags of each group and channel that are not used up and can still find partners.
-    unused: Vec<Vec<VecDeque<Taken>>>,
+    /// The matching of each group.
+    groups: Vec<Matching<Taken>>,
     /// The matches that are complete at the current time.
     matches: Vec<(usize, Vec<Taken>)>,
-    vetoes: Option<Vetoes<'a>>,
+    veto: Option<Guard<'a>>,
 }
 
 impl<'a> Once<'a> {
@@ -53,30 +55,9 @@ impl<'a> Once<'a> {
         veto: Option<&Veto>,
         scope: &Scope,
     ) -> Self {
-        let vetoes = veto.map(|veto| {
-            let mut vetoes = Vetoes::new(source, veto, scope);
-            if let Some(from) = plan.range.from {
-                vetoes.start_at(from.saturating_sub(plan.window));
-            }
-            vetoes
-        });
-        let unused = plan.sizes.iter().map(|&size| vec![VecDeque::new(); size]).collect();
-        Self { plan, source, unused, matches: Vec::new(), vetoes }
-    }
-
-    /// Adds a tag of one group; returns the match that it completes.
-    fn push(&mut self, (group, place): (usize, usize), tag: Taken) -> Option<Vec<Taken>> {
-        let oldest = tag.time.saturating_sub(self.plan.window);
-        let unused = &mut self.unused[group];
-        unused[place].push_back(tag);
-        let mut is_complete = true;
-        for channel in &mut *unused {
-            while channel.front().is_some_and(|tag| tag.time < oldest) {
-                channel.pop_front();
-            }
-            is_complete &= !channel.is_empty();
-        }
-        is_complete.then(|| unused.iter_mut().filter_map(VecDeque::pop_front).collect())
+        let groups = plan.sizes.iter().map(|&size| Matching::new(size, plan.window)).collect();
+        let veto = veto.map(|veto| Forbidding::new(veto, scope).guard(source.tags));
+        Self { plan, source, groups, matches: Vec::new(), veto }
     }
 }
 
@@ -89,8 +70,8 @@ impl Walker for Once<'_> {
         while let Some(tag) = feed.peek().filter(|tag| tag.time == time) {
             feed.advance();
             for &(group, place) in &plan.places_of[tag.number as usize] {
-                if let Some(found) = self.push((group, place), tag) {
-                    self.matches.push((group, found));
+                if self.groups[group].push(place, tag) {
+                    self.matches.push((group, self.groups[group].take().collect()));
                 }
             }
         }
@@ -98,14 +79,10 @@ impl Walker for Once<'_> {
             self.matches.clear();
             return ControlFlow::Continue(());
         }
-        let floor = match &mut self.vetoes {
-            None => Some(i64::MIN),
-            Some(vetoes) => vetoes.floor(time),
-        };
         self.matches.sort_by_key(|&(group, _)| group);
         for (group, found) in self.matches.drain(..) {
-            let earliest = found.iter().map(|tag| tag.time).min();
-            if floor.is_some_and(|floor| earliest >= Some(floor)) {
+            let earliest = found.iter().map(|tag| tag.time).min().unwrap_or(time);
+            if !self.veto.as_mut().is_some_and(|veto| veto.forbids(earliest, time)) {
                 let tags = found.iter().map(|tag| self.source.listed(tag.row));
                 batches.add(|batch| batch.push(group, time, tags))?;
             }

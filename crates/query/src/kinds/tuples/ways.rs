@@ -13,7 +13,10 @@ use super::{
     walk::Walker,
 };
 use crate::{
-    rules::{rule::Rule, veto::Veto},
+    rules::{
+        definition::{Definition, Heralds},
+        veto::Veto,
+    },
     run::{scope::Scope, time_range::TimeRange},
 };
 
@@ -22,7 +25,7 @@ const MOST: usize = 16;
 
 /// The groups that every source is searched for.
 pub(super) struct Ways {
-    rule: Rule,
+    rule: &'static dyn Definition,
     window: i64,
     range: TimeRange,
     /// The groups as channel numbers.
@@ -37,7 +40,7 @@ impl Ways {
     pub(super) fn new(
         groups: &[Vec<u16>],
         wanted: &Wanted,
-        rule: Rule,
+        rule: &'static dyn Definition,
         window: i64,
         range: TimeRange,
     ) -> Self {
@@ -55,41 +58,12 @@ impl Ways {
 
     /// Returns how far before the latest tag of a tuple its other tags can lie.
     pub(super) fn look_back(&self) -> i64 {
-        match self.rule {
-            Rule::All => self.window,
-            // From a tag before the herald to a tag after it, and across the cell at zero.
-            _ => self.window.saturating_mul(2),
-        }
+        self.rule.look_back(self.window, MOST)
     }
 
-    /// Returns the largest possible distance between neighbouring tags of a tuple.
+    /// Returns the largest distance between neighbouring tags of a tuple.
     pub(super) fn nearest(&self) -> i64 {
-        match self.rule {
-            Rule::Grid => self.look_back(),
-            _ => self.window,
-        }
-    }
-
-    /// Returns the first time that a tag can have in a tuple whose latest tag is at `time`, and the first
-    /// time that its herald can have.
-    fn first_times(&self, time: i64) -> [i64; 2] {
-        let first = time.saturating_sub(self.window);
-        match self.rule {
-            Rule::Grid => [first_of_cell(time, self.window); 2],
-            Rule::Herald | Rule::PerHerald => [time.saturating_sub(self.look_back()), first],
-            _ => [first; 2],
-        }
-    }
-}
-
-/// Returns the first time in the cell of `time`: cells are truncated toward zero.
-fn first_of_cell(time: i64, width: i64) -> i64 {
-    match time / width {
-        cell if cell > 0 => cell * width,
-        cell => {
-            let last_before = cell.checked_sub(1).and_then(|before| before.checked_mul(width));
-            last_before.map_or(i64::MIN, |last| last + 1)
-        }
+        self.rule.nearest(self.window)
     }
 }
 
@@ -166,7 +140,7 @@ impl<'a> WaysOf<'a> {
     ) -> ControlFlow<()> {
         let plan = self.plan;
         let group = &plan.groups[at];
-        let [first, first_herald] = plan.first_times(time);
+        let [first, first_herald] = plan.rule.first_times(time, plan.window);
         if group.iter().any(|&number| self.lists[number].since(first).is_empty()) {
             return ControlFlow::Continue(());
         }
@@ -192,7 +166,7 @@ impl<'a> WaysOf<'a> {
         }
         let nothing = Taken { time: 0, row: 0, number: 0 };
         let mut turn = Turn {
-            rule: plan.rule,
+            heralds: plan.rule.heralds(),
             window: plan.window,
             source: self.source,
             group: at,
@@ -203,9 +177,9 @@ impl<'a> WaysOf<'a> {
             chosen: [nothing; MOST],
             batches,
         };
-        match plan.rule {
-            Rule::PerHerald => turn.heralds(floor),
-            _ => turn.choose(0, false),
+        match turn.heralds {
+            Heralds::Once => turn.choose_heralds(floor),
+            Heralds::None | Heralds::Every => turn.choose(0, false),
         }
     }
 }
@@ -216,7 +190,7 @@ impl Walker for WaysOf<'_> {
     fn step(&mut self, feed: &mut Feed<'_>, batches: &mut Batches<'_, Tuples>) -> ControlFlow<()> {
         let plan = self.plan;
         let Some(Taken { time, .. }) = feed.peek() else { return ControlFlow::Continue(()) };
-        let [first, _] = plan.first_times(time);
+        let [first, _] = plan.rule.first_times(time, plan.window);
         self.touched.clear();
         while let Some(tag) = feed.peek().filter(|tag| tag.time == time) {
             feed.advance();
@@ -243,7 +217,7 @@ impl Walker for WaysOf<'_> {
 
 /// The enumeration of the tuples of one group at one time.
 struct Turn<'a, 'b, 's> {
-    rule: Rule,
+    heralds: Heralds,
     window: i64,
     source: Source<'a>,
     group: usize,
@@ -265,7 +239,7 @@ impl Turn<'_, '_, '_> {
             return self.add();
         }
         let mut list = self.lists[place];
-        if self.rule == Rule::Herald {
+        if self.heralds == Heralds::Every {
             match place {
                 // Another channel has no tag in the window of a later herald.
                 0 => list = &list[..list.partition_point(|tag| tag.time <= self.last_herald())],
@@ -283,7 +257,7 @@ impl Turn<'_, '_, '_> {
     }
 
     /// Finds the heralds whose first way completes at the time, each with its first tags.
-    fn heralds(&mut self, floor: i64) -> ControlFlow<()> {
+    fn choose_heralds(&mut self, floor: i64) -> ControlFlow<()> {
         // Earlier heralds were complete before the time, unless a channel with a tag at the time had none in
         // their window.
         let mut first = self.time;

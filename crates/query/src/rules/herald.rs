@@ -1,5 +1,54 @@
-//! Groups with a herald: every way to take one herald and one tag of each other channel within the window of
-//! the herald, or each herald once.
+//! Rule `herald`: every way to take one herald and one tag of each other channel within the window of the
+//! herald, or each herald once.
+
+use crate::rules::definition::{Definition, Heralds, expected_tuples, symmetric};
+
+pub(crate) struct Herald {
+    /// Whether each herald counts at most once.
+    pub once: bool,
+}
+
+impl Definition for Herald {
+    fn name(&self) -> &'static str {
+        if self.once { "herald-once" } else { "herald" }
+    }
+
+    fn heralds(&self) -> Heralds {
+        if self.once { Heralds::Once } else { Heralds::Every }
+    }
+
+    /// From a tag before the herald to a tag after it. A herald that counts once may have been complete before.
+    fn look_back(&self, window: i64, size: usize) -> i64 {
+        if size == 2 && !self.once { window } else { window.saturating_mul(2) }
+    }
+
+    fn first_times(&self, time: i64, window: i64) -> [i64; 2] {
+        [2, 1].map(|windows| time.saturating_sub(window.saturating_mul(windows)))
+    }
+
+    fn counts_every_way(&self) -> bool {
+        !self.once
+    }
+
+    fn expected(&self, tags: &[u64], live: f64, window: i64) -> Option<f64> {
+        if self.once { None } else { expected_tuples(tags, live, self.full_width(window) as f64) }
+    }
+
+    /// With m tags of an arm in its window of 2w + 1, a shared herald with k arms left forms Πm of these. j
+    /// shared arms without the herald lie in the window of another herald 2m/(j + 1) times, which then takes
+    /// Πm of the remaining arms.
+    fn clumping(&self, x: &[f64]) -> f64 {
+        if self.once {
+            return 1.0;
+        }
+        let m: Vec<f64> = x.iter().map(|x| 2.0 * x).collect();
+        let (herald, arms) = (m[0], &m[1..]);
+        let choices = symmetric(arms);
+        let with_herald: f64 = choices[1..].iter().sum();
+        let without = |j: usize| 2.0 / (j as f64 + 1.0) * herald * choices[arms.len() - j];
+        1.0 + (with_herald + (1..=arms.len()).map(without).sum::<f64>())
+    }
+}
 
 /// The delayed times of one channel. The first `head` are only looked back at and own nothing.
 #[derive(Debug, Clone, Copy)]
@@ -87,4 +136,21 @@ impl Near<'_> {
 /// Returns whether `a` is more than `window` after `b`. Differences must fit in `i64`.
 fn is_later(a: i64, b: i64, window: i64) -> bool {
     a - b > window
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clumping_of_equal_rates_by_hand() {
+        let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} {b}");
+        let (x, every): (f64, _) = (0.2, Herald { once: false });
+        near(every.clumping(&[x, x]), 1.0 + 4.0 * x);
+        // m = 2x: the herald with one arm 2m, alone m²; an arm 2m², both 2/3 m.
+        let m = 2.0 * x;
+        near(every.clumping(&[x; 3]), 1.0 + 8.0 / 3.0 * m + 3.0 * m * m);
+        near(every.clumping(&[x; 4]), 1.0 + 3.5 * m + 5.0 * m * m + 4.0 * m.powi(3));
+        near(Herald { once: true }.clumping(&[x; 3]), 1.0);
+    }
 }

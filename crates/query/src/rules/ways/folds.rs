@@ -7,7 +7,7 @@
 use crate::{
     kernels,
     kernels::{first_fall, rows::MASK_ROWS, simd::Simd},
-    rules::sliding::Sliding,
+    rules::ways::sliding::Sliding,
     scan::{morsels::rows_within_window, selection::Ready},
 };
 

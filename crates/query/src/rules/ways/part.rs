@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     rules::{
-        folds::Folds,
+        definition::{Definition, Method},
         groups::channels_of,
-        rule::Rule,
         veto::{Forbidding, Veto},
     },
     run::scope::Scope,
@@ -18,9 +17,9 @@ use crate::{
 const MOST_NUMBERS: usize = 255;
 
 /// The condition that tags must meet to form a coincidence.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(crate) struct Condition<'q> {
-    pub rule: Rule,
+    pub rule: &'static dyn Definition,
     pub window: i64,
     pub veto: Option<&'q Veto>,
     pub scope: &'q Scope,
@@ -38,50 +37,14 @@ pub(crate) struct Part {
     /// The delay of each channel.
     pub delays: Vec<i64>,
     pub method: Method,
+    /// The width of the cells that times are divided into; `None` if times are compared.
+    pub cells: Option<i64>,
     pub selection: Selection,
     pub window: i64,
+    /// How far before the time of a coincidence its other tags can lie.
+    pub look_back: i64,
     pub scope: Scope,
     pub veto: Option<Forbidding>,
-}
-
-/// Selects how a scan counts.
-#[derive(Debug)]
-pub(crate) enum Method {
-    /// One pair.
-    Pair,
-    /// Pairs of many channels at once.
-    Pairs,
-    /// One pair or many pairs, in cells.
-    PairInCells,
-    PairsInCells,
-    /// Larger groups.
-    Folds(Folds),
-    /// Groups with a herald.
-    Heralds {
-        /// Whether each herald counts once.
-        once: bool,
-    },
-    /// A rule that uses tags up.
-    Once,
-}
-
-impl Method {
-    /// Returns the names shown in a plan: for counting in the columns as stored, and with the channels
-    /// extracted.
-    pub(crate) fn names(&self) -> [&'static str; 2] {
-        match self {
-            Self::Pair => ["pair, neighbours in the columns", "pair, two lists by rank"],
-            Self::Pairs => ["pairs, neighbours in the columns", "pairs, channels taken out"],
-            Self::PairInCells => ["pair in cells", "pair in cells, two lists by rank"],
-            Self::PairsInCells => ["pairs in cells", "pairs in cells, channels taken out"],
-            Self::Folds(_) => ["groups, in the columns", "groups, channels taken out"],
-            Self::Heralds { once: false } => ["heralds", "heralds, a list for each channel"],
-            Self::Heralds { once: true } => {
-                ["heralds, each once", "heralds, each once, a list for each channel"]
-            }
-            Self::Once => ["tags used up", "tags used up, channels taken out"],
-        }
-    }
 }
 
 impl Part {
@@ -106,29 +69,32 @@ impl Part {
             group.iter().map(|&channel| number_of[usize::from(channel)]).collect()
         };
         let numbered: Vec<Vec<u8>> = groups.iter().map(in_numbers).collect();
-        let method = match (condition.rule, groups[0].len(), groups.len()) {
-            (Rule::All | Rule::Herald, 2, 1) => Method::Pair,
-            (Rule::All | Rule::Herald, 2, _) => Method::Pairs,
-            (Rule::All, ..) => Method::Folds(Folds::new(&numbered, channels.len())),
-            (Rule::Herald, ..) => Method::Heralds { once: false },
-            (Rule::PerHerald, ..) => Method::Heralds { once: true },
-            (Rule::Grid, _, 1) => Method::PairInCells,
-            (Rule::Grid, ..) => Method::PairsInCells,
-            // Rule `cluster` has no groups.
-            (Rule::Once | Rule::Cluster, ..) => Method::Once,
-        };
+        let method = Method::new(condition.rule, &numbered, channels.len());
         let delays: Vec<i64> = channels.iter().map(|&c| condition.scope.delay_of(c)).collect();
         let selection = match method {
-            Method::Pair | Method::PairInCells | Method::Heralds { .. } => {
-                Selection::by_channel(&channels, &delays)
-            }
-            Method::Pairs | Method::PairsInCells | Method::Folds(_) | Method::Once => {
+            Method::Pair | Method::Heralds { .. } => Selection::by_channel(&channels, &delays),
+            Method::Pairs | Method::Folds(_) | Method::Matches => {
                 Selection::new(&channels, &delays)
             }
         };
-        let (window, scope) = (condition.window, condition.scope.clone());
+        let Condition { rule, window, .. } = condition;
+        let scope = condition.scope.clone();
+        let (cells, look_back) = (rule.cells(window), rule.look_back(window, groups[0].len()));
         let veto = condition.veto.map(|veto| Forbidding::new(veto, condition.scope));
-        Self { groups: pack, numbered, channels, delays, method, selection, window, scope, veto }
+        let groups = pack;
+        Self {
+            groups,
+            numbered,
+            channels,
+            delays,
+            method,
+            cells,
+            selection,
+            window,
+            look_back,
+            scope,
+            veto,
+        }
     }
 }
 

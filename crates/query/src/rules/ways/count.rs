@@ -9,17 +9,19 @@ use crate::{
     kernels,
     kernels::{matrix::Matrix, simd::Simd},
     rules::{
-        cells,
-        folds::Inside,
-        heralds,
-        part::{Method, Part},
-        sliding::{self, Sliding},
+        definition::Method,
+        grid, herald,
+        ways::{
+            folds::Inside,
+            part::Part,
+            sliding::{self, Sliding},
+        },
     },
     run::recording::{Acquisition, Recording},
     scan::{
         morsels::{Execution, Interval, intervals, rows_within_window},
         plan::Plan,
-        selection::{Buffers, Ready, Selected},
+        selection::{Buffers, List, Ready, Selected},
     },
 };
 
@@ -65,7 +67,7 @@ impl Part {
             })
     }
 
-    /// Adds the rows that [`Part::count`] reads to the plan.
+    /// Adds the rows that counting reads to the plan.
     pub(crate) fn plan(&self, recording: &Recording<'_>, execution: &Execution, plan: &mut Plan) {
         let [direct, selected] = self.method.names();
         plan.read(recording, |source| {
@@ -77,7 +79,7 @@ impl Part {
                             if self.is_dark() { 0..0 } else { self.direct_rows(&interval, time) };
                         return vec![(direct, rows)];
                     }
-                    let interval = interval.looking_back(self.look_back());
+                    let interval = interval.looking_back(self.look_back);
                     let vetoes = self.veto.iter().flat_map(|veto| veto.row_ranges(time, interval));
                     let ranges =
                         self.selection.row_ranges(time, interval).into_iter().chain(vetoes);
@@ -85,9 +87,13 @@ impl Part {
                 },
             )
         });
-        // If windows turn out to be crowded, channels are extracted after all.
-        plan.is_at_least |= !matches!(self.method, Method::Folds(_))
-            && recording.sources.iter().any(|source| self.is_direct(source));
+        plan.is_at_least |= match self.method {
+            // If windows turn out to be crowded, channels are extracted after all.
+            Method::Pair | Method::Pairs => recording.sources.iter().any(|s| self.is_direct(s)),
+            Method::Folds(_) | Method::Heralds { .. } => false,
+            // Rules that use tags up begin at a gap before the range, and continue to the next gap.
+            Method::Matches => true,
+        };
     }
 
     /// Returns the rows that a morsel reads if it is counted in the columns as stored.
@@ -108,7 +114,7 @@ impl Part {
         let time = source.tags.time;
         let is_direct = self.is_direct(source);
         let cached = if is_direct { DIRECT_ROWS } else { SELECTED_ROWS };
-        let rows = execution.rows_per_morsel(time, self.look_back(), cached);
+        let rows = execution.rows_per_morsel(time, self.look_back, cached);
         let mut delays = self.delays.clone();
         delays.sort_unstable();
         delays.dedup();
@@ -116,24 +122,26 @@ impl Part {
         intervals.into_iter().map(move |interval| Morsel { source, interval, is_direct })
     }
 
+    /// Divides times into cells, if the rule has any.
+    fn divide(&self, list: &mut List) {
+        if let Some(width) = self.cells {
+            grid::to_cells(list.time_mut(), width);
+        }
+    }
+
+    /// Returns the window in which divided times are compared.
+    fn divided_window(&self) -> i64 {
+        if self.cells.is_some() { 0 } else { self.window }
+    }
+
     /// Returns whether the kernels can read the columns of the store directly.
     fn is_direct(&self, source: &Acquisition<'_>) -> bool {
-        let compares = matches!(self.method, Method::Pair | Method::Pairs | Method::Folds(_));
+        let compares = matches!(self.method, Method::Pair | Method::Pairs | Method::Folds(_))
+            && self.cells.is_none();
         let is_narrow = matches!(source.tags.channels, Channels::U8(_));
         let is_delayed = self.delays.iter().any(|&delay| delay != 0);
         let rows = rows_within_window(source.tags.time, self.window);
         compares && is_narrow && !is_delayed && self.veto.is_none() && rows < CROWDED
-    }
-
-    /// Returns how far before the time of a coincidence its other tags can lie.
-    fn look_back(&self) -> i64 {
-        match self.method {
-            Method::Pair | Method::Pairs | Method::Folds(_) => self.window,
-            // From a tag before the herald to a tag after it, and across the cell at zero.
-            Method::Heralds { .. } | Method::PairInCells | Method::PairsInCells | Method::Once => {
-                self.window.saturating_mul(2)
-            }
-        }
     }
 }
 
@@ -154,7 +162,7 @@ impl<'p> Counter<'p> {
         #[expect(clippy::cast_possible_truncation, reason = "a part has at most 255 channels")]
         let others = part.channels.len() as u8;
         let side = usize::from(others) + 1;
-        let has_matrix = matches!(part.method, Method::Pairs | Method::PairsInCells);
+        let has_matrix = matches!(part.method, Method::Pairs);
         Self {
             part,
             simd,
@@ -168,117 +176,68 @@ impl<'p> Counter<'p> {
 
     /// Adds the coincidences that belong to the morsel.
     fn count(&mut self, morsel: &Morsel<'_>, counts: &mut [u128]) {
-        if morsel.is_direct && self.count_direct(morsel, counts).is_some() {
-            return;
-        }
-        let (part, simd, source) = (self.part, self.simd, morsel.source);
-        let (window, start) = (part.window, morsel.interval.start);
-        let interval = morsel.interval.looking_back(part.look_back());
-        let selection = &part.selection;
-        let head_of = |time: &[i64]| time.partition_point(|&time| time < start);
-        if part.veto.is_some() {
-            if self.count_forbidden(morsel, counts).is_none() {
-                // Times that overflow 64 bits are reported as counts that overflow.
-                counts.fill(u128::MAX);
-            }
-            return;
-        }
-        match &part.method {
-            Method::Pair | Method::PairInCells => {
-                let lists = selection.lists(simd, source, interval, &mut self.buffers);
-                let heads = [head_of(lists[0].view().time), head_of(lists[1].view().time)];
-                let window = match part.method {
-                    Method::PairInCells => {
-                        for list in lists.iter_mut() {
-                            cells::to_cells(list.time_mut(), window);
-                        }
-                        0
-                    }
-                    _ => window,
-                };
-                let [a, b] = [lists[0].view().time, lists[1].view().time];
-                counts[0] += pairs_by_rank([a, b], heads, window);
-            }
-            Method::Pairs => {
-                let Selected { time, number } =
-                    selection.select(simd, source, interval, &mut self.buffers);
-                let ready = Ready { time, id: number, head: head_of(time), number_of: &IDENTITY };
-                self.tally.add(part, simd, window, ready, counts);
-            }
-            Method::PairsInCells => {
-                let list = selection.select_list(simd, source, interval, &mut self.buffers);
-                let head = head_of(list.view().time);
-                cells::to_cells(list.time_mut(), window);
-                let Selected { time, number } = list.view();
-                let ready = Ready { time, id: number, head, number_of: &IDENTITY };
-                self.tally.add(part, simd, 0, ready, counts);
-            }
-            Method::Folds(folds) => {
-                let Selected { time, number } =
-                    selection.select(simd, source, interval, &mut self.buffers);
-                let ready = Ready { time, id: number, head: head_of(time), number_of: &IDENTITY };
-                // A selection always yields tags in order.
-                let _: Option<()> = folds.count(simd, window, ready, &mut self.inside, counts);
-            }
-            Method::Heralds { once } => {
-                let lists = selection.lists(simd, source, interval, &mut self.buffers);
-                let lists: Vec<heralds::List<'_>> = lists
-                    .iter()
-                    .map(|list| list.view().time)
-                    .map(|time| heralds::List { time, head: head_of(time) })
-                    .collect();
-                for (group, count) in part.numbered.iter().zip(counts) {
-                    *count = count.saturating_add(heralds::count(&lists, group, window, *once));
-                }
-            }
-            // Counted from gap to gap elsewhere.
-            Method::Once => {}
+        let is_counted = morsel.is_direct && self.count_direct(morsel, counts).is_some();
+        if !is_counted && self.count_selected(morsel, counts).is_none() {
+            // Reported as counts that do not fit in 64 bits; more can be added to them.
+            counts.fill(1 << 127);
         }
     }
 
-    /// Works like [`Counter::count`], but with a veto. Returns `None` if times do not fit in 64 bits.
-    fn count_forbidden(&mut self, morsel: &Morsel<'_>, counts: &mut [u128]) -> Option<()> {
+    /// Extracts the channels and counts. Returns `None` if times do not fit in 64 bits.
+    fn count_selected(&mut self, morsel: &Morsel<'_>, counts: &mut [u128]) -> Option<()> {
         let (part, simd, source) = (self.part, self.simd, morsel.source);
-        let Some(veto) = &part.veto else { return Some(()) };
-        let (window, start) = (part.window, morsel.interval.start);
-        let interval = morsel.interval.looking_back(part.look_back());
-        let vetoes = veto.times(simd, source, interval, &mut self.vetoes);
+        let (selection, start) = (&part.selection, morsel.interval.start);
+        let interval = morsel.interval.looking_back(part.look_back);
+        let vetoes = part.veto.as_ref().map(|veto| {
+            let times = veto.times(simd, source, interval, &mut self.vetoes);
+            (veto, times)
+        });
+        // Removes vetoed tags; returns how many tags are only looked back at.
+        let head_of = |list: &mut List, base: Option<i64>| match (vetoes, base) {
+            (Some((veto, times)), Some(base)) => veto.part(list, times, base, start, part.window),
+            _ => Some(list.view().time.partition_point(|&time| time < start)),
+        };
+        let base_of = |lists: &[List]| {
+            lists.iter().filter_map(|list| list.view().time.first()).min().copied()
+        };
         match &part.method {
             Method::Pair | Method::Heralds { .. } => {
-                let lists = part.selection.lists(simd, source, interval, &mut self.buffers);
-                let base = lists.iter().filter_map(|list| list.view().time.first()).min();
-                let base = base.copied().unwrap_or(0);
+                let lists = selection.lists(simd, source, interval, &mut self.buffers);
+                let base = base_of(lists);
                 let mut heads = Vec::new();
                 for list in &mut *lists {
-                    heads.push(veto.part(list, vetoes, base, start, window)?);
+                    heads.push(head_of(list, base)?);
+                    part.divide(list);
                 }
-                let lists: Vec<heralds::List<'_>> = lists
-                    .iter()
-                    .zip(heads)
-                    .map(|(list, head)| heralds::List { time: list.view().time, head })
-                    .collect();
-                let Method::Heralds { once } = part.method else {
+                let times = lists.iter().map(|list| list.view().time).zip(heads);
+                let lists: Vec<herald::List<'_>> =
+                    times.map(|(time, head)| herald::List { time, head }).collect();
+                if let Method::Heralds { once } = part.method {
+                    for (group, count) in part.numbered.iter().zip(counts) {
+                        let more = herald::count(&lists, group, part.window, once);
+                        *count = count.saturating_add(more);
+                    }
+                } else {
                     let [a, b] = [lists[0], lists[1]];
+                    let window = part.divided_window();
                     counts[0] += pairs_by_rank([a.time, b.time], [a.head, b.head], window);
-                    return Some(());
-                };
-                for (group, count) in part.numbered.iter().zip(counts) {
-                    *count = count.saturating_add(heralds::count(&lists, group, window, once));
                 }
             }
-            method => {
-                let list = part.selection.select_list(simd, source, interval, &mut self.buffers);
-                let base = list.view().time.first().copied().unwrap_or(0);
-                let head = veto.part(list, vetoes, base, start, window)?;
+            Method::Pairs | Method::Folds(_) => {
+                let list = selection.select_list(simd, source, interval, &mut self.buffers);
+                let base = list.view().time.first().copied();
+                let head = head_of(list, base)?;
+                part.divide(list);
                 let Selected { time, number } = list.view();
                 let ready = Ready { time, id: number, head, number_of: &IDENTITY };
-                match method {
-                    Method::Folds(folds) => {
-                        return folds.count(simd, window, ready, &mut self.inside, counts);
-                    }
-                    _ => self.tally.add(part, simd, window, ready, counts),
+                let window = part.divided_window();
+                if let Method::Folds(folds) = &part.method {
+                    return folds.count(simd, window, ready, &mut self.inside, counts);
                 }
+                self.tally.add(part, simd, window, ready, counts);
             }
+            // Counted from gap to gap elsewhere.
+            Method::Matches => {}
         }
         Some(())
     }
