@@ -97,25 +97,32 @@ pub(crate) fn rows_read(
 /// Rows that are searched before the index is used.
 const NEAR: usize = 1 << 16;
 
+/// Returns the first of these rows that is of `channel`, or the last one.
+pub(crate) fn row_among(
+    source: &Acquisition<'_>,
+    channel: u16,
+    rows: Range<usize>,
+    wants_last: bool,
+) -> Option<usize> {
+    fn find<L: Copy + Into<u16>>(labels: &[L], channel: u16, wants_last: bool) -> Option<usize> {
+        let is_it = |&label: &L| label.into() == channel;
+        if wants_last { labels.iter().rposition(is_it) } else { labels.iter().position(is_it) }
+    }
+    let row = match source.tags.channels {
+        Channels::U8(labels) => find(&labels[rows.clone()], channel, wants_last),
+        Channels::U16(labels) => find(&labels[rows.clone()], channel, wants_last),
+    };
+    row.map(|row| rows.start + row)
+}
+
 /// Returns the last of the first `end` rows that is of `channel`. Skips blocks without such a tag.
 pub(crate) fn last_row_of(source: &Acquisition<'_>, channel: u16, end: usize) -> Option<usize> {
-    let find = |rows: Range<usize>| {
-        let row = match source.tags.channels {
-            Channels::U8(labels) => {
-                labels[rows.clone()].iter().rposition(|&label| u16::from(label) == channel)
-            }
-            Channels::U16(labels) => {
-                labels[rows.clone()].iter().rposition(|&label| label == channel)
-            }
-        };
-        row.map(|row| rows.start + row)
-    };
     if source.singles_of(channel) == 0 {
         return None;
     }
     let near = end.saturating_sub(NEAR)..end;
     let mut left = near.start;
-    if let Some(row) = find(near) {
+    if let Some(row) = row_among(source, channel, near, true) {
         return Some(row);
     }
     let (blocks, first) = source.blocks();
@@ -128,7 +135,7 @@ pub(crate) fn last_row_of(source: &Acquisition<'_>, channel: u16, end: usize) ->
         };
         let may_hold =
             block.is_none_or(|block| block.channels.iter().any(|of| of.channel == channel));
-        if may_hold && let Some(row) = find(start..left) {
+        if may_hold && let Some(row) = row_among(source, channel, start..left, true) {
             return Some(row);
         }
         left = start;

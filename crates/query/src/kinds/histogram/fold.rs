@@ -1,7 +1,9 @@
 //! Folding of differences by a period that need not be a whole number of ticks.
 
-use crate::run::recording::{Acquisition, Recording};
-use tagq_store::Channels;
+use crate::{
+    run::recording::{Acquisition, Recording},
+    scan::singles::{last_row_of, row_among},
+};
 
 /// Defines how differences are folded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,20 +42,9 @@ pub(super) fn mean_spacing(
 }
 
 fn first_and_last(source: &Acquisition<'_>, channel: u16) -> Option<(i64, i64)> {
-    if source.singles_of(channel) == 0 {
-        return None;
-    }
-    let rows = match source.tags.channels {
-        Channels::U8(labels) => {
-            let is_it = |&label: &u8| u16::from(label) == channel;
-            labels.iter().position(is_it).zip(labels.iter().rposition(is_it))
-        }
-        Channels::U16(labels) => {
-            let is_it = |&label: &u16| label == channel;
-            labels.iter().position(is_it).zip(labels.iter().rposition(is_it))
-        }
-    };
-    rows.map(|(first, last)| (source.tags.time[first], source.tags.time[last]))
+    let last = last_row_of(source, channel, source.tags.len())?;
+    let first = row_among(source, channel, 0..last + 1, false)?;
+    Some((source.tags.time[first], source.tags.time[last]))
 }
 
 impl Period {

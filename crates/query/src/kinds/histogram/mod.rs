@@ -97,8 +97,7 @@ impl Kind for Histogram {
         execution: &Execution,
     ) -> Result<(Counts, State), Error> {
         let (bins, dropped) = match self.mode {
-            Mode::All => (pairs::count(self, recording, execution), 0),
-            Mode::Grid => (pairs::count_cells(self, recording, execution), 0),
+            Mode::All | Mode::Grid => (pairs::count(self, recording, execution), 0),
             Mode::Next | Mode::Last => {
                 nearest::count(self, self.period(recording)?, recording, execution)
             }

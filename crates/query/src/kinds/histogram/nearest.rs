@@ -6,8 +6,6 @@
 
 use std::ops::Range;
 
-use tagq_store::Channels;
-
 use super::{
     bins::Bins,
     fold::Period,
@@ -24,7 +22,7 @@ use crate::{
         morsels::{Execution, Interval, intervals},
         plan,
         selection::{Buffers, Selection},
-        singles::{last_row_of, row_at},
+        singles::{last_row_of, row_among, row_at},
     },
 };
 
@@ -169,17 +167,9 @@ impl<'a> Plan<'a> {
 
     /// Returns the delayed time of the first stop or of the last start among the rows.
     fn partner_in(&self, source: &Acquisition<'_>, rows: Range<usize>) -> Option<i64> {
-        fn find<L: Copy + Into<u16>>(labels: &[L], label: u16, first: bool) -> Option<usize> {
-            let is_it = |&found: &L| found.into() == label;
-            if first { labels.iter().position(is_it) } else { labels.iter().rposition(is_it) }
-        }
         let Channel { label, delay } = self.partner;
-        let first = self.query.mode == Mode::Next;
-        let row = match source.tags.channels {
-            Channels::U8(labels) => find(&labels[rows.clone()], label, first),
-            Channels::U16(labels) => find(&labels[rows.clone()], label, first),
-        };
-        row.map(|row| source.tags.time[rows.start + row].wrapping_add(delay))
+        let row = row_among(source, label, rows, self.query.mode == Mode::Last);
+        row.map(|row| source.tags.time[row].wrapping_add(delay))
     }
 
     /// Adds the pairs of a morsel to their bins, and returns how many tags are in none.

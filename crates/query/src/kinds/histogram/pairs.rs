@@ -44,25 +44,11 @@ pub(super) fn count(
     recording: &Recording<'_>,
     execution: &Execution,
 ) -> Vec<u64> {
-    let plan = Plan::new(query, &query.bins, Scale::Ticks, execution.simd);
-    plan.count(recording, execution, query.scope.range, query.scope.range.to)
-}
-
-/// Counts the pairs in cells of the width of a bin.
-pub(super) fn count_cells(
-    query: &Histogram,
-    recording: &Recording<'_>,
-    execution: &Execution,
-) -> Vec<u64> {
-    let bins = query.counted_bins();
-    let Bins::Linear { low, width, count } = bins else { return vec![0; bins.count()] };
-    let scale = Scale::Cells(width);
-    let bins = Bins::Linear { low: low / width, width: 1, count };
-    let plan = Plan::new(query, &bins, scale, execution.simd);
-    let (range, before) = of_cells(query.scope.range, scale);
-    let mut counts = plan.count(recording, execution, range, range.to);
+    let plan = Plan::new(query, execution.simd);
+    let (range, before) = plan.ranges(query.scope.range);
+    let mut counts = plan.count(recording, execution, range);
     if let Some(before) = before {
-        let before = plan.count(recording, execution, before, before.to);
+        let before = plan.count(recording, execution, before);
         // If damaged rows were left out of one count but not of the other, the result is refused.
         let less = |(count, before): (&mut u64, u64)| *count = count.wrapping_sub(before);
         counts.iter_mut().zip(before).for_each(less);
@@ -70,38 +56,18 @@ pub(super) fn count_cells(
     counts
 }
 
-/// Returns the range whose pairs are counted in cells, and the range whose pairs are subtracted again.
-fn of_cells(range: TimeRange, scale: Scale) -> (TimeRange, Option<TimeRange>) {
-    let Some(from) = range.from else { return (range, None) };
-    // A pair belongs to its later tag, and two tags in one cell have an order, too. Therefore all pairs of
-    // the cell that `from` cuts and of later cells are counted, and those of tags before `from` are
-    // subtracted.
-    let cell = scale.of(from);
-    let from_cell = TimeRange { from: scale.first_time(cell), to: range.to };
-    let to = if range.to.is_some_and(|to| to < from) { range.to } else { Some(from) };
-    (from_cell, Some(TimeRange { to, ..from_cell }))
-}
-
-/// Adds the rows that [`count`] and [`count_cells`] read to the plan.
+/// Adds the rows that [`count`] reads to the plan.
 pub(super) fn plan(
     query: &Histogram,
     recording: &Recording<'_>,
     execution: &Execution,
     into: &mut plan::Plan,
 ) {
-    let (bins, range) = (query.counted_bins(), query.scope.range);
-    let (scale, bins, (range, before)) = match (query.mode, bins) {
-        (Mode::Grid, Bins::Linear { low, width, count }) => {
-            let scale = Scale::Cells(width);
-            let bins = Bins::Linear { low: low / width, width: 1, count };
-            (scale, bins, of_cells(range, scale))
-        }
-        (_, bins) => (Scale::Ticks, bins, (range, None)),
-    };
-    let plan = Plan::new(query, &bins, scale, execution.simd);
+    let plan = Plan::new(query, execution.simd);
+    let (range, before) = plan.ranges(query.scope.range);
     for range in [Some(range), before].into_iter().flatten() {
         into.read(recording, |source| {
-            let morsels = plan.morsels(source, execution, range, range.to);
+            let morsels = plan.morsels(source, execution, range);
             morsels.iter().flat_map(|morsel| plan.row_ranges(morsel)).collect::<Vec<_>>()
         });
     }
@@ -136,13 +102,13 @@ impl Scale {
 }
 
 /// A query prepared for counting.
-struct Plan<'a> {
+struct Plan {
     starts: Selection,
     stops: Selection,
     /// Both channels in one list: starts have number 0; stops have number 1 if they are of another channel.
     both: Selection,
     ends: [Channel; 2],
-    bins: &'a Bins,
+    bins: Bins,
     binning: Binning,
     scale: Scale,
     simd: Simd,
@@ -152,8 +118,6 @@ struct Plan<'a> {
 struct Morsel<'a> {
     source: &'a Acquisition<'a>,
     owned: TimeRange,
-    /// No tag at or after this time is used.
-    limit: Option<i64>,
 }
 
 impl Morsel<'_> {
@@ -202,8 +166,14 @@ struct Lists {
     stops: Vec<i64>,
 }
 
-impl<'a> Plan<'a> {
-    fn new(query: &Histogram, bins: &'a Bins, scale: Scale, simd: Simd) -> Self {
+impl Plan {
+    fn new(query: &Histogram, simd: Simd) -> Self {
+        let (scale, bins) = match (query.mode, query.counted_bins()) {
+            (Mode::Grid, Bins::Linear { low, width, count }) => {
+                (Scale::Cells(width), Bins::Linear { low: low / width, width: 1, count })
+            }
+            (_, bins) => (Scale::Ticks, bins),
+        };
         let ends = query.ends();
         let [starts, stops] = ends.map(|end| Selection::new(&[end.label], &[end.delay]));
         let [start, stop] = ends;
@@ -212,27 +182,39 @@ impl<'a> Plan<'a> {
         } else {
             Selection::new(&[start.label, stop.label], &[start.delay, stop.delay])
         };
-        Self { starts, stops, both, ends, bins, binning: Binning::of(bins), scale, simd }
+        let binning = Binning::of(&bins);
+        Self { starts, stops, both, ends, bins, binning, scale, simd }
     }
 
     fn sides(&self, source: &Acquisition<'_>) -> Vec<Side<'_>> {
         let longest = longest(source, self.ends);
-        let of = |owner| Side::new(owner, self.bins, &self.binning, longest, self.simd);
+        let of = |owner| Side::new(owner, &self.bins, &self.binning, longest, self.simd);
         [Owner::Stop, Owner::Start].into_iter().filter_map(of).collect()
     }
 
-    /// Counts pairs whose owner is in `range`, of tags before `limit`.
+    /// Returns the range whose pairs are counted, and the range whose pairs are subtracted again.
+    fn ranges(&self, range: TimeRange) -> (TimeRange, Option<TimeRange>) {
+        let (Scale::Cells(_), Some(from)) = (self.scale, range.from) else { return (range, None) };
+        // A pair belongs to its later tag, and two tags in one cell have an order, too. Therefore all pairs of
+        // the cell that `from` cuts and of later cells are counted, and those of tags before `from` are
+        // subtracted.
+        let from_cell =
+            TimeRange { from: self.scale.first_time(self.scale.of(from)), to: range.to };
+        let to = if range.to.is_some_and(|to| to < from) { range.to } else { Some(from) };
+        (from_cell, Some(TimeRange { to, ..from_cell }))
+    }
+
+    /// Counts pairs whose owner is in `range`.
     fn count(
         &self,
         recording: &Recording<'_>,
         execution: &Execution,
         range: TimeRange,
-        limit: Option<i64>,
     ) -> Vec<u64> {
         let morsels: Vec<Morsel<'_>> = recording
             .sources
             .iter()
-            .flat_map(|source| self.morsels(source, execution, range, limit))
+            .flat_map(|source| self.morsels(source, execution, range))
             .collect();
         let count = |morsel: &Morsel<'_>, thread: &mut Thread, counts: &mut [u64]| {
             match self.near(morsel.source) {
@@ -258,7 +240,6 @@ impl<'a> Plan<'a> {
         source: &'r Acquisition<'r>,
         execution: &Execution,
         range: TimeRange,
-        limit: Option<i64>,
     ) -> Vec<Morsel<'r>> {
         let look_back = |side: &Side<'_>| self.ticks(side.last - side.first);
         let window = self.sides(source).iter().map(look_back).max().unwrap_or(0);
@@ -280,7 +261,7 @@ impl<'a> Plan<'a> {
                 TimeRange { from, to: interval.end.map(cut) }.and(&range)
             })
             .filter(|owned| owned.from.zip(owned.to).is_none_or(|(from, to)| from < to))
-            .map(|owned| Morsel { source, owned, limit })
+            .map(|owned| Morsel { source, owned })
             .collect()
     }
 
@@ -502,7 +483,6 @@ impl<'a> Plan<'a> {
     /// Returns the interval of the starts or stops that the morsel needs.
     fn needed(&self, morsel: &Morsel<'_>, sides: &[Side<'_>], of: Owner) -> Option<Interval> {
         let TimeRange { from, to } = morsel.owned;
-        let to = to.into_iter().chain(morsel.limit).min();
         let mut needed: Option<Interval> = None;
         for side in sides {
             let mut own = Interval { start: from.unwrap_or(i64::MIN), end: to };
