@@ -8,7 +8,7 @@ use crate::{
     axis::Axis,
     bins,
     figure::{Bars, Figure, Plot},
-    groups,
+    groups, map,
     quantity::Quantity,
     trace,
 };
@@ -20,6 +20,10 @@ impl Figure {
             Some(FigureKind::Bins { title, name, labels, value, is_ratio, is_logarithmic }) => {
                 let (note, plot) =
                     bins::of(answer, name, *labels, *value, [*is_ratio, *is_logarithmic]);
+                (title.clone(), note, plot)
+            }
+            Some(FigureKind::Map { title, labels, value }) => {
+                let (note, plot) = map::of(answer, labels, value);
                 (title.clone(), note, plot)
             }
             Some(FigureKind::Trace { title, label, width_s, says_width }) => {

@@ -30,6 +30,8 @@ pub enum Plot {
     Bars(Bars),
     /// Values for pairs of channels.
     Matrix(Matrix),
+    /// Values for cells of two axes.
+    Map(Map),
 }
 
 /// Values over an axis.
@@ -119,6 +121,50 @@ impl Matrix {
     /// Returns the highest count.
     pub fn most(&self) -> u64 {
         self.cells.iter().flatten().copied().max().unwrap_or(0)
+    }
+}
+
+/// Values for cells of two axes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Map {
+    /// Horizontal axis, from left to right.
+    pub x: Axis,
+    /// Vertical axis, from bottom to top.
+    pub y: Axis,
+    /// The axis of the values; starts at zero.
+    pub values: Axis,
+    /// Number of cells along the horizontal axis.
+    pub columns: usize,
+    /// Column by column from the left, each from bottom to top; `None` if a value is undefined.
+    pub cells: Vec<Option<f64>>,
+}
+
+impl Map {
+    /// Returns the number of cells along the vertical axis.
+    pub fn rows(&self) -> usize {
+        self.cells.len() / self.columns.max(1)
+    }
+
+    /// Returns the same map with at most this many columns and rows: neighbouring cells are averaged.
+    pub(crate) fn at_most(&self, columns: usize, rows: usize) -> Self {
+        let step = |have: usize, most: usize| have.div_ceil(most.max(1)).max(1);
+        let (wide, high) = (step(self.columns, columns), step(self.rows(), rows));
+        if (wide, high) == (1, 1) {
+            return self.clone();
+        }
+        let mut cells = Vec::new();
+        for column in (0..self.columns).step_by(wide) {
+            for row in (0..self.rows()).step_by(high) {
+                let own = (column..self.columns.min(column + wide)).flat_map(|column| {
+                    let rows = row..self.rows().min(row + high);
+                    rows.filter_map(move |row| self.cells[column * self.rows() + row])
+                });
+                let (sum, count) =
+                    own.fold((0.0, 0), |(sum, count), value| (sum + value, count + 1));
+                cells.push((count > 0).then(|| sum / f64::from(count)));
+            }
+        }
+        Self { columns: self.columns.div_ceil(wide), cells, ..self.clone() }
     }
 }
 

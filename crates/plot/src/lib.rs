@@ -20,6 +20,7 @@ mod draw;
 
 mod bins;
 mod groups;
+mod map;
 mod trace;
 
 mod figure;
@@ -43,7 +44,7 @@ mod error;
 
 pub use axis::{Axis, Mark, Scale, Ticks};
 pub use error::Error;
-pub use figure::{Bar, Bars, Chart, Figure, Matrix, Plot, Point, Series, Shape};
+pub use figure::{Bar, Bars, Chart, Figure, Map, Matrix, Plot, Point, Series, Shape};
 pub use picture::Picture;
 pub use quantity::Quantity;
 pub use terminal::{Room, text};

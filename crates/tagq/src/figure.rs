@@ -19,6 +19,15 @@ pub enum FigureKind {
         /// Whether bins have equal widths on a logarithmic axis.
         is_logarithmic: bool,
     },
+    /// One value per cell of two time differences (`delay_a_ticks`, `delay_b_ticks`), as a map of colours.
+    Map {
+        /// The counted quantity and the channels.
+        title: String,
+        /// Labels of the horizontal axis (A) and of the vertical one (B).
+        labels: [String; 2],
+        /// Column of the value.
+        value: &'static str,
+    },
     /// One rate per bin of time (`start_s`) and key.
     Trace {
         /// The counted quantity, in singular for one key and in plural for several.

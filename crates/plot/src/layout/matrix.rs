@@ -1,10 +1,10 @@
 //! Counts of pairs.
 
-use super::{HEADER, LABEL, MARGIN, TICK, WIDTH, widest};
+use super::{LABEL, MARGIN, TICK, WIDTH, scale, widest};
 use crate::{
     Axis, Matrix, Quantity,
     colour::Colour,
-    drawing::{Anchor, Dash, Drawing, fitted},
+    drawing::{Anchor, Drawing, fitted},
     font,
     words::thousands,
 };
@@ -62,7 +62,8 @@ pub(super) fn draw(drawing: &mut Drawing, matrix: &Matrix, top: f64) -> f64 {
         let text = (middle.0, middle.1 + 0.36 * size);
         drawing.words(&thousands(count), text, size, Colour::OnMap(place), Anchor::Middle);
     }
-    draw_map(drawing, most, right + 30.0, (cells, bottom));
+    let counts = Axis::linear("coincidences", Quantity::Count, 0.0, most.max(1) as f64);
+    scale::draw(drawing, &counts, right + 30.0, (cells, bottom));
     bottom.max(cells + 120.0)
 }
 
@@ -71,33 +72,4 @@ fn size_of_counts(matrix: &Matrix, width: f64, height: f64) -> f64 {
     let widest = matrix.cells.iter().flatten().map(|&count| font::width(&thousands(count), 1.0));
     let widest = widest.fold(1.0, f64::max);
     ((width - 6.0) / widest).min(0.6 * height).clamp(4.0, LABEL)
-}
-
-/// Draws the colour scale of the counts.
-fn draw_map(drawing: &mut Drawing, most: u64, left: f64, (top, cells_end): (f64, f64)) {
-    const STEPS: u32 = 64;
-    let bottom = cells_end.max(top + 120.0).min(top + 300.0);
-    let axis = Axis::linear("coincidences", Quantity::Count, 0.0, most.max(1) as f64);
-    let high = bottom - top;
-    for step in 0..STEPS {
-        let place = f64::from(step) / f64::from(STEPS - 1);
-        let y = |step: u32| bottom - high * f64::from(step) / f64::from(STEPS);
-        // Half a point of overlap avoids gaps.
-        drawing.rectangle((left, y(step + 1)), (left + 18.0, y(step) + 0.5), Colour::Map(place));
-    }
-    let ticks = axis.ticks(5);
-    for mark in &ticks.marks {
-        let y = bottom - axis.place(mark.at) * high;
-        drawing.lines(
-            vec![vec![(left + 18.0, y), (left + 23.0, y)]],
-            Colour::Faint,
-            1.0,
-            Dash::None,
-        );
-        let at = (left + 27.0, y + 0.36 * HEADER);
-        drawing.words(&mark.label, at, HEADER, Colour::Ink, Anchor::Start);
-    }
-    if !ticks.unit.is_empty() {
-        drawing.words(ticks.unit, (left, top - 8.0), HEADER, Colour::Ink, Anchor::Start);
-    }
 }

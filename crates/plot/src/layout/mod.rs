@@ -2,7 +2,9 @@
 
 mod bars;
 mod chart;
+mod map;
 mod matrix;
+mod scale;
 
 use crate::{
     Axis, Figure, Plot, Ticks,
@@ -53,6 +55,7 @@ pub(crate) fn drawn(figure: &Figure) -> Drawing {
         Plot::Chart(chart) => chart::draw(&mut drawing, chart, top),
         Plot::Bars(bars) => bars::draw(&mut drawing, bars, top),
         Plot::Matrix(matrix) => matrix::draw(&mut drawing, matrix, top),
+        Plot::Map(map) => map::draw(&mut drawing, map, top),
     };
     drawing.height = (bottom + MARGIN).ceil();
     drawing

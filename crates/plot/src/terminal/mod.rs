@@ -3,6 +3,7 @@
 mod bars;
 mod canvas;
 mod chart;
+mod map;
 mod matrix;
 
 use crate::{Figure, Plot, words::cut};
@@ -31,6 +32,7 @@ pub fn text(figure: &Figure, room: Room) -> String {
         Plot::Bars(bars) if bars.bars.is_empty() => "nothing was counted\n".to_owned(),
         Plot::Bars(bars) => bars::text(bars, room),
         Plot::Matrix(matrix) => matrix::text(matrix, room),
+        Plot::Map(map) => map::text(map, room),
     };
     if let Some(note) = &figure.note {
         text.push_str(&cut(note, room.columns));

@@ -5,6 +5,7 @@ pub(crate) mod morsels;
 pub(crate) mod plan;
 pub(crate) mod selection;
 pub(crate) mod singles;
+pub(crate) mod threads;
 
 pub use morsels::Execution;
 pub use plan::Plan;

@@ -122,7 +122,18 @@ impl Bins {
         }
     }
 
-    pub(super) fn check(&self) -> Result<(), Error> {
+    /// Returns the bins as a part of the key of a query.
+    pub(crate) fn key(&self) -> String {
+        match self {
+            Self::Linear { low, width, count } => format!("{count} of {width} from {low}"),
+            Self::Edges(edges) => {
+                let edges: Vec<String> = edges.iter().map(i64::to_string).collect();
+                format!("at {}", edges.join(","))
+            }
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Error> {
         match *self {
             Self::Linear { width, .. } if width < 1 => Err(Error::BinWidth { width }),
             Self::Linear { low, count: 0, .. } => Err(Error::EmptyRange { low, high: low }),

@@ -8,7 +8,6 @@ mod pairs;
 mod query;
 mod sides;
 mod tally;
-mod threads;
 
 pub use bins::Bins;
 pub use fold::{Fold, Period};
@@ -46,13 +45,7 @@ impl Kind for Histogram {
             Mode::Next => "next",
             Mode::Last => "last",
         };
-        let bins = match bins {
-            Bins::Linear { low, width, count } => format!("{count} of {width} from {low}"),
-            Bins::Edges(edges) => {
-                let edges: Vec<String> = edges.iter().map(i64::to_string).collect();
-                format!("at {}", edges.join(","))
-            }
-        };
+        let bins = bins.key();
         let fold = match fold {
             None => String::new(),
             Some(Fold::Period(Period { numerator, denominator })) => {

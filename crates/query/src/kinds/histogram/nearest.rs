@@ -10,7 +10,6 @@ use super::{
     bins::Bins,
     fold::Period,
     query::{Channel, Histogram, Mode},
-    threads::add_up,
 };
 use crate::{
     kernels::simd::Simd,
@@ -23,6 +22,7 @@ use crate::{
         plan,
         selection::{Buffers, Selection},
         singles::{last_row_of, row_among, row_at},
+        threads::add_up,
     },
 };
 

@@ -7,7 +7,6 @@ use super::{
     query::{Channel, Histogram, Mode, longest},
     sides::{Owner, Side},
     tally::Bucket,
-    threads::add_up,
 };
 use crate::{
     kernels::{
@@ -26,6 +25,7 @@ use crate::{
         morsels::{Execution, Interval, intervals, seek},
         plan,
         selection::{Buffers, Selected, Selection},
+        threads::add_up,
     },
 };
 use tagq_store::Channels;

@@ -1,4 +1,4 @@
-//! The threads that count bins.
+//! Counts bins on several threads, each with bins of its own.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,7 +11,7 @@ const COUNTS_MAX: usize = 1 << 27;
 
 /// Runs the tasks on the threads of the pool and adds up their counts: `bins` counts and one additional
 /// number. At its end each thread adds the contents of its buffers to its counts.
-pub(super) fn add_up<W: Sync, B>(
+pub(crate) fn add_up<W: Sync, B>(
     pass: &Pass<'_>,
     work: &[W],
     bins: usize,
@@ -27,20 +27,20 @@ pub(super) fn add_up<W: Sync, B>(
     let one_thread = |_| {
         let mut counts = vec![0; bins];
         let mut buffers = buffers();
-        let mut beside = 0;
+        let mut other = 0;
         while let Some(piece) = work.get(next.fetch_add(1, Ordering::Relaxed))
             && pieces.begin().is_ok()
         {
-            beside += count(piece, &mut buffers, &mut counts);
+            other += count(piece, &mut buffers, &mut counts);
         }
         finish(buffers, &mut counts);
-        (counts, beside)
+        (counts, other)
     };
     let added = (0..threads).into_par_iter().with_max_len(1).map(one_thread).reduce_with(
-        |(mut counts, beside), (more, more_beside)| {
+        |(mut counts, other), (more, more_other)| {
             let add = |(count, more): (&mut u64, u64)| *count = count.wrapping_add(more);
             counts.iter_mut().zip(more).for_each(add);
-            (counts, beside + more_beside)
+            (counts, other + more_other)
         },
     );
     added.unwrap_or_else(|| (vec![0; bins], 0))

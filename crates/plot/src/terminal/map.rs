@@ -1,0 +1,61 @@
+//! Values for cells of two axes.
+
+use std::fmt::Write as _;
+
+use super::{Room, canvas::on_map, right, widest};
+use crate::{Map, colour::whole};
+
+/// Shades from low to high, without colours.
+const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];
+/// Characters of a cell: about as wide as a line is high.
+const CELL: usize = 2;
+
+pub(super) fn text(map: &Map, room: Room) -> String {
+    let ticks = map.y.ticks(4);
+    let numbers = widest(ticks.marks.iter().map(|mark| &*mark.label));
+    let columns = (room.columns.saturating_sub(numbers + 2) / CELL).max(1);
+    let map = map.at_most(columns, room.lines.saturating_sub(4).max(1));
+    let rows = map.rows().max(1);
+    let mut text = format!("{}\n", map.y.title(&ticks));
+    let row_of = |value: f64| whole((map.y.place(value) * rows as f64).floor()).min(rows - 1);
+    for row in (0..rows).rev() {
+        let label = ticks.marks.iter().find(|mark| row_of(mark.at) == row);
+        let mut line = format!("{} ", right(label.map_or("", |mark| &mark.label), numbers));
+        for column in 0..map.columns {
+            let place = map.cells[column * rows + row].map(|value| map.values.place(value));
+            let place = place.map(|place| place.clamp(0.0, 1.0));
+            line.push_str(&match place {
+                None => "\u{b7}".repeat(CELL),
+                Some(place) if room.is_coloured => on_map(&" ".repeat(CELL), place),
+                Some(place) => SHADES[shade_of(place)].to_string().repeat(CELL),
+            });
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    let across = map.x.ticks(2);
+    let (first, last) = (across.marks.first(), across.marks.last());
+    if let (Some(first), Some(last)) = (first, last) {
+        let place = |at: f64| whole((map.x.place(at) * (map.columns * CELL) as f64).floor());
+        let mut line = " ".repeat(numbers + 1 + place(first.at));
+        line.push_str(&first.label);
+        let to = (numbers + 1 + place(last.at)).saturating_sub(last.label.chars().count());
+        if first.at < last.at && to > line.chars().count() {
+            line.push_str(&" ".repeat(to - line.chars().count()));
+            line.push_str(&last.label);
+        }
+        text.push_str(&line);
+        text.push('\n');
+    }
+    let left = " ".repeat(numbers + 1);
+    let _ = writeln!(text, "{left}{}", map.x.title(&across));
+    let most = map.values.ticks(2).marks.last().map_or(String::new(), |mark| mark.label.clone());
+    let values = &map.values.label;
+    let _ = writeln!(text, "{left}{values}: 0 to about {most}");
+    text
+}
+
+/// Returns the shade; the empty one only for zero.
+fn shade_of(place: f64) -> usize {
+    if place <= 0.0 { 0 } else { whole((place * 4.0).ceil()).clamp(1, 4) }
+}
