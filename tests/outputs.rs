@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// The file of a query, and its words. `run` is the fixture; `named` is the same with names, delays and groups.
-const QUERIES: [(&str, &str); 47] = [
+const QUERIES: [(&str, &str); 49] = [
     ("pairs", "coincidences --window 2ns run"),
     ("pairs-exact", "coincidences --window 2ns --exact run"),
     ("pairs-group", "coincidences --window 10ns --group 1,2 --group 3,4,1 run"),
@@ -78,6 +78,11 @@ const QUERIES: [(&str, &str); 47] = [
         "histogram-sync",
         "histogram --start 1 --stop 2 --mode last --sync-divider 8 --bin 1us --range 0ns..12us run",
     ),
+    ("histogram2d", "histogram2d 1 2 3 --range 1us --bin 500ns run"),
+    (
+        "histogram2d-g3",
+        "histogram2d 1 2 3 --range 1us --bin 500ns --g3 --delay 2=5ns --last 100ms run",
+    ),
     ("histogram-grid", "histogram --start 1 --stop 2 --mode grid --bin 625ps --range 5ns run"),
     ("histogram-sum", "histogram --start 1 --stop 2 --bin 625ps --range 5ns --sum run later"),
     ("g2", "g2 Alice,Bob --bin 625ps --range 5ns named"),
@@ -91,7 +96,8 @@ const QUERIES: [(&str, &str); 47] = [
 ];
 
 /// Those that are drawn, too.
-const FIGURES: [&str; 11] = [
+const FIGURES: [&str; 12] = [
+    "histogram2d",
     "pairs",
     "pairs-bins",
     "threefold",

@@ -27,7 +27,7 @@ mod _tagq {
         answer::Answer,
         following::Follower,
         making::NewStore,
-        options::keywords,
+        options::{keywords, request_types},
         run::{Run, ask_sum, ingest, open},
         tags::{Batch, Column, Scan, Tags},
         tuples::Tuples,

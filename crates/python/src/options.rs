@@ -177,6 +177,12 @@ fn channels(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     channels.map(|channel| channel_value(name, &channel?)).collect()
 }
 
+/// Returns the names of the types of requests.
+#[pyfunction]
+pub(crate) fn request_types() -> Vec<&'static str> {
+    REQUEST_TYPES.iter().map(|of| of.name).collect()
+}
+
 /// Returns the keywords of a type of request, each with its default, for tests of the signatures.
 #[pyfunction]
 pub(crate) fn keywords(name: &str) -> Vec<(String, Option<String>)> {

@@ -286,7 +286,7 @@ def test_names_are_no_orders_to_a_terminal(tmp_path: Path) -> None:
 
 
 def test_signatures_have_the_options_of_the_table():
-    for name in ("coincidences", "histogram", "rates"):
+    for name in ("coincidences", "histogram", "histogram2d", "rates"):
         keywords = dict(tagq._tagq.keywords(name))
         signature = inspect.signature(getattr(tagq.Run, name)).parameters
         assert set(signature) - {"self"} == set(keywords)

@@ -149,6 +149,14 @@ pub enum Error {
         /// Its width in ticks.
         width: i64,
     },
+    /// A channel is named twice where different channels are needed.
+    #[error(
+        "channel {channel} is named twice; a triple has one tag of each of three different channels"
+    )]
+    ChannelTwice {
+        /// The channel.
+        channel: u16,
+    },
     /// There are more bins than fit in memory.
     #[error("{bins} bins, and at most {max} are kept; use wider bins or a smaller range")]
     Bins {

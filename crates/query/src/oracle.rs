@@ -213,6 +213,39 @@ pub fn histogram(
     counts
 }
 
+/// Counts all triples of a tag of each of the channels [H, A, B] of one source: cell a·n + b holds those with
+/// `edges[a]` ≤ t_A − t_H < `edges[a+1]` and `edges[b]` ≤ t_B − t_H < `edges[b+1]`, n = `edges.len()` − 1. A
+/// triple is selected by its latest tag.
+pub fn histogram2d(
+    sources: &[Vec<(i64, u16)>],
+    channels: [u16; 3],
+    edges: &[i64],
+    delays: &[(u16, i64)],
+    [from, to]: [Option<i64>; 2],
+) -> Vec<u64> {
+    let bins = edges.len() - 1;
+    let mut counts = vec![0; bins * bins];
+    for tags in sources {
+        for way in ways(tags, &channels, delays) {
+            let times: Vec<i128> = way.iter().map(|&(_, time)| time).collect();
+            let latest = times[0].max(times[1]).max(times[2]);
+            for (cell, count) in counts.iter_mut().enumerate() {
+                let is_in = |time: i128, bin: usize| {
+                    let (low, high) = (i128::from(edges[bin]), i128::from(edges[bin + 1]));
+                    low <= time - times[0] && time - times[0] < high
+                };
+                if is_within(latest, from, to)
+                    && is_in(times[1], cell / bins)
+                    && is_in(times[2], cell % bins)
+                {
+                    *count += 1;
+                }
+            }
+        }
+    }
+    counts
+}
+
 /// Counts all pairs by rule `grid`: times are cells of `width` ticks, truncated toward zero; bin k holds the
 /// pairs whose cells differ by `low` / `width` + k, with k from 0 to `bins`, both included.
 pub fn histogram_grid(

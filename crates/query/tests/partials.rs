@@ -7,15 +7,16 @@ mod support;
 use proptest::prelude::*;
 use support::{Sources, cases::cases, recording, sources};
 use tagq_query::{
-    Bins, Coincidences, Delay, Error, Execution, Fold, Groups, Histogram, Kind, Mode, Partial,
-    Period, Rates, Recording, Rule, Scope, Simd, TimeRange, Veto,
+    Bins, Coincidences, Delay, Error, Execution, Fold, Groups, Histogram, Histogram2d, Kind, Mode,
+    Partial, Period, Rates, Recording, Rule, Scope, Simd, TimeRange, Veto,
 };
 
-/// Any of the three queries.
+/// Any of the queries.
 #[derive(Debug, Clone)]
 enum Query {
     Coincidences(Coincidences),
     Histogram(Histogram),
+    Histogram2d(Histogram2d),
     Rates(Rates),
 }
 
@@ -97,7 +98,19 @@ fn histograms() -> impl Strategy<Value = Query> {
 
 fn queries() -> impl Strategy<Value = Query> {
     let rates = scopes().prop_map(|scope| Query::Rates(Rates { scope, bin: None }));
-    prop_oneof![6 => coincidences(), 4 => histograms(), 1 => rates]
+    prop_oneof![6 => coincidences(), 4 => histograms(), 1 => rates, 2 => histograms2d()]
+}
+
+fn histograms2d() -> impl Strategy<Value = Query> {
+    let channels = Just(vec![0_u16, 1, 2, 3, 9]).prop_shuffle();
+    (channels, -30_i64..20, 1_i64..9, 1_u64..7, scopes()).prop_map(
+        |(channels, low, width, count, mut scope)| {
+            scope.channels = None;
+            let bins = Bins::Linear { low, width, count };
+            let (herald, others) = (channels[0], [channels[1], channels[2]]);
+            Query::Histogram2d(Histogram2d { herald, others, bins, scope })
+        },
+    )
 }
 
 /// `$check(query)` of whichever query it is.
@@ -106,6 +119,7 @@ macro_rules! with_query {
         match $query {
             Query::Coincidences(query) => $check(&query),
             Query::Histogram(query) => $check(&query),
+            Query::Histogram2d(query) => $check(&query),
             Query::Rates(query) => $check(&query),
         }
     };

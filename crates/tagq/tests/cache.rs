@@ -16,8 +16,8 @@ use tagq::{
     Answer, Caching, Options, Progress, Run, Silent, open,
     query::{Mode, Rule, oracle},
     requests::{
-        Accidentals, Channel, Coincidences, Errors, Histogram, QueryContext, Request, Selection,
-        Setup,
+        Accidentals, Channel, Coincidences, Errors, Histogram, Histogram2d, QueryContext, Request,
+        Selection, Setup,
     },
     store::{Creation, RunId, SourceFacts, Tick, Writer},
 };
@@ -44,6 +44,7 @@ fn with_selection(mut request: Request, change: impl FnOnce(&mut Selection)) -> 
     match &mut request {
         Request::Coincidences(of) => change(&mut of.selection),
         Request::Histogram(of) => change(&mut of.selection),
+        Request::Histogram2d(of) => change(&mut of.selection),
         Request::Rates(of) => change(&mut of.selection),
     }
     request
@@ -131,8 +132,18 @@ fn questions() -> Vec<Request> {
         Histogram { sync_divider: Some(2), ..histogram(Mode::Last) },
         Histogram { stop: Channel::Number(300), ..histogram(Mode::Next) },
     ]);
+    let in_cells = Histogram2d {
+        herald: Channel::Number(0),
+        a: Channel::Number(1),
+        b: Channel::Number(2),
+        bin: Some("20t".parse().unwrap()),
+        range: Some("-60t..100t".parse().unwrap()),
+        g3: true,
+        selection: Selection::default(),
+    };
     let questions = questions.into_iter().map(Request::Coincidences);
-    questions.chain(histograms.map(Request::Histogram)).collect()
+    let questions = questions.chain(histograms.map(Request::Histogram));
+    questions.chain([Request::Histogram2d(in_cells)]).collect()
 }
 
 fn run_of(store: &Path, caching: Caching) -> Run {
@@ -248,7 +259,7 @@ proptest! {
             .filter(|question| match question {
                 Request::Coincidences(question) => question.rule != Rule::Grid,
                 Request::Histogram(question) => question.mode != Mode::Grid,
-                Request::Rates(_) => true,
+                Request::Histogram2d(_) | Request::Rates(_) => true,
             })
             .map(|question| with_selection(question, choose))
             .chain([
@@ -342,6 +353,7 @@ fn has_n_of_rows(question: &Request) -> bool {
     match question {
         Request::Coincidences(question) => question.bin.is_some(),
         Request::Histogram(question) => question.g2,
+        Request::Histogram2d(_) => false,
         Request::Rates(_) => true,
     }
 }

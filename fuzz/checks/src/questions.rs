@@ -6,8 +6,8 @@ use tagq::{
     Caching, Delays, Error, Options, Run, Silent,
     query::{Mode, Rule},
     requests::{
-        Accidentals, BinWidth, Channel, Coincidences, Errors, Histogram, QueryContext, Rates,
-        Request, Selection, Setup,
+        Accidentals, BinWidth, Channel, Coincidences, Errors, Histogram, Histogram2d, QueryContext,
+        Rates, Request, Selection, Setup,
     },
     store::{Access, Duration, format::HEADER_BYTES},
 };
@@ -151,7 +151,7 @@ fn bounded(question: &Request, run: &Run) -> Request {
     let bin = match &mut question {
         Request::Coincidences(of) => &mut of.bin,
         Request::Rates(of) => &mut of.bin,
-        Request::Histogram(_) => return question,
+        Request::Histogram(_) | Request::Histogram2d(_) => return question,
     };
     if bin.is_some() {
         *bin = format!("{}t", 1_000 + run.elapsed_ticks() / 300).parse().ok();
@@ -244,6 +244,18 @@ fn question(recipe: &mut Recipe<'_>) -> Request {
                 g2: recipe.byte() % 4 == 3,
                 errors: errors(recipe),
                 covariance: false,
+                selection,
+            })
+        }
+        7 => {
+            let (low, width) = (recipe.word() % (1 << 17), 1 + recipe.below(1 << 12));
+            Request::Histogram2d(Histogram2d {
+                herald: channel(recipe),
+                a: channel(recipe),
+                b: channel(recipe),
+                bin: format!("{width}t").parse().ok(),
+                range: format!("{low}t..{}t", low + 40 * width as u64).parse().ok(),
+                g3: recipe.is(),
                 selection,
             })
         }

@@ -135,6 +135,34 @@ class Requests:
         ``histogram``."""
         return Result(self._ask("g2", {"start": start, "stop": stop, **words}))
 
+    def histogram2d(
+        self,
+        herald: Channel,
+        a: Channel,
+        b: Channel,
+        *,
+        bin: str | None = None,
+        range: str | None = None,
+        g3: bool = False,
+        channels: Iterable[Channel] | None = None,
+        delays: Mapping[Channel, str] | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        last: str | None = None,
+        join: bool = False,
+    ) -> Result:
+        """Counts triples of a herald, a tag of ``a`` and a tag of ``b``, in cells of both differences of time to
+        the herald: one row per cell.
+
+        bin
+            Width of a bin of both differences, a whole number of ticks, as "16t"; "~1ns" takes the nearest.
+        range
+            "100ns" on both sides of zero, or "-64t..65t".
+        g3
+            Also the counts over those of uncorrelated light, for differences much shorter than the run.
+        """
+        return Result(self._ask("histogram2d", given(locals())))
+
     def rates(
         self,
         *,

@@ -272,7 +272,7 @@ class Run(Requests):
     @overload
     def watch(
         self,
-        query: Literal["coincidences", "histogram", "g2", "rates"],
+        query: Literal["coincidences", "histogram", "g2", "histogram2d", "rates"],
         *,
         every: str | None = None,
         hold_back: str | None = None,
@@ -295,7 +295,7 @@ class Run(Requests):
         What stops that (a full disk) is a warning, and tried again. Ctrl-C, or leaving the loop, ends it.
 
         query
-            "coincidences", "histogram", "g2" or "rates" with its keywords, as
+            The name of a request with its keywords, as
             ``run.watch("coincidences", window="2ns")``; or a function of the run, as
             ``run.watch(lambda run: (run.rates(), run.g2(1, 2)))``.
         every
@@ -312,13 +312,13 @@ class Run(Requests):
             if words:
                 raise WrongTypeError(f"{next(iter(words))}: the function asks with its own keywords")
             ask = query
-        elif query in ("coincidences", "histogram", "g2", "rates"):
+        elif query in (names := _tagq.request_types()):
             name = query
 
             def ask(run: Run) -> Any:
                 return getattr(run, name)(**words)
         else:
-            raise QuestionError(f"{query!r} is no query; watch coincidences, histogram, g2, rates or a function")
+            raise QuestionError(f"{query!r} is no query; watch {', '.join(names)} or a function")
         return self._watch(ask, _tagq.Follower(self._run, every, hold_back, timeout))
 
     def _watch(self, ask: Callable[[Run], Any], follower: _tagq.Follower) -> Iterator[Any]:

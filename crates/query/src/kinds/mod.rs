@@ -5,6 +5,7 @@
 
 mod coincidences;
 mod histogram;
+mod histogram2d;
 pub(crate) mod kind;
 mod rates;
 mod shortest;
@@ -12,6 +13,7 @@ mod tuples;
 
 pub use coincidences::{Coincidences, Counted, GroupCount};
 pub use histogram::{Binned, Bins, Fold, Histogram, Mode, Period, normalised};
+pub use histogram2d::{Binned2d, Histogram2d};
 pub use kind::Kind;
 pub use rates::{Rated, Rates, SourceRates, Trace, TraceBin};
 pub use shortest::{ShortestInterval, shortest_intervals};

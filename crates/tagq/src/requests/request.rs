@@ -7,6 +7,7 @@ use super::{
     context::QueryContext,
     explain::Explained,
     histogram::{G2, HISTOGRAM, Histogram},
+    histogram2d::{HISTOGRAM2D, Histogram2d},
     kind::{self, Kind as _},
     options::{Options, RequestType, deserialize},
     rates::{RATES, Rates},
@@ -22,12 +23,14 @@ pub enum Request {
     Coincidences(Coincidences),
     /// Counts time differences, in bins.
     Histogram(Histogram),
+    /// Counts two time differences at once, in cells.
+    Histogram2d(Histogram2d),
     /// Counts tags.
     Rates(Rates),
 }
 
 /// The types of requests that a user can state by name.
-pub const REQUEST_TYPES: [&RequestType; 4] = [&COINCIDENCES, &HISTOGRAM, &G2, &RATES];
+pub const REQUEST_TYPES: [&RequestType; 5] = [&COINCIDENCES, &HISTOGRAM, &G2, &HISTOGRAM2D, &RATES];
 
 /// Creates a request of one kind from its fields.
 type Make = fn(Options) -> Result<Request, Error>;
@@ -37,6 +40,7 @@ const MAKE: [Make; REQUEST_TYPES.len()] = [
     |fields| deserialize(fields).map(Request::Coincidences),
     |fields| deserialize(fields).map(Request::Histogram),
     |fields| deserialize(fields).map(Request::Histogram),
+    |fields| deserialize(fields).map(Request::Histogram2d),
     |fields| deserialize(fields).map(Request::Rates),
 ];
 
@@ -46,6 +50,7 @@ macro_rules! with_kind {
         match $request {
             Request::Coincidences($of) => $value,
             Request::Histogram($of) => $value,
+            Request::Histogram2d($of) => $value,
             Request::Rates($of) => $value,
         }
     };
@@ -78,7 +83,7 @@ impl Request {
     ) -> Result<Listing<'a>, Error> {
         match self {
             Self::Coincidences(of) => of.listing(run, context),
-            Self::Histogram(_) | Self::Rates(_) => {
+            Self::Histogram(_) | Self::Histogram2d(_) | Self::Rates(_) => {
                 Err(Error::Request("only coincidences can be listed".into()))
             }
         }

@@ -1,0 +1,161 @@
+//! Counts the triples of each cell: the channels are extracted as three lists, and for each herald the tags
+//! of both other channels within its range are found by two moving ends.
+
+use super::Histogram2d;
+use crate::{
+    kinds::histogram::Bins,
+    run::recording::{Acquisition, Recording},
+    scan::{
+        morsels::{Execution, Interval, intervals},
+        plan::Plan,
+        selection::{Buffers, Selection},
+        threads::add_up,
+    },
+};
+
+/// Rows of a morsel, chosen so that its lists stay in a core's cache.
+const ROWS: usize = 1 << 16;
+
+/// Counts the triples of every cell, row by row.
+pub(super) fn count(
+    query: &Histogram2d,
+    recording: &Recording<'_>,
+    execution: &Execution,
+) -> Vec<u64> {
+    let scan = Scan::new(query);
+    let of_source = |source| {
+        scan.morsels(source, execution).into_iter().map(move |owned| Morsel { source, owned })
+    };
+    let morsels: Vec<Morsel<'_>> = recording.sources.iter().flat_map(of_source).collect();
+    let cells = query.bins.count().pow(2);
+    let pass = recording.pass(query.scope.range);
+    let count = |morsel: &Morsel<'_>, thread: &mut Thread, counts: &mut [u64]| {
+        let interval = morsel.owned.looking_back(scan.reach);
+        let lists =
+            scan.selection.lists(execution.simd, morsel.source, interval, &mut thread.buffers);
+        let times = [0, 1, 2].map(|list| lists[list].view().time);
+        count_morsel(times, morsel.owned.start, &query.bins, &mut thread.near, counts);
+        0
+    };
+    add_up(&pass, &morsels, cells, Thread::default, count, |_, _| {}).0
+}
+
+/// Adds the rows that [`count`] reads to the plan.
+pub(super) fn plan(
+    query: &Histogram2d,
+    recording: &Recording<'_>,
+    execution: &Execution,
+    plan: &mut Plan,
+) {
+    let scan = Scan::new(query);
+    plan.read(recording, |source| {
+        let of = |owned: Interval| {
+            scan.selection.row_ranges(source.tags.time, owned.looking_back(scan.reach))
+        };
+        let rows = scan.morsels(source, execution).into_iter().flat_map(of);
+        rows.map(|rows| ("triples, lists of three channels", rows)).collect::<Vec<_>>()
+    });
+}
+
+/// A query prepared for counting.
+struct Scan<'q> {
+    query: &'q Histogram2d,
+    /// A list for each channel, the heralds first.
+    selection: Selection,
+    delays: [i64; 3],
+    /// How long before its latest tag the earliest tag of a triple can be.
+    reach: i64,
+}
+
+/// One task: the triples whose latest tag lies in `owned`.
+struct Morsel<'a> {
+    source: &'a Acquisition<'a>,
+    owned: Interval,
+}
+
+#[derive(Default)]
+struct Thread {
+    buffers: Buffers,
+    near: [Near; 2],
+}
+
+/// The tags of one channel within the range of a herald.
+#[derive(Default)]
+struct Near {
+    /// The first of them in the list, and the one after the last.
+    from: usize,
+    to: usize,
+    /// Their bins.
+    bins: Vec<usize>,
+}
+
+impl<'q> Scan<'q> {
+    fn new(query: &'q Histogram2d) -> Self {
+        let channels = query.channels();
+        let delays = channels.map(|channel| query.scope.delay_of(channel));
+        let (low, high) = (query.bins.edge(0), query.bins.edge(query.bins.count()));
+        // The latest tag can be up to high - 1 after the herald, the earliest up to -low before it.
+        let reach = high.saturating_sub(1).max(0).saturating_add(low.saturating_neg().max(0));
+        Self { query, selection: Selection::by_channel(&channels, &delays), delays, reach }
+    }
+
+    fn morsels(&self, source: &Acquisition<'_>, execution: &Execution) -> Vec<Interval> {
+        let time = source.tags.time;
+        let rows = execution.rows_per_morsel(time, self.reach, ROWS);
+        intervals(time, rows, &self.delays, self.query.scope.range)
+    }
+}
+
+/// Adds the triples whose latest tag is at `start` or later; no tag is after the end of the morsel.
+fn count_morsel(
+    [heralds, a, b]: [&[i64]; 3],
+    start: i64,
+    bins: &Bins,
+    near: &mut [Near; 2],
+    counts: &mut [u64],
+) {
+    for near in near.iter_mut() {
+        (near.from, near.to) = (0, 0);
+    }
+    let count = bins.count();
+    let [near_a, near_b] = near;
+    for &herald in heralds {
+        near_a.find(a, herald, bins);
+        near_b.find(b, herald, bins);
+        // Of a herald before the start, triples without any tag from the start on belong elsewhere.
+        let early = |near: &Near, time: &[i64]| {
+            if herald >= start {
+                0
+            } else {
+                time[near.from..near.to].partition_point(|&t| t < start)
+            }
+        };
+        let (early_a, early_b) = (early(near_a, a), early(near_b, b));
+        let is_early = herald < start;
+        for (i, &bin_a) in near_a.bins.iter().enumerate() {
+            let row = &mut counts[bin_a * count..][..count];
+            let first = if is_early && i < early_a { early_b } else { 0 };
+            for &bin_b in &near_b.bins[first..] {
+                row[bin_b] = row[bin_b].wrapping_add(1);
+            }
+        }
+    }
+}
+
+impl Near {
+    /// Moves on to the tags within the range of a later herald.
+    fn find(&mut self, time: &[i64], herald: i64, bins: &Bins) {
+        let (low, high) = (bins.edge(0), bins.edge(bins.count()));
+        let difference = |time: i64| time.saturating_sub(herald);
+        while self.from < time.len() && difference(time[self.from]) < low {
+            self.from += 1;
+        }
+        self.to = self.to.max(self.from);
+        while self.to < time.len() && difference(time[self.to]) < high {
+            self.to += 1;
+        }
+        self.bins.clear();
+        let of = |&time: &i64| bins.holding(difference(time));
+        self.bins.extend(time[self.from..self.to].iter().filter_map(of));
+    }
+}

@@ -1,0 +1,89 @@
+//! Histograms in two dimensions equal the oracle: bins, level, morsel, threads, width of the labels, delays,
+//! ranges.
+
+mod support;
+
+use proptest::prelude::*;
+use support::{cases::cases, recording, recordings, sources};
+use tagq_query::{
+    Bins, Delay, Error, Execution, Histogram2d, Kind as _, Scope, Simd, TimeRange, oracle,
+};
+
+fn edges(bins: &Bins) -> Vec<i64> {
+    (0..=bins.count()).map(|k| bins.edge(k)).collect()
+}
+
+fn query(channels: [u16; 3], bins: Bins) -> Histogram2d {
+    let [herald, a, b] = channels;
+    Histogram2d { herald, others: [a, b], bins, scope: Scope::default() }
+}
+
+proptest! {
+    #![proptest_config(cases(300))]
+
+    #[test]
+    fn every_way_of_counting_equals_the_oracle(
+        sources in sources(true),
+        channels in Just(vec![0_u16, 1, 2, 3]).prop_shuffle(),
+        low in -40_i64..30,
+        width in 1_i64..8,
+        count in 1_u64..7,
+        delays in prop::collection::vec(-60_i64..60, 0..4),
+        from in prop::option::of(-50_i64..120),
+        to in prop::option::of(-50_i64..120),
+        morsel_rows in 1_usize..20,
+        threads in 1_usize..4,
+    ) {
+        let delays: Vec<(u16, i64)> = (0..).zip(delays).collect();
+        let channels = [channels[0], channels[1], channels[2]];
+        let mut query = query(channels, Bins::Linear { low, width, count });
+        query.scope.delays =
+            delays.iter().map(|&(channel, ticks)| Delay { channel, ticks }).collect();
+        query.scope.range = TimeRange { from, to };
+        let expected =
+            oracle::histogram2d(&sources, channels, &edges(&query.bins), &delays, [from, to]);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        for recording in recordings(&sources, None) {
+            for simd in Simd::available() {
+                for morsel_rows in [None, Some(morsel_rows)] {
+                    let execution = Execution { simd, morsel_rows };
+                    let binned = pool.install(|| query.run(&recording, &execution)).unwrap();
+                    prop_assert_eq!(&binned.counts, &expected, "{:?}", execution);
+                    for (i, &channel) in channels.iter().enumerate() {
+                        let counted: u64 = binned.sources.iter().map(|of| of.singles[i]).sum();
+                        let singles = oracle::singles(&sources, channel, &delays, [from, to]);
+                        prop_assert_eq!(counted, singles);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_triple_is_in_the_cell_of_both_differences() {
+    // Herald at 100; A 5 ticks after it, B 3 before it and 7 after it.
+    let tags = vec![vec![(97, 2), (100, 0), (105, 1), (107, 2)]];
+    let bins = Bins::Linear { low: -10, width: 5, count: 4 };
+    let binned = query([0, 1, 2], bins).run(&recording(&tags), &Execution::best()).unwrap();
+    // Bin 3 holds 5 to 9, bin 1 holds -5 to -1.
+    let mut counts = vec![0; 16];
+    counts[3 * 4 + 1] = 1;
+    counts[3 * 4 + 3] = 1;
+    assert_eq!(binned.counts, counts);
+    // One source of 10 ticks with 1, 1 and 2 tags: 2·5·5/100.
+    assert!((binned.expected(0, 0) - 0.5).abs() < 1e-12);
+}
+
+#[test]
+fn equal_channels_and_too_many_cells_are_refused() {
+    let tags = vec![vec![(0, 0), (1, 1)]];
+    let recording = recording(&tags);
+    let bins = |count| Bins::Linear { low: 0, width: 1, count };
+    let refused = |channels, bins| query(channels, bins).run(&recording, &Execution::best());
+    assert_eq!(refused([0, 1, 1], bins(4)), Err(Error::ChannelTwice { channel: 1 }));
+    assert_eq!(refused([1, 2, 1], bins(4)), Err(Error::ChannelTwice { channel: 1 }));
+    let too_many = refused([0, 1, 2], bins(4097));
+    assert_eq!(too_many, Err(Error::Bins { bins: 4097 * 4097, max: 1 << 24 }));
+    assert!(refused([0, 1, 2], bins(4096)).is_ok());
+}

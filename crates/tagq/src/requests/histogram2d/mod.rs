@@ -1,0 +1,258 @@
+//! The request for a histogram in two dimensions.
+
+mod request;
+mod table;
+
+pub use request::{HISTOGRAM2D, Histogram2d};
+
+use serde::Serialize;
+use tagq_query::{
+    Binned2d, Bins, Error as QueryError, Execution, Histogram2d as Query, Kind as _, Plan,
+    Recording,
+};
+use tagq_store::Tick;
+
+use super::{
+    blocks::Errors,
+    context::QueryContext,
+    header::{header_end, in_ticks},
+    histogram::Reach,
+    kind::{Finished, Kind, Resolved},
+    limits,
+    selection::{Selected, Selection},
+    used::SelectionUsed,
+};
+use crate::setup::arguments::{BinWidth, Channel};
+use crate::{
+    cache::{Kept, Putting},
+    error::Error,
+    figure::FigureKind,
+    run::Run,
+};
+
+/// Number of bins of a range if no bin width is requested; up to twice as many are possible.
+const BINS_OF_RANGE: i128 = 64;
+/// Bins on either side of zero if no range is requested.
+const DEFAULT_BINS: i64 = 32;
+/// Bytes of a cell while it is counted, in each thread.
+const CELL_BYTES: u64 = 8;
+
+/// The query as it was counted.
+#[derive(Debug, Serialize)]
+struct Used {
+    kind: &'static str,
+    herald: u16,
+    a: u16,
+    b: u16,
+    bin_ticks: i64,
+    bin_s: f64,
+    range_ticks: [i64; 2],
+    /// Heralds, tags of A and tags of B.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    singles: Option<[u64; 3]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    live_s: Option<f64>,
+    #[serde(flatten)]
+    selection: SelectionUsed,
+}
+
+impl Kind for Histogram2d {
+    type Query = Query;
+    type Counts = Binned2d;
+
+    fn selection(&self) -> &Selection {
+        &self.selection
+    }
+
+    fn channels(&self) -> Vec<&Channel> {
+        vec![&self.herald, &self.a, &self.b]
+    }
+
+    fn bin_of_trace(&self) -> Option<&BinWidth> {
+        None
+    }
+
+    fn errors(&self) -> Errors {
+        Errors::Formula
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn query(
+        &self,
+        run: &Run,
+        selected: &Selected,
+        context: &QueryContext<'_>,
+        _: Option<&Query>,
+    ) -> Result<Query, Error> {
+        let number = |channel| context.setup.channel(channel);
+        let [herald, a, b] = [number(&self.herald)?, number(&self.a)?, number(&self.b)?];
+        context.note_dark(run, vec![herald, a, b]);
+        let bins = self.bins(run.store().manifest().tick)?;
+        Ok(Query { herald, others: [a, b], bins, scope: selected.scope.clone() })
+    }
+
+    fn is_alike(&self, one: &Query, other: &Query) -> bool {
+        // Without `..`: a new field must be compared or ignored on purpose.
+        let alike = |query: &Query| {
+            let Query { herald, others, bins, scope } = query;
+            (*herald, *others, bins.clone(), scope.delays.clone())
+        };
+        alike(one) == alike(other)
+    }
+
+    fn check_work(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<(), Error> {
+        let Resolved { run, context, query, .. } = resolved;
+        let bins = query.bins.count() as u128;
+        let copies = context.pool.current_num_threads() + usize::from(runs > 1);
+        limits::check(bins * bins, "cells", copies as u64 * CELL_BYTES, |most| {
+            format!("{} bins of each difference would fit", most.isqrt())
+        })?;
+        let taken = run.count_as(self.selection.join, None, |recording| {
+            Ok(context.pool.install(|| query.plan(recording, &Execution::best()))?.rows_taken())
+        })?;
+        limits::note_long(context, 1.0, taken as f64);
+        Ok(())
+    }
+
+    fn count(&self, resolved: &Resolved<'_, Query>) -> Result<Binned2d, Error> {
+        let &Resolved { run, context, ref query, .. } = resolved;
+        let is_joined = self.selection.join;
+        let is_new = self.counted_anew().is_some();
+        let cache = Kept::new(run.store(), run.caching(), Putting { is_joined, bin: None, is_new });
+        let counted = run.count_as(is_joined, context.progress.course(), |recording| {
+            context.pool.install(|| cache.answer(query, recording, &Execution::best()))
+        })?;
+        cache.keep();
+        Ok(counted)
+    }
+
+    fn add(&self, _: &[Resolved<'_, Query>], counts: Vec<Binned2d>) -> Result<Binned2d, Error> {
+        let sum = counts.into_iter().reduce(|mut sum, more| {
+            sum.counts.iter_mut().zip(more.counts).for_each(|(count, more)| *count += more);
+            sum.sources.extend(more.sources);
+            sum
+        });
+        sum.ok_or_else(|| Error::Request("a sum is of at least one run".into()))
+    }
+
+    fn finish(&self, all: &[Resolved<'_, Query>], binned: Binned2d) -> Result<Finished, Error> {
+        let first = &all[0];
+        let (query, tick) = (&first.query, first.tick());
+        let live = binned.sources.iter().map(|source| i128::from(source.live)).sum();
+        let singles = [0, 1, 2].map(|i| binned.sources.iter().map(|of| of.singles[i]).sum());
+        let mut used = self.used(first);
+        used.singles = Some(singles);
+        used.live_s = Some(tick.seconds_of(live));
+        used.selection.sums_up(all.len());
+        let [herald, a, b] = names(query, first.context);
+        let figure = FigureKind::Map {
+            title: format!(
+                "{} of {a} and {b}, heralded by {herald}",
+                if self.g3 { "g\u{b3}" } else { "Differences of times" }
+            ),
+            labels: [format!("{a} \u{2212} {herald}"), format!("{b} \u{2212} {herald}")],
+            value: if self.g3 { "g3" } else { "count" },
+        };
+        Ok(Finished {
+            header: format!(
+                "{}; N = {}, {}, {}; {}",
+                words(first, &used),
+                singles[0],
+                singles[1],
+                singles[2],
+                header_end(first.run, &tick.format(live))
+            ),
+            query: serde_json::to_value(used)?,
+            singles: None,
+            rows: table::of(binned, self.g3, tick),
+            figure,
+        })
+    }
+
+    fn plan(
+        &self,
+        query: &Query,
+        _: Option<i64>,
+        _: Tick,
+        recording: &Recording<'_>,
+    ) -> Result<Plan, QueryError> {
+        query.plan(recording, &Execution::best())
+    }
+
+    fn described(
+        &self,
+        resolved: &Resolved<'_, Query>,
+    ) -> Result<(String, serde_json::Value), Error> {
+        let used = self.used(resolved);
+        let header = format!("{}; tick {}", words(resolved, &used), resolved.tick());
+        Ok((header, serde_json::to_value(used)?))
+    }
+}
+
+impl Histogram2d {
+    /// Returns the bins of both differences.
+    fn bins(&self, tick: Tick) -> Result<Bins, Error> {
+        let width = self.bin.as_ref().map(|bin| bin.ticks(tick)).transpose()?;
+        let of_range = |ticks: i128| {
+            width.unwrap_or_else(|| i64::try_from(ticks / BINS_OF_RANGE).unwrap_or(i64::MAX).max(1))
+        };
+        match (&self.range, width) {
+            (None, None) => {
+                let missing = "`range` is missing; state the differences to count, as 20ns for both \
+                               sides of zero";
+                Err(Error::Request(missing.into()))
+            }
+            (None, Some(width)) => Ok(Bins::centred(DEFAULT_BINS.saturating_mul(width), width)?),
+            (Some(Reach::Around(reach)), _) => {
+                let ticks = reach.ceil(tick)?;
+                if ticks < 0 {
+                    return Err(Error::Request(format!(
+                        "`{}` is negative; a range D reaches as far on both sides of zero",
+                        reach.asked()
+                    )));
+                }
+                Ok(Bins::centred(ticks, of_range(2 * i128::from(ticks)))?)
+            }
+            (Some(Reach::Between(low, high)), _) => {
+                let (low, high) = (low.floor(tick)?, high.ceil(tick)?);
+                Ok(Bins::linear(low, high, of_range(i128::from(high) - i128::from(low)))?)
+            }
+        }
+    }
+
+    fn used(&self, resolved: &Resolved<'_, Query>) -> Used {
+        let (query, tick) = (&resolved.query, resolved.tick());
+        let bin = query.bins.edge(1) - query.bins.edge(0);
+        Used {
+            kind: "histogram2d",
+            herald: query.herald,
+            a: query.others[0],
+            b: query.others[1],
+            bin_ticks: bin,
+            bin_s: tick.seconds_of(bin.into()),
+            range_ticks: [query.bins.edge(0), query.bins.edge(query.bins.count())],
+            singles: None,
+            live_s: None,
+            selection: SelectionUsed::of(&resolved.selected, self.selection.join, tick),
+        }
+    }
+}
+
+/// Returns the request as text for the header.
+fn words(resolved: &Resolved<'_, Query>, used: &Used) -> String {
+    let (context, tick) = (resolved.context, resolved.tick());
+    let [herald, a, b] = names(&resolved.query, context);
+    let [low, high] = used.range_ticks.map(|ticks| tick.format(ticks.into()));
+    format!(
+        "histogram2d: {a} and {b} to {herald}, \u{394} from {low} to {high} in bins of {}{}",
+        in_ticks(used.bin_ticks.into(), tick),
+        used.selection.words(context.setup, tick)
+    )
+}
+
+fn names(query: &Query, context: &QueryContext<'_>) -> [String; 3] {
+    [query.herald, query.others[0], query.others[1]].map(|channel| context.setup.name_of(channel))
+}

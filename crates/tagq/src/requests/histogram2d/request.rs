@@ -1,0 +1,82 @@
+//! The request and its options.
+
+use serde::Deserialize;
+
+use crate::{
+    requests::{
+        histogram::Reach,
+        options::{self, Position, RequestOption, RequestType, ValueType},
+        selection::{self, Selection},
+    },
+    setup::arguments::{BinWidth, Channel},
+};
+
+/// Histogram of two time differences at once: of two channels to a herald (docs/queries.md, section
+/// "Histogram in two dimensions").
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Histogram2d {
+    /// The channel of the heralds.
+    pub herald: Channel,
+    /// Channel A.
+    pub a: Channel,
+    /// Channel B.
+    pub b: Channel,
+    /// Bin width of both differences; by default a part of the range.
+    #[serde(default)]
+    pub bin: Option<BinWidth>,
+    /// Range of both differences; by default 32 bins on either side of zero.
+    #[serde(default)]
+    pub range: Option<Reach>,
+    /// Normalise by the expectation for uncorrelated light.
+    #[serde(default)]
+    pub g3: bool,
+    /// The tags that are used.
+    #[serde(default)]
+    pub selection: Selection,
+}
+
+/// The request as a user states it.
+pub const HISTOGRAM2D: RequestType = RequestType {
+    name: "histogram2d",
+    summary: "Count differences of the times of two channels to a herald, in a grid of cells",
+    details: "Every combination of a herald H, a tag of A and a tag of B counts once, in the cell of \
+              both differences: the delayed times of A and of B minus that of H.",
+    positions: &[
+        Position { value_name: "H", options: &["herald"], help: "The channel of the heralds" },
+        Position { value_name: "A", options: &["a"], help: "A second channel" },
+        Position { value_name: "B", options: &["b"], help: "A third channel" },
+    ],
+    options: &[&OPTIONS],
+    selection: &[&selection::COMMON],
+    preset: &[],
+    can_list: false,
+    examples: &[
+        &[("herald", "1"), ("a", "2"), ("b", "3"), ("range", "20ns")],
+        &[("herald", "1"), ("a", "2"), ("b", "3"), ("range", "-50ns..50ns"), ("bin", "~1ns")],
+    ],
+};
+
+const OPTIONS: [RequestOption; 6] = [
+    RequestOption::new("herald", ValueType::Channel("H"), "The channel of the heralds"),
+    RequestOption::new("a", ValueType::Channel("A"), "A second channel"),
+    RequestOption::new("b", ValueType::Channel("B"), "A third channel"),
+    RequestOption::new(
+        "bin",
+        ValueType::Text("W", options::check::<BinWidth>),
+        "Width of a bin, a whole number of ticks; ~W takes the nearest [default: about 64 bins of the \
+         range]",
+    ),
+    RequestOption::new(
+        "range",
+        ValueType::Text("R", options::check::<Reach>),
+        "Differences to count: D for both sides of zero, or LO..HI [default: 32 bins on either side of \
+         zero]",
+    )
+    .signed(),
+    RequestOption::new(
+        "g3",
+        ValueType::Flag,
+        "Normalise by the expectation for uncorrelated light and short differences",
+    ),
+];

@@ -1,0 +1,58 @@
+//! The table: one row per cell.
+
+use std::sync::Arc;
+
+use tagq_query::Binned2d;
+use tagq_store::Tick;
+
+use crate::{
+    cells::Cells,
+    table::{Column, Table, Unit},
+};
+
+/// Returns the cells row by row, with g3 if requested. Errors are those of the count, √max(C, 1).
+pub(super) fn of(binned: Binned2d, has_g3: bool, tick: Tick) -> Table {
+    let (rows, bins) = (binned.counts.len(), binned.bins.count());
+    let binned = Arc::new(binned);
+    let place = move |row: usize| [row / bins, row % bins];
+    let low = |axis: usize| {
+        let binned = Arc::clone(&binned);
+        Cells::made(rows, move |row| binned.bins.edge(place(row)[axis]))
+    };
+    let middle = |axis: usize| {
+        let binned = Arc::clone(&binned);
+        Cells::made(rows, move |row| {
+            let bin = place(row)[axis];
+            let [low, high] = [bin, bin + 1].map(|edge| i128::from(binned.bins.edge(edge)));
+            Some(tick.seconds_of(low + high - 1) / 2.0)
+        })
+    };
+    let floats = |value: fn(u64, f64) -> Option<f64>| {
+        let binned = Arc::clone(&binned);
+        Cells::made(rows, move |row| {
+            let [a, b] = place(row);
+            value(binned.counts[row], binned.expected(a, b))
+        })
+    };
+    let counts = Arc::clone(&binned);
+    let counts = Cells::made(rows, move |row| counts.counts[row]);
+    let table = Table::default()
+        .with(Column::integers("delay_a_ticks", low(0)).heading("A from (ticks)").key())
+        .with(Column::integers("delay_b_ticks", low(1)).heading("B from (ticks)").key())
+        .with(Column::floats("delay_a_s", middle(0)).heading("delay A").unit(Unit::Seconds))
+        .with(Column::floats("delay_b_s", middle(1)).heading("delay B").unit(Unit::Seconds))
+        .with(Column::counts("count", counts).err("count_err").compared())
+        .with(
+            Column::floats("count_err", floats(|count, _| Some((count.max(1) as f64).sqrt())))
+                .hidden(),
+        );
+    if !has_g3 {
+        return table;
+    }
+    let g3 = floats(|count, expected| (expected > 0.0).then(|| count as f64 / expected));
+    let g3_err =
+        floats(|count, expected| (expected > 0.0).then(|| (count.max(1) as f64).sqrt() / expected));
+    table
+        .with(Column::floats("g3", g3).err("g3_err"))
+        .with(Column::floats("g3_err", g3_err).hidden())
+}
