@@ -9,7 +9,7 @@ use std::{
 
 use tagq_store::Manifest;
 
-use crate::{error::Error, place::Place};
+use crate::{error::Error, run::location::RunLocation};
 
 /// Its name in messages.
 const SHOWN: &str = "standard input";
@@ -50,9 +50,9 @@ impl Input {
     }
 
     /// Returns the run whose only source this is.
-    pub(crate) fn place(&self, store: PathBuf) -> Place {
+    pub(crate) fn location(&self, store: PathBuf) -> RunLocation {
         let input = Some((self.path.clone(), format!("{NAME}1")));
-        Place { path: "-".into(), store, sources: Some(vec![self.path.clone()]), input }
+        RunLocation { path: "-".into(), store, sources: Some(vec![self.path.clone()]), input }
     }
 
     /// Returns the name of the next such source of the store at `store`.
@@ -64,7 +64,7 @@ impl Input {
     }
 }
 
-impl Place {
+impl RunLocation {
     /// Rewrites an error for the user: the unnamed file is called standard input.
     pub(crate) fn shown(&self, error: Error) -> Error {
         match &self.input {

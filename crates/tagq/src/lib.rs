@@ -20,33 +20,34 @@
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
-mod answer;
-mod cache;
-mod cells;
-mod convert;
-mod delays;
-mod details;
+mod error;
 mod escape;
-mod figure;
-mod follow;
-mod input;
+mod progress;
+
 mod new_file;
+
+mod run;
+
+mod convert;
+mod details;
+mod input;
 mod new_store;
 mod notes;
-mod options;
-mod place;
-mod progress;
-mod pulses;
-pub mod requests;
-mod room;
-mod run;
-mod setup;
-mod table;
-mod update;
-mod verify;
-mod writer;
 
-mod error;
+mod setup;
+
+pub mod requests;
+
+mod cells;
+mod figure;
+mod table;
+
+mod answer;
+
+mod cache;
+
+mod delays;
+mod pulses;
 
 pub use answer::{Answer, ChannelFacts, RunFacts, SCHEMA_VERSION};
 pub use cells::Cells;
@@ -56,17 +57,18 @@ pub use details::LeftFile;
 pub use error::Error;
 pub use escape::{escaped, is_shown};
 pub use figure::FigureKind;
-pub use follow::{Change, Follower, HOLD_BACK};
 pub use input::Input;
 pub use new_file::NewFile;
 pub use new_store::NewStore;
 pub use notes::{ChannelSettings, Notes, Singles};
-pub use options::{Caching, Options, Treatment};
-pub use place::Place;
 pub use progress::{Progress, Silent};
-pub use run::{Run, ingest, ingest_sources, open, open_input, set_tick};
+pub use run::{
+    follow::{Change, Follower, HOLD_BACK},
+    open::{Run, ingest, ingest_sources, open, open_input, set_tick},
+    options::{Caching, Options, Treatment},
+    verify::Verified,
+};
 pub use table::{Cell, CellType, Column, Priority, Row, Shown, Table, Unit};
-pub use verify::Verified;
 
 /// Reading and writing tag files.
 pub use tagq_ingest as files;

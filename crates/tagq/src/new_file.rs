@@ -10,7 +10,7 @@ use std::{
 use tagq_store::{Entry, Folder};
 use tempfile::NamedTempFile;
 
-use crate::{error::Error, place, progress::Progress};
+use crate::{error::Error, progress::Progress, run::location::is_source_name};
 
 /// Start and end of the name of an unfinished file; unpredictable letters and digits come between.
 const START: &str = ".tagq-";
@@ -52,7 +52,7 @@ impl NewFile {
         let is_inside = around.is_ok_and(|around| {
             fs::canonicalize(run).is_ok_and(|run| run == around && run.is_dir())
         });
-        if is_inside && place::is_source_name(name) {
+        if is_inside && is_source_name(name) {
             return Err(Error::IntoItsRun { path: out.into() });
         }
         Ok(())

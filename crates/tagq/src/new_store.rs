@@ -13,9 +13,8 @@ use tempfile::TempDir;
 use crate::{
     error::Error,
     new_file::folder_of,
-    options::Options,
     progress::Silent,
-    run::{Run, open},
+    run::{Run, open::open, options::Options},
 };
 
 /// An unfinished store: created next to its target, and renamed when it is complete and durable. If it

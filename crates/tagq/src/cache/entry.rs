@@ -15,7 +15,7 @@ const HEAD_BYTES: usize = 16;
 /// The cached results of one query.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Entry {
-    pub seen: Seen,
+    pub run_state: RunState,
     /// Partials by the interval that each covers: one interval, or one per bin.
     pub partials: BTreeMap<(Option<i64>, Option<i64>), Partial>,
     /// Whether some of it was read from the cache.
@@ -26,7 +26,7 @@ pub(super) struct Entry {
 
 /// The state of the run that the partials belong to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct RunState {
     run: RunId,
     rows: u64,
     chain: u32,
@@ -34,13 +34,13 @@ pub(super) struct Seen {
     sources: u32,
 }
 
-impl Default for Seen {
+impl Default for RunState {
     fn default() -> Self {
         Self { run: RunId([0; 16]), rows: 0, chain: 0, sources: 0 }
     }
 }
 
-impl Seen {
+impl RunState {
     pub(super) fn of(store: &Store, mark: Mark, is_joined: bool) -> Self {
         let starts = store.sources().map(|(_, rows)| rows.start as u64);
         let sources = starts
@@ -59,7 +59,7 @@ impl Seen {
 impl Entry {
     /// Returns the bytes of the file; `None` if they are more than `most`.
     pub(super) fn to_bytes(&self, key: &str, most: usize) -> Option<Vec<u8>> {
-        let Seen { run, rows, chain, sources } = &self.seen;
+        let RunState { run, rows, chain, sources } = &self.run_state;
         let mut out = [&MAGIC[..], &VERSION.to_le_bytes(), &[0; 4], &run.0].concat();
         out.extend(rows.to_le_bytes());
         out.extend(chain.to_le_bytes());
@@ -89,7 +89,7 @@ impl Entry {
         if u32::from_le_bytes(take(&mut left)?) != crc_of(bytes) {
             return None;
         }
-        let seen = Seen {
+        let run_state = RunState {
             run: RunId(take(&mut left)?),
             rows: u64::from_le_bytes(take(&mut left)?),
             chain: u32::from_le_bytes(take(&mut left)?),
@@ -105,7 +105,7 @@ impl Entry {
             let interval = partial.interval();
             partials.insert((interval.from, interval.to), partial);
         }
-        left.is_empty().then_some(Self { seen, partials, is_known: true, rows_new: 0 })
+        left.is_empty().then_some(Self { run_state, partials, is_known: true, rows_new: 0 })
     }
 }
 

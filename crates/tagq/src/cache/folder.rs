@@ -96,7 +96,7 @@ impl<'a> Folder<'a> {
 }
 
 /// Returns an error if the path of the cache folder is taken by something else: then nothing is cached.
-pub(crate) fn stranger(store: &Path) -> Option<tagq_store::Error> {
+pub(crate) fn obstacle(store: &Path) -> Option<tagq_store::Error> {
     match StoreFolder::open(store).and_then(|store| store.open_folder(NAME)) {
         Err(error @ tagq_store::Error::NotPlain { .. }) => Some(error),
         _ => None,

@@ -18,10 +18,10 @@ use std::{
 use tagq_query::{Error as QueryError, Execution, Kind, Partial, Recording, TimeRange};
 use tagq_store::{Mark, Store};
 
-use crate::options::Caching;
-use entry::{Entry, Seen};
+use crate::run::options::Caching;
+use entry::{Entry, RunState};
 use folder::Folder;
-pub(crate) use folder::stranger;
+pub(crate) use folder::obstacle;
 
 /// Maximum size of an entry in bytes: a larger one is faster to count than to read.
 const ENTRY_BYTES_MAX: usize = 16 << 20;
@@ -30,7 +30,7 @@ const ENTRY_BYTES_MAX: usize = 16 << 20;
 const BINS_MAX: usize = 1 << 16;
 
 /// The partials of one query on one run: those already cached, and those to be written.
-pub(crate) struct Kept<'a> {
+pub(crate) struct ResultCache<'a> {
     store: &'a Store,
     rows_min: u64,
     is_joined: bool,
@@ -44,7 +44,7 @@ pub(crate) struct Kept<'a> {
 
 /// The properties of a request that decide what can be cached.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Putting {
+pub(crate) struct CacheSettings {
     pub is_joined: bool,
     /// Queried bin by bin with this width.
     pub bin: Option<i64>,
@@ -52,10 +52,10 @@ pub(crate) struct Putting {
     pub is_new: bool,
 }
 
-impl<'a> Kept<'a> {
-    pub(crate) fn new(store: &'a Store, caching: Caching, putting: Putting) -> Self {
+impl<'a> ResultCache<'a> {
+    pub(crate) fn new(store: &'a Store, caching: Caching, settings: CacheSettings) -> Self {
         let rows_min = match caching {
-            Caching::Rows(rows) if !putting.is_new => Some(rows),
+            Caching::Rows(rows) if !settings.is_new => Some(rows),
             _ => None,
         };
         let full_rows = store.manifest().full_rows();
@@ -66,8 +66,8 @@ impl<'a> Kept<'a> {
         Self {
             store,
             rows_min: rows_min.unwrap_or(0),
-            is_joined: putting.is_joined,
-            bin: putting.bin,
+            is_joined: settings.is_joined,
+            bin: settings.bin,
             mark,
             folder: Folder::of(store.folder()),
             entries: Mutex::default(),
@@ -81,17 +81,17 @@ impl<'a> Kept<'a> {
         recording: &Recording<'_>,
         execution: &Execution,
     ) -> Result<Q::Answer, QueryError> {
-        let gone_on = self.mark.and_then(|mark| match self.bin {
-            None => self.go_on(query, mark, recording, execution),
+        let cached = self.mark.and_then(|mark| match self.bin {
+            None => self.continue_partial(query, mark, recording, execution),
             Some(bin) => self.bin(query, bin, mark, recording, execution),
         });
         // An error of the cached path either occurs again here, or was no fault of the query.
-        gone_on.map_or_else(|| query.run(recording, execution), Ok)
+        cached.map_or_else(|| query.run(recording, execution), Ok)
     }
 
     /// Returns the answer from cached partials and the rows since then; `None` if nothing can be
     /// cached.
-    fn go_on<Q: Kind>(
+    fn continue_partial<Q: Kind>(
         &self,
         query: &Q,
         mark: Mark,
@@ -123,7 +123,7 @@ impl<'a> Kept<'a> {
                     Some(known) => known.merge(&more).ok()?,
                     None => more,
                 };
-                self.keep_partial(&key, mark, prefix.clone(), rows);
+                self.store_partial(&key, mark, prefix.clone(), rows);
                 prefix
             }
         };
@@ -154,14 +154,14 @@ impl<'a> Kept<'a> {
         let partial = query.partial(recording, range, None, execution).ok()?;
         if query.frontier(mark.time).is_some_and(|end| to <= end) {
             let rows = self.rows_before(Some(to)) - self.rows_before(Some(from));
-            self.keep_partial(&key, mark, partial.clone(), rows);
+            self.store_partial(&key, mark, partial.clone(), rows);
         }
         query.finish(recording, &partial, execution).ok()
     }
 
     /// Writes new results that are worth caching. Write errors are ignored, because the user did not
     /// request caching.
-    pub(crate) fn keep(self) {
+    pub(crate) fn write(self) {
         let entries = self.entries.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut is_written = false;
         for (key, entry) in entries {
@@ -214,7 +214,7 @@ impl<'a> Kept<'a> {
     }
 
     /// Stores a partial that is final at `mark`, and removes the partials that it includes.
-    fn keep_partial(&self, key: &str, mark: Mark, partial: Partial, rows: u64) {
+    fn store_partial(&self, key: &str, mark: Mark, partial: Partial, rows: u64) {
         let interval = partial.interval();
         self.with_entry(key, |entry| {
             if self.bin.is_none() {
@@ -223,7 +223,7 @@ impl<'a> Kept<'a> {
                 return;
             }
             entry.partials.insert((interval.from, interval.to), partial);
-            entry.seen = Seen::of(self.store, mark, self.is_joined);
+            entry.run_state = RunState::of(self.store, mark, self.is_joined);
             entry.rows_new += rows;
         });
     }
@@ -232,7 +232,7 @@ impl<'a> Kept<'a> {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         if !entries.contains_key(key) {
             let entry = self.folder.read(key).and_then(|bytes| Entry::from_bytes(&bytes, key));
-            let entry = entry.filter(|entry| entry.seen.is_of(self.store, self.is_joined));
+            let entry = entry.filter(|entry| entry.run_state.is_of(self.store, self.is_joined));
             entries.insert(key.to_owned(), entry.unwrap_or_default());
         }
         use_it(entries.entry(key.to_owned()).or_default())

@@ -41,7 +41,7 @@ use super::{
 use crate::setup::arguments::{BinWidth, Channel};
 use crate::{
     answer::Answer,
-    cache::{Kept, Putting},
+    cache::{CacheSettings, ResultCache},
     error::Error,
     figure::FigureKind,
     pulses,
@@ -425,10 +425,10 @@ impl Kind for Coincidences {
         let &Resolved { run, context, ref query, bin, .. } = resolved;
         let shift = self.shift_of(query, resolved.tick())?;
         let is_new = self.counted_anew().is_some();
-        let kept = Kept::new(
+        let cache = ResultCache::new(
             run.store(),
             run.caching(),
-            Putting { is_joined: self.selection.join, bin, is_new },
+            CacheSettings { is_joined: self.selection.join, bin, is_new },
         );
         let counted =
             run.count_as(self.selection.join, context.progress.course(), |recording| {
@@ -436,19 +436,19 @@ impl Kind for Coincidences {
                     let mut all = Vec::new();
                     let how = How { shift, blocks: self.errors.blocks() };
                     let answer = |query: &Query, recording: &Recording<'_>| {
-                        kept.answer(query, recording, &Execution::best())
+                        cache.answer(query, recording, &Execution::best())
                     };
                     let tally = |query: &Query, counted: Counted, start| {
                         GroupCounts::of(recording, query, counted, start, how, &answer)
                     };
                     match bin {
                         None => {
-                            let counted = kept.answer(query, recording, &Execution::best())?;
+                            let counted = cache.answer(query, recording, &Execution::best())?;
                             all.extend(tally(query, counted, None)?);
                         }
                         Some(width) => {
                             let trace = Trace::new(recording, query, width, shift)?;
-                            trace.counts(query, recording, &kept, |bin, query, counted| {
+                            trace.counts(query, recording, &cache, |bin, query, counted| {
                                 let start = Some((bin.start_ticks, bin.is_partial));
                                 all.extend(tally(query, counted, start)?);
                                 Ok(())
@@ -458,7 +458,7 @@ impl Kind for Coincidences {
                     Ok((all, live_of(recording, query.scope.range)))
                 })
             })?;
-        kept.keep();
+        cache.write();
         Ok(counted)
     }
 

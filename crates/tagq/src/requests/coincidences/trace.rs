@@ -6,7 +6,7 @@ use tagq_query::{
     Scope, TimeRange,
 };
 
-use crate::cache::Kept;
+use crate::cache::ResultCache;
 use crate::requests::coincidences::shifted::Shift;
 
 /// Number of bins that are counted in parallel.
@@ -81,7 +81,7 @@ impl Trace {
         &self,
         query: &Query,
         recording: &Recording<'_>,
-        kept: &Kept<'_>,
+        cache: &ResultCache<'_>,
         mut take: impl FnMut(&Bin, &Query, Counted) -> Result<(), tagq_query::Error>,
     ) -> Result<(), tagq_query::Error> {
         let query_of = Self::query_of(query, recording);
@@ -90,7 +90,7 @@ impl Trace {
         let count = |bin: &Bin| {
             pieces.begin()?;
             let query = query_of(bin);
-            let counted = kept.answer(&query, &recording, &Execution::best())?;
+            let counted = cache.answer(&query, &recording, &Execution::best())?;
             Ok((query, counted))
         };
         for bins in self.bins.chunks(TOGETHER) {

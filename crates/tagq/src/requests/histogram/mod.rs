@@ -31,7 +31,7 @@ use super::{
 use crate::setup::arguments::{BinWidth, Channel};
 use crate::{
     answer::Answer,
-    cache::{Kept, Putting},
+    cache::{CacheSettings, ResultCache},
     error::Error,
     figure::FigureKind,
     run::Run,
@@ -199,12 +199,16 @@ impl Kind for Histogram {
         let is_joined = self.selection.join;
         // Results with more bins are not cached: they need the memory themselves.
         let is_new = self.counted_anew().is_some() || query.bins.count() > KEPT_BINS_MAX;
-        let kept = Kept::new(run.store(), run.caching(), Putting { is_joined, bin: None, is_new });
+        let cache = ResultCache::new(
+            run.store(),
+            run.caching(),
+            CacheSettings { is_joined, bin: None, is_new },
+        );
         let counted =
             run.count_as(self.selection.join, context.progress.course(), |recording| {
                 context.pool.install(|| {
                     let execution = Execution::best();
-                    let binned = kept.answer(query, recording, &execution)?;
+                    let binned = cache.answer(query, recording, &execution)?;
                     let expected =
                         self.g2.then(|| query.expected(recording, &execution)).transpose()?;
                     let blocks = match self.errors.blocks() {
@@ -214,7 +218,7 @@ impl Kind for Histogram {
                     Ok(HistogramCounts { binned, expected, blocks })
                 })
             })?;
-        kept.keep();
+        cache.write();
         Ok(counted)
     }
 

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::setup::arguments::{BinWidth, Channel};
 use crate::{
-    cache::{Kept, Putting},
+    cache::{CacheSettings, ResultCache},
     error::Error,
     figure::FigureKind,
     run::Run,
@@ -121,11 +121,15 @@ impl Kind for Histogram2d {
         let &Resolved { run, context, ref query, .. } = resolved;
         let is_joined = self.selection.join;
         let is_new = self.counted_anew().is_some();
-        let cache = Kept::new(run.store(), run.caching(), Putting { is_joined, bin: None, is_new });
+        let cache = ResultCache::new(
+            run.store(),
+            run.caching(),
+            CacheSettings { is_joined, bin: None, is_new },
+        );
         let counted = run.count_as(is_joined, context.progress.course(), |recording| {
             context.pool.install(|| cache.answer(query, recording, &Execution::best()))
         })?;
-        cache.keep();
+        cache.write();
         Ok(counted)
     }
 

@@ -12,17 +12,13 @@ use tagq_ingest::Error as FilesError;
 use tagq_query::{Course, Recording};
 use tagq_store::{Error as StoreError, Store, Tick, Writer};
 
-use crate::{
-    cache,
-    error::Error,
-    input::Input,
-    notes::Notes,
+use super::{
+    location::RunLocation,
     options::{Caching, Options},
-    place::Place,
-    progress::Progress,
     update,
     writer::{is_not_writable, open_writer},
 };
+use crate::{cache, error::Error, input::Input, notes::Notes, progress::Progress};
 
 /// A run, open for queries.
 #[derive(Debug)]
@@ -110,8 +106,8 @@ impl Run {
     /// Returns the files of the run that the user named, by their names in the manifest; empty if the
     /// user named the store itself.
     pub(crate) fn files(&self) -> HashMap<String, PathBuf> {
-        let place = Place::find(&self.path, Some(self.store.folder()));
-        place.map(|place| place.files()).unwrap_or_default()
+        let location = RunLocation::find(&self.path, Some(self.store.folder()));
+        location.map(|location| location.files()).unwrap_or_default()
     }
 
     /// Returns the live time in ticks: for each source the last minus the first time over all its tags,
@@ -141,13 +137,13 @@ impl Run {
 /// [`Error::NoSuchPath`], [`Error::NoSources`]; errors from reading sources; if nothing is committed
 /// yet, also errors from writing the store.
 pub fn open(path: &Path, options: &Options, progress: &dyn Progress) -> Result<Run, Error> {
-    let place = Place::find(path, options.store.as_deref())?;
+    let location = RunLocation::find(path, options.store.as_deref())?;
     if options.ingest
-        && let Err(error) = bring_up_to_date(&place, options, progress)
+        && let Err(error) = bring_up_to_date(&location, options, progress)
     {
-        answer_without_writing(&place, error, options, progress)?;
+        answer_without_writing(&location, error, options, progress)?;
     }
-    let mut store = Store::open(&place.store, options.access).map_err(|error| match error {
+    let mut store = Store::open(&location.store, options.access).map_err(|error| match error {
         StoreError::NotAStore { .. } => Error::NothingIngested { path: path.into() },
         error => error.into(),
     })?;
@@ -156,11 +152,11 @@ pub fn open(path: &Path, options: &Options, progress: &dyn Progress) -> Result<R
     }
     note_torn(&store, progress);
     if options.caching != Caching::Off
-        && let Some(stranger) = cache::stranger(store.folder())
+        && let Some(obstacle) = cache::obstacle(store.folder())
     {
-        progress.note(&format!("no answers are kept for the next time: {stranger}"));
+        progress.note(&format!("no answers are kept for the next time: {obstacle}"));
     }
-    Ok(Run { path: place.path, store: Arc::new(store), caching: options.caching })
+    Ok(Run { path: location.path, store: Arc::new(store), caching: options.caching })
 }
 
 /// Opens a stream as a run, for queries: its store is created in a temporary folder and removed again
@@ -172,8 +168,8 @@ pub fn open_input(input: &Input, options: &Options, progress: &dyn Progress) -> 
     let aside = |source| Error::Aside { folder: env::temp_dir(), source };
     let folder = tempfile::Builder::new().prefix("tagq-").tempdir().map_err(aside)?;
     progress.temporary(folder.path());
-    let place = input.place(folder.path().join("run"));
-    bring_up_to_date(&place, options, progress).map_err(|error| match error {
+    let location = input.location(folder.path().join("run"));
+    bring_up_to_date(&location, options, progress).map_err(|error| match error {
         Error::Store(StoreError::Io { source, .. })
         | Error::Files(FilesError::Store(StoreError::Io { source, .. }))
             if is_not_writable(&source) =>
@@ -183,10 +179,10 @@ pub fn open_input(input: &Input, options: &Options, progress: &dyn Progress) -> 
         Error::NoRoom { .. } => aside(io::ErrorKind::StorageFull.into()),
         error => error,
     })?;
-    let store = Store::open(&place.store, options.access)?;
+    let store = Store::open(&location.store, options.access)?;
     note_torn(&store, progress);
     // A store that is removed is never queried again.
-    Ok(Run { path: place.path, store: Arc::new(store), caching: Caching::Off })
+    Ok(Run { path: location.path, store: Arc::new(store), caching: Caching::Off })
 }
 
 /// Ingests the new sources of the run that `path` names into its store.
@@ -194,8 +190,8 @@ pub fn open_input(input: &Input, options: &Options, progress: &dyn Progress) -> 
 /// # Errors
 /// Same as [`open`]; [`tagq_store::Error::Busy`] if another process is writing the store.
 pub fn ingest(path: &Path, options: &Options, progress: &dyn Progress) -> Result<Run, Error> {
-    let place = Place::find(path, options.store.as_deref())?;
-    ingest_place(place, options, progress)
+    let location = RunLocation::find(path, options.store.as_deref())?;
+    ingest_place(location, options, progress)
 }
 
 /// Ingests several sources (files, folders of files, or a buffered stream) into the single store
@@ -213,7 +209,7 @@ pub fn ingest_sources(
 ) -> Result<Run, Error> {
     let mut sources = Vec::new();
     for path in paths {
-        sources.extend(Place::find(path, Some(store))?.sources.unwrap_or_default());
+        sources.extend(RunLocation::find(path, Some(store))?.sources.unwrap_or_default());
     }
     let input = match input {
         Some(input) => {
@@ -222,8 +218,9 @@ pub fn ingest_sources(
         }
         None => None,
     };
-    let place = Place { path: store.into(), store: store.into(), sources: Some(sources), input };
-    ingest_place(place, options, progress)
+    let location =
+        RunLocation { path: store.into(), store: store.into(), sources: Some(sources), input };
+    ingest_place(location, options, progress)
 }
 
 /// Sets the tick of a run permanently, replacing one that was given before.
@@ -231,22 +228,26 @@ pub fn ingest_sources(
 /// # Errors
 /// [`Error::NothingIngested`], and errors from writing the store.
 pub fn set_tick(path: &Path, store: Option<&Path>, tick: Tick) -> Result<(), Error> {
-    let place = Place::find(path, store)?;
-    if !Store::is_at(&place.store) {
+    let location = RunLocation::find(path, store)?;
+    if !Store::is_at(&location.store) {
         return Err(Error::NothingIngested { path: path.into() });
     }
-    let mut writer = open_writer(&place, &Options::default())?;
+    let mut writer = open_writer(&location, &Options::default())?;
     writer.set_tick(tick, true)?;
     Ok(writer.commit()?)
 }
 
-fn ingest_place(place: Place, options: &Options, progress: &dyn Progress) -> Result<Run, Error> {
-    bring_up_to_date(&place, options, progress)?;
+fn ingest_place(
+    location: RunLocation,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<Run, Error> {
+    bring_up_to_date(&location, options, progress)?;
     // Commits of another process are reported as done by this call, so they must be durable.
-    Writer::make_durable(&place.store)?;
-    let store = Store::open(&place.store, options.access)?;
+    Writer::make_durable(&location.store)?;
+    let store = Store::open(&location.store, options.access)?;
     note_torn(&store, progress);
-    Ok(Run { path: place.path, store: Arc::new(store), caching: options.caching })
+    Ok(Run { path: location.path, store: Arc::new(store), caching: options.caching })
 }
 
 /// Notes at each opening which sources have an incomplete end.
@@ -260,42 +261,43 @@ fn note_torn(store: &Store, progress: &dyn Progress) {
 }
 
 fn bring_up_to_date(
-    place: &Place,
+    location: &RunLocation,
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<(), Error> {
-    let Some(sources) = &place.sources else {
+    let Some(sources) = &location.sources else {
         // The user named the store itself: its sources are ignored, but its tick may be set.
-        return update::confirm_tick(place, options);
+        return update::confirm_tick(location, options);
     };
-    update::bring_up_to_date(place, sources, options, progress).map_err(|error| place.shown(error))
+    update::bring_up_to_date(location, sources, options, progress)
+        .map_err(|error| location.shown(error))
 }
 
 /// Whether the last commit can answer although the store could not be updated.
 fn answer_without_writing(
-    place: &Place,
+    location: &RunLocation,
     error: Error,
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<(), Error> {
     let refusal = match &error {
-        Error::Store(StoreError::Busy { .. }) if Store::is_at(&place.store) => {
+        Error::Store(StoreError::Busy { .. }) if Store::is_at(&location.store) => {
             "another tagq is writing the store".to_owned()
         }
         Error::Store(StoreError::Busy { .. }) => {
             progress.note("another tagq makes the store; waiting for it");
-            return wait_and_update(place, options, progress);
+            return wait_and_update(location, options, progress);
         }
         Error::Store(StoreError::Io { path, source, .. })
         | Error::Files(FilesError::Store(StoreError::Io { path, source, .. }))
-            if is_not_writable(source) && Store::is_at(&place.store) =>
+            if is_not_writable(source) && Store::is_at(&location.store) =>
         {
             format!("{} cannot be written ({source})", path.display())
         }
-        Error::NoRoom { .. } if Store::is_at(&place.store) => error.to_string(),
+        Error::NoRoom { .. } if Store::is_at(&location.store) => error.to_string(),
         _ => return Err(error),
     };
-    let left_out = update::left_out(place)?;
+    let left_out = update::left_out(location)?;
     let left_out = match &left_out[..] {
         [] => String::new(),
         names => format!("; left out: {}", names.join(", ")),
@@ -305,10 +307,14 @@ fn answer_without_writing(
 }
 
 /// Retries until the other writer is done or has committed something.
-fn wait_and_update(place: &Place, options: &Options, progress: &dyn Progress) -> Result<(), Error> {
+fn wait_and_update(
+    location: &RunLocation,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<(), Error> {
     loop {
-        match bring_up_to_date(place, options, progress) {
-            Err(Error::Store(StoreError::Busy { .. })) if !Store::is_at(&place.store) => {
+        match bring_up_to_date(location, options, progress) {
+            Err(Error::Store(StoreError::Busy { .. })) if !Store::is_at(&location.store) => {
                 thread::sleep(std::time::Duration::from_millis(50));
             }
             Err(Error::Store(StoreError::Busy { .. })) => return Ok(()),

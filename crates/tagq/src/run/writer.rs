@@ -4,15 +4,16 @@ use std::io;
 
 use tagq_store::{Creation, Error as StoreError, Store, Tick, Writer};
 
-use crate::{error::Error, options::Options, place::Place};
+use super::{location::RunLocation, options::Options};
+use crate::error::Error;
 
 /// Opens the writer of the store of the run, and creates the store if needed.
-pub(crate) fn open_writer(place: &Place, options: &Options) -> Result<Writer, Error> {
-    Writer::open(&place.store, &creation(options)).map_err(|error| match error {
+pub(crate) fn open_writer(location: &RunLocation, options: &Options) -> Result<Writer, Error> {
+    Writer::open(&location.store, &creation(options)).map_err(|error| match error {
         StoreError::Io { source, .. }
-            if is_not_writable(&source) && !Store::is_at(&place.store) =>
+            if is_not_writable(&source) && !Store::is_at(&location.store) =>
         {
-            Error::NotWritable { store: place.store.clone(), reason: source.to_string() }
+            Error::NotWritable { store: location.store.clone(), reason: source.to_string() }
         }
         error => error.into(),
     })

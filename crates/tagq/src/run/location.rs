@@ -18,7 +18,7 @@ const STORE_OF_FILE: &str = ".tagq";
 
 /// The location of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct RunLocation {
     /// The path that the user gave.
     pub path: PathBuf,
     /// Its store, whether it exists or not.
@@ -29,7 +29,7 @@ pub struct Place {
     pub(crate) input: Option<(PathBuf, String)>,
 }
 
-impl Place {
+impl RunLocation {
     /// Finds the run that `path` names; `store` overrides the location of its store.
     ///
     /// # Errors
@@ -51,11 +51,11 @@ impl Place {
             });
         }
         let sources = sources_in(path)?;
-        let place = Self::of_empty_folder(path, store)?;
-        if sources.is_empty() && !Store::is_at(&place.store) {
+        let location = Self::of_empty_folder(path, store)?;
+        if sources.is_empty() && !Store::is_at(&location.store) {
             return Err(Error::NoSources { path: path.into() });
         }
-        Ok(Self { sources: Some(sources), ..place })
+        Ok(Self { sources: Some(sources), ..location })
     }
 
     /// Returns the location of a folder that may get sources later.
@@ -186,12 +186,12 @@ mod tests {
             fs::write(folder.path().join(name), "").unwrap();
         }
         fs::create_dir(folder.path().join("6.tags")).unwrap();
-        let place = Place::find(folder.path(), None).unwrap();
+        let location = RunLocation::find(folder.path(), None).unwrap();
         let names: Vec<String> =
-            place.sources.as_ref().unwrap().iter().map(|p| place.name_of(p)).collect();
+            location.sources.as_ref().unwrap().iter().map(|p| location.name_of(p)).collect();
         let expected = ["9.tags", "10.tags.zst", "11.tsv", "12.tsv.zst", "13.csv", "14.csv.zst"];
         assert_eq!(names, expected);
-        assert_eq!(place.store, folder.path().join(".tagq"));
+        assert_eq!(location.store, folder.path().join(".tagq"));
     }
 
     #[test]
@@ -199,20 +199,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.tags.zst");
         fs::write(&path, "").unwrap();
-        let place = Place::find(&path, None).unwrap();
-        assert_eq!(place.store, folder.path().join("x.tags.zst.tagq"));
-        assert_eq!(place.name_of(&path), "x.tags.zst");
+        let location = RunLocation::find(&path, None).unwrap();
+        assert_eq!(location.store, folder.path().join("x.tags.zst.tagq"));
+        assert_eq!(location.name_of(&path), "x.tags.zst");
         let elsewhere = tempfile::tempdir().unwrap();
-        let place = Place::find(&path, Some(&elsewhere.path().join("s"))).unwrap();
-        assert_eq!(place.name_of(&path), fs::canonicalize(&path).unwrap().to_str().unwrap());
+        let location = RunLocation::find(&path, Some(&elsewhere.path().join("s"))).unwrap();
+        assert_eq!(location.name_of(&path), fs::canonicalize(&path).unwrap().to_str().unwrap());
     }
 
     #[test]
     fn what_is_no_run_is_named() {
         let folder = tempfile::tempdir().unwrap();
-        let none = Place::find(&folder.path().join("x"), None);
+        let none = RunLocation::find(&folder.path().join("x"), None);
         assert!(matches!(none, Err(Error::NoSuchPath { .. })), "{none:?}");
-        let empty = Place::find(folder.path(), None);
+        let empty = RunLocation::find(folder.path(), None);
         assert!(matches!(empty, Err(Error::NoSources { .. })), "{empty:?}");
     }
 }

@@ -1,0 +1,18 @@
+//! Opening a run: `location` finds its store and its sources, `open` opens it for queries, `update` ingests new
+//! data of the sources, `follow` repeats the update while they grow, `verify` checks the checksums. `options` says
+//! how to open a run, `writer` opens the writer of its store, `room` checks the free disk space.
+
+pub(crate) mod options;
+
+pub(crate) mod location;
+
+mod room;
+mod writer;
+
+mod update;
+
+pub(crate) mod follow;
+pub(crate) mod open;
+pub(crate) mod verify;
+
+pub(crate) use open::Run;

@@ -1,0 +1,151 @@
+//! Ingests one source of a plan.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::{Arc, atomic::AtomicU64},
+};
+
+use tagq_ingest::{Part, Settings, ingest_holding};
+use tagq_store::{Error as StoreError, Writer};
+
+use super::ingest_state::{IngestState, settings};
+use crate::{
+    error::Error,
+    notes::Notes,
+    progress::Progress,
+    run::{location::RunLocation, options::Options},
+};
+
+/// A long source is committed after this many rows, so that little is read again after a crash.
+const COMMIT_ROWS: u64 = 64 << 20;
+
+/// If a source has this many new bytes, tags are written while it is read.
+const EAGER_BYTES: u64 = 64 << 20;
+
+/// A file to ingest, completely or in part.
+#[derive(Clone)]
+pub(super) struct PlannedSource {
+    pub(super) path: PathBuf,
+    pub(super) name: String,
+    /// Its first time in ticks; `None` if it has no tags, or if only its rest is ingested.
+    pub(super) begins: Option<i64>,
+    pub(super) is_rest: bool,
+    /// Whether the rest is ingested because an earlier ingest was interrupted: the source was never
+    /// read completely.
+    pub(super) is_interrupted: bool,
+}
+
+impl PlannedSource {
+    pub(super) fn run(
+        &self,
+        location: &RunLocation,
+        options: &Options,
+        writer: &mut Writer,
+        progress: &dyn Progress,
+        state: &mut IngestState,
+        hold_back: Option<i64>,
+    ) -> Result<(), Error> {
+        let part = match self.begins {
+            _ if self.is_rest => Part::Rest,
+            Some(begins) if options.treatment.rebase => {
+                Part::Whole { rebase: rebase(begins, writer)? }
+            }
+            Some(begins) => {
+                self.check_after(location, begins, writer)?;
+                Part::Whole { rebase: None }
+            }
+            None => Part::Whole { rebase: None },
+        };
+        let read = Arc::new(AtomicU64::new(0));
+        let bytes = fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
+        progress.source(&self.name, bytes, &read);
+        // The user waits for the end of a recording, and most of it can be written before.
+        let new = bytes.saturating_sub(writer.last_source().map_or(0, |last| last.facts.read_byte));
+        let is_live = self.is_rest && hold_back.is_some() && new <= EAGER_BYTES;
+        let eager = is_live && !state.disordered.contains(&self.path);
+        let settings = Settings {
+            messages_max: state.torn.get(&self.path).copied(),
+            salvage: options.treatment.salvage,
+            bytes_read: Some(read),
+            cancelled: options.cancelled.clone(),
+            commit_rows: (!options.treatment.rebuild && !eager).then_some(COMMIT_ROWS),
+            hold_back,
+            eager,
+            ..settings(options, state, &self.name)
+        };
+        let held = &mut state.held;
+        let result = ingest_holding(&self.path, &self.name, part, &settings, writer, held);
+        progress.done();
+        match result {
+            // The first tag of the file was late enough, but another one was not.
+            Err(tagq_ingest::Error::Store(StoreError::Unsorted { time, .. })) => {
+                self.check_after(location, time, writer)?;
+                result?;
+            }
+            Err(source @ tagq_ingest::Error::Late { .. })
+                if self.is_rest && (!self.is_interrupted || state.hold_back.is_some()) =>
+            {
+                return Err(Error::LateRest { path: self.path.clone(), source: Box::new(source) });
+            }
+            result => {
+                result?;
+            }
+        }
+        // The notes of a recorder cover the whole recording, which is complete only at its end.
+        if hold_back.is_none() {
+            self.compare_with_notes(writer, progress);
+        }
+        Ok(())
+    }
+
+    /// Notes the differences between the source and the notes of its recorder. They do not stop ingest.
+    fn compare_with_notes(&self, writer: &Writer, progress: &dyn Progress) {
+        let differences = match (Notes::beside(&self.path), writer.last_source()) {
+            (Ok(Some(notes)), Some(source)) => notes.differences(source, writer.manifest().tick),
+            (Err(error), _) => vec![error],
+            _ => Vec::new(),
+        };
+        for difference in differences {
+            progress.note(&format!("{}: {difference}", self.name));
+        }
+    }
+
+    /// Checks that the source can follow the rows of the run.
+    fn check_after(
+        &self,
+        location: &RunLocation,
+        begins: i64,
+        writer: &Writer,
+    ) -> Result<(), Error> {
+        match writer.span() {
+            Some((_, ends)) if begins < ends => {
+                let folder = self.path.parent().unwrap_or(Path::new("."));
+                let before =
+                    writer.last_source().map_or("the source before it", |last| &last.facts.name);
+                Err(Error::Overlap {
+                    path: self.path.clone(),
+                    folder: folder.into(),
+                    run: location.path.clone(),
+                    begins,
+                    ends,
+                    before: before.into(),
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Returns the ticks that move a source to 1 s after the end of the run; `None` if the source already
+/// follows it.
+fn rebase(begins: i64, writer: &Writer) -> Result<Option<i64>, Error> {
+    let Some((_, ends)) = writer.span().filter(|&(_, ends)| begins < ends) else {
+        return Ok(None);
+    };
+    let second = "1s".parse::<tagq_store::Duration>()?.nearest(writer.manifest().tick)?;
+    let moved = i128::from(ends) + i128::from(second) - i128::from(begins);
+    i64::try_from(moved)
+        .map(Some)
+        .map_err(|_| tagq_store::UnitError::OutOfRange { text: format!("{moved}t") }.into())
+}
