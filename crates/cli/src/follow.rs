@@ -9,7 +9,7 @@ use std::{
 };
 
 use indicatif::ProgressBar;
-use tagq::{Change, Follower, HOLD_BACK, Options, Progress, Run};
+use tagq::{FollowChange, Follower, HOLD_BACK, Options, Progress, Run};
 
 use crate::{
     args::IngestArgs,
@@ -32,7 +32,11 @@ pub(crate) fn run(
     let mut follower = Follower::new(source, options, hold_back)?;
     let stop = Stop::on_signals()?;
     // What stops the first step was there before, and is no matter of waiting.
-    follower.step(&NotesOnly(reporter))?;
+    if let Some(FollowChange::Busy(error) | FollowChange::Stopped(error)) =
+        follower.advance(&NotesOnly(reporter))
+    {
+        return Err(error.into());
+    }
     let mut line = Line::new(args.store.quiet);
     loop {
         if let Some(code) = stop.exit_code() {
@@ -52,11 +56,11 @@ pub(crate) fn run(
 }
 
 /// What a person is told of it.
-pub(crate) fn told(change: &Change) -> String {
+pub(crate) fn told(change: &FollowChange) -> String {
     match change {
-        Change::Busy => "another process takes what is recorded; trying again".to_owned(),
-        Change::Stopped(error) => format!("{error}; trying again"),
-        Change::GoesOn => "it goes on".to_owned(),
+        FollowChange::Busy(_) => "another process takes what is recorded; trying again".to_owned(),
+        FollowChange::Stopped(error) => format!("{error}; trying again"),
+        FollowChange::Resumed => "it goes on".to_owned(),
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use pyo3::prelude::*;
-use tagq::{Change, HOLD_BACK};
+use tagq::{FollowChange, HOLD_BACK};
 
 use crate::{
     errors::{self, question},
@@ -106,7 +106,7 @@ impl Following {
     /// the user.
     fn step(&mut self, told: &Told) -> (Option<tagq::Run>, Vec<String>) {
         let mut notes = Vec::new();
-        if let Some(Change::Stopped(error)) = self.follower.advance(told) {
+        if let Some(FollowChange::Stopped(error)) = self.follower.advance(told) {
             notes.push(format!("{error}; trying again"));
         }
         if self.answered.is_some_and(|at| at.elapsed() < self.every) {

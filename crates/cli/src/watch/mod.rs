@@ -15,7 +15,7 @@ use std::{
 };
 
 use tagq::{
-    Answer, Change, Error, Follower, Progress, Run,
+    Answer, Error, FollowChange, Follower, Progress, Run,
     requests::{QueryContext, Request},
 };
 
@@ -33,20 +33,19 @@ use screen::Screen;
 pub(crate) fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
     let parts = Parts::of(args)?;
     let mut followed = Vec::new();
+    let notes = Notes::default();
     for watched in &parts.runs {
         let hold_back = parts.hold_back.clone();
         let mut follower = Follower::new(&watched.path, &watched.options, hold_back)?;
-        if watched.options.ingest {
-            // What is there already may take long, and what stops it now is no matter of waiting.
-            match follower.step(&Reporter::new(watched.quiet)) {
-                Err(error) if !error.is_busy() => return Err(error.into()),
-                _ => {}
-            }
+        // What is there already may take long, and what stops it now is no matter of waiting.
+        match follower.advance(&Reporter::new(watched.quiet)) {
+            Some(FollowChange::Stopped(error)) => return Err(error.into()),
+            Some(FollowChange::Busy(_)) => notes.add(BUSY),
+            Some(FollowChange::Resumed) | None => {}
         }
         followed.push(Followed { follower, run: None });
     }
     let stop = Stop::on_signals()?;
-    let notes = Notes::default();
     let mut screen = Screen::new(parts.format);
     let mut updates = Updates::default();
     let begun = Instant::now();
@@ -56,9 +55,7 @@ pub(crate) fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
         }
         for of in &mut followed {
             match of.follower.advance(&notes) {
-                Some(Change::Busy) => {
-                    notes.add("another process takes what is recorded; its commits are followed");
-                }
+                Some(FollowChange::Busy(_)) => notes.add(BUSY),
                 Some(change) => notes.add(&told(&change)),
                 None => {}
             }
@@ -95,6 +92,8 @@ pub(crate) fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
+/// Note while another process holds the lock of the store.
+const BUSY: &str = "another process takes what is recorded; its commits are followed";
 /// After so long without anything to show a person wants to know why.
 const PATIENCE: Duration = Duration::from_millis(500);
 

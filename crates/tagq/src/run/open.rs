@@ -15,7 +15,7 @@ use tagq_store::{Error as StoreError, Store, Tick, Writer};
 use super::{
     location::RunLocation,
     options::{Caching, Options},
-    update,
+    update::{self, Context},
     writer::{is_not_writable, open_writer},
 };
 use crate::{cache, error::Error, input::Input, notes::Notes, progress::Progress};
@@ -269,7 +269,7 @@ fn bring_up_to_date(
         // The user named the store itself: its sources are ignored, but its tick may be set.
         return update::confirm_tick(location, options);
     };
-    update::bring_up_to_date(location, sources, options, progress)
+    update::bring_up_to_date(Context { location, options, progress }, sources)
         .map_err(|error| location.shown(error))
 }
 

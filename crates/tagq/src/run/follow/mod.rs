@@ -5,31 +5,32 @@ mod tests;
 
 use std::{
     cell::{Cell, RefCell},
-    collections::{HashMap, HashSet},
-    fs,
+    collections::HashSet,
+    fmt, fs, mem,
     path::{Path, PathBuf},
     sync::{Arc, atomic::AtomicU64},
     time::{Duration, Instant},
 };
 
-use tagq_store::{Duration as Ticks, Manifest, Store, Tick, Writer};
+use tagq_store::{Duration as Ticks, Manifest, Store, Tick};
 
 use super::{
     location::RunLocation,
     open::Run,
     options::Options,
-    update::{self, IngestState},
+    update::{Activity, Context, FileStamp, IngestState, Update},
 };
 use crate::{error::Error, progress::Progress};
 
-/// Sources are polled again after this time: polling compares length and modification time, so that it
-/// works on network file systems. The pause between two polls is [`LOOKS`] times the duration of one
-/// poll, up to [`POLL_MAX`].
-const POLL: Duration = Duration::from_millis(10);
-const POLL_MAX: Duration = Duration::from_millis(250);
-/// Poll interval while no source changes.
-const POLL_STILL: Duration = Duration::from_millis(50);
-const LOOKS: u32 = 8;
+/// Pause between two polls, at least. A poll compares the stamps of files, which works on network file
+/// systems.
+const PAUSE_MIN: Duration = Duration::from_millis(10);
+/// Pause between two polls, at least, while no source grows.
+const PAUSE_STILL: Duration = Duration::from_millis(50);
+/// Pause between two polls, at most.
+const PAUSE_MAX: Duration = Duration::from_millis(250);
+/// Pause between two polls, as a multiple of the duration of a poll.
+const POLLS: u32 = 8;
 /// Default hold-back of a growing source: recorders deliver tags late by less than this.
 pub const HOLD_BACK: &str = "10ms";
 /// A source without changes for this time is ingested to its end.
@@ -39,48 +40,47 @@ const RETRY: Duration = Duration::from_secs(1);
 
 /// Keeps the store of a run up to date while sources grow and new ones appear.
 ///
-/// Holds the lock of the store from its first step on, so that queries of other processes answer from
-/// the last commit and do not ingest. If another process holds the lock, the commits of that process
-/// can be followed ([`Follower::commit`]).
+/// Holds the lock of the store after the first poll, so that queries of other processes answer from the
+/// last commit and do not ingest. If another process holds the lock, the commits of that process can be
+/// followed.
 pub struct Follower {
     path: PathBuf,
     location: RunLocation,
     options: Options,
     hold_back: Ticks,
-    writer: Option<Writer>,
-    state: IngestState,
-    looks: HashMap<PathBuf, FileStamp>,
+    health: Health,
+    memory: IngestState,
     /// Duration of the last poll.
-    looked: Cell<Duration>,
-    /// No retry before this time after an error.
-    retry_at: Option<Instant>,
-    /// The current error message, if any.
-    trouble: Option<String>,
+    poll_time: Cell<Duration>,
     /// The commit that was returned last; 0 before the first.
-    handed: u64,
+    returned: u64,
     said: HashSet<String>,
 }
 
-/// Change since the last step.
+/// Whether ingest works.
+enum Health {
+    Working,
+    /// An error stopped ingest.
+    Failing {
+        retry_at: Instant,
+        /// The message; empty if another process writes the store.
+        cause: String,
+    },
+}
+
+/// A change in the health of a follower.
 #[derive(Debug)]
-pub enum Change {
+pub enum FollowChange {
     /// Another process ingests the recording; its commits are followed.
-    Busy,
+    Busy(Error),
     /// An error stops ingest; the follower retries.
     Stopped(Error),
     /// Ingest works again after an error.
-    GoesOn,
+    Resumed,
 }
 
-/// The observed state of a source.
-struct FileStamp {
-    /// Length and modification time.
-    stamp: (u64, Option<std::time::SystemTime>),
-    since: Instant,
-}
-
-impl std::fmt::Debug for Follower {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Follower {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Follower").field("location", &self.location).finish_non_exhaustive()
     }
 }
@@ -103,43 +103,55 @@ impl Follower {
             location,
             options: options.clone(),
             hold_back,
-            writer: None,
-            state: IngestState::default(),
-            looks: HashMap::new(),
-            looked: Cell::default(),
-            retry_at: None,
-            trouble: None,
-            handed: 0,
+            health: Health::Working,
+            memory: IngestState::default(),
+            poll_time: Cell::default(),
+            returned: 0,
             said: HashSet::new(),
         })
     }
 
-    /// Executes one step of a loop that continues after errors: returns `None` if nothing changed,
-    /// otherwise the change to report. If the options disable ingest, only commits of other processes
-    /// are followed.
-    pub fn advance(&mut self, progress: &dyn Progress) -> Option<Change> {
-        if !self.options.ingest {
-            return None;
+    /// Polls the sources once and ingests the complete data of those that changed. After an error, such
+    /// as a full disk or an invalid source, earlier commits stay, and ingest is retried a second later.
+    /// Returns a change to report. If the options disable ingest, only commits of other processes are
+    /// followed.
+    pub fn advance(&mut self, progress: &dyn Progress) -> Option<FollowChange> {
+        self.advance_at(Instant::now(), progress)
+    }
+
+    fn advance_at(&mut self, now: Instant, progress: &dyn Progress) -> Option<FollowChange> {
+        let is_retry = match self.health {
+            _ if !self.options.ingest => return None,
+            Health::Failing { retry_at, .. } if now < retry_at => return None,
+            Health::Failing { .. } => true,
+            Health::Working => false,
+        };
+        let result = self.ingest(now, is_retry, progress);
+        let next = match &result {
+            Ok(()) => Health::Working,
+            Err(error) => {
+                let cause = if error.is_busy() { String::new() } else { error.to_string() };
+                Health::Failing { retry_at: now + RETRY, cause }
+            }
+        };
+        let before = mem::replace(&mut self.health, next);
+        match (before, &self.health, result) {
+            (Health::Working, _, Ok(())) => None,
+            (Health::Failing { .. }, _, Ok(())) => Some(FollowChange::Resumed),
+            (Health::Failing { cause: before, .. }, Health::Failing { cause, .. }, _)
+                if before == *cause =>
+            {
+                None
+            }
+            (_, _, Err(error)) if error.is_busy() => Some(FollowChange::Busy(error)),
+            (_, _, Err(error)) => Some(FollowChange::Stopped(error)),
         }
-        let change = match self.step(progress) {
-            Ok(()) if self.retry_at.is_some() => return None,
-            Ok(()) => return self.trouble.take().map(|_| Change::GoesOn),
-            Err(error) if error.is_busy() => Change::Busy,
-            Err(error) => Change::Stopped(error),
-        };
-        let trouble = match &change {
-            Change::Stopped(error) => error.to_string(),
-            _ => String::new(),
-        };
-        let is_new = self.trouble.as_ref() != Some(&trouble);
-        self.trouble = Some(trouble);
-        is_new.then_some(change)
     }
 
     /// Whether there is a commit that [`Follower::newer`] has not returned yet. A commit that cannot be
     /// read now may be readable the next time.
     pub fn is_newer(&self) -> bool {
-        self.commit().is_ok_and(|commit| commit != self.handed)
+        self.commit().is_ok_and(|commit| commit != self.returned)
     }
 
     /// Returns the run at its last commit, once per commit.
@@ -154,7 +166,7 @@ impl Follower {
             Err(Error::NothingIngested { .. }) => return Ok(None),
             run => run?,
         };
-        self.handed = run.store().manifest().commit;
+        self.returned = run.store().manifest().commit;
         Ok(Some(run))
     }
 
@@ -163,12 +175,12 @@ impl Follower {
     /// # Errors
     /// A damaged manifest.
     pub fn commit(&self) -> Result<u64, Error> {
-        if let Some(writer) = &self.writer {
+        if let Some(writer) = &self.memory.writer {
             return Ok(writer.manifest().commit);
         }
         let begun = Instant::now();
         let manifest = Manifest::read(&self.location.store)?;
-        self.looked.set(begun.elapsed());
+        self.poll_time.set(begun.elapsed());
         Ok(manifest.map_or(0, |manifest| manifest.commit))
     }
 
@@ -176,15 +188,14 @@ impl Follower {
     /// that it uses at most a ninth of the time, and at most 250 ms. 50 ms once all sources have been
     /// unchanged for two seconds.
     pub fn pause(&self) -> Duration {
-        let is_still =
-            self.writer.is_some() && self.looks.keys().all(|path| self.state.still.contains(path));
-        let least = if is_still { POLL_STILL } else { POLL };
-        (self.looked.get() * LOOKS).clamp(least, POLL_MAX)
+        let is_still = self.memory.writer.is_some() && self.memory.is_still();
+        let least = if is_still { PAUSE_STILL } else { PAUSE_MIN };
+        (self.poll_time.get() * POLLS).clamp(least, PAUSE_MAX)
     }
 
     /// Returns the rows of the store while this follower holds its lock; 0 while another process does.
     pub fn rows(&self) -> u64 {
-        self.writer.as_ref().map_or(0, |writer| writer.manifest().rows)
+        self.memory.writer.as_ref().map_or(0, |writer| writer.manifest().rows)
     }
 
     /// Returns the run at its last commit.
@@ -198,34 +209,22 @@ impl Follower {
         Run::of_store(&self.path, &self.location.store, &self.options)
     }
 
-    /// Polls the sources once and ingests the complete data of those that changed. After an error, such
-    /// as a full disk or an invalid source, the step is retried a second later.
-    ///
-    /// # Errors
-    /// The error that stopped ingest; earlier commits stay, and the next call continues.
-    /// [`tagq_store::Error::Busy`] while another process writes the store.
-    pub fn step(&mut self, progress: &dyn Progress) -> Result<(), Error> {
-        self.step_at(Instant::now(), progress)
-    }
-
-    fn step_at(&mut self, now: Instant, progress: &dyn Progress) -> Result<(), Error> {
-        if self.retry_at.is_some_and(|at| now < at) {
-            return Ok(());
-        }
-        let is_retry = self.retry_at.take().is_some();
+    fn ingest(
+        &mut self,
+        now: Instant,
+        is_retry: bool,
+        progress: &dyn Progress,
+    ) -> Result<(), Error> {
         let begun = Instant::now();
         let sources = self.sources()?;
-        let is_due = self.look(&sources, now);
-        self.looked.set(begun.elapsed());
-        if !is_due && !is_retry {
+        let is_due = self.poll(&sources, now);
+        self.poll_time.set(begun.elapsed());
+        if sources.is_empty() || !is_due && !is_retry {
             return Ok(());
         }
-        let once = Once { progress, said: RefCell::new(std::mem::take(&mut self.said)) };
-        let result = self.take(&sources, &once);
+        let once = Once { progress, said: RefCell::new(mem::take(&mut self.said)) };
+        let result = self.update(&sources, &once);
         self.said = once.said.into_inner();
-        if result.is_err() {
-            self.retry_at = Some(now + RETRY);
-        }
         result.map_err(|error| self.location.shown(error))
     }
 
@@ -239,43 +238,45 @@ impl Follower {
         Ok(self.location.sources.clone().unwrap_or_default())
     }
 
-    /// Polls the sources; whether one changed, or has just become still.
-    fn look(&mut self, sources: &[PathBuf], now: Instant) -> bool {
+    /// Polls the sources; returns whether one changed, or has just become still.
+    fn poll(&mut self, sources: &[PathBuf], now: Instant) -> bool {
         let mut is_due = false;
         for path in sources {
             // A source that vanishes at this moment is skipped.
             let Ok(metadata) = fs::metadata(path) else { continue };
-            let stamp = (metadata.len(), metadata.modified().ok());
-            match self.looks.get(path).filter(|look| look.stamp == stamp) {
-                Some(look) if now - look.since >= STILL => {
-                    is_due |= self.state.still.insert(path.clone());
+            let stamp = FileStamp::of(&metadata);
+            let activity = &mut self.memory.source(path).activity;
+            let next = match *activity {
+                Activity::Growing { stamp: before, since } if before == stamp => {
+                    if now - since < STILL {
+                        continue;
+                    }
+                    Activity::Still { stamp }
                 }
-                Some(_) => {}
-                None => {
-                    self.looks.insert(path.clone(), FileStamp { stamp, since: now });
-                    self.state.still.remove(path);
-                    is_due = true;
+                Activity::Still { stamp: before } if before == stamp => continue,
+                Activity::Unknown | Activity::Growing { .. } | Activity::Still { .. } => {
+                    Activity::Growing { stamp, since: now }
                 }
-            }
+            };
+            *activity = next;
+            is_due = true;
         }
         is_due
     }
 
-    fn take(&mut self, sources: &[PathBuf], progress: &dyn Progress) -> Result<(), Error> {
-        if sources.is_empty() {
-            return Ok(());
-        }
-        let tick = if let Some(writer) = &self.writer {
+    fn update(&mut self, sources: &[PathBuf], progress: &dyn Progress) -> Result<(), Error> {
+        let tick = if let Some(writer) = &self.memory.writer {
             writer.manifest().tick
         } else {
             let manifest = Manifest::read(&self.location.store)?;
-            self.state.know(manifest.as_ref().map_or(&[], |manifest| &manifest.sources));
+            let known = manifest.as_ref().map_or(&[][..], |manifest| &manifest.sources);
+            self.memory.learn_columns(known);
             let tick = self.options.tick.unwrap_or(Tick::DEFAULT);
             manifest.map_or(tick, |manifest| manifest.tick)
         };
-        self.state.hold_back = Some(self.hold_back.nearest(tick)?);
-        let Self { writer, location, options, state, .. } = self;
-        update::take_all(writer, location, sources, options, progress, state)
+        self.memory.hold_back = Some(self.hold_back.nearest(tick)?);
+        let context = Context { location: &self.location, options: &self.options, progress };
+        Update::new(context, sources, &mut self.memory).run()
     }
 }
 

@@ -28,6 +28,20 @@ fn times(folder: &Path) -> Vec<i64> {
     store.tags().time.to_vec()
 }
 
+/// Polls and ingests; returns the error that stops it.
+fn step_at(follower: &mut Follower, now: Instant, progress: &dyn Progress) -> Result<(), Error> {
+    match follower.advance_at(now, progress) {
+        Some(FollowChange::Busy(error) | FollowChange::Stopped(error)) => Err(error),
+        Some(FollowChange::Resumed) | None => Ok(()),
+    }
+}
+
+fn retry_now(follower: &mut Follower) {
+    if let Health::Failing { retry_at, .. } = &mut follower.health {
+        *retry_at = Instant::now();
+    }
+}
+
 /// Records the notes that it receives.
 #[derive(Default)]
 struct Told(RefCell<Vec<String>>);
@@ -45,32 +59,32 @@ fn the_newest_tags_wait_for_late_ones_until_the_source_is_still() {
     let folder = tempfile::tempdir().unwrap();
     let mut follower = follower(folder.path());
     let begun = Instant::now();
-    follower.step_at(begun, &Silent).unwrap();
+    step_at(&mut follower, begun, &Silent).unwrap();
     assert_eq!(follower.commit().unwrap(), 0, "an empty folder has no store");
     let source = folder.path().join("a.tags.zst");
     append(&source, &frame(&[0, 10, HELD + 5, HELD + 20]));
-    follower.step_at(begun, &Silent).unwrap();
+    step_at(&mut follower, begun, &Silent).unwrap();
     assert_eq!(times(folder.path()), [0, 10], "older than the newest by more than was held");
     let commit = follower.commit().unwrap();
-    follower.step_at(begun + POLL, &Silent).unwrap();
+    step_at(&mut follower, begun + PAUSE_MIN, &Silent).unwrap();
     assert_eq!(follower.commit().unwrap(), commit, "nothing new");
     // Late by 10, and sorted in.
     append(&source, &frame(&[HELD + 10, HELD + 30]));
-    follower.step_at(begun + 2 * POLL, &Silent).unwrap();
+    step_at(&mut follower, begun + 2 * PAUSE_MIN, &Silent).unwrap();
     assert_eq!(times(folder.path()), [0, 10]);
-    follower.step_at(begun + 2 * POLL + STILL, &Silent).unwrap();
+    step_at(&mut follower, begun + 2 * PAUSE_MIN + STILL, &Silent).unwrap();
     let all = [0, 10, HELD + 5, HELD + 10, HELD + 20, HELD + 30];
     assert_eq!(times(folder.path()), all);
     let commit = follower.commit().unwrap();
-    follower.step_at(begun + 3 * STILL, &Silent).unwrap();
+    step_at(&mut follower, begun + 3 * STILL, &Silent).unwrap();
     assert_eq!(follower.commit().unwrap(), commit, "it is still only once");
-    follower.looked.set(Duration::ZERO);
-    assert_eq!(follower.pause(), POLL_STILL);
+    follower.poll_time.set(Duration::ZERO);
+    assert_eq!(follower.pause(), PAUSE_STILL);
     append(&source, &frame(&[3 * HELD, 5 * HELD]));
-    follower.step_at(begun + 4 * STILL, &Silent).unwrap();
+    step_at(&mut follower, begun + 4 * STILL, &Silent).unwrap();
     assert_eq!(times(folder.path()), [&all[..], &[3 * HELD]].concat());
-    follower.looked.set(Duration::ZERO);
-    assert_eq!(follower.pause(), POLL, "it grows again");
+    follower.poll_time.set(Duration::ZERO);
+    assert_eq!(follower.pause(), PAUSE_MIN, "it grows again");
 }
 
 #[test]
@@ -79,16 +93,16 @@ fn a_source_that_another_one_follows_is_taken_to_its_end() {
     let mut follower = follower(folder.path());
     let begun = Instant::now();
     append(&folder.path().join("1.tags.zst"), &frame(&[0, 10]));
-    follower.step_at(begun, &Silent).unwrap();
+    step_at(&mut follower, begun, &Silent).unwrap();
     // A frame that stays torn, and a restarted recorder.
     let torn = frame(&[20, 30]);
     append(&folder.path().join("1.tags.zst"), &torn[..torn.len() / 2]);
     append(&folder.path().join("2.tags.zst"), &frame(&[40, 50]));
-    follower.step_at(begun + POLL, &Silent).unwrap();
+    step_at(&mut follower, begun + PAUSE_MIN, &Silent).unwrap();
     assert_eq!(times(folder.path()), [0, 10]);
     // A source that vanished keeps its rows.
     fs::remove_file(folder.path().join("1.tags.zst")).unwrap();
-    follower.step_at(begun + STILL + 2 * POLL, &Silent).unwrap();
+    step_at(&mut follower, begun + STILL + 2 * PAUSE_MIN, &Silent).unwrap();
     assert_eq!(times(folder.path()), [0, 10, 40, 50]);
 }
 
@@ -99,22 +113,22 @@ fn a_frame_that_is_still_written_is_no_commit_before_its_end() {
     let begun = Instant::now();
     let source = folder.path().join("a.tags.zst");
     append(&source, &frame(&[0, 10, 2 * HELD]));
-    follower.step_at(begun, &Silent).unwrap();
+    step_at(&mut follower, begun, &Silent).unwrap();
     let commit = follower.commit().unwrap();
     let next = frame(&[3 * HELD, 5 * HELD]);
     let (half, rest) = next.split_at(next.len() / 2);
     append(&source, half);
-    follower.step_at(begun + POLL, &Silent).unwrap();
+    step_at(&mut follower, begun + PAUSE_MIN, &Silent).unwrap();
     assert_eq!(follower.commit().unwrap(), commit, "there is nothing that anybody can see");
     append(&source, rest);
-    follower.step_at(begun + 2 * POLL, &Silent).unwrap();
+    step_at(&mut follower, begun + 2 * PAUSE_MIN, &Silent).unwrap();
     assert_eq!(follower.commit().unwrap(), commit + 1);
     assert_eq!(times(folder.path()), [0, 10, 2 * HELD, 3 * HELD]);
     // A source that stays torn is listed as torn once no more data arrives.
     append(&source, half);
-    follower.step_at(begun + 3 * POLL, &Silent).unwrap();
+    step_at(&mut follower, begun + 3 * PAUSE_MIN, &Silent).unwrap();
     assert_eq!(follower.commit().unwrap(), commit + 1);
-    follower.step_at(begun + 3 * POLL + STILL, &Silent).unwrap();
+    step_at(&mut follower, begun + 3 * PAUSE_MIN + STILL, &Silent).unwrap();
     assert_eq!(follower.commit().unwrap(), commit + 2);
     assert_eq!(times(folder.path()), [0, 10, 2 * HELD, 3 * HELD, 5 * HELD]);
 }
@@ -127,21 +141,21 @@ fn what_stops_it_is_told_once_and_each_commit_is_handed_out_once() {
     let source = folder.path().join("a.tags.zst");
     append(&source, &frame(&[0, 10, 2 * HELD]));
     assert!(first.advance(&Silent).is_none(), "nothing stops it");
-    assert!(matches!(second.advance(&Silent), Some(Change::Busy)));
+    assert!(matches!(second.advance(&Silent), Some(FollowChange::Busy(_))));
     for follower in [&mut first, &mut second] {
         let run = follower.newer().unwrap().unwrap();
         assert_eq!(run.store().manifest().rows, 2);
         assert!(!follower.is_newer() && follower.newer().unwrap().is_none());
     }
     drop(first);
-    second.retry_at = Some(Instant::now());
-    assert!(matches!(second.advance(&Silent), Some(Change::GoesOn)));
+    retry_now(&mut second);
+    assert!(matches!(second.advance(&Silent), Some(FollowChange::Resumed)));
     append(&source, &[7; 100]);
     let told = match second.advance(&Silent) {
-        Some(Change::Stopped(error)) => error.to_string(),
+        Some(FollowChange::Stopped(error)) => error.to_string(),
         other => panic!("{other:?}"),
     };
-    second.retry_at = Some(Instant::now());
+    retry_now(&mut second);
     assert!(second.advance(&Silent).is_none(), "{told} was told");
 }
 
@@ -150,7 +164,7 @@ fn looks_that_take_long_are_made_more_rarely() {
     let folder = tempfile::tempdir().unwrap();
     let follower = follower(folder.path());
     let pause_after = |looked| {
-        follower.looked.set(Duration::from_micros(looked));
+        follower.poll_time.set(Duration::from_micros(looked));
         follower.pause().as_micros()
     };
     assert_eq!([20, 5_000, 1_000_000].map(pause_after), [10_000, 40_000, 250_000]);
@@ -169,13 +183,13 @@ fn a_message_that_a_frame_cuts_is_taken_when_the_next_one_brings_its_end() {
     let (first, second) = bytes.split_at(bytes.len() - 8);
     let compressed = |bytes: &[u8]| zstd::encode_all(bytes, 3).unwrap();
     append(&source, &compressed(first));
-    follower.step_at(begun, &Silent).unwrap();
+    step_at(&mut follower, begun, &Silent).unwrap();
     assert_eq!(times(folder.path()), [0, 10]);
     append(&source, &compressed(second));
-    follower.step_at(begun + POLL, &Silent).unwrap();
+    step_at(&mut follower, begun + PAUSE_MIN, &Silent).unwrap();
     assert_eq!(times(folder.path()), [0, 10, 3 * HELD]);
     append(&source, &frame(&[9 * HELD]));
-    follower.step_at(begun + 2 * POLL, &Silent).unwrap();
+    step_at(&mut follower, begun + 2 * PAUSE_MIN, &Silent).unwrap();
     assert_eq!(times(folder.path()), [0, 10, 3 * HELD, 5 * HELD, 6 * HELD]);
 }
 
@@ -187,12 +201,12 @@ fn a_tag_later_than_what_was_held_stops_its_source_with_one_note() {
     let source = folder.path().join("a.tags.zst");
     append(&source, &frame(&[0, 3 * HELD]));
     let told = Told::default();
-    follower.step_at(begun, &told).unwrap();
+    step_at(&mut follower, begun, &told).unwrap();
     append(&source, &frame(&[-1, 4 * HELD]));
-    follower.step_at(begun + POLL, &told).unwrap();
+    step_at(&mut follower, begun + PAUSE_MIN, &told).unwrap();
     append(&source, &frame(&[5 * HELD]));
-    follower.step_at(begun + 2 * POLL, &told).unwrap();
-    follower.step_at(begun + 2 * STILL, &told).unwrap();
+    step_at(&mut follower, begun + 2 * PAUSE_MIN, &told).unwrap();
+    step_at(&mut follower, begun + 2 * STILL, &told).unwrap();
     assert_eq!(times(folder.path()), [0]);
     let told = told.0.into_inner();
     assert!(told.len() == 1 && told[0].contains("--hold-back"), "{told:?}");
@@ -206,19 +220,19 @@ fn tags_later_than_what_was_held_are_put_in_order_within_what_is_new() {
     let begun = Instant::now();
     let source = folder.path().join("a.tags.zst");
     append(&source, &frame(&[0]));
-    follower.step_at(begun, &Silent).unwrap();
+    step_at(&mut follower, begun, &Silent).unwrap();
     // In the order of a recorder that writes one channel after the other.
     let mut new: Vec<i64> = (1..=400_000).map(|i| i * (HELD / 1_000)).collect();
     new.rotate_right(150_000);
     let told = Told::default();
     for at in [1, 2] {
         append(&source, &frame(&new));
-        follower.step_at(begun + at * POLL, &told).unwrap();
+        step_at(&mut follower, begun + at * PAUSE_MIN, &told).unwrap();
         for time in &mut new {
             *time += 400 * HELD;
         }
     }
-    follower.step_at(begun + 2 * POLL + STILL, &told).unwrap();
+    step_at(&mut follower, begun + 2 * PAUSE_MIN + STILL, &told).unwrap();
     let all: Vec<i64> = (0..=800_000).map(|i| i * (HELD / 1_000)).collect();
     assert!(times(folder.path()) == all, "{} tags", times(folder.path()).len());
     assert!(told.0.take().is_empty());
@@ -231,14 +245,14 @@ fn two_followers_of_one_run_take_turns_and_lose_nothing() {
     let begun = Instant::now();
     let source = folder.path().join("a.tags.zst");
     append(&source, &frame(&[0, 3 * HELD]));
-    first.step_at(begun, &Silent).unwrap();
-    let busy = second.step_at(begun, &Silent).unwrap_err();
+    step_at(&mut first, begun, &Silent).unwrap();
+    let busy = step_at(&mut second, begun, &Silent).unwrap_err();
     assert!(busy.to_string().contains("another"), "{busy}");
     assert_eq!(second.commit().unwrap(), first.commit().unwrap());
     drop(first);
     append(&source, &frame(&[4 * HELD, 5 * HELD]));
-    second.step_at(begun + RETRY, &Silent).unwrap();
+    step_at(&mut second, begun + RETRY, &Silent).unwrap();
     assert_eq!(times(folder.path()), [0, 3 * HELD]);
-    second.step_at(begun + RETRY + STILL, &Silent).unwrap();
+    step_at(&mut second, begun + RETRY + STILL, &Silent).unwrap();
     assert_eq!(times(folder.path()), [0, 3 * HELD, 4 * HELD, 5 * HELD]);
 }

@@ -1,100 +1,147 @@
-//! State of an update that lasts from one pass over the sources to the next.
+//! State that lasts from one update of a store to the next.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     fs::Metadata,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     sync::{Arc, atomic::AtomicU64},
+    time::Instant,
 };
 
 use tagq_ingest::{Held, Settings, is_intact, mtime_ns, text::TextColumns};
-use tagq_store::Source;
+use tagq_store::{Source, Writer};
 
-use crate::{error::Error, progress::Progress, run::options::Options};
+use super::context::Context;
+use crate::{error::Error, run::options::Options};
+
+/// State that lasts from one update of a store to the next.
+#[derive(Default)]
+pub(crate) struct IngestState {
+    /// The open writer, which holds the lock of the store.
+    pub writer: Option<Writer>,
+    /// The hold-back of growing sources, in ticks: newer tags are not ingested yet.
+    pub hold_back: Option<i64>,
+    /// Tags of the last ingested source that were read and held back.
+    pub held: Option<Held>,
+    /// The column order with which text sources were ingested before, by name.
+    columns: HashMap<String, TextColumns>,
+    sources: HashMap<PathBuf, SourceState>,
+}
+
+/// State of one source.
+#[derive(Default)]
+pub(crate) struct SourceState {
+    pub activity: Activity,
+    pub lateness: Lateness,
+    /// Number of complete messages before a torn one.
+    pub messages_max: Option<u64>,
+    /// The file when its bytes were compared with the ingested ones, and were equal.
+    intact: Option<FileStamp>,
+}
+
+/// Whether the file of a source grows.
+#[derive(Default, PartialEq, Eq)]
+pub(crate) enum Activity {
+    /// The source is not followed.
+    #[default]
+    Unknown,
+    /// The file has been like this since then, and may grow.
+    Growing { stamp: FileStamp, since: Instant },
+    /// The file has not changed for a while: none of its tags are held back.
+    Still { stamp: FileStamp },
+}
+
+/// How late tags of a growing source are.
+#[derive(Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lateness {
+    /// No tag is later than the hold-back.
+    #[default]
+    WithinHoldBack,
+    /// New data has tags that are later than the hold-back.
+    BeyondHoldBack,
+    /// A tag belongs before committed rows: the source is not ingested further.
+    Stopped,
+}
 
 /// Length, modification time and inode of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct FileStamp {
-    pub(super) size: u64,
-    pub(super) mtime_ns: i64,
-    pub(super) inode: u64,
-}
-
-/// State of the sources that was found while they were read.
-#[derive(Debug, Default)]
-pub(crate) struct IngestState {
-    /// Number of complete messages before a torn one.
-    pub(super) torn: HashMap<PathBuf, u64>,
-    /// Grown sources with a tag that was too late: they are not ingested further.
-    pub(super) stopped: HashSet<PathBuf>,
-    /// Sources whose new data has tags that are later than the hold-back.
-    pub(super) disordered: HashSet<PathBuf>,
-    /// Files whose bytes were compared with the ingested ones and are equal, and their state at that
-    /// time.
-    pub(super) intact: HashMap<PathBuf, FileStamp>,
-    /// The column order with which text sources were ingested before, by name.
-    pub(super) columns: HashMap<String, TextColumns>,
-    /// The hold-back of growing sources, in ticks: newer tags are not ingested yet.
-    pub(crate) hold_back: Option<i64>,
-    /// Sources that do not grow any more: none of their tags are held back.
-    pub(crate) still: HashSet<PathBuf>,
-    /// Tags of the last ingested source that were read and held back.
-    pub(super) held: Option<Held>,
-}
-
-impl FileStamp {
-    pub(super) fn of(metadata: &Metadata) -> Self {
-        Self { size: metadata.len(), mtime_ns: mtime_ns(metadata), inode: metadata.ino() }
-    }
+pub(crate) struct FileStamp {
+    pub size: u64,
+    pub mtime_ns: i64,
+    pub inode: u64,
 }
 
 impl IngestState {
-    /// Adds the information of a store about its sources.
-    pub(crate) fn know(&mut self, sources: &[Source]) {
+    /// Adds the column orders of the sources of a store.
+    pub fn learn_columns(&mut self, sources: &[Source]) {
         let columns = |source: &Source| Some((source.facts.name.clone(), columns_of(source)?));
         self.columns.extend(sources.iter().filter_map(columns));
     }
 
+    /// Returns the state of the source at `path`.
+    pub fn source(&mut self, path: &Path) -> &mut SourceState {
+        if !self.sources.contains_key(path) {
+            self.sources.insert(path.into(), SourceState::default());
+        }
+        self.sources.entry(path.into()).or_default()
+    }
+
+    pub fn forget_torn(&mut self) {
+        self.sources.values_mut().for_each(|source| source.messages_max = None);
+    }
+
+    /// Whether no source grows.
+    pub fn is_still(&self) -> bool {
+        let is_growing = |source: &SourceState| matches!(source.activity, Activity::Growing { .. });
+        !self.sources.values().any(is_growing)
+    }
+
+    /// Returns the hold-back of a source in ticks.
+    pub fn hold_back_of(&mut self, path: &Path) -> Option<i64> {
+        let is_still = matches!(self.source(path).activity, Activity::Still { .. });
+        self.hold_back.filter(|_| !is_still)
+    }
+
+    /// Returns the settings for reading a text source.
+    pub fn text_settings(&self, options: &Options, name: &str) -> Settings {
+        let columns_before = self.columns.get(name).copied();
+        Settings { columns: options.columns, columns_before, ..Settings::default() }
+    }
+
     /// Whether all ingested bytes of a source are unchanged in its file; compared once per state of the
     /// file. `None` if an older store has no information.
-    pub(super) fn compare_bytes(
+    pub fn is_intact(
         &mut self,
+        context: Context<'_>,
         path: &Path,
         source: &Source,
         stamp: FileStamp,
-        options: &Options,
-        progress: &dyn Progress,
     ) -> Result<Option<bool>, Error> {
-        if self.intact.get(path) == Some(&stamp) {
+        if self.source(path).intact == Some(stamp) {
             return Ok(Some(true));
         }
         let read = Arc::new(AtomicU64::new(0));
         let settings = Settings {
             bytes_read: Some(Arc::clone(&read)),
-            cancelled: options.cancelled.clone(),
+            cancelled: context.options.cancelled.clone(),
             ..Settings::default()
         };
-        progress.source(&source.facts.name, source.facts.read_byte, &read);
+        context.progress.source(&source.facts.name, source.facts.read_byte, &read);
         let result = is_intact(&source.facts, path, &settings);
-        progress.done();
+        context.progress.done();
         let result = result?;
         if result == Some(true) {
-            self.intact.insert(path.into(), stamp);
+            self.source(path).intact = Some(stamp);
         }
         Ok(result)
     }
-
-    /// Returns the hold-back of a source in ticks.
-    pub(super) fn hold_back_of(&self, path: &Path) -> Option<i64> {
-        self.hold_back.filter(|_| !self.still.contains(path))
-    }
 }
 
-/// Returns the settings for reading a text source.
-pub(super) fn settings(options: &Options, state: &IngestState, name: &str) -> Settings {
-    let columns_before = state.columns.get(name).copied();
-    Settings { columns: options.columns, columns_before, ..Settings::default() }
+impl FileStamp {
+    pub fn of(metadata: &Metadata) -> Self {
+        Self { size: metadata.len(), mtime_ns: mtime_ns(metadata), inode: metadata.ino() }
+    }
 }
 
 /// Returns the column order with which a text was ingested.

@@ -1,6 +1,18 @@
 //! Updating a store from its sources: unchanged sources are only checked, grown and new ones are
 //! ingested in time order.
+//!
+//! An [`Update`] is a state machine:
+//!
+//! ```text
+//!                ┌─────────┐ more sources
+//!                ▼         │
+//! Compare ───► Ingest ─► Commit ───► Done
+//!    ▲           │ error   │ error of an earlier pass
+//!    │           ▼         │
+//!    └──────── Recover ◄───┘
+//! ```
 
+mod context;
 mod ingest_state;
 mod plan;
 mod planned_source;
@@ -20,98 +32,79 @@ use super::{
     room,
     writer::{creation, open_writer},
 };
-use crate::{error::Error, progress::Progress};
-pub(super) use ingest_state::IngestState;
-use ingest_state::settings;
+use crate::error::Error;
+pub(super) use context::Context;
+use ingest_state::Lateness;
+pub(super) use ingest_state::{Activity, FileStamp, IngestState};
 use plan::Plan;
+use planned_source::PlannedSource;
 
 /// Minimum time between commits, so that thousands of small files do not cause thousands of waits for
 /// the disk.
 const COMMIT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Ingests all new data into the store of `location`, in several commits if needed.
-pub(crate) fn bring_up_to_date(
-    location: &RunLocation,
-    sources: &[PathBuf],
-    options: &Options,
-    progress: &dyn Progress,
-) -> Result<(), Error> {
-    let manifest = Manifest::read(&location.store)?;
-    let known = manifest.as_ref().map_or(&[][..], |manifest| &manifest.sources);
-    let mut state = IngestState::default();
-    state.know(known);
-    // Sources are checked before the store is created, so that invalid files leave no store.
-    let found = Plan::find(
-        location,
-        sources,
-        if options.treatment.rebuild { &[] } else { known },
-        options,
-        progress,
-        &mut state,
-    )?;
-    found.check_tick(location, manifest.as_ref(), options)?;
-    let is_up_to_date = manifest.as_ref().is_some_and(|manifest| {
-        let has_tick =
-            options.tick.is_none_or(|tick| manifest.tick == tick && !manifest.tick_assumed);
-        has_tick && found.is_nothing() && !options.treatment.rebuild
-    });
-    if is_up_to_date {
-        // Either a killed writer left these bytes, or a writer is active; no answer depends on them.
-        if manifest.as_ref().is_some_and(|manifest| {
-            manifest.leftovers(&location.store).is_ok_and(|left| !left.is_empty())
-        }) {
-            drop(open_writer(location, options));
-        }
-        return found.note_touched(location, options, progress);
-    }
-    take_all(&mut None, location, sources, options, progress, &mut state)
+/// An update of a store.
+pub(super) struct Update<'a> {
+    context: Context<'a>,
+    sources: &'a [PathBuf],
+    memory: &'a mut IngestState,
+    /// Whether the pass began with tags that an earlier update held in memory.
+    uses_held: bool,
 }
 
-/// Same as [`bring_up_to_date`], with a writer that stays open and holds the lock of the store. After
-/// an error there is no writer, and the next call opens one.
-pub(crate) fn take_all(
-    writer: &mut Option<Writer>,
-    location: &RunLocation,
-    sources: &[PathBuf],
-    options: &Options,
-    progress: &dyn Progress,
-    state: &mut IngestState,
-) -> Result<(), Error> {
-    // More of them may be complete by now.
-    state.torn.clear();
-    loop {
-        let is_held = state.held.is_some();
-        match work(writer, location, sources, options, progress, state) {
-            // If reading starts without the held tags, the error depends on the files alone.
-            Err(_) if is_held => state.held = None,
-            // Counted from the start of reading, which advances with each commit.
-            Err(Error::Files(tagq_ingest::Error::TornMessage { path, message }))
-                if state.torn.get(&path) != Some(&(message - 1)) =>
-            {
-                state.torn.insert(path, message - 1);
-            }
-            // It may be ingested if there is time to sort it in.
-            Err(Error::LateRest { path, .. })
-                if state.hold_back.is_some() && state.disordered.insert(path.clone()) => {}
-            Err(Error::LateRest { path, source }) if state.stopped.insert(path.clone()) => {
-                let name = location.name_of(&path);
-                let error = location.shown(Error::Files(*source));
-                let longer = match state.hold_back {
-                    Some(_) => ", and a longer --hold-back waits for such tags",
-                    None => "",
-                };
-                progress.note(&format!(
-                    "{error}; {name} stays as it was taken: `tagq ingest --rebuild` takes it \
-                     anew{longer}"
-                ));
-            }
-            result => return result,
+enum State {
+    /// The sources are to be compared with the store. After a failed pass, these are the sources before
+    /// the one that failed, and `failed` is its error.
+    Compare { sources: Vec<PathBuf>, failed: Option<Error> },
+    /// The next source of the pass is to be ingested.
+    Ingest(Pass),
+    /// The ingested sources are to be committed.
+    Commit(Pass),
+    /// An error ended a pass.
+    Recover(Error),
+    /// Everything is committed.
+    Done,
+}
+
+/// One pass over the sources that have new data.
+struct Pass {
+    writer: Writer,
+    sources: Vec<PlannedSource>,
+    /// Number of sources that are ingested.
+    done: usize,
+    is_changed: bool,
+    committed: Instant,
+    /// The error of the pass before.
+    failed: Option<Error>,
+}
+
+/// Ingests all new data into the store, in several commits if needed.
+pub(super) fn bring_up_to_date(context: Context<'_>, sources: &[PathBuf]) -> Result<(), Error> {
+    let Context { location, options, .. } = context;
+    let manifest = Manifest::read(&location.store)?;
+    let known = manifest.as_ref().map_or(&[][..], |manifest| &manifest.sources);
+    let mut memory = IngestState::default();
+    memory.learn_columns(known);
+    // Sources are checked before the store is created, so that invalid files leave no store.
+    let compared = if options.treatment.rebuild { &[] } else { known };
+    let plan = Plan::find(context, sources, compared, &mut memory)?;
+    plan.check_tick(context, manifest.as_ref())?;
+    if let Some(manifest) = &manifest
+        && options.tick.is_none_or(|tick| manifest.tick == tick && !manifest.tick_assumed)
+        && plan.is_nothing()
+        && !options.treatment.rebuild
+    {
+        // Either a killed writer left these bytes, or a writer is active; no answer depends on them.
+        if manifest.leftovers(&location.store).is_ok_and(|left| !left.is_empty()) {
+            drop(open_writer(location, options));
         }
+        return plan.commit_touched(context);
     }
+    Update::new(context, sources, &mut memory).run()
 }
 
 /// Replaces the assumed tick of a store by the given one.
-pub(crate) fn confirm_tick(location: &RunLocation, options: &Options) -> Result<(), Error> {
+pub(super) fn confirm_tick(location: &RunLocation, options: &Options) -> Result<(), Error> {
     let Some(tick) = options.tick else { return Ok(()) };
     let Some(manifest) = Manifest::read(&location.store)? else { return Ok(()) };
     if !manifest.tick_assumed && manifest.tick == tick {
@@ -123,7 +116,7 @@ pub(crate) fn confirm_tick(location: &RunLocation, options: &Options) -> Result<
 }
 
 /// Returns the names of the sources that the last commit does not contain.
-pub(crate) fn left_out(location: &RunLocation) -> Result<Vec<String>, Error> {
+pub(super) fn left_out(location: &RunLocation) -> Result<Vec<String>, Error> {
     let manifest = Manifest::read(&location.store)?;
     let known: HashSet<&str> =
         manifest.iter().flat_map(|m| &m.sources).map(|source| source.facts.name.as_str()).collect();
@@ -131,95 +124,175 @@ pub(crate) fn left_out(location: &RunLocation) -> Result<Vec<String>, Error> {
     Ok(sources.filter(|name| !known.contains(name.as_str())).collect())
 }
 
-fn work(
-    kept: &mut Option<Writer>,
-    location: &RunLocation,
-    sources: &[PathBuf],
-    options: &Options,
-    progress: &dyn Progress,
-    state: &mut IngestState,
-) -> Result<(), Error> {
-    // Commits of another process before this one got the lock are no longer new.
-    let mut writer = match kept.take() {
-        Some(writer) => writer,
-        None if options.treatment.rebuild => {
-            check_all_there(location, sources)?;
-            open_writer_from_scratch(location, options)?
+impl<'a> Update<'a> {
+    /// After the update the writer stays open in `memory` and holds the lock of the store. After most
+    /// errors there is no writer, and the next update opens one.
+    pub(super) fn new(
+        context: Context<'a>,
+        sources: &'a [PathBuf],
+        memory: &'a mut IngestState,
+    ) -> Self {
+        Self { context, sources, memory, uses_held: false }
+    }
+
+    pub(super) fn run(mut self) -> Result<(), Error> {
+        // More messages may be complete by now.
+        self.memory.forget_torn();
+        let mut state = self.compare_all();
+        while !matches!(state, State::Done) {
+            state = self.step(state)?;
         }
-        None => open_writer(location, options)?,
-    };
-    let is_first = writer.manifest().commit == 0;
-    let known = &writer.manifest().sources;
-    let work = Plan::find(location, sources, known, options, progress, state)?;
-    if let Err(error) = work.check_tick(location, Some(writer.manifest()), options) {
-        writer.discard();
-        return Err(error);
+        Ok(())
     }
-    let mut changed = is_first || options.treatment.rebuild || !work.renames.is_empty();
-    if let Some(tick) = options.tick.filter(|_| !is_first) {
-        changed |= writer.manifest().tick_assumed || writer.manifest().tick != tick;
-        writer.set_tick(tick, options.treatment.rebuild)?;
-    }
-    for (from, to) in &work.renames {
-        writer.rename_source(from, to);
-    }
-    let new = work.grown.iter().chain(&work.new).map(|take| {
-        let settings = Settings {
-            start_byte: if take.is_rest { rest_byte(&writer) } else { 0 },
-            ..settings(options, state, &take.name)
+
+    fn step(&mut self, state: State) -> Result<State, Error> {
+        let next = match state {
+            State::Compare { sources, failed } => self.compare(&sources, failed),
+            State::Ingest(pass) => self.ingest(pass),
+            State::Commit(pass) => self.commit(pass),
+            State::Recover(error) => return self.recover(error),
+            State::Done => Ok(State::Done),
         };
-        (take.path.as_path(), settings)
-    });
-    if let Err(error) = room::check(&location.store, new) {
-        writer.discard();
-        return Err(error);
+        Ok(next.unwrap_or_else(State::Recover))
     }
-    changed |= work.touch(&mut writer);
-    let mut last_commit = Instant::now();
-    let takes = work.grown.iter().len() + work.new.len();
-    for (done, take) in work.grown.iter().chain(&work.new).enumerate() {
-        // A source that is followed by another one does not grow.
-        let hold_back = state.hold_back_of(&take.path).filter(|_| done + 1 == takes);
-        if let Err(error) = take.run(location, options, &mut writer, progress, state, hold_back) {
-            // The uncommitted rows of this source are discarded, and with them all sources since the
-            // last commit: those are complete, and are ingested again.
-            writer.discard();
-            let before: Vec<PathBuf> = work
-                .grown
-                .iter()
-                .chain(&work.new)
-                .take(done)
-                .map(|take| take.path.clone())
-                .collect();
-            if changed && !before.is_empty() && !options.treatment.rebuild {
-                self::work(kept, location, &before, options, progress, state)?;
+
+    fn compare_all(&self) -> State {
+        State::Compare { sources: self.sources.to_vec(), failed: None }
+    }
+
+    fn compare(&mut self, sources: &[PathBuf], failed: Option<Error>) -> Result<State, Error> {
+        let Context { location, options, .. } = self.context;
+        if failed.is_none() {
+            self.uses_held = self.memory.held.is_some();
+        }
+        // Sources are compared with the last commit, so the lock is taken before.
+        let mut writer = match self.memory.writer.take() {
+            Some(writer) => writer,
+            None if options.treatment.rebuild => {
+                check_all_there(location, sources)?;
+                drop(open_writer(location, options)?);
+                Writer::open_anew(&location.store, &creation(options))?
             }
-            return Err(error);
+            None => open_writer(location, options)?,
+        };
+        match self.prepare(sources, &mut writer) {
+            Ok((sources, is_changed)) => {
+                let committed = Instant::now();
+                Ok(State::Ingest(Pass { writer, sources, done: 0, is_changed, committed, failed }))
+            }
+            Err(error) => {
+                writer.discard();
+                Err(error)
+            }
+        }
+    }
+
+    /// Applies to the writer what needs no reading of tags. Returns the sources to ingest, and whether
+    /// there is something to commit.
+    fn prepare(
+        &mut self,
+        sources: &[PathBuf],
+        writer: &mut Writer,
+    ) -> Result<(Vec<PlannedSource>, bool), Error> {
+        let Context { location, options, .. } = self.context;
+        let plan = Plan::find(self.context, sources, &writer.manifest().sources, self.memory)?;
+        plan.check_tick(self.context, Some(writer.manifest()))?;
+        let is_first = writer.manifest().commit == 0;
+        let is_rebuild = options.treatment.rebuild;
+        let mut is_changed = is_first || is_rebuild;
+        if let Some(tick) = options.tick.filter(|_| !is_first) {
+            is_changed |= writer.manifest().tick_assumed || writer.manifest().tick != tick;
+            writer.set_tick(tick, is_rebuild)?;
+        }
+        let new = plan.sources.iter().map(|source| {
+            let rest = || writer.last_source().map_or(0, |last| last.facts.resume.byte);
+            let settings = Settings {
+                start_byte: if source.is_rest() { rest() } else { 0 },
+                ..self.memory.text_settings(options, &source.name)
+            };
+            (source.path.as_path(), settings)
+        });
+        room::check(&location.store, new)?;
+        is_changed |= plan.apply_to(writer);
+        Ok((plan.sources, is_changed))
+    }
+
+    fn ingest(&mut self, mut pass: Pass) -> Result<State, Error> {
+        let Some(source) = pass.sources.get(pass.done) else { return Ok(State::Commit(pass)) };
+        let is_rebuild = self.context.options.treatment.rebuild;
+        // A source that is followed by another one does not grow.
+        let is_last = pass.done + 1 == pass.sources.len();
+        let hold_back = self.memory.hold_back_of(&source.path).filter(|_| is_last);
+        if let Err(error) = source.ingest(self.context, hold_back, &mut pass.writer, self.memory) {
+            // The rows of this source are discarded, and with them all sources since the last commit.
+            // Those are complete, and are ingested again.
+            pass.writer.discard();
+            let complete = &pass.sources[..pass.done];
+            if !pass.is_changed || complete.is_empty() || is_rebuild {
+                return Err(error);
+            }
+            let sources = complete.iter().map(|source| source.path.clone()).collect();
+            return Ok(State::Compare { sources, failed: Some(error) });
         }
         // A frame that is still being written is not visible: the commit follows at its end.
-        changed |= !take.is_rest || hold_back.is_none() || writer.uncommitted_rows() > 0;
-        if last_commit.elapsed() >= COMMIT_INTERVAL && !options.treatment.rebuild {
-            writer.commit()?;
-            last_commit = Instant::now();
-            changed = false;
+        pass.is_changed |=
+            !source.is_rest() || hold_back.is_none() || pass.writer.uncommitted_rows() > 0;
+        pass.done += 1;
+        let is_due = pass.committed.elapsed() >= COMMIT_INTERVAL && !is_rebuild;
+        Ok(if is_due { State::Commit(pass) } else { State::Ingest(pass) })
+    }
+
+    fn commit(&mut self, mut pass: Pass) -> Result<State, Error> {
+        if pass.is_changed {
+            pass.writer.commit()?;
+            (pass.is_changed, pass.committed) = (false, Instant::now());
         }
+        if pass.done < pass.sources.len() {
+            return Ok(State::Ingest(pass));
+        }
+        self.memory.writer = Some(pass.writer);
+        Ok(pass.failed.map_or(State::Done, State::Recover))
     }
-    if changed {
-        writer.commit()?;
+
+    /// Decides whether another pass can ingest more than the one that ended in `error`.
+    fn recover(&mut self, error: Error) -> Result<State, Error> {
+        let Context { location, progress, .. } = self.context;
+        let memory = &mut *self.memory;
+        let is_followed = memory.hold_back.is_some();
+        match error {
+            // If reading starts without the held tags, the error depends on the files alone.
+            _ if self.uses_held => memory.held = None,
+            // Counted from the start of reading, which advances with each commit.
+            Error::Files(tagq_ingest::Error::TornMessage { path, message })
+                if memory.source(&path).messages_max != Some(message - 1) =>
+            {
+                memory.source(&path).messages_max = Some(message - 1);
+            }
+            Error::LateRest { path, source } => match memory.source(&path).lateness {
+                // It may be ingested if there is time to sort it in.
+                Lateness::WithinHoldBack if is_followed => {
+                    memory.source(&path).lateness = Lateness::BeyondHoldBack;
+                }
+                Lateness::WithinHoldBack | Lateness::BeyondHoldBack => {
+                    memory.source(&path).lateness = Lateness::Stopped;
+                    let name = location.name_of(&path);
+                    let error = location.shown(Error::Files(*source));
+                    let longer = if is_followed {
+                        ", and a longer --hold-back waits for such tags"
+                    } else {
+                        ""
+                    };
+                    progress.note(&format!(
+                        "{error}; {name} stays as it was taken: `tagq ingest --rebuild` takes it \
+                         anew{longer}"
+                    ));
+                }
+                Lateness::Stopped => return Err(Error::LateRest { path, source }),
+            },
+            error => return Err(error),
+        }
+        Ok(self.compare_all())
     }
-    *kept = Some(writer);
-    Ok(())
-}
-
-/// Returns the byte at which reading of the last finished source continues.
-fn rest_byte(writer: &Writer) -> u64 {
-    writer.last_source().map_or(0, |source| source.facts.resume.byte)
-}
-
-/// Opens a writer for a store that starts from scratch.
-fn open_writer_from_scratch(location: &RunLocation, options: &Options) -> Result<Writer, Error> {
-    drop(open_writer(location, options)?);
-    Ok(Writer::open_anew(&location.store, &creation(options))?)
 }
 
 /// Checks that every source of the store still exists, so that a rebuild loses nothing.
@@ -228,16 +301,13 @@ fn check_all_there(location: &RunLocation, sources: &[PathBuf]) -> Result<(), Er
     let names = sources.iter().map(|path| location.name_of(path));
     let old_names = sources.iter().filter_map(|path| location.old_name_of(path));
     let names: HashSet<String> = names.chain(old_names).collect();
-    let gone = manifest
-        .sources
-        .iter()
-        .find(|source| source.rows > 0 && !names.contains(&source.facts.name));
-    match gone {
-        Some(source) => Err(Error::SourceGone {
+    let is_gone =
+        |source: &&tagq_store::Source| source.rows > 0 && !names.contains(&source.facts.name);
+    manifest.sources.iter().find(is_gone).map_or(Ok(()), |source| {
+        Err(Error::SourceGone {
             store: location.store.clone(),
             name: source.facts.name.clone(),
             rows: source.rows,
-        }),
-        None => Ok(()),
-    }
+        })
+    })
 }

@@ -10,15 +10,14 @@ use tagq_ingest::{Change, compare, first_time, is_unchanged, read_header};
 use tagq_store::{Error as StoreError, Manifest, Source, Writer};
 
 use super::{
-    ingest_state::{FileStamp, IngestState, columns_of, settings},
-    planned_source::PlannedSource,
+    context::Context,
+    ingest_state::{FileStamp, IngestState, Lateness, columns_of},
+    planned_source::{Extent, PlannedSource},
 };
 use crate::{
     error::Error,
-    progress::Progress,
     run::{
         location::RunLocation,
-        options::Options,
         writer::{is_not_writable, open_writer},
     },
 };
@@ -27,31 +26,32 @@ use crate::{
 #[derive(Default)]
 pub(super) struct Plan {
     /// Sources that are listed under another name: the listed name and the new one.
-    pub(super) renames: Vec<(String, String)>,
-    /// Sources whose file has another modification time but the same bytes.
-    touched: Vec<Touched>,
-    /// Data that was appended to the last source of the run.
-    pub(super) grown: Option<PlannedSource>,
-    /// Sources that the store does not contain, in the order of ingest.
-    pub(super) new: Vec<PlannedSource>,
+    renames: Vec<(String, String)>,
+    /// Sources whose file has another modification time but the same bytes, by name.
+    touched: Vec<(String, FileStamp)>,
+    /// Sources with new data, in the order of ingest: the last source of the run, if it has grown,
+    /// and sources that the store does not contain.
+    pub sources: Vec<PlannedSource>,
 }
 
-/// The current state of the file of a source.
-struct Touched {
-    name: String,
-    stamp: FileStamp,
+/// How the file of a source differs from its ingested state.
+enum FileState {
+    Unchanged,
+    /// The file was touched, and all ingested bytes are unchanged.
+    Touched(FileStamp),
+    /// There is more data to ingest.
+    Grown,
 }
 
 impl Plan {
     pub(super) fn find(
-        location: &RunLocation,
+        context: Context<'_>,
         sources: &[PathBuf],
         known: &[Source],
-        options: &Options,
-        progress: &dyn Progress,
-        state: &mut IngestState,
+        memory: &mut IngestState,
     ) -> Result<Self, Error> {
-        let mut work = Self::default();
+        let Context { location, options, .. } = context;
+        let (mut plan, mut grown) = (Self::default(), None);
         let names: Vec<String> = sources.iter().map(|path| location.name_of(path)).collect();
         let by_name: HashMap<&str, &Source> =
             known.iter().map(|source| (source.facts.name.as_str(), source)).collect();
@@ -70,15 +70,9 @@ impl Plan {
                 None => find_renamed(&gone, path)?,
             };
             let Some(source) = source else {
-                let begins = first_time(path, &settings(options, state, name))?;
-                let (path, name) = (path.clone(), name.clone());
-                work.new.push(PlannedSource {
-                    path,
-                    name,
-                    begins,
-                    is_rest: false,
-                    is_interrupted: false,
-                });
+                let begins = first_time(path, &memory.text_settings(options, name))?;
+                let extent = Extent::Whole { begins };
+                plan.sources.push(PlannedSource { path: path.clone(), name: name.clone(), extent });
                 continue;
             };
             if let (Some(given), Some(before)) = (options.columns, columns_of(source))
@@ -91,39 +85,41 @@ impl Plan {
             // A stream has no name of its own.
             let name = if is_input { &source.facts.name } else { name };
             if of_name.is_none() && !is_input {
-                work.renames.push((source.facts.name.clone(), name.clone()));
+                plan.renames.push((source.facts.name.clone(), name.clone()));
             }
-            let file = FileState::of(location, path, source, options, progress, state)?;
-            if let Some(stamp) = file.touched.filter(|_| !is_input) {
-                work.touched.push(Touched { name: name.clone(), stamp });
-            }
-            if file.is_grown && !state.stopped.contains(path) {
-                if known.last() != Some(source) {
-                    return Err(changed(location, path, "it grew, and another source follows it"));
+            match FileState::of(context, path, source, memory)? {
+                FileState::Touched(stamp) if !is_input => plan.touched.push((name.clone(), stamp)),
+                FileState::Grown if memory.source(path).lateness != Lateness::Stopped => {
+                    if known.last() != Some(source) {
+                        let what = "it grew, and another source follows it";
+                        return Err(changed(location, path, what));
+                    }
+                    let is_complete = source.facts.finished;
+                    let extent = if is_complete { Extent::Growth } else { Extent::Remainder };
+                    grown = Some(PlannedSource { path: path.clone(), name: name.clone(), extent });
                 }
-                let (path, name) = (path.clone(), name.clone());
-                let is_interrupted = !source.facts.finished;
-                work.grown =
-                    Some(PlannedSource { path, name, begins: None, is_rest: true, is_interrupted });
+                FileState::Unchanged | FileState::Touched(_) | FileState::Grown => {}
             }
         }
         // Stable, so that sources with the same first time stay in natural order; sources without tags
         // are last.
-        work.new.sort_by_key(|take| (take.begins.is_none(), take.begins));
-        Ok(work)
+        plan.sources.sort_by_key(|source| (source.begins().is_none(), source.begins()));
+        plan.sources.splice(..0, grown);
+        Ok(plan)
     }
 
+    /// Whether the store has all tags under the current names.
     pub(super) fn is_nothing(&self) -> bool {
-        self.renames.is_empty() && self.grown.is_none() && self.new.is_empty()
+        self.renames.is_empty() && self.sources.is_empty()
     }
 
     /// Rejects the first tags of a run if neither the user nor the file states the tick.
     pub(super) fn check_tick(
         &self,
-        location: &RunLocation,
+        context: Context<'_>,
         manifest: Option<&Manifest>,
-        options: &Options,
     ) -> Result<(), Error> {
+        let Context { location, options, .. } = context;
         let is_known = manifest.is_some_and(|manifest| {
             let is_recorded =
                 |source: &Source| source.facts.read_byte > 0 && source.facts.columns.is_none();
@@ -136,43 +132,44 @@ impl Plan {
             return Ok(());
         }
         let mut without_tick = None;
-        for take in self.grown.iter().chain(&self.new) {
-            match read_header(&take.path)? {
-                Some(header) if header.tick.is_none() => without_tick = without_tick.or(Some(take)),
+        for source in &self.sources {
+            match read_header(&source.path)? {
+                Some(header) if header.tick.is_none() => {
+                    without_tick = without_tick.or(Some(&source.path));
+                }
                 Some(_) => return Ok(()),
                 None => {}
             }
         }
-        without_tick.map_or(Ok(()), |take| {
-            Err(Error::NoTick { path: take.path.clone(), command: location.ingest_command() })
+        without_tick.map_or(Ok(()), |path| {
+            Err(Error::NoTick { path: path.clone(), command: location.ingest_command() })
         })
     }
 
-    /// Updates the listed state of touched files; returns whether there were any.
-    pub(super) fn touch(&self, writer: &mut Writer) -> bool {
-        for Touched { name, stamp } in &self.touched {
+    /// Updates the names of renamed files and the stamps of touched ones; returns whether there are any.
+    pub(super) fn apply_to(&self, writer: &mut Writer) -> bool {
+        for (from, to) in &self.renames {
+            writer.rename_source(from, to);
+        }
+        for (name, stamp) in &self.touched {
             writer.touch_source(name, stamp.mtime_ns, stamp.inode);
         }
-        !self.touched.is_empty()
+        !self.renames.is_empty() || !self.touched.is_empty()
     }
 
-    /// Commits the current state of touched files, so that they are not compared again. If this cannot
-    /// be written, the last commit still answers.
-    pub(super) fn note_touched(
-        &self,
-        location: &RunLocation,
-        options: &Options,
-        progress: &dyn Progress,
-    ) -> Result<(), Error> {
-        let Some(Touched { name, .. }) = self.touched.first() else { return Ok(()) };
-        let committed = open_writer(location, options).and_then(|mut writer| {
-            self.touch(&mut writer);
+    /// Commits the stamps of touched files, so that they are not compared again. If this cannot be
+    /// written, the last commit still answers.
+    pub(super) fn commit_touched(&self, context: Context<'_>) -> Result<(), Error> {
+        let Some((name, _)) = self.touched.first() else { return Ok(()) };
+        let writer = open_writer(context.location, context.options);
+        let committed = writer.and_then(|mut writer| {
+            self.apply_to(&mut writer);
             Ok(writer.commit()?)
         });
         match committed {
             Err(error) if error.is_busy() => Ok(()),
             Err(Error::Store(StoreError::Io { source, .. })) if is_not_writable(&source) => {
-                progress.note(&format!(
+                context.progress.note(&format!(
                     "{name}: its modification time is not the one it had when it was ingested; its \
                      bytes are compared each time, because the store cannot be written ({source})"
                 ));
@@ -183,25 +180,16 @@ impl Plan {
     }
 }
 
-/// How the file of a source differs from its ingested state.
-struct FileState {
-    /// There is more data to ingest.
-    is_grown: bool,
-    /// The current state, if the file was touched and all ingested bytes are unchanged.
-    touched: Option<FileStamp>,
-}
-
 impl FileState {
     /// # Errors
     /// [`Error::Changed`] if it is not the file that was ingested.
     fn of(
-        location: &RunLocation,
+        context: Context<'_>,
         path: &Path,
         source: &Source,
-        options: &Options,
-        progress: &dyn Progress,
-        state: &mut IngestState,
+        memory: &mut IngestState,
     ) -> Result<Self, Error> {
+        let Context { location, options, .. } = context;
         let facts = &source.facts;
         let metadata = fs::metadata(path).map_err(|source| Error::Io {
             path: path.into(),
@@ -210,7 +198,7 @@ impl FileState {
         })?;
         let can_salvage = options.treatment.salvage && facts.torn.is_some() && !facts.salvaged;
         if is_unchanged(facts, &metadata) {
-            return Ok(Self { is_grown: can_salvage, touched: None });
+            return Ok(if can_salvage { Self::Grown } else { Self::Unchanged });
         }
         let stamp = FileStamp::of(&metadata);
         let is_grown = match compare(facts, path)? {
@@ -222,15 +210,15 @@ impl FileState {
                 return Err(changed(location, path, &what));
             }
         };
-        if stamp.size != facts.size || stamp.mtime_ns == facts.mtime_ns {
-            return Ok(Self { is_grown, touched: None });
+        let is_touched = stamp.size == facts.size && stamp.mtime_ns != facts.mtime_ns;
+        let is_intact =
+            if is_touched { memory.is_intact(context, path, source, stamp)? } else { None };
+        match is_intact {
+            Some(false) => Err(changed(location, path, "the same length, other bytes")),
+            _ if is_grown => Ok(Self::Grown),
+            Some(true) if facts.finished => Ok(Self::Touched(stamp)),
+            Some(true) | None => Ok(Self::Unchanged),
         }
-        let touched = match state.compare_bytes(path, source, stamp, options, progress)? {
-            Some(true) => Some(stamp).filter(|_| facts.finished),
-            Some(false) => return Err(changed(location, path, "the same length, other bytes")),
-            None => None,
-        };
-        Ok(Self { is_grown, touched })
     }
 }
 

@@ -9,13 +9,11 @@ use std::{
 use tagq_ingest::{Part, Settings, ingest_holding};
 use tagq_store::{Error as StoreError, Writer};
 
-use super::ingest_state::{IngestState, settings};
-use crate::{
-    error::Error,
-    notes::Notes,
-    progress::Progress,
-    run::{location::RunLocation, options::Options},
+use super::{
+    context::Context,
+    ingest_state::{IngestState, Lateness},
 };
+use crate::{error::Error, notes::Notes, progress::Progress, run::location::RunLocation};
 
 /// A long source is committed after this many rows, so that little is read again after a crash.
 const COMMIT_ROWS: u64 = 64 << 20;
@@ -24,73 +22,88 @@ const COMMIT_ROWS: u64 = 64 << 20;
 const EAGER_BYTES: u64 = 64 << 20;
 
 /// A file to ingest, completely or in part.
-#[derive(Clone)]
 pub(super) struct PlannedSource {
-    pub(super) path: PathBuf,
-    pub(super) name: String,
-    /// Its first time in ticks; `None` if it has no tags, or if only its rest is ingested.
-    pub(super) begins: Option<i64>,
-    pub(super) is_rest: bool,
-    /// Whether the rest is ingested because an earlier ingest was interrupted: the source was never
-    /// read completely.
-    pub(super) is_interrupted: bool,
+    pub path: PathBuf,
+    pub name: String,
+    pub extent: Extent,
+}
+
+/// The part of a source that is ingested.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// The whole file, with its first time in ticks; `None` if it has no tags.
+    Whole { begins: Option<i64> },
+    /// New data of a file that was ingested to its end.
+    Growth,
+    /// The rest of a file that was never ingested to its end.
+    Remainder,
 }
 
 impl PlannedSource {
-    pub(super) fn run(
+    pub(super) fn begins(&self) -> Option<i64> {
+        match self.extent {
+            Extent::Whole { begins } => begins,
+            Extent::Growth | Extent::Remainder => None,
+        }
+    }
+
+    pub(super) fn is_rest(&self) -> bool {
+        !matches!(self.extent, Extent::Whole { .. })
+    }
+
+    pub(super) fn ingest(
         &self,
-        location: &RunLocation,
-        options: &Options,
-        writer: &mut Writer,
-        progress: &dyn Progress,
-        state: &mut IngestState,
+        context: Context<'_>,
         hold_back: Option<i64>,
+        writer: &mut Writer,
+        memory: &mut IngestState,
     ) -> Result<(), Error> {
-        let part = match self.begins {
-            _ if self.is_rest => Part::Rest,
-            Some(begins) if options.treatment.rebase => {
+        let Context { location, options, progress } = context;
+        let part = match self.extent {
+            Extent::Growth | Extent::Remainder => Part::Rest,
+            Extent::Whole { begins: Some(begins) } if options.treatment.rebase => {
                 Part::Whole { rebase: rebase(begins, writer)? }
             }
-            Some(begins) => {
-                self.check_after(location, begins, writer)?;
+            Extent::Whole { begins } => {
+                begins.map_or(Ok(()), |begins| self.check_after(location, begins, writer))?;
                 Part::Whole { rebase: None }
             }
-            None => Part::Whole { rebase: None },
         };
         let read = Arc::new(AtomicU64::new(0));
         let bytes = fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
         progress.source(&self.name, bytes, &read);
         // The user waits for the end of a recording, and most of it can be written before.
         let new = bytes.saturating_sub(writer.last_source().map_or(0, |last| last.facts.read_byte));
-        let is_live = self.is_rest && hold_back.is_some() && new <= EAGER_BYTES;
-        let eager = is_live && !state.disordered.contains(&self.path);
+        let is_live = self.is_rest() && hold_back.is_some() && new <= EAGER_BYTES;
+        let source = memory.source(&self.path);
+        let eager = is_live && source.lateness == Lateness::WithinHoldBack;
         let settings = Settings {
-            messages_max: state.torn.get(&self.path).copied(),
+            messages_max: source.messages_max,
             salvage: options.treatment.salvage,
             bytes_read: Some(read),
             cancelled: options.cancelled.clone(),
             commit_rows: (!options.treatment.rebuild && !eager).then_some(COMMIT_ROWS),
             hold_back,
             eager,
-            ..settings(options, state, &self.name)
+            ..memory.text_settings(options, &self.name)
         };
-        let held = &mut state.held;
+        let held = &mut memory.held;
         let result = ingest_holding(&self.path, &self.name, part, &settings, writer, held);
         progress.done();
-        match result {
+        let is_waiting = memory.hold_back.is_some();
+        match (result, self.extent) {
+            (Ok(_), _) => {}
             // The first tag of the file was late enough, but another one was not.
-            Err(tagq_ingest::Error::Store(StoreError::Unsorted { time, .. })) => {
+            (Err(tagq_ingest::Error::Store(error @ StoreError::Unsorted { time, .. })), _) => {
                 self.check_after(location, time, writer)?;
-                result?;
+                return Err(tagq_ingest::Error::Store(error).into());
             }
-            Err(source @ tagq_ingest::Error::Late { .. })
-                if self.is_rest && (!self.is_interrupted || state.hold_back.is_some()) =>
+            (Err(error @ tagq_ingest::Error::Late { .. }), extent)
+                if extent == Extent::Growth || extent == Extent::Remainder && is_waiting =>
             {
-                return Err(Error::LateRest { path: self.path.clone(), source: Box::new(source) });
+                return Err(Error::LateRest { path: self.path.clone(), source: Box::new(error) });
             }
-            result => {
-                result?;
-            }
+            (Err(error), _) => return Err(error.into()),
         }
         // The notes of a recorder cover the whole recording, which is complete only at its end.
         if hold_back.is_none() {

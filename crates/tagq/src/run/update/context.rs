@@ -1,0 +1,14 @@
+//! The run that is updated, as every step of an update sees it.
+
+use crate::{
+    progress::Progress,
+    run::{location::RunLocation, options::Options},
+};
+
+/// The run that is updated.
+#[derive(Clone, Copy)]
+pub(crate) struct Context<'a> {
+    pub location: &'a RunLocation,
+    pub options: &'a Options,
+    pub progress: &'a dyn Progress,
+}
