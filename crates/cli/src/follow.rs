@@ -1,15 +1,16 @@
-//! `tagq ingest --follow`: what is recorded is taken as it comes.
+//! `tagq ingest --follow`: new data of the sources is ingested as it arrives.
 
 use std::{
     io::{IsTerminal as _, stderr},
+    ops::ControlFlow,
     path::Path,
     sync::{Arc, atomic::AtomicU64},
     thread,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use indicatif::ProgressBar;
-use tagq::{FollowChange, Follower, HOLD_BACK, Options, Progress, Run};
+use tagq::{FollowChange, FollowLoop, Follower, HOLD_BACK, Options, Progress, Run, Waiter};
 
 use crate::{
     args::IngestArgs,
@@ -18,7 +19,7 @@ use crate::{
     signals::Stop,
 };
 
-/// Takes what comes until a signal says stop.
+/// Ingests new data until a signal ends the program.
 pub(crate) fn run(
     source: &Path,
     options: &Options,
@@ -31,54 +32,61 @@ pub(crate) fn run(
     };
     let mut follower = Follower::new(source, options, hold_back)?;
     let stop = Stop::on_signals()?;
-    // What stops the first step was there before, and is no matter of waiting.
+    let mut waiter = Foreground { reporter, stop, line: Line::new(args.store.quiet) };
+    // An error of the first poll was there before, and waiting does not help.
     if let Some(FollowChange::Busy(error) | FollowChange::Stopped(error)) =
-        follower.advance(&NotesOnly(reporter))
+        follower.advance(&waiter)
     {
         return Err(error.into());
     }
-    let mut line = Line::new(args.store.quiet);
-    loop {
-        if let Some(code) = stop.exit_code() {
-            line.clear();
-            if let Ok(run) = follower.run() {
-                tell(&run, reporter);
-            }
-            drop(follower);
-            std::process::exit(code.into());
+    let mut runs = FollowLoop::new(vec![follower], None);
+    let code = loop {
+        if let ControlFlow::Break(code) = runs.wait(&mut waiter) {
+            break code;
         }
-        if let Some(change) = follower.advance(&NotesOnly(reporter)) {
-            reporter.note(&told(&change));
-        }
-        line.show(follower.rows());
-        thread::sleep(follower.pause());
+    };
+    waiter.line.clear();
+    runs.refresh(&waiter);
+    if let Some(run) = runs.run(0) {
+        tell(run, reporter);
     }
+    drop(runs);
+    std::process::exit(code.into());
 }
 
-/// What a person is told of it.
-pub(crate) fn told(change: &FollowChange) -> String {
-    match change {
-        FollowChange::Busy(_) => "another process takes what is recorded; trying again".to_owned(),
-        FollowChange::Stopped(error) => format!("{error}; trying again"),
-        FollowChange::Resumed => "it goes on".to_owned(),
-    }
+/// Shows notes and the number of tags, without a bar for each small piece of new data.
+struct Foreground<'a> {
+    reporter: &'a Reporter,
+    stop: Stop,
+    line: Line,
 }
 
-/// Passes on notes alone: what is new is small each time, and has no bar.
-pub(crate) struct NotesOnly<'a>(pub &'a Reporter);
-
-impl Progress for NotesOnly<'_> {
+impl Progress for Foreground<'_> {
     fn source(&self, _: &str, _: u64, _: &Arc<AtomicU64>) {}
     fn done(&self) {}
     fn note(&self, note: &str) {
-        self.0.note(note);
+        self.reporter.note(note);
     }
 }
 
-/// A line on a terminal that says how many tags are there.
+impl Waiter for Foreground<'_> {
+    /// The exit code of the signal.
+    type End = u8;
+
+    fn pause(&mut self, pause: Duration, rows: u64) -> ControlFlow<u8> {
+        if let Some(code) = self.stop.exit_code() {
+            return ControlFlow::Break(code);
+        }
+        self.line.show(rows);
+        thread::sleep(pause);
+        ControlFlow::Continue(())
+    }
+}
+
+/// A line on a terminal with the number of tags and their rate.
 struct Line {
     bar: Option<ProgressBar>,
-    /// When there were how many, last.
+    /// The time and number of tags when the line was last drawn.
     before: Option<(Instant, u64)>,
 }
 
@@ -88,7 +96,7 @@ impl Line {
         Self { bar: is_shown.then(ProgressBar::new_spinner), before: None }
     }
 
-    /// Once a second.
+    /// Draws the line again, at most once a second.
     fn show(&mut self, rows: u64) {
         let Some(bar) = &self.bar else { return };
         let (at, before) = *self.before.get_or_insert_with(|| (Instant::now(), rows));
@@ -108,7 +116,7 @@ impl Line {
     }
 }
 
-/// Notes what the store of a run holds now.
+/// Notes the contents of the store of a run.
 pub(crate) fn tell(run: &Run, reporter: &Reporter) {
     let manifest = run.store().manifest();
     reporter.note(&format!(

@@ -1,13 +1,18 @@
 //! Growing runs: updating and following them.
 
 use std::{
-    collections::HashSet,
+    cell::RefCell,
+    ops::ControlFlow,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
 
 use pyo3::prelude::*;
-use tagq::{FollowChange, HOLD_BACK};
+use tagq::{FollowChange, FollowLoop, HOLD_BACK, Progress, Waiter};
 
 use crate::{
     errors::{self, question},
@@ -15,7 +20,6 @@ use crate::{
     origin::Origin,
     process::OwnMutex,
     run::Run,
-    waiting::Told,
 };
 
 /// Name of a follower in error messages.
@@ -24,16 +28,10 @@ const WHAT: &str = "what follows this run";
 /// Waits for new data of a run.
 #[pyclass(frozen, module = "tagq._tagq")]
 pub(crate) struct Follower {
-    following: OwnMutex<Following>,
-}
-
-struct Following {
-    follower: tagq::Follower,
-    every: Duration,
+    runs: OwnMutex<FollowLoop>,
     timeout: Option<Duration>,
-    /// Time of the last new data.
-    answered: Option<Instant>,
-    said: HashSet<String>,
+    /// Ends a wait in another thread.
+    is_closed: AtomicBool,
 }
 
 #[pymethods]
@@ -52,86 +50,84 @@ impl Follower {
         let every = every.map(|every| seconds("every", every)).transpose()?;
         let timeout = timeout.map(|timeout| seconds("timeout", timeout)).transpose()?;
         let follower = tagq::Follower::new(&path, &options, hold_back);
-        let following = Following {
-            follower: follower.map_err(|e| errors::of_run(&e))?,
-            every: every.unwrap_or_default(),
-            timeout,
-            answered: None,
-            said: HashSet::new(),
-        };
-        Ok(Self { following: OwnMutex::new(following) })
+        let follower = follower.map_err(|e| errors::of_run(&e))?;
+        let runs = FollowLoop::new(vec![follower], Some(every.unwrap_or_default()));
+        Ok(Self { runs: OwnMutex::new(runs), timeout, is_closed: AtomicBool::new(false) })
     }
 
     /// Waits for a commit that was not returned yet and updates `run` to it; returns true. Returns
     /// false if there is no new commit before the timeout.
     fn next(&self, py: Python<'_>, run: &Run) -> PyResult<bool> {
-        let begun = Instant::now();
-        loop {
-            py.check_signals()?;
-            let told = Told::default();
-            let step = py.detach(|| self.with(|following| Ok(following.step(&told))));
-            let (newer, mut notes) = step?;
-            notes.extend(told.take_notes());
-            errors::warn(py, &self.with(|following| Ok(following.unsaid(notes)))?)?;
-            if let Some(newer) = newer {
-                run.replace(newer)?;
-                return Ok(true);
-            }
-            if self.with(|following| Ok(following.is_over(begun)))? {
-                return Ok(false);
-            }
-            let pause = self.with(|following| Ok(following.follower.pause()))?;
-            py.detach(|| thread::sleep(pause));
-        }
+        let deadline = self.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let mut call = Call { deadline, is_closed: &self.is_closed, notes: RefCell::default() };
+        let newer = py.detach(|| {
+            self.runs.with(WHAT, |runs| {
+                let runs = runs.as_mut().ok_or_else(errors::closed)?;
+                match runs.wait(&mut call) {
+                    ControlFlow::Continue(()) => Ok(runs.run(0).cloned()),
+                    ControlFlow::Break(end) => end.map(|()| None),
+                }
+            })
+        })?;
+        errors::warn(py, &call.notes.take())?;
+        let is_newer = newer.is_some();
+        newer.map_or(Ok(()), |newer| run.replace(newer))?;
+        Ok(is_newer)
     }
 
     /// Releases the store.
-    fn close(&self) {
+    fn close(&self, py: Python<'_>) {
+        self.is_closed.store(true, Ordering::Relaxed);
         // A forked child has no follower to release.
-        let _ = self.following.with(WHAT, |following| {
-            *following = None;
-            Ok(())
+        let _ = py.detach(|| {
+            self.runs.with(WHAT, |runs| {
+                *runs = None;
+                Ok(())
+            })
         });
     }
 }
 
-impl Follower {
-    fn with<T>(&self, what: impl FnOnce(&mut Following) -> PyResult<T>) -> PyResult<T> {
-        self.following.with(WHAT, |following| what(following.as_mut().ok_or_else(errors::closed)?))
+/// One call from Python that waits for a commit.
+struct Call<'a> {
+    deadline: Option<Instant>,
+    is_closed: &'a AtomicBool,
+    notes: RefCell<Vec<String>>,
+}
+
+impl Progress for Call<'_> {
+    fn source(&self, _: &str, _: u64, _: &Arc<AtomicU64>) {}
+    fn done(&self) {}
+    fn note(&self, note: &str) {
+        self.notes.borrow_mut().push(note.into());
     }
 }
 
-impl Following {
-    /// Ingests new data. Returns the run if it has a commit that was not returned yet, and notes for
-    /// the user.
-    fn step(&mut self, told: &Told) -> (Option<tagq::Run>, Vec<String>) {
-        let mut notes = Vec::new();
-        if let Some(FollowChange::Stopped(error)) = self.follower.advance(told) {
-            notes.push(format!("{error}; trying again"));
-        }
-        if self.answered.is_some_and(|at| at.elapsed() < self.every) {
-            return (None, notes);
-        }
-        match self.follower.newer() {
-            Ok(Some(run)) => {
-                self.answered = Some(Instant::now());
-                (Some(run), notes)
-            }
-            Ok(None) => (None, notes),
-            Err(error) => {
-                notes.push(error.to_string());
-                (None, notes)
-            }
+impl Waiter for Call<'_> {
+    type End = PyResult<()>;
+
+    fn changed(&self, change: &FollowChange) {
+        if let FollowChange::Stopped(_) = change {
+            self.note(&change.to_string());
         }
     }
 
-    /// Returns the notes that were not emitted before.
-    fn unsaid(&mut self, notes: Vec<String>) -> Vec<String> {
-        notes.into_iter().filter(|note| self.said.insert(note.clone())).collect()
-    }
-
-    fn is_over(&self, begun: Instant) -> bool {
-        self.timeout.is_some_and(|timeout| begun.elapsed() >= timeout)
+    fn pause(&mut self, pause: Duration, _: u64) -> ControlFlow<PyResult<()>> {
+        let raised = Python::attach(|py| {
+            py.check_signals()?;
+            errors::warn(py, &self.notes.take())
+        });
+        if raised.is_err() {
+            return ControlFlow::Break(raised);
+        }
+        if self.is_closed.load(Ordering::Relaxed) {
+            return ControlFlow::Break(Err(errors::closed()));
+        }
+        if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return ControlFlow::Break(Ok(()));
+        }
+        thread::sleep(pause);
+        ControlFlow::Continue(())
     }
 }
 

@@ -63,7 +63,7 @@ pub use new_store::NewStore;
 pub use notes::{ChannelSettings, Notes, Singles};
 pub use progress::{Progress, Silent};
 pub use run::{
-    follow::{FollowChange, Follower, HOLD_BACK},
+    follow::{FollowChange, FollowLoop, Follower, HOLD_BACK, Waiter},
     open::{Run, ingest, ingest_sources, open, open_input, set_tick},
     options::{Caching, Options, Treatment},
     verify::Verified,

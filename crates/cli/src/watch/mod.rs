@@ -1,4 +1,4 @@
-//! `tagq watch`: what is recorded is taken as it comes, and each question answered again.
+//! `tagq watch`: new data is ingested as it arrives, and each query is answered again.
 
 mod parts;
 mod screen;
@@ -7,6 +7,7 @@ use std::{
     cell::RefCell,
     collections::HashSet,
     io::Write as _,
+    ops::ControlFlow,
     path::Path,
     process::ExitCode,
     sync::{Arc, atomic::AtomicU64},
@@ -15,13 +16,12 @@ use std::{
 };
 
 use tagq::{
-    Answer, Error, FollowChange, Follower, Progress, Run,
+    Answer, Error, FollowChange, FollowLoop, Follower, Progress, Run, Waiter,
     requests::{QueryContext, Request},
 };
 
 use crate::{
     args::WatchArgs,
-    follow::told,
     progress::Reporter,
     report::{self, hertz, thousands},
     signals::{Stop, remove_at_end},
@@ -29,140 +29,99 @@ use crate::{
 use parts::{Part, Parts};
 use screen::Screen;
 
-/// Answers until a signal says stop; its exit code.
+/// Time without an answer after which a note says why.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Answers until a signal ends the program; returns its exit code.
 pub(crate) fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
     let parts = Parts::of(args)?;
-    let mut followed = Vec::new();
-    let notes = Notes::default();
+    let (mut followers, mut notes) = (Vec::new(), Vec::new());
     for watched in &parts.runs {
         let hold_back = parts.hold_back.clone();
         let mut follower = Follower::new(&watched.path, &watched.options, hold_back)?;
-        // What is there already may take long, and what stops it now is no matter of waiting.
+        // Ingest of the existing data may take long. Its errors were there before, and waiting does
+        // not help.
         match follower.advance(&Reporter::new(watched.quiet)) {
             Some(FollowChange::Stopped(error)) => return Err(error.into()),
-            Some(FollowChange::Busy(_)) => notes.add(BUSY),
-            Some(FollowChange::Resumed) | None => {}
+            change => notes.extend(change.map(|change| change.to_string())),
         }
-        followed.push(Followed { follower, run: None });
+        followers.push(follower);
     }
-    let stop = Stop::on_signals()?;
-    let mut screen = Screen::new(parts.format);
+    let mut runs = FollowLoop::new(followers, Some(parts.every));
+    let mut host = Host {
+        parts: &parts,
+        screen: Screen::new(parts.format),
+        stop: Stop::on_signals()?,
+        waiting: Some(Instant::now()),
+        new: RefCell::new(notes),
+        said: RefCell::default(),
+    };
     let mut updates = Updates::default();
-    let begun = Instant::now();
     loop {
-        if let Some(code) = stop.exit_code() {
-            return Ok(ExitCode::from(code));
+        if let ControlFlow::Break(end) = runs.wait(&mut host) {
+            return end;
         }
-        for of in &mut followed {
-            match of.follower.advance(&notes) {
-                Some(FollowChange::Busy(_)) => notes.add(BUSY),
-                Some(change) => notes.add(&told(&change)),
-                None => {}
-            }
+        let begun = Instant::now();
+        if let Some((answers, are_plots)) = updates.answers(&parts, &runs, &host)? {
+            let took = begun.elapsed();
+            let status = updates.count(&answers, took);
+            let text = if host.screen.is_lines() {
+                report::update(updates.number, seconds_now(), took, &answers)?
+            } else {
+                format!("{}\n{status}\n", report::shown(&answers, &are_plots))
+            };
+            host.waiting = None;
+            host.show_notes()?;
+            host.screen.show(&text)?;
         }
-        let before = updates.number;
-        if updates.is_due(&parts, &followed) {
-            let since = Instant::now();
-            for of in &mut followed {
-                of.refresh(&notes);
-            }
-            if let Some((answers, are_plots)) = updates.answers(&parts, &followed, &notes)? {
-                let took = since.elapsed();
-                let status = updates.count(&answers, took);
-                let text = if screen.is_lines() {
-                    report::update(updates.number, seconds_now(), took, &answers)?
-                } else {
-                    format!("{}\n{status}\n", report::shown(&answers, &are_plots))
-                };
-                notes.tell(&mut screen, &parts)?;
-                screen.show(&text)?;
-            }
-        }
-        if updates.number == 0 && begun.elapsed() >= PATIENCE {
-            for watched in &parts.runs {
-                notes.note(&format!("{}: waiting for the first tags", watched.path.display()));
-            }
-        }
-        notes.tell(&mut screen, &parts)?;
-        // More may have come while this was counted.
-        if updates.number == before {
-            let pause = followed.iter().map(|of| of.follower.pause()).max();
-            thread::sleep(pause.unwrap_or_default());
+        if let Some(code) = host.stop.exit_code() {
+            return Ok(code.into());
         }
     }
 }
 
-/// Note while another process holds the lock of the store.
-const BUSY: &str = "another process takes what is recorded; its commits are followed";
-/// After so long without anything to show a person wants to know why.
-const PATIENCE: Duration = Duration::from_millis(500);
-
-/// Seconds since 1970.
+/// Returns the seconds since 1970.
 fn seconds_now() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 
-/// A run that is followed.
-struct Followed {
-    follower: Follower,
-    /// As of the last commit that was asked.
-    run: Option<Run>,
-}
-
-impl Followed {
-    fn refresh(&mut self, notes: &Notes) {
-        match self.follower.newer() {
-            Ok(Some(run)) => self.run = Some(run),
-            Ok(None) => {}
-            Err(error) => notes.note(&error.to_string()),
-        }
-    }
-}
-
-/// Answers that were given.
+/// The updates so far.
 #[derive(Default)]
 struct Updates {
     number: u64,
-    at: Option<Instant>,
-    /// When there were how many tags, a while ago.
+    /// A time in the past, and the number of tags then.
     before: Option<(Instant, u64)>,
     rate: Option<f64>,
 }
 
 impl Updates {
-    fn is_due(&self, parts: &Parts, followed: &[Followed]) -> bool {
-        let is_time = self.at.is_none_or(|at| at.elapsed() >= parts.every);
-        is_time && followed.iter().any(|of| of.follower.is_newer())
-    }
-
-    /// The answers to all questions, and which of them are drawn; nothing while a run has nothing.
+    /// Returns the answers to all queries, and which of them are drawn; `None` while a run has no commit.
     fn answers(
         &mut self,
         parts: &Parts,
-        followed: &[Followed],
-        notes: &Notes,
+        runs: &FollowLoop,
+        host: &Host<'_>,
     ) -> anyhow::Result<Option<(Vec<Answer>, Vec<bool>)>> {
         let (mut answers, mut are_plots) = (Vec::new(), Vec::new());
         for part in &parts.questions {
-            match ask(part, parts, followed, notes) {
+            match ask(part, parts, runs, host) {
                 Ok(Some(of)) => {
                     answers.extend(of);
                     are_plots.resize(answers.len(), part.is_plot);
                 }
                 Ok(None) => return Ok(None),
-                // It worked before: this is of the moment, as a file that cannot be read.
+                // It worked before, so the error may be temporary, such as a file that cannot be read.
                 Err(error) if self.number > 0 => {
-                    notes.note(&error.to_string());
+                    host.note(&error.to_string());
                     return Ok(None);
                 }
                 Err(error) => return Err(error.into()),
             }
         }
-        self.at = Some(Instant::now());
         Ok(Some((answers, are_plots)))
     }
 
-    /// Counts this update, and says on a line where the runs are.
+    /// Counts this update; returns a line about the state of the runs.
     fn count(&mut self, answers: &[Answer], took: Duration) -> String {
         const SPAN: f64 = 2.0;
         self.number += 1;
@@ -181,25 +140,19 @@ impl Updates {
     }
 }
 
-/// One question to its runs; nothing while one of them has nothing.
+/// Answers one query; returns `None` while one of its runs has no commit.
 fn ask(
     part: &Part,
     parts: &Parts,
-    followed: &[Followed],
-    notes: &Notes,
+    runs: &FollowLoop,
+    host: &Host<'_>,
 ) -> Result<Option<Vec<Answer>>, Error> {
-    let mut runs = Vec::new();
-    let mut contexts = Vec::new();
-    for &at in &part.runs {
-        let Some(run) = &followed[at].run else { return Ok(None) };
-        runs.push(run);
-        contexts.push(QueryContext {
-            setup: &parts.runs[at].setup,
-            pool: &parts.pool,
-            progress: notes,
-        });
-    }
-    let runs: Vec<(&Run, &QueryContext<'_>)> = runs.into_iter().zip(&contexts).collect();
+    let opened: Option<Vec<&Run>> = part.runs.iter().map(|&at| runs.run(at)).collect();
+    let Some(opened) = opened else { return Ok(None) };
+    let setups = part.runs.iter().map(|&at| &parts.runs[at].setup);
+    let contexts = setups.map(|setup| QueryContext { setup, pool: &parts.pool, progress: host });
+    let contexts: Vec<QueryContext<'_>> = contexts.collect();
+    let runs: Vec<(&Run, &QueryContext<'_>)> = opened.into_iter().zip(&contexts).collect();
     if part.is_sum {
         return Ok(Some(vec![answer(&part.question, &runs)?]));
     }
@@ -213,27 +166,28 @@ fn answer(question: &Request, runs: &[(&Run, &QueryContext<'_>)]) -> Result<Answ
     }
 }
 
-/// Notes between two answers, each said once.
-#[derive(Default)]
-struct Notes {
+/// The terminal or file to which answers and notes are written.
+struct Host<'a> {
+    parts: &'a Parts,
+    screen: Screen,
+    stop: Stop,
+    /// The time at which waiting for the first answer began.
+    waiting: Option<Instant>,
+    /// Notes that are not shown yet.
     new: RefCell<Vec<String>>,
+    /// Notes that are not repeated.
     said: RefCell<HashSet<String>>,
 }
 
-impl Notes {
-    /// Says it even if it was said before.
-    fn add(&self, note: &str) {
-        self.new.borrow_mut().push(note.into());
-    }
-
-    /// Writes what is new to stderr, above what is shown.
-    fn tell(&self, screen: &mut Screen, parts: &Parts) -> std::io::Result<()> {
-        let new = std::mem::take(&mut *self.new.borrow_mut());
-        let is_quiet = parts.runs.iter().all(|run| run.quiet);
+impl Host<'_> {
+    /// Writes new notes to stderr, above the answers.
+    fn show_notes(&mut self) -> std::io::Result<()> {
+        let new = std::mem::take(self.new.get_mut());
+        let is_quiet = self.parts.runs.iter().all(|run| run.quiet);
         if new.is_empty() || is_quiet {
             return Ok(());
         }
-        screen.clear()?;
+        self.screen.clear()?;
         let reporter = Reporter::new(false);
         for note in &new {
             reporter.note(note);
@@ -242,17 +196,42 @@ impl Notes {
     }
 }
 
-impl Progress for Notes {
+impl Progress for Host<'_> {
     fn source(&self, _: &str, _: u64, _: &Arc<AtomicU64>) {}
     fn done(&self) {}
 
     fn note(&self, note: &str) {
         if self.said.borrow_mut().insert(note.into()) {
-            self.add(note);
+            self.new.borrow_mut().push(note.into());
         }
     }
 
     fn temporary(&self, path: &Path) {
         remove_at_end(path);
+    }
+}
+
+impl Waiter for Host<'_> {
+    type End = anyhow::Result<ExitCode>;
+
+    fn changed(&self, change: &FollowChange) {
+        // The same change may come again.
+        self.new.borrow_mut().push(change.to_string());
+    }
+
+    fn pause(&mut self, pause: Duration, _: u64) -> ControlFlow<Self::End> {
+        if let Some(code) = self.stop.exit_code() {
+            return ControlFlow::Break(Ok(code.into()));
+        }
+        if self.waiting.is_some_and(|since| since.elapsed() >= PATIENCE) {
+            for watched in &self.parts.runs {
+                self.note(&format!("{}: waiting for the first tags", watched.path.display()));
+            }
+        }
+        if let Err(error) = self.show_notes() {
+            return ControlFlow::Break(Err(error.into()));
+        }
+        thread::sleep(pause);
+        ControlFlow::Continue(())
     }
 }

@@ -21,7 +21,7 @@ use super::{
 use crate::{cache, error::Error, input::Input, notes::Notes, progress::Progress};
 
 /// A run, open for queries.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Run {
     path: PathBuf,
     store: Arc<Store>,

@@ -1,6 +1,9 @@
 use super::*;
-use crate::progress::Silent;
-use std::io::Write as _;
+use crate::{
+    progress::Silent,
+    run::follow::poll_loop::{FollowLoop, Waiter},
+};
+use std::{io::Write as _, ops::ControlFlow};
 use tagq_ingest::encode::Encoder;
 use tagq_store::{Access, Tag};
 
@@ -137,15 +140,15 @@ fn a_frame_that_is_still_written_is_no_commit_before_its_end() {
 fn what_stops_it_is_told_once_and_each_commit_is_handed_out_once() {
     let folder = tempfile::tempdir().unwrap();
     let (mut first, mut second) = (follower(folder.path()), follower(folder.path()));
-    assert!(first.newer().unwrap().is_none(), "nothing is there yet");
+    assert!(!first.refresh(&Silent), "nothing is there yet");
     let source = folder.path().join("a.tags.zst");
     append(&source, &frame(&[0, 10, 2 * HELD]));
     assert!(first.advance(&Silent).is_none(), "nothing stops it");
     assert!(matches!(second.advance(&Silent), Some(FollowChange::Busy(_))));
     for follower in [&mut first, &mut second] {
-        let run = follower.newer().unwrap().unwrap();
-        assert_eq!(run.store().manifest().rows, 2);
-        assert!(!follower.is_newer() && follower.newer().unwrap().is_none());
+        assert!(follower.refresh(&Silent));
+        assert_eq!(follower.run.as_ref().unwrap().store().manifest().rows, 2);
+        assert!(!follower.refresh(&Silent));
     }
     drop(first);
     retry_now(&mut second);
@@ -255,4 +258,65 @@ fn two_followers_of_one_run_take_turns_and_lose_nothing() {
     assert_eq!(times(folder.path()), [0, 3 * HELD]);
     step_at(&mut second, begun + RETRY + STILL, &Silent).unwrap();
     assert_eq!(times(folder.path()), [0, 3 * HELD, 4 * HELD, 5 * HELD]);
+}
+
+/// A clock that pauses only in name. It ends the loop at a time.
+struct Clock {
+    now: Instant,
+    end: Instant,
+    notes: Told,
+}
+
+impl Progress for Clock {
+    fn source(&self, _: &str, _: u64, _: &Arc<AtomicU64>) {}
+    fn done(&self) {}
+    fn note(&self, note: &str) {
+        self.notes.note(note);
+    }
+}
+
+impl Waiter for Clock {
+    type End = u64;
+
+    fn pause(&mut self, pause: Duration, rows: u64) -> ControlFlow<u64> {
+        assert!((PAUSE_MIN..=PAUSE_MAX).contains(&pause), "{pause:?}");
+        self.now += pause;
+        if self.now < self.end { ControlFlow::Continue(()) } else { ControlFlow::Break(rows) }
+    }
+
+    fn now(&self) -> Instant {
+        self.now
+    }
+}
+
+#[test]
+fn a_loop_returns_each_commit_once_and_not_before_its_interval() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("a.tags.zst");
+    append(&source, &frame(&[0, 2 * HELD]));
+    let begun = Instant::now();
+    let mut clock = Clock { now: begun, end: begun + 10 * STILL, notes: Told::default() };
+    let interval = 2 * STILL;
+    let mut runs = FollowLoop::new(vec![follower(folder.path())], Some(interval));
+    let mut busy = FollowLoop::new(vec![follower(folder.path())], None);
+    assert!(runs.run(0).is_none());
+    assert_eq!(runs.wait(&mut clock), ControlFlow::Continue(()));
+    assert_eq!((clock.now, runs.run(0).unwrap().store().manifest().rows), (begun, 1));
+    // Still after 2 s, and returned after 4 s.
+    assert_eq!(runs.wait(&mut clock), ControlFlow::Continue(()));
+    assert_eq!(runs.run(0).unwrap().store().manifest().rows, 2);
+    let waited = clock.now - begun;
+    assert!((interval..=interval + PAUSE_MAX).contains(&waited), "{waited:?}");
+    assert_eq!(runs.wait(&mut clock), ControlFlow::Break(2));
+    assert!(clock.now >= clock.end);
+    // Errors are noted once, and retried.
+    clock.end = clock.now + 3 * RETRY;
+    assert_eq!(busy.wait(&mut clock), ControlFlow::Break(0), "the other one has the rows");
+    drop(runs);
+    clock.end = clock.now + 2 * RETRY;
+    assert_eq!(busy.wait(&mut clock), ControlFlow::Break(2));
+    let notes = clock.notes.0.into_inner();
+    assert!(notes.len() == 2 && notes[0].contains("another process"), "{notes:?}");
+    assert!(busy.run(0).is_none(), "without an interval, nothing is opened");
+    assert!(busy.refresh(&Silent) && busy.run(0).is_some());
 }

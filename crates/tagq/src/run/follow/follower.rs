@@ -1,0 +1,303 @@
+//! Ingests new data of the sources of one run as it arrives.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashSet,
+    fmt, fs, mem,
+    path::{Path, PathBuf},
+    sync::{Arc, atomic::AtomicU64},
+    time::{Duration, Instant},
+};
+
+use tagq_store::{Duration as Ticks, Manifest, Store, Tick};
+
+use crate::run::{
+    location::RunLocation,
+    open::Run,
+    options::Options,
+    update::{Activity, Context, FileStamp, IngestState, Update},
+};
+use crate::{error::Error, progress::Progress};
+
+/// Pause between two polls, at least. A poll compares the stamps of files, which works on network file
+/// systems.
+const PAUSE_MIN: Duration = Duration::from_millis(10);
+/// Pause between two polls, at least, while no source grows.
+const PAUSE_STILL: Duration = Duration::from_millis(50);
+/// Pause between two polls, at most.
+const PAUSE_MAX: Duration = Duration::from_millis(250);
+/// Pause between two polls, as a multiple of the duration of a poll.
+const POLLS: u32 = 8;
+/// Default hold-back of a growing source: recorders deliver tags late by less than this.
+pub const HOLD_BACK: &str = "10ms";
+/// A source without changes for this time is ingested to its end.
+const STILL: Duration = Duration::from_secs(2);
+/// Time before a retry after an error.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Keeps the store of a run up to date while sources grow and new ones appear.
+///
+/// Holds the lock of the store after the first poll, so that queries of other processes answer from the
+/// last commit and do not ingest. If another process holds the lock, the commits of that process can be
+/// followed.
+pub struct Follower {
+    path: PathBuf,
+    location: RunLocation,
+    options: Options,
+    hold_back: Ticks,
+    health: Health,
+    memory: IngestState,
+    /// Duration of the last poll.
+    poll_time: Cell<Duration>,
+    /// The run at the commit that was opened last.
+    pub(super) run: Option<Run>,
+    noted: RefCell<HashSet<String>>,
+}
+
+/// Whether ingest works.
+enum Health {
+    Working,
+    /// An error stopped ingest.
+    Failing {
+        retry_at: Instant,
+        /// The message; empty if another process writes the store.
+        cause: String,
+    },
+}
+
+/// A change in the health of a follower.
+#[derive(Debug)]
+pub enum FollowChange {
+    /// Another process ingests the recording; its commits are followed.
+    Busy(Error),
+    /// An error stops ingest; the follower retries.
+    Stopped(Error),
+    /// Ingest works again after an error.
+    Resumed,
+}
+
+impl fmt::Display for FollowChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Busy(_) => {
+                f.write_str("another process ingests this run; its commits are followed")
+            }
+            Self::Stopped(error) => write!(f, "{error}; trying again"),
+            Self::Resumed => f.write_str("it goes on"),
+        }
+    }
+}
+
+impl fmt::Debug for Follower {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Follower").field("location", &self.location).finish_non_exhaustive()
+    }
+}
+
+impl Follower {
+    /// Follows the run that `path` names. For a growing source, tags within `hold_back` of its newest
+    /// tag are held back, so that late tags can still be sorted in.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchPath`]. The folder may still be empty.
+    pub fn new(path: &Path, options: &Options, hold_back: Ticks) -> Result<Self, Error> {
+        let location = match RunLocation::find(path, options.store.as_deref()) {
+            Err(Error::NoSources { .. }) => {
+                RunLocation::of_empty_folder(path, options.store.as_deref())?
+            }
+            location => location?,
+        };
+        Ok(Self {
+            path: path.into(),
+            location,
+            options: options.clone(),
+            hold_back,
+            health: Health::Working,
+            memory: IngestState::default(),
+            poll_time: Cell::default(),
+            run: None,
+            noted: RefCell::default(),
+        })
+    }
+
+    /// Polls the sources once and ingests the complete data of those that changed. After an error, such
+    /// as a full disk or an invalid source, earlier commits stay, and ingest is retried a second later.
+    /// Returns a change to report. If the options disable ingest, only commits of other processes are
+    /// followed.
+    pub fn advance(&mut self, progress: &dyn Progress) -> Option<FollowChange> {
+        self.advance_at(Instant::now(), progress)
+    }
+
+    pub(super) fn advance_at(
+        &mut self,
+        now: Instant,
+        progress: &dyn Progress,
+    ) -> Option<FollowChange> {
+        let is_retry = match self.health {
+            _ if !self.options.ingest => return None,
+            Health::Failing { retry_at, .. } if now < retry_at => return None,
+            Health::Failing { .. } => true,
+            Health::Working => false,
+        };
+        let result = self.ingest(now, is_retry, progress);
+        let next = match &result {
+            Ok(()) => Health::Working,
+            Err(error) => {
+                let cause = if error.is_busy() { String::new() } else { error.to_string() };
+                Health::Failing { retry_at: now + RETRY, cause }
+            }
+        };
+        let before = mem::replace(&mut self.health, next);
+        match (before, &self.health, result) {
+            (Health::Working, _, Ok(())) => None,
+            (Health::Failing { .. }, _, Ok(())) => Some(FollowChange::Resumed),
+            (Health::Failing { cause: before, .. }, Health::Failing { cause, .. }, _)
+                if before == *cause =>
+            {
+                None
+            }
+            (_, _, Err(error)) if error.is_busy() => Some(FollowChange::Busy(error)),
+            (_, _, Err(error)) => Some(FollowChange::Stopped(error)),
+        }
+    }
+
+    /// Opens the run at its last commit, if it is a new one; returns whether it is. A commit that cannot
+    /// be read now may be readable the next time.
+    pub(super) fn refresh(&mut self, progress: &dyn Progress) -> bool {
+        let opened = self.run.as_ref().map_or(0, |run| run.store().manifest().commit);
+        if self.commit().is_none_or(|commit| commit == opened)
+            || !Store::is_at(&self.location.store)
+        {
+            return false;
+        }
+        match Run::of_store(&self.path, &self.location.store, &self.options) {
+            Ok(run) => self.run = Some(run),
+            Err(error) => Once { progress, noted: &self.noted }.note(&error.to_string()),
+        }
+        self.run.as_ref().is_some_and(|run| run.store().manifest().commit != opened)
+    }
+
+    /// Returns the number of the last commit of the store; 0 before the first, `None` if the manifest
+    /// cannot be read.
+    pub(super) fn commit(&self) -> Option<u64> {
+        if let Some(writer) = &self.memory.writer {
+            return Some(writer.manifest().commit);
+        }
+        let begun = Instant::now();
+        let manifest = Manifest::read(&self.location.store).ok()?;
+        self.poll_time.set(begun.elapsed());
+        Some(manifest.map_or(0, |manifest| manifest.commit))
+    }
+
+    /// Returns the pause before the next poll: 10 ms if polling is fast, more if it is slow, so that it
+    /// uses at most a ninth of the time, and at most 250 ms. 50 ms once all sources have been unchanged
+    /// for two seconds.
+    pub(super) fn pause(&self) -> Duration {
+        let is_still = self.memory.writer.is_some() && self.memory.is_still();
+        let least = if is_still { PAUSE_STILL } else { PAUSE_MIN };
+        (self.poll_time.get() * POLLS).clamp(least, PAUSE_MAX)
+    }
+
+    /// Returns the rows of the store while this follower holds its lock; 0 while another process does.
+    pub(super) fn rows(&self) -> u64 {
+        self.memory.writer.as_ref().map_or(0, |writer| writer.manifest().rows)
+    }
+
+    fn ingest(
+        &mut self,
+        now: Instant,
+        is_retry: bool,
+        progress: &dyn Progress,
+    ) -> Result<(), Error> {
+        let begun = Instant::now();
+        let sources = self.sources()?;
+        let is_due = self.poll(&sources, now);
+        self.poll_time.set(begun.elapsed());
+        if sources.is_empty() || !is_due && !is_retry {
+            return Ok(());
+        }
+        self.update(&sources, progress).map_err(|error| self.location.shown(error))
+    }
+
+    /// Returns the current sources. Sources that vanished keep their rows.
+    fn sources(&mut self) -> Result<Vec<PathBuf>, Error> {
+        match RunLocation::find(&self.path, self.options.store.as_deref()) {
+            Ok(location) => self.location = location,
+            Err(Error::NoSuchPath { .. } | Error::NoSources { .. }) => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        }
+        Ok(self.location.sources.clone().unwrap_or_default())
+    }
+
+    /// Polls the sources; returns whether one changed, or has just become still.
+    fn poll(&mut self, sources: &[PathBuf], now: Instant) -> bool {
+        let mut is_due = false;
+        for path in sources {
+            // A source that vanishes at this moment is skipped.
+            let Ok(metadata) = fs::metadata(path) else { continue };
+            let stamp = FileStamp::of(&metadata);
+            let activity = &mut self.memory.source(path).activity;
+            let next = match *activity {
+                Activity::Growing { stamp: before, since } if before == stamp => {
+                    if now - since < STILL {
+                        continue;
+                    }
+                    Activity::Still { stamp }
+                }
+                Activity::Still { stamp: before } if before == stamp => continue,
+                Activity::Unknown | Activity::Growing { .. } | Activity::Still { .. } => {
+                    Activity::Growing { stamp, since: now }
+                }
+            };
+            *activity = next;
+            is_due = true;
+        }
+        is_due
+    }
+
+    fn update(&mut self, sources: &[PathBuf], progress: &dyn Progress) -> Result<(), Error> {
+        let tick = if let Some(writer) = &self.memory.writer {
+            writer.manifest().tick
+        } else {
+            let manifest = Manifest::read(&self.location.store)?;
+            let known = manifest.as_ref().map_or(&[][..], |manifest| &manifest.sources);
+            self.memory.learn_columns(known);
+            let tick = self.options.tick.unwrap_or(Tick::DEFAULT);
+            manifest.map_or(tick, |manifest| manifest.tick)
+        };
+        self.memory.hold_back = Some(self.hold_back.nearest(tick)?);
+        let once = Once { progress, noted: &self.noted };
+        let context = Context { location: &self.location, options: &self.options, progress: &once };
+        Update::new(context, sources, &mut self.memory).run()
+    }
+}
+
+/// Reports each note only once.
+struct Once<'a> {
+    progress: &'a dyn Progress,
+    noted: &'a RefCell<HashSet<String>>,
+}
+
+impl Progress for Once<'_> {
+    fn source(&self, name: &str, bytes: u64, read: &Arc<AtomicU64>) {
+        self.progress.source(name, bytes, read);
+    }
+
+    fn done(&self) {
+        self.progress.done();
+    }
+
+    fn note(&self, note: &str) {
+        if self.noted.borrow_mut().insert(note.into()) {
+            self.progress.note(note);
+        }
+    }
+
+    fn temporary(&self, path: &Path) {
+        self.progress.temporary(path);
+    }
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;
