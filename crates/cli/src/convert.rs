@@ -1,4 +1,4 @@
-//! `tagq convert`: tags from one form into another.
+//! `tagq convert`: converts between formats of tags.
 
 use std::{
     env, fs,
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<()> {
     let reporter = Reporter::new(args.store.quiet);
     let to_stdout = input::is_stdin(&args.out);
     if !to_stdout {
-        // Before anything is read: a pipe cannot be read again.
+        // Checked before anything is read, because a pipe cannot be read again.
         tagq::check_out(&args.out, args.force)?;
     }
     if input::is_stdin(&args.from) {

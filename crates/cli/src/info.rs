@@ -1,4 +1,4 @@
-//! `tagq info`: what a run holds.
+//! `tagq info`: facts about runs.
 
 use tagq::{Options, Progress as _, RunFacts};
 
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<()> {
             let course = reporter.course();
             Some(pool.install(|| run.shortest_intervals(course))?)
         };
-        // Of standard input the store is gone already.
+        // The store of standard input is removed already.
         let (store_bytes, leftovers) = if input::is_stdin(path) {
             (None, Vec::new())
         } else {

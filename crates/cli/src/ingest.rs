@@ -1,4 +1,4 @@
-//! `tagq ingest` and `tagq set`: what is written into a store, without a question.
+//! `tagq ingest` and `tagq set`: commands that write a store without a query.
 
 use tagq::{Input, Options, Treatment, requests::Setup, store::Tick};
 
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &IngestArgs) -> anyhow::Result<()> {
             [] => None,
             _ => Some(input::set_aside(&Input::folder_for(store))?),
         };
-        // The setup of a run that is one of its sources' is that of the first that has one.
+        // The first source that has a setup states the setup of the run.
         let setups = files.iter().map(|file| input::setup(file, &args.setup, &reporter));
         let tick = options.tick.or(first_tick(setups)?);
         let options = Options { tick, ..options };

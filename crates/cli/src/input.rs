@@ -1,4 +1,4 @@
-//! `-` where a run or a file is named: standard input.
+//! Standard input, named `-` in place of a run or a file.
 
 use std::{
     env,
@@ -10,12 +10,12 @@ use tagq::{Input, Options, Run, requests::Setup};
 
 use crate::{Usage, args::SetupArgs, progress::Reporter};
 
-/// Whether this name means standard input.
+/// Returns whether the name means standard input.
 pub(crate) fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// Standard input can be read once.
+/// Checks that standard input is named at most once, because it can be read once.
 pub(crate) fn check_once(paths: &[PathBuf]) -> Result<(), Usage> {
     if paths.iter().filter(|path| is_stdin(path)).count() > 1 {
         return Err(Usage("`-` stands twice; standard input can be read once".into()));
@@ -23,7 +23,8 @@ pub(crate) fn check_once(paths: &[PathBuf]) -> Result<(), Usage> {
     Ok(())
 }
 
-/// The setup of a run: the one asked for, else that of its folder, if any; said on stderr.
+/// Returns the setup that the user named, else the one in the folder of the run, if any. Notes which
+/// one is used.
 pub(crate) fn setup(
     path: &Path,
     args: &SetupArgs,
@@ -40,7 +41,7 @@ pub(crate) fn setup(
     Ok(setup)
 }
 
-/// Opens a run, or standard input as one.
+/// Opens a run, or standard input as a run.
 pub(crate) fn open(path: &Path, options: &Options, reporter: &Reporter) -> anyhow::Result<Run> {
     if !is_stdin(path) {
         return Ok(tagq::open(path, options, reporter)?);
@@ -57,7 +58,7 @@ pub(crate) fn open(path: &Path, options: &Options, reporter: &Reporter) -> anyho
     Ok(tagq::open_input(&input, options, reporter)?)
 }
 
-/// Standard input as a file in `folder`.
+/// Buffers standard input in a file in `folder`.
 pub(crate) fn set_aside(folder: &Path) -> Result<Input, tagq::Error> {
     Input::set_aside(stdin().lock(), folder)
 }

@@ -1,4 +1,4 @@
-//! `tagq verify`: whether a store is what was committed.
+//! `tagq verify`: verifies the checksums of stores and sources.
 
 use std::{
     io::Write as _,

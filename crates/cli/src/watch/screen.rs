@@ -1,4 +1,4 @@
-//! Answers that come again and again: drawn over each other on a terminal, one below the other elsewhere.
+//! Output of repeated answers: on a terminal each replaces the one before, elsewhere each is appended.
 
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -6,13 +6,13 @@ use console::Term;
 
 use crate::args::Format;
 
-/// Where answers are shown.
+/// The output of answers.
 pub(super) enum Screen {
-    /// A terminal, and the lines drawn there.
+    /// A terminal, and the number of lines drawn there.
     Terminal { term: Term, drawn: usize },
-    /// Tables, one below the other.
+    /// Tables, one after the other.
     Tables,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Lines,
 }
 
@@ -31,7 +31,7 @@ impl Screen {
         matches!(self, Self::Lines)
     }
 
-    /// Shows `text`; on a terminal in place of what was shown before, as much of it as there is room for.
+    /// Shows `text`. On a terminal it replaces the text before, and is cut to the size of the terminal.
     pub(super) fn show(&mut self, text: &str) -> io::Result<()> {
         let Self::Terminal { term, drawn } = self else {
             let mut out = io::stdout().lock();
@@ -53,7 +53,7 @@ impl Screen {
         Ok(())
     }
 
-    /// Makes room for a note; what was shown is drawn again with the next answer.
+    /// Clears the terminal for a note. The next answer draws the text again.
     pub(super) fn clear(&mut self) -> io::Result<()> {
         if let Self::Terminal { term, drawn } = self {
             term.clear_last_lines(*drawn)?;
@@ -64,14 +64,14 @@ impl Screen {
     }
 }
 
-/// The lines of `text` that a terminal of this size has room for, none broken by it: a line that is would
-/// count as two. The last line of the text stays.
+/// Returns the lines of `text` that fit on a terminal of this size. Lines are cut, because a line that the
+/// terminal wraps would count as two. The last line of the text stays.
 fn cut(text: &str, height: usize, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = text
         .lines()
         .map(|line| console::truncate_str(line, width, "\u{2026}").into_owned())
         .collect();
-    // One is the cursor's.
+    // One line is left for the cursor.
     let room = height.saturating_sub(1).max(2);
     if lines.len() > room {
         let left_out = lines.len() - room + 1;

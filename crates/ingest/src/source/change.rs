@@ -20,21 +20,21 @@ use crate::{
     },
 };
 
-/// How a file differs from the part that was taken of it.
+/// Difference between a file and its ingested part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// It is the same, as far as its length and the hashes of its pieces tell.
+    /// Length and the hashes of both ends are equal.
     None,
-    /// More came after the part that was taken.
+    /// There is data after the ingested part.
     Grown,
-    /// It is another file.
+    /// It is a different file.
     Other,
 }
 
-/// Compares the file at `path` with the part that was taken of it. Reads 128 KiB at most.
+/// Compares the file at `path` with its ingested part. Reads at most 128 KiB.
 ///
 /// # Errors
-/// When it cannot be read.
+/// [`Error::Io`].
 pub fn compare(facts: &SourceFacts, path: &Path) -> Result<Change, Error> {
     let source = Opened::new(path)?;
     if source.size() < facts.read_byte {
@@ -56,11 +56,11 @@ pub fn compare(facts: &SourceFacts, path: &Path) -> Result<Change, Error> {
     })
 }
 
-/// Whether the bytes that were taken of the file at `path` are still the same; `None` when an older
-/// store does not know. Reads all of them; `settings` hold the counter of bytes and the cancellation.
+/// Whether the ingested bytes of the file at `path` are unchanged; `None` if an older store has no
+/// checksum. Reads all of them; `settings` contains the byte counter and the cancellation.
 ///
 /// # Errors
-/// When it cannot be read.
+/// [`Error::Io`], [`Error::Cancelled`].
 pub fn is_intact(
     facts: &SourceFacts,
     path: &Path,
@@ -98,7 +98,7 @@ pub fn is_intact(
     }))
 }
 
-/// Whether the file at `path` is, by length, modification time and inode, the one that was taken.
+/// Whether length, modification time and inode of a file are those of the ingested one.
 pub fn is_unchanged(facts: &SourceFacts, metadata: &Metadata) -> bool {
     facts.finished
         && (facts.size, facts.mtime_ns, facts.inode)

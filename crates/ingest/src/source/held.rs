@@ -1,4 +1,5 @@
-//! Tags of a growing source that wait in memory for late ones, from one commit to the next.
+//! Tags of a growing source that are held in memory from one commit to the next, because late tags may
+//! belong before them.
 
 use tagq_store::{Source, SourceFacts};
 
@@ -6,8 +7,8 @@ use crate::source::{order::Order, resume::Points};
 
 /// Tags of a source that were read and are not committed, and where reading continues after them.
 ///
-/// A follower hands it from one [`crate::ingest_holding`] to the next, so that no byte of the source is read
-/// twice. Without it, reading begins where the store says, with the same result.
+/// A follower passes it from one [`crate::ingest_holding`] to the next, so that no byte of the source is
+/// read twice. Without it, reading starts at the resume point of the store, with the same result.
 pub struct Held {
     pub(crate) order: Order,
     pub(crate) points: Points,
@@ -28,7 +29,7 @@ impl std::fmt::Debug for Held {
 }
 
 impl Held {
-    /// Holds nothing: the file is read again from where the store says. Rows up to the time `last` are
+    /// Holds no tags: the file is read again from its resume point. Rows up to the time `last` are
     /// committed.
     pub(crate) fn read_again(horizon: usize, facts: &SourceFacts, last: Option<i64>) -> Self {
         Self {
@@ -40,8 +41,8 @@ impl Held {
         }
     }
 
-    /// Holds the tags that wait in `order` once the source is listed as `facts`, its rows up to the time
-    /// `last`; `None` where reading did not end at a checkpoint.
+    /// Holds the tags in `order` after the source is listed as `facts`, with rows up to the time `last`.
+    /// Returns `None` if reading did not end at a checkpoint.
     pub(crate) fn after(
         mut order: Order,
         points: Points,
@@ -54,7 +55,7 @@ impl Held {
         Some(Self { order, points, byte, facts, rows })
     }
 
-    /// Itself, when it belongs to the source as the store has it.
+    /// Returns itself if it belongs to the last commit of the source.
     pub(crate) fn of(self, source: &Source) -> Option<Self> {
         (self.facts == source.facts && self.rows == source.rows).then_some(self)
     }

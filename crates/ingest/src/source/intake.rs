@@ -1,4 +1,4 @@
-//! One source on its way into the store.
+//! The rows of one source between reader and store.
 
 use std::path::Path;
 
@@ -18,35 +18,35 @@ use crate::{
 /// The part of a source to ingest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// All of it; its times are moved by so many ticks.
+    /// The whole file.
     Whole {
         /// Ticks added to every time, for a counter that started again from zero.
         rebase: Option<i64>,
     },
-    /// The tags after the rows that the store holds. It is the source finished last.
+    /// The tags after the committed rows. The source is the last one of the store.
     Rest,
 }
 
-/// A source on its way into a store.
+/// The ingest of one source.
 pub(super) struct Intake<'a> {
     source: &'a Opened<'a>,
     /// Where reading begins.
     pub start_byte: u64,
     pub facts: SourceFacts,
-    /// The checksum of the bytes read before; `None` where an older store does not have it.
+    /// The checksum of the bytes read before; `None` if an older store has none.
     crc: Option<Crc>,
     pub order: Order,
     pub points: Points,
     pub rows: Rows<'a>,
 }
 
-/// Takes the rows of one source in order of time.
+/// Appends the rows of one source in order of time.
 pub(super) struct Rows<'a> {
     pub writer: &'a mut Writer,
     rebased: i64,
-    /// Rows that come again and are there already.
+    /// Number of rows that are read again and already stored.
     again: u64,
-    /// The time of the last row, as the source has it.
+    /// The time of the last row, before it is moved.
     pub last: Option<i64>,
     moved: Vec<i64>,
 }
@@ -79,7 +79,7 @@ impl<'a> Intake<'a> {
             }
         }
         let rebased = facts.rebased.unwrap_or(0);
-        // Committed rows stay as they are: a tag that belongs before them comes too late.
+        // Committed rows never change: a tag that belongs before them is too late.
         let last = last.map(|last| last - rebased);
         let again = if kept.is_some() { 0 } else { rows - facts.resume.rows };
         let Held { order, points, byte, .. } =
@@ -100,7 +100,7 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
-    /// All tags taken stand in complete messages.
+    /// Notes that all tags so far are in complete messages, and commits them if a commit is due.
     pub(super) fn complete(
         &mut self,
         complete: Complete,
@@ -131,8 +131,7 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
-    /// Notes by what the bytes that were read will be known again; `crc` is of those that were not
-    /// read before.
+    /// Notes the hashes that identify the bytes read so far; `crc` is the checksum of the new ones.
     pub(super) fn note_read(&mut self, crc: Crc) -> Result<(), Error> {
         self.facts.read_byte = crc.end;
         self.facts.read_crc32c = self.crc.map(|before| before.join(crc).hex());
@@ -140,7 +139,7 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
-    /// Notes how far the source was read and taken.
+    /// Notes how far the source was read and released.
     fn note_progress(&mut self) {
         let released = self.order.released_rows();
         self.facts.read_tags = self.order.number;

@@ -1,4 +1,4 @@
-//! One source into the store.
+//! Ingest of one source into a store.
 
 pub(crate) mod change;
 pub(crate) mod held;
@@ -18,14 +18,14 @@ use crate::{
     Error, Settings, Summary, formats::format::Decoded, payload::opened::Opened, read::read_decoded,
 };
 
-/// Appends tags of the file at `path` to `writer`, put in order of time, and lists the source as
-/// `name`. Nothing is visible or durable before the writer commits, but what
-/// [`Settings::commit_rows`] has committed on the way: rows of complete messages, after which
-/// [`Part::Rest`] continues as if it had never been interrupted.
+/// Appends the tags of the file at `path` to `writer`, in order of time, and lists the source as `name`.
+/// Nothing is visible or durable before the writer commits, except the commits that
+/// [`Settings::commit_rows`] requests: these end after complete messages, and [`Part::Rest`] continues
+/// after them as if ingest had never been interrupted.
 ///
 /// # Errors
-/// Those of [`crate::read_tags`] and of the store. After an error the writer holds a part of the
-/// source: drop it.
+/// Errors of [`crate::read_tags`] and of the store. After an error the writer contains a part of the
+/// source and must be dropped.
 pub fn ingest(
     path: &Path,
     name: &str,
@@ -36,11 +36,12 @@ pub fn ingest(
     ingest_holding(path, name, part, settings, writer, &mut None)
 }
 
-/// As [`ingest`], without reading again what `held` has of the source from the time before. It gets the
-/// tags that this call leaves, to continue after the rows that the writer commits now.
+/// Same as [`ingest`], but does not read the tags again that `held` has from the call before. The tags
+/// that this call holds back are stored in `held`; the next call continues after the rows that the
+/// writer commits now.
 ///
 /// # Errors
-/// Those of [`ingest`].
+/// Same as [`ingest`].
 pub fn ingest_holding(
     path: &Path,
     name: &str,
@@ -52,7 +53,7 @@ pub fn ingest_holding(
     ingest_opened(HORIZON, &Opened::new(path)?, name, part, settings, writer, held)
 }
 
-/// As [`ingest_holding`], of a file that was opened before.
+/// Same as [`ingest_holding`], for an open file.
 fn ingest_opened(
     horizon: usize,
     source: &Opened<'_>,
@@ -82,7 +83,7 @@ fn ingest_opened(
     intake.note_read(summary.crc)?;
     let Intake { mut facts, order, points, rows, .. } = intake;
     facts.salvaged = settings.salvage && summary.torn.is_some();
-    // Where nothing came, nothing came without a checksum.
+    // If there is no new data, no data is without a checksum.
     let is_nothing = settings.start_byte > 0 && facts.read_byte <= settings.start_byte;
     facts.checksummed &= summary.checksummed || is_nothing;
     facts.torn.clone_from(&summary.torn);

@@ -1,36 +1,34 @@
-//! Places where reading a source can begin again, so that its committed rows stay as they are.
+//! Resume points: places at which reading of a source can begin again without a change of committed rows.
 //!
-//! Rows are committed while tags that were read still wait to be put in order. A later call
-//! begins at a byte before them, and skips as many rows as are there already. That gives
-//! the same rows again where all tags before the byte are committed: the committed tags after the byte are
-//! then the first of theirs in order.
+//! Rows are committed while other tags are still held to be put in order. A later call starts at a byte
+//! before those and skips the rows that are already stored. This gives the same rows if all tags before
+//! the byte are committed, because the committed tags after the byte are then the first ones in order.
 
 use tagq_store::ResumePoint;
 
-/// The points of a source that may still be needed, ascending.
+/// The resume points of a source that may still be needed, in ascending order.
 #[derive(Debug)]
 pub(crate) struct Points {
     points: Vec<Point>,
-    /// Points closer to each other than this many tags are thinned out.
+    /// Minimum distance of points, in tags.
     spacing: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Point {
     at: ResumePoint,
-    /// A tag after it belongs before one that stands before it.
+    /// Whether a tag after the point belongs before a tag that precedes it.
     is_crossed: bool,
 }
 
 impl Points {
-    /// Reading began at `first`. Order is repaired over `horizon` tags: of its points some hundreds
-    /// are kept.
+    /// Starts with the point at which reading began. Some hundreds of points are kept per `horizon`.
     pub(crate) fn new(first: ResumePoint, horizon: usize) -> Self {
         let points = vec![Point { at: first, is_crossed: false }];
         Self { points, spacing: horizon as u64 / 256 }
     }
 
-    /// Reading came to another one.
+    /// Adds the point that reading has reached.
     pub(crate) fn add(&mut self, point: ResumePoint) {
         if let [.., before, last] = self.points[..]
             && last.at.rows - before.at.rows < self.spacing
@@ -40,23 +38,23 @@ impl Points {
         self.points.push(Point { at: point, is_crossed: false });
     }
 
-    /// The byte after `rows` tags, if reading can begin again there.
+    /// Returns the byte after `rows` tags, if reading can begin again there.
     pub(crate) fn end(&self, rows: u64) -> Option<u64> {
         self.points.last().filter(|point| point.at.rows == rows).map(|point| point.at.byte)
     }
 
-    /// A tag of this time came: it belongs before what stands before points of a later time.
+    /// Notes a late tag of this time: it belongs before tags that precede points of a later time.
     pub(crate) fn late(&mut self, time: i64) {
         let later = self.points.partition_point(|point| point.at.time <= Some(time));
         self.points[later..].iter_mut().for_each(|point| point.is_crossed = true);
     }
 
-    /// The last point before which all tags are committed, when the first `rows` tags in order are, up to
-    /// the time `last`. Those before it are forgotten.
+    /// Returns the last point before which all tags are committed, given that the first `rows` tags in
+    /// order are committed, up to the time `last`. Earlier points are dropped.
     pub(crate) fn committed(&mut self, rows: u64, last: Option<i64>) -> ResumePoint {
         let is_committed = |point: &Point| {
-            // Not crossed, the tags before it are the first in order. Else those of the last time may be
-            // committed or not, and the earlier ones are.
+            // If the point is not crossed, the tags before it are the first in order. Otherwise only tags
+            // before the last time are certainly committed.
             point.at.rows <= rows && (!point.is_crossed || point.at.time < last)
         };
         let within = self.points.partition_point(|point| point.at.rows <= rows);

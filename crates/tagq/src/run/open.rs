@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
     thread,
+    time::Duration,
 };
 
 use tagq_ingest::Error as FilesError;
@@ -29,10 +30,13 @@ pub struct Run {
 }
 
 impl Run {
-    /// Opens the run that `path` names, at the last commit of its store.
-    pub(crate) fn of_store(path: &Path, store: &Path, options: &Options) -> Result<Self, Error> {
-        let store = Store::open(store, options.access)?;
-        Ok(Self { path: path.into(), store: Arc::new(store), caching: options.caching })
+    /// Opens a run at the last commit of its store.
+    pub(crate) fn of_store(location: &RunLocation, options: &Options) -> Result<Self, Error> {
+        Ok(Self::new(location, Store::open(&location.store, options.access)?, options.caching))
+    }
+
+    fn new(location: &RunLocation, store: Store, caching: Caching) -> Self {
+        Self { path: location.path.clone(), store: Arc::new(store), caching }
     }
 
     /// Returns the path that the user gave.
@@ -137,11 +141,9 @@ impl Run {
 /// [`Error::NoSuchPath`], [`Error::NoSources`]; errors from reading sources; if nothing is committed
 /// yet, also errors from writing the store.
 pub fn open(path: &Path, options: &Options, progress: &dyn Progress) -> Result<Run, Error> {
-    let location = RunLocation::find(path, options.store.as_deref())?;
-    if options.ingest
-        && let Err(error) = bring_up_to_date(&location, options, progress)
-    {
-        answer_without_writing(&location, error, options, progress)?;
+    let location = &RunLocation::find(path, options.store.as_deref())?;
+    if options.ingest {
+        update_if_possible(Context { location, options, progress })?;
     }
     let mut store = Store::open(&location.store, options.access).map_err(|error| match error {
         StoreError::NotAStore { .. } => Error::NothingIngested { path: path.into() },
@@ -156,7 +158,7 @@ pub fn open(path: &Path, options: &Options, progress: &dyn Progress) -> Result<R
     {
         progress.note(&format!("no answers are kept for the next time: {obstacle}"));
     }
-    Ok(Run { path: location.path, store: Arc::new(store), caching: options.caching })
+    Ok(Run::new(location, store, options.caching))
 }
 
 /// Opens a stream as a run, for queries: its store is created in a temporary folder and removed again
@@ -168,8 +170,8 @@ pub fn open_input(input: &Input, options: &Options, progress: &dyn Progress) -> 
     let aside = |source| Error::Aside { folder: env::temp_dir(), source };
     let folder = tempfile::Builder::new().prefix("tagq-").tempdir().map_err(aside)?;
     progress.temporary(folder.path());
-    let location = input.location(folder.path().join("run"));
-    bring_up_to_date(&location, options, progress).map_err(|error| match error {
+    let location = &input.location(folder.path().join("run"));
+    update(Context { location, options, progress }).map_err(|error| match error {
         Error::Store(StoreError::Io { source, .. })
         | Error::Files(FilesError::Store(StoreError::Io { source, .. }))
             if is_not_writable(&source) =>
@@ -179,10 +181,10 @@ pub fn open_input(input: &Input, options: &Options, progress: &dyn Progress) -> 
         Error::NoRoom { .. } => aside(io::ErrorKind::StorageFull.into()),
         error => error,
     })?;
-    let store = Store::open(&location.store, options.access)?;
-    note_torn(&store, progress);
+    let run = Run::of_store(location, options)?;
+    note_torn(&run.store, progress);
     // A store that is removed is never queried again.
-    Ok(Run { path: location.path, store: Arc::new(store), caching: Caching::Off })
+    Ok(Run { caching: Caching::Off, ..run })
 }
 
 /// Ingests the new sources of the run that `path` names into its store.
@@ -191,7 +193,7 @@ pub fn open_input(input: &Input, options: &Options, progress: &dyn Progress) -> 
 /// Same as [`open`]; [`tagq_store::Error::Busy`] if another process is writing the store.
 pub fn ingest(path: &Path, options: &Options, progress: &dyn Progress) -> Result<Run, Error> {
     let location = RunLocation::find(path, options.store.as_deref())?;
-    ingest_place(location, options, progress)
+    update_durably(Context { location: &location, options, progress })
 }
 
 /// Ingests several sources (files, folders of files, or a buffered stream) into the single store
@@ -220,7 +222,7 @@ pub fn ingest_sources(
     };
     let location =
         RunLocation { path: store.into(), store: store.into(), sources: Some(sources), input };
-    ingest_place(location, options, progress)
+    update_durably(Context { location: &location, options, progress })
 }
 
 /// Sets the tick of a run permanently, replacing one that was given before.
@@ -237,17 +239,13 @@ pub fn set_tick(path: &Path, store: Option<&Path>, tick: Tick) -> Result<(), Err
     Ok(writer.commit()?)
 }
 
-fn ingest_place(
-    location: RunLocation,
-    options: &Options,
-    progress: &dyn Progress,
-) -> Result<Run, Error> {
-    bring_up_to_date(&location, options, progress)?;
+fn update_durably(context: Context<'_>) -> Result<Run, Error> {
+    update(context)?;
     // Commits of another process are reported as done by this call, so they must be durable.
-    Writer::make_durable(&location.store)?;
-    let store = Store::open(&location.store, options.access)?;
-    note_torn(&store, progress);
-    Ok(Run { path: location.path, store: Arc::new(store), caching: options.caching })
+    Writer::make_durable(&context.location.store)?;
+    let run = Run::of_store(context.location, context.options)?;
+    note_torn(&run.store, context.progress);
+    Ok(run)
 }
 
 /// Notes at each opening which sources have an incomplete end.
@@ -260,65 +258,48 @@ fn note_torn(store: &Store, progress: &dyn Progress) {
     }
 }
 
-fn bring_up_to_date(
-    location: &RunLocation,
-    options: &Options,
-    progress: &dyn Progress,
-) -> Result<(), Error> {
+fn update(context: Context<'_>) -> Result<(), Error> {
+    let Context { location, options, .. } = context;
     let Some(sources) = &location.sources else {
         // The user named the store itself: its sources are ignored, but its tick may be set.
         return update::confirm_tick(location, options);
     };
-    update::bring_up_to_date(Context { location, options, progress }, sources)
-        .map_err(|error| location.shown(error))
+    update::bring_up_to_date(context, sources).map_err(|error| location.shown(error))
 }
 
-/// Whether the last commit can answer although the store could not be updated.
-fn answer_without_writing(
-    location: &RunLocation,
-    error: Error,
-    options: &Options,
-    progress: &dyn Progress,
-) -> Result<(), Error> {
-    let refusal = match &error {
-        Error::Store(StoreError::Busy { .. }) if Store::is_at(&location.store) => {
-            "another tagq is writing the store".to_owned()
+/// Updates the store, unless the last commit can answer although nothing can be written. Waits for
+/// another process that creates the store, until it has committed something.
+fn update_if_possible(context: Context<'_>) -> Result<(), Error> {
+    let Context { location, progress, .. } = context;
+    let mut is_waiting = false;
+    let refusal = loop {
+        let Err(error) = update(context) else { return Ok(()) };
+        match &error {
+            Error::Store(StoreError::Busy { .. }) if !Store::is_at(&location.store) => {
+                if !is_waiting {
+                    progress.note("another tagq makes the store; waiting for it");
+                    is_waiting = true;
+                }
+                thread::sleep(Duration::from_millis(50));
+            }
+            Error::Store(StoreError::Busy { .. }) if is_waiting => return Ok(()),
+            Error::Store(StoreError::Busy { .. }) => {
+                break "another tagq is writing the store".to_owned();
+            }
+            Error::Store(StoreError::Io { path, source, .. })
+            | Error::Files(FilesError::Store(StoreError::Io { path, source, .. }))
+                if is_not_writable(source) && Store::is_at(&location.store) =>
+            {
+                break format!("{} cannot be written ({source})", path.display());
+            }
+            Error::NoRoom { .. } if Store::is_at(&location.store) => break error.to_string(),
+            _ => return Err(error),
         }
-        Error::Store(StoreError::Busy { .. }) => {
-            progress.note("another tagq makes the store; waiting for it");
-            return wait_and_update(location, options, progress);
-        }
-        Error::Store(StoreError::Io { path, source, .. })
-        | Error::Files(FilesError::Store(StoreError::Io { path, source, .. }))
-            if is_not_writable(source) && Store::is_at(&location.store) =>
-        {
-            format!("{} cannot be written ({source})", path.display())
-        }
-        Error::NoRoom { .. } if Store::is_at(&location.store) => error.to_string(),
-        _ => return Err(error),
     };
-    let left_out = update::left_out(location)?;
-    let left_out = match &left_out[..] {
+    let left_out = match &update::left_out(location)?[..] {
         [] => String::new(),
         names => format!("; left out: {}", names.join(", ")),
     };
     progress.note(&format!("answered from the last commit: {refusal}{left_out}"));
     Ok(())
-}
-
-/// Retries until the other writer is done or has committed something.
-fn wait_and_update(
-    location: &RunLocation,
-    options: &Options,
-    progress: &dyn Progress,
-) -> Result<(), Error> {
-    loop {
-        match bring_up_to_date(location, options, progress) {
-            Err(Error::Store(StoreError::Busy { .. })) if !Store::is_at(&location.store) => {
-                thread::sleep(std::time::Duration::from_millis(50));
-            }
-            Err(Error::Store(StoreError::Busy { .. })) => return Ok(()),
-            result => return result,
-        }
-    }
 }

@@ -170,7 +170,7 @@ impl Follower {
         {
             return false;
         }
-        match Run::of_store(&self.path, &self.location.store, &self.options) {
+        match Run::of_store(&self.location, &self.options) {
             Ok(run) => self.run = Some(run),
             Err(error) => Once { progress, noted: &self.noted }.note(&error.to_string()),
         }
