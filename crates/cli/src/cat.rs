@@ -37,7 +37,7 @@ pub(crate) fn run(args: &CatArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A file as it stands.
+/// Prints the tags of a file in the order of the file, without a store.
 fn file(args: &CatArgs, path: &Path, reporter: &dyn tagq::Progress) -> anyhow::Result<()> {
     let shown =
         if input::is_stdin(&args.run) { Path::new("standard input") } else { args.run.as_path() };

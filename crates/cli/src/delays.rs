@@ -1,4 +1,4 @@
-//! `tagq delays`: where the peaks of two channels are.
+//! `tagq delays`: find the peaks between channels.
 
 use tagq::{
     Delays, Options, Progress as _,
@@ -19,7 +19,7 @@ pub(crate) fn run(args: &DelaysArgs) -> anyhow::Result<()> {
     for channel in &question.channels {
         setup.channel(channel)?;
     }
-    // Before anything is searched, which may take long.
+    // Open the file first: the search may take long.
     let mut file = args.write.as_deref().map(SetupFile::open).transpose()?;
     let options = args.store.options();
     let tick = options.tick.or(setup.tick);

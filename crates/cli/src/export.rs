@@ -19,7 +19,7 @@ pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     let reporter = Reporter::new(args.store.quiet);
     let form = form(args)?;
     if let Some(out) = &args.output {
-        // Before anything is read, which may take long.
+        // Check first: reading may take long.
         NewFile::check(out, args.force)?;
         NewFile::check_beside(out, &args.run)?;
     }
@@ -84,7 +84,7 @@ fn to_file(
     Ok(written)
 }
 
-/// The form asked for, by its name or that of the file.
+/// Returns the format, from --format or from the name of the file.
 fn form(args: &ExportArgs) -> anyhow::Result<Form> {
     match (args.format, &args.output) {
         (None, Some(out)) => Form::of_name(out).ok_or_else(|| {

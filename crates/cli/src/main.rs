@@ -1,4 +1,4 @@
-//! The command `tagq`: argv becomes typed arguments, these a query, its answer a report.
+//! The command `tagq`: parses argv into typed arguments, builds a query, and reports its answer.
 
 mod args;
 mod cat;
@@ -49,19 +49,19 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says what went wrong; the exit code of it.
+/// Prints the error and returns its exit code.
 fn end(error: &anyhow::Error) -> ExitCode {
     if is_closed_pipe(error) {
-        // Whoever reads the output has seen enough.
+        // The reader closed the pipe, because it needs no more output.
         return ExitCode::SUCCESS;
     }
     let style = anstyle::AnsiColor::Red.on_default().bold();
-    // The exit code says it, too, where nobody can read this.
+    // Ignored if stderr cannot be written: the exit code also reports the failure.
     let _ = writeln!(anstream::stderr(), "{style}error:{style:#} {}", escaped(&message(error)));
     ExitCode::from(exit_code(error))
 }
 
-/// The error and its causes, each said once.
+/// Returns the error and its causes, without repetition.
 fn message(error: &anyhow::Error) -> String {
     let mut message = String::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -74,7 +74,7 @@ fn message(error: &anyhow::Error) -> String {
     message
 }
 
-/// What the command line got wrong, when only the run could tell.
+/// A mistake in the command line that only appears while the command runs.
 #[derive(Debug)]
 struct Usage(String);
 

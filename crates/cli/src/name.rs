@@ -1,4 +1,4 @@
-//! `tagq name`: what the channels of a run are called.
+//! `tagq name`: name the channels of a run.
 
 use std::io::Write as _;
 

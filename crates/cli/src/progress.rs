@@ -1,4 +1,4 @@
-//! What is told on stderr while something takes long.
+//! Progress and notes on stderr.
 
 use std::{
     cell::RefCell,
@@ -23,7 +23,7 @@ use tagq::{
 
 use crate::{report::thousands, signals};
 
-/// Notes as lines, and on a terminal a bar for each source, or a line that says what takes so long.
+/// Prints notes as lines. On a terminal it also shows a bar for each source, or a line for a long task.
 pub(crate) struct Reporter {
     quiet: bool,
     said: RefCell<HashSet<String>>,
@@ -37,15 +37,15 @@ struct Running {
     drawer: thread::JoinHandle<()>,
 }
 
-/// A bar is drawn when its job takes longer.
+/// Delay before the bar of a job is drawn.
 const BEFORE_BAR: Duration = Duration::from_millis(100);
-/// Most queries are answered before anything would have been read of a bar.
+/// Delay before the bar of a query is drawn. Most queries finish earlier.
 const BEFORE_QUERY: Duration = Duration::from_millis(500);
-/// What says no more than how long it takes is drawn later.
+/// Delay before a line is drawn that shows only the elapsed time.
 const BEFORE_SPINNER: Duration = Duration::from_secs(1);
-/// Of something that goes over tags.
+/// Template of a bar that counts tags.
 const OF_TAGS: &str = "{msg} {wide_bar} {percent} %, {rate}, {left}";
-/// How often what is drawn is drawn again.
+/// Interval between two redraws.
 const REDRAWN: Duration = Duration::from_millis(100);
 
 impl Reporter {
@@ -58,7 +58,7 @@ impl Reporter {
         }
     }
 
-    /// A bar for something that goes over `bytes` bytes, until [`Progress::done`].
+    /// Shows a bar for a job over `bytes` bytes, until [`Progress::done`].
     pub(crate) fn job(&self, what: &str, name: &str, bytes: u64, read: &Arc<AtomicU64>) {
         const TEMPLATE: &str = "{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec}, {left}";
         let bar = hidden(Some(bytes));
@@ -67,8 +67,8 @@ impl Reporter {
         self.run(bar, TEMPLATE, BEFORE_BAR, move |bar| bar.set_position(read.load(Relaxed)));
     }
 
-    /// A bar for something that goes over tags, until [`Progress::done`]. `tags` are those done, and how
-    /// many there are once that is known.
+    /// Shows a bar for a job over tags, until [`Progress::done`]. `tags` holds the number of tags done and,
+    /// as soon as it is known, the total.
     pub(crate) fn job_of_tags(&self, what: &str, name: &str, tags: &Arc<[AtomicU64; 2]>) {
         let bar = hidden(None);
         bar.set_message(format!("{what} {}", escaped(name)));
@@ -79,7 +79,7 @@ impl Reporter {
         });
     }
 
-    /// A bar for queries over so many tags, pass by pass; gone with what is returned.
+    /// Shows a bar for queries over `tags` tags, pass by pass. Dropping the returned value removes the bar.
     pub(crate) fn counting(&self, what: &str, tags: u64) -> Waiting<'_> {
         let bar = hidden(Some(tags));
         let what = format!("{what} {} tags", thousands(tags));
@@ -102,7 +102,8 @@ impl Reporter {
         Waiting(self)
     }
 
-    /// A line for something of which only the time is known that it takes; gone with what is returned.
+    /// Shows a line with the elapsed time, for a task of unknown length. Dropping the returned value removes
+    /// the line.
     pub(crate) fn waiting(&self, what: &str, tags: u64) -> Waiting<'_> {
         let bar = hidden(None);
         bar.set_message(format!("{what} {} tags", thousands(tags)));
@@ -110,7 +111,7 @@ impl Reporter {
         Waiting(self)
     }
 
-    /// Notes what is the same for many runs once.
+    /// Prints a note that several runs share, once.
     pub(crate) fn note_once(&self, note: &str) {
         if self.said.borrow_mut().insert(note.into()) {
             self.note(note);
@@ -128,9 +129,9 @@ impl Reporter {
             return;
         }
         if let Ok(style) = ProgressStyle::with_template(template) {
-            // Means since the bar began: a scan has one speed.
+            // The rate is the mean since the start, because a scan has a constant speed.
             let rate = |state: &ProgressState, out: &mut dyn Write| {
-                // A line that cannot be drawn stops nothing.
+                // A bar that cannot be drawn is not an error.
                 let _ = write!(out, "{:.1} Mtags/s", per_second(state) / 1e6);
             };
             let left = |state: &ProgressState, out: &mut dyn Write| {
@@ -158,17 +159,17 @@ impl Reporter {
     }
 }
 
-/// A bar that is drawn by nobody yet.
+/// Returns a bar that is not drawn yet.
 fn hidden(length: Option<u64>) -> ProgressBar {
     ProgressBar::with_draw_target(length, ProgressDrawTarget::hidden())
 }
 
-/// What was done of it each second so far.
+/// Returns the mean progress per second so far.
 fn per_second(state: &ProgressState) -> f64 {
     state.pos() as f64 / state.elapsed().as_secs_f64()
 }
 
-/// While this is there, a person is told that something takes long.
+/// Shows progress until it is dropped.
 pub(crate) struct Waiting<'a>(&'a Reporter);
 
 impl Drop for Waiting<'_> {
@@ -184,7 +185,7 @@ impl Progress for Reporter {
 
     fn done(&self) {
         if let Some(Running { stop, drawer, .. }) = self.running.borrow_mut().take() {
-            // A drawer that is gone needs no word.
+            // The drawing thread may have ended already.
             let _ = stop.send(());
             let _ = drawer.join();
         }
@@ -204,7 +205,7 @@ impl Progress for Reporter {
         }
         let say = || {
             let style = anstyle::AnsiColor::Yellow.on_default().bold();
-            // A note that nobody can read stops nothing.
+            // A note that cannot be printed is not an error.
             let _ = writeln!(anstream::stderr(), "{style}note:{style:#} {}", escaped(note));
         };
         match &*self.running.borrow() {

@@ -1,4 +1,4 @@
-//! `tagq simulate`: arguments into a simulation, in ticks.
+//! `tagq simulate`: converts arguments into a simulation, in ticks.
 
 use std::{
     fs::{self, OpenOptions},
@@ -28,7 +28,7 @@ use crate::{
 
 pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<()> {
     let first = simulation(args)?;
-    // With --files and --faults OUT is a folder, made where there is none.
+    // With --files or --faults, OUT is a folder, created if it does not exist.
     let wants_folder = args.files.is_some() || args.live.is_some() && args.faults;
     if !wants_folder && args.out.is_dir() {
         let (out, inside) = (args.out.display(), args.out.join("1.tags.zst"));
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<()> {
         .with_context(|| format!("{}: cannot make this folder", args.out.display()))?;
     let digits = files.to_string().len();
     let path = |number: u64| args.out.join(format!("{:0digits$}.tags.zst", number + 1));
-    // None is made where one would be refused.
+    // Check all files before the first is created.
     for number in 0..files {
         NewFile::check(&path(number), args.force)?;
     }
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The recording `number` places after the first, with photons of its own.
+/// Returns the simulation of file `number`, later than the first and with its own random numbers.
 fn following(first: &Simulation, number: u64, gap: i64) -> Option<Simulation> {
     let step = first.duration.checked_add(gap)?.checked_mul(i64::try_from(number).ok()?)?;
     Some(Simulation {
@@ -91,12 +91,12 @@ fn one(
     Ok(())
 }
 
-/// The form that the name of a file asks for, where it is not that of a recorder.
+/// Returns the format given by the name of a file, unless it is that of a recorder.
 fn other_form(path: &Path) -> Option<Form> {
     Form::of_name(path).filter(|form| !form.compressed || form.content != Content::Messages)
 }
 
-/// Refuses what only a recorder's file has for a file of another form.
+/// Refuses options of a recorder's file for other formats.
 fn check_form(args: &SimulateArgs) -> Result<(), Usage> {
     let is_recorded = args.live.is_some() || args.frames > 1 || args.checksum;
     match args.out.extension() {
@@ -111,7 +111,7 @@ fn check_form(args: &SimulateArgs) -> Result<(), Usage> {
     }
 }
 
-/// Writes the tags in a form that is not that of a recorder. Returns their number.
+/// Writes the tags in a format other than a recorder's. Returns the number of tags.
 fn write_as(simulation: &Simulation, form: Form, file: fs::File) -> anyhow::Result<u64> {
     let mut tags = simulation.tags()?;
     let mut writer = TagWriter::new(file, form, 0)?;
@@ -124,10 +124,10 @@ fn write_as(simulation: &Simulation, form: Form, file: fs::File) -> anyhow::Resu
     Ok(written)
 }
 
-/// How often a recorder appends a frame.
+/// Interval at which a recorder appends frames.
 const FRAME_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Appends the frames as time passes; they are made before the first one is due.
+/// Appends the frames in real time. All frames are prepared before the first one is due.
 fn live(
     simulation: &Simulation,
     rate: Frequency,
@@ -135,7 +135,7 @@ fn live(
     reporter: &Reporter,
 ) -> anyhow::Result<()> {
     simulation.tags().map_err(|e| Usage(e.to_string()))?;
-    // Per tick of the simulation, at which tags come; times ticks per second.
+    // The rate per tick, divided by the seconds of a tick: tags per second.
     let per_second = rate.per_tick(args.tick) / args.tick.seconds();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
     let frame_tags = (per_second * FRAME_INTERVAL.as_secs_f64()).round() as u64;
@@ -164,7 +164,7 @@ fn live(
     let mut prepared = tempfile::tempfile_in(folder).with_context(aside)?;
     let frames = live::prepare(simulation, frame_tags, late, BufWriter::new(&prepared))
         .with_context(|| format!("{}: frames not made", args.out.display()))?;
-    // That the disk writes them is not to be watched, either.
+    // Sync first, so that writing to the disk does not delay the replay.
     prepared.sync_all()?;
     prepared.rewind()?;
     let faults = args.faults.then_some(simulation.seed);
@@ -186,7 +186,7 @@ fn live(
     Ok(())
 }
 
-/// A line for each frame, for whoever measures how long it takes from there to an answer.
+/// Prints one line per frame, for measurements of the delay between a frame and its answer.
 fn tell_appended(appended: &Appended) {
     if io::stdout().is_terminal() {
         return;
@@ -198,7 +198,7 @@ fn tell_appended(appended: &Appended) {
         Event::Pieces => "pieces",
         Event::Died => "died",
     };
-    // Whoever stopped listening does not stop the recorder.
+    // A closed stdout does not stop the recorder.
     let _ = writeln!(
         io::stdout(),
         r#"{{"at_s":{at:.6},"frame":{frame},"file":{file},"tags":{tags},"event":"{event}"}}"#
@@ -208,7 +208,7 @@ fn tell_appended(appended: &Appended) {
 fn simulation(args: &SimulateArgs) -> Result<Simulation, tagq::Error> {
     let tick = args.tick;
     let rate = args.rate.per_tick(tick);
-    // A jitter or a pulse period is a property of light and detector, not of the recorder's clock.
+    // Not rounded to ticks: jitter and pulse period belong to light and detector, not to the recorder.
     let pulse_period = args.pulsed.as_ref().map(|period| period.ticks(tick)).transpose()?;
     let beam_splitter = args.beam_splitter;
     let light = if args.coherent {
@@ -237,7 +237,7 @@ fn simulation(args: &SimulateArgs) -> Result<Simulation, tagq::Error> {
     })
 }
 
-/// The value for a channel: the last one for it alone, else the last one for all.
+/// Returns the value for a channel: the last one given for it, else the last one given for all.
 fn of<T>(values: &[ForChannel<T>], channel: u64) -> &T {
     let own = values.iter().rev().find(|value| value.channel == Some(channel));
     let shared = || values.iter().rev().find(|value| value.channel.is_none());

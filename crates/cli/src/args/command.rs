@@ -52,7 +52,7 @@ pub(crate) enum Command {
 /// Invalid arguments keep the colour of the text, because yellow cannot be read on white.
 const STYLES: Styles = Styles::styled().invalid(Style::new().bold());
 
-/// The command line of this process; a mistake in it ends the program.
+/// Parses the command line of this process. Exits the program if it is invalid.
 pub(crate) fn parse() -> Args {
     let argv = super::plots::argv(std::env::args_os());
     let matches = program().try_get_matches_from(argv).unwrap_or_else(|error| end(&error));
@@ -66,12 +66,12 @@ fn end(error: &clap::Error) -> ! {
         error.exit();
     }
     let text = error.render().to_string();
-    // The exit code says it, too, where nobody can read this.
+    // Ignored if stderr cannot be written: the exit code also reports the failure.
     let _ = text.lines().try_for_each(|line| writeln!(io::stderr(), "{}", escaped(line)));
     std::process::exit(error.exit_code())
 }
 
-/// The program as clap knows it.
+/// Returns the program as a clap command.
 pub(crate) fn program() -> clap::Command {
     super::help::in_families(Args::command())
 }

@@ -1,4 +1,4 @@
-//! Tags in other forms.
+//! Commands that print, convert and export tags.
 
 use std::path::PathBuf;
 
@@ -6,9 +6,10 @@ use tagq_export::{Form, TimeUnit};
 
 use super::options::{SetupArgs, StoreArgs, TagsArgs};
 
-/// Print the tags as text: a channel, a tab, a time in ticks
+/// Print the tags as text: channel, tab, time in ticks
 ///
-/// A line a tag. A file is printed as it stands, without a store; a folder or a store in order of time.
+/// Prints one line per tag. The tags of a file keep their order and need no store; those of a folder or a
+/// store are in order of time.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq cat run/ | head
@@ -19,16 +20,18 @@ pub(crate) struct CatArgs {
     pub run: PathBuf,
     #[command(flatten)]
     pub store: StoreArgs,
-    /// Print what is in the store, without taking in new files
+    /// Print only what is in the store; do not ingest new files
     #[arg(long)]
     pub no_ingest: bool,
 }
 
-/// Write tags in another form, as OUT is named
+/// Write tags in another format, given by the name of OUT
 ///
-/// OUT ends with .tags.zst, .tags, .tsv, .tsv.zst, .csv or .csv.zst. A file is converted as it stands, whatever its name; a folder or a store in order of time. Text has
-/// the channel first, with tabs in .tsv, and commas and a header in .csv. What is compressed has
-/// frames that can be read one by one, with checksums. OUT is there whole or not at all.
+/// OUT ends with .tags.zst, .tags, .tsv, .tsv.zst, .csv or .csv.zst. The content of a file decides how it is
+/// read, not its name, and its tags keep their order. The tags of a folder or a store are written in order of
+/// time. Text has the channel first: .tsv is separated by tabs, .csv by commas and has a header. Compressed
+/// output consists of frames that can be read one by one, with checksums. OUT appears only when it is
+/// complete.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq convert run.tags.zst run.csv
@@ -41,7 +44,7 @@ pub(crate) struct ConvertArgs {
     /// The file to write, or - for text to standard output
     #[arg(value_name = "OUT")]
     pub out: PathBuf,
-    /// Replace OUT if it is there
+    /// Replace OUT if it exists
     #[arg(long)]
     pub force: bool,
     #[command(flatten)]
@@ -50,9 +53,9 @@ pub(crate) struct ConvertArgs {
 
 /// Write the tags of a run for other programs
 ///
-/// FILE is named .arrow, .parquet, .csv or .tsv. The columns are time, in ticks as recorded, and channel, in order of time; the tick stands in the
-/// metadata of .arrow and .parquet. Without --output an Arrow stream goes to standard output. FILE is
-/// there whole or not at all, and memory does not grow with the run.
+/// FILE ends with .arrow, .parquet, .csv or .tsv. The columns are time, in ticks as recorded, and channel, in
+/// order of time. The metadata of .arrow and .parquet contains the tick. Without --output an Arrow stream
+/// goes to standard output. FILE appears only when it is complete, and memory does not grow with the run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq export run/ -o run.parquet
@@ -65,13 +68,13 @@ pub(crate) struct ExportArgs {
     /// The file to write
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// What to write: arrow, parquet, csv or tsv [default: as FILE is named, else an Arrow stream]
+    /// Write this format: arrow, parquet, csv or tsv [default: by the name of FILE, else an Arrow stream]
     #[arg(long, value_name = "FORM")]
     pub format: Option<Form>,
-    /// Replace FILE if it is there
+    /// Replace FILE if it exists
     #[arg(long, requires = "output")]
     pub force: bool,
-    /// A column of floats beside the ticks, since the run's first tag: ps, ns, us or s
+    /// Add a column of times as floats, since the run's first tag, in this unit: ps, ns, us or s
     #[arg(long, value_name = "UNIT")]
     pub time_unit: Option<TimeUnit>,
     #[command(flatten)]
@@ -80,7 +83,7 @@ pub(crate) struct ExportArgs {
     pub setup: SetupArgs,
     #[command(flatten)]
     pub store: StoreArgs,
-    /// Write what is in the store, without taking in new files
+    /// Write only what is in the store; do not ingest new files
     #[arg(long)]
     pub no_ingest: bool,
 }

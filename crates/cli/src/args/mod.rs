@@ -1,4 +1,4 @@
-//! The command line, word for word: this folder alone names clap.
+//! The command line: the only folder that uses clap.
 
 mod answer;
 mod command;

@@ -1,4 +1,4 @@
-//! What is made of the command line itself: completions of shells, pages of the manual.
+//! Generated from the command line: shell completions and manual pages.
 
 use std::{
     fs,
@@ -10,9 +10,9 @@ use clap::{Command, builder::StyledStr};
 use clap_complete::Shell;
 use clap_mangen::Man;
 
-/// Print what makes a shell complete commands and options
+/// Print the completions of commands and options for a shell
 ///
-/// A shell reads it when it starts, from where the examples put it, or by
+/// The shell reads this text when it starts, from the path in the examples, or with
 /// `source <(tagq completions bash)`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -36,10 +36,10 @@ impl CompletionsArgs {
     }
 }
 
-/// Write the pages of the manual into a folder
+/// Write the manual pages into a folder
 #[derive(Debug, clap::Args)]
 pub(crate) struct ManArgs {
-    /// The folder, which must be there
+    /// The folder, which must exist
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
@@ -56,7 +56,7 @@ impl ManArgs {
     }
 }
 
-/// The page of one command, with its examples as they are typed.
+/// Writes the page of one command. Its examples keep their line breaks.
 fn page(command: &Command, folder: &Path) -> io::Result<()> {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
     let behind = command.get_after_long_help().or_else(|| command.get_after_help());
@@ -76,7 +76,7 @@ fn page(command: &Command, folder: &Path) -> io::Result<()> {
     fs::write(folder.join(format!("{name}.1")), page)
 }
 
-/// Lines as they are, with nothing in them that means something to roff.
+/// Writes lines literally: escapes all characters that roff would interpret.
 fn plain(text: &str, page: &mut Vec<u8>) -> io::Result<()> {
     for line in text.lines() {
         let line = line.replace('\\', "\\e").replace('-', "\\-").replace('\'', "\\(aq");

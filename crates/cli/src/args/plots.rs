@@ -1,4 +1,4 @@
-//! Where figures of answers go.
+//! The option `--plot`.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -8,11 +8,11 @@ use std::{
 
 use tagq_plot::Picture;
 
-/// What is drawn of an answer.
+/// Option to draw an answer.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = super::options::OUTPUT)]
 pub(crate) struct PlotArgs {
-    /// Draw the answer in the terminal, or as a figure into FILE, named .svg, .png or .html
+    /// Draw the answer in the terminal, or as a figure into FILE, which ends with .svg, .png or .html
     #[arg(
         long,
         value_name = "FILE",
@@ -24,7 +24,7 @@ pub(crate) struct PlotArgs {
     pub plot: Option<PlotTo>,
 }
 
-/// Where a figure is drawn.
+/// Destination of a figure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PlotTo {
     Terminal,
@@ -45,8 +45,8 @@ impl FromStr for PlotTo {
     }
 }
 
-/// The words of the command line, in which `--plot FILE` is `--plot=FILE`: a run, which may follow
-/// `--plot`, is named otherwise than a figure.
+/// Returns the arguments with `--plot FILE` rewritten as `--plot=FILE`, if FILE has the extension of a
+/// figure. Otherwise the argument after `--plot` is a run.
 pub(super) fn argv(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     const FIGURES: [&str; 8] = ["svg", "png", "html", "pdf", "eps", "jpg", "jpeg", "gif"];
     let is_figure = |word: &OsString| {

@@ -1,4 +1,4 @@
-//! What is found and written for the setup.
+//! Commands that find and write the setup.
 
 use std::path::PathBuf;
 
@@ -11,21 +11,21 @@ use super::{
 
 /// Find the delays between channels: the peaks of their differences, from coarse to fine
 ///
-/// Each pair of the channels is searched, in the times as recorded. Below the table stand the --delay
-/// options that put the peaks at zero. A peak is said to be one when chance would put nothing as high
-/// into the whole range (7 sigmas).
+/// Searches each pair of the channels, in the recorded times without delays. The --delay options that put the
+/// peaks at zero are printed below the table. A peak is reported if chance would give no peak as high in the
+/// whole range (7 sigmas).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq delays --channels 3,15 run/
   tagq delays --channels 1,2,3,4 --range 10us --write run/tagq.toml run/")]
 pub(crate) struct DelaysArgs {
-    /// Two channels and more, by number or name
+    /// Two or more channels, by number or name
     #[arg(long, value_name = "A,B…", value_delimiter = ',', required = true)]
     pub channels: Vec<Channel>,
-    /// How far to search on both sides of zero [default: 1ms]
+    /// Search this far on both sides of zero [default: 1ms]
     #[arg(long, value_name = "R")]
     pub range: Option<Duration>,
-    /// Write the delays into this tagq.toml; what else stands there stays
+    /// Write the delays into this tagq.toml and keep its other content
     #[arg(long, value_name = "FILE")]
     pub write: Option<PathBuf>,
     #[command(flatten)]
@@ -37,10 +37,10 @@ pub(crate) struct DelaysArgs {
     pub store: StoreArgs,
     #[command(flatten)]
     pub setup: SetupArgs,
-    /// Answer from what is in the store, without taking in new files
+    /// Read only what is in the store; do not ingest new files
     #[arg(long)]
     pub no_ingest: bool,
-    /// Threads to scan with [default: one a core]
+    /// Number of threads [default: one per core]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
     #[command(flatten)]
@@ -49,8 +49,7 @@ pub(crate) struct DelaysArgs {
 
 /// Name the channels of a run, in the tagq.toml of its folder
 ///
-/// A name stands wherever a channel does, in every command. Without names those that there are are
-/// listed.
+/// Every command accepts a name in place of a channel. Without CH=NAME the command lists the names.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq name run/ 3=Alice-H 15=Bob-H
@@ -59,7 +58,7 @@ pub(crate) struct NameArgs {
     /// The run
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// A channel and its name; without a name it has only its number
+    /// A channel and its name; CH= removes the name
     #[arg(value_name = "CH=NAME")]
     pub names: Vec<ChannelName>,
 }

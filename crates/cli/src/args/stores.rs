@@ -1,4 +1,4 @@
-//! Stores: made, looked at, corrected.
+//! Commands that build, check and correct stores.
 
 use std::path::PathBuf;
 
@@ -6,10 +6,10 @@ use tagq::store::{Duration, Tick};
 
 use super::options::{OutputArgs, QueryArgs, SetupArgs, StoreArgs};
 
-/// Take new files into the store
+/// Ingest new files into the store
 ///
-/// A query does this by itself. The store of a folder is .tagq/ inside it, the store of one file x is
-/// x.tagq/ beside it; with --store all sources become one run there.
+/// Queries ingest new files, too. The store of a folder is .tagq/ inside it; the store of a file x is x.tagq/
+/// in the same folder. With --store all sources become one run in that store.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq ingest run/
@@ -25,35 +25,34 @@ pub(crate) struct IngestArgs {
     pub store: StoreArgs,
     #[command(flatten)]
     pub setup: SetupArgs,
-    /// Take everything anew, in one commit; every source must still be there
+    /// Ingest every source again, in one commit; every source must still exist
     #[arg(long)]
     pub rebuild: bool,
-    /// Put a file that begins before the run's end 1 s behind it: its counter started anew
+    /// Move a file that begins before the run's end to 1 s after it, because its counter started again
     #[arg(long)]
     pub rebase: bool,
-    /// Take what can be read of a torn end, too; nothing can be added to such a file later
+    /// Ingest also the readable part of a torn end; such a file cannot grow later
     #[arg(long)]
     pub salvage: bool,
-    /// Go on while files grow and new ones appear, until Ctrl-C; one file or folder
+    /// Continue while files grow and new ones appear, until Ctrl-C; takes one file or folder
     #[arg(long, conflicts_with_all = ["rebuild", "rebase", "salvage"])]
     pub follow: bool,
-    /// Of a file that still grows, keep back the newest D: tags that come late can then still be put in
-    /// order [default: 10ms]
+    /// Hold back the newest D of a growing file, so that late tags can still be put in order [default: 10ms]
     #[arg(long, value_name = "D", requires = "follow")]
     pub hold_back: Option<Duration>,
 }
 
-/// Say what a run holds: tick, rates, gaps, sources, disk
+/// Show what a run contains: tick, rates, gaps, sources, disk
 ///
-/// What to look at first: whether the tick was assumed, rates of the channels, the shortest interval
-/// between two tags of each (a bound on its dead time), gaps between sources, tags that had to be put in
-/// order, and what the store takes. The shortest intervals take a look at every tag.
+/// Shows whether the tick was assumed, the rates of the channels, the shortest interval between two tags of
+/// each channel (an upper limit of its dead time), gaps between sources, tags that were put in order, and the
+/// size of the store. Only the shortest intervals need every tag to be read.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq info run/
   tagq info run/ | jq '.channels[] | {channel, rate_hz, shortest_s}'")]
 pub(crate) struct InfoArgs {
-    /// Leave out the shortest intervals, for which every tag is read
+    /// Skip the shortest intervals, for which every tag is read
     #[arg(long)]
     pub fast: bool,
     #[command(flatten)]
@@ -64,9 +63,9 @@ pub(crate) struct InfoArgs {
     pub output: OutputArgs,
 }
 
-/// Hold every block of a store against its checksums
+/// Verify the checksums of every block
 ///
-/// Exit code 3 and the block's number when something is not as it was committed.
+/// Exits with code 3 and names the block if a block differs from what was committed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq verify run/
@@ -75,20 +74,20 @@ pub(crate) struct VerifyArgs {
     /// Runs or stores
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<PathBuf>,
-    /// Hold the source files against their hashes, too
+    /// Verify also the hashes of the source files
     #[arg(long)]
     pub sources: bool,
-    /// Where the store is, instead of in or beside the source
+    /// Folder of the store [default: in or beside the source]
     #[arg(long, value_name = "DIR")]
     pub store: Option<PathBuf>,
-    /// No progress and no notes, only errors
+    /// Print only errors, no progress and no notes
     #[arg(long, short)]
     pub quiet: bool,
 }
 
-/// Correct what a store says of its run
+/// Correct the tick of a store
 ///
-/// Times are stored in ticks, so that another tick changes no tag.
+/// Times are stored in ticks, so another tick changes no tag.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq set --tick 4ps run/
@@ -97,10 +96,10 @@ pub(crate) struct SetArgs {
     /// The run
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// The unit of the recorded times, whatever was said before
+    /// Unit of the recorded times; replaces the earlier one
     #[arg(long, value_name = "TICK")]
     pub tick: Tick,
-    /// Where the store is, instead of in or beside the source
+    /// Folder of the store [default: in or beside the source]
     #[arg(long, value_name = "DIR")]
     pub store: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! Values of options: each is read by the type that it becomes.
+//! Values of options. Each is parsed by its own type.
 
 use std::{path::Path, str::FromStr};
 
@@ -7,19 +7,19 @@ use tagq::store::Duration;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Io {
-    /// Mapped: only what is used is read
+    /// Map the columns: only the parts in use are read
     Map,
-    /// Copied: nine bytes of memory a tag
+    /// Copy the columns into memory: nine bytes per tag
     Read,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// Aligned for reading
+    /// Aligned for a person
     Table,
     /// One object, keys as in docs/queries.md
     Json,
-    /// One line a row, a comment line before
+    /// One line per row, after a comment line
     Csv,
     /// Arrow: a stream to a pipe, a file with --output
     Arrow,
@@ -28,7 +28,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// What the name of a file asks for.
+    /// Returns the format for the extension of a file.
     pub(crate) fn of_name(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()? {
             "txt" => Some(Self::Table),
@@ -60,7 +60,7 @@ impl FromStr for ChannelDelay {
     }
 }
 
-/// `CH=NAME`, or `CH=` for none.
+/// `CH=NAME`, or `CH=` to remove the name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ChannelName {
     pub channel: u16,

@@ -1,4 +1,4 @@
-//! `tagq watch`: queries behind words of its own.
+//! `tagq watch`: its own options, then queries.
 
 use std::ffi::{OsStr, OsString};
 
@@ -8,12 +8,11 @@ use tagq::{
     store::{Duration, UnitError},
 };
 
-/// Answer queries again whenever something new was recorded
+/// Answer queries again whenever new data is recorded
 ///
-/// New files and what files have grown by are taken into the store as by `tagq ingest --follow`, and
-/// each query is answered from the new commit. On a terminal the answers are drawn in place; elsewhere
-/// each update is one line of JSON. With --last D a query counts the whole run and the last D beside
-/// it. Ctrl-C ends it.
+/// New files and new parts of files are ingested as by `tagq ingest --follow`, and each query is answered
+/// from the new commit. A terminal shows the answers in place; elsewhere each update is one line of JSON.
+/// With --last D a query counts the whole run and, separately, its last D. Ctrl-C stops the watch.
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "tagq watch [OPTIONS] QUERY [--and QUERY]…",
@@ -22,15 +21,14 @@ use tagq::{
   tagq watch coincidences --window 2ns --last 1s run/ --and g2 3,15 --every 1s"
 )]
 pub(crate) struct WatchArgs {
-    /// Answer not more often than this [default: each commit]
+    /// Shortest time between two answers [default: answer each commit]
     #[arg(long, value_name = "D")]
     every: Option<Duration>,
-    /// Keep back tags of a file that grows, up to D before its newest: recorders hand over late ones
-    /// [default: 10ms]
+    /// Hold back the newest D of a growing file, because recorders may hand over tags late [default: 10ms]
     #[arg(long, value_name = "D")]
     hold_back: Option<Duration>,
-    /// A query as on its own: coincidences, histogram, g2 or rates with their options. Others follow
-    /// behind --and; those without a RUN ask that of the first that has one
+    /// A query as without watch: coincidences, histogram, g2 or rates with their options. More queries
+    /// follow, each after --and; a query without a RUN uses the RUN of the first one that has one
     #[arg(
         value_name = "QUERY",
         required = true,
@@ -41,13 +39,13 @@ pub(crate) struct WatchArgs {
 }
 
 impl WatchArgs {
-    /// The least time between two answers.
+    /// Returns the shortest time between two answers.
     pub(crate) fn interval(&self) -> Result<std::time::Duration, UnitError> {
         let every = self.split().1.or_else(|| self.every.clone());
         every.map_or(Ok(std::time::Duration::ZERO), |every| every.on_the_clock())
     }
 
-    /// How much of a growing file is kept back.
+    /// Returns the hold-back of a growing file.
     pub(crate) fn hold_back(&self) -> Result<Duration, UnitError> {
         match self.split().2.or_else(|| self.hold_back.clone()) {
             Some(hold_back) => Ok(hold_back),
@@ -55,7 +53,7 @@ impl WatchArgs {
         }
     }
 
-    /// The words of each query, without the options of watching, which may stand anywhere.
+    /// Returns the arguments of each query, without the options of `watch`, which may appear anywhere.
     pub(super) fn split(&self) -> (Vec<Vec<OsString>>, Option<Duration>, Option<Duration>) {
         let mut parts = vec![Vec::new()];
         let (mut every, mut hold_back) = (None, None);
@@ -75,8 +73,8 @@ impl WatchArgs {
     }
 }
 
-/// The duration of an option, written `NAME D` or `NAME=D`, when `word` begins it. What is no duration
-/// ends the program as a mistake of the command line.
+/// Returns the duration of an option, written `NAME D` or `NAME=D`, if `word` begins it. Exits with a usage
+/// error if the value is not a duration.
 fn option<'a>(
     name: &str,
     word: &OsStr,

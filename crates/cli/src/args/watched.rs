@@ -10,7 +10,7 @@ use super::{
 };
 
 impl WatchArgs {
-    /// The queries, each read as on its own; a mistake in one ends the program as it would there.
+    /// Parses each query as if it were called alone. Exits with the same error if one is invalid.
     pub(crate) fn queries(&self) -> Vec<Command> {
         let parts = self.split().0;
         let read = |words: &[OsString], runs: &[PathBuf]| {

@@ -1,4 +1,4 @@
-//! CSV: a comment line with what was asked, a line of names, a line a row.
+//! CSV: a comment line with the query, a line of column names, one line per row.
 
 use std::{
     fmt::Write as _,
@@ -12,7 +12,7 @@ pub(super) fn write(answers: &[Answer], out: &mut dyn Write) -> io::Result<()> {
     for answer in answers {
         writeln!(out, "{}", comment(answer))?;
     }
-    // Each column once, in the order they first come in, as wide as the longest list needs.
+    // Each column once, in order of first appearance, as wide as its longest list.
     let mut columns: Vec<(&Column, usize)> = Vec::new();
     for column in answers.iter().flat_map(|answer| answer.rows.columns()) {
         if columns.iter().all(|(known, _)| known.key != column.key) {
@@ -46,7 +46,7 @@ pub(super) fn write(answers: &[Answer], out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// How many fields a column takes: one, or as many as its longest list.
+/// Returns the number of fields of a column: one, or the length of its longest list.
 fn width(answer: &Answer, key: &str) -> Option<usize> {
     let column = answer.rows.get(key)?;
     let len = |cell: Cell| if let Cell::List(items) = cell { items.len() } else { 1 };
@@ -94,7 +94,7 @@ pub(super) fn comment(answer: &Answer) -> String {
     format!("# {}: {}", escaped(&answer.run.path), escaped(&answer.header))
 }
 
-/// A field with whatever it holds, on one line.
+/// Returns a field with any content on one line, quoted if necessary.
 pub(super) fn quoted(field: &str) -> String {
     let field = escaped(field);
     if field.contains([',', '"']) {

@@ -1,4 +1,4 @@
-//! What the search for delays found: a table, and the flags to paste.
+//! The result of the search for delays: a table and the options to copy.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use tagq::Delayed;
 
 use super::{look::Look, quantities::seconds, table, text};
 
-/// The table, and below it what to do with it.
+/// Returns the table and, below it, the options to use.
 pub(super) fn text(found: &Delayed, tick: tagq::store::Tick, look: Look) -> String {
     let Delayed { answer, delays } = found;
     let mut text = table::one(answer, false, look);

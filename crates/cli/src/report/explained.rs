@@ -1,4 +1,4 @@
-//! What answering would read: as a table, as JSON.
+//! The plan of a query as a table or as JSON.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! What a run is, for a person and for a program.
+//! The facts of a run, as text or as JSON.
 
 use std::fmt::Write as _;
 
@@ -18,15 +18,15 @@ use super::{
     text::{name_of, names_of},
 };
 
-/// A run, and what was looked up of it.
+/// A run and the facts that were determined for it.
 pub(crate) struct Looked {
     pub run: Run,
     pub facts: RunFacts,
-    /// For each channel; nothing where it was left out.
+    /// Shortest interval of each channel, or `None` if it was skipped.
     pub shortest: Option<Vec<ShortestInterval>>,
-    /// What the store takes on its disk, while it is there.
+    /// Size of the store on disk, or `None` if it was temporary.
     pub store_bytes: Option<u64>,
-    /// What killed processes left.
+    /// Files left by killed processes.
     pub leftovers: Vec<LeftFile>,
 }
 
@@ -43,13 +43,13 @@ struct Info<'a> {
     store: String,
     store_bytes: Option<u64>,
     sources_bytes: u64,
-    /// What processes left that were killed or have not finished.
+    /// Files left by processes that were killed or are still running.
     leftovers: Vec<LeftInfo>,
     reordered: u64,
-    /// Sources of which every part had a checksum.
+    /// Number of sources in which every part had a checksum.
     checksummed_sources: usize,
     channels: Vec<ChannelInfo<'a>>,
-    /// Between sources that follow each other.
+    /// Gaps between consecutive sources.
     gaps: GapsInfo,
     sources: Vec<SourceInfo<'a>>,
 }
@@ -71,7 +71,7 @@ struct ChannelInfo<'a> {
     shortest: Option<Shortest>,
 }
 
-/// Absent keys: not looked for; null: no two tags.
+/// Keys are absent if the interval was skipped, and null if the channel has fewer than two tags.
 #[derive(Serialize)]
 struct Shortest {
     shortest_ticks: Option<u64>,
@@ -93,7 +93,7 @@ struct SourceInfo<'a> {
     time_first: Option<i64>,
     time_last: Option<i64>,
     live_s: Option<f64>,
-    /// Since the source before it.
+    /// Gap since the previous source.
     gap_s: Option<f64>,
     bytes: u64,
     rebased: Option<i64>,
@@ -101,11 +101,11 @@ struct SourceInfo<'a> {
     checksummed: bool,
     salvaged: bool,
     torn: Option<&'a str>,
-    /// What its recorder noted of it.
+    /// Notes of its recorder.
     recorded: Option<Recorded>,
 }
 
-/// A recorder's notes of a source, and where it is not as they say.
+/// The recorder's notes of a source, and where the data differs from them.
 #[derive(Serialize)]
 struct Recorded {
     #[serde(flatten)]
@@ -123,7 +123,7 @@ impl Looked {
         &self.run.store().manifest().sources
     }
 
-    /// For each source the ticks between it and the one with tags before it.
+    /// Returns, for each source, the ticks since the end of the last source with tags before it.
     fn gaps(&self) -> Vec<Option<i128>> {
         let mut end: Option<i64> = None;
         let gap_before = |source: &Source| {
@@ -139,7 +139,7 @@ impl Looked {
         (live_s > 0.0).then(|| count as f64 / live_s)
     }
 
-    /// The shortest interval of a channel, when it was looked for.
+    /// Returns the shortest interval of a channel, if it was determined.
     fn shortest(&self, channel: u16) -> Option<ShortestInterval> {
         self.shortest.as_ref()?.iter().find(|of| of.channel == channel).copied()
     }
@@ -220,7 +220,7 @@ fn info(of: &Looked) -> Info<'_> {
             count: gaps.len(),
             shortest_s: gaps.iter().copied().reduce(f64::min),
             longest_s: gaps.iter().copied().reduce(f64::max),
-            // A sum of nothing is -0.0.
+            // Start with 0.0: `sum` of an empty iterator is -0.0.
             total_s: gaps.iter().fold(0.0, |sum, gap| sum + gap),
         },
         sources: sources.collect(),
@@ -252,7 +252,7 @@ pub(super) fn text(looked: &[Looked], look: Look) -> String {
     text
 }
 
-/// A line each.
+/// Returns the facts, one line each.
 fn facts(of: &Looked, look: Look) -> Vec<(&'static str, String)> {
     let Looked { run, facts, .. } = of;
     let (tick, path) = (of.tick(), escaped(&facts.path));
@@ -311,7 +311,7 @@ fn facts(of: &Looked, look: Look) -> Vec<(&'static str, String)> {
     facts.into_iter().chain(left).collect()
 }
 
-/// What killed processes left, in words.
+/// Describes the files left by killed processes.
 pub(crate) fn left_over(leftovers: &[LeftFile], run: &str) -> String {
     let files = leftovers.iter().map(|left| {
         let bytes = counted(left.bytes, "byte");
@@ -378,7 +378,7 @@ fn sources(of: &Looked, look: Look) -> Table {
     table
 }
 
-/// What recorders noted of the sources: settings, which their hardware applied, and differences.
+/// Returns the recorders' notes of the sources: settings, those applied by hardware, and differences.
 fn recorded(run: &Run) -> String {
     let mut text = String::new();
     let manifest = run.store().manifest();

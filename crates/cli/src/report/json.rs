@@ -1,4 +1,4 @@
-//! JSON: one object, whatever was asked.
+//! JSON: one object for every kind of query.
 
 use std::io::{self, Write};
 
@@ -9,22 +9,22 @@ use serde_json::{
 };
 use tagq::{Answer, Row, RunFacts, SCHEMA_VERSION, Table, is_shown};
 
-/// A value on one line.
+/// Returns a value on one line.
 pub(super) fn text_of(value: &impl Serialize) -> serde_json::Result<String> {
     serde_json::to_string(value).map(ascii)
 }
 
-/// A value in lines for a reader.
+/// Returns a value as indented lines.
 pub(super) fn pretty(value: &(impl Serialize + ?Sized)) -> serde_json::Result<String> {
     serde_json::to_string_pretty(value).map(ascii)
 }
 
-/// Writes values in lines for a reader, with what a terminal would obey or turn as [`ascii`] has it.
+/// Returns a serializer that writes indented lines and escapes characters as [`ascii`] does.
 fn shown<W: Write>(out: W) -> serde_json::Serializer<W, Shown<'static>> {
     serde_json::Serializer::with_formatter(out, Shown(PrettyFormatter::new()))
 }
 
-/// As [`PrettyFormatter`], but for such characters.
+/// Formats like [`PrettyFormatter`], but escapes characters in strings as [`ascii`] does.
 struct Shown<'a>(PrettyFormatter<'a>);
 
 macro_rules! as_pretty {
@@ -57,8 +57,8 @@ impl Formatter for Shown<'_> {
     }
 }
 
-/// What a terminal would obey or turn, as JSON writes it where it need not: the same text to who parses it.
-/// Such characters stand in strings alone, and those below 32 are written so anyway.
+/// Escapes all characters that a terminal would interpret or reorder. The parsed text stays the same. Such
+/// characters occur only in strings, and JSON already escapes those below 32.
 fn ascii(text: String) -> String {
     if text.chars().all(|letter| letter == '\n' || is_shown(letter)) {
         return text;
@@ -87,7 +87,7 @@ struct Several<'a> {
     rows: RowsOfSeveral<'a>,
 }
 
-/// A run with the query as it was counted there: its tick may be another.
+/// A run and its query as counted there, because runs may have different ticks.
 #[derive(Serialize)]
 pub(super) struct RunOfSeveral<'a> {
     #[serde(flatten)]
@@ -102,7 +102,7 @@ pub(super) struct RowOfSeveral<'a> {
     pub row: Row<'a>,
 }
 
-/// The rows of all runs, one after the other.
+/// The rows of all runs, in order.
 struct RowsOfSeveral<'a>(&'a [Answer]);
 
 impl Serialize for RowsOfSeveral<'_> {

@@ -1,4 +1,4 @@
-//! Lists: written batch by batch as they are found, in any form.
+//! Lists in every format, written batch by batch while they are found.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use super::{
     text,
 };
 
-/// A line a tuple.
+/// Writes one line per coincidence.
 pub(super) fn csv(
     listings: &[Listing<'_>],
     out: &mut (impl Write + Send),
@@ -20,7 +20,8 @@ pub(super) fn csv(
     for head in heads() {
         writeln!(out, "{}", comment(head)).map_err(tagq::Error::Output)?;
     }
-    // Runs can have different channels: a field for each of any, and those a run lacks are empty.
+    // Runs may have different channels: there is one field for each channel of any run, empty if the run
+    // lacks it.
     let mut names: Vec<String> = Vec::new();
     let mut width = 0;
     for column in heads().flat_map(|head| head.rows.columns()) {
@@ -67,7 +68,7 @@ pub(super) fn csv(
     Ok(())
 }
 
-/// One object, a line a tuple.
+/// Writes one object with one line per coincidence.
 pub(super) fn json(
     listings: &[Listing<'_>],
     out: &mut (impl Write + Send),
@@ -105,7 +106,7 @@ pub(super) fn json(
     out.write_all(b"\n  ]\n}\n").map_err(tagq::Error::Output)
 }
 
-/// Aligned for reading; a column grows when a value does not fit.
+/// Writes aligned columns; a column grows when a value does not fit.
 pub(super) fn table(
     listings: &[Listing<'_>],
     out: &mut (impl Write + Send),

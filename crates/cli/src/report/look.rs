@@ -1,4 +1,4 @@
-//! How a table looks: for a reader or exact, on a terminal of some width and colour or anywhere else.
+//! Style of a table: rounded or exact, with the width and colour of the terminal.
 
 use std::io::{IsTerminal as _, stdout};
 
@@ -15,27 +15,27 @@ use crate::args::OutputArgs;
 const HEAD: Style = Style::new().bold();
 const UNDEFINED: Style = Style::new().dimmed();
 
-/// How a table looks.
+/// Style of a table.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Look {
     /// All digits, plain seconds and hertz.
     pub exact: bool,
     pub(super) colour: bool,
-    /// Columns of the terminal, if it is one.
+    /// Width of the terminal in columns, or `None` without a terminal.
     pub(super) width: Option<usize>,
 }
 
 impl Look {
-    /// That of a file.
+    /// Style of a table in a file.
     pub(crate) const PLAIN: Self = Self { exact: false, colour: false, width: None };
 
-    /// That of where the answer goes.
+    /// Returns the style for the destination of the answer.
     pub(crate) fn of(output: &OutputArgs) -> Self {
         let look = if output.output.is_some() { Self::PLAIN } else { Self::of_stdout() };
         Self { exact: output.exact, ..look }
     }
 
-    /// That of standard output: colour on a terminal that has some, and never with NO_COLOR.
+    /// Returns the style for standard output: coloured if the terminal supports it and NO_COLOR is not set.
     pub(crate) fn of_stdout() -> Self {
         let out = stdout();
         if !out.is_terminal() {
@@ -45,26 +45,26 @@ impl Look {
         Self { colour, width: Some(Term::stdout().size().1.into()), ..Self::PLAIN }
     }
 
-    /// A number of things.
+    /// Formats a count.
     pub(super) fn count(&self, n: u64) -> String {
         if self.exact { n.to_string() } else { thousands(n) }
     }
 
-    /// A time.
+    /// Formats a time.
     pub(super) fn time(&self, tick: Tick, ticks: i128) -> String {
         if self.exact { format!("{} s", tick.seconds_of(ticks)) } else { tick.format(ticks) }
     }
 
-    /// A size.
+    /// Formats a size.
     pub(super) fn bytes(&self, n: u64) -> String {
         if self.exact { format!("{n} bytes") } else { bytes(n) }
     }
 
-    /// What was asked and done, in lines that the terminal does not break; ends with a new line.
+    /// Returns the header, wrapped to the width of the terminal; ends with a newline.
     pub(super) fn header<'a>(&self, header: &'a str) -> String {
         let width = self.width.unwrap_or(usize::MAX);
         let (mut text, mut room) = (String::new(), width);
-        // A part that is longer than a line is broken between its words.
+        // A part longer than a line is broken between words.
         let words = |part: &'a str| {
             let is_long = console::measure_text_width(part.trim_end()) > width;
             if is_long { part.split_inclusive(' ').collect() } else { vec![part] }
@@ -83,18 +83,18 @@ impl Look {
         text
     }
 
-    /// The lines of a table: errors beside values where there is room, else behind their last digits.
+    /// Returns the lines of a table. If it is too wide, each error follows the last digits of its value.
     pub(super) fn draw(&self, table: impl Fn(fn(String) -> String) -> Table) -> String {
         let wide = table(|field| field).to_string();
         let fits = |width| wide.lines().all(|line| console::measure_text_width(line) <= width);
-        // All digits of an error are not those of the last of its value.
+        // With all digits, the error is not in units of the last digit of its value.
         let is_wide = self.exact || self.width.is_none_or(fits);
         let text = if is_wide { wide } else { table(concise).to_string() };
         let lines = text.lines().map(|line| line.trim_end().to_owned()).enumerate();
         lines.map(|(at, line)| self.painted(line, at == 0)).collect::<Vec<_>>().join("\n")
     }
 
-    /// A line of a table, or its head, in colour where there is some.
+    /// Returns a line of a table, or its head, in colour if the terminal has it.
     pub(super) fn painted(&self, line: String, is_head: bool) -> String {
         match is_head {
             _ if !self.colour => line,
@@ -104,7 +104,7 @@ impl Look {
     }
 }
 
-/// Heads that are wider than what stands below them.
+/// Short forms of headings that are wider than their columns.
 const SHORT_HEADS: [(&str, &str); 5] = [
     ("accidentals", "acc."),
     ("independent", "indep."),
@@ -113,7 +113,7 @@ const SHORT_HEADS: [(&str, &str); 5] = [
     ("second best", "second"),
 ];
 
-/// A value and its error as `1,976(44)`, `4.94(11) kHz`: the error in units of the last digits.
+/// Shortens a value and its error to `1,976(44)`, `4.94(11) kHz`: the error in units of the last digits.
 pub(super) fn concise(field: String) -> String {
     let Some((value, rest)) = field.split_once(" \u{b1} ") else {
         let short = SHORT_HEADS.iter().find(|(head, _)| *head == field);
@@ -134,7 +134,7 @@ pub(super) fn concise(field: String) -> String {
     format!("{value}({digits}){unit}")
 }
 
-/// A line with what is not defined drawn back.
+/// Returns a line with undefined values dimmed.
 fn dimmed(line: &str) -> String {
     let dash = dash();
     let words = line.split(' ').map(|word| {

@@ -1,4 +1,4 @@
-//! Answers on stdout or in a file: as a table, as JSON, as CSV, as Arrow. Everything else goes to stderr.
+//! Answers on stdout or in a file: as a table, JSON, CSV or Arrow. Everything else goes to stderr.
 
 mod csv;
 mod delays;

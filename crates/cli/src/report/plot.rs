@@ -1,4 +1,4 @@
-//! Figures of answers: in the terminal, or as files.
+//! Figures of answers, in the terminal or in files.
 
 use std::{
     io::{self, Write as _},
@@ -22,7 +22,7 @@ use crate::{
     progress::Reporter,
 };
 
-/// Whether so many answers can be drawn there. Asked before anything is read, which may take long.
+/// Checks that this number of answers can be drawn. Runs before the query, which may take long.
 pub(crate) fn check_plot(
     plot: &PlotTo,
     output: &OutputArgs,
@@ -49,9 +49,8 @@ pub(crate) fn check_plot(
     Ok(())
 }
 
-/// Draws answers. A figure in the terminal stands in place of the table; where another form of the answer
-/// was asked for, it goes to stderr. Beside a figure in a file there is no table that would leave the
-/// screen.
+/// Draws answers. A figure in the terminal replaces the table. If another format is also requested, the
+/// figure goes to stderr. With a figure in a file, the table is printed only if it fits the screen.
 pub(crate) fn print_plot(
     answers: &[Answer],
     plot: &PlotTo,
@@ -74,7 +73,7 @@ pub(crate) fn print_plot(
             let term = Term::stderr();
             let is_coloured = is_coloured(&term, &io::stderr());
             let drawn = drawn(answers, &term, is_coloured);
-            // The answer was given; what cannot be drawn beside it fails nothing.
+            // The answer is already printed, so a figure that cannot be drawn is not an error.
             let _ = io::stderr().lock().write_all(drawn.as_bytes());
             Ok(())
         }
@@ -86,7 +85,7 @@ pub(crate) fn print_plot(
     }
 }
 
-/// What was asked, with the number of rows.
+/// Returns the headers of the answers with their numbers of rows.
 fn heads(answers: &[Answer]) -> String {
     let look = Look::of_stdout();
     let head = |answer: &Answer| {
@@ -115,7 +114,7 @@ fn write(
     Ok(())
 }
 
-/// All answers one below the other.
+/// Returns all answers, one below the other.
 fn drawn(answers: &[Answer], term: &Term, is_coloured: bool) -> String {
     let mut drawn = String::new();
     for (i, answer) in answers.iter().enumerate() {
@@ -125,7 +124,7 @@ fn drawn(answers: &[Answer], term: &Term, is_coloured: bool) -> String {
         let head = table::head(answer, answers.len() > 1, Look::of_stdout());
         let (height, columns) = size(term);
         let of_head: usize = head.lines().map(|line| 1 + line.chars().count() / columns).sum();
-        // One for the title, and one for the prompt behind it.
+        // One line for the title and one for the prompt after the figure.
         let lines = height.saturating_sub(of_head + 2).clamp(12, 30);
         drawn.push_str(&head);
         drawn.push_str(&figure(answer, Room { columns, lines, is_coloured }));
@@ -133,7 +132,7 @@ fn drawn(answers: &[Answer], term: &Term, is_coloured: bool) -> String {
     drawn
 }
 
-/// The title and the values.
+/// Returns the title and the drawing.
 fn figure(answer: &Answer, room: Room) -> String {
     let figure = Figure::of(answer);
     let mut title: String = figure.title.chars().take(room.columns).collect();
@@ -141,7 +140,7 @@ fn figure(answer: &Answer, room: Room) -> String {
     title + &text(&figure, room)
 }
 
-/// Answers that are shown again and again, some of them drawn, each in its share of the screen.
+/// Returns the answers of one update. Figures share the rest of the screen equally.
 pub(crate) fn shown(answers: &[Answer], are_plots: &[bool]) -> String {
     let is_one_of_several = answers.len() > 1;
     let each = || answers.iter().zip(are_plots);
@@ -151,13 +150,13 @@ pub(crate) fn shown(answers: &[Answer], are_plots: &[bool]) -> String {
         text(answer, is_one_of_several, look)
     };
     let texts: Vec<String> = each().map(above).collect();
-    // An empty line behind each, and the title of a figure.
+    // Plus one empty line after each text.
     let of_texts: usize = texts.iter().map(|text| text.lines().count() + 1).sum();
     let figures = are_plots.iter().filter(|is_plot| **is_plot).count();
     let term = Term::stdout();
     let (height, columns) = size(&term);
     let is_coloured = is_coloured(&term, &io::stdout());
-    // The last line says where the run is, and the cursor has one.
+    // One line shows the state of the run, and one holds the cursor.
     let lines = height.saturating_sub(of_texts + figures + 2) / figures.max(1);
     let room = Room { columns, lines: lines.clamp(8, 30), is_coloured };
     let drawn = each().zip(texts).map(
@@ -168,14 +167,14 @@ pub(crate) fn shown(answers: &[Answer], are_plots: &[bool]) -> String {
     drawn.collect::<Vec<_>>().join("\n")
 }
 
-/// Lines and columns; those of an old terminal where there is none.
+/// Returns the lines and columns of the terminal; 24 and 80 without one.
 fn size(term: &Term) -> (usize, usize) {
     let size = if term.is_term() { term.size_checked() } else { None };
     let (height, width) = size.unwrap_or((24, 80));
     (height.into(), width.into())
 }
 
-/// Only on a terminal, and not where a person wants none.
+/// Returns whether to use colour: only on a terminal, and not if the user disabled it.
 fn is_coloured(term: &Term, stream: &impl anstream::stream::RawStream) -> bool {
     term.is_term() && anstream::AutoStream::choice(stream) != anstream::ColorChoice::Never
 }

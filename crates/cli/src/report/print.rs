@@ -1,4 +1,4 @@
-//! Answers in the format that was asked for, on standard output or in a file.
+//! Answers in the requested format, on standard output or in a file.
 
 use std::{
     io::{self, IsTerminal as _, Write as _},
@@ -22,8 +22,8 @@ use crate::{
 
 use super::{csv, delays, explained, info, info::Looked, json, list, look::Look, table};
 
-/// The format asked for by name or by that of the file; without one, a table for a person and JSON for a
-/// program. Asked before anything is read, which may take long.
+/// Checks the output before the query, which may take long. The format comes from --format or from the name
+/// of the file; otherwise it is a table on a terminal and JSON elsewhere.
 pub(crate) fn check(output: &OutputArgs, runs: &[PathBuf]) -> anyhow::Result<()> {
     let format = chosen(output)?;
     let Some(out) = &output.output else {
@@ -58,7 +58,7 @@ fn chosen(output: &OutputArgs) -> Result<Format, Usage> {
     }
 }
 
-/// Prints the answers for all runs, or writes them to the file that was named.
+/// Prints the answers for all runs, or writes them to the given file.
 pub(crate) fn print(
     answers: &[Answer],
     output: &OutputArgs,
@@ -78,7 +78,8 @@ pub(crate) fn print(
     })
 }
 
-/// Answers as one line of JSON, the `number`th, given `at_s` seconds after 1970; they took so long.
+/// Returns the answers as one line of JSON: the `number`th update, at `at_s` seconds after 1970, after the
+/// time `took`.
 pub(crate) fn update(
     number: u64,
     at_s: f64,
@@ -88,7 +89,7 @@ pub(crate) fn update(
     json::update(number, at_s, took.as_secs_f64(), answers)
 }
 
-/// Prints lists as they are found, without holding them, or writes them to the file that was named.
+/// Prints lists while they are found, in constant memory, or writes them to the given file.
 pub(crate) fn print_list(
     listings: &[Listing<'_>],
     output: &OutputArgs,
@@ -124,7 +125,7 @@ fn write_list<W: io::Write + Send>(
     Ok(out)
 }
 
-/// Refuses forms that are made of rows: a plan has none.
+/// Refuses formats that consist of rows, because a plan has none.
 pub(crate) fn check_explained(output: &OutputArgs) -> anyhow::Result<()> {
     match chosen(output)? {
         Format::Table | Format::Json => Ok(()),
@@ -134,7 +135,7 @@ pub(crate) fn check_explained(output: &OutputArgs) -> anyhow::Result<()> {
     }
 }
 
-/// Prints what answering would read.
+/// Prints the plan of a query.
 pub(crate) fn print_explained(
     explained: &[Explained],
     output: &OutputArgs,
@@ -147,7 +148,7 @@ pub(crate) fn print_explained(
     put(text.as_bytes(), output, reporter)
 }
 
-/// Prints where peaks are, and in a table also what to do with them.
+/// Prints the peaks and, in a table, also the options to use.
 pub(crate) fn print_delays(
     found: &Delayed,
     output: &OutputArgs,

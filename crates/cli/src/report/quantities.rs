@@ -1,6 +1,6 @@
-//! Numbers as a person reads them.
+//! Numbers formatted for a person.
 
-/// 1234567 as 1,234,567.
+/// Formats 1234567 as 1,234,567.
 pub(crate) fn thousands(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -13,19 +13,19 @@ pub(crate) fn thousands(n: u64) -> String {
     text
 }
 
-/// 1 and "tag" as 1 tag, 1234 as 1,234 tags.
+/// Formats 1 and "tag" as 1 tag, 1234 as 1,234 tags.
 pub(crate) fn counted(n: u64, of: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };
     format!("{} {of}{plural}", thousands(n))
 }
 
-/// -1234567 as -1,234,567.
+/// Formats -1234567 as -1,234,567.
 pub(super) fn ticks(n: i64) -> String {
     let sign = if n < 0 { "-" } else { "" };
     format!("{sign}{}", thousands(n.unsigned_abs()))
 }
 
-/// A size in the unit that leaves one to three digits before the point.
+/// Formats a size in the unit that leaves one to three digits before the point.
 pub(super) fn bytes(n: u64) -> String {
     let units = [("GB", 1e9), ("MB", 1e6), ("kB", 1e3)];
     let unit = units.into_iter().find(|&(_, size)| n as f64 >= size);
@@ -35,12 +35,12 @@ pub(super) fn bytes(n: u64) -> String {
     }
 }
 
-/// What is not defined.
+/// Returns the text of an undefined value.
 pub(super) fn dash() -> String {
     "\u{2013}".to_owned()
 }
 
-/// The error with two significant digits, the value up to the same place.
+/// Formats the error with two significant digits and the value to the same decimal place.
 pub(super) fn with_err(value: f64, err: f64) -> String {
     let places = places(err, 2);
     format!("{} \u{b1} {}", rounded(value, places), rounded(err, places))
@@ -50,7 +50,7 @@ pub(super) fn two_digits(err: f64) -> String {
     rounded(err, places(err, 2))
 }
 
-/// So many decimal places; whole numbers with thousands readable.
+/// Formats with `places` decimal places; whole numbers get thousands separators.
 fn rounded(value: f64, places: usize) -> String {
     if places == 0 && value.abs() < 1e15 {
         let sign = if value <= -0.5 { "-" } else { "" };
@@ -60,7 +60,7 @@ fn rounded(value: f64, places: usize) -> String {
     format!("{value:.places$}")
 }
 
-/// Decimal places that show `digits` significant digits of a value.
+/// Returns the decimal places that show `digits` significant digits of a value.
 fn places(value: f64, digits: i32) -> usize {
     if value == 0.0 || !value.is_finite() {
         return 0;
@@ -82,7 +82,7 @@ pub(super) fn rate_with_err(rate: f64, err: f64) -> String {
     format!("({}) {unit}", with_err(rate / size, err / size))
 }
 
-/// Four significant digits, without exponent where it can be read.
+/// Formats four significant digits, without an exponent if the number is readable.
 pub(super) fn short(value: f64) -> String {
     let magnitude = value.abs();
     if magnitude == 0.0 {
@@ -104,13 +104,13 @@ pub(crate) fn hertz(rate: f64) -> String {
     format!("{} {unit}", short(rate / size))
 }
 
-/// A time to four digits.
+/// Formats a time with four digits.
 pub(super) fn short_seconds(value: f64) -> String {
     let (unit, size) = second_unit(value.abs());
     format!("{} {unit}", short(value / size))
 }
 
-/// A time with its error, in the same unit.
+/// Formats a time with its error, in the same unit.
 pub(super) fn seconds_with_err(value: f64, err: f64) -> String {
     let (unit, size) = second_unit(value.abs().max(err));
     format!("({}) {unit}", with_err(value / size, err / size))
@@ -122,7 +122,7 @@ fn second_unit(magnitude: f64) -> (&'static str, f64) {
     unit.unwrap_or(("ps", 1e-12))
 }
 
-/// A time in the unit that leaves one to three digits before the point.
+/// Formats a time in the unit that leaves one to three digits before the point.
 pub(super) fn seconds(value: f64) -> String {
     if value == 0.0 {
         return "0 s".to_owned();

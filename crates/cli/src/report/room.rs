@@ -1,4 +1,4 @@
-//! What a table goes without where the terminal is too narrow for it.
+//! Columns that a table omits on a narrow terminal.
 
 use std::io::{self, Write};
 
@@ -10,18 +10,18 @@ use super::{
     text::{Names, heading, text_at},
 };
 
-/// Between two columns.
+/// Spaces between two columns.
 const GAP: usize = 2;
 
 /// A column of a table.
 struct Laid<'a> {
     column: &'a Column,
     heading: String,
-    /// Of the heading and the fields: the widest, and the widest in its short form.
+    /// Largest width of the heading and the fields: in the wide form and in the concise form.
     widths: [usize; 2],
 }
 
-/// Writes the rows of a table, and below them the columns for which it was too narrow.
+/// Writes the rows of a table, and below them the names of the omitted columns.
 pub(super) fn write_fitting(
     table: &Table,
     names: &Names,
@@ -42,7 +42,7 @@ pub(super) fn write_fitting(
     };
     let mut orders: Vec<u8> = laid.iter().filter_map(order).collect();
     orders.sort_unstable();
-    // Where nothing helps, the terminal breaks lines, and nothing is lost.
+    // If no choice fits, all columns are kept and the terminal wraps the lines.
     let gone = [None]
         .into_iter()
         .chain(orders.into_iter().map(Some))
@@ -80,7 +80,7 @@ pub(super) fn write_fitting(
     Ok(())
 }
 
-/// The columns that are shown, with their widths.
+/// Returns the shown columns with their widths.
 fn laid<'a>(table: &'a Table, names: &Names, look: Look) -> Vec<Laid<'a>> {
     let shown = table.columns().iter().filter(|column| column.is_shown());
     let of = |column| {

@@ -1,4 +1,4 @@
-//! Tables for a person: aligned, thousands readable, units chosen.
+//! Tables for a person: aligned, with thousands separators and suitable units.
 
 use std::io::{self, Write};
 
@@ -18,10 +18,10 @@ pub(super) fn write(answers: &[Answer], look: Look, out: &mut dyn Write) -> io::
     Ok(())
 }
 
-/// The table of one answer, below what was asked.
+/// Returns the table of one answer, below its header.
 pub(super) fn one(answer: &Answer, is_one_of_several: bool, look: Look) -> String {
     let mut text = Vec::new();
-    // Memory takes whatever is written.
+    // Writing to memory cannot fail.
     let _ = write_one(answer, is_one_of_several, look, &mut text);
     String::from_utf8_lossy(&text).into_owned()
 }
@@ -48,7 +48,7 @@ pub(super) fn head(answer: &Answer, is_one_of_several: bool, look: Look) -> Stri
     format!("{path}{}\n", look.header(&escaped(&answer.header)))
 }
 
-/// A table without lines, all columns aligned right but the first `left`.
+/// Returns a table without lines. All columns but the first `left` are aligned right.
 pub(super) fn plain(head: &[&str], left: usize) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING);

@@ -1,4 +1,4 @@
-//! The text of headings and cells, as a table shows them.
+//! Text of headings and cells in a table.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use super::{
     },
 };
 
-/// What channels are called.
+/// Names of channels.
 pub(super) type Names = BTreeMap<u16, String>;
 
-/// The names that the setup gives.
+/// Returns the names from the setup.
 pub(super) fn names_of(run: &RunFacts) -> Names {
     run.names.iter().cloned().collect()
 }
@@ -24,7 +24,7 @@ pub(super) fn name_of(names: &Names, channel: u16) -> String {
     names.get(&channel).map_or_else(|| channel.to_string(), |name| escaped(name).into_owned())
 }
 
-/// The heading of a column.
+/// Returns the heading of a column.
 pub(super) fn heading(column: &Column, look: Look) -> String {
     let unit = match column.shown.unit {
         Unit::Hertz if look.exact => " (Hz)",
@@ -40,7 +40,7 @@ pub(super) fn heading(column: &Column, look: Look) -> String {
     format!("{}{unit}", column.shown.heading)
 }
 
-/// The text of a cell, with its error.
+/// Returns the text of a cell, with its error.
 pub(super) fn text_at(
     column: &Column,
     table: &tagq::Table,
@@ -52,7 +52,7 @@ pub(super) fn text_at(
     if look.exact { exact_field(column, err, at, names) } else { field(column, err, at, names) }
 }
 
-/// With all digits, in seconds and hertz.
+/// Returns the text of a cell with all digits, in seconds and hertz.
 fn exact_field(column: &Column, err: Option<f64>, at: usize, names: &Names) -> String {
     match column.cells.at(at) {
         cell @ (Cell::Count(_) | Cell::Float(_)) => match err {
@@ -66,7 +66,7 @@ fn exact_field(column: &Column, err: Option<f64>, at: usize, names: &Names) -> S
     }
 }
 
-/// The text of a cell, as short as a reader wants it.
+/// Returns the text of a cell with few digits.
 pub(super) fn field(column: &Column, err: Option<f64>, at: usize, names: &Names) -> String {
     let unit = column.shown.unit;
     match column.cells.at(at) {
