@@ -70,7 +70,7 @@ impl Selection {
     /// reads times only if the range cuts a block.
     ///
     /// # Errors
-    /// A damaged index, and times that are too large for floats.
+    /// Fails if the index is damaged, or if floats of the unit cannot represent the tick.
     pub fn batches(&self, run: &Run) -> Result<Batches, Error> {
         let store = run.shared_store();
         let stretches = plan::stretches(&store, store.unguarded_tags(), self)?;
@@ -85,11 +85,11 @@ impl Selection {
         })
     }
 
-    /// Whether the selection extends so far into `run` that floats of its unit do not always identify
-    /// the tick.
+    /// Returns whether the selection extends so far into `run` that floats of its unit do not always
+    /// identify the tick.
     ///
     /// # Errors
-    /// A tick that floats of the unit cannot represent.
+    /// Fails if floats of the unit cannot represent the tick.
     pub fn blurs_ticks(&self, run: &Run) -> Result<bool, Error> {
         let manifest = run.store().manifest();
         let span = manifest.time_first.zip(manifest.time_last);
@@ -148,7 +148,7 @@ impl Iterator for Batches {
             let blocks = if is_copied { BATCH_BLOCKS } else { usize::MAX };
             self.pieces = stretch.pieces(blocks).collect();
             self.pieces.reverse();
-            // An empty run has one batch of no rows.
+            // An empty run has one batch without rows.
             if self.pieces.is_empty() {
                 self.pieces.push(Stretch { rows: 0..0, is_whole: true });
             }

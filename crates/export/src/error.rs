@@ -32,7 +32,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the reader of a pipe has closed it.
+    /// Returns whether the reader of a pipe has closed it.
     pub fn is_closed_pipe(&self) -> bool {
         let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(self);
         while let Some(error) = cause {

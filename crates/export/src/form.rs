@@ -121,7 +121,8 @@ impl<W: Write + Send> std::fmt::Debug for BatchWriter<W> {
     }
 }
 
-/// Times increase, so their differences are written; there are few distinct labels.
+/// Returns the settings of Parquet files: times as differences, because they increase, and labels with
+/// a dictionary, because there are few distinct ones.
 fn properties() -> Result<WriterProperties, Error> {
     let time = ColumnPath::from("time");
     Ok(WriterProperties::builder()

@@ -80,8 +80,8 @@ impl Scale {
         (floats, lost)
     }
 
-    /// Whether floats of times up to `end` do not always identify the tick: the latest times have the
-    /// largest spacing between floats.
+    /// Returns whether floats of times up to `end` do not always identify the tick. Only the latest
+    /// times are checked, because the spacing between floats is largest there.
     pub fn blurs(self, origin: i64, end: i64) -> bool {
         let latest: Vec<i64> = (0..1024).map(|ticks| end.saturating_sub(ticks)).collect();
         self.floats(&latest, origin).1 > 0
@@ -108,8 +108,7 @@ mod tests {
     #[test]
     fn what_a_float_cannot_tell_apart_is_counted() {
         let scale = TimeUnit::Ns.scale("1ps".parse().unwrap()).unwrap();
-        // All whole numbers up to 2^53 = 9,007,199,254,740,992 are floats; above, only every second one
-        // is.
+        // All whole numbers up to 2^53 = 9,007,199,254,740,992 are floats; above, only every second one.
         let edge = 1 << 53;
         assert_eq!(scale.floats(&[0, 1, edge / 8 + 1], 0).1, 0);
         let (floats, lost) = scale.floats(&[4 * edge + 1, 4 * edge + 2], 0);

@@ -1,4 +1,4 @@
-//! Tags as Arrow, held against the columns they come from and read back from every form.
+//! Tags as Arrow, compared with the columns of the store and read back from every format.
 
 #![expect(clippy::unwrap_used, reason = "a test says so by failing")]
 
@@ -12,8 +12,8 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use tagq::{NewStore, Options, Run, query::TimeRange, store::Access};
 use tagq_export::{Form, Projection, Selection, TimeUnit, write_tags, write_tags_telling};
 
-/// Three full blocks and some rows. Channel 9 stands in the second block alone, and the third block is
-/// of channel 5 only; times come in pairs.
+/// Returns three full blocks and some rows. Channel 9 occurs only in the second block, and the third
+/// block contains only channel 5. Each time occurs twice.
 fn tags(wide: bool) -> (Vec<i64>, Vec<u16>) {
     let rows = 3 * 65_536 + 700;
     let label = |row: i64| match row / 65_536 {
@@ -33,7 +33,7 @@ fn run(wide: bool, access: Access) -> Run {
     store.finish("made", &Options { access, ..Options::default() }).unwrap()
 }
 
-/// The tags that are selected, one by one.
+/// Returns the selected tags, found one by one.
 fn expected(wide: bool, selection: &Selection) -> Vec<(i64, u16)> {
     let (times, labels) = tags(wide);
     let all = times.into_iter().zip(labels);
@@ -140,7 +140,7 @@ fn whole_stretches_lie_in_the_mapping_and_keep_it() {
         let times = batches[0].column(0).as_primitive::<Int64Type>();
         assert_eq!((times.values().as_ptr(), times.len()), (time, rows));
         assert_eq!(access == Access::Mapped, time.addr() % 4_096 == 0, "behind the header page");
-        // The third block has channel 5 alone: its labels need no picking.
+        // The third block has only channel 5, so its rows are not filtered.
         let third = Selection { channels: Some(vec![5]), ..Selection::default() };
         let third = third.batches(&run).unwrap().next().unwrap().unwrap();
         let third = third.column(0).as_primitive::<Int64Type>();
