@@ -1,8 +1,9 @@
-//! Coincidences over 100 M rows: the floor, each level, delays, windows of all widths, larger groups,
-//! each rule; then the whole process over 35 M rows. `cargo xtask bench` builds the program and runs this.
+//! Coincidences over 100 M rows: the floor, each level, delays, windows of all widths, larger groups, each
+//! rule; then the whole process over 35 M rows. `cargo xtask bench` builds the program and runs this.
 //!
-//! `TAGQ_BENCH_ROWS` and `TAGQ_BENCH_ROUNDS` make it shorter, and
-//! `cargo bench -p tagq-benches --bench coincidences -- WORD…` times only the cases named.
+//! `TAGQ_BENCH_ROWS` and `TAGQ_BENCH_ROUNDS` make it shorter.
+//! `cargo bench -p tagq-benches --bench coincidences -- WORD…` times only the cases whose names contain a
+//! word.
 
 use std::{cell::LazyCell, env, error::Error, path::Path, process::Command, rc::Rc, time::Instant};
 
@@ -52,10 +53,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     whole_process(number("TAGQ_BENCH_PROCESS_ROWS", 35_000_000)?)
 }
 
-/// The times of each channel, taken out when first needed.
+/// The times of each channel, extracted on first use.
 type Lists<'a> = Rc<LazyCell<Vec<Vec<i64>>, Box<dyn FnOnce() -> Vec<Vec<i64>> + 'a>>>;
 
-/// Channels and what their tags are moved by.
+/// Channels and their delays.
 type Delays = &'static [(u16, i64)];
 
 struct Bench<'a> {
@@ -74,13 +75,13 @@ impl<'a> Bench<'a> {
         });
     }
 
-    /// What a plain method makes of the times of each channel.
+    /// Returns the answer that a plain method computes from the times of each channel.
     fn plain(&self, make: impl FnOnce(&[Vec<i64>]) -> Vec<u64> + 'a) -> Option<Answer<'a>> {
         let lists = Rc::clone(&self.lists);
         tagq_benches::answer(move || make(&lists))
     }
 
-    /// Rule `all` of each group, with delays of its channels.
+    /// Counts each group with rule `all`, with delays of its channels.
     fn plain_all(&self, groups: Vec<Vec<u16>>, window: i64, delays: Delays) -> Option<Answer<'a>> {
         self.plain(move |lists| {
             let delay = |channel| delays.iter().find(|delay| delay.0 == channel).map_or(0, |d| d.1);
@@ -231,7 +232,7 @@ fn query(groups: &[&[u16]], window: i64, delays: &[(u16, i64)]) -> Coincidences 
     }
 }
 
-/// Every choice of 2 or 3 of the channels 1 to 8, in ascending order.
+/// Returns every combination of 2 or 3 of the channels 1 to 8, in ascending order.
 fn every_choice(size: usize) -> Vec<Vec<u16>> {
     let pairs = (1..=8).flat_map(|a| (a + 1..=8).map(move |b| vec![a, b]));
     if size == 2 {
@@ -240,7 +241,7 @@ fn every_choice(size: usize) -> Vec<Vec<u16>> {
     pairs.flat_map(|pair| (pair[1] + 1..=8).map(move |c| vec![pair[0], pair[1], c])).collect()
 }
 
-/// From the start of the program to its end, the store warm in memory.
+/// Times the program from start to end, with the store in memory.
 fn whole_process(rows: u64) -> Result<(), Box<dyn Error>> {
     let made = made_run(rows)?;
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/release/tagq");

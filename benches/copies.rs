@@ -1,4 +1,4 @@
-//! Runs of any size whose answers are known: copies of one run, each later than the one before.
+//! Runs of any size with known answers: copies of one run, each later than the previous one.
 
 use std::{error::Error, fs, path::PathBuf};
 
@@ -6,16 +6,16 @@ use tagq::store::{Access, Channels, Creation, SourceFacts, Store, Tick, Writer};
 
 use crate::{Made, made_run};
 
-/// Rows of the run that is copied, about.
+/// Approximate number of rows of the run that is copied.
 pub const PART_ROWS: u64 = 10_000_000;
-/// Ticks between the last tag of a copy and the first of the next, 1 ms: more than any window, range
-/// or delay of the benches, so that no pair spans two copies, and every count is a multiple.
+/// Ticks between the last tag of a copy and the first of the next, 1 ms. This is more than any window, range
+/// or delay of the benches, so no pair spans two copies, and every count is a multiple.
 pub const GAP: i64 = 6_400_000;
-/// Rows written at once.
+/// Rows per write.
 const SLAB_ROWS: usize = 1 << 20;
 
-/// A store of one source that holds the run of [`PART_ROWS`] `copies` times, one behind the other, made
-/// below the target folder when it is not there yet.
+/// Returns a store of one source that contains the run of [`PART_ROWS`] `copies` times in sequence. Creates
+/// it below the target folder if it does not exist.
 pub fn made_copies(copies: u32) -> Result<Made, Box<dyn Error>> {
     let part = made_run(PART_ROWS)?;
     if copies == 1 {
@@ -26,7 +26,7 @@ pub fn made_copies(copies: u32) -> Result<Made, Box<dyn Error>> {
         return Ok(Made { folder, store });
     }
     eprintln!("making {}", folder.display());
-    // What is left of an earlier try.
+    // Remove an incomplete earlier attempt.
     remove_copies(copies)?;
     let tags = part.store.tags();
     let Channels::U8(label) = tags.channels else { return Err("a narrow column expected".into()) };
@@ -49,7 +49,7 @@ pub fn made_copies(copies: u32) -> Result<Made, Box<dyn Error>> {
     Ok(Made { folder, store })
 }
 
-/// Removes the store of `copies` copies, if there is one.
+/// Removes the store of `copies` copies, if it exists.
 pub fn remove_copies(copies: u32) -> std::io::Result<()> {
     let folder = folder_of(copies);
     if folder.exists() { fs::remove_dir_all(folder) } else { Ok(()) }

@@ -1,16 +1,15 @@
-//! The floor: the fastest sum of both columns that we can write. No query that reads every row can
-//! be faster.
+//! The floor: the fastest sum of both columns that we can write. No query that reads every row can be faster.
 #![expect(unsafe_code, reason = "vector loads take pointers")]
 
 use rayon::prelude::*;
 
 /// Rows of one task.
 const MORSEL_ROWS: usize = 1 << 18;
-/// Rows of a step: one line of labels.
+/// Rows per step: one cache line of labels.
 #[cfg(target_arch = "x86_64")]
 const STEP: usize = 64;
 
-/// The wrapping sum of all times and all labels, over the threads of the current pool.
+/// Returns the wrapping sum of all times and all labels, computed by the threads of the current pool.
 pub fn sum_of_columns(time: &[i64], label: &[u8]) -> u64 {
     let sum = match () {
         #[cfg(target_arch = "x86_64")]
@@ -36,7 +35,7 @@ fn sum_plain(time: &[i64], label: &[u8]) -> u64 {
     label.iter().fold(times, |sum, &label| sum.wrapping_add(label.into()))
 }
 
-/// The sum of the rows behind the last whole step.
+/// Returns the sum of the rows after the last whole step.
 #[cfg(target_arch = "x86_64")]
 fn sum_rest(time: &[i64], label: &[u8]) -> u64 {
     let whole = time.len() / STEP * STEP;
@@ -101,7 +100,7 @@ fn sum_avx2(time: &[i64], label: &[u8]) -> u64 {
     lanes.iter().fold(sum_rest(time, label), |sum, lane| sum.wrapping_add(lane.cast_unsigned()))
 }
 
-/// Asks for what comes 1,024 rows behind a step, as the kernels do: measured to be the fastest.
+/// Prefetches the rows 1,024 after a step, as the kernels do. This distance was measured to be the fastest.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn ask(time: &[i64], label: &[u8]) {
@@ -110,7 +109,7 @@ fn ask(time: &[i64], label: &[u8]) {
     let time = time.as_ptr().wrapping_add(AHEAD);
     let label = label.as_ptr().wrapping_add(AHEAD);
     for line in 0..STEP / 8 {
-        // SAFETY: a prefetch changes nothing that can be seen, also of an address that is not mapped.
+        // SAFETY: a prefetch has no visible effect, even if the address is not mapped.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(time.wrapping_add(8 * line).cast()) };
     }
     // SAFETY: as above.

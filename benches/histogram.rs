@@ -1,6 +1,6 @@
-//! Histograms and rates over 100 M rows of eight channels, and over 50 M of two.
-//! `cargo xtask bench` runs this. `TAGQ_BENCH_ROWS` and `TAGQ_BENCH_ROUNDS` make it shorter, and
-//! `cargo bench -p tagq-benches --bench histogram -- WORD…` times only the cases named.
+//! Histograms and rates over 100 M rows of eight channels, and over 50 M of two. `cargo xtask bench` runs
+//! this. `TAGQ_BENCH_ROWS` and `TAGQ_BENCH_ROUNDS` make it shorter, and
+//! `cargo bench -p tagq-benches --bench histogram -- WORD…` times only the cases whose names contain a word.
 
 use std::{cell::LazyCell, env, error::Error, rc::Rc};
 
@@ -21,7 +21,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{} rows, {} threads\n", tags.len(), rayon::current_num_threads());
     suite(tags, label, &Recording::of(&made.store), "8 channels")?.run(rounds);
 
-    // The same times and two labels: every row is a start or a stop, and one in 64 of another channel.
+    // The same times with two main labels: every row is a start or a stop, except one in 64 of another
+    // channel.
     let rows = tags.len() / 2;
     let time = &tags.time[..rows];
     let two: Vec<u8> = (label[..rows].iter().zip(time))
@@ -90,7 +91,7 @@ fn suite<'a>(
     add("±1 ms, bins of 20 us", best, Bins::centred(6_400_000, 128_000)?, 0, None);
     let log = Bins::logarithmic(8, 640_000_000, 20)?;
     add("log, 8 ticks to 100 ms, 20 a decade", best, log.clone(), 0, None);
-    // The rival of the pairs: one thread takes out both channels and goes through them by pointers.
+    // Rival of the pairs: one thread extracts both channels and scans them with pointers.
     cases.push(Case {
         name: "a plain loop for ±10 us, channels taken out".into(),
         run: Box::new(move || {
@@ -98,7 +99,7 @@ fn suite<'a>(
         }),
         answer: of_wide,
     });
-    // The rival of the merges: a plain two-pointer merge for each edge, on the lists as they lie.
+    // Rival of the merges: a plain two-pointer merge for each edge, on the same lists.
     let lists = Rc::clone(&starts_stops);
     cases.push(Case {
         name: "a plain merge for each of 16 of its edges".into(),
@@ -128,7 +129,7 @@ fn times_of(tags: Tags<'_>, label: &[u8], channel: u8) -> Vec<i64> {
     tags.filter(|&(_, &label)| label == channel).map(|(&time, _)| time).collect()
 }
 
-/// One count after the other, without index and vectors.
+/// Counts one tag after another, without index and vectors.
 fn rates_plainly(tags: Tags<'_>, label: &[u8], bin: Option<i64>) -> Vec<u64> {
     let origin = tags.time[0];
     let last = tags.time[tags.len() - 1];
@@ -143,7 +144,7 @@ fn rates_plainly(tags: Tags<'_>, label: &[u8], bin: Option<i64>) -> Vec<u64> {
     counts.iter().flat_map(|bin| used.iter().map(|&label| bin[label])).collect()
 }
 
-/// A pointer into the stops for each start, and every pair behind it.
+/// Moves a pointer into the stops for each start, and counts every pair after it.
 fn pairs_plainly([starts, stops]: &[Vec<i64>; 2], bins: &Bins, delay: i64) -> Vec<u64> {
     let mut counts = vec![0; bins.count()];
     let (low, high) = (bins.edge(0), bins.edge(bins.count()));
@@ -164,7 +165,7 @@ fn pairs_plainly([starts, stops]: &[Vec<i64>; 2], bins: &Bins, delay: i64) -> Ve
     counts
 }
 
-/// Pairs with Δ of at least `edge`, by two pointers.
+/// Returns the number of pairs with Δ of at least `edge`, found with two pointers.
 fn reaching_plainly([starts, stops]: &[Vec<i64>; 2], edge: i64) -> u64 {
     let (mut first, mut count) = (0, 0);
     for &stop in stops {

@@ -1,8 +1,8 @@
 //! Large files, from simulation to answer: 35 M tags as one frame and as 2,000.
 //!
-//! Ingest in bounded memory, timed in turn with `zstd -dc` on the same file; the answer of every
-//! level and number of threads, on the whole equal to a NumPy count (where NumPy is installed), on
-//! samples to the oracle. `TAGQ_LARGE_SECONDS` makes it longer or shorter: 3.5 s are 35 M tags.
+//! Measures ingest in bounded memory, in turn with `zstd -dc` on the same file. The answers of every level
+//! and number of threads must equal a NumPy count of the whole run (if NumPy is installed), and the oracle on
+//! samples. `TAGQ_LARGE_SECONDS` sets the size: 3.5 s are 35 M tags.
 
 use std::{
     env,
@@ -58,7 +58,7 @@ fn simulate(
     Ok(())
 }
 
-/// Ingests `source` anew, in turn with decompressing it; returns its store.
+/// Ingests `source` from scratch, in turn with decompressing it. Returns its store.
 fn ingest(program: &Path, source: &Path) -> Result<PathBuf, Box<dyn Error>> {
     let store = source.with_extension("tagq");
     let mut ratios = Vec::new();
@@ -133,7 +133,7 @@ fn answers(folder: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Stretches of 1,000 rows all over the run, by the oracle.
+/// Compares samples of 1,000 rows, spread over the run, with the oracle.
 fn samples(tags: Tags<'_>, query: &Coincidences) -> Result<(), Box<dyn Error>> {
     let mut total = 0;
     for start in (0..tags.len() - 1_000).step_by(tags.len() / 40) {
@@ -157,7 +157,7 @@ fn samples(tags: Tags<'_>, query: &Coincidences) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Pairs of 3 and 4 by NumPy from the column files, read as docs/format.md says.
+/// Counts pairs of 3 and 4 with NumPy from the column files, read as docs/format.md describes.
 fn numpy_count(store: &Path, window: i64, delay: i64) -> Result<Option<u64>, Box<dyn Error>> {
     let installed = Command::new("python3")
         .args(["-c", "import numpy"])

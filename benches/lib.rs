@@ -1,7 +1,7 @@
-//! What the benches share: a run of known make, the floor, and a table of medians.
+//! Shared by the benches: a simulated run, the floor, and a table of medians.
 //!
-//! A figure is a ratio measured in one run: every query is timed in turn with the floor, round after
-//! round, and its median is given as a share of the floor's. Each answer is asserted.
+//! A figure is a ratio measured in one run: every query is timed in turn with the floor, over several rounds,
+//! and its median is given relative to that of the floor. Each answer is asserted.
 
 mod copies;
 mod floor;

@@ -1,11 +1,11 @@
-//! Counts by plain methods, other ones than those of the queries: pointers over the sorted times of
-//! each channel.
+//! Counts by plain methods, different from those of the queries: pointers over the sorted times of each
+//! channel.
 
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-/// The times of each of the channels 0 to 8.
+/// Returns the times of each of the channels 0 to 8.
 pub fn times_of_channels(time: &[i64], label: &[u8]) -> Vec<Vec<i64>> {
     let of = |channel: u8| -> Vec<i64> {
         let tags = time.iter().zip(label);
@@ -14,13 +14,13 @@ pub fn times_of_channels(time: &[i64], label: &[u8]) -> Vec<Vec<i64>> {
     (0..=8).into_par_iter().map(of).collect()
 }
 
-/// Later by a delay.
+/// Returns the times with a delay added.
 pub fn delayed(times: &[i64], delay: i64) -> Vec<i64> {
     times.iter().map(|time| time + delay).collect()
 }
 
-/// Ways to take one tag of each list with latest minus earliest within the window: at each tag, taken
-/// for the earliest, the product of what the others have up to the window later. Of equal times
+/// Counts the ways to take one tag of each list with latest minus earliest within the window: for each tag as
+/// the earliest, the product of the numbers of tags in the other lists up to the window later. Of equal times
 /// the tag of the first list is the earliest.
 pub fn all(lists: &[&[i64]], window: i64) -> u64 {
     let of_first = |first: usize| -> u64 {
@@ -41,8 +41,8 @@ pub fn all(lists: &[&[i64]], window: i64) -> u64 {
     (0..lists.len()).into_par_iter().map(of_first).sum()
 }
 
-/// Ways to take one tag of the first list and one of each other within the window around it; or, if
-/// `once`, tags of the first that have such a way.
+/// Counts the ways to take one tag of the first list and one of each other within the window around it. With
+/// `once`, counts the tags of the first list that have at least one such way.
 pub fn herald(lists: &[&[i64]], window: i64, once: bool) -> u64 {
     let mut count = 0;
     let mut ends = vec![(0, 0); lists.len()];
@@ -56,7 +56,7 @@ pub fn herald(lists: &[&[i64]], window: i64, once: bool) -> u64 {
     count
 }
 
-/// Pairs in one cell, for times that are not negative.
+/// Counts pairs in one cell, for non-negative times.
 pub fn grid(a: &[i64], b: &[i64], width: i64) -> u64 {
     let (mut from, mut to, mut count) = (0, 0, 0);
     for &time in b {
@@ -66,8 +66,8 @@ pub fn grid(a: &[i64], b: &[i64], width: i64) -> u64 {
     count
 }
 
-/// Matches: the earliest tag left of each list, if all lie within the window, count and are used up;
-/// else the earliest of them is dropped.
+/// Counts matches: takes the earliest unused tag of each list. If all lie within the window, they count and
+/// are used up; otherwise the earliest of them is dropped.
 pub fn once(lists: &[&[i64]], window: i64) -> u64 {
     let mut at = vec![0; lists.len()];
     let mut count = 0;
@@ -93,7 +93,7 @@ pub fn once(lists: &[&[i64]], window: i64) -> u64 {
     }
 }
 
-/// Events of the channels wanted: how many of each set of channels that occurs, by size and then by
+/// Counts the events of the wanted channels for each set of channels that occurs, sorted by size and then by
 /// channels.
 pub fn clusters(time: &[i64], label: &[u8], wanted: &[u16], window: i64) -> Vec<u64> {
     let mut counts: BTreeMap<(u32, Vec<u8>), u64> = BTreeMap::new();
@@ -117,7 +117,7 @@ pub fn clusters(time: &[i64], label: &[u8], wanted: &[u16], window: i64) -> Vec<
     counts.into_values().collect()
 }
 
-/// Pairs by the bin of their later tag, for bins of `width` from `first` to that of `last`.
+/// Counts pairs by the bin of their later tag, for bins of `width` from `first` to that of `last`.
 pub fn trace(a: &[i64], b: &[i64], window: i64, first: i64, width: i64, last: i64) -> Vec<u64> {
     let bin = |time: i64| usize::try_from((time - first) / width).unwrap_or(0);
     let mut counts = vec![0; bin(last) + 1];
@@ -127,13 +127,13 @@ pub fn trace(a: &[i64], b: &[i64], window: i64, first: i64, width: i64, last: i6
             counts[bin(time)] += between(earlier, time - window, time - end, &mut from, &mut to);
         }
     };
-    // Of equal times the tag of `a` is the later one.
+    // Of equal times the tag of `a` counts as the later one.
     add(a, b, 0);
     add(b, a, 1);
     counts
 }
 
-/// How many times of `list` are from `first` to `last`, both growing from call to call.
+/// Counts the times of `list` from `first` to `last`; both must increase from call to call.
 fn between(list: &[i64], first: i64, last: i64, from: &mut usize, to: &mut usize) -> u64 {
     while *from < list.len() && list[*from] < first {
         *from += 1;

@@ -1,4 +1,4 @@
-//! What was measured, kept: `benches/record/<cpu>/<date>.csv`.
+//! The record of measurements: `benches/record/<cpu>/<date>.csv`.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -7,20 +7,20 @@ use std::{
     process::Command,
 };
 
-/// A figure to keep.
+/// A figure of the record.
 pub struct Figure {
-    /// What was timed.
+    /// Name of the timed case.
     pub case: String,
-    /// Rows that it went over.
+    /// Number of rows read.
     pub rows: u64,
-    /// Whether its bytes were in memory before.
+    /// Whether the files were in memory before.
     pub warm: bool,
     /// Median seconds.
     pub seconds: f64,
 }
 
-/// Appends figures of one bench, with the processor, the commit and the compiler, to the record of
-/// today. Does nothing unless `TAGQ_BENCH_RECORD` is set: most runs are tries.
+/// Appends figures of one bench, with the processor, the commit and the compiler, to the record of today.
+/// Does nothing unless `TAGQ_BENCH_RECORD` is set, because most runs are trials.
 pub fn record(bench: &str, figures: &[Figure]) -> io::Result<()> {
     if std::env::var_os("TAGQ_BENCH_RECORD").is_none() {
         return Ok(());

@@ -1,17 +1,17 @@
-//! The run that is scanned: eight channels, a tag each 640 ticks, one tag in ten from a true pair.
+//! The run of the benches: eight channels, a tag every 640 ticks, one tag in ten from a true pair.
 
 use std::{error::Error, fs, path::PathBuf};
 
 use tagq::store::{Access, Creation, SourceFacts, Store, Tick, Writer};
 use tagq_simulate::{Detector, Light, Simulation};
 
-/// Mean ticks between tags, of all channels together.
+/// Mean ticks between tags, over all channels.
 const SPACING: f64 = 640.0;
 const CHANNELS: u64 = 8;
-/// The share of tags that come from pairs.
+/// Fraction of tags that come from pairs.
 const PAIRED: f64 = 0.1;
 
-/// Rows that are appended at once.
+/// Rows per append.
 const PIECE_ROWS: usize = 1 << 20;
 
 /// A simulated run in a store.
@@ -22,7 +22,7 @@ pub struct Made {
     pub store: Store,
 }
 
-/// A store of about `rows` rows below the target folder, made when it is not there yet.
+/// Returns a store of about `rows` rows below the target folder. Creates it if it does not exist.
 pub fn made_run(rows: u64) -> Result<Made, Box<dyn Error>> {
     let folder =
         PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../target/bench-runs/{rows}.tagq"));
@@ -30,7 +30,7 @@ pub fn made_run(rows: u64) -> Result<Made, Box<dyn Error>> {
         return Ok(Made { folder, store });
     }
     eprintln!("making {}", folder.display());
-    // What is left of an earlier try, or of another version.
+    // Remove an incomplete earlier attempt or another version.
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
     }
@@ -70,8 +70,8 @@ fn make(folder: &std::path::Path, rows: u64) -> Result<(), Box<dyn Error>> {
             time.push(tag.time);
             channel.push(u16::try_from(tag.channel)?);
         }
-        // In pieces as large as those of an ingest: how the system keeps a file in memory, and what it
-        // costs to map it, depends on what was written at once.
+        // Append in pieces as large as those of an ingest, because the size of the writes determines how the
+        // system caches a file and what mapping it costs.
         if time.len() >= PIECE_ROWS {
             writer.append(&time, &channel)?;
             time.clear();

@@ -1,9 +1,9 @@
-//! What a query costs against how much there is: 10 M, 100 M and 1,000 M rows, warm and cold, and the
-//! memory that it takes. `cargo xtask scale` builds the program and runs this; `warm`, `memory` and
-//! `cold` behind it run a part, `--keep` leaves the store of 9 GB where it is.
+//! Cost of a query by size: 10 M, 100 M and 1,000 M rows, warm and cold, and the memory it takes.
+//! `cargo xtask scale` builds the program and runs this. The arguments `warm`, `memory` and `cold` run only
+//! that part; `--keep` keeps the store of 9 GB.
 //!
-//! The larger runs are copies of the smallest, further apart than any query reaches: each count must be
-//! that of one copy, counted plainly, times the number of copies.
+//! The larger runs are copies of the smallest, further apart than the reach of any query. Each count must be
+//! that of one copy, counted by a plain method, times the number of copies.
 
 use std::{
     env,
@@ -33,7 +33,7 @@ const WIDE: i64 = 6_400;
 const REACH: i64 = 640;
 const DELAY: i64 = 640;
 const SECOND: i64 = 6_400_000_000;
-/// What a query may take besides the files that it maps.
+/// Memory limit of a query, in addition to the mapped files.
 const MEMORY_MIB: u32 = 64;
 
 /// A query, for the library and for the program.
@@ -41,7 +41,7 @@ struct Asked {
     name: &'static str,
     args: &'static [&'static str],
     counts: fn(&Recording<'_>, &Execution) -> Result<Vec<u64>, tagq::query::Error>,
-    /// Whether every row is read.
+    /// Whether the query reads every row.
     reads_all: bool,
     /// Whether the answer grows with the run.
     grows: bool,
@@ -138,7 +138,7 @@ fn main() -> Result<(), Failure> {
     if wanted("memory") {
         memory(rounds, &folders, &expected)?;
     }
-    // Pages that are mapped here would not leave the memory: nothing is, any more.
+    // Mapped pages would stay in memory, so no store is mapped any more here.
     if wanted("cold") {
         cold(rounds, &folders)?;
     }
@@ -148,7 +148,7 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// The total of each query over one copy, by plain methods; nothing for the last one.
+/// Returns the total of each query over one copy, by plain methods, except for the last query.
 fn plainly() -> Result<Vec<u64>, Failure> {
     let part = made_run(PART_ROWS)?;
     let tags = part.store.tags();
@@ -166,26 +166,26 @@ fn plainly() -> Result<Vec<u64>, Failure> {
         of_every,
         plain::all(&[list(1), &later], NARROW),
         plain::all(&[list(1), list(2)], WIDE),
-        // A symmetric range holds what a window of its reach does.
+        // A symmetric range contains the same pairs as a window of its reach.
         plain::all(&[list(1), list(2)], REACH),
         rows,
         rows,
     ])
 }
 
-/// The library on runs that are in memory: each query at each size in turn, round after round.
+/// Times the library on runs in memory: each query at each size in turn, in several rounds.
 fn warm(rounds: usize, expected: &[u64]) -> Result<(), Failure> {
     let made: Vec<Made> =
         COPIES.iter().map(|&copies| made_copies(copies)).collect::<Result<_, _>>()?;
     let rows: Vec<usize> = made.iter().map(|made| made.store.tags().len()).collect();
     check_last(&Recording::of(&made[COPIES.len() - 1].store))?;
     let mut seconds = vec![vec![Vec::new(); COPIES.len()]; ASKED.len()];
-    // The first round warms pages and caches.
+    // The first round fills the caches and is not recorded.
     for round in 0..=rounds {
         for (query, asked) in ASKED.iter().enumerate() {
             for (size, made) in made.iter().enumerate() {
                 let start = Instant::now();
-                // A recording keeps the index that it has read.
+                // A new recording each time, because a recording caches the index.
                 let counts = (asked.counts)(&Recording::of(&made.store), &Execution::best())?;
                 if round > 0 {
                     seconds[query][size].push(start.elapsed().as_secs_f64());
@@ -214,8 +214,8 @@ fn warm(rounds: usize, expected: &[u64]) -> Result<(), Failure> {
     Ok(record("scale", &figures)?)
 }
 
-/// The program from start to end, and the memory that it takes: it is refused more than
-/// [`MEMORY_MIB`] of memory of its own, which counts what it asks for, used or not.
+/// Times the program from start to end under a memory limit: the system refuses more than [`MEMORY_MIB`] of
+/// private memory, which counts all allocations, used or not.
 fn memory(rounds: usize, folders: &[PathBuf], expected: &[u64]) -> Result<(), Failure> {
     println!(
         "\nprogram, warm, {rounds} rounds; the most memory of its own, of {MEMORY_MIB} MiB allowed"
@@ -247,9 +247,8 @@ fn memory(rounds: usize, folders: &[PathBuf], expected: &[u64]) -> Result<(), Fa
     Ok(record("scale", &figures)?)
 }
 
-/// The program from start to end on columns that have left the memory, in turn with `cat`. What
-/// stands below this machine, a disk with a memory of its own or a host with one, is as warm for the one as
-/// for the other.
+/// Times the program from start to end on columns that were dropped from memory, in turn with `cat`. Caches
+/// below this machine, of the disk or of a host, are equally warm for both.
 fn cold(rounds: usize, folders: &[PathBuf]) -> Result<(), Failure> {
     println!("\nfrom disk, {rounds} rounds in turn with cat of both columns");
     let rows = rows_of(folders)?;
@@ -258,7 +257,7 @@ fn cold(rounds: usize, folders: &[PathBuf]) -> Result<(), Failure> {
         let columns = ["time.col", "channel.col"].map(|name| folder.join(name));
         let asked = [&ASKED[0], &ASKED[4], &ASKED[5], &ASKED[7]];
         let mut seconds = vec![Vec::new(); asked.len() + 1];
-        // The first round leaves whatever the disk itself remembers.
+        // The first round fills the caches of the disk itself.
         for round in 0..=rounds {
             let mut cat = Command::new("cat");
             cat.args(&columns);
@@ -291,7 +290,7 @@ fn cold(rounds: usize, folders: &[PathBuf]) -> Result<(), Failure> {
     Ok(record("scale", &figures)?)
 }
 
-/// Has the kernel drop what it keeps of a store's files.
+/// Drops a store's files from the page cache.
 fn forget(folder: &Path) -> Result<(), Failure> {
     for entry in folder.read_dir()? {
         let file = File::open(entry?.path())?;
@@ -300,7 +299,7 @@ fn forget(folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The last second has the same answer by all levels and numbers of threads.
+/// Checks that all levels and numbers of threads give the same answer for the last second.
 fn check_last(run: &Recording<'_>) -> Result<(), Failure> {
     let asked = &ASKED[ASKED.len() - 1];
     let best = (asked.counts)(run, &Execution::best())?;
@@ -330,7 +329,7 @@ fn program(asked: &Asked, folder: &Path) -> Command {
     command
 }
 
-/// The sum of the column `count`; in rates without the rows of all channels.
+/// Returns the sum of the column `count`, without the rows of all channels in rates.
 fn sum_of_counts(csv: &str) -> Result<u64, Failure> {
     let mut lines = csv.lines().skip_while(|line| line.starts_with('#'));
     let names: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();

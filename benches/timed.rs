@@ -1,8 +1,8 @@
-//! The library, asked from outside: a line on standard input is a query over a store that is mapped and
-//! in memory, a line on standard output what it took, in seconds, and its counts. So other programs can
-//! time it in turn with themselves: `tagq-timed STORE`. `tagq-timed make ROWS` makes the run of the benches,
-//! when it is not there yet, and says where. A line is the rows to go over (`all`, or a number
-//! from the first on) and one of
+//! The library for timing by other programs: `tagq-timed STORE`. Each line on standard input is a query over
+//! a store that is mapped and in memory. Each line on standard output contains the time in seconds and the
+//! counts. So other programs can time it in turn with their own code. `tagq-timed make ROWS` creates the run
+//! of the benches if it does not exist, and prints its path. A line of input contains the rows to scan
+//! (`all`, or a number from the first on) and one of
 //!
 //! ```text
 //! pairs WINDOW A,B[,C] [CH=DELAY]    once WINDOW A,B[,C]    every WINDOW
@@ -51,7 +51,7 @@ fn main() -> Result<(), Failure> {
             rows => Some(Recording::from_tags(store.tags().rows(0..rows.parse()?))),
         };
         let start = Instant::now();
-        // Made anew, since a recording keeps the index that it has read.
+        // A new recording each time, because a recording caches the index.
         let counts = query(&part.unwrap_or_else(|| Recording::of(&store)))?;
         let seconds = start.elapsed().as_secs_f64();
         let counts: Vec<String> = counts.iter().map(u64::to_string).collect();

@@ -1,41 +1,41 @@
-//! Cases timed in turn, and what came out.
+//! Cases timed in turn, and their results.
 
 use std::{cell::LazyCell, env, rc::Rc, time::Instant};
 
-/// An answer known from elsewhere, made when a case that is timed needs it, and shared.
+/// A known answer, computed when a timed case needs it, and shared.
 pub type Answer<'a> = Rc<LazyCell<Vec<u64>, Box<dyn FnOnce() -> Vec<u64> + 'a>>>;
 
-/// The answer that `make` gives.
+/// Returns the answer that `make` computes.
 pub fn answer<'a>(make: impl FnOnce() -> Vec<u64> + 'a) -> Option<Answer<'a>> {
     Some(Rc::new(LazyCell::new(Box::new(make))))
 }
 
-/// One thing to time. It returns its answer, which must be the same every time.
+/// A case to time. It returns its answer, which must be the same every time.
 pub struct Case<'a> {
-    /// What is printed.
+    /// Name for the output.
     pub name: String,
-    /// Does it once.
+    /// Runs the case once.
     pub run: Box<dyn FnMut() -> Vec<u64> + 'a>,
-    /// The answer that it must give; its own first one when nothing is known.
+    /// The expected answer, or `None` to compare with its own first answer.
     pub answer: Option<Answer<'a>>,
 }
 
 /// Cases over one run; the first is the floor.
 pub struct Suite<'a> {
-    /// Rows that each case goes over.
+    /// Rows scanned by each case.
     pub rows: u64,
-    /// Bytes of a row.
+    /// Bytes per row.
     pub row_bytes: u64,
     /// The cases.
     pub cases: Vec<Case<'a>>,
 }
 
 impl Suite<'_> {
-    /// Times every case `rounds` times, one after the other in each round, and prints the medians. Words
-    /// on the command line choose the cases that have one of them in their names, and the floor.
+    /// Times every case `rounds` times, one after another in each round, and prints the medians. Words on the
+    /// command line select the cases whose names contain one of them; the floor always runs.
     ///
     /// # Panics
-    /// When an answer is not the one expected.
+    /// Panics if an answer differs from the expected one.
     pub fn run(&mut self, rounds: usize) {
         let words: Vec<String> = env::args().skip(1).filter(|word| word != "--bench").collect();
         let mut is_first = true;
@@ -57,7 +57,7 @@ impl Suite<'_> {
                     let expected = first.get_or_insert_with(|| answer.clone());
                     assert_eq!(answer, *expected, "{}", case.name);
                 }
-                // The first round warms pages and caches.
+                // The first round fills the caches and is not recorded.
                 if round > 0 {
                     seconds.push(taken);
                 }

@@ -1,4 +1,4 @@
-//! A program watched from outside: how long it ran, how much memory it needed at most.
+//! Measures a program from outside: its run time and its peak memory.
 
 use std::{
     fs, io,
@@ -7,19 +7,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What a program needed.
+/// Resources that a program used.
 pub struct Watched {
-    /// From start to end.
+    /// Time from start to end.
     pub seconds: f64,
-    /// The most memory that was resident at once, in MiB, as the kernel counts it (`VmHWM`), looked
-    /// at every 1 ms.
+    /// Peak resident memory in MiB, as the kernel counts it (`VmHWM`), read every 1 ms.
     pub peak_mib: f64,
-    /// The most of it that was not pages of files (`RssAnon` and `RssShmem`), in MiB. Looked at only now
-    /// and then: what comes and goes in between is not seen.
+    /// Peak resident memory without pages of files (`RssAnon` and `RssShmem`), in MiB. It is read only at
+    /// intervals, so short peaks can be missed.
     pub own_mib: f64,
 }
 
-/// Runs a program that must succeed; its output is thrown away.
+/// Runs a program, which must succeed, and discards its output.
 pub fn watch(command: &mut Command) -> io::Result<Watched> {
     let start = Instant::now();
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
