@@ -1,4 +1,4 @@
-//! The book: its outputs and figures anew, and pages for a browser.
+//! The book: regenerates its outputs and figures, and builds pages for a browser.
 
 use std::{
     env,
@@ -6,7 +6,7 @@ use std::{
     process::{Command, ExitCode},
 };
 
-/// Has the test of the book write what it would compare, then asks mdbook for HTML.
+/// Runs the test of the book in write mode, then builds HTML with mdbook.
 pub(crate) fn run() -> ExitCode {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let args = ["test", "--package", "tagq-cli", "--test", "whole", "book::"];

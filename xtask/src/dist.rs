@@ -1,4 +1,4 @@
-//! What is handed to a user: an archive, a package for Debian and Ubuntu, the wheel.
+//! Release files: an archive, a package for Debian and Ubuntu, the wheel.
 
 use std::{
     env, fs, io,
@@ -6,7 +6,7 @@ use std::{
     process::{Command, ExitCode},
 };
 
-/// Makes all of it below target/dist, for this machine and for the targets that are named.
+/// Builds all release files below target/dist, for this machine and for the given targets.
 pub(crate) fn run(targets: &[String]) -> ExitCode {
     match make(targets) {
         Ok(made) => {
@@ -22,23 +22,23 @@ pub(crate) fn run(targets: &[String]) -> ExitCode {
     }
 }
 
-/// What goes into each of the packages.
+/// Content of each package.
 struct Goods {
     root: PathBuf,
-    /// What it was built for, in the compiler's words.
+    /// Target triple.
     triple: String,
     /// The program, stripped.
     program: PathBuf,
     man: PathBuf,
     completions: PathBuf,
-    /// Documents, as paths below the root.
+    /// Documents, as paths relative to the root.
     documents: Vec<PathBuf>,
     version: String,
-    /// The moment that files are given, in seconds since 1970: that of the commit.
+    /// Modification time of the files in seconds since 1970: the time of the commit.
     moment: String,
 }
 
-/// The shells, the name of the completions of each and where Debian wants them.
+/// Shells, each with the name of its completions and their folder on Debian.
 const SHELLS: [(&str, &str, &str); 3] = [
     ("bash", "tagq", "usr/share/bash-completion/completions"),
     ("zsh", "_tagq", "usr/share/zsh/vendor-completions"),
@@ -58,7 +58,7 @@ fn make(targets: &[String]) -> io::Result<Vec<PathBuf>> {
     let mut goods = goods(root, &target.join("release/tagq"), work.path())?;
     let mut made = Vec::new();
     pack(&goods, work.path(), &dist, &mut made)?;
-    // Pages and completions are those that the program of this machine prints.
+    // Manual pages and completions are printed by the program of this machine.
     for triple in targets {
         let tools = Tools::of(triple)?;
         succeed(tools.linker(&mut build(&goods.root)).args(["--target", triple]))?;
@@ -92,17 +92,17 @@ fn build(root: &Path) -> Command {
     build
 }
 
-/// The linker and its like for another processor, by the names that GNU and Debian give them.
+/// Linker and related tools for another processor, by the names that GNU and Debian use.
 struct Tools {
     triple: String,
     prefix: String,
 }
 
 impl Tools {
-    /// Those of `triple`.
+    /// Returns the tools for `triple`.
     ///
     /// # Errors
-    /// When they are not there, with what to install.
+    /// Fails if they are not installed, and names the package to install.
     fn of(triple: &str) -> io::Result<Self> {
         let prefix = triple.replace("-unknown-", "-");
         let tools = Self { triple: triple.into(), prefix };
@@ -121,14 +121,14 @@ impl Tools {
         format!("{}-{tool}", self.prefix)
     }
 
-    /// Says to `cargo` how to link.
+    /// Sets the linker for `cargo`.
     fn linker<'a>(&self, cargo: &'a mut Command) -> &'a mut Command {
         let name = self.triple.to_uppercase().replace('-', "_");
         cargo.env(format!("CARGO_TARGET_{name}_LINKER"), self.named("gcc"))
     }
 }
 
-/// The archive, and the .deb where one can be made.
+/// Writes the archive and, if possible, the .deb.
 fn pack(goods: &Goods, work: &Path, dist: &Path, made: &mut Vec<PathBuf>) -> io::Result<()> {
     made.push(archive(goods, work, dist)?);
     if can("dpkg-deb", "--version") {
@@ -170,7 +170,7 @@ fn goods(root: PathBuf, released: &Path, work: &Path) -> io::Result<Goods> {
     Ok(Goods { root, triple, program, man, completions, documents, version, moment })
 }
 
-/// The archive: one folder, the same bytes whenever it is made of the same commit.
+/// Writes the archive: one folder. The same commit gives the same bytes.
 fn archive(goods: &Goods, work: &Path, dist: &Path) -> io::Result<PathBuf> {
     let name = format!("tagq-{}-{}", goods.version, goods.triple);
     let folder = work.join(&name);
@@ -197,7 +197,7 @@ fn archive(goods: &Goods, work: &Path, dist: &Path) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-/// The package for Debian and Ubuntu.
+/// Writes the package for Debian and Ubuntu.
 fn debian(goods: &Goods, work: &Path, dist: &Path) -> io::Result<PathBuf> {
     let tree = work.join("deb");
     let about = tree.join("usr/share/doc/tagq");
@@ -249,7 +249,7 @@ const DESCRIPTION: &str = "Coincidences, histograms, g2 and rates of single-phot
 const COPYRIGHT: &str = "License: MIT OR Apache-2.0, as you prefer.\n\
                          See LICENSE-MIT and LICENSE-APACHE in this folder.\n";
 
-/// The newest glibc 2.x whose symbols a program asks for.
+/// Returns the newest glibc 2.x whose symbols a program needs.
 fn glibc(program: &[u8]) -> Option<u32> {
     const MARK: &[u8] = b"GLIBC_2.";
     let minors = program.windows(MARK.len() + 2).filter(|bytes| bytes.starts_with(MARK));
@@ -262,7 +262,7 @@ fn glibc(program: &[u8]) -> Option<u32> {
     minors.filter_map(minor).max()
 }
 
-/// The wheel of the Python package, released.
+/// Builds the wheel of the Python package in release mode.
 fn wheel(mut maturin: Command, root: &Path, target: &Path, dist: &Path) -> io::Result<PathBuf> {
     let folder = dist.join("wheel");
     succeed(
@@ -281,14 +281,14 @@ fn wheel(mut maturin: Command, root: &Path, target: &Path, dist: &Path) -> io::R
     Ok(path)
 }
 
-/// maturin of the environment that the tests of the package have, or the one on the path.
+/// Returns maturin from the environment of the package's tests, or else from the path.
 fn maturin(target: &Path) -> Option<Command> {
     let inside = target.join("python/venv/bin/maturin");
     let program = if inside.exists() { inside } else { "maturin".into() };
     can(&program, "--version").then(|| Command::new(program))
 }
 
-/// The target that the compiler builds for.
+/// Returns the default target of the compiler.
 fn triple() -> io::Result<String> {
     let version = output(Command::new("rustc").arg("-vV"))?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
@@ -303,7 +303,7 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Copies a file and makes the folders above it.
+/// Copies a file and creates the folders above it.
 fn place(from: &Path, to: &Path) -> io::Result<()> {
     let named = |error: io::Error| io::Error::other(format!("{}: {error}", from.display()));
     fs::create_dir_all(to.parent().unwrap_or(Path::new("")))?;

@@ -1,4 +1,4 @@
-//! Running the fuzz targets: `cargo xtask fuzz`.
+//! Fuzz targets: `cargo xtask fuzz`.
 
 use std::{
     env, fs, io,
@@ -6,7 +6,7 @@ use std::{
     process::{Command, ExitCode, Stdio},
 };
 
-/// The name of a target, and the longest input that is worth a try, in bytes.
+/// Name of a target, and the length of its longest input in bytes.
 type Target = (&'static str, u32);
 
 const TARGETS: [Target; 6] = [
@@ -17,14 +17,14 @@ const TARGETS: [Target; 6] = [
     ("durations", 160),
     ("partials", 1024),
 ];
-/// How long each target runs unless told otherwise.
+/// Default run time per target in seconds.
 const SECONDS: u32 = 60;
-/// Resident memory that an input may take, in MiB.
+/// Limit of the resident memory per input, in MiB.
 const MEMORY: u32 = 512;
 
 const INSTALL: &str = "cargo-fuzz is not installed: cargo install cargo-fuzz --locked";
 
-/// Runs one target, or all of them one after the other, until one of them is broken.
+/// Runs one target, or all of them in order, until one fails.
 pub fn run(args: &[String]) -> ExitCode {
     let (targets, seconds) = match parse(args) {
         Ok(asked) => asked,
@@ -55,7 +55,7 @@ pub fn run(args: &[String]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The targets to run, and for how many seconds each.
+/// Returns the targets to run and the seconds for each.
 fn parse(args: &[String]) -> Result<(Vec<Target>, u32), String> {
     let mut targets = TARGETS.to_vec();
     let mut seconds = SECONDS;
@@ -71,14 +71,14 @@ fn parse(args: &[String]) -> Result<(Vec<Target>, u32), String> {
     Ok((targets, seconds))
 }
 
-/// Whether nothing was found in so many seconds. New inputs go to `fuzz/found`, what breaks the
-/// target to `fuzz/artifacts`.
+/// Runs a target for some seconds. Returns whether no fault was found. New inputs go to `fuzz/found`, failing
+/// inputs to `fuzz/artifacts`.
 fn fuzz(target: &str, input_max: u32, seconds: u32) -> io::Result<bool> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let (found, corpus) = (format!("fuzz/found/{target}"), format!("fuzz/corpus/{target}"));
     fs::create_dir_all(root.join(&found))?;
     let mut command = Command::new(cargo());
-    // Without a sanitizer, for which a nightly compiler is needed.
+    // Without a sanitizer, because those need a nightly compiler.
     command.args(["fuzz", "run", "--sanitizer", "none", target, &found, &corpus, "--"]);
     command.arg(format!("-max_total_time={seconds}")).arg(format!("-max_len={input_max}"));
     command.arg(format!("-rss_limit_mb={MEMORY}")).args(["-timeout=10", "-print_final_stats=1"]);
@@ -86,7 +86,7 @@ fn fuzz(target: &str, input_max: u32, seconds: u32) -> io::Result<bool> {
     if root.join(&words).exists() {
         command.arg(format!("-dict={words}"));
     }
-    // A store is made for each input: in memory, where there is such a folder.
+    // Each input creates a store: use a folder in memory if there is one.
     if env::var_os("TMPDIR").is_none() && Path::new("/dev/shm").is_dir() {
         command.env("TMPDIR", "/dev/shm");
     }

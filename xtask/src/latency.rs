@@ -1,8 +1,8 @@
-//! How long a person waits at a running experiment: `cargo xtask latency`.
+//! Latency of answers during a recording: `cargo xtask latency`.
 //!
-//! A recorder appends a frame each 250 ms, and a watch answers coincidences with delays from each commit.
-//! Measured are the time from a frame's last byte on disk to the answer that has it, and that from the commit
-//! to the answer.
+//! A recorder appends a frame every 250 ms, and a watch counts coincidences with delays at each commit. The
+//! measured times are from a frame's last byte on disk to the first answer with its tags, and from the commit
+//! to that answer.
 
 use std::{
     env, fs,
@@ -17,12 +17,12 @@ use serde_json::Value;
 
 const SECONDS: &str = "20";
 const RATE: &str = "10MHz";
-/// Frames at the beginning that do not count: the first answer counts all there is.
+/// Frames at the beginning that are not measured: the first answer counts the whole store.
 const FIRST_FRAMES: usize = 8;
 const WORDS: [&str; 8] =
     ["coincidences", "--window", "2ns", "--delay", "2=5ns", "--delay", "4=-3ns", "--format"];
 
-/// Measures, over an empty run or behind a copy of the store that is named.
+/// Measures, over an empty run or after a copy of the given store.
 pub fn run(args: &[String]) -> ExitCode {
     let mut args = args.iter();
     let store = args.next().map(PathBuf::from);
@@ -35,12 +35,12 @@ pub fn run(args: &[String]) -> ExitCode {
     }
 }
 
-/// A child that does not outlive an error.
+/// A child process that is killed on drop.
 struct Killed(Child);
 
 impl Drop for Killed {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have exited already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -68,17 +68,17 @@ fn measure(store: Option<&Path>) -> io::Result<()> {
             if entry.file_type()?.is_file() {
                 let copy = run.join(".tagq").join(entry.file_name());
                 fs::copy(entry.path(), &copy)?;
-                // That it is written to the disk is no matter of waiting, either.
+                // Sync first: writing the copy to the disk must not affect the measurement.
                 fs::File::open(copy)?.sync_all()?;
             }
         }
-        // The first count of all there is is no matter of waiting.
+        // Count the whole store first, outside the measurement.
         let first = Command::new(&program).args(WORDS).arg("json").arg(&run).output()?;
         if !first.status.success() {
             return Err(io::Error::other(String::from_utf8_lossy(&first.stderr)));
         }
     }
-    // Eight channels: four pairs and dark counts, a part of `rate` each.
+    // Eight channels: four pair sources and eight dark counts, each with a part of `rate`.
     let part = sixteenth(&rate)?;
     let mut recorder = Command::new(&program);
     recorder.args(["simulate", "--channels", "1,2,3,4,5,6,7,8", "--start", &start]);
@@ -97,7 +97,7 @@ fn measure(store: Option<&Path>) -> io::Result<()> {
     kill_process(Pid::from_child(&watch.0), Signal::TERM)?;
     let updates = updates.join().map_err(|_| io::Error::other("updates"))??;
     report(rows, &rate, &frames, &updates)?;
-    // Before that it waited for the first frames, and counted all there was.
+    // Before that, the watch waits for the first frames and counts the whole store.
     let begun = frames.get(FIRST_FRAMES).and_then(|frame| frame["at_s"].as_f64());
     let memory = memory.join().map_err(|_| io::Error::other("memory"))?;
     let of_frames = memory.iter().filter(|(at_s, _)| begun.is_some_and(|begun| *at_s >= begun));
@@ -113,15 +113,14 @@ fn measure(store: Option<&Path>) -> io::Result<()> {
     Ok(())
 }
 
-/// The anonymous memory of a process in KiB, each 100 ms for as long as it lives, with the seconds since
-/// 1970.
+/// Records the anonymous memory of a process in KiB every 100 ms until it exits, with the seconds since 1970.
 fn memory_of(process: u32) -> std::thread::JoinHandle<Vec<(f64, u64)>> {
     std::thread::spawn(move || {
         let mut seen = Vec::new();
         let path = format!("/proc/{process}/status");
         while let Ok(status) = fs::read_to_string(&path) {
             let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
-            // One that has ended and was not waited for has none.
+            // A process that has exited but was not waited for has none.
             let Some(kib) = line.and_then(|line| line.split_whitespace().next()?.parse().ok())
             else {
                 break;
@@ -133,7 +132,7 @@ fn memory_of(process: u32) -> std::thread::JoinHandle<Vec<(f64, u64)>> {
     })
 }
 
-/// Reads lines of JSON on a thread of its own.
+/// Reads lines of JSON on a separate thread.
 fn lines(
     out: Option<impl io::Read + Send + 'static>,
 ) -> std::thread::JoinHandle<io::Result<Vec<Value>>> {
@@ -153,7 +152,7 @@ fn report(rows: u64, rate: &str, frames: &[Value], updates: &[Value]) -> io::Res
             (of("at_s"), tags, of("took_s"))
         })
         .collect();
-    // The answer that has more than there was before a frame has the frame, but for what is held back.
+    // A frame is in the first answer with more tags than before it, except for held-back tags.
     let (mut waited, mut before) = (Vec::new(), rows);
     for frame in frames {
         let (at, tags) = (frame["at_s"].as_f64().unwrap_or(f64::NAN), &frame["tags"]);
@@ -163,8 +162,7 @@ fn report(rows: u64, rate: &str, frames: &[Value], updates: &[Value]) -> io::Res
         before = rows + tags.as_u64().unwrap_or(0);
     }
     let mut waited = waited.split_off(FIRST_FRAMES.min(waited.len()));
-    // Of the last frame, of what was recorded in less than is held back, nothing comes before the source was
-    // still for a while.
+    // Skip the last frame: its held-back tags are ingested only when the source has been idle for a while.
     waited.pop();
     let took: Vec<f64> = seen.iter().skip(FIRST_FRAMES).map(|(.., took)| *took).collect();
     let last = seen.last().map_or(0, |(_, tags, _)| *tags);
@@ -192,7 +190,7 @@ fn report(rows: u64, rate: &str, frames: &[Value], updates: &[Value]) -> io::Res
     Ok(())
 }
 
-/// Seconds since 1970.
+/// Returns the seconds since 1970.
 fn now_s() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |now| now.as_secs_f64())
 }
@@ -210,7 +208,7 @@ fn spread(what: &str, mut seconds: Vec<f64>) {
     );
 }
 
-/// A sixteenth of a rate in MHz or kHz: four sources of pairs and eight dark counts make so many tags.
+/// Returns a sixteenth of a rate in MHz or kHz: four pair sources and eight dark counts give 16 parts.
 fn sixteenth(rate: &str) -> io::Result<String> {
     let digits = rate.find(|c: char| !c.is_ascii_digit()).unwrap_or(rate.len());
     let (number, unit) = rate.split_at(digits);

@@ -1,4 +1,4 @@
-//! What a developer runs: `cargo xtask test`.
+//! Tasks of a developer: `cargo xtask test`.
 
 mod book;
 mod dist;
@@ -46,8 +46,8 @@ const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | 
 fn main() -> ExitCode {
     match env::args().nth(1).as_deref() {
         Some("test") => {
-            // The module of Python is among them without tests of its own: what it shares with the others
-            // has the same features then, and is not compiled again for the wheel.
+            // The Python module is included although it has no Rust tests: shared dependencies then have the
+            // same features and are not compiled again for the wheel.
             let rust = ["test", "--workspace", "--no-fail-fast"];
             let (rust, python) = (cargo(&[&rust]), python::test(&[]));
             if rust == ExitCode::SUCCESS { python } else { rust }
@@ -103,7 +103,7 @@ fn coverage(repetitions: Option<String>) -> ExitCode {
     }
 }
 
-/// Runs cargo with one list of arguments after the other, until one fails.
+/// Runs cargo with each list of arguments, until one fails.
 fn cargo(calls: &[&[&str]]) -> ExitCode {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     for args in calls {

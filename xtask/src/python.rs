@@ -1,5 +1,5 @@
-//! The Python package: an environment below target/, the wheel, and its tests against the libraries that
-//! take its tables.
+//! The Python package: an environment below target/, the wheel, and its tests with the libraries that read
+//! its tables.
 
 use std::{
     env, fs, io,
@@ -7,7 +7,7 @@ use std::{
     process::{Command, ExitCode},
 };
 
-/// What the tests are made with, and what they hold the package against.
+/// Libraries for the tests and for comparison.
 const LIBRARIES: [&str; 9] = [
     "maturin>=1.16,<2",
     "duckdb>=1.3",
@@ -20,7 +20,7 @@ const LIBRARIES: [&str; 9] = [
     "pytest>=8",
 ];
 
-/// Builds and tests the package; `args` go to pytest. Without a python3 there is nothing to test with.
+/// Builds and tests the package; `args` go to pytest. Skipped without python3.
 pub(crate) fn test(args: &[String]) -> ExitCode {
     let python = env::var_os("PYTHON").map_or_else(|| PathBuf::from("python3"), PathBuf::from);
     if Command::new(&python).arg("--version").output().is_err() {
@@ -45,7 +45,7 @@ fn all(python: &Path, args: &[String]) -> Result<(), Failure> {
     let wheel = wheel(&inside, &home, &target)?;
     let install = ["-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall"];
     run(Command::new(&inside).args(install).arg(wheel))?;
-    // The program that the tests hold the package against.
+    // The tests compare the package with this program.
     run(cargo().args(["build", "--quiet", "--bin", "tagq"]))?;
     let tests = root().join("crates/python");
     run(Command::new(&inside)
@@ -58,7 +58,8 @@ fn all(python: &Path, args: &[String]) -> Result<(), Failure> {
         .env("MPLBACKEND", "agg"))
 }
 
-/// The interpreter of an environment with all libraries, made when it is not there as it should be.
+/// Returns the interpreter of an environment with all libraries. Creates the environment if it is missing or
+/// incomplete.
 fn environment(python: &Path, home: &Path) -> Result<PathBuf, Failure> {
     let (folder, stamp) = (home.join("venv"), home.join("venv.stamp"));
     let inside = folder.join("bin/python");
@@ -75,7 +76,7 @@ fn environment(python: &Path, home: &Path) -> Result<PathBuf, Failure> {
     Ok(inside)
 }
 
-/// The wheel, built anew in the profile that the tests of the workspace share.
+/// Builds the wheel in the profile of the workspace's tests.
 fn wheel(inside: &Path, home: &Path, target: &Path) -> Result<PathBuf, Failure> {
     let folder = home.join("wheels");
     match fs::remove_dir_all(&folder) {
@@ -115,7 +116,7 @@ fn root() -> &'static Path {
     home.parent().unwrap_or(home)
 }
 
-/// Why the package was not tested to the end.
+/// Reasons why the test did not finish.
 #[derive(Debug)]
 enum Failure {
     Failed(String),

@@ -1,5 +1,5 @@
-//! tagq beside other systems: `cargo xtask rivals`. They live in a Python environment of their own, which
-//! no build of the workspace needs.
+//! Comparison with other systems: `cargo xtask rivals`. They have their own Python environment, which no
+//! build of the workspace needs.
 
 use std::{
     env, fs, io,
@@ -41,7 +41,7 @@ fn try_run(args: &[String]) -> io::Result<()> {
     succeed(rivals.arg("--programs").arg(programs).args(args))
 }
 
-/// The Python of an environment that has the packages of `benches/rivals/requirements.txt`, and no others.
+/// Returns the Python of an environment with exactly the packages of `benches/rivals/requirements.txt`.
 fn environment(root: &Path, folder: &Path) -> io::Result<PathBuf> {
     let required = root.join("benches/rivals/requirements.txt");
     let installed = folder.join("installed.txt");

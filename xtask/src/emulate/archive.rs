@@ -1,13 +1,13 @@
-//! The files that a Linux kernel begins with: a cpio archive of the form "newc"
+//! The initial files of a Linux kernel: a cpio archive of the format "newc"
 //! (Documentation/driver-api/early-userspace/buffer-format.rst of the kernel).
 
 use std::collections::BTreeSet;
 
-/// What a file may be: everything.
+/// Mode of every file: a regular file with all permissions.
 const FILE: u32 = 0o100_755;
 const FOLDER: u32 = 0o040_755;
 
-/// An archive that grows by a file after the other.
+/// An archive that is built file by file.
 #[derive(Debug, Default)]
 pub(super) struct Archive {
     bytes: Vec<u8>,
@@ -16,7 +16,7 @@ pub(super) struct Archive {
 }
 
 impl Archive {
-    /// Adds a folder and those that it stands in, unless they are there.
+    /// Adds a folder and its parents, unless they are already there.
     pub(super) fn folder(&mut self, path: &str) {
         if let Some((parent, _)) = path.rsplit_once('/') {
             self.folder(parent);
@@ -26,7 +26,7 @@ impl Archive {
         }
     }
 
-    /// Adds a file that may be run; `path` has no slash in front.
+    /// Adds an executable file; `path` has no leading slash.
     pub(super) fn file(&mut self, path: &str, content: &[u8]) {
         if let Some((folder, _)) = path.rsplit_once('/') {
             self.folder(folder);
@@ -34,7 +34,7 @@ impl Archive {
         self.entry(path, FILE, content);
     }
 
-    /// The archive, ended as the kernel expects it.
+    /// Returns the archive with the trailer that the kernel expects.
     pub(super) fn finish(mut self) -> Vec<u8> {
         self.entry("TRAILER!!!", 0, &[]);
         self.bytes
@@ -42,7 +42,8 @@ impl Archive {
 
     fn entry(&mut self, path: &str, mode: u32, content: &[u8]) {
         self.entries += 1;
-        // Number, mode, user, group, links, time, bytes, four numbers of devices, bytes of the name, check.
+        // Inode number, mode, user, group, links, time, size, four device numbers, size of the name,
+        // checksum.
         let [bytes, name_bytes] = [content.len(), path.len() + 1];
         let header = format!(
             "070701{:08x}{mode:08x}{:016x}{:08x}{:08x}{bytes:08x}{:032x}{name_bytes:08x}{:08x}",
@@ -65,18 +66,19 @@ impl Archive {
 mod tests {
     use super::*;
 
-    /// As `printf hello > d/f; printf 'd\nd/f\n' | cpio -o -H newc` writes it, numbers and times aside.
+    /// Expects the output of `printf hello > d/f; printf 'd\nd/f\n' | cpio -o -H newc`, except for numbers
+    /// and times.
     #[test]
     fn an_archive_has_the_form_newc() {
         let mut archive = Archive::default();
         archive.file("d/f", b"hello");
         let archive = archive.finish();
-        // 6 + 13·8 bytes and the name `d` with its zero make 112, a multiple of four.
+        // 6 + 13·8 bytes and the name `d` with its zero byte make 112, a multiple of four.
         let folder = "070701\
              00000001000041ed00000000000000000000000100000000\
              00000000000000000000000000000000000000000000000200000000d\0";
         assert_eq!(archive[..112], *folder.as_bytes());
-        // `d/f` and its zero make 114, and two zeros follow; so do three behind the five bytes.
+        // `d/f` and its zero byte make 114, so two zero bytes follow; three follow the five bytes of content.
         let file = "070701\
              00000002000081ed00000000000000000000000100000000\
              00000005000000000000000000000000000000000000000400000000d/f\0\0\0hello\0\0\0";

@@ -1,4 +1,4 @@
-//! A disc that boots: ISOLINUX, a Linux kernel and the files that it begins with.
+//! A bootable disc: ISOLINUX, a Linux kernel and its initial files.
 
 use std::{
     fs,
@@ -8,7 +8,7 @@ use std::{
 
 use super::{Checked, succeed};
 
-/// Where systems keep the two files of ISOLINUX.
+/// Folders in which systems keep the two files of ISOLINUX.
 const FOLDERS: [&str; 5] = [
     "/usr/lib/ISOLINUX",
     "/usr/lib/syslinux/modules/bios",
@@ -16,22 +16,22 @@ const FOLDERS: [&str; 5] = [
     "/usr/share/syslinux",
     "/usr/lib/syslinux",
 ];
-/// No time on defences that nobody attacks, and nothing but errors and what the tests print. Without XSAVEC and
-/// XSAVES (bits 321 and 323), of which Bochs 2.7 names another size than kernels expect: they would turn all
-/// vectors off.
+/// Kernel parameters: no mitigations, and no output but errors and that of the tests. XSAVEC and XSAVES (bits
+/// 321 and 323) are disabled, because Bochs 2.7 reports another size for them than kernels expect, and
+/// kernels would then disable all vector instructions.
 const PARAMETERS: &str = "console=ttyS0 rdinit=/init quiet panic=-1 mitigations=off nokaslr nowatchdog \
      clearcpuid=321,323";
 
-/// The files of a boot loader.
+/// Files of a boot loader.
 pub(super) struct Loader {
     files: [PathBuf; 2],
 }
 
 impl Loader {
-    /// Finds the boot loader and what writes the disc.
+    /// Finds the boot loader and the program that writes the disc.
     ///
     /// # Errors
-    /// Where one of them is not installed, with what to install.
+    /// Fails if one of them is not installed, and names the package to install.
     pub(super) fn find() -> Checked<Self> {
         let missing = "xorriso and ISOLINUX make the disc to boot from: \
              apt install xorriso isolinux syslinux-common";

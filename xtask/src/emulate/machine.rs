@@ -1,4 +1,4 @@
-//! The emulated machine: Bochs, and what its serial line says.
+//! The emulated machine: Bochs and its serial output.
 
 use std::{
     fs::{self, File},
@@ -11,17 +11,17 @@ use std::{
 
 use super::{Asked, Checked};
 
-/// Lines of the script begin with it.
+/// Prefix of the lines that the script prints.
 const MARK: &str = "emulated: ";
-/// The last line: how many programs failed.
+/// Last line, followed by the number of failed programs.
 const ENDED: &str = "emulated: all ended, failed: ";
-/// The test that says which levels there are, and fails where the best is not the one expected.
+/// Test that prints the levels, and fails if the best one is not the expected one.
 const LEVELS: &str = "oracle --exact levels::levels_ascend_to_the_best";
-/// Within this time Bochs has opened its terminal, or draws on none of its own.
+/// Time within which Bochs opens its terminal, if it opens one.
 const TERMINAL: Duration = Duration::from_secs(5);
 const MISSING: &str = "Bochs emulates the processor: apt install bochs bochs-term";
 
-/// The script that the kernel starts: all programs one after the other, which must find the level.
+/// Returns the script that the kernel starts: it runs all programs in order, which must find the level.
 pub(super) fn script(programs: &[&str], asked: &Asked) -> String {
     let (programs, filters) = (programs.join(" "), asked.filters.join(" "));
     let Asked { level, percent, .. } = asked;
@@ -41,25 +41,27 @@ while :; do read line; done
     )
 }
 
-/// A processor that Bochs has.
+/// A processor that Bochs emulates.
 pub(super) struct Machine {
     processor: String,
 }
 
-/// Bochs at work; it ends when this is dropped.
+/// A running Bochs, ended on drop.
 struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have exited already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
 impl Machine {
+    /// Returns the machine with this processor.
+    ///
     /// # Errors
-    /// Where Bochs is not installed, or was built without this processor.
+    /// Fails if Bochs is not installed, or was built without this processor.
     pub(super) fn new(processor: &str) -> Checked<Self> {
         let output = Command::new("bochs").args(["--help", "cpu"]).output().map_err(|_| MISSING)?;
         let known = [output.stdout, output.stderr].concat();
@@ -70,10 +72,10 @@ impl Machine {
         Ok(Self { processor: processor.to_owned() })
     }
 
-    /// Boots from `disc` and prints what the tests print; how many programs failed.
+    /// Boots from `disc` and prints the output of the tests. Returns the number of failed programs.
     ///
     /// # Errors
-    /// When the machine stops before all have ended.
+    /// Fails if the machine stops before all programs have ended.
     pub(super) fn run(&self, disc: &Path, folder: &Path) -> Checked<usize> {
         let path = |name: &str| folder.join(name);
         let (serial, log) = (path("serial"), path("log"));
@@ -94,7 +96,7 @@ impl Machine {
         );
         fs::write(path("settings"), settings)?;
         File::create(&serial)?;
-        // However this program ends, Bochs ends with it.
+        // Bochs ends when this program ends, in any way.
         let mut bochs = Command::new("setpriv");
         bochs
             .args(["--pdeathsig", "KILL", "bochs-bin", "-q", "-f"])
@@ -103,7 +105,7 @@ impl Machine {
             .env_remove("DISPLAY");
         bochs.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut bochs = Running(bochs.spawn()?);
-        // Debian builds it with its debugger, which waits for a word.
+        // Debian builds Bochs with its debugger, which waits for a command.
         let mut words = bochs.0.stdin.take().ok_or("Bochs has no input")?;
         words.write_all(b"continue\n")?;
         drain_terminals(&bochs.0)?;
@@ -131,15 +133,15 @@ impl Machine {
     }
 }
 
-/// Reads what Bochs draws on a terminal of its own: with its debugger it opens one, and once nobody has read
-/// some pages of it, it waits for ever.
+/// Reads the output of Bochs on its own terminal. With its debugger Bochs opens one, and blocks if nobody
+/// reads several pages of output.
 fn drain_terminals(bochs: &Child) -> Checked<()> {
     let process = PathBuf::from(format!("/proc/{}", bochs.id()));
     let opened = Instant::now();
     while opened.elapsed() < TERMINAL {
         for entry in fs::read_dir(process.join("fd"))? {
             let entry = entry?;
-            // It may be closed by now.
+            // The terminal may be closed by now.
             let is_master =
                 fs::read_link(entry.path()).is_ok_and(|to| to == Path::new("/dev/ptmx"));
             if !is_master {
@@ -157,7 +159,7 @@ fn drain_terminals(bochs: &Child) -> Checked<()> {
     Ok(())
 }
 
-/// What the last line says, once it is there.
+/// Returns the number in the last line, as soon as it is there.
 fn failed_programs(said: &str) -> Option<usize> {
     let lines = said.rsplit_once('\n')?.0.lines();
     lines.rev().find_map(|line| line.strip_prefix(ENDED)?.parse().ok())

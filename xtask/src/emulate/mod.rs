@@ -1,9 +1,9 @@
 //! Tests on a processor that this machine does not have: `cargo xtask emulate`.
 //!
-//! A kernel runs only where the instructions of its level are. Bochs emulates a processor with AVX-512 on any
-//! machine, far slower than one. A Linux kernel boots in it with the tests of `tagq-query`, compiled as what is
-//! released, and its serial line says how they end. Nothing is installed and
-//! nothing needs root: boot loader, kernel and programs are on a disc that is made for the purpose.
+//! A kernel runs only on a processor with the instructions of its level. Bochs emulates a processor with
+//! AVX-512 on any machine, but much more slowly. A Linux kernel boots in it and runs the tests of
+//! `tagq-query`, compiled as for a release; the serial output contains the results. Nothing is installed and
+//! no root access is needed: boot loader, kernel and programs are on a disc that is created for the run.
 
 mod archive;
 mod boot;
@@ -26,27 +26,27 @@ use machine::Machine;
 
 type Checked<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// A processor of Bochs with the features of the highest level. Of the newer ones, kernels find the state
-/// that has to be saved inconsistent, and turn all vectors off.
+/// A processor of Bochs with the features of the highest level. Newer ones report an inconsistent state size,
+/// and kernels then disable all vector instructions.
 const PROCESSOR: &str = "corei7_skylake_x";
-/// What the tests must find there.
+/// The level that the tests must find.
 const LEVEL: &str = "avx512";
 const NO_KERNEL: &str = "no Linux kernel in /boot that you may read; name one: --kernel PATH. On Debian, \
      `apt-get download linux-image-cloud-amd64` names the package that has it (see its Depends), and \
      `dpkg -x PACKAGE.deb FOLDER` unpacks it to FOLDER/boot";
 
-/// What the tests read.
+/// Files that the tests read.
 const FILES: [&str; 1] = ["data/fixtures/partials/once.v1"];
 
 const OPTIONS: &str = "--kernel, --processor, --level, --percent";
 
-/// What the tests are asked for.
+/// Options of the tests.
 struct Asked {
-    /// The best level they must find.
+    /// Best level that they must find.
     level: String,
-    /// How many of the random cases of a test they take, of 100.
+    /// Percentage of the random cases to run.
     percent: u32,
-    /// Parts of their names; all of them without one.
+    /// Parts of test names; empty for all tests.
     filters: Vec<String>,
 }
 
@@ -78,7 +78,7 @@ fn try_run(args: &[String]) -> Checked<()> {
             option if option.starts_with('-') => {
                 return Err(format!("no option `{option}`: {OPTIONS}").into());
             }
-            // They stand in a line of a shell script.
+            // They are pasted into a shell script.
             _ if arg.chars().all(|c| c.is_alphanumeric() || "_:".contains(c)) => {
                 asked.filters.push(arg);
             }
@@ -102,7 +102,7 @@ fn try_run(args: &[String]) -> Checked<()> {
     }
 }
 
-/// The kernel with the highest version in /boot, as a plain sort has it.
+/// Returns the kernel with the highest version in /boot, by plain string order.
 fn newest_kernel() -> Option<PathBuf> {
     let mut kernels: Vec<PathBuf> =
         fs::read_dir("/boot").ok()?.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -113,8 +113,8 @@ fn newest_kernel() -> Option<PathBuf> {
     kernels.into_iter().max()
 }
 
-/// Builds the tests of `tagq-query`, optimised: an emulated processor takes long for each instruction.
-/// Where cargo says that they are.
+/// Builds the tests of `tagq-query`, optimised because emulation is slow. Returns the paths that cargo
+/// reports.
 fn test_programs() -> Checked<Vec<PathBuf>> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
@@ -133,8 +133,8 @@ fn test_programs() -> Checked<Vec<PathBuf>> {
     if programs.is_empty() { Err("cargo names no test program".into()) } else { Ok(programs) }
 }
 
-/// What the kernel unpacks: the programs, the libraries that they are linked with, the files that they read, a
-/// shell, and the script that it starts.
+/// Returns the archive for the kernel: the programs, their libraries and input files, a shell, and the start
+/// script.
 fn archive_of(programs: &[PathBuf], asked: &Asked, folder: &Path) -> Checked<Vec<u8>> {
     let shell = Path::new("/bin/sh");
     let mut archive = Archive::default();
@@ -145,7 +145,7 @@ fn archive_of(programs: &[PathBuf], asked: &Asked, folder: &Path) -> Checked<Vec
     for program in programs {
         libraries.extend(libraries_of(program)?);
         let name = program.file_stem().and_then(|name| name.to_str()).ok_or("an odd file name")?;
-        // Four fifths of a program say where its lines stand in the source.
+        // Debug information is four fifths of a program.
         let stripped = folder.join("stripped");
         succeed(Command::new("strip").arg("-o").arg(&stripped).arg(program))?;
         let name = name.rsplit_once('-').map_or(name, |(name, _hash)| name);
@@ -163,7 +163,7 @@ fn archive_of(programs: &[PathBuf], asked: &Asked, folder: &Path) -> Checked<Vec
         let path = root.join(path);
         Ok(path.strip_prefix("/")?.to_str().ok_or("an odd folder name")?.to_owned())
     };
-    // Tests name their files from where their package is.
+    // Tests use paths relative to their package.
     archive.folder(&in_root("crates/query")?);
     for file in FILES {
         archive.file(&in_root(file)?, &fs::read(root.join(file))?);
@@ -172,7 +172,7 @@ fn archive_of(programs: &[PathBuf], asked: &Asked, folder: &Path) -> Checked<Vec
     Ok(archive.finish())
 }
 
-/// The shared libraries of a program, and the loader that finds them.
+/// Returns the shared libraries of a program, and their loader.
 fn libraries_of(program: &Path) -> Checked<Vec<PathBuf>> {
     let output = Command::new("ldd").arg(program).output()?;
     let lines = String::from_utf8(output.stdout)?;
@@ -181,7 +181,7 @@ fn libraries_of(program: &Path) -> Checked<Vec<PathBuf>> {
     Ok(paths.map(PathBuf::from).collect())
 }
 
-/// Runs a command to its end, which must be a good one.
+/// Runs a command, which must succeed.
 fn succeed(command: &mut Command) -> Checked<()> {
     let program = command.get_program().display().to_string();
     let output = command.output().map_err(|error| format!("{program}: {error}"))?;

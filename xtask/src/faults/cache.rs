@@ -1,4 +1,4 @@
-//! F1 for what queries keep: killed at every call by which one might write it, and asked again.
+//! F1 for the cache of queries: kills a query at every call that may write it, and queries again.
 
 use std::{
     fs, io,
@@ -14,11 +14,11 @@ use super::{
     strace::{self, Traced},
 };
 
-/// The calls that change a file system, whatever the file.
+/// Calls that change a file system, for any file.
 const WRITES: &str =
     "openat,?mkdir,?mkdirat,write,?rename,?renameat,renameat2,?unlink,unlinkat,?utimensat";
 
-/// Sources that take a scan worth keeping.
+/// Sources whose scan is long enough to be cached.
 const SOURCES: [&str; 2] = ["--start 0s --seed 1", "--start 9s --seed 2"];
 
 pub(super) fn run(ground: &Ground) -> Checked<Tried> {
@@ -31,7 +31,7 @@ pub(super) fn run(ground: &Ground) -> Checked<Tried> {
     let kept = run.join(".tagq/cache");
     let mut points = 0;
     for (i, options) in SOURCES.iter().enumerate() {
-        // What was kept of the shorter run, or nothing.
+        // The cache of the shorter run, or an empty one.
         let before = folder.path().join(format!("before-{i}"));
         copy(&kept, &before)?;
         let mut simulate = ground.tagq("simulate");
@@ -52,7 +52,7 @@ pub(super) fn run(ground: &Ground) -> Checked<Tried> {
             let inject = inject(call);
             let ended = traced(Some(&inject)).run()?;
             check_killed(&ended).map_err(|e| format!("{what}: {e}"))?;
-            // What is kept by now is used, and then what that one keeps.
+            // Queries with the cache that was left, then with the cache of that query.
             for _ in 0..2 {
                 if program::run_well(&mut query(ground, &run))?.stdout != expected {
                     return Err(format!("{what}: another answer").into());
@@ -71,7 +71,7 @@ fn query(ground: &Ground, run: &Path) -> Command {
     command
 }
 
-/// The files of a folder with their bytes; none where there is no folder.
+/// Returns the files of a folder with their bytes; empty if there is no folder.
 fn files(folder: &Path) -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
     let Ok(entries) = fs::read_dir(folder) else { return Ok(Vec::new()) };
     let mut files = Vec::new();
@@ -83,7 +83,7 @@ fn files(folder: &Path) -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
     Ok(files)
 }
 
-/// Makes `to` hold the files of `from`, and no others.
+/// Makes `to` contain the files of `from`, and no others.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let of_from = files(from)?;
     match fs::remove_dir_all(to) {

@@ -1,4 +1,4 @@
-//! F3 from outside: every call on the store or a source fails, once or from then on.
+//! F3: every call on the store or a source fails, once or from then on.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::{
     strace::{self, CHANGES, Call, READS, Traced},
 };
 
-/// What a call that changes something may meet: name and what `tagq` must say of it.
+/// Errors of a call that changes something: the name, and the code that `tagq` must report.
 const REFUSALS: [(&str, i32); 7] = [
     ("ENOSPC", 28),
     ("EIO", 5),
@@ -20,10 +20,10 @@ const REFUSALS: [(&str, i32); 7] = [
     ("EDQUOT", 122),
 ];
 
-/// What a call that reads may meet.
+/// Errors of a call that reads.
 const READ_REFUSALS: [(&str, i32); 2] = [("EIO", 5), ("EINTR", 4)];
 
-/// The calls that make a commit.
+/// The calls of a commit.
 const DURABLE: [&str; 7] =
     ["pwrite64", "ftruncate", "fsync", "fdatasync", "rename", "renameat", "renameat2"];
 
@@ -35,10 +35,10 @@ struct Fault {
 
 #[derive(Clone, Copy)]
 enum Kind {
-    /// Refused with this error, once or from then on.
+    /// Fails with this error, once or from then on.
     Refused { error: (&'static str, i32), forever: bool },
-    /// A write of which nothing is written. (A longer short write cannot be had from strace, which
-    /// would leave the bytes unwritten; a file size limit makes them, in the trial `full`.)
+    /// A write that writes nothing. (strace cannot inject a partial write, because it would leave the bytes
+    /// unwritten; the file size limit in the trial `full` produces them.)
     Nothing,
 }
 
@@ -73,7 +73,7 @@ fn faults(ground: &Ground) -> Checked<Vec<Fault>> {
             let mut kinds = Vec::new();
             for &error in errors {
                 kinds.push(Kind::Refused { error, forever: false });
-                // Who is interrupted for ever may try for ever.
+                // With EINTR for ever, `tagq` may retry for ever.
                 if error.0 != "EINTR" {
                     kinds.push(Kind::Refused { error, forever: true });
                 }
@@ -99,7 +99,7 @@ impl Fault {
         }
     }
 
-    /// Rows that may not be durable are not reported as done.
+    /// Checks that rows that may not be durable are not reported as done.
     fn check_reported(&self, ended: &Ended) -> Checked<()> {
         let is_refused = match self.kind {
             Kind::Refused { error: (error, _), .. } => error != "EINTR",
@@ -111,7 +111,7 @@ impl Fault {
         Ok(())
     }
 
-    /// A refusal names a file of the run and the cause.
+    /// Checks that an error names a file of the run and the cause.
     fn check_message(&self, stage: &Stage<'_>, ended: &Ended) -> Checked<()> {
         if ended.code == Some(0) {
             return Ok(());

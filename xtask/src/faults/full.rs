@@ -1,4 +1,4 @@
-//! F4: a disk that is really full, and a limit to the size of files.
+//! F4: a full disk, and a limit on the size of files.
 
 use std::{
     fmt, fs,
@@ -23,14 +23,14 @@ struct Room {
 
 enum Free {
     Pages(u64),
-    /// Files that can still be made.
+    /// Number of files that can still be created.
     Inodes(u64),
 }
 
 struct FileLimit {
     step: Step,
     bytes: u64,
-    /// Whether the signal is looked away from, so that the call fails.
+    /// Whether the signal is ignored, so that the call fails.
     ignored: bool,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn run(ground: &Ground) -> Checked<Tried> {
 fn try_rooms(ground: &Ground) -> Checked<usize> {
     let mut rooms = Vec::new();
     for step in STEPS {
-        // What the new columns need, the narrow and the wide ones, and a manifest.
+        // Space for the new columns, both narrow and wide, and a manifest.
         let need = pages_of(&ground.pool.base(step.to))? + 8;
         let stride = need / 64 + 1;
         let pages = (0..24).chain((24..need).step_by(usize::try_from(stride)?)).chain([2 * need]);
@@ -72,7 +72,7 @@ fn try_rooms(ground: &Ground) -> Checked<usize> {
                 return Err(format!("the message does not say what is wrong: {ended}").into());
             }
         }
-        // Somebody makes room.
+        // Free some space.
         disk.remount("size=64m,nr_inodes=1000")?;
         stage.recover()?;
         disk.unmount()
@@ -108,7 +108,7 @@ fn try_file_limits(ground: &Ground) -> Checked<usize> {
 }
 
 impl Room {
-    /// Where it is clear before that the room is too small, nothing but the lock is there of a new store.
+    /// If the space is clearly too small, a new store must contain only the lock.
     fn check_nothing_begun(&self, stage: &Stage<'_>) -> Checked<()> {
         let files = sizes_in(&stage.store)?.len();
         if self.step.from == 0 && files > 1 {
@@ -117,7 +117,7 @@ impl Room {
         Ok(())
     }
 
-    /// A file system with this much room, where the store is.
+    /// Mounts a file system with this much space for the store.
     fn mount(&self, ground: &Ground, stage: &Stage<'_>) -> Checked<Mounted> {
         let from = stage.step.from;
         let base = ground.pool.base(from);
@@ -132,7 +132,7 @@ impl Room {
         if from > 0 {
             copy_files(&base, &stage.store)?;
         } else if matches!(self.free, Free::Pages(0)) {
-            // A file system without any page cannot be had.
+            // tmpfs needs at least one page.
             fs::write(stage.store.join("lock"), vec![0; usize::try_from(PAGE)?])?;
         }
         Ok(disk)

@@ -1,4 +1,4 @@
-//! Where the trials take place: sources, the stores that they make undisturbed, and runs to disturb.
+//! Setup of the trials: sources, the stores of undisturbed ingests, and runs to disturb.
 
 use std::{
     fmt,
@@ -18,8 +18,8 @@ use super::{
     reference::{Content, debris},
 };
 
-/// The sources, as they are simulated: two small ones, one that fills a block, one with labels
-/// above 255, and one after it.
+/// Arguments of the simulated sources: two small ones, one that fills a block, one with labels above 255, and
+/// one after it.
 const SOURCES: [&str; 5] = [
     "--duration 2ms --start 0s --seed 1",
     "--duration 2ms --start 1s --seed 2",
@@ -28,36 +28,36 @@ const SOURCES: [&str; 5] = [
     "--duration 2ms --start 4s --seed 5",
 ];
 
-/// The program, its sources, and what their stores must hold.
+/// The program, its sources, and the expected content of their stores.
 #[derive(Debug)]
 pub(super) struct Ground {
     pub program: PathBuf,
-    /// All trials work below this folder.
+    /// Folder for all trials.
     pub folder: PathBuf,
     pub pool: Pool,
-    /// Whether points are tried after one that failed.
+    /// Whether to continue after a point has failed.
     pub keep_going: bool,
-    /// By the number of sources; the first stands for no commit.
+    /// Expected content by number of sources; the first entry means no commit.
     contents: Vec<Option<Content>>,
 }
 
-/// A folder with the sources, and stores of the first of them to begin with.
+/// A folder with the sources, and initial stores of the first of them.
 #[derive(Debug)]
 pub(super) struct Pool {
     folder: PathBuf,
 }
 
-/// What an ingest does: from a store of the first `from` sources to one of the first `to`.
+/// An ingest: from a store of the first `from` sources to one of the first `to`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step {
     pub from: usize,
     pub to: usize,
-    /// Whether everything is taken anew.
+    /// Whether all sources are ingested again.
     pub rebuild: bool,
 }
 
-/// All that a writer does: make a store, append, fill a block, widen, append to wide labels, and
-/// make everything anew behind the back of readers.
+/// All actions of a writer: create a store, append, fill a block, widen, append wide labels, and rebuild
+/// while readers may be active.
 pub(super) const STEPS: [Step; 7] = [
     Step { from: 0, to: 2, rebuild: false },
     Step { from: 2, to: 3, rebuild: false },
@@ -68,7 +68,7 @@ pub(super) const STEPS: [Step; 7] = [
     Step { from: 5, to: 5, rebuild: true },
 ];
 
-/// A run about to be ingested.
+/// A run before an ingest.
 #[derive(Debug)]
 pub(super) struct Stage<'a> {
     ground: &'a Ground,
@@ -113,7 +113,7 @@ impl Ground {
         tagq
     }
 
-    /// A run in the folder `run`, with the sources of `pool`, where `step` is next.
+    /// Returns a run in the folder `run`, with the sources of `pool`, before `step`.
     pub(super) fn stage(&self, pool: &Pool, run: &Path, step: Step) -> Checked<Stage<'_>> {
         let stage = Stage { ground: self, step, run: run.into(), store: run.join(".tagq") };
         match fs::remove_dir_all(run) {
@@ -121,7 +121,7 @@ impl Ground {
             _ => fs::create_dir_all(run)?,
         }
         for i in 0..step.to {
-            // Links are the same file to `tagq`, a copy would be a changed one.
+            // Use links: `tagq` sees the same file, while a copy would count as changed.
             fs::hard_link(pool.source(i), run.join(source_name(i)))?;
         }
         if step.from > 0 {
@@ -131,7 +131,7 @@ impl Ground {
         Ok(stage)
     }
 
-    /// The number of sources that the store holds, exactly as they should be.
+    /// Returns the number of sources in the store. Its content must be exactly as expected.
     pub(super) fn sources_in(&self, store: &Path) -> Checked<usize> {
         let Some(found) = Content::read(&self.program, store)? else { return Ok(0) };
         let expected = self.contents.get(found.sources).and_then(Option::as_ref);
@@ -144,8 +144,8 @@ impl Ground {
         }
     }
 
-    /// Tries all points on as many threads as there are cores, each in a folder of its own, which
-    /// is left when its point failed. Stops there, unless all are asked for.
+    /// Tries all points in parallel, one thread per core, each in its own folder. Keeps the folder of a
+    /// failed point, and stops there unless all points are requested.
     pub(super) fn each<T: fmt::Display + Sync>(
         &self,
         points: &[T],
@@ -188,12 +188,12 @@ impl Pool {
         self.folder.join(source_name(i))
     }
 
-    /// The store of the first `sources` sources.
+    /// Returns the store of the first `sources` sources.
     pub(super) fn base(&self, sources: usize) -> PathBuf {
         self.folder.join(format!("{sources}.tagq"))
     }
 
-    /// The same sources in another file system.
+    /// Copies the sources to another file system.
     pub(super) fn copy_to(&self, folder: &Path, ground: &Ground) -> Checked<Self> {
         fs::create_dir(folder)?;
         let copy = Self { folder: folder.into() };
@@ -220,7 +220,7 @@ impl Stage<'_> {
         command
     }
 
-    /// Holds the store to the invariant: a commit between the old and the new one, exactly.
+    /// Checks the invariant: the store contains exactly the old commit, the new one, or one between them.
     pub(super) fn check(&self) -> Checked<usize> {
         let sources = self.ground.sources_in(&self.store)?;
         let Step { from, to, .. } = self.step;
@@ -230,7 +230,7 @@ impl Stage<'_> {
         Err(format!("{from} sources before, {to} to come, {sources} in the store").into())
     }
 
-    /// The same, and the new one if success was reported.
+    /// Checks the invariant, and requires the new commit if success was reported.
     pub(super) fn check_after(&self, ended: &program::Ended) -> Checked<usize> {
         let sources = self.check().map_err(|e| format!("{e}; {ended}"))?;
         if ended.code == Some(0) && sources != self.step.to {
@@ -239,7 +239,7 @@ impl Stage<'_> {
         Ok(sources)
     }
 
-    /// The next ingest, undisturbed, must complete the store and clean up, also where nothing is new.
+    /// Checks that the next undisturbed ingest completes the store and cleans up, even if nothing is new.
     pub(super) fn recover(&self) -> Checked<()> {
         self.check()?;
         let ended = program::run_well(&mut self.ingest()).map_err(|e| format!("recovery: {e}"))?;
@@ -266,8 +266,8 @@ fn source_name(i: usize) -> String {
     format!("{}.tags.zst", i + 1)
 }
 
-/// What a writer before may have left: rows without a commit, files that no commit names, one of
-/// them under the name that widening gives.
+/// Creates leftovers of an earlier writer: rows without a commit, and files that no commit names, one of them
+/// under the name used for widening.
 fn litter(store: &Path) -> Checked<()> {
     for name in ["time.col", "counts.idx"] {
         let path = store.join(name);
@@ -289,7 +289,7 @@ pub(super) fn copy_files(from: &Path, to: &Path) -> Checked<()> {
     Ok(())
 }
 
-/// The tags of a file, decoded without a store.
+/// Returns the tags of a file, decoded without a store.
 fn tags_of(program: &Path, file: &Path) -> Checked<Vec<(u16, i64)>> {
     let ended = program::run_well(Command::new(program).arg("cat").arg(file))?;
     let mut tags = Vec::new();

@@ -1,4 +1,4 @@
-//! F14: sources that are no files, odd names, and folders where nothing may be written.
+//! F14: sources that are not regular files, unusual names, and folders without write access.
 
 use std::{
     ffi::OsStr,
@@ -39,8 +39,8 @@ pub(super) fn run(ground: &Ground) -> Checked<Tried> {
     Ok(tried)
 }
 
-/// Pipes, devices, folders, links: named they are refused or taken, in a folder they do not keep
-/// the sources beside them from being taken.
+/// Tries pipes, devices, folders and links. As a named source they are refused or ingested; in a folder they
+/// must not prevent the ingest of the other sources.
 fn try_no_files(ground: &Ground) -> Checked<usize> {
     let folder = tempfile::tempdir_in(&ground.folder)?;
     let named = |name: &str| folder.path().join(name);
@@ -83,7 +83,7 @@ fn try_no_files(ground: &Ground) -> Checked<usize> {
     Ok(points + 1)
 }
 
-/// Whatever a file system takes as a name.
+/// Tries every kind of name that a file system accepts.
 fn try_names(ground: &Ground) -> Checked<usize> {
     let long = format!("{}.tags.zst", "n".repeat(246));
     let names: [&[u8]; 8] = [
@@ -115,7 +115,7 @@ fn try_names(ground: &Ground) -> Checked<usize> {
         }
         let ended = program::run(ground.tagq("ingest").arg(&source))?;
         if name.len() > 250 {
-            // Its store's name would be too long.
+            // The name of its store would be too long.
             ended.check_refusal(&[1]).map_err(|e| at(&e))?;
         } else if ended.code != Some(0) {
             return Err(at(&ended).into());
@@ -124,12 +124,12 @@ fn try_names(ground: &Ground) -> Checked<usize> {
     Ok(names.len() * 3)
 }
 
-/// Queries need no write access; what cannot be done without it is said.
+/// Checks that queries need no write access, and that they report what they cannot do.
 fn try_permissions(ground: &Ground) -> Checked<usize> {
     let folder = tempfile::tempdir_in(&ground.folder)?;
     mode(folder.path(), 0o755)?;
     let at = |name: &str| folder.path().join(name);
-    // A store of the last commit, and a source that it does not have.
+    // A store of the last commit, and a source that is not in it.
     let stage = ground.stage(&ground.pool, &at("old"), STEPS[1])?;
     for entry in [&stage.run, &stage.store] {
         mode(entry, 0o555)?;
@@ -150,13 +150,13 @@ fn try_permissions(ground: &Ground) -> Checked<usize> {
     fs::create_dir(&elsewhere)?;
     mode(&elsewhere, 0o777)?;
     program::run_well(as_nobody(&stage.query()).arg("--store").arg(elsewhere.join("store")))?;
-    // Sources and stores that nobody may read.
+    // Sources and stores without read permission.
     for (name, hidden) in [("source", "2.tags.zst"), ("store", ".tagq"), ("run", "")] {
         let stage = ground.stage(&ground.pool, &at(name), STEPS[1])?;
         mode(&stage.run, 0o777)?;
         let hidden = stage.run.join(hidden);
         if hidden.is_file() {
-            // Not the one in the pool.
+            // Do not change the file in the pool.
             fs::remove_file(&hidden)?;
             fs::write(&hidden, b"")?;
         }
@@ -182,7 +182,7 @@ fn try_read_only_mount(ground: &Ground) -> Checked<()> {
     disk.unmount()
 }
 
-/// The answer is that of the last commit, with a note that names what it leaves out.
+/// Checks that the answer is that of the last commit, with a note that names the missing sources.
 fn check_answers_without_writing(
     stage: &Stage<'_>,
     run_as: impl Fn(&Command) -> Command,
@@ -205,7 +205,7 @@ fn clone(command: &Command) -> Command {
     clone
 }
 
-/// As a user whom mode bits stop.
+/// Runs as a user without root's access rights.
 fn as_nobody(command: &Command) -> Command {
     let mut nobody = Command::new("setpriv");
     nobody.args(NOBODY).arg(command.get_program()).args(command.get_args());

@@ -1,4 +1,4 @@
-//! F1: killed before every call that changes the store, and again in the recovery.
+//! F1: kills an ingest before every call that changes the store, and then kills its recovery.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::{
     strace::{self, CHANGES, Call, Traced},
 };
 
-/// Of the kills, each of these is followed by kills in the recovery.
+/// Every `SAMPLE`-th kill is followed by kills of its recovery.
 const SAMPLE: usize = 4;
 
 #[derive(Debug, Clone)]
@@ -37,7 +37,7 @@ pub(super) fn run(ground: &Ground) -> Checked<Tried> {
     })?;
     let mut pairs = Vec::new();
     for first in kills.iter().step_by(SAMPLE) {
-        // A recovery makes about the calls that the ingest would have made.
+        // A recovery makes about the same calls as the ingest.
         let same = kills.iter().filter(|kill| kill.step.to_string() == first.step.to_string());
         let then = same.skip(first.call.number % 3).step_by(3).map(|kill| kill.call.clone());
         pairs.extend(then.map(|then| TwoKills { first: first.clone(), then }));
@@ -58,7 +58,7 @@ pub(super) fn run(ground: &Ground) -> Checked<Tried> {
     Ok(Tried::points(once + twice))
 }
 
-/// All kills of all steps.
+/// Returns all kills of all steps.
 pub(super) fn kills(ground: &Ground) -> Checked<Vec<Kill>> {
     let mut kills = Vec::new();
     for step in STEPS {
@@ -75,7 +75,7 @@ impl Kill {
         inject(&self.call)
     }
 
-    /// Kills the ingest of `stage` here.
+    /// Kills the ingest of `stage` at this call.
     pub(super) fn at(&self, stage: &Stage<'_>, log: &std::path::Path) -> Checked<()> {
         check_killed(&Traced::new(stage, log, CHANGES, Some(&self.inject())).run()?)
     }

@@ -1,7 +1,7 @@
-//! A run that is recorded, with tags that come late and a recorder that dies now and then, followed by an
-//! ingest and a watch in turn, each killed again and again: no tag is lost, and none is there twice.
+//! A run during recording, with late tags and a recorder that stops at times. An ingest and a watch follow it
+//! in turn and are killed again and again. No tag may be lost or counted twice.
 //!
-//! `TAGQ_LIVE_SECONDS` and `TAGQ_LIVE_RATE` make it a soak.
+//! `TAGQ_LIVE_SECONDS` and `TAGQ_LIVE_RATE` turn it into a soak test.
 
 use std::{
     env,
@@ -20,12 +20,12 @@ use super::{Checked, Tried, ground::Ground, program};
 
 const SECONDS: u64 = 12;
 const RATE: &str = "400kHz";
-/// A follower lives up to so many milliseconds.
+/// Maximum lifetime of a follower in milliseconds.
 const LIFE_MS: u64 = 900;
 
 pub(super) fn run(ground: &Ground) -> Checked<Tried> {
     let seconds = env::var("TAGQ_LIVE_SECONDS").ok().map(|text| text.parse()).transpose()?;
-    // A soak has no room in memory.
+    // A soak test does not fit in memory.
     let disk = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target");
     let folder = tempfile::tempdir_in(if seconds.is_some() { &disk } else { &ground.folder })?;
     let run = folder.path().join("run");
@@ -33,7 +33,7 @@ pub(super) fn run(ground: &Ground) -> Checked<Tried> {
     let seconds = seconds.unwrap_or(SECONDS);
     let rate = env::var("TAGQ_LIVE_RATE").unwrap_or_else(|_| RATE.into());
     let log = folder.path().join("appended");
-    // Half of it in pairs on two channels, half in dark counts, at the rate at which it is appended.
+    // Half of the tags are pairs on two channels and half dark counts, at the rate of appending.
     let mut recorder = ground.tagq("simulate");
     recorder.args(["--live", &rate, "--rate", &quarter(&rate)?, "--dark", &quarter(&rate)?]);
     recorder.args(["--late", "3ms", "--faults", "--duration", &format!("{seconds}s")]);
@@ -60,11 +60,11 @@ pub(super) fn run(ground: &Ground) -> Checked<Tried> {
     }
     let appended = fs::read_to_string(&log)?;
     let last: Value = serde_json::from_str(appended.lines().last().ok_or("nothing appended")?)?;
-    // What nobody took yet, as a query would.
+    // Ingest the remaining tags, as a query would.
     program::run_well(ground.tagq("ingest").arg(&run))?;
     program::run_well(ground.tagq("verify").arg(&run))?;
     check_tags(ground, &run, &last["tags"])?;
-    // What watches kept is what is counted anew.
+    // The cache of the watches must equal a count from scratch.
     let asked = |cached: &[&str]| {
         let mut command = ground.tagq("coincidences");
         command.args(["--window", "2ns", "--delay", "2=1us", "--format", "csv"]).args(cached);
@@ -83,7 +83,7 @@ pub(super) fn run(ground: &Ground) -> Checked<Tried> {
     Ok(Tried::points(killed))
 }
 
-/// Tags of the run against what its recorder says it appended whole.
+/// Compares the tags of the run with those that the recorder reported as appended.
 fn check_tags(ground: &Ground, run: &Path, expected: &Value) -> Checked<()> {
     let ended = program::run_well(ground.tagq("info").args(["--format", "json"]).arg(run))?;
     let info: Value = serde_json::from_slice(&ended.stdout)?;
@@ -93,7 +93,7 @@ fn check_tags(ground: &Ground, run: &Path, expected: &Value) -> Checked<()> {
     Err(format!("{} tags were appended, {} are in the store", expected, info["tags"]).into())
 }
 
-/// What takes what is recorded: an ingest, or a watch that answers from what it keeps.
+/// Returns a follower: an ingest, or a watch that answers from its cache.
 fn follow(ground: &Ground, run: &Path, is_watch: bool) -> Command {
     let mut command = ground.tagq(if is_watch { "watch" } else { "ingest" });
     if is_watch {
@@ -104,7 +104,7 @@ fn follow(ground: &Ground, run: &Path, is_watch: bool) -> Command {
     command
 }
 
-/// Whether two files are the same behind their header pages, which name their runs.
+/// Returns whether two files are equal after their header pages, which name their runs.
 fn have_same_values(a: &Path, b: &Path) -> Checked<bool> {
     const HEADER: u64 = 4096;
     let (mut a, mut b) = (File::open(a)?, File::open(b)?);
@@ -128,7 +128,7 @@ fn have_same_values(a: &Path, b: &Path) -> Checked<bool> {
     Ok(true)
 }
 
-/// A quarter of a rate in kHz or MHz.
+/// Returns a quarter of a rate in kHz or MHz.
 fn quarter(rate: &str) -> Checked<String> {
     let digits = rate.find(|c: char| !c.is_ascii_digit()).unwrap_or(rate.len());
     let (number, unit) = rate.split_at(digits);

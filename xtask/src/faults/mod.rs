@@ -1,6 +1,6 @@
-//! Faults from outside, on the released program: `docs/format.md` promises that a store holds the
-//! old commit or the new one, whatever happens to a writer. Each trial sets up a run, disturbs
-//! `tagq`, and holds what is left against what an undisturbed ingest makes.
+//! Fault trials on the release program. `docs/format.md` guarantees that a store contains the old commit or
+//! the new one, after any fault of a writer. Each trial sets up a run, disturbs `tagq`, and compares the
+//! result with an undisturbed ingest.
 
 mod cache;
 mod errors;
@@ -33,14 +33,14 @@ use serde_json::Value;
 
 use ground::Ground;
 
-/// What is wrong, and at which point.
+/// The error describes the fault and its point.
 type Checked<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// What a trial did when nothing was wrong.
+/// Result of a successful trial.
 #[derive(Debug, Default)]
 struct Tried {
     points: usize,
-    /// What was left out, and why.
+    /// Skipped points, and why.
     skipped: Vec<String>,
 }
 
@@ -70,14 +70,13 @@ const TRIALS: [(&str, Trial); 11] = [
     ("live", live::run),
 ];
 
-/// The names of the trials, for the usage.
+/// Returns the names of the trials, for the usage text.
 pub(crate) fn names() -> String {
     TRIALS.map(|(name, _)| name).join(", ")
 }
 
-/// Runs the trials named, or all, and stops at the first invariant that does not hold.
-/// `--program PATH` tries another program than the one built from this tree, `--keep-going` tries
-/// all points and lists all that failed.
+/// Runs the given trials, or all, and stops at the first broken invariant. `--program PATH` tests another
+/// program than the one built from this tree. `--keep-going` tries all points and lists all failures.
 pub(crate) fn run(args: &[String]) -> ExitCode {
     match try_run(args) {
         Ok(()) => ExitCode::SUCCESS,
@@ -103,14 +102,14 @@ fn try_run(args: &[String]) -> Checked<()> {
     let folder = tempfile::tempdir_in(memory())?;
     let result = try_all(&program, &folder.path().canonicalize()?, &named, keep_going);
     if result.is_err() {
-        // What a failed point left is looked at next.
+        // Keep the folder of a failed point for inspection.
         drop(folder.keep());
     }
     result
 }
 
 fn try_all(program: &Path, folder: &Path, named: &[&str], keep_going: bool) -> Checked<()> {
-    // A program that is built anew meanwhile, or that another user could not reach, is no trial.
+    // Copy the program, so that a rebuild does not affect it and other users can run it.
     let copy = folder.join("tagq");
     fs::copy(program, &copy)?;
     fs::set_permissions(folder, fs::Permissions::from_mode(0o755))?;
@@ -139,13 +138,13 @@ fn try_all(program: &Path, folder: &Path, named: &[&str], keep_going: bool) -> C
     if failed.is_empty() { Ok(()) } else { Err(failed.join("\n").into()) }
 }
 
-/// A file system in memory if there is one: thousands of runs wait for no disk there.
+/// Returns a folder in memory if there is one: thousands of runs need no disk there.
 fn memory() -> PathBuf {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { memory.into() } else { env::temp_dir() }
 }
 
-/// Builds the released program; where cargo says that it is.
+/// Builds the release program. Returns the path that cargo reports.
 fn build() -> Checked<PathBuf> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)

@@ -1,4 +1,4 @@
-//! File systems of our own, for as long as a trial needs them.
+//! Temporary file systems for the trials.
 
 use std::{
     ffi::OsStr,
@@ -11,7 +11,7 @@ use std::{
 
 use super::{Checked, program};
 
-/// How long a file system may be busy behind a process that was killed.
+/// How long a file system may stay busy after a process was killed.
 const BUSY: Duration = Duration::from_secs(10);
 
 /// A mounted file system; unmounted when dropped.
@@ -21,7 +21,7 @@ pub(super) struct Mounted {
 }
 
 impl Mounted {
-    /// `mount ARGS… AT`, on a folder that is made if need be.
+    /// Runs `mount ARGS… AT`. Creates the folder if necessary.
     pub(super) fn new<S: AsRef<OsStr>>(
         args: impl IntoIterator<Item = S>,
         at: &Path,
@@ -31,7 +31,7 @@ impl Mounted {
         Ok(Self { at: at.into() })
     }
 
-    /// A file system in memory of `bytes` bytes, rounded up to pages.
+    /// Mounts a file system in memory of `bytes` bytes, rounded up to pages.
     pub(super) fn tmpfs(options: &str, at: &Path) -> Checked<Self> {
         Self::new(["-t", "tmpfs", "-o", options, "tmpfs"], at)
     }
@@ -43,7 +43,7 @@ impl Mounted {
     }
 
     pub(super) fn unmount(self) -> Checked<()> {
-        // What was killed inside may take a moment to be gone.
+        // A killed process may need a moment to exit.
         let begun = Instant::now();
         loop {
             match program::run_well(Command::new("umount").arg(&self.at)) {
@@ -59,12 +59,12 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        // After a failure somebody may still be inside.
+        // After a failure a process may still use it.
         drop(Command::new("umount").arg("-l").arg(&self.at).output());
     }
 }
 
-/// Why nothing can be mounted here, if so.
+/// Returns why nothing can be mounted here, or `None` if mounting works.
 pub(super) fn refusal(folder: &Path) -> Option<String> {
     if !rustix::process::geteuid().is_root() {
         return Some("not root".to_owned());

@@ -1,4 +1,4 @@
-//! F15: nobody reads the output, or it cannot be written.
+//! F15: the output has no reader, or cannot be written.
 
 use std::{fmt, process::Command};
 
@@ -8,13 +8,13 @@ use super::{
     program,
 };
 
-/// What may be wrong with the streams, in the words of a shell, and what `tagq` makes of it.
+/// Shell commands that break a stream, and the expected outcome of `tagq`.
 const STREAMS: [(&str, Outcome); 7] = [
-    // The reader is gone before the first byte is written.
+    // The reader exits before the first byte is written.
     ("{ (sleep 0.1; \"$@\"; echo code=$? >&3) | true; } 3>&2", Outcome::QuietSuccess),
     ("exec \"$@\" > /dev/full", Outcome::Error),
-    // A closed stdout is /dev/null by the time a program of Rust begins, opened as some parents open
-    // it on purpose to throw the output away.
+    // When a Rust program starts, a closed stdout has become /dev/null. Some parents open it that way on
+    // purpose, to discard the output.
     ("exec \"$@\" >&-", Outcome::Success),
     ("exec \"$@\" <&-", Outcome::Success),
     ("exec \"$@\" 2>&-", Outcome::Success),
@@ -54,7 +54,7 @@ pub(super) fn run(ground: &Ground) -> Checked<Tried> {
         }
     }
     let tried = ground.each(&points, |folder, point| {
-        // All of these take in a new source first.
+        // All of these ingest a new source first.
         let stage = ground.stage(&ground.pool, &folder.join("run"), STEPS[1])?;
         let mut tagq = ground.tagq(point.asked.command());
         if matches!(point.asked, Asked::Coincidences) {
@@ -77,7 +77,7 @@ pub(super) fn run(ground: &Ground) -> Checked<Tried> {
         if !is_right {
             return Err(format!("should have been a success: {ended}").into());
         }
-        // What was done before the output is done.
+        // The ingest before the output must be complete.
         stage.check_after(&ended)?;
         stage.recover()
     })?;

@@ -1,4 +1,4 @@
-//! F2: the power goes when the writer is in the middle of things, on real file systems.
+//! F2: power loss during a write, on real file systems.
 
 use std::{
     fs::File,
@@ -17,12 +17,12 @@ use super::{
 
 const IMAGE_BYTES: u64 = 320 << 20;
 
-/// The ioctl of ext4 and xfs that drops everything not yet synced, the journal included.
+/// The ioctl of ext4 and xfs that drops all unsynced data, including the journal.
 const SHUTDOWN: &str = r#"open(my $file, "<", $ARGV[0]) or die $!;
     my $flags = pack("I", 2);
     ioctl($file, 0x8004587d, $flags) or die $!;"#;
 
-/// A file system on a loop device, the image of which lies in memory.
+/// A file system on a loop device, with its image in memory.
 struct Disk {
     image: PathBuf,
     at: PathBuf,
@@ -103,7 +103,7 @@ fn try_at(ground: &Ground, pool: &Pool, disk: &mut Disk, kill: &Kill) -> Checked
     stage.recover().map_err(|error| format!("power lost there: {error}"))?;
     disk.lose_power()?;
     check_durable(&stage).map_err(|error| format!("power lost there and again: {error}"))?;
-    // The process alone is gone; the next one finds in the cache what may not be on the disk.
+    // Only the process was killed; the next one reads from the page cache data that may not be on the disk.
     let stage = killed(disk)?;
     stage.recover()?;
     disk.lose_power()?;
@@ -111,7 +111,7 @@ fn try_at(ground: &Ground, pool: &Pool, disk: &mut Disk, kill: &Kill) -> Checked
     Ok(())
 }
 
-/// What was reported as done is there.
+/// Checks that everything reported as done is there.
 fn check_durable(stage: &Stage<'_>) -> Checked<()> {
     let sources = stage.check()?;
     if sources == stage.step.to {
@@ -120,7 +120,7 @@ fn check_durable(stage: &Stage<'_>) -> Checked<()> {
     Err(format!("success was reported, and {sources} sources are in the store").into())
 }
 
-/// What a trial begins with is on the disk.
+/// Writes the initial state of a trial to the disk.
 fn sync(at: &Path) -> Checked<()> {
     Ok(rustix::fs::syncfs(File::open(at)?)?)
 }
@@ -145,7 +145,7 @@ impl Disk {
         self.mounted.take().map_or(Ok(()), Mounted::unmount)
     }
 
-    /// Everything that was not synced is gone, and the machine is up again.
+    /// Drops everything that was not synced, and mounts the file system again.
     fn lose_power(&mut self) -> Checked<()> {
         let file = self.at.join("pool/1.tags.zst");
         program::run_well(Command::new("perl").args(["-e", SHUTDOWN]).arg(file))?;

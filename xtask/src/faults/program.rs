@@ -1,4 +1,4 @@
-//! Running children: never without a limit, never without a look at how they ended.
+//! Child processes. Each has a time limit, and its exit is checked.
 
 use std::{
     env,
@@ -13,24 +13,24 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::Checked;
 
-/// What takes longer hangs: all runs here take milliseconds, but for those over a soak.
+/// Returns the time limit. All runs take milliseconds, except those of a soak test.
 fn limit() -> Duration {
     let soak = env::var("TAGQ_LIVE_SECONDS").ok().and_then(|text| text.parse().ok());
     Duration::from_secs(30 + 10 * soak.unwrap_or(0))
 }
 
-/// How a child ended.
+/// How a child process ended.
 #[derive(Debug)]
 pub(super) struct Ended {
-    /// Its exit code, unless a signal ended it.
+    /// Exit code, or `None` if a signal ended the process.
     pub code: Option<i32>,
-    /// The signal that ended it.
+    /// Signal that ended the process.
     pub signal: Option<i32>,
     pub stdout: Vec<u8>,
     pub stderr: String,
 }
 
-/// A child at work, in a process group of its own.
+/// A running child in its own process group.
 #[derive(Debug)]
 pub(super) struct Started {
     child: Child,
@@ -39,7 +39,7 @@ pub(super) struct Started {
     stderr: JoinHandle<Vec<u8>>,
 }
 
-/// Runs `command` to its end. A hang, a panic and a crash are errors; an exit code is not.
+/// Runs `command` to its end. Timeouts, panics and crashes are errors; an exit code is not.
 pub(super) fn run(command: &mut Command) -> Checked<Ended> {
     start(command)?.wait()
 }
@@ -70,7 +70,7 @@ fn reading(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(mut pipe) = pipe {
-            // What came before an error is what there is.
+            // After an error, use the bytes read so far.
             let _ = pipe.read_to_end(&mut bytes);
         }
         bytes
@@ -82,7 +82,7 @@ impl Started {
         Ok(self.child.try_wait()?.is_none())
     }
 
-    /// Sends a signal to the child and its children; whether they were still there.
+    /// Sends a signal to the child and its children. Returns whether they were still there.
     pub(super) fn signal(&self, signal: Signal) -> bool {
         let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         group.is_some_and(|group| kill_process_group(group, signal).is_ok())
@@ -123,8 +123,7 @@ impl Ended {
         by_signal || self.code == Some(101) || self.stderr.contains("panicked")
     }
 
-    /// Holds an exit that is no success to what is promised: a code that docs and users know, and
-    /// a message.
+    /// Checks that a failed exit has a documented code and a message.
     pub(super) fn check_refusal(&self, codes: &[i32]) -> Checked<()> {
         let is_known = self.code.is_some_and(|code| codes.contains(&code));
         if is_known && self.stderr.contains("error: ") {

@@ -1,4 +1,4 @@
-//! F11: queries while another process commits, again and again.
+//! F11: queries while another process commits repeatedly.
 
 use std::{
     fs,
@@ -18,13 +18,13 @@ use super::{
 };
 
 const COMMITS: usize = 600;
-/// This one has labels above 255: the channel column is replaced under the readers.
+/// This source has labels above 255: the channel column is replaced while readers are active.
 const WIDENING: usize = 300;
 const READERS: usize = 3;
-/// How long a slow writer waits before each call: several queries long.
+/// Delay of a slow writer before each call: longer than several queries.
 const DELAY_MICROS: u32 = 15_000;
 
-/// The answers of both queries at one commit.
+/// Answers of both queries at one commit.
 struct Answers {
     coincidences: Value,
     info: Value,
@@ -110,7 +110,7 @@ pub(super) fn run(ground: &Ground) -> Checked<Tried> {
     Ok(tried)
 }
 
-/// Queries at every moment of an ingest that waits before each of its calls.
+/// Runs queries during an ingest that waits before each of its calls.
 fn read_while_slow(ground: &Ground, stage: &Stage<'_>, log: &Path) -> Checked<usize> {
     let Step { from, to, .. } = stage.step;
     let mut of_commits = Vec::new();
@@ -158,7 +158,7 @@ fn name(i: usize) -> String {
 
 fn simulate(ground: &Ground, i: usize, path: &Path) -> Checked<()> {
     let channels = if i == WIDENING { "1,300" } else { "1,2" };
-    // The first makes the scans and the widening long enough to be met.
+    // The first source is large, so that scans and the widening take long enough.
     let duration = if i == 1 { "900ms" } else { "1ms" };
     let mut command = ground.tagq("simulate");
     command.args(["--rate", "200kHz", "--duration", duration, "--channels", channels]);
@@ -167,7 +167,7 @@ fn simulate(ground: &Ground, i: usize, path: &Path) -> Checked<()> {
     Ok(())
 }
 
-/// Puts one source after the other into `run`, ingests each, and calls `then` with its number.
+/// Puts the sources into `run` one by one, ingests each, and calls `then` with its number.
 fn commit_all(
     ground: &Ground,
     sources: &Path,
@@ -183,7 +183,7 @@ fn commit_all(
     Ok(())
 }
 
-/// The answer of the store as it is, and its commit.
+/// Returns the commit of the store and its answer.
 fn ask(ground: &Ground, query: &str, run: &Path) -> Checked<(usize, Value)> {
     let mut command: Command = ground.tagq(query);
     if query == "coincidences" {
@@ -194,7 +194,7 @@ fn ask(ground: &Ground, query: &str, run: &Path) -> Checked<(usize, Value)> {
     let mut answer: Value = serde_json::from_slice(&ended.stdout)?;
     let of_run = if query == "info" { &mut answer } else { &mut answer["run"] };
     let commit = of_run["commit"].as_u64().ok_or("an answer without a commit")?;
-    // They lie in folders of their own, with what a writer has on its way.
+    // They depend on the folder, and on files of a running writer.
     for own in ["path", "store", "store_bytes"] {
         if of_run.get(own).is_some() {
             of_run[own] = Value::Null;

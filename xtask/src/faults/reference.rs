@@ -1,4 +1,4 @@
-//! What a store must hold: its columns and indexes byte for byte, its manifest, its answer.
+//! Expected content of a store: its columns and indexes byte for byte, its manifest, its answer.
 
 use std::{
     collections::BTreeSet,
@@ -15,8 +15,8 @@ use super::{Checked, program};
 const HEADER_BYTES: u64 = 4096;
 const PARTS: [&str; 4] = ["time", "channel", "blocks", "counts"];
 
-/// Everything that a store says, less what differs between two stores of the same tags: the run
-/// id, the number of its commit, the names of its files, when and where its sources were written.
+/// Content of a store, without the parts that differ between two stores of the same tags: the run id, the
+/// number of its commit, the names of its files, and the times and paths of its sources.
 #[derive(Debug, PartialEq)]
 pub(super) struct Content {
     pub sources: usize,
@@ -26,7 +26,7 @@ pub(super) struct Content {
 }
 
 impl Content {
-    /// Reads the store's last commit; nothing when it has none.
+    /// Reads the last commit of the store. Returns `None` if it has none.
     pub(super) fn read(program: &Path, store: &Path) -> Checked<Option<Self>> {
         let text = match fs::read(store.join("manifest.json")) {
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
@@ -54,7 +54,7 @@ impl Content {
         Ok(Some(Self { sources, manifest, parts, answer: answer(program, store)? }))
     }
 
-    /// The first thing in which a store that should be as `self` is not.
+    /// Returns the first difference between `self` and a store that should be equal.
     pub(super) fn difference(&self, found: &Self) -> Option<String> {
         for (i, name) in PARTS.into_iter().enumerate() {
             let (expected, found) = (&self.parts[i], &found.parts[i]);
@@ -72,7 +72,7 @@ impl Content {
             .map(|(what, expected, found)| format!("{what}: expected {expected}, found {found}"))
     }
 
-    /// Its tags: channel and time.
+    /// Returns its tags: channel and time.
     pub(super) fn tags(&self) -> Vec<(u16, i64)> {
         let [time, channel, ..] = &self.parts;
         let time = time.as_chunks().0.iter().map(|&bytes| i64::from_le_bytes(bytes));
@@ -86,7 +86,7 @@ impl Content {
     }
 }
 
-/// The answer of the last commit, less the names of run and commit.
+/// Returns the answer of the last commit, without the names of run and commit.
 fn answer(program: &Path, store: &Path) -> Checked<Value> {
     let mut command = Command::new(program);
     command.args(["coincidences", "--no-ingest", "--window", "2ns", "--format", "json"]);
@@ -96,7 +96,7 @@ fn answer(program: &Path, store: &Path) -> Checked<Value> {
     Ok(answer)
 }
 
-/// Files of a writer that the last commit of `store` does not name.
+/// Returns the files of a writer that the last commit of `store` does not name.
 pub(super) fn debris(store: &Path) -> Checked<Vec<String>> {
     let manifest: Value = serde_json::from_slice(&fs::read(store.join("manifest.json"))?)?;
     let named = PARTS.map(|part| manifest["files"][part]["name"].as_str().unwrap_or_default());

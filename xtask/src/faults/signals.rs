@@ -1,4 +1,4 @@
-//! F15: a person or a system that stops an ingest.
+//! F15: a user or the system stops an ingest.
 
 use std::{fmt, thread, time::Duration};
 
@@ -28,7 +28,7 @@ struct AtCall {
 
 pub(super) fn run(ground: &Ground) -> Checked<Tried> {
     let mut moments = Vec::new();
-    // Drawn, but the same in each run.
+    // Random, but the same in each run.
     let mut state: u64 = 1;
     for step in STEPS {
         for signal in SIGNALS {
@@ -61,7 +61,7 @@ pub(super) fn run(ground: &Ground) -> Checked<Tried> {
         let stage = ground.stage(&ground.pool, &folder.join("run"), kill.step)?;
         let inject = kill.inject().replace("KILL", signal.0);
         let ended = Traced::new(&stage, folder, CHANGES, Some(&inject)).run()?;
-        // Whether the process hears of it before it ends by itself is not promised at the end.
+        // Near the end, the process may exit before it receives the signal.
         if ended.code != Some(0) {
             check_stopped(&ended, signal.1)?;
         }
@@ -71,7 +71,7 @@ pub(super) fn run(ground: &Ground) -> Checked<Tried> {
     Ok(tried)
 }
 
-/// By the signal itself, or with the code that shells give it.
+/// Checks that the process ended by the signal, or with the shell's code for it.
 fn check_stopped(ended: &Ended, signal: Signal) -> Checked<()> {
     let number = signal.as_raw();
     if ended.signal == Some(number) || ended.code == Some(128 + number) {

@@ -1,4 +1,4 @@
-//! Faults put between the program and the kernel by strace.
+//! Faults injected by strace between the program and the kernel.
 
 use std::{
     collections::BTreeMap,
@@ -9,23 +9,23 @@ use std::{
 
 use super::{Checked, ground::Stage, program};
 
-/// The calls that change a store. Those that a machine does not have are passed over.
+/// System calls that change a store. Calls that a machine lacks are skipped.
 pub(super) const CHANGES: &str = "openat,?open,?mkdir,?mkdirat,pwrite64,?pwritev,write,ftruncate,\
      ?fallocate,fsync,fdatasync,?sync_file_range,?rename,?renameat,renameat2,?unlink,unlinkat,\
      flock,?fcntl";
 
-/// And those that only look at it or at a source.
+/// System calls that only read a store or a source.
 pub(super) const READS: &str = "read,pread64,statx,getdents64,mmap,lseek";
 
-/// One call of one run of the program.
+/// A system call in one run of the program.
 #[derive(Debug, Clone)]
 pub(super) struct Call {
     pub name: String,
-    /// Counted from 1, among the calls of this name.
+    /// Number among the calls of this name, from 1.
     pub number: usize,
 }
 
-/// The program under strace; an ingest with the calls on its run's files only.
+/// The program under strace; for an ingest only the calls on files of its run.
 #[derive(Debug)]
 pub(super) struct Traced {
     command: Command,
@@ -37,13 +37,12 @@ pub(super) fn is_there() -> bool {
 }
 
 impl Traced {
-    /// `calls` is the set that is seen; `inject` says what happens to which of them, in strace's
-    /// words.
+    /// `calls` selects the traced system calls; `inject` defines the fault, in the syntax of strace.
     pub(super) fn new(stage: &Stage<'_>, folder: &Path, calls: &str, inject: Option<&str>) -> Self {
         Self::of(&stage.ingest(), &paths(stage), folder, calls, inject)
     }
 
-    /// Any command, with its calls on these files; with all when none is named.
+    /// Traces any command, with its calls on these files, or all calls if none is named.
     pub(super) fn of(
         of: &Command,
         files: &[PathBuf],
@@ -69,12 +68,12 @@ impl Traced {
         program::run(&mut self.command)
     }
 
-    /// Whether the fault was met, after the run.
+    /// Returns whether the fault was injected. Call it after the run.
     pub(super) fn was_injected(&self) -> Checked<bool> {
         Ok(fs::read_to_string(&self.log)?.contains("(INJECTED)"))
     }
 
-    /// The calls seen, after the run. strace counts those of each thread.
+    /// Returns the traced calls after the run. strace counts per thread.
     fn seen(&self) -> Checked<Vec<Call>> {
         let log = fs::read_to_string(&self.log)?;
         let mut by_thread: BTreeMap<(&str, &str), usize> = BTreeMap::new();
@@ -98,12 +97,12 @@ impl Traced {
     }
 }
 
-/// The calls of an undisturbed ingest of `stage`.
+/// Returns the calls of an undisturbed ingest of `stage`.
 pub(super) fn calls(stage: &Stage<'_>, folder: &Path, set: &str) -> Checked<Vec<Call>> {
     calls_of(Traced::new(stage, folder, set, None))
 }
 
-/// The calls of what is traced, which nothing disturbs.
+/// Returns the calls of a traced command, without faults.
 pub(super) fn calls_of(mut traced: Traced) -> Checked<Vec<Call>> {
     let ended = traced.run()?;
     if ended.code != Some(0) {
@@ -116,7 +115,7 @@ pub(super) fn calls_of(mut traced: Traced) -> Checked<Vec<Call>> {
     Ok(calls)
 }
 
-/// All names that this run's ingest may touch.
+/// Returns all paths that an ingest of this run may touch.
 fn paths(stage: &Stage<'_>) -> Vec<PathBuf> {
     let columns = (1..=9).flat_map(|n| ["time", "channel"].map(|name| format!("{name}.{n}.col")));
     let indexes = (1..=9).flat_map(|n| ["blocks", "counts"].map(|name| format!("{name}.{n}.idx")));

@@ -1,4 +1,4 @@
-//! F12: two writers at once, queries while one is at work, and stores that go away under a query.
+//! F12: two writers at once, queries during a write, and stores that disappear during a query.
 
 use std::{
     fmt,
@@ -39,14 +39,14 @@ pub(super) fn run(ground: &Ground) -> Checked<Tried> {
     Ok(Tried::points(tried + 1 + replaced))
 }
 
-/// One waits or is turned away with 4, and nothing is doubled.
+/// One writer waits or exits with 4, and no tag is doubled.
 fn try_two_at_once(ground: &Ground) -> Checked<usize> {
     let rounds: Vec<Round> =
         (0..ROUNDS).map(|number| Round { step: STEPS[number % STEPS.len()], number }).collect();
     ground.each(&rounds, |folder, round| {
         let stage = ground.stage(&ground.pool, &folder.join("run"), round.step)?;
         let first = program::start(&mut stage.ingest())?;
-        // From both at once to one after the other.
+        // From simultaneous starts to one after another.
         thread::sleep(Duration::from_micros(300 * (round.number / STEPS.len()) as u64));
         let second = program::start(&mut stage.ingest())?;
         let (first, second) = (first.wait()?, second.wait()?);
@@ -63,7 +63,7 @@ fn try_two_at_once(ground: &Ground) -> Checked<usize> {
     })
 }
 
-/// With a commit, a locked store answers from it, and an ingest is turned away.
+/// Checks that a locked store with a commit answers from it, and that an ingest is refused.
 fn try_locked(stage: &Stage<'_>) -> Checked<()> {
     let before = program::run_well(stage.query().arg("--no-ingest"))?;
     let lock = lock(&stage.store)?;
@@ -73,7 +73,7 @@ fn try_locked(stage: &Stage<'_>) -> Checked<()> {
         return Err("another answer than that of the last commit".into());
     }
     let left_out = format!("{}.tags.zst", stage.step.to);
-    // A rebuild brings nothing new.
+    // A rebuild has no new data.
     let is_behind = stage.step.from < stage.step.to;
     let says = answer.stderr.contains("last commit") && answer.stderr.contains(&left_out);
     if is_behind && !says {
@@ -83,7 +83,7 @@ fn try_locked(stage: &Stage<'_>) -> Checked<()> {
     stage.recover()
 }
 
-/// Before the first commit a query waits for the writer.
+/// Checks that a query waits for the writer before the first commit.
 fn try_first_locked(stage: &Stage<'_>) -> Checked<()> {
     fs::create_dir(&stage.store)?;
     let lock = lock(&stage.store)?;
@@ -109,8 +109,8 @@ fn lock(store: &Path) -> Checked<File> {
     Ok(file)
 }
 
-/// Queries on a store that is moved away, replaced, deleted and made again meanwhile: the right
-/// answer of one of them, or an error.
+/// Runs queries on a store that is moved, replaced, deleted and created again meanwhile. Each must give the
+/// correct answer of one of the stores, or an error.
 fn try_replaced(ground: &Ground) -> Checked<usize> {
     let folder = tempfile::tempdir_in(&ground.folder)?;
     let store = folder.path().join("store");
