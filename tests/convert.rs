@@ -1,4 +1,4 @@
-//! `tagq convert`: every form into every other, and what other programs make of it.
+//! `tagq convert`: every format into every other, and their use by other programs.
 
 use std::{
     fs,
@@ -17,7 +17,7 @@ fn convert(from: &Path, out: &Path, args: &[&str]) -> Output {
     output(command().arg("convert").args(args).arg(from).arg(out))
 }
 
-/// Tags whose numbers have all lengths, not in order, in frames of odd sizes.
+/// Writes tags with numbers of all lengths, out of order, in frames of odd sizes.
 fn odd_file(folder: &Path) -> PathBuf {
     let tags: Vec<Tag> = (0..5_000_u64)
         .map(|i| {
@@ -120,7 +120,7 @@ fn a_run_is_converted_in_order_of_time() {
     let again = folder.path().join("again.tags");
     assert_eq!(convert(&run.join(".tagq"), &again, &[]).code, 0);
     assert!(cat(&again) == expected);
-    // Among the sources it would be one of them.
+    // In the folder of the run it would become a source.
     let inside = convert(&run, &run.join("all.csv"), &[]);
     assert_eq!(inside.code, 1, "{}", inside.stderr);
     assert!(inside.stderr.contains("elsewhere"), "{}", inside.stderr);
@@ -148,7 +148,7 @@ fn several_frames_are_made_of_many_tags() {
         if out.extension().is_some_and(|end| end == "zst") {
             let ends = frame_ends(&fs::read(&out).unwrap());
             assert_eq!(ends.len(), 3, "{to}");
-            // Each frame can be read on its own.
+            // Each frame can be read separately.
             let last = &fs::read(&out).unwrap()[ends[1]..];
             let alone = folder.path().join(format!("last{to}"));
             fs::write(&alone, last).unwrap();
@@ -157,7 +157,7 @@ fn several_frames_are_made_of_many_tags() {
     }
 }
 
-/// Where the frames of a file end, found by decompressing one after the other.
+/// Returns the ends of the frames of a file, found by decompressing one after another.
 fn frame_ends(bytes: &[u8]) -> Vec<usize> {
     let mut ends = Vec::new();
     let mut rest = bytes;
@@ -236,7 +236,7 @@ fn torn_files_are_converted_with_a_note() {
         let made = convert(&here(name), &out, &["--force"]);
         assert_eq!(made.code, 0, "{name}: {}", made.stderr);
         assert!(made.stderr.contains("tags before it are written"), "{}", made.stderr);
-        // As a query takes them.
+        // Queries read it the same way.
         let taken = output(command().args(["info", "-q", "--tick", "1ps"]).arg(here(name))).json();
         let written = cat(&out);
         assert!(written.len() as u64 >= taken["tags"].as_u64().unwrap(), "{name}");
@@ -258,7 +258,7 @@ fn columns_are_turned_and_pipes_are_read() {
     child.stdin.take().unwrap().write_all(b"100 1\n101 2\n").unwrap();
     assert!(child.wait().unwrap().success());
     assert_eq!(cat(&out), [(100, 1), (101, 2)]);
-    // A reader that has seen enough is no error, a full disk is.
+    // A closed pipe is not an error, but a full disk is.
     let odd = odd_file(folder.path());
     let mut child =
         command().arg("convert").arg(&odd).arg("-").stdout(Stdio::piped()).spawn().unwrap();

@@ -1,4 +1,4 @@
-//! Rows of a store that damage has put out of order: an error that says where, whatever is asked.
+//! Rows of a store that damage has put out of order: every query reports an error with the place.
 
 use std::{fmt::Write as _, fs, path::Path};
 
@@ -7,7 +7,7 @@ use crate::support::{command, output, tagq};
 /// Bytes of a column before its first row.
 const HEADER: usize = 4096;
 
-/// Queries of every kind that goes over times. Those of rates look at few of them.
+/// Queries of every kind that scans times. Rates read few of them.
 const QUERIES: [&str; 16] = [
     "coincidences --window 12t",
     "coincidences --window 60t",
@@ -27,7 +27,7 @@ const QUERIES: [&str; 16] = [
     "coincidences --window 30t --group 1,2 --list",
 ];
 
-/// A store of 140,000 tags: tag i has time 25·i and channel i mod 4 + 1.
+/// Creates a store of 140,000 tags: tag i has time 25·i and channel i mod 4 + 1.
 fn store(folder: &Path) -> std::path::PathBuf {
     let mut text = String::new();
     for i in 0..140_000 {
@@ -42,7 +42,7 @@ fn store(folder: &Path) -> std::path::PathBuf {
     store
 }
 
-/// Asks of a store with one bit of its times turned over. Damage that is found is named.
+/// Queries a store with one flipped bit in its times. The error must name detected damage.
 fn ask(store: &Path, query: &str, named: &str) -> i32 {
     let args = query.split(' ').chain(["--no-ingest", "--no-cache"]).map(AsRef::as_ref);
     let asked = tagq(args.chain([store.as_os_str()]));
@@ -56,7 +56,7 @@ fn ask(store: &Path, query: &str, named: &str) -> i32 {
     asked.code
 }
 
-/// The bits from 23 on put row 0 behind the last row, at 3,499,975.
+/// Bits from 23 on put row 0 after the last row, at 3,499,975.
 #[test]
 fn a_first_row_behind_the_last() {
     let folder = tempfile::tempdir().unwrap();
@@ -74,7 +74,7 @@ fn a_first_row_behind_the_last() {
         }
     }
     fs::write(&column, whole).unwrap();
-    // 140,000 tags, each with the next at a distance of 25 ticks.
+    // 140,000 tags, each 25 ticks before the next.
     let counted = tagq([
         "coincidences".as_ref(),
         "--window=25t".as_ref(),
@@ -84,7 +84,7 @@ fn a_first_row_behind_the_last() {
     assert_eq!(counted.json()["rows"][0]["count"], 35_000);
 }
 
-/// A row in the middle of a block, too early, and too late, is seen by whatever goes over it.
+/// Every scan detects a row in the middle of a block that is too early or too late.
 #[test]
 fn a_row_out_of_order_is_named_with_its_block() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What a person may leave out, and what is then chosen.
+//! Omitted options and the defaults that replace them.
 
 use std::{fmt::Write as _, fs, path::Path, path::PathBuf};
 
@@ -10,8 +10,8 @@ fn ask(args: &str, run: &Path) -> Output {
     output(command().args(args.split_whitespace()).arg(run))
 }
 
-/// 20,000 tags of each of two channels at random, 5,000 ticks apart on the average; with `pairs` the second
-/// has its tags 20 ticks after those of the first.
+/// Writes 20,000 random tags of each of two channels, on average 5,000 ticks apart. With `pairs` each tag of
+/// the second channel is 20 ticks after one of the first.
 fn two_channels(folder: &Path, pairs: bool) -> PathBuf {
     let mut state = 1_u64;
     let mut gap = || {
@@ -50,8 +50,8 @@ fn bin_and_range(answer: &Value) -> (i64, [i64; 2]) {
 fn bins_are_chosen_by_what_the_channels_hold() {
     let folder = tempfile::tempdir().unwrap();
     let run = two_channels(folder.path(), false);
-    // 20,000² pairs over 20,000 · 5,000 ticks are 4 in a tick of difference: 100 in 25, of which the next
-    // power of two is 32. 64 bins on either side, and half of the middle one.
+    // 20,000² pairs over 20,000 · 5,000 ticks are 4 per tick of difference: 100 in 25 ticks, and the next
+    // power of two is 32. The range is 64 bins on each side and half of the middle bin.
     let wide = (32, [-64 * 32 - 16, 64 * 32 + 16]);
     let answer = ask("g2 1,2", &run);
     assert_eq!(bin_and_range(&answer.json()), wide);
@@ -60,12 +60,12 @@ fn bins_are_chosen_by_what_the_channels_hold() {
     let table = ask("histogram --start 1 --stop 2 --format table", &run);
     assert!(table.text().contains("in bins of 32 ticks = 5 ns (chosen)"), "{}", table.text());
     assert_eq!(bin_and_range(&ask("g2 1,2 --bin 16t", &run).json()), (16, [-1032, 1032]));
-    // 2,000 ticks in a hundred bins; the middle one is centred on zero.
+    // 2,000 ticks in a hundred bins; the middle bin is centred on zero.
     assert_eq!(bin_and_range(&ask("g2 1,2 --range 1000t", &run).json()), (20, [-1010, 1010]));
     let part = ask("g2 1,2 --range 0t..1000t", &run).json();
     assert_eq!(bin_and_range(&part), (10, [0, 1000]));
     assert_eq!(part["query"]["chosen"], serde_json::json!(["bin"]));
-    // Of gaps of 5,000 ticks on the average 96 % are below 2^14, and 81 % below 2^13: 128 bins of 128 ticks.
+    // Of gaps of 5,000 ticks on average 96 % are below 2^14, and 81 % below 2^13: 128 bins of 128 ticks.
     let next = ask("histogram --start 1 --stop 1 --mode next", &run).json();
     assert_eq!(bin_and_range(&next), (128, [0, 16_384]));
 }
@@ -74,10 +74,10 @@ fn bins_are_chosen_by_what_the_channels_hold() {
 fn bins_show_the_peak_of_pairs() {
     let folder = tempfile::tempdir().unwrap();
     let run = two_channels(folder.path(), true);
-    // All pairs lie at 20 ticks, between 16 and 31. Bins of 2 ticks reach to four times 32, and are twice as
-    // wide since 4 pairs by chance in a tick fill no bin with a hundred.
+    // All pairs are at 20 ticks, between 16 and 31. Bins of 2 ticks reach to four times 32. They are doubled,
+    // because 4 chance pairs per tick do not give a hundred per bin.
     assert_eq!(bin_and_range(&ask("g2 1,2", &run).json()), (4, [-258, 258]));
-    // An answer of several runs has the bins of the first one.
+    // Several runs use the bins of the first one.
     let copy = folder.path().join("copy.tsv");
     fs::copy(&run, &copy).unwrap();
     let sum = output(command().args(["g2", "1,2", "--sum"]).args([&run, &copy])).json();
@@ -103,7 +103,7 @@ fn a_window_is_suggested() {
     let run = two_channels(folder.path(), true);
     let missing = ask("coincidences", &run);
     assert_eq!(missing.code, 2);
-    // The peak at 20 ticks lies in 16 to 31; 32 ticks are 5 ns.
+    // The peak at 20 ticks is in 16 to 31; 32 ticks are 5 ns.
     assert!(missing.stderr.contains("Tags of 1 and 2"), "{}", missing.stderr);
     assert!(missing.stderr.contains("try --window 5ns;"), "{}", missing.stderr);
     let found = ask("coincidences --window 5ns", &run).json();
@@ -120,7 +120,7 @@ fn a_full_width_is_from_the_earliest_to_the_latest_tag() {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path().join("triple.tsv");
     fs::write(folder.path().join("tagq.toml"), "tick = \"156.25ps\"\n").unwrap();
-    // 4 ns are 25.6 ticks: the triple spans 25 of them, and its cell of 25 ticks is that from 1000 to 1024.
+    // 4 ns are 25.6 ticks: the triple spans 25 ticks, and its cell of 25 ticks is 1000 to 1024.
     fs::write(&run, "1\t1000\n2\t1012\n3\t1025\n1\t5000\n2\t5013\n").unwrap();
     let count = |args: &str| {
         let answer = ask(&format!("coincidences --full-width 4ns {args}"), &run).json();
@@ -132,7 +132,7 @@ fn a_full_width_is_from_the_earliest_to_the_latest_tag() {
     assert_eq!(count("--group 1,2,3 --rule once"), (1, 25.into(), 25.into()));
     assert_eq!(count("--rule cluster"), (2, 25.into(), 25.into()));
     assert_eq!(count("--group 1,2 --rule grid"), (2, 25.into(), 25.into()));
-    // The tags of 1 and 2 are 12 and 13 ticks apart: of a pair 2 · 12 + 1 ticks are the full width.
+    // The tags of 1 and 2 are 12 and 13 ticks apart: the full width of a pair is 2 · 12 + 1 ticks.
     assert_eq!(count("--group 1,2"), (1, 12.into(), 25.into()));
     assert_eq!(count("--group 1,2,3 --rule herald"), (0, 12.into(), 25.into()));
     let mixed = ask("coincidences --full-width 4ns --group 1,2 --group 1,2,3", &run);
@@ -174,7 +174,7 @@ fn options_stand_in_groups_the_common_ones_first() {
         ["window", "full-width", "group", "choose", "rule", "accidentals", "channels", "plot"];
     assert!(order.map(at).is_sorted(), "{text}");
     assert!(!text.contains("--fold"), "{text}");
-    // All of them stand in one: below no head of their own is --help alone.
+    // All options have a heading; only --help has none.
     let others = text.split("\nOptions:\n").nth(1).unwrap().split("\n\n").next().unwrap();
     assert!(others.contains("--help") && others.matches(" --").count() == 1, "{others}");
 }

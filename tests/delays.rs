@@ -40,15 +40,15 @@ fn delays_are_found_wherever_they_are() {
         };
         let off = (seconds(&row["centre_s"]) - expected).abs();
         assert!(off < 5.0 * seconds(&row["centre_err_s"]) + 156.25e-12 / 2.0, "{delay}: {row}");
-        // Two jitters of 300 ps make a peak of 2.355·√2·300 ps.
+        // Two jitters of 300 ps give a peak of width 2.355·√2·300 ps.
         let width = seconds(&row["width_s"]);
         assert!((0.8e-9..1.3e-9).contains(&width), "{delay}: {row}");
         assert!(seconds(&row["sigmas"]) > 50.0 && row["comb_s"].is_null(), "{delay}: {row}");
-        // All digits, in seconds, for those who ask for them.
+        // --exact shows all digits, in seconds.
         let words = ["delays", "--channels", "1,2", "--format", "table", "--exact"];
         let exact = output(command().args(words).arg(&run));
         assert!(exact.text().contains("  centre (s)  "), "{}", exact.text());
-        // What is printed puts it at zero.
+        // The printed option puts the peak at zero.
         let ticks = found["query"]["delays"][1]["ticks"].as_i64().unwrap();
         let flags = format!("--window 2ns --group 1,2 --delay 2={ticks}t");
         let count = seconds(&coincidences(&flags, &run)["rows"][0]["count"]);
@@ -76,7 +76,7 @@ fn chance_has_no_peak_and_a_comb_is_named() {
     assert!((seconds(&row["comb_s"]) - 12.5e-9).abs() < 0.01e-9, "{row}");
     assert!(seconds(&row["second_sigmas"]) < seconds(&row["sigmas"]), "{row}");
 
-    // Laser pulses alone: as many pairs in each peak.
+    // Only laser pulses: each peak has the same number of pairs.
     let folder = tempfile::tempdir().unwrap();
     let run = simulate(folder.path(), &format!("{pulses} --coherent --rate 400kHz"));
     let found = delays(&run, "--channels 1,2");
@@ -88,7 +88,7 @@ fn chance_has_no_peak_and_a_comb_is_named() {
     assert!(table.text().contains("no pulse above the others"), "{}", table.text());
 }
 
-/// The note is there where accidentals by formula are wrong, and nowhere else.
+/// The note appears where accidentals by formula are wrong, and nowhere else.
 #[test]
 fn pulsed_light_has_a_note_beside_accidentals_by_formula() {
     let folder = tempfile::tempdir().unwrap();
@@ -103,11 +103,11 @@ fn pulsed_light_has_a_note_beside_accidentals_by_formula() {
     let said = stderr("--window 1ns");
     assert!(said.contains("the light is pulsed, period 12.539"), "{said}");
     assert!(said.contains("--accidentals shifted --shift 12.539"), "{said}");
-    // 41 ns wide are four pulses at least: 4·12.539 ns.
+    // A width of 41 ns needs at least four pulses: 4·12.539 ns.
     let said = stderr("--window 20ns");
     assert!(said.contains("--accidentals shifted --shift 50.15"), "{said}");
-    // The shift does what the note says: 300 kHz of each, in one of 7.98·10⁷ pulses a second, and full width
-    // of many jitters: 3·10⁵·3·10⁵/7.975·10⁷ = 1,128 accidentals, and no true pairs.
+    // The shift gives what the note promises: 300 kHz on each channel at 7.98·10⁷ pulses per second, and a
+    // full width of many jitters: 3·10⁵·3·10⁵/7.975·10⁷ = 1,128 accidentals, and no true pairs.
     let shift = said.split("--shift ").nth(1).unwrap().split_whitespace().next().unwrap();
     let shifted = format!("--window 4ns --group 1,2 --accidentals shifted:20 --shift {shift}");
     let row = &coincidences(&shifted, &run)["rows"][0];
@@ -162,19 +162,19 @@ fn real_data_has_its_delay_where_it_was_counted() {
     let found = output(command().args(words).arg(&setup).arg(&run));
     assert_eq!(found.code, 0, "{}", found.stderr);
     let flag = found.text().lines().last().unwrap().trim().to_owned();
-    // 75 differences of 25 ticks and 76 of 26, but 54 of 24 and 36 of 27: the peak is at 25. From 13 to 37
-    // ticks the same histogram, which is of other code, holds 372.
+    // There are 75 differences of 25 ticks and 76 of 26, but 54 of 24 and 36 of 27, so the peak is at 25. The
+    // same histogram by other code has 372 from 13 to 37 ticks.
     assert_eq!(flag, "--delay 15=-3.90625ns");
     let counted = coincidences(&format!("--window 2ns --group 3,15 --no-setup {flag}"), &run);
     assert_eq!(counted["rows"][0]["count"], 372);
-    // And from the setup that it wrote.
+    // Also with the setup that it wrote.
     assert!(fs::read_to_string(&setup).unwrap().starts_with("# room 3\n"));
     let counted = coincidences("--window 2ns --group 3,15", &run);
     assert_eq!(counted["rows"][0]["count"], 372);
 }
 
-/// The light came at 79.75 MHz: the Rayleigh power of the times themselves, summed over pieces of 20 ms by a
-/// program of its own, is highest at 79.75069 MHz, 12.53908 ns. Within any range there is no delay.
+/// The light had 79.75 MHz: the Rayleigh power of the times, summed over pieces of 20 ms by another program,
+/// is highest at 79.75069 MHz, 12.53908 ns. No range gives a delay.
 #[test]
 fn real_pulsed_light_has_a_period_and_no_delay() {
     let Some(data) = std::env::var_os("TAGQ_REAL_DATA") else {

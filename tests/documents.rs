@@ -1,10 +1,10 @@
-//! What the documents show is what the program does.
+//! The examples in the documents work as shown.
 
 use std::{fs, process::Command};
 
 use crate::support::{coincidences, command, counts, fixture_copy, output, root, skipped};
 
-/// The fenced blocks of a document in one language.
+/// Returns the fenced blocks of a document in one language.
 fn blocks(document: &str, language: &str) -> Vec<String> {
     let text = fs::read_to_string(root().join(document)).unwrap();
     let fence = format!("```{language}\n");
@@ -45,14 +45,14 @@ fn the_help_names_every_command_of_the_readme() {
     assert!(tried >= 7);
 }
 
-/// The reader in docs/format.md, given a store, sees the tags that the program counts.
+/// The reader in docs/format.md finds the tags of a store that the program counts.
 #[test]
 fn numpy_reads_a_store_as_the_format_says() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture_copy(folder.path());
     let expected = counts(&coincidences("--window 2ns --group 1,2", &run))[0].2;
     let reader = blocks("docs/format.md", "python")[0].clone();
-    // Sources are told apart by their rows, as the manifest lists them.
+    // Tell sources apart by their rows, which the manifest lists.
     let script = format!(
         "{reader}
 import sys

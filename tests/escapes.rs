@@ -1,4 +1,5 @@
-//! Names of files, runs and channels that are orders to a terminal, turn the text or end lines: no output obeys.
+//! Names of files, runs and channels that contain control characters, bidirectional marks or line ends: every
+//! output escapes them.
 
 use std::{
     fs,
@@ -9,12 +10,12 @@ use serde_json::Value;
 
 use crate::support::{Output, command, output};
 
-/// Clears the screen, sets its title, ends a line, turns the text, and is a tag of HTML.
+/// Clears the screen, sets its title, ends a line, reverses the text, and is an HTML tag.
 const BAD: &str = "a\u{1b}[2J\u{1b}]0;x\u{7}\nb\u{202e}c\u{9b}1m<script>\u{2066}\u{7f}\"&,";
-/// The same as it is shown.
+/// The same text, escaped.
 const SHOWN: &str = r#"a\u{1b}[2J\u{1b}]0;x\u{7}\nb\u{202e}c\u{9b}1m<script>\u{2066}\u{7f}"&,"#;
 
-/// A run of this name with a source of this name, and a recorder's notes that are no better.
+/// Creates a run and a source with this name, and recorder notes that contain it.
 fn run(folder: &Path) -> PathBuf {
     let run = folder.join(BAD);
     fs::create_dir(&run).unwrap();
@@ -27,7 +28,7 @@ fn ask(words: &str, runs: &[&Path]) -> Output {
     output(command().args(words.split_whitespace()).args(runs))
 }
 
-/// Nothing in it but lines that end, and letters.
+/// Returns whether the text contains only line ends and printable characters.
 fn is_harmless(text: &str) -> bool {
     let is_bad =
         |c: char| (c.is_control() && !"\n\t".contains(c)) || "\u{202e}\u{2066}".contains(c);
@@ -76,12 +77,12 @@ fn no_output_obeys_a_name() {
             said.stderr
         );
         if words.contains("csv") {
-            // A comment and a row have a line each, whatever the run is called.
+            // A comment and a row have one line each, for any name of the run.
             let is_line = |line: &str| line.starts_with('#') || line.matches(',').count() > 1;
             assert!(out.lines().all(is_line), "{words}:\n{out}");
         }
         if words.contains("json") {
-            // For programs the name is as it is.
+            // Programs get the original name.
             let answer: Value = serde_json::from_str(&out).unwrap();
             let run = answer.get("runs").map_or(&answer["run"], |runs| &runs[0]);
             let path = [&answer["path"], &answer[0]["path"], &run["path"]];
@@ -97,7 +98,7 @@ fn no_output_obeys_a_name() {
 fn no_message_obeys_a_name() {
     let folder = tempfile::tempdir().unwrap();
     let run = run(folder.path());
-    // Torn at its end, which is noted; a run that is not there; one of which nothing can be read; a setup.
+    // A torn end, which gives a note; a run that does not exist; an unreadable run; a setup.
     fs::write(run.join(format!("{BAD}.tags")), [0, 0, 0, 0, 9, 0, 0, 0, 1]).unwrap();
     let torn = ask("rates", &[&run]);
     let gone = ask("rates", &[&folder.path().join(format!("no{BAD}"))]);

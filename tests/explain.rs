@@ -1,4 +1,4 @@
-//! `--explain`: what would be read, against the rows themselves.
+//! `--explain`: the reported plan, compared with the rows.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ fn explain(args: &str, run: &Path) -> Value {
     ask(&format!("{args} --explain"), run).json()
 }
 
-/// 400,000 tags in one file.
+/// Writes 400,000 tags in one file.
 fn long(folder: &Path) -> PathBuf {
     let run = folder.join("run.tags.zst");
     let args = "simulate --rate 1MHz --channels 1,2,3,4 --duration 100ms --seed 3";
@@ -36,7 +36,7 @@ fn a_range_reads_its_rows_and_skips_the_other_blocks() {
     assert_eq!(all["run"]["tags"], times.len());
     assert_eq!(all["query"]["window_ticks"], 128);
     assert!(all.get("rows").is_none(), "{all}");
-    // 40 to 50 ms behind the first tag, and the 128 ticks before that: 6,400,000 ticks are 1 ms.
+    // 40 to 50 ms after the first tag, and the 128 ticks before: 6,400,000 ticks are 1 ms.
     let [from, to] = [40, 50].map(|ms| times[0] + ms * 6_400_000);
     let part = explain("coincidences --window 20ns --from 40ms --to 50ms", &run);
     assert_eq!(part["query"]["from_ticks"], from);
@@ -62,7 +62,7 @@ fn every_kind_of_question_says_what_it_would_read() {
     let run = long(folder.path());
     let rows = |args: &str| explain(args, &run)["plan"]["rows"].as_u64().unwrap();
     let all = cat(&run).len() as u64;
-    // The manifest knows the totals.
+    // The manifest contains the totals.
     assert_eq!(rows("rates"), 0);
     let binned = rows("rates --bin 10ms");
     assert!(binned > 0 && binned < all, "{binned}");
@@ -75,7 +75,7 @@ fn every_kind_of_question_says_what_it_would_read() {
         assert_eq!(rows(args), all, "{args}");
         assert_eq!(explain(args, &run)["plan"]["at_least"], true, "{args}");
     }
-    // Once, and for each of four shifts. Heralds are read in two parts, and once more for the pairs of the herald.
+    // One scan, and one for each of four shifts. Heralds need two scans, and one more for their pairs.
     let passes =
         |args: &str| format!("{:.0}", explain(args, &run)["plan"]["passes"].as_f64().unwrap());
     let pair = "coincidences --window 20ns --group 1,2";

@@ -12,7 +12,7 @@ fn export(run: &Path, args: &[&str]) -> Output {
     output(command().arg("export").arg(run).args(args))
 }
 
-/// The lines of an exported text, without its header.
+/// Returns the lines of an exported text, without its header.
 fn lines(path: &Path) -> Vec<String> {
     fs::read_to_string(path).unwrap().lines().skip(1).map(str::to_owned).collect()
 }
@@ -37,7 +37,7 @@ fn tags_are_exported_as_they_are_printed() {
     );
     let all: Vec<String> = expected.iter().map(|(t, c)| format!("{t},{c}")).collect();
     assert!(lines(&out) == all);
-    // What was exported is a source like any other.
+    // An exported file is a source like any other.
     assert!(cat(&out) == expected);
 
     // 1 ms are 6,400,000 ticks.
@@ -58,7 +58,7 @@ fn tags_are_exported_as_they_are_printed() {
     let last = expected[expected.len() - 1].0;
     let count = expected.iter().filter(|(t, _)| last - t <= 6_400_000).count();
     assert_eq!(printed.text().lines().count(), count + 1);
-    // From a pipe, too, whose store is gone while its tags are written.
+    // Also from a pipe, whose store is removed before its tags are written.
     let mut cat = command().arg("cat").arg(&run).stdout(Stdio::piped()).spawn().unwrap();
     let piped = command()
         .args(["export", "-", "-q", "--format", "csv", "--tick", "156.25ps"])
@@ -69,8 +69,8 @@ fn tags_are_exported_as_they_are_printed() {
     assert!(piped.stdout == fs::read(&out).unwrap());
 }
 
-/// What the forms begin and end with; what is in them is read by the tests of the crate and by other
-/// programs in those of the Python package.
+/// The first and last bytes of each format. The content is read by the tests of the crate, and by other
+/// programs in the tests of the Python package.
 #[test]
 fn the_name_of_a_file_says_its_form() {
     let folder = tempfile::tempdir().unwrap();
@@ -129,20 +129,20 @@ fn what_cannot_be_written_is_refused_before_anything_is_read() {
     let refused = command().arg("export").arg(&run).stdout(full).output().unwrap();
     assert_eq!(refused.status.code(), Some(1));
     assert!(String::from_utf8(refused.stderr).unwrap().contains("No space left"));
-    // A reader that has seen enough is no error.
+    // A closed pipe is not an error.
     let mut child = command().arg("export").arg(&run).stdout(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     assert!(child.wait().unwrap().success());
     assert_eq!(fs::read(here("there.arrow")).unwrap(), b"mine");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
-    // What is inside its run and no source is nobody's concern.
+    // A file inside the run's folder is allowed if it is not a source.
     assert_eq!(export(&run, &["-q", "-o", shown(&run.join("all.parquet"))]).code, 0);
 }
 
 #[test]
 fn floats_that_lose_a_tick_are_noted() {
     let folder = tempfile::tempdir().unwrap();
-    // 2^60 ticks of 1 ps apart: in nanoseconds 2^60 + 1 and 2^60 + 2 are one float.
+    // Tags 2^60 ticks of 1 ps apart: in nanoseconds 2^60 + 1 and 2^60 + 2 are the same float.
     let text = format!("1\t0\n1\t{}\n1\t{}\n", (1_i64 << 60) + 1, (1_i64 << 60) + 2);
     let run = folder.path().join("long.tsv");
     fs::write(&run, text).unwrap();

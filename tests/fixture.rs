@@ -1,9 +1,8 @@
-//! The fixture run of the README: what it holds is known from how it was made
-//! (data/fixtures/README.md).
+//! The fixture run of the README. Its expected counts follow from its parameters (data/fixtures/README.md).
 
 use crate::support::{cat, coincidences, command, counts, fixture_copy, output, root, tagq};
 
-/// Pairs counted one by one, source by source, from the text of the files.
+/// Counts pairs one by one, source by source, from the text of the files.
 fn counted_by_hand(run: &std::path::Path, a: u64, b: u64, window: i64, delay_of_b: i64) -> u64 {
     let mut count = 0;
     for name in ["1.tags.zst", "2.tags.zst"] {
@@ -23,14 +22,14 @@ fn pairs_are_where_they_were_put() {
     let run = fixture_copy(folder.path());
     let answer = coincidences("--window 2ns", &run);
     assert_eq!(answer["run"]["sources"], 2);
-    // 2 × 200 ms recorded, 1 s between.
+    // 2 × 200 ms recorded, with 1 s between.
     assert!((answer["run"]["live_s"].as_f64().unwrap() - 0.4).abs() < 1e-3);
     assert!((answer["run"]["elapsed_s"].as_f64().unwrap() - 1.4).abs() < 1e-3);
     let plain = counts(&answer);
     assert_eq!(plain.len(), 6);
     let with_delay = counts(&coincidences("--window 2ns --delay 4=-10ns", &run));
-    // 20 kHz × 0.5 × 0.5 × 0.4 s = 2000 true pairs each, within five standard deviations; those of
-    // 3 and 4 lie 10 ns apart, and no other pair has more than a few accidentals.
+    // 20 kHz × 0.5 × 0.5 × 0.4 s = 2000 true pairs each, within five standard deviations. The pairs of 3 and
+    // 4 are 10 ns apart, and no other pair has more than a few accidentals.
     for (pairs, shifted) in [(&plain, false), (&with_delay, true)] {
         for &(a, b, count) in pairs {
             let is_true = (a, b) == (1, 2) || (a, b) == (3, 4) && shifted;
@@ -99,7 +98,7 @@ fn tables_csv_and_json_say_the_same() {
         assert_eq!(field("singles_b"), row["singles"][1].to_string());
         assert_eq!(field("car").parse::<f64>().ok(), row["car"].as_f64());
     }
-    // Two runs in one call: a row for each pair and run, JSON still one object.
+    // Two runs in one call: one row per pair and run, and still one JSON object.
     let both = output(command().args(["coincidences", "--window", "2ns"]).args([&run, &run]));
     let both = both.json();
     assert_eq!(both["rows"].as_array().unwrap().len(), 12);

@@ -28,7 +28,7 @@ fn a_follower_takes_what_is_recorded_until_it_is_stopped() {
             .spawn()
             .unwrap(),
     );
-    // Four frames, one each 250 ms.
+    // Four frames, one every 250 ms.
     let mut recorder = command()
         .args(["simulate", "--live", "40kHz", "--rate", "20kHz", "--duration", "1s"])
         .arg(&out)
@@ -41,7 +41,7 @@ fn a_follower_takes_what_is_recorded_until_it_is_stopped() {
     assert!(recorder.wait().unwrap().success());
     let tags = told.last().unwrap()["tags"].as_u64().unwrap();
     assert!(told.len() >= 4 && (38_000..42_000).contains(&tags), "{told:?}");
-    // All of it is there once the file was still for two seconds.
+    // All tags are there after the file has not changed for two seconds.
     let store = run.join(".tagq");
     let committed = || -> Option<u64> {
         let text = fs::read_to_string(store.join("manifest.json")).ok()?;
@@ -53,7 +53,7 @@ fn a_follower_takes_what_is_recorded_until_it_is_stopped() {
         assert!(follower.0.try_wait().unwrap().is_none(), "it goes on");
         std::thread::yield_now();
     }
-    // It holds the lock: a query answers from its commits, and another ingest is turned away.
+    // It holds the lock: a query answers from its commits, and another ingest is refused.
     let query = tagq(["rates".as_ref(), run.as_os_str()]);
     assert_eq!(query.json()["run"]["tags"], tags);
     let other = tagq(["ingest".as_ref(), "--rebuild".as_ref(), run.as_os_str()]);

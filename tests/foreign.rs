@@ -1,5 +1,5 @@
-//! Run folders from somebody else: links, pipes and devices where a store has files. Nothing outside the
-//! folder is read, written or removed, and nothing waits for a pipe.
+//! Untrusted run folders, with links, pipes and devices in place of store files. Nothing outside the folder
+//! is read, written or removed, and no command blocks on a pipe.
 
 use std::{
     fs::{self, File},
@@ -13,14 +13,14 @@ use crate::support::{Output, coincidences, command, fixture_copy, output, tagq};
 const STORE_FILES: [&str; 4] = ["time.col", "channel.col", "blocks.idx", "counts.idx"];
 const PRECIOUS: &[u8] = b"the only copy of a thesis";
 
-/// `tagq` with an end, also where it waits for a pipe.
+/// Runs `tagq` with a time limit, because it could block on a pipe.
 fn limited(args: &str, run: &Path) -> Output {
     let mut command = Command::new("timeout");
     command.args(["60", env!("CARGO_BIN_EXE_tagq")]).args(args.split_whitespace()).arg(run);
     output(&mut command)
 }
 
-/// A query that must end with an error that names `name` and says `what`.
+/// Runs a query that must fail with an error that contains `name` and `what`.
 fn refused(run: &Path, name: &str, what: &str) {
     for args in ["coincidences --window 2ns", "coincidences --window 2ns --no-ingest"] {
         let refused = limited(args, run);
@@ -34,7 +34,7 @@ fn pipe(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
-/// A fixture run with a store, and a folder beside it.
+/// Creates a fixture run with a store, and a folder outside the run.
 fn run_and_outside(folder: &Path) -> (PathBuf, PathBuf) {
     let run = fixture_copy(folder);
     coincidences("--window 2ns", &run);
@@ -84,7 +84,7 @@ fn a_link_in_place_of_a_committed_file_is_not_followed() {
         symlink(outside.join(name), &file).unwrap();
         let before = bytes_in(&outside);
         refused(&run, &format!(".tagq/{name}"), "a symbolic link");
-        // Something new to write.
+        // New data, so that there is something to write.
         fs::remove_file(run.join("2.tags.zst")).unwrap();
         fs::copy(run.join("1.tags.zst"), run.join("3.tags.zst")).unwrap();
         assert_ne!(limited("ingest", &run).code, 0);
@@ -112,7 +112,7 @@ fn pipes_devices_and_folders_in_place_of_files_are_refused_at_once() {
         fs::remove_file(&file).unwrap();
         fs::rename(aside, file).unwrap();
     }
-    // The lock is opened by who writes.
+    // Only writers open the lock.
     fs::remove_file(run.join(".tagq/lock")).unwrap();
     pipe(&run.join(".tagq/lock"));
     let ingest = limited("ingest --rebuild", &run);
@@ -131,9 +131,9 @@ fn a_setup_or_a_run_file_that_is_no_plain_file_is_not_waited_for() {
     symlink("/dev/zero", &setup).unwrap();
     refused(&run, "tagq.toml", "a device");
     fs::remove_file(&setup).unwrap();
-    // A recorder's notes stop nothing.
+    // Unreadable recorder notes do not stop an ingest.
     pipe(&run.join("1.json"));
-    // 3 GiB that take no room.
+    // A sparse file of 3 GiB.
     File::create(run.join("2.json")).unwrap().set_len(3 << 30).unwrap();
     let answer = limited("coincidences --window 2ns", &run);
     assert_eq!(answer.code, 0, "{}", answer.stderr);
@@ -165,7 +165,7 @@ fn a_store_folder_that_is_a_link_is_followed_only_where_it_is_named() {
     assert!(bytes_in(&elsewhere).is_empty());
     let named = format!("--window 2ns --store {}", run.join(".tagq").display());
     let answer = coincidences(&named, &run);
-    // By now it leads to a store: still not followed from the run.
+    // Now the link leads to a store, and is still not followed from the run.
     refused(&run, ".tagq", "--store");
     assert_eq!(coincidences("--window 2ns", &run.join(".tagq"))["rows"], answer["rows"]);
 
@@ -182,7 +182,7 @@ fn a_run_that_a_link_leads_to_is_a_run() {
     symlink(&run, &link).unwrap();
     let by_link = coincidences("--window 2ns", &link);
     assert!(run.join(".tagq/manifest.json").is_file());
-    // And so is one whose sources are links.
+    // The same for a run whose sources are links.
     let linked = folder.path().join("linked");
     fs::create_dir(&linked).unwrap();
     for name in ["1.tags.zst", "2.tags.zst"] {
@@ -199,7 +199,7 @@ fn a_cache_that_is_left_does_not_refuse_the_store() {
     fs::create_dir_all(run.join(".tagq/cache")).unwrap();
     fs::write(run.join(".tagq/cache/0123456789abcdef"), "torn").unwrap();
     coincidences("--window 2ns", &run);
-    // Other folders are strangers, as before.
+    // Other folders are still foreign.
     fs::remove_dir_all(run.join(".tagq")).unwrap();
     fs::create_dir_all(run.join(".tagq/photos")).unwrap();
     let refused = limited("coincidences --window 2ns", &run);
@@ -211,7 +211,7 @@ fn a_cache_that_is_left_does_not_refuse_the_store() {
 fn a_file_of_another_store_is_refused_before_anything_is_cut() {
     let folder = tempfile::tempdir().unwrap();
     let (run, outside) = run_and_outside(folder.path());
-    // Another run, whose columns are longer.
+    // Another run, with longer columns.
     let other = outside.join("other");
     fs::create_dir(&other).unwrap();
     let tags = outside.join("other/1.tags.zst");
@@ -223,7 +223,7 @@ fn a_file_of_another_store_is_refused_before_anything_is_cut() {
     for name in STORE_FILES {
         let kept = bytes_in(&store);
         fs::copy(other.join(".tagq").join(name), store.join(name)).unwrap();
-        // The rest of a writer that did not finish, in the others.
+        // Remains of an unfinished writer, among the other files.
         for rest in STORE_FILES.into_iter().filter(|rest| *rest != name) {
             let file = File::options().write(true).open(store.join(rest)).unwrap();
             file.set_len(file.metadata().unwrap().len() + 1_000).unwrap();
@@ -262,7 +262,7 @@ fn what_a_killed_tagq_left_is_named_and_cleared() {
     let folder = tempfile::tempdir().unwrap();
     let (run, _) = run_and_outside(folder.path());
     let store = run.join(".tagq");
-    // As a killed rebuild, a killed append and a killed export leave them.
+    // Files as left by a killed rebuild, append and export.
     fs::write(store.join("time.9.col"), [7; 5_000]).unwrap();
     let column = File::options().write(true).open(store.join("channel.col")).unwrap();
     column.set_len(column.metadata().unwrap().len() + 77).unwrap();
@@ -284,7 +284,7 @@ fn what_a_killed_tagq_left_is_named_and_cleared() {
         assert!(verify.stderr.contains(said), "{said}: {}", verify.stderr);
     }
     assert!(limited("info --no-ingest --format table", &run).text().contains("left over"));
-    // There is nothing new, and still it is cleared.
+    // Cleanup happens even without new data.
     assert_eq!(limited("ingest", &run).code, 0);
     assert!(!is_debris("time.9.col"));
     let out = run.join("answer.json");
@@ -318,7 +318,7 @@ fn a_manifest_from_somebody_else_leads_to_no_file_outside() {
         fs::write(&manifest, &before).unwrap();
     }
     fs::rename(outside.join("time.col"), run.join(".tagq/time.col")).unwrap();
-    // Notes of a recorder lie beside a source, not wherever a name leads to.
+    // Recorder notes are read only next to a source, not through a link.
     fs::write(outside.join("1.json"), r#"{"description": "not for you"}"#).unwrap();
     forge("\"name\":\"1.tags.zst\"", "\"name\":\"../outside/1.tags.zst\"");
     let info = limited("info --no-ingest", &run);

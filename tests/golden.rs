@@ -1,5 +1,5 @@
-//! The store of format version 1 in data/fixtures/store-v1: it opens for ever, and is what a writer of
-//! that version still makes.
+//! The store of format version 1 in data/fixtures/store-v1. Every later version must open it, and a writer of
+//! version 1 must still create the same bytes.
 
 use std::{fs, path::Path};
 
@@ -21,7 +21,7 @@ fn tags() -> Vec<Tag> {
     (0..ROWS).map(|i| Tag { time: 640 * i + i * i % 7 - 5_000, channel: channel(i) }).collect()
 }
 
-/// Makes the store anew in `folder`, as it was made.
+/// Creates the store in `folder` again, with the original commands.
 fn make(folder: &Path) -> std::path::PathBuf {
     let source = folder.join("golden.tags.zst");
     let mut encoder = Encoder::new(fs::File::create(&source).unwrap()).checksum(true);
@@ -57,7 +57,7 @@ fn a_store_of_version_1_opens_for_ever() {
         assert_eq!(lines.next(), Some(&*format!("{}\t{}", tag.channel, tag.time)));
     }
     assert_eq!(lines.next(), None);
-    // 2 and 3 follow each other by 640 ticks, give or take 6; 13,120 of each, the last of them alone.
+    // Each tag of 2 is followed by one of 3 after 640 ± 6 ticks; there are 13,120 of each.
     let args = ["coincidences", "--window", "650t", "--group", "2,3", "-q"].map(Into::into);
     let answer = tagq(args.into_iter().chain([golden.as_os_str().to_owned()])).json();
     assert_eq!(answer["rows"][0]["count"], 13_120);

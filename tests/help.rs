@@ -1,5 +1,5 @@
-//! What the help says: its pictures are counted, its examples run, and completions and pages of the manual
-//! name every command.
+//! The help: its pictures are counted, its examples are run, and completions and manual pages contain every
+//! command.
 
 use std::{
     env, fs,
@@ -15,7 +15,7 @@ fn help(words: &[&str]) -> String {
     shown.text().to_owned()
 }
 
-/// The commands that the program lists, without `help`.
+/// Returns the commands that the program lists, without `help`.
 fn commands() -> Vec<String> {
     let text = help(&["--help"]);
     let listed = text.lines().filter_map(|line| line.strip_prefix("  "));
@@ -24,7 +24,7 @@ fn commands() -> Vec<String> {
     names.filter(|name| !["help", "tagq"].contains(&name.as_str())).collect()
 }
 
-/// Tags, a line each, as a picture has them: of each channel the columns with an `o`.
+/// Returns the tags of a picture as text, one line each: a tag for each `o` of a channel.
 fn drawn(picture: &[(u16, Vec<usize>)]) -> String {
     let mut tags: Vec<(usize, u16)> = picture
         .iter()
@@ -36,10 +36,10 @@ fn drawn(picture: &[(u16, Vec<usize>)]) -> String {
     lines.concat()
 }
 
-/// The column of a picture that is tick 0.
+/// Column of a picture that is tick 0.
 const ORIGIN: usize = 17;
 
-/// A line of a picture, `channel 3   .o..`, with the columns of its tags.
+/// Parses a line of a picture, `channel 3   .o..`. Returns the columns of its tags.
 fn channel(line: &str) -> Option<(u16, Vec<usize>)> {
     let rest = line.strip_prefix("    channel ")?;
     let number = rest.split_whitespace().next()?.parse().ok()?;
@@ -47,7 +47,7 @@ fn channel(line: &str) -> Option<(u16, Vec<usize>)> {
     Some((number, line.chars().enumerate().filter_map(of).collect()))
 }
 
-/// From which to which column a coincidence is drawn.
+/// Returns the first and last column of each coincidence in a line.
 fn spans(line: &str) -> Vec<(usize, usize)> {
     let is_drawing = |c: char| " \u{2502}\u{251c}\u{2500}\u{2524}".contains(c);
     if !line.chars().all(is_drawing) {
@@ -66,7 +66,7 @@ fn spans(line: &str) -> Vec<(usize, usize)> {
     spans
 }
 
-/// An option and what is counted with it: `    --rule all      6`.
+/// Parses options and their count: `    --rule all      6`.
 fn counted(line: &str) -> Option<(Vec<&str>, u64)> {
     let words: Vec<&str> = line.strip_prefix("    ")?.split_whitespace().collect();
     let (count, args) = words.split_last()?;
@@ -115,13 +115,13 @@ fn the_pictures_of_the_rules_show_what_is_counted() {
     assert_eq!((tried, compared), (8, 5));
 }
 
-/// The coincidences of a query, each from its earliest tag to its latest.
+/// Returns the coincidences of a query, each from its earliest tag to its latest.
 fn listed(args: &[&str], tags: &Path) -> Vec<(usize, usize)> {
     let list = count(&[args, &["--list"]].concat(), tags);
     let mut found: Vec<(u64, Vec<usize>)> = Vec::new();
     for (number, row) in list["rows"].as_array().unwrap().iter().enumerate() {
         let row = row.as_object().unwrap();
-        // The tags of a cluster have a row each.
+        // Each tag of a cluster has its own row.
         let number = row.get("cluster").map_or(number as u64, |of| of.as_u64().unwrap());
         let times = row.iter().filter(|(key, _)| key.starts_with("time_"));
         let times = times.map(|(_, time)| usize::try_from(time.as_u64().unwrap()).unwrap());
@@ -161,7 +161,7 @@ fn the_picture_of_a_window_shows_its_width() {
     assert!(answer.text().contains(said.trim()), "{}", answer.text());
 }
 
-/// A folder with all that the examples name.
+/// Creates a folder with all files that the examples name.
 fn world(folder: &Path) {
     let here = |name: &str| folder.join(name);
     let common = ["simulate", "--duration", "20ms", "--channels", "1,2,3,15,4,16"];
@@ -186,7 +186,7 @@ fn world(folder: &Path) {
     }
 }
 
-/// Whether there is a program that an example needs.
+/// Returns whether a program of an example is installed.
 fn is_there(program: &str) -> bool {
     let tried = Command::new(program).arg("--version").stdin(Stdio::null()).output();
     tried.is_ok_and(|output| output.status.success())
@@ -210,13 +210,13 @@ fn every_command_has_two_examples_that_work() {
         assert!(examples.len() >= 2, "{name} has {} examples", examples.len());
         for example in examples {
             assert!(example.contains(&format!("tagq {name}")), "{name}: {example}");
-            // Two spaces are before it; a terminal of 80 columns would break what is longer.
+            // Two spaces precede it, and a terminal of 80 columns would wrap a longer line.
             assert!(example.chars().count() <= 78, "{example}");
             if example.contains("jq") && !is_there("jq") {
                 skipped(&format!("there is no jq: {example}"));
                 continue;
             }
-            // What goes on until Ctrl-C gets one, and another machine is this one.
+            // A command that runs until Ctrl-C gets SIGINT, and the other machine is replaced by this one.
             let goes_on = ["tagq watch", "--follow", "--live"].iter().any(|w| example.contains(w));
             let (example, expected) =
                 (example.replace("ssh lab ", ""), if goes_on { 130 } else { 0 });
@@ -233,7 +233,7 @@ fn every_command_has_two_examples_that_work() {
                     .env("HOME", folder.path()),
             );
             let Output { code, stderr, .. } = &ran;
-            // A reader that has seen enough ends the writer before it, as `head` does.
+            // A reader may close the pipe early, as `head` does.
             assert_eq!(*code, expected, "{example}: {stderr}");
         }
     }
@@ -259,7 +259,7 @@ fn completions_and_manual_name_every_command() {
         }
         assert!(text.contains("full-width"), "{shell}");
     }
-    // A shell that reads them finds no fault.
+    // bash accepts the completions.
     let checked = Command::new("bash").arg("-n").arg("/dev/stdin").stdin(Stdio::piped()).spawn();
     let mut checked = checked.unwrap();
     let text = help(&["completions", "bash"]);

@@ -1,4 +1,4 @@
-//! Sources that are not what they were, and files that are no sources: what is noticed, and what it says.
+//! Changed sources, and files that are not sources: what is detected, and the error messages.
 
 use std::{
     ffi::OsStr,
@@ -28,7 +28,7 @@ fn verify(run: &Path) -> Output {
     output(command().args(["verify", "--sources"]).arg(run))
 }
 
-/// A file of some 400 KB, of frames without checksums, so that only the bytes themselves tell.
+/// Writes a file of about 400 KB in frames without checksums, so that only its bytes reveal a change.
 fn long_file(path: &Path) {
     let made = tagq([
         "simulate",
@@ -47,14 +47,14 @@ fn long_file(path: &Path) {
     assert!(fs::metadata(path).unwrap().len() > 200_000);
 }
 
-/// Moves the modification time of a file one second on.
+/// Moves the modification time of a file by one second.
 fn touch(path: &Path) {
     let file = File::options().write(true).open(path).unwrap();
     let time = file.metadata().unwrap().modified().unwrap();
     file.set_modified(time + Duration::from_secs(1)).unwrap();
 }
 
-/// Flips a bit in the middle of a file, more than 64 KiB from both of its ends.
+/// Flips a bit in the middle of a file, more than 64 KiB from both ends.
 fn change_in_the_middle(path: &Path) {
     let file = File::options().read(true).write(true).open(path).unwrap();
     let middle = file.metadata().unwrap().len() / 2;
@@ -78,7 +78,7 @@ fn a_source_that_changed_in_the_middle_is_refused() {
     for word in ["a.tags.zst", "the same length, other bytes", "--rebuild"] {
         assert!(refused.stderr.contains(word), "no `{word}` in {}", refused.stderr);
     }
-    // Put back, it is what it was.
+    // With the original bytes it is unchanged again.
     change_in_the_middle(&path);
     assert_eq!(ask(&run).code, 0);
 }
@@ -91,11 +91,11 @@ fn a_source_that_was_touched_is_compared_once() {
     assert_eq!(ask(&path).code, 0);
     touch(&path);
     assert_eq!(ask(&path).code, 0);
-    // Its new time is noted in a commit of its own, so that it need not be read again.
+    // Its new time is recorded in a separate commit, so that the file is not read again.
     assert_eq!(info(&path)["commit"], 2);
     assert_eq!(ask(&path).code, 0);
     assert_eq!(info(&path)["commit"], 2);
-    // Another tagq holds the store: nothing is noted, and the answer is the same.
+    // Another tagq holds the store: nothing is recorded, and the answer is the same.
     touch(&path);
     let lock = File::open(folder.path().join("a.tags.zst.tagq/lock")).unwrap();
     lock.lock().unwrap();
@@ -105,7 +105,7 @@ fn a_source_that_was_touched_is_compared_once() {
     assert_eq!(info(&path)["commit"], 2);
     assert_eq!(ask(&path).code, 0);
     assert_eq!(info(&path)["commit"], 3);
-    // Copied under another name, with another time: in one commit, too.
+    // Copied under another name, with another time: also in one commit.
     let copy = folder.path().join("run/b.tags.zst");
     fs::create_dir(folder.path().join("run")).unwrap();
     fs::copy(&path, &copy).unwrap();
@@ -135,14 +135,14 @@ fn a_source_that_grew_is_verified_to_the_last_byte_that_was_taken() {
     assert!(info(&path)["commit"].as_u64().unwrap() > 1);
     let intact = verify(&path);
     assert!(intact.text().ends_with("; 1 source unchanged\n"), "{}", intact.text());
-    // A torn end of a file that grows is not taken, and not compared.
+    // The torn end of a growing file is not ingested and not compared.
     change_in_the_middle(&path);
     let changed = verify(&path);
     assert_eq!(changed.code, 3, "{}", changed.stderr);
     assert!(changed.stderr.contains("a.tags.zst: damaged"), "{}", changed.stderr);
 }
 
-/// The name of a file as bytes, and a name that is the text by which those bytes are escaped.
+/// A file name that is not UTF-8, and a name equal to the escaped text of those bytes.
 #[test]
 fn no_two_files_have_one_name() {
     let folder = tempfile::tempdir().unwrap();
@@ -153,7 +153,7 @@ fn no_two_files_have_one_name() {
     for (i, name) in names.into_iter().enumerate() {
         let path = run.join(OsStr::from_bytes(name));
         if i == 2 {
-            // Empty files have no bytes to be told apart by.
+            // Empty files have no bytes to compare.
             fs::write(path, "").unwrap();
         } else {
             fs::copy(fixture.join(format!("{}.tags.zst", i + 1)), path).unwrap();
@@ -177,7 +177,7 @@ fn what_is_no_file_is_refused_without_waiting() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture_copy(folder.path());
     let expected = ask(&run).stdout;
-    // A folder inside is none of its sources, whatever its name.
+    // A folder inside is never a source, whatever its name.
     fs::create_dir(run.join("3.tags.zst")).unwrap();
     assert_eq!(ask(&run).stdout, expected);
     let odd = |name: &str, words: &[&str]| {
@@ -197,7 +197,7 @@ fn what_is_no_file_is_refused_without_waiting() {
     let mkfifo = |name: &str| Command::new("mkfifo").arg(run.join(name)).status();
     if mkfifo("pipe.tags.zst").is_ok_and(|status| status.success()) {
         odd("pipe.tags.zst", &["pipe.tags.zst", "pipe"]);
-        // Beside a source, where a recorder puts its notes.
+        // Next to a source, where a recorder writes its notes.
         assert!(mkfifo("1.json").unwrap().success());
         let noted = output(command().args(["ingest", "--rebuild"]).arg(&run));
         assert!(
@@ -211,14 +211,14 @@ fn what_is_no_file_is_refused_without_waiting() {
     }
     symlink("/dev/zero", run.join("zero.tags.zst")).unwrap();
     odd("zero.tags.zst", &["zero.tags.zst", "device"]);
-    // A disk that cannot be read: the file looks like one, and reading it is an I/O error.
+    // An unreadable disk: the name looks like a file, and reading it gives an I/O error.
     symlink("/proc/self/mem", run.join("mem.tags.zst")).unwrap();
     odd("mem.tags.zst", &["mem.tags.zst", "cannot read", "os error 5"]);
     let answer = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).unwrap();
     assert_eq!(answer(&ask(&run).stdout)["rows"], answer(&expected)["rows"]);
 }
 
-/// With few descriptors a query ends in the answer or in an error that says so, and never in a panic.
+/// With few file descriptors a query gives the answer or an error that says so, and never panics.
 #[test]
 fn too_few_descriptors_are_an_error() {
     let folder = tempfile::tempdir().unwrap();
@@ -240,7 +240,7 @@ fn too_few_descriptors_are_an_error() {
                 assert_eq!(limited.stdout, expected, "{limit}");
                 answered += 1;
             }
-            // What cannot even be loaded is the system's to say.
+            // The system reports a program that cannot be loaded.
             127 => {}
             _ => {
                 assert_eq!(limited.code, 1, "{limit}: {}", limited.stderr);
@@ -249,7 +249,7 @@ fn too_few_descriptors_are_an_error() {
                 refused += 1;
             }
         }
-        // What was begun is cleaned up, or gone on with.
+        // Incomplete work is cleaned up or continued.
         if limit % 8 == 0 {
             assert_eq!(ask(&run).stdout, expected, "{limit}");
         }
@@ -286,12 +286,12 @@ fn files_of_other_programs_are_named() {
         let path = here("other.tags");
         fs::write(&path, start).unwrap();
         refused(&path, words);
-        // What stands in frames is told by what stands there.
+        // Compressed files are recognised by their decompressed content.
         fs::write(&path, zstd::encode_all(start, 3).unwrap()).unwrap();
         refused(&path, &[words, &["in Zstandard frames"]].concat());
         assert!(!here("other.tags.tagq").exists());
     }
-    // What tagq itself exported.
+    // Files exported by tagq.
     for (name, words) in [("a.parquet", "a Parquet file"), ("a.arrow", "an Arrow file")] {
         let made = output(command().args(["export", "-q", "-o"]).arg(here(name)).arg(&run));
         assert_eq!(made.code, 0, "{}", made.stderr);
@@ -299,8 +299,8 @@ fn files_of_other_programs_are_named() {
     }
 }
 
-/// A store from somebody else names its sources as it likes: a question to the store alone opens none
-/// of them, and nothing is made, changed or read beside them.
+/// An untrusted store can contain any source names. A query on the store alone opens no source, and creates,
+/// changes or reads nothing next to one.
 #[test]
 fn a_store_alone_reads_none_of_its_sources() {
     let folder = tempfile::tempdir().unwrap();
@@ -309,7 +309,7 @@ fn a_store_alone_reads_none_of_its_sources() {
     fs::create_dir(&away).unwrap();
     let (source, store) = (away.join("20220119T123501Z_a.tags.zst"), home.join("night.tagq"));
     fs::copy(root().join("data/fixtures/pairs/1.tags.zst"), &source).unwrap();
-    // Ingested under its full path, with a recorder's note beside it.
+    // Ingested with its full path, with a recorder's note next to it.
     fs::write(away.join("20220119T123501Z_a.json"), r#"{"description": "a secret"}"#).unwrap();
     let made = output(command().args(["ingest", "-q", "--store"]).arg(&store).arg(&source));
     assert_eq!(made.code, 0, "{}", made.stderr);
@@ -319,7 +319,7 @@ fn a_store_alone_reads_none_of_its_sources() {
     assert_eq!(ask(&store).code, 0);
     let verified = verify(&store);
     assert!(verified.text().contains("1 not compared (gone, elsewhere"), "{}", verified.text());
-    // Whoever names the source gets its note.
+    // If the user names the source, its note is read.
     let named = output(command().args(["info", "-q", "--store"]).arg(&store).arg(&source));
     assert!(named.text().contains("secret"), "{}{}", named.text(), named.stderr);
     assert_eq!(listing(&away), before);
@@ -338,7 +338,7 @@ fn listing(folder: &Path) -> Vec<(PathBuf, u64, i64)> {
     names
 }
 
-/// Older versions left backslashes in names as they are.
+/// Older versions did not escape backslashes in names.
 #[test]
 fn names_of_older_stores_find_their_sources() {
     let folder = tempfile::tempdir().unwrap();
@@ -346,7 +346,7 @@ fn names_of_older_stores_find_their_sources() {
     fs::create_dir(&run).unwrap();
     let fixture = root().join("data/fixtures/pairs/1.tags.zst");
     fs::copy(fixture, run.join(r"a\b.tags.zst")).unwrap();
-    // Without a byte by which it could be known again.
+    // Without any byte to recognise it by.
     fs::write(run.join(r"c\d.tags.zst"), "").unwrap();
     let expected = ask(&run).stdout;
     let store = run.join(".tagq");

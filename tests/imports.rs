@@ -34,7 +34,7 @@ const FLOORS: [Floors; 1] = [Floors {
     ],
 }];
 
-/// Crates whose files form no circle.
+/// Crates whose files have no circular imports.
 const WITHOUT_CIRCLES: [&str; 9] =
     ["cli", "export", "ingest", "plot", "python", "query", "simulate", "store", "tagq"];
 
@@ -83,7 +83,7 @@ fn a_circle_is_found() {
     assert_eq!(paths, ["super::a", "super::a::B", "super::d", "crate::e"]);
 }
 
-/// The files of a crate without comments and tests.
+/// The files of a crate, without comments and tests.
 struct Crate {
     files: BTreeMap<Module, String>,
     /// The paths that each module re-exports, by their last name.
@@ -112,7 +112,7 @@ impl Crate {
         Self { exports: exports.collect(), files }
     }
 
-    /// The files that each file imports.
+    /// Returns the files that each file imports.
     fn imports(&self) -> BTreeMap<Module, BTreeSet<Module>> {
         let of = |(file, text): (&Module, &String)| {
             let paths = uses(text).into_iter().chain(inline_paths(text));
@@ -123,7 +123,7 @@ impl Crate {
         self.files.iter().map(of).collect()
     }
 
-    /// The file that a path in `file` leads to; `None` outside of the crate.
+    /// Returns the file that a path in `file` resolves to, or `None` if it is outside the crate.
     fn resolve(&self, file: &Module, path: &[String], depth: usize) -> Option<Module> {
         let mut rest = path.iter().peekable();
         let mut base = match path.first()?.as_str() {
@@ -169,14 +169,14 @@ fn module(path: &Path) -> Module {
     names
 }
 
-/// The text without comments and without the tests at its end.
+/// Returns the text without comments and without the tests at its end.
 fn code(text: &str) -> String {
     let end = text.find("#[cfg(test)]\nmod tests").unwrap_or(text.len());
     let without = |line: &str| line.split("//").next().unwrap_or_default().to_owned();
     text[..end].lines().map(without).collect::<Vec<_>>().join("\n")
 }
 
-/// The statements `use` of a file, and whether they are public.
+/// Returns the `use` statements of a file, and whether they are public.
 fn statements(text: &str) -> impl Iterator<Item = (bool, &str)> {
     let starts = text.match_indices("use ").map(|(at, _)| at);
     starts.filter_map(move |at| {
@@ -195,12 +195,12 @@ fn is_exported(text: &str, name: &str) -> bool {
     })
 }
 
-/// All paths of the `use` statements of a file.
+/// Returns all paths of the `use` statements of a file.
 fn uses(text: &str) -> Vec<Vec<String>> {
     statements(text).flat_map(|(_, tree)| paths(&[], tree)).collect()
 }
 
-/// The paths of a tree as `a::{b, c::d}`.
+/// Returns the paths of a tree like `a::{b, c::d}`.
 fn paths(prefix: &[String], tree: &str) -> Vec<Vec<String>> {
     let names = |text: &str| -> Vec<String> {
         let names = text.split(" as ").next().unwrap_or_default().split("::");
@@ -221,7 +221,7 @@ fn paths(prefix: &[String], tree: &str) -> Vec<Vec<String>> {
     }
 }
 
-/// The items of a list, split at commas outside of braces.
+/// Splits a list at commas outside of braces.
 fn items(list: &str) -> Vec<&str> {
     let (mut depth, mut start, mut items) = (0, 0, Vec::new());
     for (at, c) in list.char_indices() {
@@ -239,21 +239,21 @@ fn items(list: &str) -> Vec<&str> {
     items.into_iter().filter(|item| !item.trim().is_empty()).collect()
 }
 
-/// Paths in the code that begin with `crate::` or `super::`.
+/// Returns the paths in the code that begin with `crate::` or `super::`.
 fn inline_paths(text: &str) -> Vec<Vec<String>> {
     let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
     let words = text.split(|c: char| !is_name(c));
-    // `use crate::{` ends in colons.
+    // `use crate::{` ends with colons.
     let inside = words.filter(|word| {
         (word.starts_with("crate::") || word.starts_with("super::")) && !word.ends_with(':')
     });
     inside.map(|word| word.split("::").map(str::to_owned).collect()).collect()
 }
 
-/// Files that import each other in a circle; `None` without any.
+/// Returns files that import each other in a circle, or `None`.
 fn circle(imports: &BTreeMap<Module, BTreeSet<Module>>) -> Option<Vec<Module>> {
     let mut left = imports.clone();
-    // Files that import nothing which is left are in no circle.
+    // Files that import none of the remaining files are in no circle.
     loop {
         let free: Vec<Module> = left
             .iter()
@@ -265,7 +265,7 @@ fn circle(imports: &BTreeMap<Module, BTreeSet<Module>>) -> Option<Vec<Module>> {
         }
         left.retain(|file, _| !free.contains(file));
     }
-    // Nor are those that nothing imports.
+    // The same holds for files that no remaining file imports.
     loop {
         let before = left.len();
         let imported: BTreeSet<Module> = left.values().flatten().cloned().collect();

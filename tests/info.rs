@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use crate::support::{command, fixture_copy, output, tagq};
 
-/// Two sources of a few tags, a tick of 1 ns; the second tag of channel 2 comes late.
+/// Creates two sources of a few tags with a tick of 1 ns; the second tag of channel 2 is late.
 fn run(folder: &Path) -> std::path::PathBuf {
     let run = folder.join("run");
     fs::create_dir(&run).unwrap();
@@ -22,7 +22,8 @@ fn it_says_what_to_look_at_first() {
     // 100 ns and 500 ns.
     assert!((info["live_s"].as_f64().unwrap() - 600e-9).abs() < 1e-15);
     assert!((info["elapsed_s"].as_f64().unwrap() - 1_400e-9).abs() < 1e-15);
-    // Of channel 1 are 30, 70 and 500 ns in one source; the 800 between them do not count.
+    // Channel 1 has intervals of 30, 70 and 500 ns inside one source; the 800 ns between the sources do not
+    // count.
     let of = |at: usize, key: &str| info["channels"][at][key].clone();
     assert_eq!((of(0, "shortest_ticks"), of(0, "count")), (30.into(), 5.into()));
     assert!((of(0, "shortest_s").as_f64().unwrap() - 30e-9).abs() < 1e-18);
@@ -36,7 +37,7 @@ fn it_says_what_to_look_at_first() {
     assert_eq!((&info["reordered"], &info["checksummed_sources"]), (&2.into(), &0.into()));
     let size = |name: &str| fs::metadata(run.join(name)).unwrap().len();
     assert_eq!(info["sources_bytes"], size("1.tsv") + size("2.tsv"));
-    // Four files and a lock at least, of which a file system gives whole blocks.
+    // At least four files and a lock, each of whole file system blocks.
     assert!(info["store_bytes"].as_u64().unwrap() >= 4 * 512);
 
     let table = output(command().args(["info", "-q", "--format", "table"]).arg(&run));
@@ -95,7 +96,7 @@ fn exact_tables_have_all_digits() {
     ] {
         assert!(exact.contains(&said), "{said}: {exact}");
     }
-    // Reading JSON may round the last digit.
+    // A JSON parser may round the last digit.
     for (value, err) in [(rate, err), (of_a, err_of_a)] {
         let numbers = exact.split_whitespace().map(|word| word.parse::<f64>().unwrap_or(f64::NAN));
         let numbers: Vec<f64> = numbers.collect();
@@ -106,7 +107,7 @@ fn exact_tables_have_all_digits() {
     let readable = asked(&["--format", "table"]);
     assert!(readable.text().contains("1,976 \u{b1} 44"), "{}", readable.text());
     assert!(!readable.text().contains('\u{1b}'));
-    // The first of the two is (C - A) / N of the second.
+    // The first is (C - A) / N of the second.
     let share =
         (1976.0 - row["accidentals"].as_f64().unwrap()) / row["singles"][1].as_f64().unwrap();
     assert!((of_a - share).abs() < 1e-12);

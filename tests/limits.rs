@@ -1,4 +1,4 @@
-//! Questions that are too much: refused before anything is counted, or announced.
+//! Queries that are too large: refused before counting, or announced with a note.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ use std::{
 
 use crate::support::{Killed, command, interruptible, output};
 
-/// Two tags of each of two channels, 10^15 ticks from the first to the last.
+/// Writes two tags of each of two channels, 10^15 ticks from the first to the last.
 fn long(folder: &Path) -> PathBuf {
     let run = folder.join("long.tsv");
     fs::write(folder.join("tagq.toml"), "tick = \"156.25ps\"\n").unwrap();
@@ -40,7 +40,7 @@ fn what_takes_more_memory_than_there_is_is_refused_with_what_would_work() {
         );
         assert!(said.contains(": --bin ") && said.contains(" would work"), "{args}: {said}");
     }
-    // What is proposed is a bin, and with it the question is not refused.
+    // The error proposes a bin width with which the query is accepted.
     let refused =
         output(command().args(["coincidences", "--window", "1ns", "--bin", "1000t"]).arg(&run));
     let bin = refused.stderr.split("--bin ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
@@ -75,7 +75,7 @@ fn rows_are_written_as_they_are_made() {
     let ingested = output(command().args(["rates", "-q"]).arg(&run));
     assert_eq!(ingested.code, 0, "{}", ingested.stderr);
     for format in ["json", "csv", "arrow", "table"] {
-        // Three million rows; 400 MB of addresses hold the program, its threads and its counts.
+        // Three million rows; 400 MB of address space suffice for the program, its threads and its counts.
         let script = format!(
             "ulimit -v 400000; {program} rates --bin 1000t --threads 1 --format {format} '{}' | wc -l",
             run.display()

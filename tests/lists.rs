@@ -1,4 +1,4 @@
-//! Lists of tuples, from the command line.
+//! Lists of coincidences, from the command line.
 
 use std::{
     fs,
@@ -20,7 +20,7 @@ fn csv(args: &str, run: &Path) -> Vec<Vec<String>> {
     lines.map(|line| line.split(',').map(str::to_owned).collect()).collect()
 }
 
-/// Every rule lists as many tuples as it counts, in order, each of tags that are there.
+/// Every rule lists as many coincidences as it counts, in order, and their tags exist.
 #[test]
 fn a_list_is_as_long_as_the_count() {
     let folder = tempfile::tempdir().unwrap();
@@ -74,7 +74,7 @@ fn several_groups_and_several_runs_share_a_header() {
     let lines = csv(args, &run);
     assert_eq!(lines[0][..4], ["channel_a", "channel_b", "time", "row_1"]);
     assert!(lines.iter().all(|line| line.len() == 3 + 3 * 4));
-    // The files of the run one by one are two runs: the same tuples, but for rows.
+    // The run's two files as separate runs: the same coincidences, except for the rows.
     let [one, two] = ["1.tags.zst", "2.tags.zst"].map(|name| run.join(name));
     let both = format!("coincidences --list --window 10ns --group 1,2 {}", one.display());
     let both = output(command().args(both.split(' ')).arg(&two)).json();
@@ -105,7 +105,7 @@ fn clusters_are_listed_tag_by_tag() {
     assert!(events > 100 && clusters.count() as u64 == events);
 }
 
-/// A window of all tags makes 10^8 pairs and more: whoever takes a few lines is not kept waiting for them.
+/// A window over all tags gives more than 10^8 pairs. A reader of only a few lines gets them at once.
 #[test]
 fn a_reader_that_stops_ends_the_list() {
     let folder = tempfile::tempdir().unwrap();
@@ -147,7 +147,7 @@ fn a_table_has_the_names_of_the_setup_and_the_singles_of_the_selection() {
     let binned = table(&format!("{asked} --bin 10000000t"));
     assert!(binned.lines().any(|other| other == line), "{line} in {binned}");
     assert!(table("coincidences --list --window 12t").contains("Alice,Bob"));
-    // The tick of the setup, and its names.
+    // The tick and the names come from the setup.
     let info = table("info");
     assert!(info.contains("tick       1 ns\n") && info.contains("Alice"), "{info}");
     let plain = table("info --no-setup");
@@ -171,7 +171,7 @@ fn an_ingest_takes_the_tick_of_the_setup() {
     }
 }
 
-/// Cells as far on either side: the same bins as with both ends given.
+/// A symmetric range of cells has the same bins as a range with both ends given.
 #[test]
 fn a_range_on_both_sides_is_whole_cells() {
     let folder = tempfile::tempdir().unwrap();

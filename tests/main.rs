@@ -1,4 +1,4 @@
-//! The program as a person uses it, and the rules that hold the project together.
+//! The program as users run it, and the rules of the repository.
 
 #![expect(clippy::unwrap_used, reason = "a test says so by failing")]
 

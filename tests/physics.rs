@@ -1,4 +1,4 @@
-//! Known physics: an oracle repeats a definition, light does not know it.
+//! Known physics, independent of the definitions that the oracle repeats.
 
 use tagq::query::{
     Bins, Coincidences, Delay, Estimate, Execution, Groups, Histogram, Kind as _, Mode, Recording,
@@ -7,10 +7,10 @@ use tagq::query::{
 use tagq::store::{Channels, Tags};
 use tagq_simulate::{Detector, Drift, Light, Simulation};
 
-/// Ticks of 1 ns: a second.
+/// One second in ticks of 1 ns.
 const SECOND: f64 = 1e9;
 
-/// Coherent light, 1 MHz on each of `channels`.
+/// Returns coherent light of 1 MHz on each of `channels`.
 fn coherent(channels: u64, seconds: f64, seed: u64) -> Simulation {
     let detector = |channel| Detector {
         channel,
@@ -32,7 +32,7 @@ fn coherent(channels: u64, seconds: f64, seed: u64) -> Simulation {
     }
 }
 
-/// Its tags as a source of a recording.
+/// Returns its tags as sources of a recording.
 fn recorded(simulations: &[Simulation]) -> Recording<'static> {
     let source = |simulation: &Simulation| {
         let (mut time, mut label) = (Vec::new(), Vec::new());
@@ -41,14 +41,14 @@ fn recorded(simulations: &[Simulation]) -> Recording<'static> {
             time.extend(slab.iter().map(|tag| tag.time));
             label.extend(slab.iter().map(|tag| u8::try_from(tag.channel).unwrap()));
         }
-        // A test is short.
+        // Leaked, because the test process is short.
         let tags = Tags { time: time.leak(), channels: Channels::U8(label.leak()) };
         Recording::from_tags(tags).sources.remove(0)
     };
     Recording::new(simulations.iter().map(source).collect())
 }
 
-/// g2 of channels 1 and 2 in bins, each with its error.
+/// Returns g2 of channels 1 and 2 for each bin, with its error.
 fn g2(recording: &Recording<'_>, bins: Bins) -> Vec<(f64, f64)> {
     let scope = Scope::default();
     let query = Histogram { start: 1, stop: 2, bins, mode: Mode::All, fold: None, scope };
@@ -58,7 +58,8 @@ fn g2(recording: &Recording<'_>, bins: Bins) -> Vec<(f64, f64)> {
     g2.into_iter().map(Option::unwrap).map(|g2| (g2.value, g2.err)).collect()
 }
 
-/// The mean of g2 is one within its error, and its bins scatter as theirs say.
+/// Checks that the mean of g2 is one within its error, and that the scatter of the bins agrees with their
+/// errors.
 fn check_one(g2: &[(f64, f64)], what: &str) {
     let bins = g2.len() as f64;
     let mean = g2.iter().map(|(value, _)| value).sum::<f64>() / bins;
@@ -71,18 +72,18 @@ fn check_one(g2: &[(f64, f64)], what: &str) {
 #[test]
 fn coherent_light_has_a_g2_of_one_at_every_lag() {
     let light = recorded(&[coherent(2, 0.5, 3)]);
-    // 1 MHz · 1 MHz · 100 ns · 0.5 s: 50,000 pairs a bin of 100 ns.
+    // 1 MHz · 1 MHz · 100 ns · 0.5 s: 50,000 pairs per bin of 100 ns.
     check_one(&g2(&light, Bins::linear(-5_000, 5_000, 100).unwrap()), "short lags");
-    // A tenth of the run, where plain normalisation would be off by 10 %.
+    // A tenth of the run, where simple normalisation would be wrong by 10 %.
     check_one(&g2(&light, Bins::linear(45_000_000, 55_000_000, 500_000).unwrap()), "0.1 T");
     check_one(&g2(&light, Bins::linear(-55_000_000, -45_000_000, 500_000).unwrap()), "-0.1 T");
-    // Logarithmic bins hold what their width says.
+    // Logarithmic bins count in proportion to their width.
     check_one(&g2(&light, Bins::logarithmic(100, 10_000_000, 5).unwrap()), "logarithmic");
 }
 
 #[test]
 fn a_drift_moves_g2_by_its_own_square_only() {
-    // From 1 to 1.06 of the rate over the run: the square of the drift is 3 in 10,000.
+    // The rate rises from 1 to 1.06 over the run: the mean square of the drift is 3 in 10,000.
     let drift = Drift { relative_amplitude: 0.1, period: 5.0 * SECOND };
     let light = recorded(&[Simulation { drift: Some(drift), ..coherent(2, 0.5, 4) }]);
     for (low, high) in [(-500_000, 500_000), (45_000_000, 55_000_000)] {
@@ -100,12 +101,12 @@ fn three_acquisitions_with_gaps_have_a_plateau_of_one() {
     check_one(&g2(&light, Bins::linear(-10_000, 10_000, 200).unwrap()), "three sources");
 }
 
-/// Also with an arm moved by a tenth of the run, where a tenth of the heralds have no partner on it, and
+/// Also with an arm moved by a tenth of the run, so that a tenth of the heralds have no partner on it, and
 /// with a rate that drifts.
 #[test]
 fn a_heralded_g2_of_independent_arms_is_one() {
     let light = coherent(3, 0.5, 9);
-    // From 1 to 1.06 of the rate over the run: the arms rise together, by 3 in 10,000 of g2.
+    // The rate rises from 1 to 1.06 over the run: both arms rise together, by 3 in 10,000 of g2.
     let drift = Drift { relative_amplitude: 0.1, period: 5.0 * SECOND };
     for drift in [None, Some(drift)] {
         let light = recorded(&[Simulation { drift, ..light.clone() }]);
@@ -118,7 +119,7 @@ fn a_heralded_g2_of_independent_arms_is_one() {
             let query = Coincidences { groups, rule, window, veto: None, scope };
             let rows = query.run(&light, &Execution::best()).unwrap().rows;
             let arms = [rows[1].count, rows[2].count];
-            // 100,000 pairs of each arm, 91,000 with each herald once, a tenth fewer of the one that is moved.
+            // 100,000 pairs of each arm, 91,000 with each herald once, a tenth fewer on the moved arm.
             let overlap = if ticks == 0 { 1.0 } else { 0.9 };
             let ratio = arms[1] as f64 / arms[0] as f64 / overlap;
             assert!((ratio - 1.0).abs() < 0.03, "{ticks}: {arms:?}");
@@ -130,7 +131,7 @@ fn a_heralded_g2_of_independent_arms_is_one() {
     }
 }
 
-/// Groups of channels of 1 MHz with a window of 200 ns: 0.2 tags in a window.
+/// Groups of channels of 1 MHz with a window of 200 ns: 0.2 tags per window.
 const GROUPS: [(Rule, &[u16]); 6] = [
     (Rule::All, &[1, 2]),
     (Rule::All, &[1, 2, 3]),
@@ -156,7 +157,7 @@ impl Sample {
     }
 }
 
-/// The counts of one group, seed by seed, and what was reported with them.
+/// Counts of one group for each seed, and the reported values.
 #[derive(Default)]
 struct Counts {
     count: Sample,
@@ -166,7 +167,7 @@ struct Counts {
     car_err: Sample,
 }
 
-/// Counts of independent channels are their expectation, and scatter as their errors say.
+/// Counts of independent channels agree with their expectation, and scatter as their errors predict.
 #[test]
 fn independent_channels_scatter_as_the_errors_say() {
     let mut counted: Vec<Counts> = GROUPS.iter().map(|_| Counts::default()).collect();
@@ -192,14 +193,14 @@ fn independent_channels_scatter_as_the_errors_say() {
             }
         }
     }
-    // The deviation of 200 values is known to 1/√(2·199): 5 %.
+    // The relative error of the deviation of 200 values is 1/√(2·199), or 5 %.
     let is_near = |found: f64, expected: f64| (found / expected - 1.0).abs() < 0.2;
     for (&(rule, channels), counted) in GROUPS.iter().zip(&counted) {
         let what = format!("{channels:?} by {rule:?}");
         let err = counted.excess.deviation() / 200_f64.sqrt();
         let excess = counted.excess.mean();
         assert!(excess.abs() < 4.5 * err, "{what}: {excess} ± {err} more than expected");
-        // Nor is the error so large that it says nothing.
+        // The error must not be so large that it says nothing.
         assert!(err < 0.01 * counted.count.mean(), "{what}: {err} of {}", counted.count.mean());
         let found = counted.count.deviation() / counted.count_err.mean();
         assert!(is_near(found, 1.0), "{what}: count scatters by {found} of its error");

@@ -1,4 +1,4 @@
-//! Figures, as a person asks for them.
+//! Figures, from the command line.
 
 use std::{
     fs,
@@ -9,7 +9,7 @@ use std::{
 
 use crate::support::{Killed, command, fixture_copy, output, root, tagq};
 
-/// Where the program runs, with the fixture run in `run`.
+/// Creates a working folder with the fixture run in `run`.
 fn place() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fixture_copy(folder.path());
@@ -23,7 +23,7 @@ fn ask(folder: &Path, words: &str) -> crate::support::Output {
 #[test]
 fn a_plot_stands_in_place_of_the_table() {
     let folder = place();
-    // `run` behind `--plot` is the run.
+    // The word `run` after `--plot` is the run.
     let drawn = ask(folder.path(), "g2 1,2 --range 20ns --plot run");
     assert_eq!(drawn.code, 0, "{}", drawn.stderr);
     let text = drawn.text();
@@ -140,11 +140,11 @@ fn what_is_watched_is_drawn_with_each_answer() {
     let bars = lines.iter().filter(|line| line.contains("\u{2502}\u{2588}")).count();
     assert_eq!(bars, 4, "{text}");
     assert_eq!(text.matches("Rates, run").count(), 1, "{text}");
-    // The other one is a table as ever.
+    // The other query stays a table.
     assert!(text.contains("P(a|b)"), "{text}");
 }
 
-/// Colours are for a terminal; `script` is one.
+/// Colours appear only on a terminal; `script` provides one.
 #[test]
 fn colours_are_on_a_terminal_and_never_with_no_color() {
     let folder = place();

@@ -1,4 +1,4 @@
-//! The queries of the command line on the fixture run, against counts one by one from its text.
+//! Queries of the command line on the fixture run, compared with counts from its text.
 
 use std::{fs, path::Path};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::{cat, coincidences, command, counts, fixture_copy, output, tagq};
 
-/// Delayed times of the channels, source by source.
+/// Delayed times of the channels, for each source.
 struct Counted {
     sources: Vec<Vec<(i64, u64)>>,
 }
@@ -21,13 +21,13 @@ impl Counted {
         source.iter().filter(|tag| tag.1 == channel).map(|tag| tag.0).collect()
     }
 
-    /// Every difference from a tag of `start` to one of `stop`.
+    /// Returns every difference from a tag of `start` to one of `stop`.
     fn differences(&self, start: u64, stop: u64) -> Vec<i64> {
         let mut differences = Vec::new();
         for source in &self.sources {
             let stops = Self::times(source, stop);
             for from in Self::times(source, start) {
-                // Only those within a bound that no test reaches.
+                // Only differences within a limit that is larger than any range of the tests.
                 let low = stops.partition_point(|&to| to < from - 100_000);
                 let near = stops[low..].iter().take_while(|&&to| to <= from + 100_000);
                 differences.extend(near.map(|to| to - from));
@@ -58,14 +58,14 @@ fn a_histogram_holds_every_difference_in_its_bin() {
         let low = row["delay_ticks"].as_i64().unwrap();
         let held = differences.iter().filter(|&&d| d >= low && d < low + 10).count();
         assert_eq!(row["count"].as_u64().unwrap(), held as u64, "{row}");
-        // The middle of the ticks held: low … low + 9.
+        // Middle of the ticks in the bin: low … low + 9.
         let middle = (low as f64 + 4.5) * 156.25e-12;
         assert!((row["delay_s"].as_f64().unwrap() - middle).abs() < 1e-15, "{row}");
     }
-    // The partners of channel 4 come 64 ticks later.
+    // The partners on channel 4 are 64 ticks later.
     let peak = rows.iter().max_by_key(|row| row["count"].as_u64()).unwrap();
     assert_eq!(peak["delay_ticks"], 60);
-    // A range on both sides has an odd number of bins, the middle one centred on zero.
+    // A symmetric range has an odd number of bins; the middle one is centred on zero.
     let around = json("histogram --start 3 --stop 4 --bin 10t --range 50t", &run);
     let lows = column(&around, "delay_ticks");
     assert_eq!((lows.len() % 2, lows[lows.len() / 2]), (1, -5));
@@ -78,7 +78,7 @@ fn a_trace_is_what_each_of_its_bins_would_be() {
     for kind in ["rates", "coincidences --window 1us --group 1,2 --group 3,1,2"] {
         let trace = json(&format!("{kind} --bin 50ms"), &run);
         let rows = trace["rows"].as_array().unwrap();
-        // Two sources of 200 ms, a second apart: 1.4 s in bins of 50 ms, empty ones among them.
+        // Two sources of 200 ms, a second apart: 1.4 s in bins of 50 ms, some of them empty.
         let starts = column(&trace, "start_ticks");
         assert_eq!(starts[0], 0);
         let bins = starts.iter().filter(|&&start| start == starts[0]).count();
@@ -126,18 +126,18 @@ fn rules_differ_as_they_should() {
     let all = count("--window 1ms --group 1,2");
     let once = count("--window 1ms --group 1,2 --rule once");
     let singles = coincidences("--window 1ms --group 1,2", &run)["rows"][0]["singles"].clone();
-    // At a window of many spacings a tag has many partners, but one that it is used up with.
+    // In a window of many spacings a tag has many partners, but is matched with only one.
     assert!(all > 20 * once, "{all} {once}");
     assert!(once <= singles[0].as_u64().unwrap().min(singles[1].as_u64().unwrap()));
     let per_herald = count("--window 1ms --group 1,2 --rule per-herald");
     assert!(per_herald <= singles[0].as_u64().unwrap() && per_herald >= once);
-    // Every tag belongs to one cluster of some set: singles of a set each count at least once.
+    // Every tag belongs to one cluster of some set, so the singles of a set each count at least once.
     let clusters = coincidences("--window 2ns --rule cluster", &run);
     let events: u64 =
         clusters["rows"].as_array().unwrap().iter().map(|r| r["count"].as_u64().unwrap()).sum();
     let tags = clusters["run"]["tags"].as_u64().unwrap();
     assert!(events <= tags && events > tags - 3_000, "{events} of {tags}");
-    // True pairs are vetoed by nothing but chance; pairs with their own partner as veto are gone.
+    // True pairs are vetoed only by chance; with their own partner as the veto none are left.
     let free = count("--window 2ns --group 1,2 --veto 3 --guard 1t");
     let plain = count("--window 2ns --group 1,2");
     assert!(free <= plain && free + 5 > plain, "{free} of {plain}");
@@ -161,7 +161,7 @@ fn a_setup_gives_names_delays_and_groups() {
     assert_eq!(used.json()["rows"], expected["rows"]);
     let named = coincidences("--window 2ns --group Alice,Bob", &run);
     assert_eq!(named["rows"], expected["rows"]);
-    // What is asked for overrules it.
+    // An explicit option overrides it.
     let over = coincidences("--window 2ns --group Alice,Bob --delay Bob=0t", &run);
     assert!(over["rows"][0]["count"].as_u64() < expected["rows"][0]["count"].as_u64());
     assert_eq!(coincidences("--window 2ns --no-setup", &run)["rows"].as_array().unwrap().len(), 6);
@@ -203,7 +203,7 @@ fn questions_that_mean_nothing() {
     }
 }
 
-/// Two sources of 200 ms: a shift of 150 ms leaves 50 ms of each, and one of 300 ms nothing.
+/// Two sources of 200 ms: a shift of 150 ms leaves 50 ms of each, and one of 300 ms leaves nothing.
 #[test]
 fn what_a_shift_leaves_of_each_source_counts() {
     let folder = tempfile::tempdir().unwrap();
@@ -214,7 +214,7 @@ fn what_a_shift_leaves_of_each_source_counts() {
         );
         coincidences(&args, &run)["rows"][0]["accidentals"].as_f64()
     };
-    // Independent channels: whatever the shift, within errors, as by formula.
+    // Independent channels: any shift agrees with the formula within errors.
     let formula = coincidences("--window 20us --group 1,3", &run);
     let expected = formula["rows"][0]["accidentals"].as_f64().unwrap();
     for shift in ["1ms", "50ms", "150ms"] {
@@ -269,7 +269,7 @@ fn csv_of_runs_with_other_groups_has_each_value_below_its_name() {
         fs::write(run.join("tagq.toml"), format!("groups = {groups}\n")).unwrap();
         run
     };
-    // The heralded g2 and independent accidentals are columns of groups of three alone.
+    // Only groups of three have columns for the heralded g2 and independent accidentals.
     let runs = [of("pair", "[[1, 2]]"), of("three", "[[1, 2, 3]]")];
     let ask = |format: &str| {
         let words = "coincidences --window 2us --rule herald --format".split(' ');

@@ -1,5 +1,5 @@
-//! Real photon data with answers from independent programs. The files are not part of the project:
-//! `TAGQ_REAL_DATA` names their folder, and without it these tests say that they were skipped.
+//! Real photon data with answers from independent programs. The files are not in the repository:
+//! `TAGQ_REAL_DATA` names their folder. Without it these tests print that they are skipped.
 
 use std::{fs, io::Read as _, path::PathBuf};
 
@@ -10,7 +10,7 @@ use tagq::{
 
 use crate::support::{coincidences, counts, skipped, tagq};
 
-/// A copy of a real file, so that its store is made elsewhere; nothing when there is no data.
+/// Copies a real file, so that its store is created elsewhere. Returns `None` without data.
 fn real(name: &str) -> Option<(tempfile::TempDir, PathBuf)> {
     let Some(folder) = std::env::var_os("TAGQ_REAL_DATA") else {
         skipped(&format!("TAGQ_REAL_DATA does not name the folder of {name}"));
@@ -50,7 +50,7 @@ fn pairs_of_a_16_channel_tagger() {
     assert_eq!(counts(&wide), [(3, 15, 49_014), (3, 16, 4_959), (15, 16, 5_503)]);
     assert_eq!(wide["query"]["window_ticks"], 6_400);
 
-    // Triples by two rules, one-to-one pairs, and cells as the recorder's own tools count.
+    // Triples by two rules, one-to-one pairs, and cells as in the recorder's own tools.
     let triples = |rule: &str| {
         let args = format!("--window 1us --group 3,15,16 --rule {rule}");
         coincidences(&args, &run)["rows"][0]["count"].as_u64()
@@ -109,7 +109,7 @@ fn text_is_taken_into_the_same_rows() {
         let of_tags = column(&folder, "uqd_logic16_500k.tags.zst", name);
         assert!(of_text.len() > 500_000 && of_text[4_096..] == of_tags[4_096..], "{name}");
     }
-    // There and back: the text but for its carriage returns.
+    // After both conversions the text is the same, except for carriage returns.
     let tsv = folder.path().join("back.tsv");
     let made = tagq(["convert".as_ref(), run.as_os_str(), tsv.as_os_str()]);
     assert_eq!(made.code, 0, "{}", made.stderr);
@@ -133,7 +133,7 @@ fn pairs_of_a_picoharp() {
     assert!(close(&answer["run"]["live_s"], 7.650_260_726_48, 1e-12), "{answer}");
 }
 
-/// The columns of a reference file that was computed by another program.
+/// Returns the columns of a reference file that another program computed.
 fn reference(name: &str) -> Vec<(f64, f64)> {
     let folder = std::env::var_os("TAGQ_REAL_DATA").unwrap();
     let text = fs::read_to_string(PathBuf::from(folder).join(name)).unwrap();
@@ -169,7 +169,7 @@ fn histogram_and_g2_of_a_16_channel_tagger() {
     assert_eq!(binned.counts.iter().max(), Some(&76));
     assert_eq!((binned.singles(), binned.sources[0].live), ([223_058, 251_662], 14_827_730_247));
 
-    // The first and the last row of the references are 0 whatever was counted.
+    // The first and the last row of the references are always 0.
     let counts = reference("uqd_logic16_500k.histogram_3_15.txt");
     let expected_g2 = reference("uqd_logic16_500k.g2_3_15.txt");
     assert_eq!((counts.len(), expected_g2.len()), (129, 129));
@@ -187,7 +187,7 @@ fn histogram_and_g2_of_a_16_channel_tagger() {
 fn rates_of_a_16_channel_tagger() {
     let Some((_folder, path)) = real("uqd_logic16_500k.tags.zst") else { return };
     let run = tagq::open(&path, &Options::default(), &Silent).unwrap();
-    // 100 ms are 640,000,000 ticks: 24 bins, the last of 107,730,247 ticks.
+    // 100 ms are 640,000,000 ticks: 24 bins, the last one of 107,730,247 ticks.
     let query = Rates { scope: Scope::default(), bin: Some(640_000_000) };
     let rated = run.count(|tags| query.run(tags, &Execution::best())).unwrap();
     assert_eq!((&rated.channels[..], rated.live()), (&[3, 15, 16][..], 14_827_730_247));

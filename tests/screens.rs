@@ -1,4 +1,4 @@
-//! What a person sees on a terminal and a file does not get.
+//! Output that appears on a terminal but not in a file.
 
 use std::{
     path::Path,
@@ -12,7 +12,7 @@ use crate::{
 
 const SMALL: Screen = Screen { rows: 24, columns: 80, shows: Shows::Stdout };
 
-/// What a command leaves; nothing where there are no terminals.
+/// Returns the output of a command, or `None` if no terminal can be opened.
 fn on_terminal(folder: &Path, words: &str, screen: Screen) -> Option<Ran> {
     if let Err(error) = terminal::open(screen) {
         skipped(&format!("no terminal: {error}"));
@@ -58,7 +58,7 @@ fn a_long_scan_draws_how_far_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let channels = "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16";
     let notes = Screen { shows: Shows::Stderr, ..SMALL };
-    // Long enough for the fastest machine, sooner or later.
+    // Try longer runs until one is long enough for this machine.
     for duration in ["200ms", "2s", "10s", "60s"] {
         let simulate = ["simulate", "--channels", channels, "--duration", duration];
         let name = format!("{duration}.tags.zst");

@@ -11,8 +11,8 @@ fn simulate(folder: &std::path::Path, args: &str) -> std::path::PathBuf {
     out
 }
 
-/// Independent light on every channel: all pairs are accidental, and their number is what
-/// `accidentals` says, within what `count_err` says.
+/// With independent light on every channel all pairs are accidental. Their number agrees with `accidentals`
+/// within `count_err`.
 #[test]
 fn coherent_light_gives_its_accidentals() {
     let folder = tempfile::tempdir().unwrap();
@@ -41,8 +41,8 @@ fn pairs_survive_with_the_product_of_the_efficiencies() {
     );
     let answer = coincidences("--window 3ns --group 1,2 --delay 2=-30ns", &run);
     let row = &answer["rows"][0];
-    // 200 kHz × 0.3 × 0.6 × 0.5 s = 18,000; heralding gives back 0.6 and 0.3, less the dark counts'
-    // share: 0.3·60/65 and 0.6·120/125.
+    // 200 kHz × 0.3 × 0.6 × 0.5 s = 18,000. Heralding gives 0.6 and 0.3 again, reduced by the dark counts:
+    // 0.3·60/65 and 0.6·120/125.
     let count = row["count"].as_f64().unwrap() - row["accidentals"].as_f64().unwrap();
     assert!((count - 18_000.0).abs() < 5.0 * 18_000_f64.sqrt(), "{row}");
     let [of_1, of_2] = ["p_a_given_b", "p_b_given_a"].map(|key| row[key].as_f64().unwrap());
@@ -50,8 +50,8 @@ fn pairs_survive_with_the_product_of_the_efficiencies() {
     assert!((of_2 - 0.6 * 60.0 / 65.0).abs() < 0.02, "{row}");
 }
 
-/// Of a pulsed source the accidentals are the pairs of neighbouring pulses, and not what a steady source
-/// of the same rates would give.
+/// The accidentals of a pulsed source are the pairs of neighbouring pulses, not those of a steady source with
+/// the same rates.
 #[test]
 fn shifted_accidentals_of_pulses_are_the_side_peaks() {
     let folder = tempfile::tempdir().unwrap();
@@ -63,14 +63,14 @@ fn shifted_accidentals_of_pulses_are_the_side_peaks() {
     let args =
         "histogram --start 1 --stop 2 --bin 1t --range -3300t..3301t".split(' ').map(Into::into);
     let histogram = tagq(args.chain([run.as_os_str().to_owned()])).json();
-    // 100 ns are 640 ticks: the window around the peak at so many of them.
+    // 100 ns are 640 ticks: count in the window around the peak at a multiple of this.
     let peak = |k: i64| -> u64 {
         let is_near =
             |row: &&serde_json::Value| (row["delay_ticks"].as_i64().unwrap() - 640 * k).abs() <= 12;
         let rows = histogram["rows"].as_array().unwrap().iter().filter(is_near);
         rows.map(|row| row["count"].as_u64().unwrap()).sum()
     };
-    // Peaks 1 to 5 on either side.
+    // Peaks 1 to 5 on each side.
     let side: u64 = (1..=5).map(|k| peak(k) + peak(-k)).sum();
     let row = &answer["rows"][0];
     let accidentals = row["accidentals"].as_f64().unwrap();
@@ -78,11 +78,12 @@ fn shifted_accidentals_of_pulses_are_the_side_peaks() {
     let (car, car_err) = (row["car"].as_f64().unwrap(), row["car_err"].as_f64().unwrap());
     let of_peaks = (peak(0) as f64 - side as f64 / 10.0) / (side as f64 / 10.0);
     assert!((car / of_peaks - 1.0).abs() < 1e-3, "{car} by shift, {of_peaks} of the peaks");
-    // 1 MHz in pulses of 100 ns: 0.1 pairs a pulse, each photon seen by half. Of a pulse 0.1/4 true
-    // pairs, and 0.1²/4 accidental ones, as between two pulses: CAR is 1/0.1.
+    // 1 MHz in pulses of 100 ns: 0.1 pairs per pulse, each photon detected with probability one half. A pulse
+    // gives 0.1/4 true pairs and 0.1²/4 accidental ones, as many as two different pulses: CAR is 1/0.1.
     assert!((car - 10.0).abs() < 4.5 * car_err && car_err < 0.2, "{car} \u{b1} {car_err}");
     let steady = coincidences("--window 2ns --group 1,2", &run);
-    // All pairs of neighbouring pulses come within a window of theirs: 640/25 times the steady figure.
+    // All pairs of neighbouring pulses are within the window around their peak: 640/25 times the steady
+    // value.
     let ratio = accidentals / steady["rows"][0]["accidentals"].as_f64().unwrap();
     assert!((20.0..32.0).contains(&ratio), "{ratio}");
 }
@@ -130,7 +131,7 @@ fn a_file_that_is_there_is_not_simulated_away() {
         let mut command = command();
         output(command.arg("simulate").args(args.split_whitespace()).current_dir(folder.path()))
     };
-    // Of three files the second would be refused, so that none is made.
+    // The second of three files would be refused, so no file is created.
     for args in ["2.tags.zst", "--live 1kHz 2.tags.zst", "--files 3 ."] {
         let refused = simulate(args);
         assert_eq!(refused.code, 1, "{args}: {}", refused.stderr);
@@ -144,7 +145,7 @@ fn a_file_that_is_there_is_not_simulated_away() {
     assert!(tags.code == 0 && tags.stdout.len() > 100, "{}", tags.stderr);
 }
 
-/// The name says the form, as for `tagq convert`, and the tags are the same in each.
+/// The name of the file selects the format, as for `tagq convert`, and the tags are the same in each.
 #[test]
 fn a_simulation_is_written_in_the_form_that_its_name_says() {
     let folder = tempfile::tempdir().unwrap();
@@ -160,7 +161,7 @@ fn a_simulation_is_written_in_the_form_that_its_name_says() {
     for (name, start) in [
         ("a.csv", &b"channel,time\n"[..]),
         ("a.tsv", b"1\t"),
-        // Two segments, less one.
+        // Number of segments (two) minus one.
         ("a.tags", b"\x01\0\0\0"),
         ("a.csv.zst", b"\x28\xb5\x2f\xfd"),
     ] {

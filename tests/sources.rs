@@ -1,4 +1,4 @@
-//! Sources that grow, move, change, start their counter anew: what the store makes of them.
+//! Sources that grow, move, change or start their counter again: the content of the store.
 
 use std::{
     fs::{self, File},
@@ -10,7 +10,8 @@ use tagq::{files::encode::Encoder, store::Tag};
 
 use crate::support::{Output, coincidences, command, counts, output, tagq};
 
-/// Frames of 500 tags each, 1,000 ticks apart, on channels 1 and 2 by turns, from tick `start` on.
+/// Returns frames of 500 tags each, 1,000 ticks apart, alternating between channels 1 and 2, from tick
+/// `start` on.
 fn frames(start: i64, number: usize) -> Vec<Vec<u8>> {
     let tags: Vec<Tag> = (0..)
         .take(500 * number)
@@ -33,7 +34,7 @@ fn ingest(args: &[&str], run: &Path) -> Output {
     output(command().arg("ingest").args(args).arg(run))
 }
 
-/// Rows of the store of `run`, as text.
+/// Returns the rows in the store of `run`, as text.
 fn rows(run: &Path) -> Vec<u8> {
     let output = output(command().args(["cat", "--no-ingest", "-q"]).arg(run));
     assert_eq!(output.code, 0, "{}", output.stderr);
@@ -50,7 +51,7 @@ fn new_run(folder: &tempfile::TempDir) -> PathBuf {
     run
 }
 
-/// What one ingest of the whole gives.
+/// Returns the rows after one ingest of the complete files.
 fn direct(files: &[(&str, &[u8])]) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let run = new_run(&folder);
@@ -68,7 +69,7 @@ fn a_growing_file_is_continued_wherever_it_was_cut() {
     let expected = direct(&[("a.tags.zst", &whole)]);
     let first = frames[0].len();
     let second = first + frames[1].len();
-    // Before, at and behind frame borders, in steps that end inside frames.
+    // Before, at and after frame borders, in steps that end inside frames.
     for cuts in [
         vec![first, second],
         vec![first - 1, first + 1, second - 1],
@@ -133,12 +134,12 @@ fn a_file_that_moved_is_the_same_and_one_that_was_touched_too() {
     assert_eq!(ingest(&[], &run).code, 0);
     assert!(rows(&run) == before);
     assert_eq!(info(&run)["sources"][0]["name"], "night.tags.zst");
-    // A copy has another inode and time, and grows as the same file.
+    // A copy has another inode and time, and grows like the same file.
     fs::copy(run.join("night.tags.zst"), folder.path().join("copy")).unwrap();
     fs::rename(folder.path().join("copy"), run.join("night.tags.zst")).unwrap();
     let commit = info(&run)["commit"].as_u64().unwrap();
     assert_eq!(ingest(&[], &run).code, 0);
-    // One commit to note the time it has now.
+    // One commit to record its current time.
     assert_eq!(info(&run)["commit"], commit + 1);
     assert_eq!(ingest(&[], &run).code, 0);
     assert_eq!(info(&run)["commit"], commit + 1);
@@ -163,7 +164,7 @@ fn a_file_that_changed_is_refused_until_everything_is_taken_anew() {
     assert!(rows(&run) == before);
     assert_eq!(ingest(&["--rebuild"], &run).code, 0);
     assert!(rows(&run) == direct(&[("a.tags.zst", &new)]));
-    // The tick that a person gave stays, one commit later, and no old file is left behind.
+    // A tick set by the user stays, one commit later, and no old file is left.
     let info = info(&run);
     assert_eq!((&info["tick"], &info["commit"]), (&"4000000/1".into(), &2.into()));
     let names: Vec<_> = fs::read_dir(run.join(".tagq")).unwrap().collect();
@@ -199,12 +200,12 @@ fn a_counter_that_started_anew_is_put_behind_the_end() {
     assert_eq!(refused.code, 1);
     assert!(refused.stderr.contains("--rebase"), "{}", refused.stderr);
     assert_eq!(ingest(&["--rebase"], &run).code, 0);
-    // The first ends at 1,000,000 + 999·1,000; 1 s is 6,400,000,000 ticks.
+    // The first file ends at 1,000,000 + 999·1,000; 1 s is 6,400,000,000 ticks.
     let begins = 1_999_000 + 6_400_000_000_i64;
     let info = info(&run);
     assert_eq!(info["sources"][1]["time_first"], begins);
     assert_eq!(info["sources"][1]["rebased"], begins - 400);
-    // It goes on growing at the same place, without being told again.
+    // It grows at the same place without another --rebase.
     append(&path, &second[2]);
     assert_eq!(ingest(&[], &run).code, 0);
     let moved = frames(begins, 3).concat();
@@ -228,7 +229,7 @@ fn a_late_tag_stops_its_source_and_not_the_query() {
     }
     assert_eq!(ingest(&["--rebuild"], &run).code, 0);
     assert_eq!(info(&run)["tags"], 1_500);
-    // The tag at 998,000 comes after the one at 999,000; the next one is as late as that.
+    // The tag at 998,000 comes after the one at 999,000, and the next one is equally late.
     assert_eq!(info(&run)["sources"][0]["reordered"], 1);
     let after = counts(&coincidences("--window 1us", &run))[0].2;
     assert!(after > counts(&before)[0].2);
@@ -242,7 +243,7 @@ fn a_torn_end_is_salvaged_once() {
     let plain: Vec<u8> =
         frames(0, 2).iter().flat_map(|frame| zstd::decode_all(&frame[..]).unwrap()).collect();
     let path = path.with_file_name("a.tags");
-    // 40 bytes are two tags and a half.
+    // 40 bytes are two and a half tags.
     fs::write(&path, &plain[..plain.len() - 40]).unwrap();
     assert_eq!(ingest(&[], &run).code, 0);
     assert_eq!(info(&run)["tags"], 500);
@@ -257,14 +258,14 @@ fn a_torn_end_is_salvaged_once() {
     assert!(refused.code == 1 && refused.stderr.contains("--rebuild"), "{}", refused.stderr);
 }
 
-/// Frames that do not end with their messages: what was taken behind the last common border must not
-/// come twice when the file grows.
+/// Frames that do not end at message borders: tags ingested after the last common border must not be ingested
+/// twice when the file grows.
 #[test]
 fn messages_that_end_inside_a_frame_are_not_taken_twice() {
     let folder = tempfile::tempdir().unwrap();
     let run = new_run(&folder);
     let path = run.join("a.tags.zst");
-    // All at one time, so that no tag would be late.
+    // All at one time, so that no tag is late.
     let tags = [Tag { time: 77, channel: 1 }; 500];
     let mut encoder = Encoder::new(Vec::new());
     encoder.frame(500, [&tags[..]]).unwrap();
@@ -276,7 +277,7 @@ fn messages_that_end_inside_a_frame_are_not_taken_twice() {
     assert_eq!(ingest(&[], &run).code, 0);
     assert_eq!(info(&run)["tags"], 1_000);
     append(&path, &parts[2..].concat());
-    // Read again from the last common border, the rows that are there already passed over.
+    // Reading starts again at the last common border and skips the rows that are already stored.
     assert_eq!(ingest(&[], &run).code, 0);
     assert_eq!(info(&run)["tags"], 1_500);
 }
@@ -310,7 +311,7 @@ fn verify_names_the_block_and_the_source() {
     let mut source = fs::read(&path).unwrap();
     let middle = source.len() / 2;
     source[middle] ^= 1;
-    // The same length and time, as on a disk that forgets.
+    // The same length and time, as on a faulty disk.
     let modified = fs::metadata(&path).unwrap().modified().unwrap();
     let file = File::options().write(true).open(&path).unwrap();
     std::os::unix::fs::FileExt::write_all_at(&file, &source, 0).unwrap();
@@ -345,7 +346,7 @@ fn what_the_recorder_noted_is_shown_and_held_against_the_source() {
     let table = String::from_utf8(table.stdout).unwrap();
     let line = "channel 1: rising edge, threshold -0.5 V, delay 26 ticks (applied by the recorder)";
     assert!(table.contains(line) && table.contains("two detectors"), "{table}");
-    // Shown, and never applied: the same counts without the file.
+    // Notes are shown, but never applied: the counts are the same without the file.
     fs::remove_file(run.join("20220119T123501Z_a.json")).unwrap();
     assert_eq!(coincidences("--window 1us", &run)["rows"], answer.json()["rows"]);
 }

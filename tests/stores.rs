@@ -1,4 +1,4 @@
-//! Runs and their stores: where they are, what is taken in, and when a query does without writing.
+//! Runs and their stores: where they are, what is ingested, and when a query does not write.
 
 use std::{
     fs::{self, File},
@@ -26,7 +26,7 @@ fn a_folder_a_file_and_a_store_are_runs() {
     let of_file = coincidences("--window 2ns", &file);
     assert!(run.join("1.tags.zst.tagq/manifest.json").is_file());
     assert_eq!(of_file["run"]["sources"], 1);
-    // The store beside the file is no source of the folder.
+    // The store next to the file is not a source of the folder.
     assert_eq!(coincidences("--window 2ns", &run)["run"]["commit"], 1);
     let elsewhere = folder.path().join("elsewhere");
     let args = format!("--window 2ns --store {}", elsewhere.display());
@@ -50,7 +50,7 @@ fn new_files_are_taken_in_by_the_next_query() {
     let direct = tempfile::tempdir().unwrap();
     let at_once = coincidences("--window 2ns", &fixture_copy(direct.path()));
     assert_eq!(both["rows"], at_once["rows"]);
-    // The same rows, whether they came in one commit or in two.
+    // The same rows, after one commit or two.
     for name in ["time.col", "channel.col"] {
         let at_once = fs::read(direct.path().join("run/.tagq").join(name)).unwrap();
         let one_by_one = fs::read(run.join(".tagq").join(name)).unwrap();
@@ -113,7 +113,7 @@ fn a_tick_is_assumed_until_given_and_then_kept() {
     let run = fixture_copy(folder.path());
     assert_eq!(coincidences("--window 2ns", &run)["query"]["window_ticks"], 12);
     assert_eq!(coincidences("--window 2ns --tick 4ps", &run)["query"]["window_ticks"], 500);
-    // 2 ns / 4 ps, still.
+    // Still 2 ns / 4 ps.
     assert_eq!(coincidences("--window 2ns", &run)["query"]["window_ticks"], 500);
     let other =
         output(command().args(["coincidences", "--window", "2ns", "--tick", "5ps"]).arg(&run));
@@ -151,7 +151,7 @@ fn a_query_needs_no_write_access_once_something_is_ingested() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture_copy(folder.path());
     let as_nobody = |args: &[&str]| {
-        // Root ignores mode bits; elsewhere the tests run as a user who does not.
+        // Root ignores mode bits, so run as another user if the tests run as root.
         let mut command = command();
         if rustix::process::geteuid().is_root() {
             command = std::process::Command::new("setpriv");
@@ -172,7 +172,7 @@ fn a_query_needs_no_write_access_once_something_is_ingested() {
     fs::set_permissions(run.join(".tagq"), fs::Permissions::from_mode(0o555)).unwrap();
     let answer = as_nobody(&["coincidences", "--window", "2ns"]);
     assert_eq!(answer.json()["rows"], whole["rows"]);
-    // A tick given now counts for this answer only.
+    // A --tick given here applies only to this answer.
     let with_tick = as_nobody(&["coincidences", "--window", "2ns", "--tick", "4ps"]);
     assert_eq!(with_tick.json()["query"]["window_ticks"], 500, "{}", with_tick.stderr);
     for path in [folder.path(), &run, &run.join(".tagq")] {
@@ -252,7 +252,7 @@ fn a_plain_file_cut_inside_a_message_keeps_the_messages_before() {
     assert!(answer.stderr.contains("inside message 4"), "{}", answer.stderr);
 }
 
-/// Where damage disturbs the order of rows there is no right answer, but an end.
+/// If damage disturbs the order of rows, no answer is correct, but the query must end.
 #[test]
 fn rows_out_of_order_are_damage_and_no_crash() {
     let folder = tempfile::tempdir().unwrap();
@@ -280,7 +280,7 @@ fn rows_out_of_order_are_damage_and_no_crash() {
         ] {
             let args = query.split(' ').chain(["--no-ingest"]);
             let asked = output(command().args(args).arg(&run));
-            // Rates look at few times.
+            // Rates read few times.
             let codes = if query.starts_with("rates") { &[0, 3][..] } else { &[3] };
             assert!(codes.contains(&asked.code), "{row}: {query}: {}", asked.stderr);
             assert!(!asked.stderr.contains("panicked"), "{query}: {}", asked.stderr);

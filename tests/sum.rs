@@ -1,7 +1,7 @@
-//! Several runs as one answer.
+//! The sum of several runs.
 //!
-//! Sources of a folder are counted one by one and added up, too: so the two files of the fixture, as two
-//! runs, must give what the folder gives.
+//! The sources of a folder are also counted one by one and added up. The two files of the fixture, as two
+//! runs, must therefore give the same as the folder.
 
 use std::{ffi::OsString, path::PathBuf};
 
@@ -66,7 +66,7 @@ fn two_files_add_up_to_their_folder() {
     }
 }
 
-/// `count` of a row added to that of the row with the same start and channels, as other programs would.
+/// Adds the `count` of rows with the same start and channels, as other programs would.
 fn added(answers: &[Value], keys: &[&str]) -> Vec<(Value, u64, bool)> {
     let mut rows: Vec<(Value, u64, bool)> = Vec::new();
     for row in answers.iter().flat_map(|answer| answer["rows"].as_array().unwrap()) {
@@ -108,7 +108,7 @@ fn traces_and_selections_add_up_from_the_first_tag_of_each_run() {
         assert_eq!(sorted(found), sorted(expected), "{query}");
         assert_eq!(sum["query"]["from_ticks"], Value::Null, "times of none of them");
     }
-    // Singles and live time of a set that only one of the runs has count both.
+    // For a set that only one of the runs has, singles and live time include both runs.
     let sum = runs.sum("coincidences --window 50ns --rule cluster");
     let live: f64 = ask("rates", &[&runs.folder])["run"]["live_s"].as_f64().unwrap();
     for row in sum["rows"].as_array().unwrap() {

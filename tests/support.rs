@@ -10,18 +10,18 @@ use std::{
 
 use serde_json::Value;
 
-/// A child that does not outlive a test that fails.
+/// A child process that is killed on drop, even if a test fails.
 pub(crate) struct Killed(pub Child);
 
 impl Drop for Killed {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have exited already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// What a run of the program gave.
+/// Result of running the program.
 #[derive(Debug)]
 pub(crate) struct Output {
     pub code: i32,
@@ -34,7 +34,7 @@ impl Output {
         std::str::from_utf8(&self.stdout).unwrap()
     }
 
-    /// The JSON on stdout of a run that must have worked.
+    /// Returns the JSON on stdout of a successful run.
     pub(crate) fn json(&self) -> Value {
         assert_eq!(self.code, 0, "{}", self.stderr);
         serde_json::from_slice(&self.stdout).unwrap()
@@ -45,7 +45,7 @@ pub(crate) fn command() -> Command {
     Command::new(env!("CARGO_BIN_EXE_tagq"))
 }
 
-/// `tagq` that SIGINT ends, also where whoever runs the tests ignores it and children inherit that.
+/// Returns `tagq` with SIGINT enabled, even if the parent ignores it and children inherit that.
 pub(crate) fn interruptible() -> Command {
     let mut command = Command::new("env");
     command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_tagq")]);
@@ -66,13 +66,13 @@ pub(crate) fn output(command: &mut Command) -> Output {
     }
 }
 
-/// `tagq coincidences ARGS… RUN`, parsed.
+/// Returns the parsed output of `tagq coincidences ARGS… RUN`.
 pub(crate) fn coincidences(args: &str, run: &Path) -> Value {
     let args = args.split_whitespace().map(Into::into).chain([run.as_os_str().to_owned()]);
     tagq(["coincidences".into()].into_iter().chain(args)).json()
 }
 
-/// The counts of all rows, by pair.
+/// Returns the counts of all rows, by pair.
 pub(crate) fn counts(answer: &Value) -> Vec<(u64, u64, u64)> {
     let rows = answer["rows"].as_array().unwrap();
     let n = |value: &Value| value.as_u64().unwrap();
@@ -81,7 +81,7 @@ pub(crate) fn counts(answer: &Value) -> Vec<(u64, u64, u64)> {
         .collect()
 }
 
-/// Copies the fixture run into a folder of its own, without any store.
+/// Copies the fixture run into its own folder, without a store.
 pub(crate) fn fixture_copy(into: &Path) -> PathBuf {
     let run = into.join("run");
     fs::create_dir(&run).unwrap();
@@ -91,17 +91,17 @@ pub(crate) fn fixture_copy(into: &Path) -> PathBuf {
     run
 }
 
-/// Says that a test was skipped, and why, past the capture of what tests print.
+/// Reports that a test was skipped, and why, bypassing the capture of test output.
 pub(crate) fn skipped(why: &str) {
     let _ = writeln!(std::io::stderr(), "skipped: {why}");
 }
 
-/// The project's root.
+/// Returns the root of the repository.
 pub(crate) fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// The tags of a file or run, by `tagq cat`.
+/// Returns the tags of a file or run, by `tagq cat`.
 pub(crate) fn cat(path: &Path) -> Vec<(i64, u64)> {
     let output = tagq([OsStr::new("cat"), path.as_os_str()]);
     assert_eq!(output.code, 0, "{}", output.stderr);

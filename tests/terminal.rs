@@ -1,4 +1,4 @@
-//! A terminal without a person.
+//! A terminal for tests.
 
 use std::{
     fs::File,
@@ -14,7 +14,7 @@ use rustix::{
     termios::{Winsize, tcsetwinsize},
 };
 
-/// How large a terminal is, and what of a program is shown on it.
+/// Size of a terminal, and which stream of a program it shows.
 #[derive(Clone, Copy)]
 pub(crate) struct Screen {
     pub rows: u16,
@@ -22,23 +22,23 @@ pub(crate) struct Screen {
     pub shows: Shows,
 }
 
-/// What a program prints, or what it tells of itself.
+/// Standard output or standard error.
 #[derive(Clone, Copy)]
 pub(crate) enum Shows {
     Stdout,
     Stderr,
 }
 
-/// What a command left.
+/// Output of a command.
 pub(crate) struct Ran {
     pub success: bool,
-    /// What was on the terminal, lines without blanks at their ends.
+    /// Lines on the terminal, without trailing blanks.
     pub lines: Vec<String>,
-    /// What was not on the terminal.
+    /// Text of the other stream.
     pub apart: String,
 }
 
-/// Both ends of a new terminal: that of the person, and that of programs.
+/// Opens a new terminal. Returns the end of the user and the end of programs.
 pub(crate) fn open(screen: Screen) -> io::Result<(OwnedFd, OwnedFd)> {
     let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
     grantpt(&person)?;
@@ -65,10 +65,10 @@ pub(crate) fn run(mut command: Command, folder: &Path, screen: Screen) -> io::Re
         command.env_remove(name);
     }
     let mut child = command.env("NO_COLOR", "1").env("TERM", "xterm").spawn()?;
-    // Its end of the terminal would stay open with it.
+    // Otherwise the program's end of the terminal stays open.
     drop(command);
     let mut shown = Vec::new();
-    // A terminal whose last writer has gone is an error, not an end.
+    // When the last writer of a terminal closes, reading gives an error in place of an end.
     let _ = File::from(person).read_to_end(&mut shown);
     let success = child.wait()?.success();
     let shown = String::from_utf8_lossy(&shown).into_owned();

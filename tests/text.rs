@@ -1,4 +1,4 @@
-//! Text as a source: in folders, by name, growing, and through standard input.
+//! Text as a source: in folders, as a named file, growing, and on standard input.
 
 use std::{
     fs::{self, File},
@@ -14,7 +14,7 @@ use tagq::{
 
 use crate::support::{Output, cat, coincidences, command, fixture_copy, output, tagq};
 
-/// Runs the program with these bytes as standard input.
+/// Runs the program with these bytes on standard input.
 fn piped(args: &[&str], bytes: &[u8]) -> Output {
     let mut child = command()
         .args(args)
@@ -23,7 +23,7 @@ fn piped(args: &[&str], bytes: &[u8]) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // Whoever refuses its arguments reads nothing.
+    // The program does not read its input if it refuses the arguments.
     drop(child.stdin.take().unwrap().write_all(bytes));
     let output = child.wait_with_output().unwrap();
     Output {
@@ -60,7 +60,7 @@ fn a_folder_of_text_is_the_run_it_was_made_from() {
     fs::write(texts.join("notes.txt"), "nothing for you").unwrap();
     assert_eq!(coincidences("--window 2ns --tick 156.25ps", &texts)["rows"], expected["rows"]);
     assert_eq!(info(&texts)["tags"], info(&run)["tags"]);
-    // By any name, when it is named.
+    // A named file may have any name.
     let named = texts.join("notes.txt");
     fs::write(&named, &first).unwrap();
     assert_eq!(info(&texts)["sources"].as_array().unwrap().len(), 2);
@@ -77,7 +77,7 @@ fn the_columns_of_a_text_are_asked_for_once() {
     fs::write(&path, "100 1\n101 2\n").unwrap();
     let tick = ["--tick", "1ps"];
     let wrong = output(command().args(["coincidences", "--window", "1t"]).args(tick).arg(&run));
-    // Read as channel and time, these are channels 100 and 101: nothing that can be noticed.
+    // Read as channel and time, these are channels 100 and 101, which cannot be detected as wrong.
     assert_eq!(wrong.json()["run"]["channels"][0]["channel"], 100);
     let asked = ["--columns", "time,channel"];
     let other = output(command().args(["coincidences", "--window", "1t"]).args(asked).arg(&run));
@@ -86,13 +86,13 @@ fn the_columns_of_a_text_are_asked_for_once() {
     let rebuilt = output(command().args(["ingest", "--rebuild"]).args(asked).arg(&run));
     assert_eq!(rebuilt.code, 0, "{}", rebuilt.stderr);
     assert_eq!(cat(&run), [(100, 1), (101, 2)]);
-    // From here on without being told, growing and made anew.
+    // Later calls need no option, for growing files and a rebuild.
     File::options().append(true).open(&path).unwrap().write_all(b"102 1\n").unwrap();
     assert_eq!(cat(&run), [(100, 1), (101, 2), (102, 1)]);
     let anew = output(command().args(["ingest", "--rebuild"]).arg(&run));
     assert_eq!(anew.code, 0, "{}", anew.stderr);
     assert_eq!(cat(&run), [(100, 1), (101, 2), (102, 1)]);
-    // A header needs no word, and bears no contradiction.
+    // A header needs no option, and must not contradict it.
     fs::write(run.join("b.csv"), "channel,time\n1,200\n").unwrap();
     assert_eq!(cat(&run).last(), Some(&(200, 1)));
     fs::write(run.join("c.csv"), "channel,time\n1,300\n").unwrap();
@@ -113,7 +113,7 @@ fn a_text_that_grows_is_continued_and_its_half_line_waits() {
     File::options().append(true).open(&path).unwrap().write_all(b"2\n").unwrap();
     let whole = output(command().args(["coincidences", "--window", "5t"]).arg(&path));
     assert_eq!((whole.json()["rows"][0]["count"].clone(), whole.stderr), (1.into(), String::new()));
-    // What ends without a line end is taken when it is asked for, and closed.
+    // A last line without a line end is ingested only with --salvage, and the source is closed.
     File::options().append(true).open(&path).unwrap().write_all(b"1\t13").unwrap();
     let salvaged = output(command().args(["ingest", "--salvage"]).arg(&path));
     assert_eq!(salvaged.code, 0, "{}", salvaged.stderr);
@@ -204,7 +204,7 @@ fn standard_input_is_added_to_a_store() {
     for (text, code, tags, names) in [
         ("1\t10\n2\t20\n", 0, 2, &["stdin-1"][..]),
         ("1\t30\n", 0, 3, &["stdin-1", "stdin-2"]),
-        // The same again is the same, and more of the last one is its rest.
+        // Repeated input changes nothing, and input that continues the last one adds the rest.
         ("1\t30\n", 0, 3, &["stdin-1", "stdin-2"]),
         ("1\t30\n2\t31\n", 0, 4, &["stdin-1", "stdin-2"]),
         ("1\t15\n", 1, 4, &["stdin-1", "stdin-2"]),
@@ -270,31 +270,31 @@ fn the_tick_of_a_text_is_asked_for_once() {
         assert!(missing.stderr.contains(word), "no `{word}` in {}", missing.stderr);
     }
     assert!(!run.join(".tagq").exists(), "nothing is made");
-    // Followed, it is the same.
+    // The same with --follow.
     let followed = output(command().args(["ingest", "--follow"]).arg(&run));
     assert_eq!(followed.code, 2, "{}", followed.stderr);
     assert_eq!(piped(&["rates", "-"], b"1\t10\n").code, 2);
     let framed = zstd::encode_all(&b"1\t10\n"[..], 3).unwrap();
     assert_eq!(piped(&["rates", "-"], &framed).code, 2);
-    // Files that hold nothing yet are no text.
+    // Files without content are not text yet.
     fs::write(run.join("1.tsv"), "").unwrap();
     assert_eq!(info_of(&run, &[]).code, 0);
     fs::write(run.join("1.tsv"), "1\t10\n2\t12\n").unwrap();
     assert_eq!(info_of(&run, &[]).code, 2);
-    // Said once, it stays, as it was given, and holds for what comes.
+    // Given once, the tick stays exactly as given, and applies to later files.
     let given = info_of(&run, &["--tick", "1/3ns"]).json();
     assert_eq!((&given["tick"], &given["tick_assumed"]), (&"1000000000/3".into(), &false.into()));
     fs::write(run.join("2.tsv"), "1\t20\n").unwrap();
     let kept = info_of(&run, &[]).json();
     assert_eq!((&kept["tick"], &kept["tags"]), (&"1000000000/3".into(), &3.into()));
-    // A recorder's files have its tick, assumed, and texts beside them the same.
+    // A recorder's files have the assumed tick, and texts in the same folder use it.
     let around = folder.path().join("mixed");
     fs::create_dir(&around).unwrap();
     let mixed = fixture_copy(&around);
     fs::write(mixed.join("9.tsv"), "1\t9000000000000\n").unwrap();
     let info = info_of(&mixed, &[]).json();
     assert_eq!((&info["tick"], &info["tick_assumed"]), (&"156250000/1".into(), &true.into()));
-    // As tagq.toml says.
+    // From tagq.toml.
     let setup = folder.path().join("setup");
     fs::create_dir(&setup).unwrap();
     fs::write(setup.join("1.tsv"), "1\t10\n").unwrap();
@@ -306,7 +306,7 @@ fn info_of(run: &Path, args: &[&str]) -> Output {
     output(command().args(["info", "-q", "--format", "json"]).args(args).arg(run))
 }
 
-/// As older versions made them.
+/// As older versions wrote them.
 #[test]
 fn a_store_of_text_with_an_assumed_tick_keeps_it() {
     let folder = tempfile::tempdir().unwrap();

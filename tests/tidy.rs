@@ -1,4 +1,4 @@
-//! The walls of ARCHITECTURE.md, as a test.
+//! Tests of the layers in ARCHITECTURE.md.
 
 use std::{
     fs,
@@ -18,7 +18,7 @@ pub(crate) fn sources_below(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The names of the normal dependencies of a crate.
+/// Returns the names of the normal dependencies of a crate.
 fn dependencies(name: &str) -> Vec<String> {
     let manifest = fs::read_to_string(root().join("crates").join(name).join("Cargo.toml")).unwrap();
     manifest

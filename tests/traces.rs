@@ -1,4 +1,4 @@
-//! Bins of time: which of them are final, and which are shown.
+//! Time bins: which of them are final, and which are shown.
 
 use std::{fs, path::Path};
 
@@ -10,20 +10,20 @@ fn ask(folder: &Path, words: &str) -> Output {
     output(command().current_dir(folder).args(words.split_whitespace()))
 }
 
-/// The rows that are not partial.
+/// Returns the rows that are not partial.
 fn final_rows(answer: &Value) -> Vec<Value> {
     let rows = answer["rows"].as_array().unwrap().iter();
     rows.filter(|row| row["partial"] == false).cloned().collect()
 }
 
-/// Tags of channel 1 each 10 ticks from `start` on, of channel 2 a tick behind.
+/// Returns tags of channel 1 every 10 ticks from `start` on, each followed by one of channel 2 a tick later.
 fn pairs(each: std::ops::Range<u32>, start: u32) -> String {
     let lines = each.map(|k| (start + 10 * k, start + 10 * k + 1));
     let lines: Vec<String> = lines.map(|(a, b)| format!("1\t{a}\n2\t{b}\n")).collect();
     lines.concat()
 }
 
-/// Up to 401.
+/// Returns tags up to 401.
 fn written() -> String {
     pairs(0..41, 0)
 }
@@ -50,9 +50,9 @@ fn what_is_called_final_stays_when_channels_come() {
         let before = ask(folder.path(), &words);
         assert_eq!(before.code, 0, "{}", before.stderr);
         let before = final_rows(&before.json());
-        // 400 ticks are 40 bins; the longest look ahead here is 70 ticks.
+        // 400 ticks are 40 bins; the longest look-ahead here is 70 ticks.
         assert!(before.len() >= 33, "{words}: {}", before.len());
-        // A channel that had no tags, at the very last time and behind it, and more of the others.
+        // A new channel at the last time and after it, and more tags of the others.
         fs::write(&path, format!("{}5\t401\n5\t402\n1\t402\n2\t405\n1\t900\n", written())).unwrap();
         let after = ask(folder.path(), &words).json();
         let after = after["rows"].as_array().unwrap();
@@ -61,7 +61,7 @@ fn what_is_called_final_stays_when_channels_come() {
         };
         for row in before {
             let now = after.iter().find(|now| key(now) == key(&row));
-            // The sum over all channels is a row of its own: a channel more adds nothing to it here.
+            // The sum over all channels is a separate row, and the new channel does not change it here.
             assert_eq!(now, Some(&row), "{words}");
         }
     }
@@ -71,7 +71,7 @@ fn what_is_called_final_stays_when_channels_come() {
 fn the_last_of_a_trace_begins_at_the_edge_of_a_bin() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("tagq.toml"), "tick = \"156.25ps\"\n").unwrap();
-    // Tags each 10 ticks from 1000 on, the last at 1405; bins of 100 begin at 1000.
+    // Tags every 10 ticks from 1000 on, the last at 1405; bins of 100 begin at 1000.
     let tags = pairs(0..40, 1000);
     fs::write(folder.path().join("a.tsv"), tags + "1\t1405\n").unwrap();
     let starts = |answer: &Value| -> Vec<i64> {
@@ -83,7 +83,7 @@ fn the_last_of_a_trace_begins_at_the_edge_of_a_bin() {
     for query in ["rates", "coincidences --window 4t --group 1,2"] {
         let words = format!("{query} --bin 100t --last 150t a.tsv");
         let answer = ask(folder.path(), &format!("{words} --format json")).json();
-        // 1405 − 150 = 1255 lies in the bin from 1200 on.
+        // 1405 − 150 = 1255 is in the bin from 1200 on.
         assert_eq!(starts(&answer), [200, 300, 400], "{query}");
         assert_eq!(answer["query"]["from_ticks"], 1200, "{query}");
         assert_eq!(answer["query"]["to_ticks"], 1406, "{query}");
@@ -91,12 +91,12 @@ fn the_last_of_a_trace_begins_at_the_edge_of_a_bin() {
         let table = ask(folder.path(), &format!("{words} --format table"));
         let said = "; last 150 t widened to whole bins; times 1200t..1406t";
         assert!(table.text().contains(said), "{}", table.text());
-        // On an edge nothing is added: 1405 − 105 = 1300.
+        // On an edge the range is not extended: 1405 − 105 = 1300.
         let exact =
             ask(folder.path(), &format!("{query} --bin 100t --last 105t a.tsv --format json"));
         assert_eq!(exact.json()["query"]["from_ticks"], 1300, "{query}");
     }
-    // Without bins the last is what was asked.
+    // Without bins `--last` is exact.
     let plain = ask(folder.path(), "rates --last 150t a.tsv --format json").json();
     assert_eq!(plain["query"]["from_ticks"], 1255);
 }

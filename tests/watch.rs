@@ -1,4 +1,4 @@
-//! `tagq watch`, as a process beside a recorder.
+//! `tagq watch`, as a process in parallel with a recorder.
 
 use std::{
     fs,
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::support::{Killed, cat, command, fixture_copy, interruptible, tagq};
 
-/// A watch, and the lines it writes.
+/// A running watch and the lines that it writes.
 struct Watch {
     process: Killed,
     lines: std::io::Lines<BufReader<ChildStdout>>,
@@ -44,7 +44,7 @@ impl Watch {
         serde_json::from_str(&line).unwrap()
     }
 
-    /// The first answer over so many tags.
+    /// Returns the first answer over exactly this number of tags.
     fn until(&mut self, tags: u64) -> Value {
         loop {
             let update = self.next();
@@ -60,7 +60,7 @@ impl Watch {
         fs::read_to_string(&self.notes).unwrap()
     }
 
-    /// Waits until it noted this.
+    /// Waits until the watch prints this note.
     fn until_noted(&self, what: &str) {
         let begun = Instant::now();
         while !self.notes().contains(what) {
@@ -80,7 +80,7 @@ impl Watch {
     }
 }
 
-/// Records four frames into a new file, from `start` on; its tags.
+/// Records four frames into a new file, from `start` on. Returns the number of tags.
 fn record(out: &Path, start: &str) -> u64 {
     let mut recorder = command()
         .args(["simulate", "--live", "40kHz", "--rate", "20kHz", "--duration", "1s"])
@@ -130,7 +130,7 @@ fn each_update_answers_all_queries_as_a_full_count_would() {
         assert_ne!(row["count"], row["last_count"]);
     }
     watch.stop();
-    // Nothing is left of it: the next one takes the lock at once.
+    // It leaves nothing locked: the next ingest gets the lock at once.
     assert_eq!(tagq(["ingest".as_ref(), run.as_os_str()]).code, 0);
 }
 
@@ -147,7 +147,7 @@ fn while_another_process_writes_its_commits_are_answered() {
         .stdout(Stdio::null())
         .spawn();
     let follower = Killed(follower.unwrap());
-    // What it has committed it holds; asked before, another one could have taken its place.
+    // The follower holds the lock after its first commit; before that, another process could take it.
     let begun = Instant::now();
     while !run.join(".tagq/manifest.json").exists() {
         assert!(begun.elapsed() < Duration::from_secs(30));
@@ -160,7 +160,7 @@ fn while_another_process_writes_its_commits_are_answered() {
     let by_other = record(&run.join("8.tags.zst"), "100s");
     watch.until(before + by_other);
     assert_eq!(watch.notes().matches("another process").count(), 1, "{}", watch.notes());
-    // It ends without a word, and this one takes its place.
+    // It ends without a note, and this watch takes over.
     drop(follower);
     let by_itself = record(&run.join("9.tags.zst"), "200s");
     watch.until(before + by_other + by_itself);
@@ -177,7 +177,7 @@ fn a_full_disk_is_said_and_it_goes_on_when_there_is_room() {
     let mut watch = Watch::start(folder.path(), &["rates", "run"]);
     watch.until(tags);
     let pid = Pid::from_child(&watch.process.0);
-    // No file may be as long as the columns are, which stands for a disk without room.
+    // Limit the file size below that of the columns, which simulates a full disk.
     let full = Rlimit { current: Some(4096), maximum: None };
     let before = prlimit(Some(pid), Resource::Fsize, full).unwrap();
     let more = record(&run.join("2.tags.zst"), "100s");
@@ -187,7 +187,7 @@ fn a_full_disk_is_said_and_it_goes_on_when_there_is_room() {
     let whole = watch.until(tags + more);
     let rows = tagq(["rates".as_ref(), "--no-cache".as_ref(), run.as_os_str()]).json();
     assert_eq!(whole["answers"][0]["rows"], rows["rows"]);
-    // A source that vanishes keeps its rows.
+    // A source that disappears keeps its rows.
     fs::remove_file(run.join("1.tags.zst")).unwrap();
     watch.stop();
 }

@@ -1,10 +1,10 @@
-//! What a person gets wrong: the exit code, what the message says, and that nothing is left behind.
+//! User errors: the exit code, the message, and that no files are left.
 
 use std::{fs, path::Path};
 
 use crate::support::{command, fixture_copy, output, root, tagq};
 
-/// Runs `coincidences ARGS RUN`; it must fail with this code and these words, and make nothing.
+/// Runs `coincidences ARGS RUN`, which must fail with this code and these words, and create nothing.
 fn refused(args: &[&str], run: &Path, code: i32, words: &[&str]) {
     let before = names_around(run);
     let refused = output(command().arg("coincidences").args(args).arg(run));
@@ -95,7 +95,7 @@ fn paths_that_are_no_runs() {
 fn damage_in_the_middle_leaves_no_commit() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("damaged.tags.zst");
-    // A frame without a checksum cannot say that its values changed.
+    // A changed value can be detected only in a frame with a checksum.
     let made = tagq(["simulate", "--checksum", "--duration", "100ms", path.to_str().unwrap()]);
     assert_eq!(made.code, 0, "{}", made.stderr);
     let mut bytes = fs::read(&path).unwrap();

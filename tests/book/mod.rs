@@ -1,12 +1,12 @@
-//! The book in docs/book: its commands are run page by page, each page in a new folder, and what a page shows
-//! is what comes out.
+//! The book in docs/book. Its commands are run page by page, each page in a new folder, and their output must
+//! equal what the page shows.
 //!
-//! - A block `sh` is run by a shell, its output on a terminal of 100 columns; it has to succeed.
-//! - A block `text` behind it is what the terminal then shows. A line `…` in it stands for lines left out.
-//! - A block `python` begins with its name, `# fit.py: …`, and is saved under it.
-//! - A figure in `figures/PAGE/` is the file of that name which the page's commands left, to the byte.
+//! - A block `sh` is run by a shell. Its output goes to a terminal of 100 columns, and it must succeed.
+//! - A block `text` after it shows the content of the terminal. A line `…` stands for omitted lines.
+//! - A block `python` begins with its name, `# fit.py: …`, and is saved under this name.
+//! - A figure in `figures/PAGE/` must equal the file of that name left by the page's commands, byte for byte.
 //!
-//! With `TAGQ_BOOK=write` outputs and figures are put into the pages instead (`cargo xtask book`).
+//! With `TAGQ_BOOK=write` outputs and figures are written into the pages instead (`cargo xtask book`).
 
 mod page;
 
@@ -25,13 +25,13 @@ use crate::{
 };
 use page::{Block, Page, anchor, pages, source};
 
-/// The line of the start page that is not run: a test has no minutes, and its program is built already.
+/// A line of the start page that is not run: it takes minutes, and the program is already built.
 const INSTALL: &str = "cargo install --locked --path crates/cli";
 
-/// As wide as most pages of the book are shown.
+/// Width at which most pages of the book are shown.
 const SCREEN: Screen = Screen { rows: 50, columns: 100, shows: Shows::Stdout };
 
-/// Stands for lines that are left out.
+/// Stands for omitted lines.
 const CUT: &str = "…";
 
 #[test]
@@ -60,13 +60,13 @@ fn every_command_runs_and_prints_what_is_shown() {
     };
     thread::scope(|scope| {
         let workers: Vec<_> = (0..2).map(|_| scope.spawn(work)).collect();
-        // Each says itself what went wrong.
+        // Each thread prints its own failure.
         let failed = workers.into_iter().filter_map(|worker| worker.join().err()).count();
         assert_eq!(failed, 0, "see above; `cargo xtask book` writes new outputs and figures");
     });
 }
 
-/// Runs the blocks of a page in order, and gives its lines with the outputs as they are now.
+/// Runs the blocks of a page in order. Returns its lines with the current outputs.
 fn run_page(page: &Page, folder: &Path, write: bool) -> Vec<String> {
     let blocks = page.blocks();
     let mut replaced: Vec<(Range<usize>, Vec<String>)> = Vec::new();
@@ -104,7 +104,7 @@ fn run_page(page: &Page, folder: &Path, write: bool) -> Vec<String> {
     lines
 }
 
-/// Runs a block of commands, which has to succeed, and gives the lines that the terminal shows.
+/// Runs a block of commands, which must succeed. Returns the lines on the terminal.
 fn run_block(at: &str, text: &str, folder: &Path) -> Vec<String> {
     let mut commands = String::new();
     for line in text.lines() {
@@ -130,14 +130,14 @@ fn run_block(at: &str, text: &str, folder: &Path) -> Vec<String> {
     ran.lines
 }
 
-/// What `cargo install` would look at: the package in this folder has the program, and a lock file.
+/// Checks what `cargo install` needs: the package in this folder has the program, and a lock file.
 fn installs_this_program(at: &str) {
     let manifest = fs::read_to_string(root().join("crates/cli/Cargo.toml")).unwrap();
     assert!(manifest.contains("[[bin]]\nname = \"tagq\"\n"), "{at}: installs no tagq");
     assert!(root().join("Cargo.lock").is_file(), "{at}: nothing is locked");
 }
 
-/// The output, with as many lines before and behind the cut as are shown now.
+/// Returns the output with as many lines before and after the cut as the page shows.
 fn cut_like(shown: &[String], printed: &[String]) -> Vec<String> {
     let Some(head) = shown.iter().position(|line| line == CUT) else { return printed.to_vec() };
     let tail = shown.len() - head - 1;
@@ -150,7 +150,7 @@ fn cut_like(shown: &[String], printed: &[String]) -> Vec<String> {
     lines
 }
 
-/// Says the first line that differs.
+/// Panics with the first line that differs.
 fn compare(at: &str, shown: &[String], now: &[String]) {
     let lines = shown.len().max(now.len());
     let line = |of: &[String], at: usize| of.get(at).cloned().unwrap_or_default();
@@ -161,7 +161,7 @@ fn compare(at: &str, shown: &[String], now: &[String]) {
     assert_eq!(shown.len(), now.len(), "{at}: lines shown and printed");
 }
 
-/// The figures that a page shows are those that its commands left, and there are no others.
+/// Checks that the figures of a page are those that its commands left, and that there are no others.
 fn check_figures(page: &Page, folder: &Path, write: bool) {
     let (home, shown) = (page.figures_folder(), page.figures());
     for name in &shown {
@@ -194,7 +194,7 @@ fn every_page_is_in_the_summary_and_every_link_leads_somewhere() {
     let mut links = 0;
     for page in &pages {
         let folder = source().join(&page.name).parent().unwrap().to_owned();
-        // What a page takes in stands in the page's place, and so do its links.
+        // Included text becomes part of the page, with its links.
         let taken_in = page.includes().into_iter().map(|path| {
             let text =
                 fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
@@ -227,7 +227,7 @@ fn pages_below(folder: &Path, name: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Whether a page, or what it takes in, has a heading of that name.
+/// Returns whether a page, or a file that it includes, has a heading of this name.
 fn has_heading(path: &Path, heading: &str) -> bool {
     let name = path.strip_prefix(source()).ok().and_then(Path::to_str);
     let Some(name) = name else { return false };

@@ -4,12 +4,12 @@ use std::{fs, ops::Range, path::PathBuf};
 
 use crate::support::root;
 
-/// Where the pages are.
+/// Returns the folder of the pages.
 pub(super) fn source() -> PathBuf {
     root().join("docs/book/src")
 }
 
-/// A page, by its path below [`source`], with its lines.
+/// A page: its path below [`source`] and its lines.
 pub(super) struct Page {
     pub name: String,
     pub lines: Vec<String>,
@@ -29,7 +29,7 @@ impl Page {
         Self { name: name.to_owned(), lines: text.lines().map(str::to_owned).collect() }
     }
 
-    /// The page's own folder of figures.
+    /// Returns the folder of the page's figures.
     pub(super) fn figures_folder(&self) -> PathBuf {
         let stem = self.name.trim_end_matches(".md").rsplit('/').next().unwrap();
         source().join("figures").join(stem)
@@ -56,25 +56,25 @@ impl Page {
         self.lines[block.lines.clone()].join("\n") + "\n"
     }
 
-    /// Whether nothing but blank lines stands between a block and the one before it.
+    /// Returns whether there are only blank lines between a block and the previous one.
     pub(super) fn follows(&self, block: &Block, before: &Block) -> bool {
         let between = before.lines.end + 1..block.lines.start - 1;
         self.lines[between].iter().all(|line| line.trim().is_empty())
     }
 
-    /// Where a block stands, for a person.
+    /// Returns the position of a block, for messages.
     pub(super) fn at(&self, block: &Block) -> String {
         format!("docs/book/src/{}:{}", self.name, block.lines.start)
     }
 
-    /// The lines that are prose.
+    /// Returns the lines of prose.
     pub(super) fn prose(&self) -> impl Iterator<Item = &str> {
         let blocks = self.blocks();
         let is_code = move |at: usize| blocks.iter().any(|block| block.lines.contains(&at));
         self.lines.iter().enumerate().filter(move |(at, _)| !is_code(*at)).map(|(_, line)| &**line)
     }
 
-    /// What the links and pictures of the prose point to, as written.
+    /// Returns the targets of links and pictures in the prose, as written.
     pub(super) fn links(&self) -> Vec<String> {
         let targets = |line: &str| -> Vec<String> {
             let rest = line.split("](").skip(1);
@@ -83,7 +83,7 @@ impl Page {
         self.prose().flat_map(targets).collect()
     }
 
-    /// The files that the page takes in.
+    /// Returns the files that the page includes.
     pub(super) fn includes(&self) -> Vec<PathBuf> {
         let folder = source().join(&self.name).parent().unwrap().to_owned();
         let path = |line: &str| {
@@ -92,7 +92,7 @@ impl Page {
         self.prose().filter_map(path).collect()
     }
 
-    /// The names of the figures that the page shows.
+    /// Returns the names of the figures on the page.
     pub(super) fn figures(&self) -> Vec<String> {
         let stem = self.figures_folder().file_name().unwrap().to_str().unwrap().to_owned();
         let below = format!("figures/{stem}/");
@@ -101,13 +101,13 @@ impl Page {
     }
 }
 
-/// All pages, in the order of the summary.
+/// Returns all pages, in the order of the summary.
 pub(super) fn pages() -> Vec<Page> {
     let summary = Page::read("SUMMARY.md");
     summary.links().iter().map(|name| Page::read(name)).collect()
 }
 
-/// A heading as it is named in a link: `#live-time-t`.
+/// Returns a heading as it is named in a link: `#live-time-t`.
 pub(super) fn anchor(heading: &str) -> String {
     let kept = |c: char| c.is_alphanumeric() || "-_ ".contains(c);
     let words = heading.trim_start_matches('#').trim().to_lowercase();
