@@ -1,4 +1,4 @@
-//! Answers as figures, and figures as files and text.
+//! Conversion of answers to figures, and of figures to files and text.
 
 #![expect(clippy::unwrap_used, reason = "a test says so by failing")]
 
@@ -36,7 +36,7 @@ fn over_time(is_of_pairs: bool) -> FigureKind {
     FigureKind::Trace { title, label: "rate", width_s: 0.1, says_width: is_of_pairs }
 }
 
-/// Bins of `width` ticks from `low` on.
+/// Returns a histogram with bins of `width` ticks from `low` on.
 fn histogram(low: i64, width: i64, counts: &[u64]) -> Answer {
     let lows: Vec<i64> =
         (low..).step_by(usize::try_from(width).unwrap()).take(counts.len()).collect();
@@ -51,7 +51,7 @@ fn histogram(low: i64, width: i64, counts: &[u64]) -> Answer {
     answer(bins(["count", "count_err"], false, false), rows)
 }
 
-/// Edges of a factor of ten, from one tick on.
+/// Returns g2 with edges that grow by a factor of ten, from one tick on.
 fn g2(values: &[Option<f64>], is_log: bool) -> Answer {
     let powers = || (0u32..).take(values.len());
     let lows = powers().map(|k| 10i64.pow(k)).collect();
@@ -73,7 +73,7 @@ fn coincidences(groups: &[&[u16]], counts: &[u64]) -> Answer {
     answer(FigureKind::Groups { title: "Coincidences", label: "coincidences" }, rows)
 }
 
-/// Each bin with channels 3 and 15 and their sum.
+/// Returns bins with a row each for channels 3 and 15 and their sum.
 fn trace(rates: &[[Option<f64>; 2]]) -> Answer {
     let of = |value: &dyn Fn(usize, usize) -> Option<f64>| {
         let places = (0..rates.len()).flat_map(|bin| (0..3).map(move |at| (bin, at)));
@@ -92,7 +92,7 @@ fn trace(rates: &[[Option<f64>; 2]]) -> Answer {
     answer(over_time(false), rows)
 }
 
-/// Bins of channel 3 alone, with their rates, errors, and whether they are partial.
+/// Returns bins of only channel 3, with their rates, errors, and whether they are partial.
 fn unfinished(bins: &[(f64, f64, bool)], is_of_pairs: bool) -> Answer {
     let starts = floats((0..bins.len()).map(|bin| 0.1 * bin as f64));
     let rows = Table::default().with(Column::floats("start_s", starts));
@@ -119,7 +119,7 @@ fn chart(answer: &Answer) -> Chart {
     }
 }
 
-/// Whatever can be asked, also where there is next to nothing.
+/// Returns all kinds of answers, also nearly empty ones.
 fn all() -> Vec<(&'static str, Answer)> {
     let pairs: Vec<Vec<u16>> = (1..=4).flat_map(|a| (a + 1..=4).map(move |b| vec![a, b])).collect();
     let pairs: Vec<&[u16]> = pairs.iter().map(Vec::as_slice).collect();
@@ -163,11 +163,11 @@ fn bins_are_centred_on_the_ticks_they_hold() {
     let chart = chart(&histogram(-64, 1, &(0..129).collect::<Vec<_>>()));
     let points = &chart.series[0].points;
     assert_eq!((points.len(), points[128].value, chart.shape), (129, Some(128.0), Shape::Columns));
-    // Tick 0 lies from −0.5 to 0.5 ticks of 156.25 ps.
+    // Tick 0 extends from −0.5 to 0.5 ticks of 156.25 ps.
     assert!((points[64].from + 78.125e-12).abs() < 1e-20 && points[64].middle().abs() < 1e-20);
     assert!((chart.x.low + 64.5 * 156.25e-12).abs() < 1e-20, "{:?}", chart.x);
     assert_eq!(chart.x.ticks(5).unit, "ns");
-    // The highest count and its error have room: 128 + √128.
+    // The axis contains the highest count and its error: 128 + √128.
     assert!(chart.y.low == 0.0 && chart.y.high > 139.3 && chart.y.high < 155.0, "{:?}", chart.y);
 }
 
@@ -180,7 +180,7 @@ fn a_logarithmic_question_has_a_logarithmic_axis() {
         (Scale::Logarithmic, Shape::Points, Some(1.0))
     );
     let points = &log.series[0].points;
-    // Edges are those of the ticks: 1 to 9 lies from 0.5 to 9.5.
+    // Edges are those of the ticks: 1 to 9 extends from 0.5 to 9.5.
     assert!((log.x.low - 78.125e-12).abs() < 1e-18);
     assert!(
         (points[0].to - 9.5 * 156.25e-12).abs() < 1e-18
@@ -202,10 +202,10 @@ fn pairs_are_a_matrix_where_they_fill_one() {
     let none = None;
     let expected = [Some(1), Some(2), Some(3), none, Some(4), Some(5), none, none, Some(6)];
     assert_eq!((matrix.cells.as_slice(), matrix.most()), (&expected[..], 6));
-    // A Bell test: two detectors against two.
+    // A Bell test: two detectors on each side.
     let bell: [&[u16]; 4] = [&[1, 3], &[1, 4], &[2, 3], &[2, 4]];
     assert!(matches!(Figure::of(&coincidences(&bell, &[1, 2, 3, 4])).plot, Plot::Matrix(_)));
-    // Neither three pairs, nor pairs in a line, nor triples, nor one of them twice.
+    // Not three pairs, pairs in a line, triples, or a repeated pair.
     let twice: [&[u16]; 5] = [&[1, 3], &[1, 4], &[2, 3], &[2, 4], &[2, 4]];
     let line: [&[u16]; 4] = [&[1, 2], &[3, 4], &[5, 6], &[7, 8]];
     let triple: [&[u16]; 5] = [&[1, 3], &[1, 4], &[2, 3], &[2, 4], &[1, 2, 3]];
@@ -306,7 +306,7 @@ fn nothing_in_a_picture_leaves_its_page() {
                 }
             }
             if node.has_tag_name("text") && node.attribute("transform").is_none() {
-                // No letter of these figures is wider than its size, nor half of them on average.
+                // No letter of these figures is wider than its size, and the average is at most half of it.
                 let long = 0.7
                     * number(&node, "font-size")
                     * node.text().unwrap_or("").chars().count() as f64;
@@ -342,7 +342,7 @@ fn text_fits_where_it_is_drawn() {
                     let used = drawn.lines().count() - usize::from(figure.note.is_some());
                     assert!(used <= lines, "{what} {lines}: {used}\n{drawn}");
                 }
-                // With colours it is as wide.
+                // With colours the width is the same.
                 let coloured = text(&figure, Room { is_coloured: true, ..room });
                 for line in without_colours(&coloured).lines() {
                     assert!(line.chars().count() <= columns, "{what} {columns}:\n{coloured}");
@@ -352,7 +352,7 @@ fn text_fits_where_it_is_drawn() {
     }
 }
 
-/// What is left of a text when colours are switched nowhere.
+/// Returns the text without colour codes.
 fn without_colours(text: &str) -> String {
     let mut parts = text.split('\u{1b}');
     let first = parts.next().unwrap_or("").to_owned();
@@ -361,7 +361,7 @@ fn without_colours(text: &str) -> String {
 
 #[test]
 fn a_histogram_in_the_terminal_is_as_high_as_its_counts() {
-    // A peak at the fourth of eight bins, twice as high as the shoulder to its right.
+    // A peak in the fourth of eight bins, twice as high as the shoulder to its right.
     let drawn = text(&Figure::of(&histogram(-3, 1, &[0, 0, 0, 80, 40, 0, 0, 0])), PLAIN);
     let lines: Vec<&str> = drawn.lines().collect();
     let blocks = |line: &&&str| line.contains('█');
@@ -369,7 +369,7 @@ fn a_histogram_in_the_terminal_is_as_high_as_its_counts() {
     let wide =
         lines.iter().filter(blocks).map(|line| line.matches('█').count()).collect::<Vec<_>>();
     assert!(lines[0].contains("counts") && drawn.contains("(ps)"), "{drawn}");
-    // Each bin is an eighth of some 75 columns; the shoulder begins half-way down.
+    // Each bin is an eighth of about 75 columns; the shoulder begins at half height.
     assert!(wide.iter().all(|&wide| (8..=20).contains(&wide)), "{drawn}");
     let with_shoulder = wide.iter().filter(|&&wide| wide > 12).count();
     assert!(with_shoulder.abs_diff(full / 2) <= 1, "{with_shoulder} of {full}:\n{drawn}");
@@ -385,8 +385,8 @@ fn a_matrix_in_the_terminal_has_shades_or_colours() {
     assert!(lines[1].contains("4,000 ██") && lines[1].trim_end().ends_with('0'), "{drawn}");
     assert!(lines[2].contains("1,000 ░░") && lines[2].contains("1 ░░"), "{drawn}");
     let coloured = text(&figure, Room { is_coloured: true, ..PLAIN });
-    // The map ends light, #fde725, with dark words, and begins dark, #440154, with white ones: of levels 0, 95,
-    // 135, 175, 215 and 255 the nearest are 5, 4, 0 and 1, 0, 1.
+    // The map ends light, #fde725, with dark text, and begins dark, #440154, with white text. Of the levels
+    // 0, 95, 135, 175, 215 and 255 the nearest are 5, 4, 0 and 1, 0, 1.
     assert!(coloured.contains("\u{1b}[48;5;220;38;5;16m"), "{coloured:?}");
     assert!(coloured.contains("\u{1b}[48;5;53;38;5;231m"), "{coloured:?}");
     assert!(!coloured.contains('█') && !coloured.contains('░'), "{coloured}");
@@ -409,13 +409,13 @@ fn lines_are_told_apart_without_colours() {
 
 #[test]
 fn bins_that_are_cut_do_not_stretch_the_axis_of_a_trace() {
-    // One millisecond with 150 tags at the beginning, and one with none at the end.
+    // One millisecond with 150 tags at the beginning, and one without tags at the end.
     let whole = [(32_000.0, 200.0, false), (31_500.0, 200.0, false), (32_300.0, 200.0, false)];
     let off = [&[(150_000.0, 12_000.0, true)], &whole[..], &[(0.0, 1_000.0, true)]].concat();
     for is_of_pairs in [false, true] {
         let answer = unfinished(&off, is_of_pairs);
         let drawn = chart(&answer);
-        // 31.3 to 32.5 kHz, and a twentieth of that on either side.
+        // 31.3 to 32.5 kHz, and a twentieth of that on each side.
         assert!((drawn.y.low - 31_240.0).abs() < 1.0, "{:?}", drawn.y);
         assert!((drawn.y.high - 32_560.0).abs() < 1.0, "{:?}", drawn.y);
         let values: Vec<bool> =
@@ -425,7 +425,7 @@ fn bins_that_are_cut_do_not_stretch_the_axis_of_a_trace() {
             [false, true, true, true, false],
             "what is off the axis is no point on its edge"
         );
-        // Their time is shown all the same.
+        // The time axis still includes them.
         assert!((drawn.x.high - 0.5).abs() < 1e-9, "{:?}", drawn.x);
         let figure = Figure::of(&answer);
         let note = "2 values of partial bins off the axis not drawn";
@@ -438,7 +438,7 @@ fn bins_that_are_cut_do_not_stretch_the_axis_of_a_trace() {
         assert!(text.contains("32.5 \u{2524}"), "{text}");
         assert!(text.contains(note), "{text}");
     }
-    // One on the axis is drawn, and one is all there may be.
+    // A partial bin within the axis is drawn, also if it is the only bin.
     let near = [&whole[..], &[(31_900.0, 1_000.0, true)]].concat();
     assert!(chart(&unfinished(&near, false)).series[0].points[3].value.is_some());
     assert!(Figure::of(&unfinished(&near, false)).note.is_none());

@@ -1,4 +1,4 @@
-//! How far a query is, and that it ends when it is told to.
+//! Progress of a query, and its cancellation.
 
 use tagq_query::{
     Bins, Coincidences, Course, Error, Execution, Groups, Histogram, Kind as _, Mode, Recording,
@@ -9,7 +9,7 @@ use tagq_store::{Channels, Tags};
 const ROWS: i64 = 5_000;
 const RANGE: TimeRange = TimeRange { from: Some(600), to: Some(11_400) };
 
-/// Two sources, of channels 0, 1 and 2 in turn.
+/// Returns two sources with channels 0, 1 and 2 in turn.
 fn recording() -> Recording<'static> {
     let time: &[i64] = (0..ROWS).map(|i| 3 * i + i % 2).collect::<Vec<_>>().leak();
     let labels: &[u8] = (0_u8..3).cycle().take(time.len()).collect::<Vec<_>>().leak();
@@ -22,7 +22,7 @@ fn execution() -> Execution {
     Execution { simd: Simd::best(), morsel_rows: Some(100) }
 }
 
-/// A query in words, and what it answers in words.
+/// The name of a query, and a function that returns its answer as text.
 type Asked = (String, Box<dyn Fn(&Recording<'_>) -> Result<String, Error>>);
 
 fn queries() -> Vec<Asked> {
@@ -67,7 +67,7 @@ fn the_course_tells_how_far_a_query_is_and_changes_no_answer() {
         let counted = ask(&recording().with_course(Some(&course))).unwrap();
         assert_eq!(counted, ask(&recording()).unwrap(), "{name}");
         let told = course.progressed();
-        // Pairs by the grid in a range are all less those before it.
+        // Pairs of the grid in a range are all pairs minus those before the range.
         let is_two = name.contains("Grid") && name.contains("Histogram");
         assert_eq!(told.passes, if is_two { 2 } else { 1 }, "{name}");
         if is_two {

@@ -1,5 +1,5 @@
-//! Queries over columns whose times damage has changed: an answer or an error, and where rows are gone over
-//! that are out of order, the error that says so.
+//! Queries over columns with damaged times: an answer or an error. If the scanned rows are out of order, the
+//! error must say so.
 
 #![expect(clippy::unwrap_used, reason = "a test says so by failing")]
 
@@ -12,7 +12,7 @@ use tagq_query::{
 };
 use tagq_store::{Channels, Tags};
 
-/// Rows in order, and the same with some of them changed.
+/// Returns rows in order, and the same rows with some of them changed.
 fn columns() -> impl Strategy<Value = (Vec<i64>, Vec<i64>)> {
     let edges = vec![i64::MIN, -1, 0, 1 << 40, i64::MAX];
     let value = prop_oneof![prop::sample::select(edges), any::<i64>(), 0_i64..9_000];
@@ -30,7 +30,7 @@ fn columns() -> impl Strategy<Value = (Vec<i64>, Vec<i64>)> {
             match kind {
                 0 => damaged[row] = value,
                 1 => damaged[row] ^= 1 << bit,
-                // As where a page was lost.
+                // As after a lost page.
                 _ => damaged[row..].iter_mut().take(40).for_each(|time| *time = value),
             }
         }
@@ -38,7 +38,7 @@ fn columns() -> impl Strategy<Value = (Vec<i64>, Vec<i64>)> {
     })
 }
 
-/// All rules with their groups.
+/// Returns all rules with their groups.
 fn asked(window: i64, scope: &Scope, guard: Option<i64>) -> Vec<Coincidences> {
     let pair = Groups::Listed(vec![vec![0, 1]]);
     let more = Groups::Listed(vec![vec![0, 1, 2], vec![2, 1]]);
@@ -116,14 +116,14 @@ proptest! {
         let narrow: Vec<u8> = wide.iter().map(|label| label.to_le_bytes()[0]).collect();
         let channels = if is_wide { Channels::U16(&wide) } else { Channels::U8(&narrow) };
         let (time, ends) = (&whole[..], [whole[0], whole[whole.len() - 1]]);
-        // Only a fall so deep that its difference wraps can be passed over, and not where it is one row.
+        // Only a drop so large that its difference wraps may be missed, and not if it affects a single row.
         let is_out = !damaged.is_sorted() && damaged.iter().all(|time| time.unsigned_abs() < 1 << 62);
         let delays = vec![Delay { channel: 1, ticks: delay }];
         let range = TimeRange { from: range[0], to: range[1] };
         let scope = Scope { channels: None, delays, range };
         for simd in Simd::available() {
             let execution = Execution { simd, morsel_rows: (rows < 90).then_some(rows) };
-            // Of one query nothing is left for the next.
+            // No state of one query remains for the next.
             let recording = || {
                 let mut recording = Recording::from_tags(Tags { time, channels });
                 recording.sources[0].tags.time = &damaged;
@@ -145,7 +145,7 @@ proptest! {
             };
             for query in asked(window, &scope, guard) {
                 let what = format!("{query:?}");
-                // Of too few channels there are no groups to be counted.
+                // With too few channels there are no groups to count.
                 let scans = matches!(query.groups, Groups::Listed(_));
                 check(query.run(&recording(), &execution).map(drop), scans, &what)?;
                 check(query.plan(&recording(), &execution).map(drop), false, &what)?;
@@ -178,7 +178,8 @@ proptest! {
     }
 }
 
-/// Rows of a lost page that lie a whole range of 64 bits before those after them, in morsels that begin inside.
+/// Rows of a lost page that are a whole 64-bit range before the rows after them, in morsels that begin
+/// inside.
 #[test]
 fn times_that_rise_by_more_than_64_bits_are_out_of_order() {
     let whole: Vec<i64> = (0..203).map(|row| 34 * row).collect();
@@ -194,7 +195,7 @@ fn times_that_rise_by_more_than_64_bits_are_out_of_order() {
                 recording.sources[0].tags.time = &damaged;
                 let found = histogram.run(&recording, &execution);
                 let is_noticed = matches!(found, Err(Error::Unordered { block: 0, .. }));
-                // Pairs in the columns; rises and falls of 2^63 ticks cancel out for other kernels.
+                // Pairs within the columns; rises and falls of 2^63 ticks cancel in the other kernels.
                 let in_columns = histogram.mode == Mode::All && histogram.stop == 1;
                 assert!(is_noticed || !in_columns, "{simd:?}, {morsel_rows} rows: {histogram:?}");
             }

@@ -1,4 +1,5 @@
-//! Histograms equal the oracle: modes, bins, level, morsel, threads, width of the labels, delays, ranges.
+//! Histograms equal the oracle for all modes, bins, levels, morsels, threads, label widths, delays and
+//! ranges.
 
 #![expect(clippy::unwrap_used, reason = "a test says so by failing")]
 
@@ -51,7 +52,7 @@ fn expected(sources: &Sources, query: &Histogram) -> (Vec<u64>, Option<u64>) {
     }
 }
 
-/// All ways to run the query give the oracle's counts.
+/// Checks that all ways to run the query give the oracle's counts.
 fn check(sources: &Sources, query: &Histogram, threads: usize, morsels: &[Option<usize>]) {
     let (counts, dropped) = expected(sources, query);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -78,7 +79,7 @@ fn check(sources: &Sources, query: &Histogram, threads: usize, morsels: &[Option
     }
 }
 
-/// Steps of at most T/(10·√N), N the tags of the more frequent channel.
+/// Returns steps of at most T/(10·√N), where N is the number of tags of the more frequent channel.
 fn steps(tags: &[(i64, u16)], ends: [u16; 2], width: i128) -> i128 {
     let (Some(first), Some(last)) = (tags.first(), tags.last()) else { return 1 };
     let tags_of = |channel: u16| tags.iter().filter(|tag| tag.1 == channel).count();
@@ -128,7 +129,7 @@ fn check_g2(
             Some(g2) => {
                 let value = binned.counts[k] as f64 / expected;
                 assert!((g2.value - value).abs() <= 1e-12 * value, "{k} {query:?} {sources:?}");
-                // −t of the ticks t of the bin are those from 1 − high up to 1 − low.
+                // For −t, the ticks t of the bin extend from 1 − high to 1 − low.
                 let (low, high) = (i128::from(low), i128::from(high));
                 let mirrored = (high.min(1 - low) - low.max(1 - high)).max(0) as f64;
                 let twice = if ends[0] == ends[1] { mirrored / (high - low) as f64 } else { 0.0 };
@@ -220,7 +221,7 @@ proptest! {
     }
 }
 
-/// Tags in bursts and between them, so that pairs are few in some places and many in others.
+/// Returns tags in bursts and between them, so that the density of pairs varies.
 fn bursts(rows: usize, channels: u64, seed: u64) -> Vec<(i64, u16)> {
     let mut state = seed.wrapping_mul(2).wrapping_add(1);
     let mut next = move || {
@@ -238,7 +239,7 @@ fn bursts(rows: usize, channels: u64, seed: u64) -> Vec<(i64, u16)> {
     (0..rows).map(tag).collect()
 }
 
-/// Enough tags and bins for every way of counting, and for more than one unit and step of each.
+/// Enough tags and bins for every counting method, and for more than one unit and step of each.
 #[test]
 fn crowded_and_sparse_windows_equal_the_oracle() {
     let source = bursts(1_200, 3, 5);
@@ -260,7 +261,7 @@ fn crowded_and_sparse_windows_equal_the_oracle() {
     }
 }
 
-/// Some 6 and at most 23 neighbours within reach, at every length around the rows of a vector step.
+/// About 6 and at most 23 neighbours within reach, for every length near the rows of a vector step.
 #[test]
 fn neighbours_equal_the_oracle_at_every_length() {
     let all: Vec<_> = (0_i64..420).map(|i| i * 13 + i * i * 7 % 23 - 5_000).collect();
@@ -276,8 +277,8 @@ fn neighbours_equal_the_oracle_at_every_length() {
     }
 }
 
-/// Distances are counted in 32 bits where they fit: starts and stops some 2^26 ticks apart, with bins that end
-/// around 2^30 and 2^32 ticks, on both sides and on one, of widths that are powers of two and others.
+/// Distances are counted in 32 bits if they fit: starts and stops about 2^26 ticks apart, with bins that end
+/// near 2^30 and 2^32 ticks, on both sides and on one, and widths that are powers of two or not.
 #[test]
 fn bins_around_32_bits_equal_the_oracle() {
     let scatter = |i: i64| i * (1 << 26) + i * i * 7_919 % (1 << 25) - (1 << 40);
@@ -346,24 +347,25 @@ fn pairs_by_hand() {
     let two = of(&histogram([1, 2], Bins::linear(-10, 4, 1).unwrap(), Mode::All));
     assert_eq!(two.counts, [1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 2, 0, 0, 2]);
     assert_eq!(two.singles(), [3, 3]);
-    // From 1 to 1: the two tags of 10 with each other, both ways, and 20 with both, both ways.
+    // From 1 to 1: the two tags of 10 with each other, in both directions, and 20 with each of them, in both
+    // directions.
     let one = of(&histogram([1, 1], Bins::centred(10, 1).unwrap(), Mode::All));
     assert_eq!((one.counts[0], one.counts[10], one.counts[20]), (2, 2, 2));
     assert_eq!(one.counts.iter().sum::<u64>(), 6);
-    // Starts 10, 10, 20: the first two have 10 next, the last has none.
+    // Starts 10, 10, 20: the next stop of the first two is 10, the last has none.
     let next = of(&histogram([1, 2], Bins::linear(0, 5, 5).unwrap(), Mode::Next));
     assert_eq!((next.counts, next.dropped), (vec![2], Some(1)));
     // Stops 10, 13, 21: the last has no start in its source.
     let last = of(&histogram([1, 2], Bins::linear(0, 4, 1).unwrap(), Mode::Last));
     assert_eq!((last.counts, last.dropped), (vec![1, 0, 0, 1], Some(1)));
-    // Between neighbours of one channel: 0 and 10; the last has none.
+    // Between neighbours of one channel: 0 and 10; the last tag has none.
     let same = of(&histogram([1, 1], Bins::linear(0, 11, 1).unwrap(), Mode::Next));
     assert_eq!((same.counts[0], same.counts[10], same.dropped), (1, 1, Some(1)));
 }
 
 #[test]
 fn the_period_is_the_mean_spacing_of_the_recorded_sync() {
-    // Syncs each 9 or 10 ticks, three pulses each: the period is 38 / 4 / 3 = 19/6 ticks.
+    // Syncs every 9 or 10 ticks, three pulses each: the period is 38 / 4 / 3 = 19/6 ticks.
     let mut tags: Vec<(i64, u16)> = [0, 9, 19, 28, 38].map(|time| (time, 1)).to_vec();
     tags.extend([(3, 2), (4, 2), (9, 2), (18, 2)]);
     tags.sort_unstable();
@@ -392,7 +394,7 @@ fn bins_hold_what_was_asked() {
     assert_eq!(edges(&Bins::linear(-3, 4, 3).unwrap()), [-3, 0, 3, 6]);
     // 10^(k/3) = 1, 2.15, 4.64, 10, 21.5, 46.4; the half of 2·10^(1/3)… is rounded up.
     assert_eq!(edges(&Bins::logarithmic(1, 50, 3).unwrap()), [1, 2, 5, 10, 22, 46, 50]);
-    // Ten a decade from 1: 1, 1.26, 1.58, 2.0, 2.5, 3.2, 4.0, 5.0, 6.3, 7.9, 10, and 1.26 is 1 again.
+    // Ten per decade from 1: 1, 1.26, 1.58, 2.0, 2.5, 3.2, 4.0, 5.0, 6.3, 7.9, 10; 1.26 rounds to 1.
     assert_eq!(edges(&Bins::logarithmic(1, 10, 10).unwrap()), [1, 2, 3, 4, 5, 6, 8, 10]);
     let trillion = Bins::linear(0, 1_000_000_000_000, 1);
     assert_eq!(trillion, Err(Error::Bins { bins: 1_000_000_000_000, max: 1 << 27 }));
@@ -405,15 +407,15 @@ fn bins_hold_what_was_asked() {
     assert_eq!(Bins::logarithmic(1, 5, 0), Err(Error::PerDecade { per_decade: 0 }));
 }
 
-/// Edges near 2^62, where a float is wrong by hundreds of ticks: each is checked against the integers,
-/// (2e − 1)^2 ≤ (2·low)^2·10 < (2e + 1)^2 for two bins a decade.
+/// Edges near 2^62, where a float is wrong by hundreds of ticks. Each is checked with integers: (2e − 1)^2 ≤
+/// (2·low)^2·10 < (2e + 1)^2 for two bins per decade.
 #[test]
 fn edges_far_out_are_rounded_exactly() {
     let low = 123_456_789_012_345_678_i64;
     let found = edges(&Bins::logarithmic(low, i64::MAX, 2).unwrap());
     let wide = u128::from(low.unsigned_abs());
     assert_eq!(found[2], low * 10);
-    // √10 · 1.2e17 by hand: (2·low)^2·10 stands below 2^127.
+    // √10 · 1.2e17 by hand: (2·low)^2·10 is below 2^127.
     let e = u128::from(found[1].unsigned_abs());
     assert!((2 * e - 1).pow(2) <= 4 * wide * wide * 10, "{e}");
     assert!(4 * wide * wide * 10 < (2 * e + 1).pow(2), "{e}");

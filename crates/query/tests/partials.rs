@@ -1,4 +1,4 @@
-//! Partial answers: intervals put together, and prefixes that go on while a run grows.
+//! Partial answers: intervals that are merged, and prefixes that are continued while a run grows.
 
 #![expect(clippy::unwrap_used, reason = "a test says so by failing")]
 
@@ -113,7 +113,7 @@ fn histograms2d() -> impl Strategy<Value = Query> {
     )
 }
 
-/// `$check(query)` of whichever query it is.
+/// Calls `$check(query)` with the query of any kind.
 macro_rules! with_query {
     ($query:expr, $check:expr) => {
         match $query {
@@ -133,7 +133,7 @@ fn again(partial: &Partial) -> Partial {
     read
 }
 
-/// The range of the query, cut at each of `cuts` that lies in it.
+/// Splits the range of the query at each of `cuts` that is inside it.
 fn intervals(range: TimeRange, cuts: &[i64]) -> Vec<TimeRange> {
     let mut cuts = cuts.to_vec();
     cuts.sort_unstable();
@@ -150,7 +150,7 @@ fn intervals(range: TimeRange, cuts: &[i64]) -> Vec<TimeRange> {
     intervals
 }
 
-/// Partial answers of intervals add up to the answer, in any order, gone on with or alone.
+/// Checks that partial answers of intervals add up to the answer, in any order, continued or separate.
 fn adds_up<Q: Kind<Answer: PartialEq + std::fmt::Debug>>(
     query: &Q,
     recording: &Recording<'_>,
@@ -190,7 +190,7 @@ fn adds_up<Q: Kind<Answer: PartialEq + std::fmt::Debug>>(
     assert_eq!(from_the_end, one_by_one);
 }
 
-/// The first `rows` rows of the sources, as a run was before the others came.
+/// Returns the first `rows` rows of the sources, as the run was before the others arrived.
 fn first(sources: &Sources, mut rows: usize) -> Sources {
     let mut before = Vec::new();
     for source in sources {
@@ -203,7 +203,8 @@ fn first(sources: &Sources, mut rows: usize) -> Sources {
     before
 }
 
-/// A prefix that goes on at its frontier gives the answer of all there is, at each length of the run.
+/// Checks that a prefix continued at its frontier gives the answer of the whole run, at each length of the
+/// run.
 fn grows<Q: Kind<Answer: PartialEq + std::fmt::Debug>>(
     query: &Q,
     sources: &Sources,
@@ -314,15 +315,15 @@ fn queries_that_count_the_same_have_the_same_words() {
     let every = |groups| Coincidences { groups, ..query.clone() }.key();
     assert_eq!(every(Groups::EveryPair), every(Groups::EveryFold(2)));
     assert_ne!(every(Groups::EveryPair), every(Groups::EveryFold(3)));
-    // A channel that has no tags yet may come with its delay.
+    // A channel without tags so far may appear later with its delay.
     let early = Scope { delays: vec![Delay { channel: 9, ticks: -40 }], ..Scope::default() };
     let every = Coincidences { groups: Groups::EveryPair, scope: early.clone(), ..query.clone() };
     assert_eq!(every.frontier(100), Some(60));
-    // So do the delays of channels that no group has: one rule for all queries.
+    // The same holds for delays of channels in no group: one rule for all queries.
     assert_eq!(Coincidences { scope: early.clone(), ..query.clone() }.frontier(100), Some(60));
     let rates = |scope| Rates { scope, bin: None }.frontier(100);
     assert_eq!(rates(early), Some(60));
-    // A channel moved forward leaves live time where it is, and others without a delay may come.
+    // A channel moved forward does not change live time, and channels without a delay may appear.
     let late = vec![Delay { channel: 1, ticks: 60 }];
     let late = |channels| Scope { channels, delays: late.clone(), ..Scope::default() };
     assert_eq!((rates(late(None)), rates(late(Some(vec![1])))), (Some(100), Some(100)));
@@ -341,8 +342,8 @@ fn the_serialised_form_is_the_one_in_the_documents() {
     }
     assert_eq!(std::fs::read(golden).unwrap(), bytes);
     let text = b"coincidences; rule once; window 5; groups 0,1";
-    // An open begin, 25 ticks; one group of two channels, counted twice; one source with 22 left of its
-    // first channel and none of its second.
+    // An open begin, 25 ticks; one group of two channels, counted twice; one source with 22 left of its first
+    // channel and none of its second.
     let expected = [
         &45_u64.to_le_bytes()[..],
         text,

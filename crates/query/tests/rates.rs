@@ -1,4 +1,4 @@
-//! Rates equal the oracle: whole, cut, in bins, with and without an index of blocks.
+//! Rates equal the oracle: whole, cut, in bins, with and without a block index.
 
 #![expect(clippy::unwrap_used, reason = "a test says so by failing")]
 
@@ -83,22 +83,22 @@ fn bins_begin_at_the_first_tag_and_the_cut_ones_are_marked() {
         let bins = trace.bins.iter().map(|bin| (bin.number, bin.live, bin.is_cut || !bin.is_final));
         (bins.collect::<Vec<_>>(), trace.counts)
     };
-    // 100..110, …, 150..160; between 135 and 150 nothing is live; the last may still grow.
+    // 100..110, …, 150..160; between 135 and 150 nothing is live; the last bin may still grow.
     let (bins, counts) = of(&rates(&[], [None, None], Some(10)));
     let live = [10, 10, 10, 5, 0, 9];
     let expected: Vec<_> =
         (0..).zip(live).map(|(number, live)| (number, live, number == 5)).collect();
     assert_eq!(bins, expected);
     assert_eq!(counts, [1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1]);
-    // Cut by the range inside the bins 0 and 3.
+    // The range cuts bins 0 and 3.
     let (bins, counts) = of(&rates(&[], [Some(105), Some(131)], Some(10)));
     assert_eq!(bins, [(0, 5, true), (1, 10, false), (2, 10, false), (3, 1, true)]);
     assert_eq!(counts, [0, 1, 0, 0, 0, 0, 0, 0]);
-    // On the edges of bins nothing is cut.
+    // A range on bin edges cuts nothing.
     let (bins, _) = of(&rates(&[], [Some(110), Some(130)], Some(10)));
     assert_eq!(bins, [(1, 10, false), (2, 10, false)]);
-    // A channel moved 41 back: its tag of 109 stands at 68, that of 150 at 109, and what is before
-    // 159 − 41 = 118 is final.
+    // A channel moved back by 41: its tag of 109 is at 68, that of 150 at 109, and all before 159 − 41 = 118
+    // is final.
     let (bins, counts) = of(&rates(&[(2, -41)], [None, None], Some(10)));
     assert_eq!((bins[0], bins.len()), ((-4, 0, false), 10));
     assert_eq!(counts[..2], [0, 1]);

@@ -1,4 +1,4 @@
-//! The order and the repeatability of tags, and what is refused.
+//! Order and repeatability of tags, and refused input.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -66,7 +66,7 @@ fn a_seed_gives_the_same_tags_and_another_gives_others() {
     assert_ne!(collect(&Simulation { seed: 12, ..simulation }), tags);
 }
 
-/// A recording made again with more dark counts has the same light in it.
+/// A recording repeated with more dark counts contains the same light.
 #[test]
 fn dark_counts_leave_the_light_alone() {
     let mut simulation = example();
@@ -77,14 +77,14 @@ fn dark_counts_leave_the_light_alone() {
         tags.iter().filter(|tag| tag.channel == channel).map(|tag| tag.time).collect()
     };
     assert_eq!(of(&before, 1), of(&after, 1));
-    // All but the 800 old dark counts of channel 2 are found again.
+    // All tags except the 800 old dark counts of channel 2 are found again.
     let (before, after) = (of(&before, 2), of(&after, 2));
     let lost = before.iter().filter(|time| after.binary_search(time).is_err()).count();
     assert!((600..900).contains(&lost), "{lost}");
 }
 
-/// The first tags of a seed, written down once: they may never change. (The one place where our own output is
-/// the expectation; whether the tags are right is tested elsewhere.)
+/// The first tags of a seed, recorded once; they must never change. (This is the only place where our own
+/// output is the expectation. Other tests check whether the tags are correct.)
 #[test]
 fn a_seed_keeps_its_meaning() {
     let first: Vec<(i64, u64)> =
@@ -140,7 +140,7 @@ fn the_ends_of_the_range_work() {
     assert!((270..470).contains(&tags.len()), "{}", tags.len());
 }
 
-/// The error after one change to the example.
+/// Returns the error after one change to the example.
 #[track_caller]
 fn refused(change: impl FnOnce(&mut Simulation)) -> String {
     let mut simulation = example();
@@ -252,7 +252,7 @@ fn times_past_64_bits_are_refused() {
 
 #[test]
 fn rates_beyond_half_a_detection_per_tick_are_refused() {
-    // 1.02 * 0.5 = 0.51 of light, or 0.4 * 0.5 + 0.4 = 0.6 with dark counts; 0.99 is let through.
+    // 1.02 * 0.5 = 0.51 of light, or 0.4 * 0.5 + 0.4 = 0.6 with dark counts; 0.99 is accepted.
     assert!(refused(set_rate(1.02)).starts_with("detectors[0] (channel 2) would see 0.51"));
     assert!(
         refused(|s| {
@@ -267,7 +267,7 @@ fn rates_beyond_half_a_detection_per_tick_are_refused() {
 
 #[test]
 fn what_memory_cannot_hold_is_refused() {
-    // 2 * 0.01 * 0.5 * 10^7 = 100,000 detections in a pulse.
+    // 2 * 0.01 * 0.5 * 10^7 = 100,000 detections per pulse.
     assert!(refused(set_period(1e7)).starts_with("one pulse would give 100000"));
     // 12 * 2.5e7 * 0.0202 detections = 6 million.
     let jitter = |simulation: &mut Simulation| {

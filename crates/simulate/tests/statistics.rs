@@ -1,4 +1,4 @@
-//! What simulated tags count to, against arithmetic: every expectation is in a comment, every tolerance 5
+//! Statistics of simulated tags. Every expectation is calculated in a comment, and every tolerance is 5
 //! standard deviations.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
@@ -36,7 +36,7 @@ fn times(tags: &[Tag], channel: u64) -> Vec<i64> {
     tags.iter().filter(|tag| tag.channel == channel).map(|tag| tag.time).collect()
 }
 
-/// All lags `b - a` from -`max` to `max`.
+/// Returns all lags `b - a` from -`max` to `max`.
 fn lags(a: &[i64], b: &[i64], max: i64) -> Vec<i64> {
     let mut first = 0;
     let mut lags = Vec::new();
@@ -85,7 +85,7 @@ fn singles_are_rate_times_efficiency_plus_dark() {
 
 #[test]
 fn rates_are_even_from_the_first_tick_to_the_last() {
-    // Delays and jitter as long as the recording: light from before the start must be there.
+    // Delays and jitter as long as the recording: light from before the start must be included.
     for (pulse_period, drift) in [
         (None, None),
         (Some(10.0), None),
@@ -130,7 +130,7 @@ fn the_first_tick_and_the_last_count() {
             counts[usize::try_from(tag.time - 5).unwrap()] += 1;
         }
     }
-    // 1,000 * 0.4 in each tick.
+    // 1,000 * 0.4 per tick.
     for count in counts {
         assert_near(count, 400.0);
     }
@@ -165,7 +165,7 @@ fn pairs_coincide_at_the_delay_and_only_there() {
         .count();
     assert_near(far, accidentals(0, 1, 2_001.0 - 43.0));
 
-    // 50,000 * 0.25 = 12,500 at exactly -1,000: no jitter, whole delay.
+    // 50,000 * 0.25 = 12,500 at exactly -1,000: no jitter, and a whole number of ticks.
     let exact =
         lags(&singles[2], &singles[3], 1_000).into_iter().filter(|&lag| lag == -1_000).count();
     assert_near(exact, 12_500.0 + accidentals(2, 3, 1.0));
@@ -184,7 +184,7 @@ fn jitter_is_gaussian() {
     let between = |from: i64, to: i64| {
         lags.iter().filter(|&&lag| (37 + from..37 + to).contains(&lag)).count()
     };
-    // The normal distribution by standard deviations: 2.14 %, 13.59 %, 34.13 % on each side.
+    // Normal distribution for intervals of one standard deviation: 2.14 %, 13.59 %, 34.13 % on each side.
     for (sigmas, expected) in [(0, 6_826.9), (1, 2_718.1), (2, 428.0), (3, 27.0)] {
         let (from, to) = (100 * sigmas, if sigmas == 3 { 601 } else { 100 * sigmas + 100 });
         assert_near(between(from, to), expected);
@@ -194,7 +194,7 @@ fn jitter_is_gaussian() {
 
 #[test]
 fn far_apart_delays_leave_accidentals_and_end_soon() {
-    // Light 10^15 ticks apart: walking from one to the other at 1e-3 per tick would take hours.
+    // Photons 10^15 ticks apart: stepping through them at 1e-3 per tick would take hours.
     let detectors =
         vec![Detector { delay: -5e14, ..detector(1) }, Detector { delay: 5e14, ..detector(2) }];
     let tags = collect(&simulation(pairs(1e-3), detectors, 10_000_000));
@@ -212,12 +212,12 @@ fn dead_time_holds_and_loses_what_it_should() {
     let dead = times(&tags, 1);
     assert!(dead.windows(2).all(|pair| pair[1] - pair[0] >= 150));
     assert!(dead.windows(2).any(|pair| pair[1] - pair[0] == 150));
-    // r / (1 + r * dead) in whole ticks: a tick has a detection with p = 1 - exp(-0.01), so that gaps are 149 +
-    // 1 / p = 249.5 ticks with standard deviation 100: 40,080 tags, error 0.4 times the square root. (In
-    // continuous time: 0.01 / 2.5 * 1e7 = 40,000.)
+    // r / (1 + r * dead) in whole ticks: a tick has a detection with p = 1 - exp(-0.01), so gaps are 149 + 1
+    // / p = 249.5 ticks with standard deviation 100: 40,080 tags, with an error of 0.4 times the square root.
+    // (In continuous time: 0.01 / 2.5 * 1e7 = 40,000.)
     let expected = duration as f64 / (149.0 + 1.0 / (1.0 - f64::exp(-0.01)));
     assert_within(dead.len() as f64, expected, 0.4 * expected.sqrt());
-    // The other detector is not touched.
+    // The other detector is not affected.
     assert_near(times(&tags, 2).len(), 60_000.0);
 }
 
@@ -248,9 +248,10 @@ fn several_pairs_in_a_pulse_make_triples() {
         pulses[usize::try_from(tag.time / 80).unwrap()][usize::try_from(tag.channel).unwrap()] += 1;
     }
     let triples: usize = pulses.iter().map(|[herald, one, two]| herald * one * two).sum();
-    // The outputs have photons of two different pairs, n (n - 1) choices, each at its output with a chance of
-    // 1/4; the herald's photon is of one of these two or of a third pair. For a Poisson number of
-    // mean m: 400,000 * (2 m^2 + m^3) / 4 * 0.8 * 0.5 * 0.25 = 880. Bunches of counts widen the error.
+    // The outputs have photons of two different pairs: n (n - 1) choices, each photon at its output with a
+    // probability of 1/4. The herald's photon is from one of these two pairs or from a third. For a Poisson
+    // number of mean m: 400,000 * (2 m^2 + m^3) / 4 * 0.8 * 0.5 * 0.25 = 880. Correlated counts increase the
+    // error.
     let outputs: usize = pulses.iter().map(|[_, one, two]| one * two).sum();
     assert_within(triples as f64, 880.0, 1.4 * f64::sqrt(880.0));
     // Without the herald: 400,000 * m^2 / 4 * 0.5 * 0.25 = 500.
@@ -278,7 +279,7 @@ fn coherent_g2_is_flat() {
 
 #[test]
 fn pulses_stay_on_their_comb() {
-    // 80.328125 = 5,141 / 64 ticks, so that the pulses of any time are known in integers.
+    // 80.328125 = 5,141 / 64 ticks, so that the pulses of any time are exact in integers.
     let light =
         Light::Coherent { rate: 1e-3, pulse_period: Some(80.328_125), beam_splitter: false };
     let detectors = vec![detector(1), Detector { delay: 10.5, ..detector(2) }];
@@ -301,7 +302,7 @@ fn pulses_stay_on_their_comb() {
     }
 }
 
-/// Coincidences by pulse: at lags of 0, 1 and 2 pulses.
+/// Counts coincidences by pulse: at lags of 0, 1 and 2 pulses.
 fn by_pulse(light: Light) -> [usize; 3] {
     let efficiency =
         |efficiency, channel| Detector { efficiency, jitter: 3.0, ..detector(channel) };
@@ -316,14 +317,14 @@ fn by_pulse(light: Light) -> [usize; 3] {
 
 #[test]
 fn side_peaks_are_accidentals() {
-    // Pulses of mean 0.2 photons a detector: 200,000 * 0.2^2 * 0.8 * 0.5 = 3,200 in each peak.
+    // Pulses of mean 0.2 photons per detector: 200,000 * 0.2^2 * 0.8 * 0.5 = 3,200 in each peak.
     let light =
         Light::Coherent { rate: 0.2 / 80.0, pulse_period: Some(80.0), beam_splitter: false };
     for found in by_pulse(light) {
         assert_near(found, 3_200.0);
     }
     // Pairs: the same in the side peaks; in the middle <n^2> = 0.2^2 + 0.2 in place of 0.2^2: 19,200. Counts
-    // of one pulse bunch; the square root grows by less than a fifth.
+    // of one pulse are correlated; this increases the square root by less than a fifth.
     let light = Light::Pairs { rate: 0.2 / 80.0, pulse_period: Some(80.0), beam_splitter: false };
     let [middle, one, two] = by_pulse(light);
     assert_within(middle as f64, 19_200.0, 1.2 * f64::sqrt(19_200.0));
@@ -353,8 +354,8 @@ fn drift_moves_light_and_not_dark_counts() {
         }
         assert_near(rising(&dark), 10_000.0);
         assert_near(dark.len() - rising(&dark), 10_000.0);
-        // Both photons drift as one: 4e-3 * 0.25 * 1e7 = 10,000 pairs; accidentals in one tick, or in one pulse:
-        // <(rate * 0.5)^2> = 4e-6 * (1 + 0.5^2 / 2) = 4.5e-6, times 1e7 ticks: 45, or times 50: 2,250.
+        // Both photons drift together: 4e-3 * 0.25 * 1e7 = 10,000 pairs; accidentals in one tick, or in one
+        // pulse: <(rate * 0.5)^2> = 4e-6 * (1 + 0.5^2 / 2) = 4.5e-6, times 1e7 ticks: 45, or times 50: 2,250.
         let accidentals = 45.0 * pulse_period.unwrap_or(1.0);
         assert_within(
             lags(&one, &two, 0).len() as f64,

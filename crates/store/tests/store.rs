@@ -1,4 +1,4 @@
-//! Write, then open: what comes back is what was committed, however it was appended.
+//! Write, then open: a reader gets what was committed, for every way of appending.
 
 #![expect(
     clippy::unwrap_used,
@@ -27,7 +27,7 @@ fn labels(tags: Channels<'_>) -> Vec<u16> {
     }
 }
 
-/// Appends `rows` in the pieces given, a commit after each, reopening the writer where asked.
+/// Appends `rows` in these pieces with a commit after each, and reopens the writer where requested.
 fn write(folder: &Path, time: &[i64], channel: &[u16], pieces: &[(usize, bool)]) {
     let mut writer = Writer::open(folder, &creation()).unwrap();
     let mut start = 0;
@@ -109,7 +109,7 @@ fn a_label_above_255_widens_the_column() {
     writer.begin_source();
     writer.append(&time[before..], &channel[before..]).unwrap();
     writer.finish_source(SourceFacts::named("wide"));
-    // Until the commit, readers see the narrow column; after it, an old snapshot still does.
+    // Before the commit readers see the narrow column; after it, an old snapshot still does.
     check(folder.path(), &time[..before], &channel[..before]);
     writer.commit().unwrap();
     check(folder.path(), &time, &channel);
@@ -117,7 +117,7 @@ fn a_label_above_255_widens_the_column() {
     assert!(!folder.path().join("channel.col").exists());
     drop(writer);
 
-    // Wide from the first row on, or widened: the same columns.
+    // Wide from the first row, or widened later: the same columns.
     let direct = tempfile::tempdir().unwrap();
     write(direct.path(), &time, &channel, &[(rows, false)]);
     for (name, other) in [("channel.2.col", "channel.1.col"), ("blocks.2.idx", "blocks.1.idx")] {
@@ -215,8 +215,8 @@ fn every_flipped_bit_and_every_cut_is_found() {
     for name in ["time.col", "channel.col", "blocks.idx", "counts.idx", "manifest.json"] {
         let path = folder.path().join(name);
         let whole = fs::read(&path).unwrap();
-        // The long columns in steps, the small files everywhere behind their header pages (whose
-        // every bit has a test of its own).
+        // The long columns in steps, the small files everywhere after their header pages (another test flips
+        // every bit of those).
         let step = if whole.len() > 10_000 { 40_009 } else { 1 };
         let start = if name == "manifest.json" { 0 } else { 4095 };
         for byte in (start..whole.len()).step_by(step) {
@@ -259,13 +259,13 @@ fn a_column_cut_short_under_a_scan_is_an_error_and_the_process_lives() {
         file.set_len(8192).unwrap();
         let cut = store.guarded(sum).unwrap_err().to_string();
         assert!(cut.contains("cut short"), "{cut}");
-        // The zeros that stand there now are never taken for times.
+        // The zeros in that place are never used as times.
         assert!(store.guarded(sum).is_err());
         assert_eq!(copied.guarded(sum).unwrap(), whole);
     }
 }
 
-/// Outside a guarded scan the signal is what it always was.
+/// Outside a guarded scan the signal has its usual effect.
 #[test]
 fn an_unguarded_read_of_a_missing_page_ends_the_process() {
     const CHILD: &str = "TAGQ_TEST_UNGUARDED";
@@ -277,7 +277,7 @@ fn an_unguarded_read_of_a_missing_page_ends_the_process() {
             fs::File::options().write(true).open(Path::new(&folder).join("time.col")).unwrap();
         file.set_len(4096).unwrap();
         if std::env::var_os(VIEW).is_some() {
-            // Also while the same rows are scanned, and after the scan met the missing page.
+            // Also while the same rows are scanned, and after the scan reached the missing page.
             let seen = store.guarded(|store| {
                 let zeros = store.tags().time.iter().sum::<i64>();
                 println!("scanned {zeros}");
@@ -324,7 +324,7 @@ proptest! {
     }
 }
 
-/// The files of a store with their lengths.
+/// Returns the files of a store with their lengths.
 fn lengths(folder: &Path) -> Vec<(String, u64)> {
     let file = |entry: std::io::Result<fs::DirEntry>| {
         let entry = entry.unwrap();
@@ -352,7 +352,7 @@ fn nothing_is_cut_before_every_file_was_looked_at() {
     let before = lengths(&store);
     for name in names {
         let own = fs::read(store.join(name)).unwrap();
-        // A byte of the run id, and the checksum that goes with it.
+        // A changed byte of the run id, with a matching checksum.
         let mut foreign = own.clone();
         foreign[20] ^= 1;
         let crc = crc32c::crc32c(&foreign[..4092]);
@@ -382,7 +382,7 @@ fn what_a_writer_left_is_named_and_goes_with_the_next_one() {
     assert_eq!(leftovers(), []);
     let mut writer = Writer::open(folder.path(), &creation()).unwrap();
     writer.begin_source();
-    // Wide labels: a header page each, and two rows of one and two of the other in the wide column.
+    // Wide labels: one header page each, and in the wide column two rows of one and two of the other.
     writer.append(&[5, 6], &[300, 300]).unwrap();
     let left = [("blocks.2.idx", 4096), ("channel.2.col", 4096 + 4 * 2), ("time.col", 2 * 8)];
     let left = left.map(|(name, bytes)| (name.to_owned(), bytes));

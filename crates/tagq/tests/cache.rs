@@ -1,4 +1,4 @@
-//! Answers that go on from what was kept are those of counting everything.
+//! Answers continued from the cache equal a count from scratch.
 
 #![expect(clippy::unwrap_used, reason = "a test says so by failing")]
 
@@ -22,9 +22,9 @@ use tagq::{
     store::{Creation, RunId, SourceFacts, Tick, Writer},
 };
 
-/// Rows of a block.
+/// Rows per block.
 const BLOCK: usize = 1 << 16;
-/// The channel of most tags; the oracle need not look at them.
+/// The channel of most tags, which the oracle does not need.
 const CROWD: u16 = 7;
 
 /// Time and label of each tag.
@@ -33,7 +33,7 @@ type Tags = Vec<(i64, u16)>;
 static POOL: LazyLock<rayon::ThreadPool> =
     LazyLock::new(|| rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
 
-/// The answer of a run.
+/// Returns the answer for a run.
 fn answer_of(request: &Request, run: &Run) -> Answer {
     let setup = Setup::default();
     let context = QueryContext { setup: &setup, pool: &POOL, progress: &Silent };
@@ -91,7 +91,7 @@ fn histogram(mode: Mode) -> Histogram {
     }
 }
 
-/// Each rule and mode, with what changes how it is counted.
+/// Returns each rule and mode, with options that change how it is counted.
 fn questions() -> Vec<Request> {
     let pair: &[&[u16]] = &[&[0, 1]];
     let groups: &[&[u16]] = &[&[0, 1, 2], &[3, 0], &[1, 2]];
@@ -106,7 +106,7 @@ fn questions() -> Vec<Request> {
         .flat_map(|rule| [coincidences(rule, groups), coincidences(rule, &[]), vetoed(rule)])
         .collect();
     questions.extend([
-        // Of all channels, also those that appear late.
+        // Over all channels, including those that appear late.
         every(Rule::All),
         every(Rule::Once),
         every(Rule::Cluster),
@@ -150,12 +150,12 @@ fn run_of(store: &Path, caching: Caching) -> Run {
     open(store, &Options { caching, ..Options::default() }, &Silent).unwrap()
 }
 
-/// Everything that an answer says.
+/// Returns the complete content of an answer.
 fn said(answer: &Answer) -> String {
     format!("{} {} {:?} {:?}", answer.header, answer.query, answer.run, answer.rows)
 }
 
-/// Asks with what was kept and without, and compares.
+/// Queries with and without the cache, and compares the answers.
 fn compare(store: &Path, questions: &[Request]) {
     let (kept, anew) = (run_of(store, Caching::Rows(1)), run_of(store, Caching::Off));
     for (number, question) in questions.iter().enumerate() {
@@ -176,7 +176,7 @@ fn writer(store: &Path) -> Writer {
     Writer::open(store, &Creation { tick: Tick::DEFAULT, tick_assumed: false, run_id }).unwrap()
 }
 
-/// Appends to the source at the end, or to a new one, and commits.
+/// Appends to the last source, or to a new one, and commits.
 fn append(store: &Path, tags: &[(i64, u16)], is_new: bool) {
     let mut writer = writer(store);
     if is_new || writer.continue_source().is_none() {
@@ -188,7 +188,7 @@ fn append(store: &Path, tags: &[(i64, u16)], is_new: bool) {
     writer.commit().unwrap();
 }
 
-/// Random numbers from a seed.
+/// Returns random numbers from a seed.
 fn random(seed: u64) -> impl FnMut(u64) -> u64 {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     move |below| {
@@ -199,8 +199,8 @@ fn random(seed: u64) -> impl FnMut(u64) -> u64 {
     }
 }
 
-/// Rows with many equal times: rare tags among a crowd, but at the ends of blocks, where what is
-/// kept ends, all kinds in dense order. Channels 3 and 300 come late.
+/// Returns rows with many equal times: rare tags among those of one channel, but all channels in dense order
+/// near the ends of blocks, where cached results end. Channels 3 and 300 appear late.
 fn tags(rows: usize, seed: u64) -> Tags {
     let mut below = random(seed);
     let mut time = -30_000;
@@ -215,7 +215,7 @@ fn tags(rows: usize, seed: u64) -> Tags {
     (0..rows).map(tag).collect()
 }
 
-/// Delays in ticks, small and larger than a block is long.
+/// Generates delays in ticks, short ones and ones longer than a block.
 fn delays() -> impl Strategy<Value = Vec<(u16, i64)>> {
     let ticks = prop_oneof![-30_i64..30, -90_000_i64..90_000];
     prop::collection::vec(ticks, 0..4).prop_map(|ticks| (0..).zip(ticks).collect())
@@ -227,7 +227,7 @@ proptest! {
     #[test]
     fn answers_are_those_of_counting_everything(
         seed: u64,
-        // In rows before or behind the end of a block.
+        // In rows before or after the end of a block.
         cuts in prop::collection::vec((1_usize..4, -90_isize..90), 1..5),
         new in prop::collection::vec(any::<bool>(), 5),
         delays in delays(),
@@ -255,7 +255,7 @@ proptest! {
         };
         let questions: Vec<Request> = questions()
             .into_iter()
-            // Delays are no whole cells.
+            // Delays are not whole cells.
             .filter(|question| match question {
                 Request::Coincidences(question) => question.rule != Rule::Grid,
                 Request::Histogram(question) => question.mode != Mode::Grid,
@@ -280,7 +280,7 @@ proptest! {
             compare(&store, &questions);
         }
         prop_assert!(!kept_files(&store).is_empty());
-        // What stands there now was put together from many parts: the oracle says whether rightly.
+        // The cached result was merged from many parts: compare it with the oracle.
         if is_joined {
             sources = vec![sources.concat()];
         }
@@ -296,7 +296,7 @@ proptest! {
     }
 }
 
-/// A store of a run with what every question keeps of it.
+/// Creates the store of a run with a cached result of every query.
 fn kept_store(folder: &Path) -> (PathBuf, Tags) {
     let store = folder.join("run.tagq");
     let all = tags(3 * BLOCK + 200, 5);
@@ -326,9 +326,8 @@ fn what_is_final_is_not_counted_again() {
         .iter()
         .map(|question| said(&answer_of(question, &run_of(&store, Caching::Off))))
         .collect();
-    // Rows of the first block become others behind the back of the index. None of its rows is looked at
-    // again: N comes from the manifest.
-    // A label above 255 has made the column wide.
+    // Change rows of the first block without changing the index. None of its rows is read again, because N
+    // comes from the manifest. A label above 255 has made the column wide.
     let is_labels =
         |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("channel.");
     let labels = fs::read_dir(&store).unwrap().map(|entry| entry.unwrap().path()).find(is_labels);
@@ -348,7 +347,7 @@ fn what_is_final_is_not_counted_again() {
     }
 }
 
-/// Whether the N of its bins or lags is read from rows, too, and not from the index alone.
+/// Returns whether the N of its bins or lags is also read from rows, not from the index alone.
 fn has_n_of_rows(question: &Request) -> bool {
     match question {
         Request::Coincidences(question) => question.bin.is_some(),
@@ -367,7 +366,7 @@ fn files_that_are_torn_or_foreign_are_not_believed() {
     compare(&store, &question);
     let file = kept_files(&store).remove(0);
     let whole = fs::read(&file).unwrap();
-    // A crash leaves the file as it was, or another without all its bytes; a disk changes some.
+    // A crash leaves the old file, or a new one without all its bytes; a faulty disk changes some.
     for len in 0..whole.len() {
         fs::write(&file, &whole[..len]).unwrap();
         compare(&store, &question);
@@ -380,13 +379,13 @@ fn files_that_are_torn_or_foreign_are_not_believed() {
         compare(&store, &question);
         assert_eq!(fs::read(&file).unwrap(), whole, "byte {at}");
     }
-    // Under the name of another question.
+    // Under the name of another query.
     let other = [Request::Coincidences(coincidences(Rule::All, &[&[0, 1]]))];
     compare(&store, &other);
     let others = kept_files(&store).into_iter().find(|other| *other != file).unwrap();
     fs::copy(&file, &others).unwrap();
     compare(&store, &other);
-    // What is in the way is no error.
+    // An obstacle in place of the file is not an error.
     fs::remove_file(&file).unwrap();
     fs::create_dir(&file).unwrap();
     compare(&store, &question);
@@ -400,7 +399,7 @@ fn a_store_that_went_back_and_grew_otherwise_has_its_own_answers() {
     copy(&store, &older);
     append(&store, &all[2 * BLOCK + 100..], false);
     compare(&store, &questions());
-    // The power fails: the older commit is back, with the younger answers. Then as many other rows come.
+    // Power loss: the older commit is back, with the newer cache. Then the same number of other rows arrives.
     fs::remove_dir_all(older.join("cache")).unwrap();
     copy(&store.join("cache"), &older.join("cache"));
     compare(&older, &questions());
@@ -410,7 +409,7 @@ fn a_store_that_went_back_and_grew_otherwise_has_its_own_answers() {
         tags(BLOCK + 100, 77).iter().map(|&(time, label)| (time + 30_000 + last, label)).collect();
     append(&older, &others, false);
     compare(&older, &questions());
-    // The same rows in other sources are another run for tuples that would span two.
+    // The same rows in other sources are a different run for tuples that would span two sources.
     let cut = folder.path().join("cut");
     append(&cut, &all[..BLOCK - 3], true);
     append(&cut, &all[BLOCK - 3..], true);
@@ -443,7 +442,7 @@ fn only_what_is_worth_it_is_kept() {
     answer_of(&pair(), &run_of(&store, Caching::Rows(2 * BLOCK as u64)));
     let files = kept_files(&store);
     assert_eq!(files.len(), 1);
-    // A few rows more are not worth a write.
+    // A few additional rows do not justify a write.
     let kept = fs::read(&files[0]).unwrap();
     let end =
         open(&store, &Options::default(), &Silent).unwrap().store().manifest().time_last.unwrap();
@@ -481,7 +480,7 @@ fn many_at_once_do_not_disturb_each_other() {
 
 const PRECIOUS: &[u8] = b"the only photo of it";
 
-/// A store with enough rows for a cache, a question that is kept, and a folder outside.
+/// Returns a store with enough rows for a cache, a query that is cached, and a folder outside.
 fn store_and_outside(folder: &Path) -> (PathBuf, Request, PathBuf) {
     let (store, outside) = (folder.join("store"), folder.join("outside"));
     append(&store, &tags(2 * BLOCK + 200, 5), true);
@@ -500,7 +499,7 @@ fn bytes_in(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 fn a_cache_that_is_a_link_is_not_followed() {
     let folder = tempfile::tempdir().unwrap();
     let (store, question, outside) = store_and_outside(folder.path());
-    // More than the cache may have, one of them abandoned.
+    // More files than the cache may have, one of them unfinished.
     for i in 0..4_200 {
         fs::write(outside.join(format!("{i:016x}")), PRECIOUS).unwrap();
     }
@@ -525,7 +524,7 @@ fn only_what_the_cache_named_is_tidied() {
         fs::write(cache.join(name), PRECIOUS).unwrap();
         File::options().write(true).open(cache.join(name)).unwrap().set_modified(old).unwrap();
     };
-    // Two more than there may be, with that of the question, and an unfinished one.
+    // Two more than the limit, including that of the query, and an unfinished one.
     (0..4_097).for_each(|i| put(&format!("{i:016x}")));
     let unfinished = format!("{:032x}.new", 7);
     put(&unfinished);
@@ -558,7 +557,7 @@ fn an_answer_is_not_written_through_a_name_that_can_be_guessed() {
     }
     answer_of(&question, &run_of(&store, Caching::Rows(1)));
     assert_eq!(fs::read(&precious).unwrap(), PRECIOUS);
-    // A link under the name of the answer itself is replaced, and not what it leads to.
+    // A link in place of the cached answer is replaced; its target is not.
     let is_answer = |path: &&PathBuf| path.extension().is_none();
     let kept = kept_files(&store);
     let answer = kept.iter().find(is_answer).unwrap();
@@ -568,14 +567,14 @@ fn an_answer_is_not_written_through_a_name_that_can_be_guessed() {
     answer_of(&question, &run_of(&store, Caching::Rows(1)));
     assert_eq!(fs::read(&precious).unwrap(), PRECIOUS);
     assert!(!answer.is_symlink() && fs::read(answer).unwrap() == bytes);
-    // And a pipe is not waited for.
+    // A pipe does not block the query.
     fs::remove_file(answer).unwrap();
     assert!(Command::new("mkfifo").arg(answer).status().unwrap().success());
     answer_of(&question, &run_of(&store, Caching::Rows(1)));
     assert!(fs::metadata(answer).unwrap().is_file() && fs::read(answer).unwrap() == bytes);
 }
 
-/// Keeps what it is told.
+/// Collects the notes.
 #[derive(Default)]
 struct Notes(Mutex<Vec<String>>);
 

@@ -1,4 +1,4 @@
-//! Files that a crash cut off, and files with a flipped bit.
+//! Files that end early after a crash, and files with a flipped bit.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use tagq_store::Tag;
 
 use crate::support::{Lists, built, frame, read, read_first, skippable, some_tags};
 
-/// Small messages, the last but one in two segments, and their tags.
+/// Returns small messages, the last but one in two segments, and their tags.
 fn messages() -> (Vec<Vec<u8>>, Vec<Vec<Tag>>) {
     let lists: [Lists; 5] = [
         vec![some_tags(1, 3)],
@@ -21,7 +21,7 @@ fn messages() -> (Vec<Vec<u8>>, Vec<Vec<Tag>>) {
     (messages, lists.iter().map(|lists| lists.concat()).collect())
 }
 
-/// How many of `parts` lie whole in the first `len` bytes, and where they end.
+/// Returns how many of `parts` are complete within the first `len` bytes, and the end of the last one.
 fn complete(parts: &[Vec<u8>], len: usize) -> (usize, usize) {
     let mut end = 0;
     let fits = |part: &&Vec<u8>| {
@@ -60,7 +60,7 @@ fn a_plain_file_cut_anywhere_gives_its_complete_messages() {
 fn a_compressed_file_cut_anywhere_gives_its_complete_frames() {
     let (messages, tags) = messages();
     for checksum in [false, true] {
-        // Frame by frame: skippable, message 1, 2, empty, 3 and 4, 5.
+        // Frames: skippable, message 1, 2, empty, 3 and 4, 5.
         let frames = [
             skippable(b"abc"),
             frame(&messages[0], checksum),
@@ -92,7 +92,7 @@ fn a_compressed_file_cut_anywhere_gives_its_complete_frames() {
 fn frames_that_end_inside_a_message_give_the_messages_before_it() {
     let (messages, tags) = messages();
     let stream = messages.concat();
-    // Message borders in the stream of decompressed bytes.
+    // Message borders in the decompressed stream.
     let ends: Vec<usize> = (0..=messages.len()).map(|n| messages[..n].concat().len()).collect();
     for piece in [1, 8, 40, 100, ends[2], 1000] {
         let frames: Vec<Vec<u8>> = stream.chunks(piece).map(|bytes| frame(bytes, false)).collect();
@@ -113,7 +113,7 @@ fn frames_that_end_inside_a_message_give_the_messages_before_it() {
             assert_eq!(found, tags[..complete].concat());
             let torn = format!("the file ends inside message {}", complete + 1);
             assert_eq!(summary.torn, Some(torn));
-            // Reading can go on at the last frame that begins with one of these messages.
+            // Reading can continue at the last frame that begins with one of these messages.
             let resume = (0..=count)
                 .rfind(|&n| ends[..=complete].contains(&(n * piece)))
                 .map(|n| frames[..n].concat().len() as u64);
@@ -136,7 +136,7 @@ fn the_first_messages_alone_can_be_read() {
         }
         assert_eq!(read_first(&parts.concat(), 6).unwrap().1.torn, None);
     }
-    // What comes later may be damaged: here the checksum of the second frame.
+    // Later data may be damaged: here the checksum of the second frame.
     let mut bytes = frames[..2].concat();
     *bytes.last_mut().unwrap() ^= 1;
     let (found, summary) = read_first(&bytes, 1).unwrap();
@@ -160,11 +160,11 @@ fn what_follows_the_frames_is_named() {
         }
         error => panic!("{error}"),
     }
-    // Less than the magic number of a frame cannot be told from a torn frame.
+    // Less than the magic number of a frame cannot be distinguished from a torn frame.
     assert!(read(&[&frames[..], b"\n"].concat()).unwrap().1.torn.is_some());
 }
 
-/// Every bit of two frames flipped, one at a time.
+/// Flips every bit of two frames, one at a time.
 fn flipped(checksum: bool) -> impl Iterator<Item = (Vec<u8>, usize)> {
     let (messages, _) = messages();
     let bytes = [frame(&messages[0], checksum), frame(&messages[2..4].concat(), checksum)].concat();
@@ -187,7 +187,7 @@ fn every_flipped_bit_of_a_checksummed_file_is_seen() {
                 assert_eq!(found, expected[..found.len()], "bit {bit}");
                 torn += 1;
             }
-            // Bits of a frame's header that say nothing about its data.
+            // Some bits of a frame's header do not affect its data.
             Ok((found, _)) => {
                 assert_eq!(found, expected, "bit {bit}");
                 harmless += 1;
@@ -201,7 +201,7 @@ fn every_flipped_bit_of_a_checksummed_file_is_seen() {
 #[test]
 fn a_flipped_bit_without_checksum_is_no_panic() {
     for (bytes, bit) in flipped(false) {
-        // 17 is the number of tags: a changed value cannot be seen, but none can be made up.
+        // 17 is the number of tags. A changed value cannot be detected, but no tag may be invented.
         if let Ok((found, _)) = read(&bytes) {
             assert!(found.len() <= 17, "bit {bit}: {}", found.len());
         }
@@ -210,7 +210,7 @@ fn a_flipped_bit_without_checksum_is_no_panic() {
 
 #[test]
 fn a_file_that_shrinks_while_it_is_read_is_named() {
-    // More than are read ahead, 2 Mi: else all of it can be read before the file shrinks.
+    // More than the 2 Mi that are read ahead; otherwise all of it can be read before the file shrinks.
     let message = built(&[some_tags(1, 2_500_000)], 8, false);
     for bytes in [frame(&message, false), message] {
         let (_folder, path) = crate::support::file(&bytes);
@@ -224,14 +224,14 @@ fn a_file_that_shrinks_while_it_is_read_is_named() {
     }
 }
 
-/// Of a text the same, read on one thread and on several.
+/// The same for text, read with one thread and with several.
 #[test]
 fn a_text_that_shrinks_while_it_is_read_is_named() {
     let lines: Vec<String> = (0..1_500_000).map(|i| format!("{}\t{i}\n", i % 7)).collect();
     let text = lines.concat();
     for bytes in [text.as_bytes(), &text.as_bytes()[..510_000]] {
         let (_folder, path) = crate::support::file(bytes);
-        // Two threads read less ahead than there is.
+        // Two threads read ahead less than the whole file.
         let settings = tagq_ingest::Settings { threads: 2, ..Default::default() };
         let result = tagq_ingest::read_tags(&path, &settings, |_| {
             fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(300_000).unwrap();

@@ -1,4 +1,4 @@
-//! What the encoder writes, read by three decoders.
+//! The output of the encoder, read by three decoders.
 
 use std::{
     io::Write,
@@ -41,7 +41,7 @@ fn the_bytes_are_those_that_the_reference_writes() {
     for count in COUNTS {
         let message = zstd::decode_all(&encoded(count, 64, false)[..]).unwrap();
         let is_segmented = count >= 511;
-        // The reference's own first segment, or one of just the two pointers and the outer list.
+        // The default first segment of the reference, or one with just the two pointers and the outer list.
         let first_words = if is_segmented { 3 } else { 1024 };
         let lists = [some_tags(count as u64, count)];
         assert!(message == built(&lists, first_words, false), "{count} tags");
@@ -54,7 +54,7 @@ fn two_tags_are_these_bytes() {
     let mut encoder = Encoder::new(Vec::new());
     encoder.frame(2, [&[tag(-2, 3)][..], &[], &[tag(1 << 40, u64::MAX)]]).unwrap();
     let bytes = encoder.into_inner();
-    // A frame as recorders write it: no checksum, no content size.
+    // A frame as written by recorders: no checksum, no content size.
     assert_eq!(bytes[..5], [0x28, 0xb5, 0x2f, 0xfd, 0]);
     let words: Vec<u64> = zstd::decode_all(&bytes[..])
         .unwrap()
@@ -65,9 +65,9 @@ fn two_tags_are_these_bytes() {
         .collect();
     let expected = [
         8 << 32,            // one segment of eight words
-        0x1_0000_0000_0000, // the root: a struct of one pointer, right behind
-        0xe_0000_0001,      // the outer list: one pointer, right behind
-        0x27_0000_0001,     // the inner list: four words of structs, right behind
+        0x1_0000_0000_0000, // the root: a struct of one pointer, right after this word
+        0xe_0000_0001,      // the outer list: one pointer, right after this word
+        0x27_0000_0001,     // the inner list: four words of structs, right after this word
         0x2_0000_0008,      // its elements: two, of two data words
         0xffff_ffff_ffff_fffe,
         3,
@@ -92,7 +92,7 @@ fn the_capnp_program_reads_what_is_encoded() {
                 concat!(env!("CARGO_MANIFEST_DIR"), "/schema/tags.capnp"),
                 "Tags",
             ])
-            // It warns when this is another folder than the test's.
+            // pycapnp warns if this is not the folder of the test.
             .env_remove("PWD")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -1,5 +1,5 @@
-//! Files made to do harm: each is refused by name or read as it says, in little memory and on
-//! little disk.
+//! Malicious files: each is refused with a specific error or read as it declares, with little memory and disk
+//! space.
 
 use std::{fs, path::Path};
 
@@ -7,26 +7,26 @@ use tagq_ingest::{Error, Settings, Summary, read_tags};
 
 use crate::support::{again_in_little_memory, frame, framed, reference, skippable};
 
-/// What must come of a file.
+/// Expected result for a file.
 enum Outcome {
-    /// So many tags.
+    /// This number of tags.
     Tags(u64),
-    /// [`Error::Message`] with this in its text.
+    /// [`Error::Message`] with this text.
     Message(&'static str),
     /// [`Error::TornMessage`].
     Torn,
-    /// [`Error::NotTags`] with this in its text.
+    /// [`Error::NotTags`] with this text.
     NotTags(&'static str),
-    /// [`Error::Frame`] with this in its text.
+    /// [`Error::Frame`] with this text.
     Frame(&'static str),
     Unsupported(&'static str),
 }
 use Outcome::{Frame, Message, NotTags, Tags, Torn, Unsupported};
 
 const ROOT: u64 = 1 << 48;
-/// The element word of a list of one tag.
+/// Element word of a list of one tag.
 const ONE_TAG: u64 = 1 << 2 | 2 << 32;
-/// The most words that the length of a list can say, and the most that an offset can.
+/// Maximum number of words in the length of a list, and maximum offset.
 const WORDS_MAX: u64 = (1 << 29) - 1;
 
 fn offset(words: i64) -> u64 {
@@ -49,19 +49,19 @@ fn double_far(segment: u64, word: u64) -> u64 {
     4 | far(segment, word)
 }
 
-/// The start of a message of one segment that claims more words than follow.
+/// Returns the start of a message of one segment that declares more words than follow.
 fn claiming(words: u32, start: &[u64]) -> Vec<u8> {
     let mut bytes = framed(&[start.to_vec()]);
     bytes[4..8].copy_from_slice(&words.to_le_bytes());
     bytes
 }
 
-/// A message of one segment with one list behind this pointer.
+/// Returns a message of one segment with one list after this pointer.
 fn one(pointer: u64, behind: &[u64]) -> Vec<u8> {
     framed(&[[&[ROOT, outer(0, 1), pointer], behind].concat()])
 }
 
-/// Messages as they are, by what they say falsely.
+/// Messages by their false declarations.
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn messages() -> Vec<(&'static str, Vec<u8>, Outcome)> {
     let tebibytes = |segments: u32| {
@@ -101,7 +101,7 @@ fn messages() -> Vec<(&'static str, Vec<u8>, Outcome)> {
             Message("its lists share words"),
         ),
         (
-            // The first leads behind the list of all others, which is set aside for them.
+            // The first pointer leads past the list of all others, which is buffered for them.
             "10^5 pointers to a list that was set aside",
             many(
                 100_000,
@@ -135,8 +135,8 @@ fn messages() -> Vec<(&'static str, Vec<u8>, Outcome)> {
             Message("its lists share words"),
         ),
         (
-            // The first is at hand when its turn comes, and nothing is said more often than there
-            // are words: 2 + 2 + 2 of 13.
+            // The first list is available when it is needed, and the total may not exceed the number of
+            // words: 2 + 2 + 2 of 13.
             "lists that overlap in what was set aside",
             many(
                 3,
@@ -147,7 +147,7 @@ fn messages() -> Vec<(&'static str, Vec<u8>, Outcome)> {
         ),
         ("a list of its own pointer", one(inner(-1, 1), &[]), Message("")),
         ("the root as a list of no tags", one(inner(-3, 2), &[]), Tags(0)),
-        // Claims of lists.
+        // False list lengths.
         ("a list of 2^29 void", one(1 | WORDS_MAX << 35, &[]), Message("no list of tags")),
         (
             "a list of 2^29 bits",
@@ -185,7 +185,7 @@ fn messages() -> Vec<(&'static str, Vec<u8>, Outcome)> {
         ("an empty list far away", one(1 | 5 << 32 | offset(1000), &[]), Message(out)),
         ("more lists than words", framed(&[vec![ROOT, outer(0, 4), 0, 0, 0]]), Message(out)),
         ("2^20 lists of nothing", framed(&[vec![ROOT, outer(0, 1 << 20)]]), Message(out)),
-        // Pointers to nowhere.
+        // Pointers out of the message.
         ("a root before the message", framed(&[vec![ROOT | offset(-2)]]), Message(out)),
         ("a root far before the message", framed(&[vec![ROOT | offset(-1 << 29)]]), Message(out)),
         ("a root behind the message", framed(&[vec![ROOT]]), Message(out)),
@@ -281,7 +281,7 @@ fn messages() -> Vec<(&'static str, Vec<u8>, Outcome)> {
             framed(&[vec![double_far(1, 0)], vec![far(0, 0), far(0, 0)]]),
             Message("to another far pointer"),
         ),
-        // Nothing arrives.
+        // Missing data.
         ("lists that never arrive", claiming(u32::MAX, &[ROOT, outer(0, 1 << 20)]), Torn),
         (
             "a list that never arrives",
@@ -313,13 +313,13 @@ fn messages() -> Vec<(&'static str, Vec<u8>, Outcome)> {
     ]
 }
 
-/// `start`, then so many MiB of zeros, in frames of 16 MiB: 32,000 : 1.
+/// Returns `start` and then `mebibytes` MiB of zeros, in frames of 16 MiB, compressed 32,000 : 1.
 fn bomb(start: &[u8], mebibytes: usize) -> Vec<u8> {
     let zeros = frame(&vec![0; 16 << 20], false);
     [frame(start, false), zeros.repeat(mebibytes / 16)].concat()
 }
 
-/// A frame that says this about itself, and holds the bytes of `data` as they are.
+/// Returns a frame with this header that contains the bytes of `data` uncompressed.
 fn frame_saying(header: &[u8], data: &[u8]) -> Vec<u8> {
     let block = u32::try_from(data.len()).unwrap() << 3 | 1;
     [&[0x28, 0xb5, 0x2f, 0xfd], header, &block.to_le_bytes()[..3], data].concat()
@@ -416,7 +416,7 @@ fn check(name: &str, path: &Path, expected: &Outcome) {
     assert!(fits, "{name}: {found}");
 }
 
-/// The peak of this process's memory in KiB.
+/// Returns the peak memory of this process in KiB.
 fn peak() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -454,11 +454,11 @@ fn hostile_files_are_refused_in_little_memory() {
     eprintln!("{said}");
 }
 
-/// Where the reference reads something, it is what we read.
+/// If the reference reads a message, our result is the same.
 #[test]
 fn what_is_refused_is_refused_by_the_reference_too() {
-    // Ours alone: elements that are no tags, words handed out twice, landing pads that are no far
-    // pointers, and all messages of the file instead of the first.
+    // Refused only by us: elements that are not tags, words used twice, landing pads that are not far
+    // pointers, and later messages of the file, which the reference does not read.
     let ours = [
         "tags of one word",
         "tags of two pointers",

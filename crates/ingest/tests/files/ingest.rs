@@ -1,4 +1,4 @@
-//! From a file into a store.
+//! Ingest of files into a store.
 
 use std::{fs, io::Write, path::Path};
 
@@ -10,7 +10,7 @@ use crate::support::{built, crc32c, file, frame, some_tags, tag};
 
 type Rows = Vec<(i64, u16)>;
 
-/// The rows and sources of a store made of these files.
+/// Returns the rows and sources of a store made from these files.
 fn stored(files: &[(&Path, Settings)]) -> Result<(Rows, Vec<Source>), Error> {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("run.tagq");
@@ -36,7 +36,7 @@ fn of(path: &Path) -> (&Path, Settings) {
     (path, Settings::default())
 }
 
-/// Those of one file with these bytes.
+/// Returns the rows and the source of one file with these bytes.
 fn stored_from(bytes: &[u8]) -> Result<(Rows, Source), Error> {
     let (_folder, path) = file(bytes);
     let (rows, mut sources) = stored(&[of(&path)])?;
@@ -49,7 +49,7 @@ fn encoded(tags: &[Tag]) -> Vec<u8> {
     encoder.into_inner()
 }
 
-/// The rows that a store must have: a stable sort.
+/// Returns the expected rows of a store: a stable sort.
 fn sorted(tags: &[Tag]) -> Rows {
     let mut rows: Rows =
         tags.iter().map(|tag| (tag.time, u16::try_from(tag.channel).unwrap())).collect();
@@ -73,8 +73,8 @@ fn plain_and_compressed_files_give_the_same_rows() {
 
 #[test]
 fn tags_late_by_less_than_the_horizon_are_put_in_order() {
-    // 2.5 M tags, so that columns are released while others come. Equal times carry their place
-    // as channels, which shows their order.
+    // 2.5 M tags, so that columns are released while more tags arrive. Tags of equal times have their
+    // position as the channel, which shows their order.
     let mut tags: Vec<Tag> =
         (0..2_500_000).map(|i: i64| tag(i / 4, (i % 4).cast_unsigned())).collect();
     let late = [(900_000, 10), (1_048_575, 1), (1_048_576, 40_000), (2_200_000, 1_048_000)];
@@ -84,7 +84,7 @@ fn tags_late_by_less_than_the_horizon_are_put_in_order() {
     }
     let (rows, source) = stored_from(&encoded(&tags)).unwrap();
     assert!(rows == sorted(&tags));
-    // The second of the four came after a tag of its own time only.
+    // The second of the four is after a tag of equal time only, so it is not late.
     assert_eq!((source.rows, source.facts.reordered), (2_500_000, 3));
 }
 
@@ -95,7 +95,7 @@ fn a_tag_that_is_too_late_is_named() {
     match stored_from(&encoded(&tags)).unwrap_err() {
         Error::Late { number, time, after, horizon, .. } => {
             assert_eq!((number, time, horizon), (2_150_001, 5, 1 << 20));
-            // All but the last horizon of full columns.
+            // All but the last reordering window of full columns.
             assert_eq!(after, (1 << 20) - 1);
         }
         error => panic!("{error}"),
@@ -128,7 +128,7 @@ fn times_at_the_ends_are_kept() {
     assert_eq!(source.facts.reordered, 1);
     let (rows, _) = stored_from(&encoded(&[tag(i64::MIN, 1), tag(-1, 2)])).unwrap();
     assert_eq!(rows, [(i64::MIN, 1), (-1, 2)]);
-    // A run of 2^63 ticks and more is for the store to refuse.
+    // The store refuses a run of 2^63 ticks or more.
     let refused = stored_from(&encoded(&[tag(i64::MIN, 1), tag(0, 2)])).unwrap_err();
     assert!(matches!(refused, Error::Store(tagq_store::Error::Span { .. })), "{refused}");
 }
@@ -153,7 +153,7 @@ fn what_is_known_of_a_file_is_recorded() {
         assert_eq!(facts.read_byte, bytes.len() as u64);
         assert_eq!((facts.checksummed, &facts.torn), (false, &None));
         assert!(is_unchanged(facts, &fs::metadata(&path).unwrap()));
-        // Another file of the same length and time, the same file at another time, a longer one.
+        // Another file of the same length and time, the same file at another time, and a longer one.
         let copy = folder.path().join("copy");
         fs::copy(&path, &copy).unwrap();
         let file = fs::OpenOptions::new().append(true).open(&path).unwrap();
@@ -167,7 +167,7 @@ fn what_is_known_of_a_file_is_recorded() {
         assert!(!is_unchanged(facts, &file.metadata().unwrap()));
     }
     assert!(whole.len() > 65_536);
-    // A torn frame is left out, of the checksum too.
+    // A torn frame is left out, also from the checksum.
     let end = whole.len() - frames[2].len();
     let (rows, source) = stored_from(&whole[..whole.len() - 1]).unwrap();
     assert_eq!((rows.len(), source.facts.resume.byte), (18_000, end as u64));
@@ -175,7 +175,7 @@ fn what_is_known_of_a_file_is_recorded() {
     assert_eq!(source.facts.head_xxh3, hash(&whole[..65_536]));
     assert_eq!(source.facts.tail_xxh3, hash(&whole[end - 65_536..end]));
     assert!(source.facts.torn.is_some());
-    // So it is with a plain file, of which the complete messages are asked for.
+    // The same for an uncompressed file, whose complete messages are requested.
     let two = [&message[..], &message[..message.len() - 8]].concat();
     let (_folder, path) = file(&two);
     let first = Settings { messages_max: Some(1), ..Settings::default() };
@@ -213,7 +213,7 @@ fn the_bytes_read_are_counted() {
     }
 }
 
-/// An older store has a hash of a file that was taken in one go, and none of one that grew.
+/// An older store has the hash of a file that was ingested at once, and no hash of one that grew.
 #[test]
 fn a_source_of_an_older_store_is_compared_by_what_it_has() {
     let two = [encoded(&[tag(1, 1)]), encoded(&[tag(2, 1)])];
@@ -226,7 +226,7 @@ fn a_source_of_an_older_store_is_compared_by_what_it_has() {
     let intact = |facts: &SourceFacts| is_intact(facts, &path, &Settings::default()).unwrap();
     let all = || [&facts, &old, &unknown].map(intact);
     assert_eq!(all(), [Some(true), Some(true), None]);
-    // When it grows, nothing is made up about what was read before.
+    // When the file grows, no hash is invented for the part that was read before.
     let store = folder.path().join("old.tagq");
     let creation = Creation { tick: Tick::DEFAULT, tick_assumed: true, run_id: None };
     let mut writer = Writer::open(&store, &creation).unwrap();

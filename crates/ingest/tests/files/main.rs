@@ -1,4 +1,4 @@
-//! Files of every legal and illegal kind, against the reference implementation of Cap'n Proto.
+//! Valid and invalid files of every kind, compared with the reference implementation of Cap'n Proto.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! The streaming decoder against the reference implementation.
+//! The streaming decoder, compared with the reference implementation.
 
 use std::{fs, os::unix::ffi::OsStrExt, path::Path};
 
@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// What a recorder writes: a root of one pointer, elements of two words.
+/// Shape written by a recorder: a root of one pointer, elements of two words.
 const PLAIN: Shape = Shape { segments: 1, root: (0, 1), element: (2, 0) };
 
 /// Reads `message` as a plain and as a compressed file.
@@ -58,7 +58,7 @@ fn lists_made_in_another_order_come_in_that_of_their_pointers() {
 
 #[test]
 fn a_message_may_have_511_segments() {
-    // The root pointer's segment, which has the outer list too, and one a list.
+    // The first segment has the root pointer and the outer list; each list has its own segment.
     for segments in [1, 2, 3, 510, 511] {
         let lists = lists_of(&vec![2; segments - 1]);
         let mut words = vec![vec![1 << 48, 1 | 6 << 32 | (lists.len() as u64) << 35]];
@@ -92,11 +92,11 @@ fn messages_without_tags_are_legal() {
         vec![no_pointer],
         no_list,
         vec![struct_of_nothing],
-        // A root from before the field was there: one data word, no pointer.
+        // A root of an older schema without the field: one data word, no pointer.
         vec![1 << 32, 7],
         list(6, 0),
         [list(6, 2), vec![0, 0]].concat(),
-        // An inner list of 0 tags that reserved two words, a gap behind it.
+        // An inner list of 0 tags that reserved two words, followed by a gap.
         [list(6, 1), vec![1 | 7 << 32 | 2 << 35, 2 << 32, 8, 9, 10, 11]].concat(),
     ] {
         let message = framed(&[words]);
@@ -112,7 +112,7 @@ fn messages_without_tags_are_legal() {
 
 #[test]
 fn an_empty_list_may_stand_at_the_end_of_its_segment() {
-    // A double far pointer to nothing: position 2 of segment 1, which has two words.
+    // A double far pointer past the end: position 2 of segment 1, which has two words.
     let pad = vec![2 | 2 << 3 | 1 << 32, 1 | 6 << 32];
     let message = framed(&[vec![1 << 48, 6 | 1 << 32], pad]);
     assert_eq!(reference(&message).unwrap(), []);
@@ -169,7 +169,7 @@ fn elements_may_be_as_wide_as_a_struct_can_be() {
 
 #[test]
 fn lists_end_anywhere_in_the_pieces_they_are_read_in() {
-    // 16,384 tags are handed on at once; wider elements come in other numbers.
+    // Tags are passed on in batches of 16,384; wider elements give other batch sizes.
     for len in [16_383, 16_384, 16_385, 32_768, 32_769] {
         for element in [(2, 0), (2, 1), (5, 2)] {
             let lists = lists_of(&[len, 1, len]);
@@ -206,7 +206,7 @@ fn messages_and_frames_may_fall_in_any_way() {
         [skippable(b""), frame(b"", true), skippable(&vec![7; 200_000]), frame(b"", false)];
     check(&one_each.join(&between.concat()[..]), 5 + 4 * 4);
     check(&[&between.concat(), &one_each.concat()[..], &between.concat()].concat(), 5 + 2 * 4);
-    // Cut without regard to messages, down to a byte a frame.
+    // Frames cut at any byte, down to one byte per frame.
     for piece in [4096, 1000, 77, 3] {
         let stream = if piece < 100 { &messages[0] } else { &stream };
         let pieces: Vec<Vec<u8>> = stream.chunks(piece).map(|p| frame(p, false)).collect();
@@ -216,7 +216,7 @@ fn messages_and_frames_may_fall_in_any_way() {
             check(&pieces.concat(), pieces.len());
         }
     }
-    // A byte a frame, and frames only of headers: nothing of it is kept.
+    // One byte per frame, and frames without data: nothing accumulates.
     let bytes: Vec<u8> = messages[0].iter().flat_map(|&byte| frame(&[byte], true)).collect();
     assert_eq!(read(&bytes).unwrap().0, lists[0][0]);
     assert_eq!(read(&frame(b"", false).repeat(100_000)).unwrap().1.frames, 100_000);
@@ -256,7 +256,7 @@ fn other_files_are_named_as_such() {
     assert_eq!(read_tags(&odd, &Settings::default(), |_| Ok(())).unwrap().tags, 2);
 }
 
-/// 48 MB whose lists stand in another order than their pointers: more than is kept in memory.
+/// Returns 48 MB with lists in another order than their pointers: more than fits the buffer in memory.
 fn large() -> (Lists, Vec<u8>) {
     let lists = lists_of(&[900_000, 0, 1, 1_000_000, 500, 700_000, 399_499]);
     let mut x = 5_u32;
@@ -274,7 +274,7 @@ fn large() -> (Lists, Vec<u8>) {
 fn a_large_message_in_any_order_is_set_aside_on_disk() {
     let (lists, message) = large();
     assert_read(&message, &lists.concat());
-    // What was set aside of one message is gone with the next.
+    // Buffered data of one message is gone when the next begins.
     let small = built_in_order(&lists[2..3], vec![0], 1, true);
     let expected = [lists.concat(), lists[2].clone(), lists.concat()].concat();
     let (tags, _) = read(&[&message[..], &small, &message].concat()).unwrap();
@@ -315,7 +315,7 @@ fn memory_does_not_grow_with_a_message() {
         assert_eq!((summary.tags, count), (96_000_000 / 16, 6_000_000));
         return;
     }
-    // 6 M tags, 96 MB: the lists in order, then in reverse.
+    // 6 M tags, 96 MB: the lists in order, then in reverse order.
     let lists = lists_of(&[1_500_000; 4]);
     for order in [vec![0, 1, 2, 3], vec![3, 2, 1, 0]] {
         let (_folder, path) = file(&built_in_order(&lists, order, 8, false));
@@ -355,7 +355,7 @@ proptest! {
         prop_assert_eq!(read(&bytes).unwrap().0, expected);
     }
 
-    /// What is damaged is refused, or read as the reference reads it.
+    /// A damaged message is refused, or read like the reference does.
     #[test]
     fn a_damaged_layout_never_gives_other_tags_than_the_reference(
         lists in any_lists(),

@@ -1,4 +1,4 @@
-//! What another program wrote: lists of odd sizes, by pycapnp (data/fixtures/pycapnp/write.py).
+//! A file written by another program: lists of odd sizes, by pycapnp (data/fixtures/pycapnp/write.py).
 
 use std::{fs, path::Path, process::Command};
 
@@ -34,7 +34,7 @@ fn pycapnp_still_writes_the_fixture() {
     if !has_pycapnp {
         return skipped("pycapnp is not installed");
     }
-    // Into a folder of the same depth, since the script finds the schema from where it stands.
+    // Into a folder of the same depth, because the script finds the schema by a relative path.
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path().join("data/fixtures/pycapnp");
     fs::create_dir_all(&at).unwrap();

@@ -1,4 +1,4 @@
-//! The committed code of the schemas is what the compiler makes of them.
+//! The committed code of the schemas equals the output of the compiler.
 
 use std::{fs, path::Path, process::Command};
 
@@ -20,7 +20,7 @@ fn the_generated_code_fits_the_schemas() {
             .unwrap();
         let name = format!("{}_capnp.rs", schema.file_name().unwrap().display());
         let made = fs::read_to_string(folder.path().join(&name)).unwrap();
-        // Which program it was stands in it too.
+        // Skip the line with the name of the compiler.
         let code = |text: &str| -> Vec<String> {
             let lines = text.lines().filter(|line| !line.starts_with("// capnp binary version"));
             lines.map(str::to_owned).collect()

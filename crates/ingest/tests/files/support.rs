@@ -1,4 +1,4 @@
-//! Files to read, messages laid out in every legal way, and the reference implementation.
+//! Input files, messages in every valid layout, and the reference implementation.
 
 use std::{
     fs,
@@ -24,7 +24,7 @@ pub fn tag(time: i64, channel: u64) -> Tag {
     Tag { time, channel }
 }
 
-/// `count` tags that differ from those of another `seed`.
+/// Returns `count` tags that differ from those of another `seed`.
 pub fn some_tags(seed: u64, count: usize) -> Vec<Tag> {
     let mut x = seed;
     (0..count)
@@ -35,12 +35,12 @@ pub fn some_tags(seed: u64, count: usize) -> Vec<Tag> {
         .collect()
 }
 
-/// Says that a test was skipped, and why, past the capture of what tests print.
+/// Reports that a test was skipped, and why, bypassing the capture of test output.
 pub fn skipped(why: &str) {
     let _ = writeln!(std::io::stderr(), "skipped: {why}");
 }
 
-/// A file in a folder of its own.
+/// Writes a file into its own folder.
 pub fn file(bytes: &[u8]) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a file");
@@ -48,12 +48,12 @@ pub fn file(bytes: &[u8]) -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-/// All tags of a file with these bytes.
+/// Returns all tags of a file with these bytes.
 pub fn read(bytes: &[u8]) -> Result<(Vec<Tag>, Summary), Error> {
     read_with(bytes, &Settings::default())
 }
 
-/// Those of its first `messages`.
+/// Returns the tags of the first `messages` messages.
 pub fn read_first(bytes: &[u8], messages: u64) -> Result<(Vec<Tag>, Summary), Error> {
     read_with(bytes, &Settings { messages_max: Some(messages), ..Settings::default() })
 }
@@ -67,7 +67,7 @@ fn read_with(bytes: &[u8], settings: &Settings) -> Result<(Vec<Tag>, Summary), E
     Ok((all, summary))
 }
 
-/// The tags that were handed on of a file, and how it ended.
+/// Returns the tags passed on from a file, and its result.
 pub fn handed(path: &Path, settings: &Settings) -> (Vec<Tag>, Result<Summary, Error>) {
     let mut all = Vec::new();
     let result = read_tags(path, settings, |tags| {
@@ -78,7 +78,7 @@ pub fn handed(path: &Path, settings: &Settings) -> (Vec<Tag>, Result<Summary, Er
     (all, result)
 }
 
-/// One Zstandard frame.
+/// Returns one Zstandard frame.
 pub fn frame(bytes: &[u8], checksum: bool) -> Vec<u8> {
     let mut encoder = zstd::stream::Encoder::new(Vec::new(), 1).unwrap();
     encoder.include_checksum(checksum).unwrap();
@@ -86,13 +86,13 @@ pub fn frame(bytes: &[u8], checksum: bool) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A frame that holds `bytes` but no data.
+/// Returns a skippable frame that contains `bytes`.
 pub fn skippable(bytes: &[u8]) -> Vec<u8> {
     let len = u32::try_from(bytes.len()).unwrap();
     [&[0x53, 0x2a, 0x4d, 0x18], &len.to_le_bytes()[..], bytes].concat()
 }
 
-/// A message with these segments.
+/// Returns a message with these segments.
 pub fn framed(segments: &[Vec<u64>]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut add = |n: usize| bytes.extend_from_slice(&u32::try_from(n).unwrap().to_le_bytes());
@@ -107,13 +107,13 @@ pub fn framed(segments: &[Vec<u64>]) -> Vec<u8> {
     bytes
 }
 
-/// What the reference implementation reads in the one message of `bytes`.
+/// Returns the tags that the reference implementation reads from the one message in `bytes`.
 pub fn reference(bytes: &[u8]) -> capnp::Result<Vec<Tag>> {
-    // Twice what a message of this length can hold without saying anything twice.
+    // Twice the content of a message of this length without any word used twice.
     reference_within(bytes, bytes.len() / 4 + 1000)
 }
 
-/// As [`reference`], following pointers over at most so many words.
+/// Same as [`reference`], following pointers over at most `words` words.
 pub fn reference_within(bytes: &[u8], words: usize) -> capnp::Result<Vec<Tag>> {
     let mut options = ReaderOptions::new();
     options.traversal_limit_in_words(Some(words));
@@ -127,12 +127,12 @@ pub fn reference_within(bytes: &[u8], words: usize) -> capnp::Result<Vec<Tag>> {
     Ok(all)
 }
 
-/// A message written by the reference implementation, whose first segment has `first_words`.
+/// Returns a message written by the reference implementation, with a first segment of `first_words`.
 pub fn built(lists: &[Vec<Tag>], first_words: u32, is_fixed: bool) -> Vec<u8> {
     built_in_order(lists, (0..lists.len()).collect(), first_words, is_fixed)
 }
 
-/// As [`built`], with the lists made in this order.
+/// Same as [`built`], with the lists created in this order.
 pub fn built_in_order(
     lists: &[Vec<Tag>],
     order: Vec<usize>,
@@ -162,22 +162,21 @@ pub fn built_in_order(
     serialize::write_message_to_words(&message)
 }
 
-/// Runs one test of this program again in a process of its own, with at most 300,000 KiB of
-/// address space.
+/// Runs one test of this program again in another process, with at most 300,000 KiB of address space.
 pub fn again_in_little_memory(test: &str, variable: (&str, &str)) -> std::process::Output {
     Command::new("sh")
         .args(["-c", "ulimit -v 300000 && exec \"$0\" \"$@\""])
         .arg(std::env::current_exe().unwrap())
         .args([test, "--exact", "--nocapture", "--test-threads=1"])
-        // One heap, or the address space goes into reserves of the allocator.
+        // One heap: otherwise the allocator reserves the address space.
         .env("MALLOC_ARENA_MAX", "1")
         .env(variable.0, variable.1)
         .output()
         .unwrap()
 }
 
-/// Decisions about a layout: taken one after the other, all zero behind the end, so that a shorter
-/// list of them is a simpler layout.
+/// Choices of a layout, read one after another; after the end all are zero, so that a shorter list gives a
+/// simpler layout.
 pub struct Choices(Vec<u32>);
 
 impl Choices {
@@ -186,31 +185,31 @@ impl Choices {
         Self(choices)
     }
 
-    /// A number below `n`.
+    /// Returns a number below `n`.
     pub fn below(&mut self, n: usize) -> usize {
         self.0.pop().unwrap_or(0) as usize % n
     }
 }
 
-/// How the parts of a message may look.
+/// Sizes of the parts of a message.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
     pub segments: usize,
-    /// Data words and pointers of the root, of which the first leads to the lists.
+    /// Data words and pointers of the root; the first pointer leads to the lists.
     pub root: (u64, u64),
-    /// Data words and pointers of an element, of which the first two words are the tag.
+    /// Data words and pointers of an element; the first two words are the tag.
     pub element: (u64, u64),
 }
 
-/// A piece of a message: so many words that stay together.
+/// A part of a message: words that stay together.
 struct Part {
     segment: usize,
     words: u64,
-    /// Where it begins in its segment.
+    /// Position in its segment.
     at: u64,
 }
 
-/// How a pointer leads to its target.
+/// Kind of a pointer.
 enum Way {
     Near,
     /// Through a landing pad.
@@ -223,8 +222,8 @@ const ROOT: usize = 1;
 const OUTER: usize = 2;
 const FIRST_LIST: usize = 3;
 
-/// The words of a message with these lists, its parts thrown about as `choices` say: any part in
-/// any segment and order, gaps of garbage between them, and any legal kind of pointer.
+/// Returns the words of a message with these lists and its parts arranged by `choices`: any part in any
+/// segment and order, with gaps of garbage between them, and any valid kind of pointer.
 pub fn laid_out(lists: &[Vec<Tag>], shape: Shape, choices: &mut Choices) -> Vec<Vec<u64>> {
     let stride = shape.element.0 + shape.element.1;
     let part = |segment: usize, words: u64| Part { segment, words, at: 0 };
@@ -236,7 +235,7 @@ pub fn laid_out(lists: &[Vec<Tag>], shape: Shape, choices: &mut Choices) -> Vec<
     for list in lists {
         parts.push(part(choices.below(shape.segments), 1 + stride * list.len() as u64));
     }
-    // Every part but the root pointer has one pointer to it, which stands in another part.
+    // Every part except the root pointer has one pointer to it, which is in another part.
     let mut ways = vec![Way::Near];
     for to in ROOT..FIRST_LIST + lists.len() {
         let from = holder(to);
@@ -306,7 +305,7 @@ pub fn laid_out(lists: &[Vec<Tag>], shape: Shape, choices: &mut Choices) -> Vec<
     segments
 }
 
-/// Damages one word of a message, in one of the ways that make a difference to a reader.
+/// Damages one word of a message in a way that a reader can notice.
 pub fn damage(word: &mut u64, kind: u32, value: u64) {
     match kind {
         0 => *word = value,
@@ -319,7 +318,7 @@ pub fn damage(word: &mut u64, kind: u32, value: u64) {
     }
 }
 
-/// The part in which the pointer to part `to` stands.
+/// Returns the part that contains the pointer to part `to`.
 fn holder(to: usize) -> usize {
     match to {
         ROOT => ROOT_POINTER,
@@ -328,7 +327,7 @@ fn holder(to: usize) -> usize {
     }
 }
 
-/// The word of its segment at which the pointer to part `to` stands.
+/// Returns the position in its segment of the pointer to part `to`.
 fn place(parts: &[Part], to: usize, shape: Shape) -> u64 {
     match to {
         ROOT => 0,
@@ -337,7 +336,7 @@ fn place(parts: &[Part], to: usize, shape: Shape) -> u64 {
     }
 }
 
-/// CRC-32C of `bytes` in hexadecimal, bit by bit.
+/// Returns the CRC-32C of `bytes` in hexadecimal, computed bit by bit.
 pub(crate) fn crc32c(bytes: &[u8]) -> String {
     let mut crc = u32::MAX;
     for byte in bytes {

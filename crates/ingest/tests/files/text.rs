@@ -1,4 +1,4 @@
-//! Text files: the same tags as from messages, wherever they are cut, whatever number of threads.
+//! Text files: the same tags as from messages, for every cut and every number of threads.
 
 use std::{fs, io::Write as _, path::Path};
 
@@ -27,7 +27,7 @@ fn read_all(path: &Path, settings: &Settings) -> Result<(Vec<Tag>, Summary), Err
     Ok((all, summary))
 }
 
-/// Frames of so many bytes of the text each.
+/// Returns frames of `bytes` bytes of the text each.
 fn frames(text: &str, bytes: usize, checksum: bool) -> Vec<Vec<u8>> {
     text.as_bytes().chunks(bytes).map(|part| frame(part, checksum)).collect()
 }
@@ -36,7 +36,7 @@ fn frames(text: &str, bytes: usize, checksum: bool) -> Vec<Vec<u8>> {
 fn any_number_of_threads_and_any_frames_give_the_lines_in_their_order() {
     let tags = some_tags(6, 200_000);
     let text = text_of(&tags);
-    // A dozen blocks and more.
+    // More than a dozen blocks.
     assert!(text.len() > 3 << 20);
     let windows = text.replace('\n', "\r\n");
     let one_frame = frame(text.as_bytes(), true);
@@ -70,7 +70,7 @@ fn a_wrong_line_is_named_by_its_number_in_the_file() {
     lines[3] = "\r\n# a comment\n\n4\t5\n".into();
     lines[120_000] = "15\t1.5e3\n".into();
     let text = lines.concat();
-    // Three lines more than tags before it, counted from 1.
+    // Three lines more than the tags before it, counted from 1.
     for bytes in [text.clone().into_bytes(), frame(text.as_bytes(), true)] {
         let (_folder, path) = file(&bytes);
         for threads in [1, 4] {
@@ -88,7 +88,7 @@ fn a_wrong_line_is_named_by_its_number_in_the_file() {
             assert!(message.contains("times are whole ticks"), "{message}");
         }
     }
-    // Counted from the first line, wherever reading began.
+    // Line numbers count from the first line, wherever reading began.
     let start = lines[..100_000].concat().len();
     let (_folder, path) = file(text.as_bytes());
     let settings = Settings { start_byte: start as u64, ..Settings::default() };
@@ -132,12 +132,12 @@ fn a_last_line_without_an_end_is_left_out_or_salvaged() {
         assert_eq!(tags.get(1).map(|tag| tag.time), salvaged, "{end}");
         assert!(summary.torn.unwrap().contains("has no line end"));
     }
-    // Nothing is lost with these.
+    // These ends lose no tags.
     for end in [" ", "# end", "channel\ttime", "\r"] {
         let (tags, summary) = read(format!("3\t10\n{end}").as_bytes()).unwrap();
         assert_eq!((tags.len(), summary.torn, summary.resume_byte), (1, None, 5), "{end}");
     }
-    // A torn frame: its whole lines, and never a number that was cut.
+    // A torn frame gives its complete lines, and never a truncated number.
     let tags = some_tags(3, 60_000);
     let text = text_of(&tags);
     let bytes = frame(text.as_bytes(), false);
@@ -163,7 +163,7 @@ fn times(store: &Path) -> Vec<i64> {
     Store::open(store, tagq_store::Access::Copied).unwrap().tags().time.to_vec()
 }
 
-/// Takes in what came after every append.
+/// Ingests after every append.
 fn grown(parts: &[&[u8]], settings: &Settings) -> (Vec<i64>, SourceFacts) {
     let folder = tempfile::tempdir().unwrap();
     let (path, store) = (folder.path().join("a.tsv"), folder.path().join("run.tagq"));
@@ -198,7 +198,7 @@ fn a_text_that_grows_is_continued_wherever_it_was_cut() {
             assert_eq!(facts.read_crc32c, Some(crc32c(text.as_bytes())));
         }
     }
-    // The order that was asked for at first holds for what comes later.
+    // The order given at first applies to later data.
     let given = Settings { columns: Some(TextColumns::TimeChannel), ..Settings::default() };
     let (times, facts) = grown(&[b"5 1\n1", b"7 2\n", b"18"], &given);
     assert_eq!(times, [5, 17]);
@@ -210,14 +210,14 @@ fn a_text_that_grows_is_continued_wherever_it_was_cut() {
 #[test]
 fn text_in_frames_grows_at_their_borders() {
     let text = text_of(&(0..3_000).map(|i| tag(1_000_000 + i, 1)).collect::<Vec<_>>());
-    // Ten bytes a line: all frames end with a line.
+    // Ten bytes per line: all frames end with a line.
     let whole = frames(&text, 10_000, true);
     let torn = [&whole[1][..], &whole[2][..7]].concat();
     let (times, facts) = grown(&[&whole[0], &torn, &whole[2][7..]], &Settings::default());
     assert_eq!(times, (1_000_000..1_003_000).collect::<Vec<_>>());
     assert_eq!((facts.torn, facts.salvaged, facts.checksummed), (None, false, true));
-    // Frames that end inside a line: read again from the last common border, rows that are there
-    // passed over.
+    // Frames that end inside a line: reading starts again at the last common border and skips the stored
+    // rows.
     let odd = frames(&text, 10_005, false);
     let (times, facts) = grown(&[&odd[0]], &Settings::default());
     assert_eq!((times.len(), facts.salvaged, facts.resume.byte), (1_000, false, 0));

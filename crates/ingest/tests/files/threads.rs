@@ -1,4 +1,4 @@
-//! Files large enough to be read by several threads: any number of them gives the same.
+//! Files large enough for several threads: any number of threads gives the same result.
 
 use std::{fs, io};
 
@@ -7,7 +7,7 @@ use tagq_store::{Creation, RunId, Tag, Tick, Writer};
 
 use crate::support::{file, frame, some_tags};
 
-/// A file of `frames` frames with 2,500 tags each, 20 KB a frame.
+/// Returns a file of `frames` frames with 2,500 tags each, 20 KB per frame.
 fn many_frames(frames: usize, checksum: bool) -> (Vec<Tag>, Vec<u8>) {
     let tags = some_tags(5, frames * 2_500);
     let mut encoder = Encoder::new(Vec::new()).checksum(checksum);
@@ -30,7 +30,7 @@ fn read(bytes: &[u8], threads: usize) -> Result<(Vec<Tag>, Summary), Error> {
 #[test]
 fn any_number_of_threads_gives_the_tags_of_the_file_in_its_order() {
     let (tags, bytes) = many_frames(160, false);
-    // Some six units.
+    // About six units of work.
     assert!(bytes.len() > 3_000_000, "{}", bytes.len());
     for threads in [1, 2, 3, 16] {
         let (all, summary) = read(&bytes, threads).unwrap();
@@ -55,7 +55,7 @@ fn messages_that_do_not_end_with_their_frames() {
         ("frames cut anywhere", plain.chunks(70_001).flat_map(|part| frame(part, false)).collect()),
         ("one frame", frame(&plain, false)),
         ("no frame", plain.clone()),
-        // The first half as recorded, the second cut anywhere.
+        // The first half as recorded, the second half cut at any byte.
         ("both", {
             let half = plain.len() / 2 / 40_000 * 40_000;
             let (first, second) = plain.split_at(half);
@@ -136,7 +136,7 @@ fn reading_goes_on_where_it_stopped() {
     assert_eq!(summary.resume_byte, bytes.len() as u64);
 }
 
-/// What is there of a torn end is taken when it is asked for, whole tags only.
+/// The readable part of a torn end is ingested on request, and only complete tags.
 #[test]
 fn a_torn_end_can_be_salvaged() {
     let tags = some_tags(8, 30_000);
@@ -155,7 +155,7 @@ fn a_torn_end_can_be_salvaged() {
         .unwrap();
         assert!(tags.starts_with(&all), "{len}");
         assert!(summary.torn.is_some());
-        // A block of 128 KiB is 8,192 tags; those before the torn block are there.
+        // A block of 128 KiB is 8,192 tags; those before the torn block are read.
         let share = len * 30_000 / bytes.len();
         assert!(all.len() + 9_000 > share, "{len}: {} of {share}", all.len());
         if len == bytes.len() - 1 {
@@ -173,11 +173,11 @@ fn a_torn_end_can_be_salvaged() {
         Ok(())
     })
     .unwrap();
-    // 24 bytes are a tag and a half.
+    // 24 bytes are one and a half tags.
     assert!(all == tags[..29_998]);
 }
 
-/// With the run id given, a store is the same to the byte for any number of threads.
+/// With a fixed run id, a store has the same bytes for any number of threads.
 #[test]
 fn a_store_does_not_depend_on_the_number_of_threads() {
     let mut tags = some_tags(9, 400_000);

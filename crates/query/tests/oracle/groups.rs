@@ -1,4 +1,4 @@
-//! Groups of 2 to 16 channels, many at once, by each rule.
+//! Groups of 2 to 16 channels, many at once, with each rule.
 
 use proptest::prelude::*;
 use tagq_query::{
@@ -23,7 +23,8 @@ fn listed(groups: &[&[u16]], rule: Rule, window: i64) -> Coincidences {
 
 const RULES: [Rule; 4] = [Rule::All, Rule::Herald, Rule::PerHerald, Rule::Once];
 
-/// Rows enough for whole steps of every kernel, bursts and gaps, from narrow to all in one window.
+/// Enough rows for whole steps of every kernel, with bursts and gaps, and windows from narrow to the whole
+/// run.
 #[test]
 fn triples_of_long_sources_equal_the_oracle() {
     let sources = vec![tags(280, 6, 11), tags(90, 4, 5)];
@@ -56,10 +57,10 @@ fn fourfolds_equal_the_oracle() {
     }
 }
 
-/// Bursts of equal times: each tuple once, whichever of its tags is taken for the last.
+/// Bursts of equal times: each tuple counts once, whichever of its tags counts as the last.
 #[test]
 fn equal_times_count_once() {
-    // 5·4·3 ways in each of two bursts; all 10·8·6 when the window holds both.
+    // 5·4·3 ways in each of two bursts; 10·8·6 if the window contains both.
     let burst = |time: i64| {
         let channels = [1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 1];
         channels.map(|channel| (time, channel))
@@ -118,7 +119,7 @@ fn a_group_of_sixteen_and_counts_beyond_64_bits() {
     assert!(matches!(counted, Err(Error::CountRange { .. })), "{counted:?}");
 }
 
-/// More tags in a window than the packed counts of a small group hold, and twice the range of a lane.
+/// More tags in a window than the packed counts of a small group can hold, and twice the range of a lane.
 #[test]
 fn a_burst_of_more_than_16_bits() {
     for burst in [65_535, 65_536, 131_073] {
@@ -135,8 +136,8 @@ fn a_burst_of_more_than_16_bits() {
 
 #[test]
 fn a_herald_counts_once_where_its_first_way_is_complete() {
-    // Herald at 100; partners at 95, 97 (channel 2) and 103, 108 (channel 3), w = 10: four ways, the
-    // first complete at 103.
+    // Herald at 100; partners at 95, 97 (channel 2) and 103, 108 (channel 3), w = 10: four ways, the first
+    // complete at 103.
     let sources: Sources = vec![(vec![95, 97, 100, 103, 108], vec![2, 2, 1, 3, 3])];
     for (rule, from, to, count) in [
         (Rule::Herald, None, None, 4),
@@ -157,7 +158,7 @@ fn a_herald_counts_once_where_its_first_way_is_complete() {
 
 #[test]
 fn the_cell_at_zero_is_twice_as_wide() {
-    // By hand: t/10 toward zero is -1, 0, 0, 0, 1.
+    // By hand: t/10 rounded toward zero is -1, 0, 0, 0, 1.
     let sources: Sources = vec![(vec![-10, -9, 9, 9, 10], vec![1, 1, 2, 2, 1])];
     let query = listed(&[&[1, 2]], Rule::Grid, 10);
     check(&sources, &query, 1, &[None, Some(1)]);
@@ -200,7 +201,7 @@ fn groups_that_mean_nothing_are_refused() {
     };
     let parted = Error::GridDelay { channel: 2, delay: 12, window: 5 };
     assert_eq!(error(&delayed(&[1, 2])), parted);
-    // The delay of a channel in no group parts no cell of any.
+    // The delay of a channel in no group does not split cells of any group.
     let other = delayed(&[1, 3]).run(&recording(&sources, None), &Execution::best());
     assert!(other.is_ok(), "{other:?}");
     let mut left_out = all(&[&[1, 2]]);

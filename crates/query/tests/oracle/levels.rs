@@ -1,11 +1,11 @@
-//! Which levels the tests of this crate walk through.
+//! The SIMD levels that the tests of this crate use.
 
 use std::env;
 
 use tagq_query::Simd;
 
-/// `TAGQ_LEVEL` names the level that must be the best, where that is known: `cargo xtask emulate` emulates a
-/// processor for its sake.
+/// `TAGQ_LEVEL` names the expected best level. `cargo xtask emulate` sets it for the processor that it
+/// emulates.
 #[test]
 fn levels_ascend_to_the_best() {
     let levels: Vec<_> = Simd::available().into_iter().map(Simd::name).collect();

@@ -1,4 +1,4 @@
-//! Tuples one by one: those of the oracle, as many as are counted, in order.
+//! Lists of tuples equal those of the oracle, in number and order.
 
 use std::{collections::BTreeMap, ops::ControlFlow};
 
@@ -44,7 +44,7 @@ fn plain(sources: &Sources) -> Vec<Vec<(i64, u16)>> {
     sources.iter().map(of).collect()
 }
 
-/// The lists of all ways to run a query are the oracle's, and as long as its counts.
+/// Checks that the lists of all ways to run a query equal the oracle's, and have the length of its counts.
 fn check(sources: &Sources, query: &Coincidences, threads: usize, morsels: &[Option<usize>]) {
     let tags = plain(sources);
     let delays: Vec<(u16, i64)> = query.scope.delays.iter().map(|d| (d.channel, d.ticks)).collect();
@@ -97,7 +97,7 @@ fn tuples_by_hand() {
     assert_eq!(listed(Rule::All, &[1, 2]), [(10, vec![1, 0]), (14, vec![1, 4]), (14, vec![3, 4])]);
     assert_eq!(listed(Rule::Once, &[1, 2]), [(10, vec![1, 0]), (14, vec![3, 4])]);
     assert_eq!(listed(Rule::PerHerald, &[1, 2]), [(10, vec![1, 0]), (14, vec![3, 4])]);
-    // 8 and 14 are six apart, but both within four of the herald at 10.
+    // 8 and 14 are six apart, but both are within four of the herald at 10.
     let all = [(14, vec![1, 0, 2]), (14, vec![1, 4, 2]), (14, vec![3, 4, 2])];
     assert_eq!(listed(Rule::Herald, &[1, 2, 3]), all);
     assert_eq!(listed(Rule::PerHerald, &[1, 2, 3]), [(14, vec![1, 0, 2]), (14, vec![3, 4, 2])]);
@@ -105,7 +105,7 @@ fn tuples_by_hand() {
 
 #[test]
 fn delays_put_sources_side_by_side() {
-    // The second source begins 5 behind the first, and its channel 2 is moved back by 20.
+    // The second source begins 5 after the first, and its channel 2 is moved back by 20.
     let sources: Sources =
         vec![(vec![0, 3, 20, 25], vec![1, 2, 2, 1]), (vec![30, 34, 36, 40], vec![1, 2, 1, 2])];
     for delay in [-60, -20, 0, 15, 60] {
@@ -141,7 +141,7 @@ fn times_at_the_ends_of_64_bits() {
     }
 }
 
-/// A batch is given away when it is full, also where one morsel has more tuples than any memory.
+/// A batch is passed on when it is full, even if one morsel has more tuples than fit in memory.
 #[test]
 fn a_burst_of_tuples_is_given_in_batches_and_can_be_broken_off() {
     // 70,000 tags of each of two channels at one time: 4.9e9 pairs.
@@ -160,7 +160,7 @@ fn a_burst_of_tuples_is_given_in_batches_and_can_be_broken_off() {
     assert!(batches > 50 && most <= 1 << 14 && tuples < 1_100_000, "{batches} {most} {tuples}");
 }
 
-/// Clusters: the same sets as are counted, with all their tags.
+/// Checks that the listed clusters have the same channel sets as the counted ones, with all their tags.
 fn check_clusters(sources: &Sources, query: &Coincidences, morsels: &[Option<usize>]) {
     let tags = plain(sources);
     let delays: Vec<(u16, i64)> = query.scope.delays.iter().map(|d| (d.channel, d.ticks)).collect();

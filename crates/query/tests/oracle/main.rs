@@ -1,4 +1,4 @@
-//! Every path equals the oracle: level, morsel, threads, width of the labels, delays, ranges.
+//! Every path equals the oracle, for all levels, morsels, threads, label widths, delays and ranges.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Pairs by rule `all`.
+//! Pairs with rule `all`.
 
 use proptest::prelude::*;
 use tagq_query::{Coincidences, Counted, Error, Execution, Kind as _, Recording};
@@ -8,7 +8,7 @@ use crate::{
     support::{Sources, check, every_pair, pairs, recording, run, sources, tags},
 };
 
-/// Every length around the 64 rows and 16 neighbours of a kernel's step, from every start.
+/// Every length near the 64 rows and 16 neighbours of a kernel step, from every start.
 #[test]
 fn kernels_equal_the_oracle_at_every_length() {
     let all = tags(420, 3, 7);
@@ -21,7 +21,7 @@ fn kernels_equal_the_oracle_at_every_length() {
     }
 }
 
-/// Neighbours beyond the reach of the kernels: bursts, and windows wider than the run.
+/// Neighbours outside the reach of the kernels: bursts, and windows longer than the run.
 #[test]
 fn crowded_windows_equal_the_oracle() {
     let burst = (vec![5; 300], (0..300).map(|i| i % 4 + 1).collect());
@@ -68,7 +68,7 @@ fn times_at_the_ends_of_64_bits() {
     let late = vec![(vec![i64::MAX - 5, i64::MAX - 3], vec![1, 2])];
     check(&late, &pairs(vec![[1, 2]], 1, &[(2, 3)]), 1, &[None, Some(1)]);
     let refused = |delay| {
-        // What moves the other way is not in the way.
+        // A move in the other direction has no effect on this pair.
         let query = pairs(vec![[1, 2]], 1, &[(1, -50), (2, delay)]);
         query.run(&recording(&late, None), &Execution::best())
     };

@@ -19,7 +19,7 @@ fn only_the_channels_in_use_are_paired() {
     assert_eq!(run(&query, &recording(&sources, None), &Execution::best(), 1).rows, []);
 }
 
-/// A pair belongs to its later tag, also where the other one lies before the range.
+/// A pair belongs to its later tag, even if the other one is before the range.
 #[test]
 fn a_range_takes_pairs_by_their_latest_tag() {
     let sources: Sources = vec![(vec![10, 14, 20, 30], vec![1, 2, 1, 2])];
@@ -41,7 +41,7 @@ fn a_range_takes_pairs_by_their_latest_tag() {
     }
 }
 
-/// Live time and singles are cut to the range: singles by their delayed time, live time undelayed.
+/// Live time and singles are cut to the range: singles by delayed time, live time by recorded time.
 #[test]
 fn singles_and_live_time_are_those_of_the_range() {
     let sources: Sources = vec![(vec![10, 14, 20, 30], vec![1, 2, 1, 2])];

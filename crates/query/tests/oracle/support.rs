@@ -1,4 +1,4 @@
-//! Runs of made tags, and a query compared with the oracle in every way to run it.
+//! Generated runs, and a query compared with the oracle in every way to run it.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use tagq_query::{
 };
 use tagq_store::{Channels, Tags};
 
-/// Times and labels of each source.
+/// Times and labels for each source.
 pub(crate) type Sources = Vec<(Vec<i64>, Vec<u16>)>;
 
 fn narrow(sources: &Sources) -> Vec<Vec<u8>> {
@@ -41,7 +41,7 @@ pub(crate) fn run(
     pool.install(|| query.run(recording, execution)).unwrap()
 }
 
-/// All ways to run the query give the oracle's counts.
+/// Checks that all ways to run the query give the oracle's counts.
 pub(crate) fn check(
     sources: &Sources,
     query: &Coincidences,
@@ -106,7 +106,7 @@ pub(crate) fn sources(most: usize) -> impl Strategy<Value = Sources> {
     prop::collection::vec(source, 1..3)
 }
 
-/// Tags with gaps that make windows of 0 to 20 ticks empty, sparse and crowded.
+/// Returns tags with gaps for which windows of 0 to 20 ticks contain none, few or many tags.
 pub(crate) fn tags(rows: usize, channels: u16, seed: u64) -> (Vec<i64>, Vec<u16>) {
     let mut state = seed.wrapping_mul(2).wrapping_add(1);
     let mut next = move || {

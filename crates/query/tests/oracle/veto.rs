@@ -1,4 +1,4 @@
-//! Vetoes, by each rule that takes them.
+//! Vetoes, with each rule that accepts them.
 
 use proptest::prelude::*;
 use tagq_query::{
@@ -36,7 +36,7 @@ proptest! {
 }
 
 proptest! {
-    /// Tags alone are tuples of one channel.
+    /// Single tags are tuples of one channel.
     #[test]
     fn a_veto_leaves_the_tags_that_it_is_not_near(
         sources in sources(60),

@@ -1,15 +1,16 @@
-//! How many random cases a test takes.
+//! Number of random cases of a test.
 
 use std::env;
 
 use proptest::prelude::ProptestConfig;
 
-/// So many, or as many percent of them as `TAGQ_CASES_PERCENT` says: on an emulated processor each takes long.
+/// Returns a configuration with `number` cases, or the percentage of them in `TAGQ_CASES_PERCENT`, because an
+/// emulated processor is slow.
 pub(crate) fn cases(number: u32) -> ProptestConfig {
     ProptestConfig::with_cases((number * percent()).div_ceil(100))
 }
 
-/// All of a list of cases, or as many percent of them, evenly spread.
+/// Returns a list of cases, or the percentage of them in `TAGQ_CASES_PERCENT`, evenly spread.
 #[allow(dead_code, reason = "not every test that has random cases has such a list")]
 pub(crate) fn some<T>(all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
     all.into_iter().step_by((100 / percent()).max(1) as usize)

@@ -6,10 +6,10 @@ use proptest::prelude::*;
 use tagq_query::{Acquisition, Recording};
 use tagq_store::{Block, ChannelRows, Channels, Tags};
 
-/// The (time, channel) of the tags of each source.
+/// The (time, channel) pairs of each source.
 pub(crate) type Sources = Vec<Vec<(i64, u16)>>;
 
-/// Sources of few tags with many equal times; `in_order` when each begins behind the one before.
+/// Generates sources of few tags with many equal times. With `in_order` each begins after the previous one.
 pub(crate) fn sources(in_order: bool) -> impl Strategy<Value = Sources> {
     let label = prop_oneof![4 => 0_u16..4, 1 => prop::sample::select(vec![254_u16, 255, 1_255])];
     let source = prop::collection::vec((-60_i64..60, label), 0..90);
@@ -28,13 +28,13 @@ pub(crate) fn sources(in_order: bool) -> impl Strategy<Value = Sources> {
     })
 }
 
-/// The sources with labels of two bytes.
+/// Returns the sources with two-byte labels.
 pub(crate) fn recording(sources: &Sources) -> Recording<'static> {
     recordings(sources, None).remove(0)
 }
 
-/// The sources with labels of two bytes, with labels of one where they fit, and both with an index
-/// of blocks if asked for. The tags are leaked: a test is short.
+/// Returns the sources with two-byte labels, with one-byte labels if they fit, and both with an index of
+/// blocks if requested. The tags are leaked, because the test process is short.
 pub(crate) fn recordings(sources: &Sources, block_rows: Option<usize>) -> Vec<Recording<'static>> {
     let fits = sources.iter().flatten().all(|&(_, label)| label < 256);
     let mut recordings = Vec::new();
@@ -68,7 +68,7 @@ fn acquisition(tags: &[(i64, u16)], is_narrow: bool) -> Acquisition<'static> {
     Recording::from_tags(Tags { time, channels }).sources.remove(0)
 }
 
-/// Blocks over all sources, which they do not begin or end with.
+/// Returns blocks over all sources; block borders are independent of source borders.
 fn blocks(sources: &Sources, block_rows: usize) -> Vec<Block> {
     let all: Vec<(i64, u16)> = sources.concat();
     let block = |(number, tags): (usize, &[(i64, u16)])| {

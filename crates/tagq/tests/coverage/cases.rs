@@ -1,4 +1,4 @@
-//! What is simulated, what is asked of it, and what is true.
+//! Simulated light, the queries, and the true values.
 
 use tagq::{
     query::{Mode, Rule},
@@ -9,7 +9,7 @@ use tagq::{
 
 use crate::light::{Emitter, Light};
 
-/// Light, and what is asked of it. Several lights are several runs that are added up.
+/// Light and its queries. Several lights are several runs that are added up.
 pub(crate) struct Case {
     pub name: &'static str,
     pub lights: Vec<Light>,
@@ -26,12 +26,12 @@ pub(crate) struct Ask {
 pub(crate) struct Value {
     pub quantity: &'static str,
     pub row: usize,
-    /// What it would be without chance.
+    /// Its expectation without chance.
     pub truth: Option<f64>,
     pub covers: Covers,
 }
 
-/// Which of its errors are claimed to cover.
+/// The errors that should cover the truth.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Covers {
     Both,
@@ -51,7 +51,7 @@ impl Ask {
         question
     }
 
-    /// Errors of these quantities by formula are not claimed to cover.
+    /// Excludes the errors by formula of these quantities from the check.
     fn blocks_only(mut self, quantities: &[&str]) -> Self {
         for value in self.values.iter_mut().filter(|value| quantities.contains(&value.quantity)) {
             value.covers = Covers::Blocks;
@@ -72,19 +72,19 @@ fn value(quantity: &'static str, truth: Option<f64>) -> Value {
     Value { quantity, row: 0, truth, covers: Covers::Both }
 }
 
-/// Two channels of known rates and true pairs.
+/// Two channels with known rates of tags and true pairs.
 #[derive(Clone, Copy)]
 struct Pair {
-    /// Tags a tick.
+    /// Tags per tick.
     rates: [f64; 2],
-    /// True pairs a tick.
+    /// True pairs per tick.
     true_rate: f64,
     duration: f64,
     window: f64,
 }
 
 impl Pair {
-    /// Pairs of efficiencies η at such a rate, with background.
+    /// Returns pairs at this rate with efficiencies η and background.
     fn new(rate: f64, efficiencies: [f64; 2], background: [f64; 2], window: f64) -> Self {
         let [a, b] = [0, 1].map(|i| rate * efficiencies[i] + background[i]);
         let true_rate = rate * efficiencies[0] * efficiencies[1];
@@ -135,7 +135,7 @@ fn coincidences(
     Request::Coincidences(question)
 }
 
-/// A pair by rule `all`, with accidentals by formula and by shifts.
+/// Returns queries of a pair by rule `all`, with accidentals by formula and by shifts.
 fn pair_asks(pair: Pair, shift: Option<&str>) -> Vec<Ask> {
     let window = pair.window;
     let by_shifts = |q: &mut Coincidences| {
@@ -174,7 +174,7 @@ fn only(values: Vec<Value>, quantities: &[&str]) -> Vec<Value> {
     values.into_iter().filter(|value| quantities.contains(&value.quantity)).collect()
 }
 
-/// Rules for the same pairs.
+/// Returns several rules for the same pairs.
 fn rules() -> Case {
     let pair = Pair::new(2e-3, [0.7, 0.5], [2e-4, 4e-4], 50.0);
     let light = Light {
@@ -220,7 +220,7 @@ fn rules() -> Case {
     }
 }
 
-/// Sources of different rates, added up.
+/// Returns sources of different rates, added up.
 fn two_rates() -> Case {
     let window = 20.0;
     let rates = [3e-3, 6e-4];
@@ -250,7 +250,7 @@ fn two_rates() -> Case {
     Case { name: "Two sources, one five times as bright", lights: rates.map(of).into(), asks }
 }
 
-/// Pulsed pairs; accidentals are those of other pulses.
+/// Returns pulsed pairs; accidentals are pairs of different pulses.
 fn pulsed() -> Case {
     let (period, rate, eta) = (100.0, 2e-3, [0.5, 0.4]);
     let light = Light {
@@ -279,7 +279,7 @@ fn pulsed() -> Case {
     }
 }
 
-/// Pairs with a veto by a channel that has nothing to do with them.
+/// Returns pairs with a veto by an independent channel.
 fn vetoed() -> Case {
     let (rate, eta, window) = (2e-3, [0.5, 0.6], 20.0);
     let light = Light {
@@ -289,7 +289,7 @@ fn vetoed() -> Case {
         ..Light::default()
     };
     let pair = Pair::new(rate, eta, [5e-4; 2], window);
-    // A veto reaches 20 ticks beyond a tag on both sides: e^(-41·0.004) of the heralds are left.
+    // A veto extends 20 ticks before and after a tag: e^(-41·0.004) of the heralds remain.
     let veto = |q: &mut Coincidences| {
         q.veto = vec![Channel::Number(7)];
         q.accidentals = Accidentals::Shifted(10);
@@ -312,7 +312,7 @@ fn vetoed() -> Case {
     }
 }
 
-/// Independent light with one channel moved by a third of the run.
+/// Returns independent light with one channel moved by a third of the run.
 fn delayed() -> Case {
     let light =
         Light { duration: DURATION, background: vec![(1, 2e-3), (2, 3e-3)], ..Light::default() };
@@ -327,7 +327,7 @@ fn delayed() -> Case {
     Case { name: "Independent channels, a delay of 0.3 T", lights: vec![light], asks: vec![ask] }
 }
 
-/// Groups of independent channels.
+/// Returns groups of independent channels.
 fn independent_groups() -> Case {
     let rates = [2e-3, 1e-3, 3e-3, 1.5e-3];
     let light =
@@ -369,7 +369,7 @@ fn independent_groups() -> Case {
     }
 }
 
-/// Photon triples at rates at which strays matter.
+/// Returns photon triples at rates at which strays matter.
 fn triples() -> Case {
     let arms = vec![(1, 0.6), (2, 0.5), (3, 0.7)];
     let light = Light {
@@ -398,9 +398,9 @@ fn triples() -> Case {
     }
 }
 
-/// A heralded single photon on a beam splitter.
+/// Returns a heralded single photon on a beam splitter.
 fn heralded(name: &'static str, rate: f64, efficiency: f64, window: f64) -> Case {
-    // The second photon of a pair goes to 2 or 3; a pair of emitters, one for each way.
+    // The second photon of a pair goes to 2 or 3: two emitters, one for each way.
     let emitter = |arm: u16| Emitter {
         rate: rate / 2.0,
         arms: vec![(1, efficiency), (arm, efficiency)],
@@ -445,7 +445,7 @@ fn histogram(ends: [u16; 2], bin: &str, range: &str, log: Option<u32>) -> Reques
     })
 }
 
-/// g2 of independent light at short and at long lags.
+/// Returns g2 of independent light at short and at long lags.
 fn correlations() -> Case {
     let light =
         Light { duration: DURATION, background: vec![(1, 2e-3), (2, 1e-3)], ..Light::default() };
@@ -454,7 +454,7 @@ fn correlations() -> Case {
         question,
         values: rows.iter().map(|&row| Value { row, ..value("g2", Some(1.0)) }).collect(),
     };
-    // Over a fifth of the run and more, what is expected follows the counts, and √C is too much.
+    // At a fifth of the run and more, the expectation depends on the counts themselves, so √C is too large.
     let wide =
         ask("a bin from 1 to 3.2 ms", histogram([1, 2], "1t", "100us..3.2ms", Some(2)), &[2])
             .blocks_only(&["g2"]);
@@ -478,7 +478,7 @@ fn correlations() -> Case {
     }
 }
 
-/// Light that comes in bursts.
+/// Returns light with bursts.
 fn thermal() -> Case {
     let light = Light {
         duration: 5.0 * DURATION,
@@ -517,7 +517,7 @@ fn thermal() -> Case {
     Case { name: "Thermal light, coherence time 20 us", lights: vec![light], asks }
 }
 
-/// Rates of steady light.
+/// Returns rates of steady light.
 fn rates() -> Case {
     let light =
         Light { duration: DURATION, background: vec![(1, 5e-4), (2, 3e-3)], ..Light::default() };
@@ -560,7 +560,7 @@ pub(crate) fn all() -> Vec<Case> {
     ]
 }
 
-/// Those of the ordinary tests.
+/// Returns the cases of the ordinary tests.
 pub(crate) fn few() -> Vec<Case> {
     vec![
         steady("True pairs of η 0.8, rate × full width 0.08", 2e-3, [0.8; 2], [0.0; 2], 25.0),

@@ -1,32 +1,32 @@
-//! Light of known truth, made apart from the simulator and as plainly as can be.
+//! Light of known truth, written as simply as possible and independent of the simulator.
 
 use rand_distr::{Distribution as _, Exp1, StandardNormal, StandardUniform};
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng as _};
 
-/// What falls on the detectors. Rates are events a tick.
+/// Light on the detectors. Rates are events per tick.
 #[derive(Clone, Default)]
 pub(crate) struct Light {
-    /// How long it is recorded, in ticks.
+    /// Duration of the recording in ticks.
     pub duration: f64,
     /// Sources of photons that are detected together.
     pub emitters: Vec<Emitter>,
-    /// Tags of a channel that belong to nothing.
+    /// Uncorrelated tags of a channel.
     pub background: Vec<(u16, f64)>,
-    /// Light comes in pulses, so many ticks apart.
+    /// Interval between light pulses in ticks, if the light is pulsed.
     pub period: Option<f64>,
-    /// The intensity of the emitters is that of thermal light: constant for so many ticks, and exponentially
-    /// distributed.
+    /// Coherence time of thermal light in ticks: the intensity of the emitters is constant for this time and
+    /// exponentially distributed.
     pub coherence: Option<f64>,
 }
 
 /// Events, each with a photon on every arm.
 #[derive(Clone)]
 pub(crate) struct Emitter {
-    /// Events a tick.
+    /// Events per tick.
     pub rate: f64,
     /// Channel and efficiency of each arm.
     pub arms: Vec<(u16, f64)>,
-    /// Each event has one arm in place of all, with equal chances.
+    /// Whether each event has only one arm in place of all, with equal probabilities.
     pub splits: bool,
     /// Standard deviation of the time of each photon, in ticks.
     pub jitter: f64,
@@ -81,7 +81,7 @@ impl Light {
         tags.into_iter().unzip()
     }
 
-    /// Stretches of constant intensity, and the intensity of each.
+    /// Returns intervals of constant intensity, and the intensity of each.
     fn cells(&self, rng: &mut Xoshiro256PlusPlus) -> Vec<(f64, f64, f64)> {
         let Some(coherence) = self.coherence else { return vec![(0.0, self.duration, 1.0)] };
         let mut cells = Vec::new();

@@ -1,6 +1,6 @@
-//! Quoted errors cover the truth: simulated again and again, the mean squared pull is one.
+//! Quoted errors cover the truth: over repeated simulations the mean squared pull is one.
 //!
-//! `cargo xtask coverage` takes all cases and writes docs/coverage.md; the ordinary tests take a few.
+//! `cargo xtask coverage` runs all cases and writes docs/coverage.md; the ordinary tests run a few.
 
 #![expect(clippy::unwrap_used, reason = "a test says so by failing")]
 
@@ -17,30 +17,30 @@ use tagq::{
 
 use cases::{Ask, Case, Covers, Value};
 
-/// χ²/n of a quoted error that covers.
+/// χ²/n of an error with correct coverage.
 const COVERED: std::ops::RangeInclusive<f64> = 0.8..=1.25;
-/// Blocks of time.
+/// Number of blocks of time.
 const BLOCKS: u32 = 50;
 
 static POOL: LazyLock<rayon::ThreadPool> =
     LazyLock::new(|| rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap());
 
-/// Values of a quantity with their errors, repetition by repetition.
+/// Values of a quantity with their errors, one for each repetition.
 type Measured = Vec<(f64, f64)>;
 
-/// What was found of one quantity.
+/// Result for one quantity.
 struct Row {
     case: &'static str,
     asked: String,
     quantity: &'static str,
-    /// χ²/n by formula and from blocks; absent where there is no such error.
+    /// χ²/n by formula and from blocks, or `None` without such an error.
     pulls: [Option<f64>; 2],
     covers: Covers,
-    /// How far the mean is off the truth, in errors of the mean.
+    /// Deviation of the mean from the truth, in errors of the mean.
     bias: Option<f64>,
 }
 
-/// A run of these tags.
+/// Returns runs with the tags of the case.
 fn run(case: &Case, seed: u64) -> Vec<Run> {
     let of = |(light, n): (&light::Light, u64)| {
         let (times, channels) = light.tags(seed * 16 + n);
@@ -58,7 +58,7 @@ fn answer(runs: &[Run], question: &Request) -> Answer {
     question.sum(&runs).unwrap()
 }
 
-/// The value of a column and its error, where both are defined.
+/// Returns the value of a column and its error, if both are defined.
 fn measured(answer: &Answer, value: &Value) -> Option<(f64, f64)> {
     let column = |name: &str| answer.rows.get(name)?.cells.at(value.row).number();
     let name = value.quantity;
@@ -95,7 +95,7 @@ fn simulated(case: &Case, repetitions: u64) -> Vec<Row> {
             let spread = values.iter().map(|(value, _)| (value - mean).powi(2)).sum::<f64>();
             let truth = value.truth.unwrap_or(mean);
             let pull = |of: &Measured| {
-                // The mean of the values takes one of them.
+                // The mean of the values uses one degree of freedom.
                 let free = of.len() as f64 - if value.truth.is_some() { 0.0 } else { 1.0 };
                 let squares = of.iter().map(|(value, err)| ((value - truth) / err).powi(2));
                 (of.len() as u64 == repetitions).then(|| squares.sum::<f64>() / free)
@@ -113,8 +113,8 @@ fn simulated(case: &Case, repetitions: u64) -> Vec<Row> {
     rows
 }
 
-/// The claimed values that do not cover. With few repetitions, χ²/n itself has an error of √(2/n); two of
-/// these errors are allowed on each side.
+/// Returns the values whose errors should cover but do not. With few repetitions χ²/n itself has an error of
+/// √(2/n); two of these errors are allowed on each side.
 fn missed(rows: &[Row], repetitions: u64) -> Vec<String> {
     let chance = if repetitions < 400 { 2.0 * (2.0 / repetitions as f64).sqrt() } else { 0.0 };
     let covered = COVERED.start() - chance..=COVERED.end() + chance;
