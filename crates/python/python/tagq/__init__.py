@@ -1,7 +1,7 @@
-"""tagq: exact questions to photon time tags.
+"""tagq: exact queries over photon time tags.
 
-A run is a store of tags, a folder of tag files, or one such file. It is opened, asked in the words of
-the command line, and its answers are tables that Polars, NumPy, pandas, pyarrow and DuckDB take over::
+A run is a store of tags, a folder of tag files, or one such file. Its methods are queries with the same
+options as the command line. Polars, NumPy, pandas, pyarrow and DuckDB can read the results as tables::
 
     import tagq
 
@@ -10,9 +10,9 @@ the command line, and its answers are tables that Polars, NumPy, pandas, pyarrow
     print(pairs)
     polars.DataFrame(pairs)
 
-Durations are texts with a unit ("2ns", "156.25ps", "1/3ps") or whole ticks ("13t"); times in arrays and
-tables are whole ticks (64 bits), channels whole numbers (8 or 16 bits). What each question counts is
-defined in docs/queries.md of the project.
+Durations are strings with a unit ("2ns", "156.25ps", "1/3ps") or in whole ticks ("13t"). Times in arrays
+and tables are whole ticks (64 bits), channels are whole numbers (8 or 16 bits). docs/queries.md of the
+project defines what each query counts.
 """
 
 from ._errors import (

@@ -1,4 +1,4 @@
-"""The exceptions of tagq. Their messages are those of the command line."""
+"""The exceptions of tagq. Their messages are the same as on the command line."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ __all__ = [
 
 
 class TagqError(Exception):
-    """Anything that tagq refuses or cannot do."""
+    """Base class of all errors of tagq."""
 
 
 class QuestionError(TagqError, ValueError):
-    """What was asked means nothing: a word, a number or a combination (exit code 2)."""
+    """A query or an argument is invalid: a name, a number or a combination (exit code 2)."""
 
 
 class WrongTypeError(QuestionError, TypeError):
-    """A value of a type that is not wanted there: floats as times, a list as an array."""
+    """An argument has the wrong type, such as floats as times or a list as an array."""
 
 
 class NotFoundError(TagqError, FileNotFoundError):
-    """No run is there, or nothing was ingested yet."""
+    """The run does not exist, or nothing was ingested yet."""
 
 
 class DamageError(TagqError):
-    """A store or a source does not hold what it should (exit code 3)."""
+    """A store or a source is damaged (exit code 3)."""
 
 
 class BusyError(TagqError):
-    """Another process writes the store (exit code 4)."""
+    """Another process is writing the store (exit code 4)."""
 
 
 class ClosedError(TagqError):
@@ -45,8 +45,8 @@ class ClosedError(TagqError):
 
 
 class ForkedError(TagqError):
-    """What a process that was forked cannot go on with: a scan, a list or a watch that its parent began. The
-    run itself can be asked."""
+    """A forked process cannot continue a scan, a list or a watch that its parent started. Queries of the run
+    work in the forked process."""
 
 
 class MissingLibraryError(TagqError, ImportError):
@@ -54,4 +54,4 @@ class MissingLibraryError(TagqError, ImportError):
 
 
 class TagqWarning(UserWarning):
-    """What a person should know that stops nothing: the notes of the command line."""
+    """A problem that does not stop the call; the command line prints it as a note."""

@@ -1,4 +1,4 @@
-"""Stores made of arrays and tables."""
+"""Stores from arrays and tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._run import Run, _path
 if TYPE_CHECKING:
     import numpy
 
-#: Rows that are handed on at once.
+#: Rows per call of the writer.
 CHUNK_ROWS = 1 << 20
 
 
@@ -23,17 +23,17 @@ def from_arrays(
     tick: str,
     store: str | os.PathLike[str] | None = None,
 ) -> Run:
-    """Makes a run of two NumPy arrays of whole numbers, shape (tags,), and opens it.
+    """Creates a run from two NumPy arrays of whole numbers, shape (tags,), and opens it.
 
     time
-        In ticks, in order.
+        Times in ticks, in order.
     channel
-        From 0 to 65535.
+        Channels from 0 to 65535.
     tick
-        The unit of the times, as "1ps".
+        Unit of the times, such as "1ps".
     store
-        The folder for the store, which is there whole or not at all. Without it the store is temporary and
-        goes with the run.
+        Folder for the store, which appears only when it is complete. Without it the store is temporary and
+        is removed with the run.
     """
     _check_tick(tick)
     time = _whole("time", time, -(2**63), 2**63 - 1)
@@ -57,15 +57,15 @@ def from_table(
     channel: str = "channel",
     store: str | os.PathLike[str] | None = None,
 ) -> Run:
-    """Makes a run of two columns of a table, and opens it: a Polars, pandas or pyarrow one, a DuckDB
-    relation, or anything else that speaks the Arrow PyCapsule stream. Read batch by batch.
+    """Creates a run from two columns of a table, and opens it. The table is a Polars, pandas or pyarrow table,
+    a DuckDB relation, or any object with the Arrow PyCapsule stream interface. It is read batch by batch.
 
     tick
-        The unit of the times, as "1ps"; what tagq itself exported brings it, else it is assumed.
+        Unit of the times, such as "1ps" [default: from the metadata of a tagq export, else assumed].
     time, channel
-        The names of the columns: whole ticks in order, whole numbers from 0 to 65535.
+        Names of the columns: whole ticks in order, and whole numbers from 0 to 65535.
     store
-        As in ``from_arrays``.
+        Same as in ``from_arrays``.
     """
     if tick is not None:
         _check_tick(tick)
@@ -83,7 +83,7 @@ def _check_tick(tick: object) -> None:
 
 
 def _whole(name: str, values: object, low: int, high: int) -> numpy.ndarray:
-    """An array of whole numbers of one dimension, all of them from ``low`` to ``high``."""
+    """Returns an array of whole numbers with one dimension, all from ``low`` to ``high``."""
     import numpy
 
     if not isinstance(values, numpy.ndarray):

@@ -1,4 +1,4 @@
-"""Pictures of results."""
+"""Plots of results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UNITS = [("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9), ("ps", 1e-12)]
 
 
 def plot(result: Result, ax: Any, style: dict[str, Any]) -> Any:
-    """Draws a result on axes; new ones without."""
+    """Draws a result on ``ax``, or on new axes, and returns the axes."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
@@ -38,7 +38,7 @@ def plot(result: Result, ax: Any, style: dict[str, Any]) -> Any:
 
 
 def _unit(seconds: float) -> tuple[str, float]:
-    """The unit that leaves numbers above one."""
+    """Returns the largest unit in which the number is at least one."""
     return next(((name, size) for name, size in UNITS if seconds >= size), UNITS[-1])
 
 
@@ -49,7 +49,7 @@ def _histogram(result: Result, ax: Any, style: dict[str, Any]) -> None:
     delay, value, err = result["delay_s"], result[name], result[f"{name}_err"]
     unit, size = _unit(float(numpy.abs(delay).max()))
     query = result.query
-    # Lines through bins that lie close, points where each can be seen.
+    # Points for few bins, a line for many.
     fmt = "." if len(delay) <= 400 else "-"
     style = {"fmt": fmt, "markersize": 4, "linewidth": 1, "elinewidth": 0.8, **style}
     if len(delay) > 400:

@@ -1,4 +1,4 @@
-"""What comes out of a question."""
+"""Results of queries."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ._show import html_table, text_table
 if TYPE_CHECKING:
     import numpy
 
-#: Rows that are shown before the middle is left out.
+#: Maximum number of rows to print; longer tables are cut in the middle.
 ROWS_SHOWN = 24
 
 
 class Result:
-    """An answer: a header, the query as it was counted, the run, and rows.
+    """The result of a query: a header, the query as it was counted, the run, and rows.
 
-    It speaks the Arrow PyCapsule stream, so that ``polars.DataFrame(result)``, ``pyarrow.table(result)``,
-    ``pandas.DataFrame.from_arrow(result)`` and ``duckdb.sql("from result")`` take it. The columns are the
-    keys of docs/queries.md.
+    It has the Arrow PyCapsule stream interface, so ``polars.DataFrame(result)``, ``pyarrow.table(result)``,
+    ``pandas.DataFrame.from_arrow(result)`` and ``duckdb.sql("from result")`` can read it. docs/queries.md
+    describes the columns.
     """
 
     def __init__(self, answer: _tagq.Answer) -> None:
@@ -35,7 +35,7 @@ class Result:
 
     @property
     def header(self) -> str:
-        """What was asked and what was done, on one line."""
+        """The query and how it was counted, on one line."""
         return self._answer.header
 
     @property
@@ -46,13 +46,13 @@ class Result:
 
     @property
     def run(self) -> dict[str, Any]:
-        """The run it was counted over: path, tick, commit, live seconds, channels."""
+        """The run that was counted: path, tick, commit, live seconds, channels."""
         run: dict[str, Any] = self._json()["run"]
         return run
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The rows as dicts; what is not defined is None."""
+        """The rows as dicts; undefined values are None."""
         rows: list[dict[str, Any]] = self._json()["rows"]
         return rows
 
@@ -62,11 +62,11 @@ class Result:
         return self._answer.columns
 
     def to_json(self) -> str:
-        """The object that the command line gives with ``--format json``."""
+        """Returns the JSON that the command line prints with ``--format json``."""
         return self._answer.to_json()
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as a dict."""
+        """Returns the same content as a dict."""
         read: dict[str, Any] = json.loads(self._answer.to_json())
         return read
 
@@ -74,8 +74,9 @@ class Result:
         return len(self._answer)
 
     def __getitem__(self, name: str) -> numpy.ndarray | list[list[Any]]:
-        """A column as a NumPy array, shape (rows,): counts uint64, ticks int64, measures float64 with NaN
-        where nothing is defined. The channels of groups, and what stands for each of them, as lists."""
+        """Returns a column as a NumPy array, shape (rows,): counts as uint64, ticks as int64, other quantities
+        as float64 with NaN for undefined values. The channels of groups, and values for each of them, are
+        returned as lists."""
         column = self._answer.column(name)
         if isinstance(column, list):
             return column
@@ -90,8 +91,8 @@ class Result:
         return self._answer.__arrow_c_stream__(requested_schema)
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
-        """Draws the result on ``ax``, or on new axes, and gives them back: a histogram with errors, a
-        matrix of coincidences, or a trace of rates. Needs matplotlib."""
+        """Draws the result on ``ax``, or on new axes, and returns the axes: a histogram with errors, a matrix of
+        coincidences, or a trace of rates. Needs matplotlib."""
         from ._plot import plot
 
         return plot(self, ax, style)
@@ -120,14 +121,14 @@ class Result:
 
 
 class Tuples:
-    """The tags behind coincidences, for whatever reads an Arrow stream. Each reader begins at the first row."""
+    """The tags of each coincidence, as an Arrow stream. Each reader starts at the first row."""
 
     def __init__(self, tuples: _tagq.Tuples) -> None:
         self._tuples = tuples
 
     @property
     def header(self) -> str:
-        """What was asked and what was done, on one line."""
+        """The query and how it was counted, on one line."""
         return self._tuples.header
 
     @property

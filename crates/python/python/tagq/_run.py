@@ -1,4 +1,4 @@
-"""Runs: opening, ingesting, and asking them."""
+"""Runs: open, ingest and query."""
 
 from __future__ import annotations
 
@@ -40,25 +40,25 @@ def open(
 ) -> Run:
     """Opens a run: a store, a folder of tag files, or one such file.
 
-    New files are taken into the store first, unless ``ingest`` is False; ``progress`` is then called with
-    the name of the file, the bytes read and its length. Ctrl-C, and what ``progress`` raises, end that;
-    what was committed stays.
+    New files are ingested first, unless ``ingest`` is False. Meanwhile ``progress`` is called with the name
+    of the file, the bytes read and its length. Ctrl-C, or an exception from ``progress``, stops the ingest;
+    committed data stays.
 
     tick
-        The unit of the recorded times, as "156.25ps", "1/3ps", "1/12.288GHz".
+        Unit of the recorded times, such as "156.25ps", "1/3ps", "1/12.288GHz".
     store
-        Where the store is, instead of in or beside the source.
+        Folder of the store [default: in or beside the source].
     io
-        "map": nothing is read before it is used, and arrays lie in the file. If another program cuts that
-        file short under an array, the system ends the process (SIGBUS). "read": copied into memory when
-        it is opened, nine bytes a tag; the safe way where files may be cut under a view.
+        "map": data is read only when it is used, and arrays are views of the file. If another program
+        truncates the file during the use of an array, the system ends the process (SIGBUS). "read": the
+        columns are copied into memory at opening, nine bytes per tag. Use it if files may be truncated.
     columns
-        The order of the columns of text without a header, "channel,time" or "time,channel".
+        Order of the columns in text without a header: "channel,time" or "time,channel".
     setup
-        Tick, names, delays and groups of the experiment; ``tagq.toml`` in the run's folder without it,
-        nothing with ``no_setup``.
+        File with tick, names, delays and groups of the experiment [default: ``tagq.toml`` in the run's
+        folder]. ``no_setup`` uses no file.
     threads
-        Threads that count, one a core without it.
+        Number of threads [default: one per core].
     """
     opening = _opening(
         tick=tick,
@@ -85,18 +85,18 @@ def ingest(
     salvage: bool = False,
     progress: Progress | None = None,
 ) -> Run:
-    """Takes new files into the store, durably, and opens it. Several sources become one run in ``store``.
+    """Ingests new files into the store, durably, and opens it. Several sources become one run in ``store``.
 
-    ``progress`` is called about twenty times a second with the name of the file, the bytes read and its
-    length. Ctrl-C, and what it raises, end the ingest; what was committed stays, and the next one goes on
-    from there.
+    ``progress`` is called about twenty times per second with the name of the file, the bytes read and its
+    length. Ctrl-C, or an exception from ``progress``, stops the ingest. Committed data stays, and the next
+    ingest continues from there.
 
     rebuild
-        Take everything anew, in one commit.
+        Ingest every source again, in one commit.
     rebase
-        Put a file that begins before the run's end 1 s behind it.
+        Move a file that begins before the run's end to 1 s after it.
     salvage
-        Take what can be read of a torn end, too.
+        Ingest also the readable part of a torn end.
     """
     if isinstance(sources, (str, os.PathLike)):
         sources = [sources]
@@ -156,10 +156,10 @@ def _path(path: object, name: str = "path") -> str:
 
 
 class Run(Requests):
-    """An open run: its tags as of the commit that was the last when it was opened.
+    """An open run with the tags of the last commit at the time of opening.
 
-    It stays what it is while files are added, until ``refresh`` or ``watch`` brings it up to date. Arrays and
-    tables that were taken from it stay what they are, also after it is closed.
+    Its content does not change while files are added, until ``refresh`` or ``watch`` updates it. Arrays and
+    tables from it never change, and stay valid after it is closed.
     """
 
     def __init__(self, run: _tagq.Run) -> None:
@@ -167,7 +167,7 @@ class Run(Requests):
         self._ask = run.ask
         self._list = run.tuples
 
-    # What is known without counting.
+    # Facts that need no counting.
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -177,7 +177,7 @@ class Run(Requests):
 
     @property
     def tick(self) -> str:
-        """The unit of times, as "156.25 ps"."""
+        """The unit of times, such as "156.25 ps"."""
         return self._run.tick()
 
     @property
@@ -188,7 +188,7 @@ class Run(Requests):
 
     @property
     def span(self) -> tuple[int, int] | None:
-        """First and last time in ticks; None without tags."""
+        """First and last time in ticks, or None without tags."""
         return self._run.span()
 
     @property
@@ -198,7 +198,7 @@ class Run(Requests):
 
     @property
     def sources(self) -> list[str]:
-        """The names of the files that were taken, in order of time."""
+        """The names of the ingested files, in order of time."""
         return list(self._run.sources())
 
     def __len__(self) -> int:
@@ -208,12 +208,12 @@ class Run(Requests):
 
     @property
     def time(self) -> numpy.ndarray:
-        """All times in ticks: int64, in order, shape (tags,). Read-only, and not a copy."""
+        """All times in ticks: int64, in order, shape (tags,). A read-only view, not a copy."""
         return self._array(self._run.time())
 
     @property
     def channel(self) -> numpy.ndarray:
-        """All channels: uint8, or uint16 once one is above 255, shape (tags,). Read-only, not a copy."""
+        """All channels: uint8, or uint16 if one is above 255, shape (tags,). A read-only view, not a copy."""
         return self._array(self._run.channel())
 
     @staticmethod
@@ -235,28 +235,28 @@ class Run(Requests):
         last: str | None = None,
         time_unit: Literal["ps", "ns", "us", "s"] | None = None,
     ) -> Tags:
-        """Tags as an Arrow stream, for ``polars.DataFrame``, ``pyarrow.table`` and others: ``time`` (Int64,
-        ticks), ``channel`` (UInt8 or UInt16), and with ``time_unit`` a Float64 relative to the run's
-        first tag. Not a copy where nothing had to be picked out.
+        """Returns tags as an Arrow stream, for ``polars.DataFrame``, ``pyarrow.table`` and others: ``time``
+        (Int64, ticks), ``channel`` (UInt8 or UInt16), and with ``time_unit`` a Float64 relative to the run's
+        first tag. Blocks with only selected tags are views, not copies.
 
         from_, to
-            Moments as "1s" after the run's first tag, "-1s" before its last, "@123t" as recorded.
+            Start and end: "1s" is after the run's first tag, "-1s" before its last, "@123t" as recorded.
         last
-            Only so long before the newest tag.
+            Select only this duration before the newest tag.
         """
         return Tags(self._run.tags(given(locals())))
 
     def scan(self, *, counters: ScanCounters | None = None) -> Any:
-        """The same as ``tagq.scan(run)``."""
+        """Same as ``tagq.scan(run)``."""
         from ._scan import scan
 
         return scan(self, counters=counters)
 
-    # While it grows.
+    # Growing runs.
 
     def refresh(self) -> bool:
-        """Takes in what its files have grown by, and new ones; True if it is another commit now. While
-        another process takes them, it becomes that one's last commit."""
+        """Ingests new files and new parts of files, and returns True if the commit has changed. If another
+        process ingests them, the run moves to the last commit of that process."""
         return self._run.refresh()
 
     @overload
@@ -289,21 +289,22 @@ class Run(Requests):
         timeout: str | None = None,
         **words: Any,
     ) -> Iterator[Any]:
-        """Answers now, and again whenever something new was recorded: an iterator without end.
+        """Returns an endless iterator over answers: one now, and one whenever new data is recorded.
 
-        New files and what files have grown by are taken in as it goes; this run is what was answered last.
-        What stops that (a full disk) is a warning, and tried again. Ctrl-C, or leaving the loop, ends it.
+        New files and new parts of files are ingested, and this run moves to the commit of the last answer.
+        An error during ingest (such as a full disk) gives a warning and is retried. Ctrl-C, or leaving the
+        loop, stops the watch.
 
         query
             The name of a request with its keywords, as
             ``run.watch("coincidences", window="2ns")``; or a function of the run, as
             ``run.watch(lambda run: (run.rates(), run.g2(1, 2)))``.
         every
-            Not more often than this, as "1s".
+            Shortest time between two answers, such as "1s" [default: answer each commit].
         hold_back
-            Of a file that grows, tags up to so long before its newest wait for late ones; "10ms".
+            Hold back the newest tags of a growing file for this duration, to sort late tags [default: "10ms"].
         timeout
-            End when nothing new came for so long.
+            Stop after this time without new data [default: never].
         """
         for name, given in (("every", every), ("hold_back", hold_back), ("timeout", timeout)):
             if given is not None and not isinstance(given, str):
@@ -328,15 +329,15 @@ class Run(Requests):
         finally:
             follower.close()
 
-    # Its end.
+    # Closing.
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed."""
+        """Whether the run is closed."""
         return self._run.is_closed()
 
     def close(self) -> None:
-        """Lets go of the run. Arrays, tables and results that were taken from it stay valid."""
+        """Closes the run. Arrays, tables and results from it stay valid."""
         self._run.close()
 
     def __enter__(self) -> Run:
@@ -345,7 +346,7 @@ class Run(Requests):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # How it looks.
+    # Display.
 
     def _header(self) -> str:
         facts = self.facts
@@ -376,7 +377,7 @@ class Run(Requests):
 
 
 class Tags:
-    """Selected tags of a run, for whatever reads an Arrow stream. Each reader begins at the first tag."""
+    """Selected tags of a run, as an Arrow stream. Each reader starts at the first tag."""
 
     def __init__(self, tags: _tagq.Tags) -> None:
         self._tags = tags
@@ -388,7 +389,7 @@ class Tags:
 
     @property
     def metadata(self) -> dict[str, str]:
-        """What the schema says: the tick as a fraction of attoseconds (``tagq.tick``), the run."""
+        """The metadata of the schema: the tick as a fraction of attoseconds (``tagq.tick``), the run."""
         return self._tags.schema()[1]
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:

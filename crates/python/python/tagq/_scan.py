@@ -1,4 +1,4 @@
-"""A lazy frame of Polars over a run: what is filtered is never read."""
+"""A lazy frame of Polars over a run; filters skip blocks before they are read."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ TIME_MIN, TIME_MAX = -(2**63), 2**63 - 1
 
 
 class ScanCounters:
-    """What the scans that it was given to have touched so far.
+    """Counts the blocks that scans have read so far.
 
     blocks
-        Blocks of 65,536 tags that the run has, summed over the scans.
+        Number of blocks of 65,536 tags in the run, summed over the scans.
     blocks_read
-        Blocks of which some tag was handed out or looked at.
+        Number of blocks from which a tag was returned or read.
     """
 
     def __init__(self) -> None:
@@ -36,11 +36,12 @@ class ScanCounters:
 
 
 def scan(run: Run, *, counters: ScanCounters | None = None) -> polars.LazyFrame:
-    """The tags of a run as a lazy frame of Polars: ``time`` (Int64, ticks), ``channel`` (UInt8 or UInt16).
+    """Returns the tags of a run as a lazy frame of Polars: ``time`` (Int64, ticks), ``channel`` (UInt8 or
+    UInt16).
 
-    What is asked of ``time`` and ``channel`` by comparisons, ``is_between``, ``is_in``, ``&`` and ``|``
-    goes into the index: blocks of 65,536 tags without a match are not read, and columns that nobody
-    wants neither. Whatever else is filtered, Polars filters. ``counters`` counts what was read.
+    Filters of ``time`` and ``channel`` by comparisons, ``is_between``, ``is_in``, ``&`` and ``|`` use the
+    index: blocks of 65,536 tags without a match are not read, and neither are unused columns. Polars
+    applies all other filters. ``counters`` counts the blocks that are read.
     """
     try:
         import polars
@@ -72,7 +73,7 @@ def scan(run: Run, *, counters: ScanCounters | None = None) -> polars.LazyFrame:
         channels = None if bounds.channels is None else sorted(bounds.channels)
         # A frame without columns has no rows in Polars.
         time, channel = "time" in read, "channel" in read or "time" not in read
-        # By Polars's rules rows are numbered before they are filtered.
+        # Polars numbers rows before it filters them.
         batches = inner.scan(low, high, channels, n_rows, time, channel)
         counted = 0
         if counters is not None:
@@ -91,11 +92,11 @@ def scan(run: Run, *, counters: ScanCounters | None = None) -> polars.LazyFrame:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Times and channels that a row must have for a predicate to hold; more may be left in, none out."""
+    """Bounds of the rows that can satisfy a predicate. They may be too wide, but never too narrow."""
 
     low: int
     high: int
-    #: None for all of them.
+    #: None for all channels.
     channels: frozenset[int] | None
 
     @classmethod
@@ -110,7 +111,7 @@ class Bounds:
         return self.low > self.high or (self.channels is not None and not self.channels)
 
     def both(self, other: Bounds) -> Bounds:
-        """For rows that satisfy both."""
+        """Returns the bounds of rows that satisfy both."""
         if self.channels is None or other.channels is None:
             channels = other.channels if self.channels is None else self.channels
         else:
@@ -118,7 +119,7 @@ class Bounds:
         return Bounds(max(self.low, other.low), min(self.high, other.high), channels)
 
     def either(self, other: Bounds) -> Bounds:
-        """For rows that satisfy one of them."""
+        """Returns the bounds of rows that satisfy at least one of them."""
         if self.is_empty():
             return other
         if other.is_empty():
@@ -130,15 +131,15 @@ class Bounds:
         return Bounds(min(self.low, other.low), max(self.high, other.high), channels)
 
 
-#: A comparison with its sides exchanged.
+#: Comparisons with their sides exchanged.
 FLIPPED = {"Lt": "Gt", "LtEq": "GtEq", "Gt": "Lt", "GtEq": "LtEq", "Eq": "Eq", "NotEq": "NotEq"}
 CHANNELS = range(65536)
 
 
 def bounds_of(predicate: polars.Expr) -> Bounds:
-    """What a predicate says of time and channel, as far as it is understood."""
+    """Returns the bounds of a predicate, as far as it can be parsed."""
     with warnings.catch_warnings():
-        # The form of the text is Polars's own; one that is not understood leaves everything in.
+        # The text format is internal to Polars. If it cannot be parsed, no row is excluded.
         warnings.simplefilter("ignore")
         try:
             return _bounds(json.loads(predicate.meta.serialize(format="json")))
@@ -178,7 +179,7 @@ def _bounds(tree: dict[str, Any]) -> Bounds:
 
 
 def _compared(column: dict[str, Any], op: str, values: list[int] | None) -> Bounds:
-    """A column compared with one number."""
+    """Returns the bounds of a column compared with one number."""
     if values is None or len(values) != 1 or column not in ({"Column": "time"}, {"Column": "channel"}):
         return Bounds.everything()
     value = values[0]
@@ -191,7 +192,7 @@ def _compared(column: dict[str, Any], op: str, values: list[int] | None) -> Boun
 
 
 def _whole_numbers(tree: dict[str, Any]) -> list[int] | None:
-    """The values of a literal, when they are whole numbers without a null; Polars reads its own text."""
+    """Returns the values of a literal, parsed by Polars, or None unless all are whole numbers."""
     import polars
 
     if "Literal" not in tree:

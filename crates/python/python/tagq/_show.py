@@ -8,7 +8,7 @@ from ._tagq import escaped
 
 
 def text_table(names: list[str], rows: list[list[str]]) -> str:
-    """A table without lines, aligned right."""
+    """Returns a table without lines, aligned right."""
     rows = [[escaped(field) for field in row] for row in rows]
     widths = [max(len(line[at]) for line in [names, *rows]) for at in range(len(names))]
     lines = [
@@ -19,7 +19,7 @@ def text_table(names: list[str], rows: list[list[str]]) -> str:
 
 
 def html_table(header: str, names: list[str], rows: list[list[str]]) -> str:
-    """The same as HTML, with what was asked above it."""
+    """Returns the table as HTML, with the header above it."""
     style = ' style="text-align: right"'
     head = "".join(f"<th{style}>{escape(name)}</th>" for name in names)
     body = "".join(
