@@ -1,4 +1,4 @@
-"""The package against the program, and against the libraries that take its tables: nothing is mocked."""
+"""Tests compare the package with the program and with the libraries that read its tables, without mocks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PROGRAM = os.environ.get("TAGQ_PROGRAM", "tagq")
 
 
 def cli(*args: object) -> bytes:
-    """What the program prints."""
+    """Returns the output of the program."""
     done = subprocess.run([PROGRAM, *map(str, args)], capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout
@@ -30,7 +30,7 @@ def cli_json(*args: object) -> dict:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A copy of the project's small run, without a store."""
+    """Copies the project's small run, without a store."""
     run = tmp_path / "run"
     run.mkdir()
     for name in ("1.tags.zst", "2.tags.zst"):
@@ -45,7 +45,7 @@ def run(folder: Path) -> tagq.Run:
 
 @pytest.fixture(scope="session")
 def blocks(tmp_path_factory: pytest.TempPathFactory) -> tagq.Run:
-    """Ten blocks and a bit, of which the fourth alone has channel 9, and the last is of channel 7."""
+    """Creates a little more than ten blocks. Only the fourth has channel 9, and the last has only channel 7."""
     rows = 10 * 65_536 + 123
     time = numpy.cumsum(numpy.arange(rows) % 7 + 1)
     channel = (numpy.arange(rows) % 5 + 1).astype("u1")

@@ -1,4 +1,4 @@
-"""What the package answers is what the command line answers, in every form."""
+"""The package gives the same answers as the command line, in every format."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_answers_are_those_of_the_command_line(run, folder: Path, kind: str, wor
     assert (result.query, result.run, result.rows) == tuple(expected[k] for k in ("query", "run", "rows"))
     assert len(result) == len(expected["rows"]) and result.rows
 
-    # The same rows by way of Arrow, from the package and from the program.
+    # The same rows through Arrow, from the package and from the program.
     path = folder.parent / "result.arrow"
     cli(kind, *flags, folder, "-o", path, "--force")
     cli(kind, *flags, folder, "-o", path.with_suffix(".parquet"), "--force")
@@ -109,7 +109,7 @@ def test_every_library_takes_an_answer(run: tagq.Run) -> None:
     assert duckdb.sql("select channels, count from result").fetchall() == rows
     assert pandas.DataFrame.from_arrow(result)["count"].tolist() == [count for _, count in rows]
     assert pyarrow.table(result)["count"].to_pylist() == [count for _, count in rows]
-    # A stream is read as often as anybody likes.
+    # A stream can be read repeatedly.
     assert polars.DataFrame(result).equals(frame)
 
 
@@ -243,7 +243,7 @@ def test_pictures(run: tagq.Run) -> None:
 
 
 def test_control_c_ends_a_query_that_would_take_hours(tmp_path: Path) -> None:
-    """Each of the shifts is a pass of its own over all tags."""
+    """Each shift is a separate pass over all tags."""
     rows = 200_000
     made = tagq.from_arrays(
         numpy.arange(rows) * 640, numpy.arange(rows) % 2, tick="156.25ps", store=tmp_path / "made.tagq"
@@ -260,7 +260,7 @@ def test_control_c_ends_a_query_that_would_take_hours(tmp_path: Path) -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    # The run is as it was.
+    # The run is unchanged.
     assert made.coincidences(window="2ns", groups=[(0, 1)]).rows[0]["count"] == 0
 
 
@@ -281,7 +281,7 @@ def test_names_are_no_orders_to_a_terminal(tmp_path: Path) -> None:
         assert not any(letter in text for letter in "\x1b\x9b\u202e"), ascii(text)
     assert shown in said[0] and shown in str(missing.value) and shown in repr(run)
     assert "<script" not in run._repr_html_()
-    # What programs read is as it is.
+    # Programs get the original text.
     assert run.facts["path"] == str(folder)
 
 

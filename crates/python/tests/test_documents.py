@@ -1,4 +1,4 @@
-"""What the documents show is what the package does."""
+"""The examples in the documents work as shown."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_page_runs_from_top_to_bottom(folder: Path, monkeypatch: pytest.Monk
     for block in blocks:
         exec(block, names)
     assert (folder.parent / "made.tagq" / "manifest.json").exists()
-    # What the page says is there is there.
+    # All functions and classes that the page names exist.
     for name in re.findall(r"`tagq\.(\w+)", text):
         assert hasattr(tagq, name) or name in ("toml", "tick"), name
     for name in re.findall(r"`run\.(\w+)", text):

@@ -1,4 +1,4 @@
-"""A run that a process inherited by fork, as multiprocessing does it on Linux: it answers, or says why not."""
+"""A run inherited by fork, as with multiprocessing on Linux: each call answers or raises a clear error."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from conftest import PROGRAM, cli
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 
-#: A child that hangs is ended after so many seconds.
+#: Timeout in seconds for a child process.
 BOUND = 60
 
 
 def start(work: Callable[[], object]) -> tuple[int, int]:
-    """A child that does this work and writes what it gives; its number, and where to read from."""
+    """Forks a child that does this work and writes its result. Returns its process id and the pipe."""
     source, sink = os.pipe()
     with warnings.catch_warnings():
-        # Python warns of threads, which is what these tests are about.
+        # Python warns about threads, which these tests use on purpose.
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:
@@ -55,7 +55,7 @@ def end(child: int, source: int) -> str:
 
 
 def forked(work: Callable[[], object]) -> str:
-    """What this work gives in a child."""
+    """Returns the result of this work in a child."""
     return end(*start(work))
 
 
@@ -67,7 +67,7 @@ def test_a_child_asks_what_its_parent_opened_and_asked(run: tagq.Run, folder: Pa
     expected = counts(run)
     assert sum(expected) > 0
     assert forked(lambda: counts(run)) == str(expected)
-    # A child's child, a sum of runs, a trace, a run that is opened there, and one that is closed.
+    # A child of a child, a sum of runs, a trace, a run opened in the child, and a closed run.
     assert forked(lambda: forked(lambda: counts(run))) == str(expected)
     both = [2 * count for count in expected]
     in_sum = lambda: [row["count"] for row in tagq.sum([run, run]).coincidences(window="2ns").rows]  # noqa: E731
@@ -81,7 +81,7 @@ def test_a_child_asks_what_its_parent_opened_and_asked(run: tagq.Run, folder: Pa
 
 def test_a_child_takes_sources_in_and_has_lists_and_views(run: tagq.Run, tmp_path: Path) -> None:
     channel, time = run.channel, run.time
-    # One that the parent made, one made there, and a table.
+    # A list created by the parent, one created in the child, and a table.
     assert forked(lambda: time.sum()) == str(time.sum())
     assert forked(lambda: run.channel.sum()) == str(channel.sum())
     assert forked(lambda: pyarrow.table(run.tags(channels=[1])).num_rows) == str((channel == 1).sum())
@@ -136,7 +136,7 @@ def test_what_the_parent_began_is_the_parents(folder: Path, blocks: tagq.Run) ->
     assert len(whole) > 0
     reader = pyarrow.RecordBatchReader.from_stream(run.tuples(window="2ns", groups=[(1, 2)]))
     assert "this list belongs to the process" in forked(lambda: reader.read_all())
-    # A new watch in the child answers from what the parent commits.
+    # A new watch in the child answers from the commits of the parent.
     assert forked(lambda: len(next(run.watch("rates", timeout="5s")))) == str(len(first))
     watched.close()
 
@@ -149,13 +149,13 @@ def test_a_child_neither_holds_nor_gives_back_the_lock_of_its_parent(folder: Pat
     next(watched)
     second.rename(folder / "2.tags.zst")
     assert next(result for result in watched if result.run["sources"] == 2)
-    # The child lets go of everything: the parent follows all the same.
+    # The child closes everything, and the parent still follows.
     assert forked(lambda: (watched.close(), run.close())) == "(None, None)"
     assert subprocess.run(ingest, capture_output=True, check=False).returncode == 4
     goes_on, say = os.pipe()
     child, source = start(lambda: os.read(goes_on, 1).decode())
     watched.close()
-    # The child is there and has all the files.
+    # The child is running and has all files open.
     cli("ingest", folder)
     os.write(say, b"x")
     assert end(child, source) == "x"

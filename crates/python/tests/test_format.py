@@ -1,4 +1,4 @@
-"""docs/format.md is enough to read a store without tagq."""
+"""docs/format.md suffices to read a store without tagq."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from conftest import ROOT
 import tagq
 
 
-# The reader leaves its file to be closed by itself.
+# The reader does not close its file explicitly.
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 def test_the_reader_in_the_format_sees_the_tags_of_the_files(folder: Path, run: tagq.Run) -> None:
     page = (ROOT / "docs/format.md").read_text()

@@ -1,4 +1,4 @@
-"""Taking files in: progress, Ctrl-C, other writers, damage."""
+"""Ingest: progress, Ctrl-C, other writers, damage."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from conftest import cli_json
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A source that takes a while: 6 M tags as text."""
+    """Writes a source that takes long to ingest: 6 M tags as text."""
     path = tmp_path_factory.mktemp("large") / "large.tsv"
     time = numpy.arange(6_000_000) * 37
     frame = polars.DataFrame({"channel": time % 4 + 1, "time": time})
@@ -45,11 +45,11 @@ def test_what_progress_raises_ends_the_ingest(large: Path, tmp_path: Path) -> No
 
     with pytest.raises(RuntimeError, match="enough"):
         tagq.ingest(large, store=tmp_path / "s", tick="1ps", progress=stop)
-    # Nothing holds the store, and the next one takes everything.
+    # The store is not locked, and the next ingest is complete.
     assert len(tagq.ingest(large, store=tmp_path / "s", tick="1ps")) == 6_000_000
 
 
-# Also where whoever runs the tests ignores SIGINT, which children inherit.
+# Enable SIGINT, because children inherit it if the caller of the tests ignores it.
 INTERRUPTIBLE = ["env", "--default-signal=INT"]
 INTERRUPTED = """
 import sys, tagq

@@ -1,4 +1,4 @@
-"""Lists of tuples and sums of runs are those of the command line."""
+"""Lists of coincidences and sums of runs equal those of the command line."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ def test_tuples_are_those_of_the_command_line(run: tagq.Run, folder: Path, words
 
 
 def test_a_list_is_made_while_it_is_read(tmp_path: Path) -> None:
-    # Each tag of 1 lies beside one of 2: four million pairs.
+    # Each tag of 1 has one of 2 next to it: four million pairs.
     tags = numpy.arange(8_000_000)
     run = tagq.from_arrays(tags // 2 * 100, (tags % 2 + 1).astype("u1"), tick="1ps", store=tmp_path / "s.tagq")
     words = dict(window="10ps", groups=[(1, 2)])
     reader = pyarrow.RecordBatchReader.from_stream(run.tuples(**words))
     first = reader.read_next_batch()
-    # Other questions to the run do not wait for whoever reads the list.
+    # Other queries do not wait for the reader of the list.
     assert run.coincidences(**words).rows[0]["count"] == 4_000_000
     assert 0 < first.num_rows < 1_000_000
     assert first.num_rows + sum(batch.num_rows for batch in reader) == 4_000_000
-    # One that is dropped is not made to its end: its thread goes.
+    # A list that is dropped is cancelled, and its thread ends.
     reader = pyarrow.RecordBatchReader.from_stream(run.tuples(**words))
     reader.read_next_batch()
     assert lists_being_made() > 0
@@ -69,7 +69,7 @@ def lists_being_made() -> int:
     gc.collect()
     names = []
     for task in Path("/proc/self/task").iterdir():
-        # A thread may end between the two looks.
+        # A thread may end between the two reads.
         with contextlib.suppress(OSError):
             names.append((task / "comm").read_text().strip())
     return names.count("tagq-list")
@@ -124,5 +124,5 @@ def test_floats_that_lose_the_tick_are_warned_of() -> None:
         frame = polars.DataFrame(far.tags(time_unit="ns"))
     assert warned[0].filename == __file__
     assert frame["time"].to_list() == [0, 1, 2**55, 2**55 + 1]
-    # The first second of it is exact.
+    # In the first second floats identify each tick.
     assert len(polars.DataFrame(far.tags(time_unit="ns", to="1s"))) == 2

@@ -1,4 +1,4 @@
-"""Runs made of arrays and tables, and what is refused."""
+"""Runs from arrays and tables, and refused input."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_tables_become_a_run(tmp_path: Path) -> None:
     assert len(tagq.from_table(chunked, tick="4ps")) == 4
     renamed = frame.rename({"time": "t", "channel": "c"})
     assert len(tagq.from_table(renamed, tick="4ps", time="t", channel="c")) == 4
-    # What tagq exported brings its tick, and needs none.
+    # An export of tagq contains its tick, so none is needed.
     run = tagq.from_table(frame, tick="1/3ps")
     again = tagq.from_table(run.tags(), store=tmp_path / "again")
     assert again.facts["tick"] == "1000000/3" and not again.facts["tick_assumed"]

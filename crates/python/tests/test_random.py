@@ -1,4 +1,4 @@
-"""Random calls with random values: an answer or an exception of the family, and the process lives."""
+"""Random calls with random values: each returns an answer or raises an exception of tagq, without a crash."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 import tagq
 
-#: 10,000 where it is asked for: TAGQ_RANDOM_CALLS=10000 cargo xtask python -k random
+#: Set it for longer tests: TAGQ_RANDOM_CALLS=10000 cargo xtask python -k random
 CALLS = int(os.environ.get("TAGQ_RANDOM_CALLS", "1500"))
 
-# Fixed, so that a call is the same call in every process.
+# Fixed, so that each call is the same in every process.
 TIME = numpy.sort(numpy.random.default_rng(5).integers(-1000, 100_000, 4000))
 CHANNEL = numpy.random.default_rng(6).integers(1, 5, 4000).astype("u1")
 
@@ -32,7 +32,7 @@ odd = st.sampled_from([None, 3, 2.5, float("nan"), "x", b"x", [], {}, (1, 2), ob
 
 
 def maybe(strategy: st.SearchStrategy, often: int = 6) -> st.SearchStrategy:
-    """Nothing, what is wanted, or now and then something else."""
+    """Returns None, a valid value, or sometimes an invalid one."""
     return st.one_of(st.none(), *[strategy] * often, odd)
 
 
@@ -95,7 +95,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def too_large(words: dict) -> bool:
-    """Whether the answer would be of millions of bins, which is not what is tried here."""
+    """Returns whether the answer would have millions of bins, which are not tested here."""
     span = words.get("range")
     width = words.get("bin")
     try:
@@ -121,9 +121,9 @@ def test_random_calls(store: str, call: tuple[str, dict]) -> None:
         except tagq.TagqError as error:
             assert str(error)
         except TypeError as error:
-            # Of Python itself: a keyword that there is not.
+            # Raised by Python itself: an unknown keyword.
             assert "missing" in str(error) and "argument" in str(error), error
-    # Whatever came of it, what was handed out before is what it was.
+    # Arrays returned earlier must be unchanged in any case.
     assert time[0] == TIME[0] and time[-1] == TIME[-1] and len(time) == len(TIME)
 
 

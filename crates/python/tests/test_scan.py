@@ -1,4 +1,4 @@
-"""Lazy frames of Polars: equal to a filter of everything, and nothing else is read."""
+"""Lazy frames of Polars: equal to a filter of all tags, without reading other blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns without a copy: the same addresses everywhere, alive as long as anybody looks at them."""
+"""Columns without a copy: the same addresses everywhere, valid as long as an object uses them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_every_library_has_the_same_address(blocks: tagq.Run) -> None:
     assert address(whole["time"].to_numpy(allow_copy=False)) == expected[0]
     pandas_frame = pandas.DataFrame.from_arrow(blocks.tags())
     assert numpy.array_equal(pandas_frame["time"], blocks.time)
-    # A part of the rows lies in the same place, too.
+    # A part of the rows has the same addresses.
     cut = int(blocks.time[70_000])
     part = pyarrow.table(blocks.tags(from_=f"@{cut}t"))
     part_buffer = part["time"].chunk(0)
@@ -122,7 +122,7 @@ def test_a_run_is_a_snapshot_while_its_source_grows(tmp_path: Path) -> None:
         with source.open("a") as out:
             out.write("".join(f"{300 * more + 1}\t{1_000_000 + 10 * (t + 1000 * more)}\n" for t in range(1000)))
         after = tagq.open(source)
-        # Above 255 the labels widen, and the column is written anew.
+        # Above 255 the labels widen, and the column is written again.
         assert len(after) == 101_000 + 1000 * more
     assert (len(before), len(time), len(frame)) == (100_000, 100_000, 100_000)
     assert int(time.sum()) == frame["time"].sum() == total == lazy.collect()["time"].sum()
@@ -153,7 +153,7 @@ def test_a_column_cut_short_is_never_zeros(run: tagq.Run, io: str) -> None:
     if io == "read":
         assert done.stdout == f"sum: {total}\n", done
     else:
-        # A scan raises; a view meets the system's signal, and never zeros in place of times.
+        # A scan raises an error. A view gets the system's signal, and never zeros in place of times.
         assert "scan:" in done.stdout and "cut short" in done.stdout, done
         assert done.returncode == -7 and "sum:" not in done.stdout, done
     with pytest.raises(tagq.DamageError, match="promises"):

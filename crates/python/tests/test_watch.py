@@ -1,4 +1,4 @@
-"""A run that grows: refreshed, and watched."""
+"""Growing runs: refresh and watch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SECOND = ROOT / "data/fixtures/pairs/2.tags.zst"
 
 @pytest.fixture
 def growing(tmp_path: Path) -> Path:
-    """A run of the first file alone."""
+    """Creates a run of only the first file."""
     run = tmp_path / "run"
     run.mkdir()
     shutil.copy(FIRST, run)
@@ -59,12 +59,12 @@ def test_watch_answers_now_and_with_each_growth(growing: Path) -> None:
     shutil.copy(SECOND, growing)
     both = next(result for result in watched if result.run["sources"] == 2)
     assert both.rows[0]["count"] > first.rows[0]["count"]
-    # The file is taken to its end once it was still.
+    # The file is ingested to its end after it has stopped growing.
     last = list(watched)[-1]
     words = ["--window", "2ns", "--group", "1,2", "--delay", "2=6t", "--no-cache", "--no-ingest"]
     assert last.rows == cli_json("coincidences", *words, growing)["rows"]
     assert polars.DataFrame(last)["count"][0] == last.rows[0]["count"]
-    # It let go of the store.
+    # It has released the lock of the store.
     assert cli_json("rates", growing)["run"]["tags"] == len(run)
 
 
@@ -131,7 +131,7 @@ except KeyboardInterrupt:
 
 
 def test_ctrl_c_ends_a_watch(growing: Path) -> None:
-    # Also where whoever runs the tests ignores SIGINT, which children inherit.
+    # Enable SIGINT, because children inherit it if the caller of the tests ignores it.
     words = ["env", "--default-signal=INT", sys.executable, "-c", WATCHING, str(growing)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
