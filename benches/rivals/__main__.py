@@ -1,10 +1,10 @@
-"""tagq beside what else could be picked, in one run: `cargo xtask rivals` prepares and starts it.
+"""Comparison of tagq with other systems in one run: `cargo xtask rivals` prepares and starts it.
 
-Every system gets the same columns, not split into channels; splitting is timed where it is needed, and so
-is moving times by a delay. What is not timed: reading the columns into memory, compiling, and making
-DuckDB's table and Polars' frame. Rounds are interleaved: each question goes to every system in turn, round
-after round; the median counts. Answers are compared with tagq's, which its tests hold against its oracle;
-where a system counts by another rule, with tagq's count by that rule.
+Every system gets the same columns, not split into channels. If a system needs the split, it is timed, and so
+is the addition of a delay. Reading the columns into memory, compiling, and creating DuckDB's table and
+Polars' frame are not timed. Rounds are interleaved: each query runs on every system in turn, over several
+rounds, and the median is the result. Answers are compared with those of tagq, which its tests compare with
+its oracle. If a system counts by another rule, its answer is compared with tagq's count by that rule.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from questions import QUESTIONS
 RIVALS = [loops, arrays, frames, tables, tomtags, pytimetags, tttrlibs]
 PACKAGES = ["numba", "numpy", "polars", "duckdb", "tomtag", "pytimetag", "tttrlib"]
 ROOT = Path(__file__).resolve().parents[2]
-# The lines of docs/benchmarks.md between which the table stands.
+# Lines of docs/benchmarks.md before and after the table.
 BEGIN, END = "<!-- rivals -->", "<!-- /rivals -->"
 WARM_ROWS = 100_000
 
@@ -47,7 +47,7 @@ class Suite:
         self.all = "all" if len(self.columns) == len(whole) else len(self.columns)
         self.rival_rows = arguments.rival_rows
         self.inputs = {}
-        # Seconds of each round; rows; by question and name.
+        # Seconds of each round, and rows, by query and name.
         self.seconds, self.rows, self.notes = {}, {}, {}
 
     def rows_of(self, rival, question):
@@ -55,7 +55,7 @@ class Suite:
         return min(len(self.columns), self.rival_rows, own)
 
     def input_of(self, rival, rows):
-        """What a system reads, made once."""
+        """Returns the input of a system, which is created once."""
         if not hasattr(rival, "prepared"):
             return self.columns.first(rows)
         key = rival.NAME, rows
@@ -68,7 +68,7 @@ class Suite:
         self.rows[question.key, name] = rows
 
     def warm(self):
-        """Compiles what is compiled, loads what is loaded, and fills the inputs."""
+        """Compiles code, loads libraries, and creates the inputs."""
         for question in QUESTIONS:
             self.library.ask(question.line, self.all)
             for rival in RIVALS:
@@ -111,7 +111,7 @@ class Suite:
         self.notes.setdefault(f"{rival.NAME}: {why}", []).append(question.words)
 
     def rate(self, question, name):
-        """Rows a second."""
+        """Returns rows per second."""
         seconds = self.seconds.get((question.key, name))
         return seconds and self.rows[question.key, name] / median(seconds)
 
@@ -145,7 +145,7 @@ class Suite:
         return "\n".join(lines)
 
     def record(self):
-        """As benches/record.rs does."""
+        """Writes the record in the format of benches/record.rs."""
         cpu = processor()
         slug = "".join(letter if letter.isalnum() else "-" for letter in cpu.lower())
         path = ROOT / "benches/record" / slug / f"{time.strftime('%F', time.gmtime())}.csv"
@@ -161,7 +161,7 @@ class Suite:
 
 
 def figure(value):
-    """Three digits."""
+    """Formats three digits."""
     return f"{value:,.0f}" if value >= 99.5 else f"{value:.1f}" if value >= 9.95 else f"{value:.2f}"
 
 

@@ -1,4 +1,4 @@
-"""NumPy: parts that fit the cache, on a thread for each core where nothing but array functions run."""
+"""NumPy: parts that fit the cache, on one thread per core if only array functions run."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +8,7 @@ import numpy as np
 from questions import DELAY, NARROW, RATE_BIN, WIDE, WINDOW, WINDOW_WIDE, log_edges
 
 NAME = "NumPy"
-# Pairs are written out one by one, and each edge is a search for every tag: too slow for all rows.
+# Pairs are stored one by one, and each edge needs a search for every tag: too slow for all rows.
 ROWS = {"three": 5_000_000, "bins": 10_000_000, "log": 1_000_000}
 PART = 1 << 17
 POOL = ThreadPoolExecutor(os.cpu_count())
@@ -19,7 +19,7 @@ def _split(columns, *labels):
 
 
 def _close(columns):
-    """Pairs of rows at most a window apart: their labels. Few rows are close to the next one."""
+    """Returns the labels of pairs of rows within the window. Few rows are close to the next one."""
 
     def of_part(begin):
         time = columns.time[begin : begin + PART + 64]
@@ -46,7 +46,7 @@ def _counts_of_pairs(columns):
 
 
 def _between(starts, stops, low, high):
-    """How many stops are from low to high behind each start: where they begin, and where they end."""
+    """Counts the stops from low to high after each start: the difference of two searches."""
 
     def of_part(begin):
         part = starts[begin : begin + PART]
@@ -84,7 +84,7 @@ def every(columns):
 
 
 def three(columns):
-    """Close rows only: each tag of 1 with the tags of 2 and 3 near it, then 2 with 3."""
+    """Counts only close rows: each tag of 1 with the tags of 2 and 3 near it, then 2 with 3."""
     first, second = _close(columns)
     label = columns.channel
     rows = np.unique(np.concatenate([first, second]))
@@ -122,7 +122,7 @@ def log(columns):
 
 
 def rates(columns):
-    """Bins are slices of the sorted times; eight comparisons of bytes are faster than a count by label."""
+    """Counts in slices of the sorted times. Eight byte comparisons are faster than a count by label."""
     time, channel = columns.time, columns.channel
     edges = time[0] + RATE_BIN * np.arange((time[-1] - time[0]) // RATE_BIN + 2)
     rows = np.searchsorted(time, edges)

@@ -1,4 +1,4 @@
-"""The columns of a store, read as docs/format.md says, into memory."""
+"""The columns of a store, read into memory as docs/format.md describes."""
 
 import json
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Columns:
-    """Times in ticks, never decreasing, and the channel of each: not split."""
+    """Times in ticks, in order, and the channel of each, not split by channel."""
 
     time: np.ndarray
     channel: np.ndarray

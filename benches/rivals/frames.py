@@ -6,7 +6,7 @@ import polars as pl
 from questions import DELAY, NARROW, RATE_BIN, WIDE, WINDOW, WINDOW_WIDE
 
 NAME = "Polars"
-# Too many neighbours to shift by, or pairs to write out, for all rows.
+# All rows would give too many shifts, or too many pairs to store.
 ROWS = {"bins": 2_000_000}
 
 
@@ -15,7 +15,7 @@ def prepared(columns):
 
 
 def _shifts(time, reach):
-    """Shifts up to the last at which two tags are that close."""
+    """Yields the shifts at which at least two tags are within reach."""
     k = 1
     while (time.slice(k) - time.slice(0, len(time) - k)).min() <= reach:
         yield k
@@ -23,7 +23,7 @@ def _shifts(time, reach):
 
 
 def _closest(frame):
-    """Rows with a close neighbour: few. Whatever lies between two close rows is one of them."""
+    """Returns the few rows with a close neighbour. All rows between two close rows are among them."""
     time = pl.col("time")
     near_next, near_last = time.shift(-1) - time <= WINDOW, time - time.shift(1) <= WINDOW
     return frame.lazy().filter(near_next | near_last).collect()

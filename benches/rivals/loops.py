@@ -1,4 +1,4 @@
-"""Numba: what a good programmer writes after an afternoon. Parallel, without Python objects."""
+"""Numba: the code that a good programmer writes in an afternoon. Parallel, without Python objects."""
 
 import numba
 import numpy as np
@@ -6,7 +6,7 @@ from numba import njit, prange
 from questions import DELAY, NARROW, RATE_BIN, WIDE, WINDOW, WINDOW_WIDE, log_edges
 
 NAME = "Numba"
-# A merge of all rows for each of 159 edges takes most of a minute.
+# A merge of all rows for each of 159 edges takes almost a minute.
 ROWS = {"log": 5_000_000}
 PARTS = 16 * numba.get_num_threads()
 LABELS = 16
@@ -14,7 +14,7 @@ LABELS = 16
 
 @njit(parallel=True)
 def _pair(time, channel, a, b, window, parts):
-    """The next few rows of each row. Times are compared first: few are close."""
+    """Compares each row with the next few rows, times first, because few are close."""
     rows = len(time)
     total = 0
     for part in prange(parts):
@@ -47,7 +47,7 @@ def _every(time, channel, window, parts):
 
 @njit(parallel=True)
 def _three(time, channel, window, parts):
-    """Channels 1, 2 and 3 as bits: three different ones give 7."""
+    """Represents channels 1, 2 and 3 as bits: three different ones give 7."""
     rows = len(time)
     total = 0
     for part in prange(parts):
@@ -71,7 +71,7 @@ def _three(time, channel, window, parts):
 
 @njit(parallel=True)
 def _sliding(time, channel, a, b, window, parts):
-    """How many tags of each channel are in the window behind a row: two steps a row, whatever W."""
+    """Tracks the number of tags of each channel in the window before a row: two steps per row for any W."""
     rows = len(time)
     total = 0
     for part in prange(parts):
@@ -98,7 +98,7 @@ def _sliding(time, channel, a, b, window, parts):
 
 @njit(parallel=True)
 def _split(time, channel, label, parts):
-    """The times of one channel."""
+    """Returns the times of one channel."""
     rows = len(time)
     sizes = np.zeros(parts + 1, np.int64)
     for part in prange(parts):
@@ -110,8 +110,8 @@ def _split(time, channel, label, parts):
     times = np.empty(starts[parts] + 1, np.int64)
     for part in prange(parts):
         at = starts[part]
-        # Written always, kept when the channel is right: no branch to guess. The next part's first
-        # place must not be touched.
+        # Every time is written, but the position advances only for the right channel, without a branch.
+        # The first element of the next part must not be overwritten.
         end = starts[part + 1]
         for i in range(rows * part // parts, rows * (part + 1) // parts):
             if at < end:
@@ -122,7 +122,7 @@ def _split(time, channel, label, parts):
 
 @njit(parallel=True)
 def _between(starts, stops, low, high, parts):
-    """Pairs with low ≤ stop − start ≤ high, by two pointers."""
+    """Counts pairs with low ≤ stop − start ≤ high, with two pointers."""
     total = 0
     rows = len(starts)
     for part in prange(parts):
@@ -143,8 +143,8 @@ def _between(starts, stops, low, high, parts):
 
 
 def _histogram_of(bins):
-    """Every pair in reach, behind a pointer into the stops; compiled for these bins, so that dividing
-    by their width costs nothing."""
+    """Counts every pair within reach, from a pointer into the stops on. Compiled for these bins, so that the
+    division by their width is fast."""
     low, width, count, reach = bins.low, np.uint64(bins.width), bins.count, bins.high - bins.low
 
     @njit(parallel=True)
@@ -173,7 +173,7 @@ def _histogram_of(bins):
 
 @njit(parallel=True)
 def _log(starts, stops, edges):
-    """Pairs at least an edge apart, by two pointers for each edge; edges side by side."""
+    """Counts pairs at least an edge apart, with two pointers for each edge, edges in parallel."""
     reaching = np.zeros(len(edges), np.int64)
     for k in prange(len(edges)):
         first = count = 0
@@ -188,13 +188,13 @@ def _log(starts, stops, edges):
 
 @njit(parallel=True)
 def _rates(time, channel, width):
-    """Bins are found in the sorted times, so that only labels are read."""
+    """Searches the bins in the sorted times, so that only labels are read."""
     bins = (time[-1] - time[0]) // width + 1
     counts = np.zeros((bins, LABELS), np.int64)
     for k in prange(bins):
         begin = np.searchsorted(time, time[0] + k * width)
         end = np.searchsorted(time, time[0] + (k + 1) * width)
-        # Four tables: the same label in a row does not wait for itself.
+        # Four tables, because repeated updates of one counter would wait for each other.
         own = np.zeros((4, 256), np.int64)
         for i in range(begin, end):
             own[i & 3, channel[i]] += 1

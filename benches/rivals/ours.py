@@ -1,4 +1,4 @@
-"""tagq: its library, asked through tagq-timed, and its program."""
+"""tagq: its library, called through tagq-timed, and its program."""
 
 import csv
 import subprocess
@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Library:
-    """A child that holds the store mapped, and says itself how long an answer took."""
+    """A child process that keeps the store mapped and reports the time of each answer."""
 
     def __init__(self, program, store):
         self.child = subprocess.Popen(
@@ -16,19 +16,19 @@ class Library:
         )
 
     def ask(self, line, rows="all"):
-        """Seconds and counts."""
+        """Returns the seconds and the counts."""
         print(rows, line, file=self.child.stdin, flush=True)
         seconds, *counts = self.child.stdout.readline().split()
         return float(seconds), np.array(counts, np.int64)
 
 
 def run_program(program, words, store):
-    """Seconds from start to end, and the counts."""
+    """Returns the seconds from start to end, and the counts."""
     asked = [program, *words.split(), "--format", "csv", "--quiet", "--no-cache", store]
     start = time.perf_counter()
     done = subprocess.run(asked, capture_output=True, check=True)
     seconds = time.perf_counter() - start
     lines = [line for line in done.stdout.decode().splitlines() if not line.startswith("#")]
     rows = csv.DictReader(lines)
-    # Rates have rows of all channels together.
+    # Rates contain rows of all channels together.
     return seconds, np.array([int(row["count"]) for row in rows if row.get("channel") != ""])

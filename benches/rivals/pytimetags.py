@@ -1,4 +1,4 @@
-"""PyTimeTag: blocks of lists of each channel, its own Numba loops, on one thread."""
+"""PyTimeTag: blocks of lists per channel, its own Numba loops, on one thread."""
 
 import numpy as np
 from pytimetag import DataBlock, FastCounterAnalyser, HistogramAnalyser
@@ -40,7 +40,7 @@ def narrow(columns):
 
 
 def bins(columns):
-    """It has 10,000 bins at most: two views of one block."""
+    """Counts in two views of one block, because PyTimeTag has at most 10,000 bins."""
     block, half = _block(columns, (1, 2)), WIDE.count // 2 + 1
     middle = WIDE.low + half * WIDE.width
     left = _histogram(block, WIDE.low, middle, half)

@@ -1,4 +1,4 @@
-"""What is asked of every system. Times are whole ticks of 156.25 ps."""
+"""The queries for every system. Times are whole ticks of 156.25 ps."""
 
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal, localcontext
@@ -15,7 +15,7 @@ RATE_BIN = 640_000_000
 
 @dataclass(frozen=True)
 class Question:
-    """A question, in words, for tagq's library (a line of benches/timed.rs) and for its program."""
+    """A query: in words, for tagq's library (a line of benches/timed.rs), and for its program."""
 
     key: str
     words: str
@@ -37,13 +37,13 @@ class Bins:
 
 
 NARROW = Bins(-640, 1, 1_281)
-"""±100 ns. A symmetric range has an odd number of bins, the middle one around 0."""
+"""±100 ns. A symmetric range has an odd number of bins, the middle one centred on 0."""
 WIDE = Bins(-64_004, 8, 16_001)
 """±10 µs."""
 
 
 def log_edges(low=8, high=640_000_000, per_decade=20):
-    """low·10^(k/n) rounded half up, each taken once, and `high` as the last."""
+    """Returns the values low·10^(k/n), rounded half up, without duplicates, and `high` as the last."""
     edges = []
     with localcontext() as context:
         context.prec = 50

@@ -1,4 +1,4 @@
-"""DuckDB: streaming windows over the rows as they lie, joins on times, group by; over its own table."""
+"""DuckDB: streaming windows over the rows in order, joins on times, group by, over its own table."""
 
 from itertools import combinations
 
@@ -6,7 +6,7 @@ import duckdb
 from questions import DELAY, NARROW, RATE_BIN, WIDE, WINDOW, WINDOW_WIDE
 
 NAME = "DuckDB"
-# Windows run on one thread, and joins hold their tables: seconds to minutes for all rows.
+# Windows run on one thread, and joins keep tables in memory: seconds to minutes for all rows.
 ROWS = dict.fromkeys(["pair", "every", "three", "wide", "delayed", "narrow"], 10_000_000)
 ROWS |= {"three": 5_000_000, "bins": 1_000_000}
 
@@ -21,8 +21,8 @@ def prepared(columns):
 
 
 def _behind(base):
-    """Rows with the row before close, and the labels and times of the rows before those; in the words
-    of SQL, and how many there are at most in a window."""
+    """Returns SQL for the rows with a close previous row, with labels and times of the previous rows; and the
+    numbers of previous rows up to the maximum in a window."""
     k = 1
     while base.execute(
         f"select count(*) from (select time - lag(time, {k}) over () d from tags) where d <= {WINDOW}"
@@ -39,7 +39,7 @@ _KNOWN = {}
 
 
 def _known(base):
-    """The most rows in a window is looked up once, not timed after the first round."""
+    """Returns `_behind`, computed once, so that only the first round includes its time."""
     if id(base) not in _KNOWN:
         _KNOWN[id(base)] = _behind(base)
     return _KNOWN[id(base)]
@@ -50,7 +50,7 @@ def _one(base, query):
 
 
 def _joined(low, high):
-    """Pairs with low ≤ Δ ≤ high by an equal cell of that width, or the next one."""
+    """Returns SQL for the pairs with low ≤ Δ ≤ high, joined by equal or adjacent cells of that width."""
     width = high - low + 1
     return f"""
         with starts as (select time + {low} as time, (time + {low}) // {width} as cell
@@ -63,7 +63,7 @@ def _joined(low, high):
 
 
 def _histogram(base, bins):
-    # Bins from the low end on, which is 0 in the join.
+    # Bins start at the low end, which is 0 in the join.
     query = _joined(bins.low, bins.high - 1)
     found = base.execute(
         f"{query} select delta // {bins.width}, count(*) from pairs group by all"

@@ -1,11 +1,11 @@
-"""tomtag: lists of each channel, matched one to one in C, on one thread."""
+"""tomtag: lists per channel, matched one to one in C, on one thread."""
 
 import numpy as np
 import tomtag
 from questions import DELAY, NARROW, WINDOW, WINDOW_WIDE
 
 NAME = "tomtag"
-# It matches the lists anew for each bin of a histogram.
+# It matches the lists again for each bin of a histogram.
 ROWS = {"narrow": 200_000}
 
 

@@ -1,4 +1,4 @@
-"""tttrlib: lists of each channel, correlated or counted in C++."""
+"""tttrlib: lists per channel, correlated or counted in C++."""
 
 import numpy as np
 import tttrlib
@@ -9,7 +9,7 @@ ROWS = {"log": 2_000_000}
 
 
 def log(columns):
-    """Its fastest correlator that gives counts. The one for bins of one's own gives zeros."""
+    """Uses its fastest correlator that gives counts. The one for custom bins gives zeros."""
     correlator = tttrlib.Correlator(method="felekyan", n_bins=20, n_casc=26)
     starts, stops = ((columns.time[columns.channel == label]).view("u8") for label in (1, 2))
     correlator.set_events(starts, np.ones(len(starts)), stops, np.ones(len(stops)))
