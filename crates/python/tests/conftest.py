@@ -45,7 +45,7 @@ def run(folder: Path) -> tagq.Run:
 
 @pytest.fixture(scope="session")
 def blocks(tmp_path_factory: pytest.TempPathFactory) -> tagq.Run:
-    """Creates a little more than ten blocks. Only the fourth has channel 9, and the last has only channel 7."""
+    """Creates just over ten blocks. Only the fourth has channel 9, and the last has only channel 7."""
     rows = 10 * 65_536 + 123
     time = numpy.cumsum(numpy.arange(rows) % 7 + 1)
     channel = (numpy.arange(rows) % 5 + 1).astype("u1")

@@ -57,8 +57,9 @@ def from_table(
     channel: str = "channel",
     store: str | os.PathLike[str] | None = None,
 ) -> Run:
-    """Creates a run from two columns of a table, and opens it. The table is a Polars, pandas or pyarrow table,
-    a DuckDB relation, or any object with the Arrow PyCapsule stream interface. It is read batch by batch.
+    """Creates a run from two columns of a table, and opens it. The table is a Polars, pandas or pyarrow
+    table, a DuckDB relation, or any object with the Arrow PyCapsule stream interface. It is read batch by
+    batch.
 
     tick
         Unit of the times, such as "1ps" [default: from the metadata of a tagq export, else assumed].

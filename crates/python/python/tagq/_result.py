@@ -74,9 +74,9 @@ class Result:
         return len(self._answer)
 
     def __getitem__(self, name: str) -> numpy.ndarray | list[list[Any]]:
-        """Returns a column as a NumPy array, shape (rows,): counts as uint64, ticks as int64, other quantities
-        as float64 with NaN for undefined values. The channels of groups, and values for each of them, are
-        returned as lists."""
+        """Returns a column as a NumPy array, shape (rows,): counts as uint64, ticks as int64, other
+        quantities as float64 with NaN for undefined values. The channels of groups, and values for each of
+        them, are returned as lists."""
         column = self._answer.column(name)
         if isinstance(column, list):
             return column
@@ -91,8 +91,8 @@ class Result:
         return self._answer.__arrow_c_stream__(requested_schema)
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
-        """Draws the result on ``ax``, or on new axes, and returns the axes: a histogram with errors, a matrix of
-        coincidences, or a trace of rates. Needs matplotlib."""
+        """Draws the result on ``ax``, or on new axes, and returns the axes: a histogram with errors, a matrix
+        of coincidences, or a trace of rates. Needs matplotlib."""
         from ._plot import plot
 
         return plot(self, ax, style)

@@ -302,7 +302,8 @@ class Run(Requests):
         every
             Shortest time between two answers, such as "1s" [default: answer each commit].
         hold_back
-            Hold back the newest tags of a growing file for this duration, to sort late tags [default: "10ms"].
+            Hold back the newest tags of a growing file for this duration, to sort late tags
+            [default: "10ms"].
         timeout
             Stop after this time without new data [default: never].
         """
