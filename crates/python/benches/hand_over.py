@@ -1,4 +1,4 @@
-"""How long tags take to be another library's, and how much memory: hand_over.py STORE, a store of many tags."""
+"""Measures time and memory of passing tags to other libraries: hand_over.py STORE, a store of many tags."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROUNDS = 21
 
 
 def memory() -> dict[str, int]:
-    """Memory of this process in KiB: its own, and all that is mapped and read."""
+    """Returns the memory of this process in KiB: private, and all resident pages."""
     lines = Path("/proc/self/status").read_text().splitlines()
     words = dict(line.split(":", 1) for line in lines)
     return {name: int(words[name].split()[0]) for name in ("RssAnon", "VmRSS")}
