@@ -20,19 +20,58 @@ struct Floors {
     floors: &'static [&'static [&'static str]],
 }
 
-const FLOORS: [Floors; 1] = [Floors {
-    of: "query",
-    floors: &[
-        &["kernels"],
-        &["run", "error"],
-        &["partial"],
-        &["scan"],
-        &["rules"],
-        &["estimate"],
-        &["kinds"],
-        &["oracle"],
-    ],
-}];
+const FLOORS: [Floors; 4] = [
+    Floors {
+        of: "query",
+        floors: &[
+            &["kernels"],
+            &["run", "error"],
+            &["partial"],
+            &["scan"],
+            &["rules"],
+            &["estimate"],
+            &["kinds"],
+            &["oracle"],
+        ],
+    },
+    Floors {
+        of: "tagq",
+        floors: &[
+            &["error", "escape"],
+            &["cells", "table", "figure"],
+            &["progress", "notes", "details", "input", "new_file", "new_store", "cache", "run"],
+            &["setup"],
+            &["answer", "convert"],
+            &["pulses", "requests", "delays"],
+        ],
+    },
+    Floors {
+        of: "plot",
+        floors: &[
+            &["error", "quantity", "words", "colour", "font"],
+            &["axis", "drawing"],
+            &["figure"],
+            &["bins", "groups", "map", "trace"],
+            &["layout", "terminal"],
+            &["draw"],
+            &["svg", "png", "html"],
+            &["picture"],
+        ],
+    },
+    Floors {
+        of: "cli",
+        floors: &[
+            &["args", "signals"],
+            &["progress", "report"],
+            &["input"],
+            &["queries", "follow"],
+            &[
+                "watch", "cat", "convert", "delays", "export", "info", "ingest", "name",
+                "simulate", "verify",
+            ],
+        ],
+    },
+];
 
 /// Crates whose files have no circular imports.
 const WITHOUT_CIRCLES: [&str; 9] =

@@ -125,6 +125,24 @@ fn the_query_crate_opens_no_file_and_reads_no_environment() {
 }
 
 #[test]
+fn queries_and_requests_name_options_and_not_flags() {
+    let is_flag = |line: &str| {
+        line.match_indices("--").any(|(at, _)| line[at + 2..].starts_with(char::is_alphabetic))
+    };
+    assert!(is_flag("leave --bin out") && !is_flag("-------- a line"));
+    for folder in ["query/src", "tagq/src/requests", "tagq/src/delays", "tagq/src/pulses"] {
+        let mut files = Vec::new();
+        sources_below(&root().join("crates").join(folder), &mut files);
+        assert!(files.len() > 3, "{folder}");
+        for path in files {
+            let text = fs::read_to_string(&path).unwrap();
+            let flag = text.lines().find(|line| is_flag(line));
+            assert_eq!(flag, None, "{}", path.display());
+        }
+    }
+}
+
+#[test]
 fn clap_is_named_in_one_folder() {
     let sources = root().join("crates/cli/src");
     let mut files = Vec::new();

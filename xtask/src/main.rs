@@ -17,7 +17,8 @@ use std::{
 const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | latency | rivals | faults | fuzz | emulate
                    | coverage | dist | book
 
-  test    all tests of the workspace, documentation examples included, then those of the Python package
+  test    all tests of the workspace, documentation examples included, then those of the Python package;
+          with --quick those of the workspace alone, with a tenth of the random cases
   python  those of the Python package alone, in an environment below target/: python [PYTEST ARGUMENT…]
   bench   the benches, from the released program; makes runs of 1.2 GB below target/
   large   files of 35 M tags in one frame and in 2,000, from simulation to answer, with the memory
@@ -49,6 +50,9 @@ fn main() -> ExitCode {
             // The Python module is included although it has no Rust tests: shared dependencies then have the
             // same features and are not compiled again for the wheel.
             let rust = ["test", "--workspace", "--no-fail-fast"];
+            if env::args().nth(2).as_deref() == Some("--quick") {
+                return quick(&rust);
+            }
             let (rust, python) = (cargo(&[&rust]), python::test(&[]));
             if rust == ExitCode::SUCCESS { python } else { rust }
         }
@@ -83,6 +87,21 @@ fn main() -> ExitCode {
         _ => {
             eprintln!("{USAGE}");
             ExitCode::from(2)
+        }
+    }
+}
+
+/// Runs these tests without documentation examples, with a tenth of the random cases.
+fn quick(rust: &[&str]) -> ExitCode {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(rust).args(["--lib", "--bins", "--tests"]).env("TAGQ_CASES_PERCENT", "10");
+    match command.status() {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("cargo cannot be started: {error}");
+            ExitCode::FAILURE
         }
     }
 }

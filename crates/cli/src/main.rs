@@ -64,7 +64,7 @@ fn end(error: &anyhow::Error) -> ExitCode {
 /// Returns the error and its causes, without repetition.
 fn message(error: &anyhow::Error) -> String {
     let mut message = String::new();
-    for cause in error.chain().map(ToString::to_string) {
+    for cause in error.chain().map(|cause| args::with_flags(&cause.to_string())) {
         if message.is_empty() {
             message = cause;
         } else if !message.contains(&cause) {

@@ -21,7 +21,7 @@ use tagq::{
     query::{Course, Progressed},
 };
 
-use crate::{report::thousands, signals};
+use crate::{args::with_flags, report::thousands, signals};
 
 /// Prints notes as lines. On a terminal it also shows a bar for each source, or a line for a long task.
 pub(crate) struct Reporter {
@@ -206,7 +206,8 @@ impl Progress for Reporter {
         let say = || {
             let style = anstyle::AnsiColor::Yellow.on_default().bold();
             // A note that cannot be printed is not an error.
-            let _ = writeln!(anstream::stderr(), "{style}note:{style:#} {}", escaped(note));
+            let note = with_flags(note);
+            let _ = writeln!(anstream::stderr(), "{style}note:{style:#} {}", escaped(&note));
         };
         match &*self.running.borrow() {
             Some(running) => running.bar.suspend(say),

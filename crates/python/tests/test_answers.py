@@ -198,7 +198,7 @@ def test_rows_come_in_batches(run: tagq.Run) -> None:
 
 
 def test_a_window_is_suggested(run: tagq.Run) -> None:
-    with pytest.raises(tagq.QuestionError, match="--window is missing"):
+    with pytest.raises(tagq.QuestionError, match="`window` is missing"):
         run.coincidences()
 
 

@@ -78,7 +78,7 @@ def lists_being_made() -> int:
 def test_a_list_has_neither_bins_nor_runs(run: tagq.Run) -> None:
     with pytest.raises(tagq.QuestionError, match="one run after the other"):
         tagq.sum([run]).tuples(window="2ns")
-    with pytest.raises(tagq.QuestionError, match="window is missing"):
+    with pytest.raises(tagq.QuestionError, match="`window` is missing"):
         run.tuples()
     with pytest.raises(TypeError):
         run.tuples(window="2ns", bin="1ms")  # type: ignore[call-arg]

@@ -118,7 +118,7 @@ def test_wrong_words_are_refused(run: tagq.Run) -> None:
         (lambda: run.coincidences(window=2), tagq.WrongTypeError, 'window: a text .* "2ns"'),
         (lambda: run.coincidences(window="2"), tagq.QuestionError, "has no unit; write 2ns"),
         (lambda: run.coincidences(window="-2ns"), tagq.QuestionError, "is negative"),
-        (lambda: run.coincidences(), tagq.QuestionError, "window is missing"),
+        (lambda: run.coincidences(), tagq.QuestionError, "`window` is missing"),
         (lambda: run.coincidences(window="2ns", full_width="2ns"), tagq.QuestionError, "give one"),
         (lambda: run.coincidences(window="2ns", groups="1,2"), tagq.WrongTypeError, "groups"),
         (lambda: run.coincidences(window="2ns", groups=[(1,)]), tagq.QuestionError, "2 to 16"),

@@ -61,7 +61,7 @@ pub enum Error {
     /// A group names a channel that the query excludes.
     #[error(
         "channel {channel} stands in a group and not among the channels in use; add it to \
-         --channels, or leave the group out"
+         `channels`, or leave the group out"
     )]
     NotInUse {
         /// The channel.
@@ -69,8 +69,8 @@ pub enum Error {
     },
     /// The query has more groups than one query can count.
     #[error(
-        "{groups} groups in one query, and at most {most} are counted; name some with --group, or \
-             fewer channels with --channels"
+        "{groups} groups in one query, and at most {most} are counted; name some with `groups`, or \
+             fewer channels with `channels`"
     )]
     TooManyGroups {
         /// The number of groups.
@@ -101,7 +101,7 @@ pub enum Error {
         window: i64,
     },
     /// There are more channels than rule `cluster` can distinguish.
-    #[error("rule cluster over {channels} channels, and at most {most}; name some with --channels")]
+    #[error("rule cluster over {channels} channels, and at most {most}; name some with `channels`")]
     ClusterChannels {
         /// The number of channels.
         channels: usize,
@@ -229,7 +229,7 @@ pub enum Error {
     NoG2,
     /// A partial was requested for a result that depends on the whole run.
     #[error(
-        "the period of --sync-divider is that of the whole run, so that no part of it can be counted \
+        "the period of `sync_divider` is that of the whole run, so that no part of it can be counted \
          alone; give the period instead"
     )]
     NoPartial,

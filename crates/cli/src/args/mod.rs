@@ -25,5 +25,6 @@ pub(crate) use requests::RequestCommand;
 pub(crate) use setup::{DelaysArgs, NameArgs};
 pub(crate) use simulate::SimulateArgs;
 pub(crate) use stores::{InfoArgs, IngestArgs, SetArgs, VerifyArgs};
+pub(crate) use table::with_flags;
 pub(crate) use values::{ForChannel, Format, Io};
 pub(crate) use watch::WatchArgs;

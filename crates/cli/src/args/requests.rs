@@ -6,7 +6,7 @@ use tagq::requests::{REQUEST_TYPES, Request, RequestType};
 
 use super::{
     answer::AnswerArgs,
-    table::{arg, flag, usage, values},
+    table::{arg, flag, usage, values, with_flags},
 };
 
 /// A request, and how to answer it.
@@ -60,8 +60,8 @@ impl FromArgMatches for RequestCommand {
                 options.insert((*option).to_owned(), value.into());
             }
         }
-        let request =
-            Request::of_options(of.name, options).map_err(|error| usage(&error.to_string()))?;
+        let request = Request::of_options(of.name, options)
+            .map_err(|error| usage(&with_flags(&error.to_string())))?;
         Ok(Self { request, answer: AnswerArgs::from_arg_matches(matches)? })
     }
 

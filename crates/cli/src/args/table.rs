@@ -4,7 +4,7 @@ use clap::{
     Arg, ArgAction, ArgMatches, builder::PossibleValue, error::ErrorKind, parser::ValueSource,
 };
 use serde_json::Value;
-use tagq::requests::{Options, RequestOption, Section, Selection, ValueType};
+use tagq::requests::{Options, REQUEST_TYPES, RequestOption, Section, Selection, ValueType};
 
 /// Returns the arguments for these options of a selection.
 pub(super) fn selection_args(names: &'static [&'static str]) -> impl Iterator<Item = Arg> {
@@ -112,6 +112,18 @@ fn delay(text: &str) -> Result<Vec<String>, String> {
     channel.parse::<tagq::requests::Channel>()?;
     delay.parse::<tagq::store::Duration>().map_err(|error| error.to_string())?;
     Ok(vec![channel.to_owned(), delay.to_owned()])
+}
+
+/// Returns a text of the library with the names of options, `live_time`, as arguments, --live-time.
+pub(crate) fn with_flags(text: &str) -> String {
+    let mut text = text.to_owned();
+    for option in REQUEST_TYPES.iter().flat_map(|of| of.options()) {
+        // Channels are given by position, too.
+        if !matches!(option.value, ValueType::Channel(_)) {
+            text = text.replace(&format!("`{}`", option.name), &format!("--{}", flag(option)));
+        }
+    }
+    text
 }
 
 /// Returns the error for a mistake in the arguments.

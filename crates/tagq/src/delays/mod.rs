@@ -87,7 +87,7 @@ impl Delays {
         }
         if channels.len() < 2 {
             return Err(Error::Request(
-                "a delay is between two channels; name them with --channels A,B".into(),
+                "a delay is between two channels; name them with `channels` A,B".into(),
             ));
         }
         context.note_dark(run, channels.clone());

@@ -26,7 +26,7 @@ pub(crate) fn note(run: &Run, channels: [u16; 2], full_width: i128) -> Option<St
     };
     Some(format!(
         "the light is pulsed, period {}, and accidentals by formula are those of steady light; measure them \
-         with --accidentals shifted --shift {}",
+         with `accidentals` shifted `shift` {}",
         seconds(1.0),
         seconds(multiple).replace(' ', "")
     ))

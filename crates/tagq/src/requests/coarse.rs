@@ -167,10 +167,10 @@ pub(super) fn window_missing(
             best = Some((sigmas, reach, pair));
         }
     }
-    let missing = "--window is missing: the largest difference of times that makes a coincidence";
+    let missing = "`window` is missing: the largest difference of times that makes a coincidence";
     Ok(match best {
         Some((_, reach, [a, b])) => format!(
-            "{missing}. Tags of {} and {} are correlated up to about {}: try --window {}; `tagq delays` \
+            "{missing}. Tags of {} and {} are correlated up to about {}: try `window` {}; `tagq delays` \
              finds the delays that allow a shorter one",
             name_of(a),
             name_of(b),
@@ -179,7 +179,7 @@ pub(super) fn window_missing(
         ),
         None => format!(
             "{missing}. No pair of channels stands out; give a few times the jitter of the detectors, as \
-             --window 1ns"
+             `window` 1ns"
         ),
     })
 }

@@ -208,8 +208,8 @@ where
 /// Returns the error for two runs in which the request has different meanings.
 fn unlike(one: &Run, other: &Run) -> Error {
     Error::Request(format!(
-        "--sum adds what was counted alike, and {} and {} differ in tick, delays, groups or \
-         vetoes; give one --setup or --tick for all, or leave --sum out",
+        "the counts of {} and {} cannot be added, because the runs differ in tick, delays, groups or \
+         vetoes; give one setup or one tick for all runs, or answer each run",
         one.path().display(),
         other.path().display()
     ))

@@ -68,7 +68,7 @@ pub(super) fn check_bins(
         // Two of the bins are cut by the ends.
         let width = span.unsigned_abs() / u128::from(most.saturating_sub(2).max(1)) + 1;
         let width = i64::try_from(width).unwrap_or(i64::MAX);
-        format!("--bin {} would work, or fewer --channels or a part of the run", wider(width, tick))
+        format!("`bin` {} would work, or fewer `channels` or a part of the run", wider(width, tick))
     })
 }
 
@@ -141,7 +141,7 @@ mod tests {
             panic!("2^40 bins are too many");
         };
         assert!(said.contains("1099511627777 bins would take 8192.0 GiB"), "{said}");
-        assert!(said.contains("--bin "), "{said}");
+        assert!(said.contains("`bin` "), "{said}");
         assert!(check_bins(1 << 10, 1, 1, 8, Tick::DEFAULT).is_ok());
         // Two digits are kept, rounded up.
         assert_eq!(wider(8193, Tick::DEFAULT), Tick::DEFAULT.format_paste(8_200));

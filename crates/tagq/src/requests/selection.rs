@@ -116,7 +116,7 @@ impl Selection {
         self.of_bins(run, setup, None)
     }
 
-    /// Resolves it for a trace in bins of this many ticks; `--last` then does not cut a bin.
+    /// Resolves it for a trace in bins of this many ticks; `last` then does not cut a bin.
     pub(crate) fn of_bins(
         &self,
         run: &Run,

@@ -16,7 +16,7 @@ pub(super) const MOVES: &str =
 
 /// Reason why bins cannot have a live time given by the user.
 pub(super) const LIVE_TIME_OF_BINS: &str =
-    "--live-time is that of the whole; each bin has its own, leave one of the two out";
+    "`live_time` is that of the whole; each bin has its own, leave one of the two out";
 
 /// A delay that was applied.
 #[derive(Debug, Serialize)]

@@ -94,7 +94,7 @@ impl Coincidences {
     ) -> Result<Listing<'a>, Error> {
         if self.bin.is_some() || self.accidentals != Accidentals::Formula {
             return Err(Error::Request(
-                "a list has neither bins nor accidentals; leave --bin and --accidentals out".into(),
+                "a list has neither bins nor accidentals; leave `bin` and `accidentals` out".into(),
             ));
         }
         let resolved = resolve(self, run, context, None)?;
@@ -156,7 +156,7 @@ impl Coincidences {
             Rule::Cluster | Rule::Grid => Ok(true),
             Rule::All | Rule::Once if is_mixed && self.full_width.is_some() => {
                 Err(Error::Request(
-                    "--full-width means other windows for pairs than for larger groups; give --window, or \
+                    "`full_width` means other windows for pairs than for larger groups; give `window`, or \
                      ask for them one after the other"
                         .into(),
                 ))
@@ -310,13 +310,13 @@ impl Kind for Coincidences {
         let is_cluster = self.rule == Rule::Cluster;
         if is_cluster && (!groups.is_empty() || self.choose.is_some()) {
             return Err(Error::Request(
-                "rule cluster counts every set of the channels in use; name them with --channels, \
-                 and leave --group and --choose out"
+                "rule cluster counts every set of the channels in use; name them with `channels`, \
+                 and leave `groups` and `choose` out"
                     .into(),
             ));
         }
         if !groups.is_empty() && self.choose.is_some() {
-            return Err(Error::Request("--choose counts every group; leave --group out".into()));
+            return Err(Error::Request("`choose` counts every group; leave `groups` out".into()));
         }
         if groups.is_empty() && self.choose.is_none() && self.selection.channels.is_empty() {
             groups.clone_from(&setup.groups);
@@ -344,7 +344,7 @@ impl Kind for Coincidences {
         let window = window.ticks(tick, self.is_span(&groups)?)?;
         let guard = match &self.guard {
             Some(_) if veto.is_empty() => {
-                return Err(Error::Request("--guard goes with --veto".into()));
+                return Err(Error::Request("`guard` goes with `veto`".into()));
             }
             Some(guard) => guard.floor(tick)?,
             None => window,
@@ -597,7 +597,7 @@ fn note_clock(run: &Run, query: &Query, context: &QueryContext<'_>) {
     for of in used.filter(|of| 2 * of.rows > total) {
         context.progress.note(&format!(
             "channel {} has more than half of all tags; if it is a clock it is in every cluster: \
-             leave it out with --channels",
+             leave it out with `channels`",
             context.setup.name_of(of.channel)
         ));
     }

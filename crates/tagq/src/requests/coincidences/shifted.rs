@@ -84,11 +84,11 @@ impl Shift {
         tick: Tick,
     ) -> Result<Self, Error> {
         if counts == 0 {
-            return Err(Error::Request("--accidentals shifted:K wants at least one count".into()));
+            return Err(Error::Request("`accidentals` shifted:K wants at least one count".into()));
         }
         if counts > SHIFTS_MAX {
             return Err(Error::Request(format!(
-                "--accidentals shifted:{counts}: at most {SHIFTS_MAX} counts are made, which leave no error \
+                "`accidentals` shifted:{counts}: at most {SHIFTS_MAX} counts are made, which leave no error \
                  but that of the singles; try shifted:100"
             )));
         }
@@ -102,7 +102,7 @@ impl Shift {
         if numerator < full_width.saturating_mul(denominator) {
             let asked = shift.map_or("", Duration::asked);
             return Err(Error::Request(format!(
-                "--shift {asked} is shorter than the full width of the window, {}, so that true \
+                "`shift` {asked} is shorter than the full width of the window, {}, so that true \
                  coincidences would count as accidentals; the smallest shift is {full_width}t, for \
                  pulsed light the next multiple of its period",
                 crate::requests::header::in_ticks(full_width, tick)
@@ -251,7 +251,7 @@ fn of_pair(moved: &[Moved]) -> Found {
     let is_steady = scatter <= free + SCATTER * (2.0 * free).sqrt();
     let note = (!is_steady).then(|| {
         "the counts with a channel moved scatter more than those of a steady source: is it pulsed, or \
-         slowly correlated? Give its period with --shift"
+         slowly correlated? Give its period with `shift`"
             .to_owned()
     });
     let exposures = moved.iter().map(|(_, scale)| 1.0 / scale).sum();

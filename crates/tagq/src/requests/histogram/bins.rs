@@ -50,11 +50,11 @@ impl Histogram {
         if let Some(per_decade) = self.log {
             let Some(Reach::Between(low, high)) = &self.range else {
                 return Err(Error::Request(
-                    "--log wants a range with both ends above zero: --range 1ns..1ms".into(),
+                    "`log` wants a range with both ends above zero: `range` 1ns..1ms".into(),
                 ));
             };
             if self.bin.is_some() {
-                return Err(Error::Request("--log makes its own bins; leave --bin out".into()));
+                return Err(Error::Request("`log` makes its own bins; leave `bin` out".into()));
             }
             return Ok(Bins::logarithmic(low.floor(tick)?, high.ceil(tick)?, per_decade)?);
         }
@@ -109,7 +109,7 @@ impl Histogram {
         let width = bins.edge(1) - bins.edge(0);
         let [low, high] = [0, bins.count()].map(|k| tick.format(bins.edge(k).into()));
         context.progress.note(&format!(
-            "bins of {} from {low} to {high} are chosen by what the channels hold; --bin and --range set \
+            "bins of {} from {low} to {high} are chosen by what the channels hold; `bin` and `range` set \
              others",
             in_ticks(width.into(), tick)
         ));
@@ -142,7 +142,7 @@ impl Histogram {
         match (&self.period, self.sync_divider) {
             (None, None) => Ok(None),
             (Some(_), Some(_)) => Err(Error::Request(
-                "--period and --sync-divider say the same in two ways; give one".into(),
+                "`period` and `sync_divider` say the same in two ways; give one".into(),
             )),
             (None, Some(divider)) => Ok(Some(Fold::SyncDivider(divider))),
             (Some(period), None) => {
@@ -164,7 +164,7 @@ fn not_negative(reach: &Duration, tick: Tick) -> Result<i64, Error> {
     if ticks < 0 {
         let text = reach.asked();
         return Err(Error::Request(format!(
-            "`{text}` is negative; --range D reaches as far on both sides of zero"
+            "`{text}` is negative; `range` D reaches as far on both sides of zero"
         )));
     }
     Ok(ticks)
@@ -189,5 +189,5 @@ fn note_widened(asked: [i64; 2], bins: &Bins, tick: Tick, context: &QueryContext
 pub(super) fn instead(bins: u128, width: i64, most: u64, tick: Tick) -> String {
     let times = bins / u128::from(most.max(1)) + 1;
     let width = i64::try_from(times).unwrap_or(i64::MAX).saturating_mul(width.max(1));
-    format!("--bin {} would work, or a range shorter by as much", limits::wider(width, tick))
+    format!("`bin` {} would work, or a range shorter by as much", limits::wider(width, tick))
 }

@@ -124,7 +124,7 @@ impl Kind for Histogram {
     fn check(&self) -> Result<(), Error> {
         if self.selection.live_time.is_some() {
             return Err(Error::Request(
-                "a histogram has the live time that was recorded; leave --live-time out".into(),
+                "a histogram has the live time that was recorded; leave `live_time` out".into(),
             ));
         }
         Ok(())
@@ -139,7 +139,7 @@ impl Kind for Histogram {
     ) -> Result<Query, Error> {
         if first.is_some() && self.sync_divider.is_some() {
             return Err(Error::Request(
-                "each run has a sync period of its own; for --sum give it with --period".into(),
+                "each run has a sync period of its own; for the sum of several runs give it with `period`".into(),
             ));
         }
         let tick = run.store().manifest().tick;
@@ -321,7 +321,7 @@ impl Histogram {
         let has_blocks = self.g2 && self.errors != Errors::Formula;
         match self.covariance {
             true if !has_blocks => Err(Error::Request(
-                "--covariance is that of g2 from blocks; it goes with g2 and --errors blocks"
+                "`covariance` is that of g2 from blocks; it goes with g2 and `errors` blocks"
                     .into(),
             )),
             true if bins > COVARIANCE_BINS_MAX => Err(Error::Request(format!(
