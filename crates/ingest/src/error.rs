@@ -88,7 +88,7 @@ pub enum Error {
     /// A frame was compressed in a way that takes more than it gets here.
     #[error(
         "{path}: frame {frame} wants a window above 128 MiB or a dictionary ({source}); compress \
-         the file anew: `zstd -dc --long=31 FILE | zstd > NEW` (with `-D` if it has a dictionary)",
+         the file again: `zstd -dc --long=31 FILE | zstd > NEW` (with `-D` if it has a dictionary)",
         path = path.display()
     )]
     Unsupported {

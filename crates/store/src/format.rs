@@ -137,7 +137,7 @@ pub(crate) fn foreign_version(path: &Path, version: u64) -> Error {
         path: path.into(),
         reason: format!(
             "store format version {version}, and this tagq knows version {VERSION}; use a tagq \
-             that writes it, or build the store anew from its sources"
+             that writes it, or rebuild the store from its sources"
         ),
     }
 }

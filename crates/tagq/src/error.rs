@@ -60,7 +60,7 @@ pub enum Error {
     /// A source has changed since it was ingested.
     #[error(
         "{path}: changed since it was ingested ({what}), and the store would not be what the file \
-         says; `tagq ingest --rebuild {run}` takes everything anew",
+         says; `tagq ingest --rebuild {run}` ingests all sources again",
         path = path.display(), run = run.display()
     )]
     Changed {
@@ -87,7 +87,7 @@ pub enum Error {
     /// A different column order is requested for a text source that was already ingested.
     #[error(
         "{path}: was taken with the columns {before}; `tagq ingest --rebuild --columns {given} {run}` \
-         takes everything anew",
+         ingests all sources again",
         path = path.display(), run = run.display()
     )]
     Columns {
@@ -104,9 +104,9 @@ pub enum Error {
     #[error(
         "{path}: begins at {begins} ticks, before the end of {before} ({ends} ticks), and a run is in \
          order of time; if these are separate measurements, name the files one by one (`tagq \
-         coincidences … {folder}/*.tags.zst`); if a counter started anew, `tagq ingest --rebase \
+         coincidences … {folder}/*.tags.zst`); if a counter restarted, `tagq ingest --rebase \
          {run}` puts this file 1 s behind the end; if it came late, `tagq ingest --rebuild {run}` \
-         takes everything anew",
+         ingests all sources again",
         path = path.display(), folder = folder.display(), run = run.display()
     )]
     Overlap {
@@ -146,7 +146,7 @@ pub enum Error {
     /// The rows of a store are not in time order.
     #[error(
         "{path}: damaged: row {row}, in block {block}, is out of order of time; `tagq verify {store}` \
-         looks at all blocks, and `tagq ingest --rebuild` makes the store anew from its sources",
+         looks at all blocks, and `tagq ingest --rebuild` rebuilds the store from its sources",
         path = path.display(), store = path.parent().unwrap_or(path).display()
     )]
     Unordered {

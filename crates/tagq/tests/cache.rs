@@ -338,7 +338,7 @@ fn what_is_final_is_not_counted_again() {
     for (number, (question, before)) in each.enumerate() {
         let anew = said(&answer_of(question, &run_of(&store, Caching::Off)));
         let kept = said(&answer_of(question, &run_of(&store, Caching::Rows(1))));
-        if question.counted_anew().is_some() {
+        if question.recount_reason().is_some() {
             assert_eq!(kept, anew, "question {number}");
         } else {
             assert_eq!(&kept, before, "question {number}");
@@ -431,10 +431,10 @@ fn only_what_is_worth_it_is_kept() {
         Request::Histogram(Histogram { sync_divider: Some(2), ..histogram(Mode::Last) }),
     ];
     for question in moving {
-        assert!(question.counted_anew().is_some());
+        assert!(question.recount_reason().is_some());
         answer_of(&question, &run_of(&store, Caching::Rows(1)));
     }
-    assert!(pair().counted_anew().is_none());
+    assert!(pair().recount_reason().is_none());
     for caching in [Caching::Off, Caching::default(), Caching::Rows(4 * BLOCK as u64)] {
         answer_of(&pair(), &run_of(&store, caching));
     }

@@ -101,7 +101,7 @@ impl Writer {
     ///
     /// # Errors
     /// As [`Writer::open`].
-    pub fn open_anew(folder: &Path, creation: &Creation) -> Result<Self, Error> {
+    pub fn open_for_rebuild(folder: &Path, creation: &Creation) -> Result<Self, Error> {
         let old = Self::open(folder, creation)?;
         if old.manifest.commit == 0 {
             return Ok(old);

@@ -42,7 +42,7 @@ pub(super) trait Kind {
     }
 
     /// Returns why everything is counted from scratch each time; `None` if only new data is counted.
-    fn counted_anew(&self) -> Option<&'static str> {
+    fn recount_reason(&self) -> Option<&'static str> {
         self.selection().moves().then_some(MOVES)
     }
 

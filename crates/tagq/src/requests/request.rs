@@ -121,8 +121,8 @@ impl Request {
     }
 
     /// Returns why everything is counted from scratch each time; `None` if only new data is counted.
-    pub fn counted_anew(&self) -> Option<&'static str> {
-        with_kind!(self, of => of.counted_anew())
+    pub fn recount_reason(&self) -> Option<&'static str> {
+        with_kind!(self, of => of.recount_reason())
     }
 
     /// Answers the request for `run`.

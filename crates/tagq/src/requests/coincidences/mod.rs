@@ -424,7 +424,7 @@ impl Kind for Coincidences {
     fn count(&self, resolved: &Resolved<'_, Query>) -> Result<(Vec<GroupCounts>, i128), Error> {
         let &Resolved { run, context, ref query, bin, .. } = resolved;
         let shift = self.shift_of(query, resolved.tick())?;
-        let is_new = self.counted_anew().is_some();
+        let is_new = self.recount_reason().is_some();
         let cache = ResultCache::new(
             run.store(),
             run.caching(),

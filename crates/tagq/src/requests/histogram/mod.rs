@@ -110,7 +110,7 @@ impl Kind for Histogram {
         Ok(())
     }
 
-    fn counted_anew(&self) -> Option<&'static str> {
+    fn recount_reason(&self) -> Option<&'static str> {
         if self.sync_divider.is_some() {
             return Some("its period is the mean over the whole run, and changes with it");
         }
@@ -198,7 +198,7 @@ impl Kind for Histogram {
         let &Resolved { run, context, ref query, .. } = resolved;
         let is_joined = self.selection.join;
         // Results with more bins are not cached: they need the memory themselves.
-        let is_new = self.counted_anew().is_some() || query.bins.count() > KEPT_BINS_MAX;
+        let is_new = self.recount_reason().is_some() || query.bins.count() > KEPT_BINS_MAX;
         let cache = ResultCache::new(
             run.store(),
             run.caching(),

@@ -120,7 +120,7 @@ impl Kind for Histogram2d {
     fn count(&self, resolved: &Resolved<'_, Query>) -> Result<Binned2d, Error> {
         let &Resolved { run, context, ref query, .. } = resolved;
         let is_joined = self.selection.join;
-        let is_new = self.counted_anew().is_some();
+        let is_new = self.recount_reason().is_some();
         let cache = ResultCache::new(
             run.store(),
             run.caching(),

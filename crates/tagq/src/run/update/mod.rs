@@ -171,7 +171,7 @@ impl<'a> Update<'a> {
             None if options.treatment.rebuild => {
                 check_all_there(location, sources)?;
                 drop(open_writer(location, options)?);
-                Writer::open_anew(&location.store, &creation(options))?
+                Writer::open_for_rebuild(&location.store, &creation(options))?
             }
             None => open_writer(location, options)?,
         };
@@ -283,8 +283,8 @@ impl<'a> Update<'a> {
                         ""
                     };
                     progress.note(&format!(
-                        "{error}; {name} stays as it was taken: `tagq ingest --rebuild` takes it \
-                         anew{longer}"
+                        "{error}; the ingested part of {name} is kept: `tagq ingest --rebuild` \
+                         ingests it again{longer}"
                     ));
                 }
                 Lateness::Stopped => return Err(Error::LateRest { path, source }),
