@@ -5,8 +5,16 @@ use crate::rules::definition::{Definition, expected_tuples, symmetric};
 pub(crate) struct All;
 
 impl Definition for All {
-    fn name(&self) -> &'static str {
+    fn key(&self) -> &'static str {
         "all"
+    }
+
+    fn summary(&self) -> &'static str {
+        "Each combination of one tag of each channel, latest minus earliest within the window"
+    }
+
+    fn is_span(&self, size: usize) -> bool {
+        size > 2
     }
 
     fn counts_every_way(&self) -> bool {

@@ -29,8 +29,12 @@ const MOST_CHANNELS: usize = 64;
 pub(crate) struct Cluster;
 
 impl Definition for Cluster {
-    fn name(&self) -> &'static str {
+    fn key(&self) -> &'static str {
         "cluster"
+    }
+
+    fn summary(&self) -> &'static str {
+        "Events: all tags up to the window after the first; one row per set of channels"
     }
 
     fn engine(&self) -> Engine {

@@ -5,8 +5,22 @@ use crate::{error::Error, rules::ways::folds::Folds, run::scope::Scope};
 
 /// A rule of coincidences.
 pub(crate) trait Definition: Sync {
-    /// Returns the name in keys of partial results and in errors. It is part of a released format.
-    fn name(&self) -> &'static str;
+    /// Returns the name in keys of partial results. It is part of a released format.
+    fn key(&self) -> &'static str;
+
+    /// Returns the name in requests, answers and errors.
+    fn name(&self) -> &'static str {
+        self.key()
+    }
+
+    /// Returns which combinations of tags count, in one line.
+    fn summary(&self) -> &'static str;
+
+    /// Returns whether the window bounds all tags of a group of `size` channels together, from the earliest to
+    /// the latest, and not each tag on its side of another one.
+    fn is_span(&self, _size: usize) -> bool {
+        true
+    }
 
     /// Returns how tags are searched for coincidences.
     fn engine(&self) -> Engine {

@@ -12,8 +12,12 @@ use crate::{
 pub(crate) struct Grid;
 
 impl Definition for Grid {
-    fn name(&self) -> &'static str {
+    fn key(&self) -> &'static str {
         "grid"
+    }
+
+    fn summary(&self) -> &'static str {
+        "Pairs with both tags in one cell of t / W, as tagtools counts"
     }
 
     fn cells(&self, window: i64) -> Option<i64> {

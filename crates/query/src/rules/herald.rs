@@ -9,8 +9,24 @@ pub(crate) struct Herald {
 }
 
 impl Definition for Herald {
-    fn name(&self) -> &'static str {
+    fn key(&self) -> &'static str {
         if self.once { "herald-once" } else { "herald" }
+    }
+
+    fn name(&self) -> &'static str {
+        if self.once { "per-herald" } else { "herald" }
+    }
+
+    fn summary(&self) -> &'static str {
+        if self.once {
+            "Each tag of the first channel at most once, if all others have one near it"
+        } else {
+            "Each combination of a tag of the first channel with one of each other within the window"
+        }
+    }
+
+    fn is_span(&self, _: usize) -> bool {
+        false
     }
 
     fn heralds(&self) -> Heralds {

@@ -20,8 +20,16 @@ use crate::{
 pub(crate) struct Once;
 
 impl Definition for Once {
-    fn name(&self) -> &'static str {
+    fn key(&self) -> &'static str {
         "once"
+    }
+
+    fn summary(&self) -> &'static str {
+        "One-to-one: matched tags are used up, the earliest first"
+    }
+
+    fn is_span(&self, size: usize) -> bool {
+        size > 2
     }
 
     fn engine(&self) -> Engine {

@@ -28,6 +28,26 @@ pub enum Rule {
 }
 
 impl Rule {
+    /// All rules.
+    pub const ALL: [Self; 6] =
+        [Self::All, Self::Herald, Self::PerHerald, Self::Once, Self::Cluster, Self::Grid];
+
+    /// Returns the name of the rule.
+    pub fn name(self) -> &'static str {
+        self.definition().name()
+    }
+
+    /// Returns which combinations of tags count, in one line.
+    pub fn summary(self) -> &'static str {
+        self.definition().summary()
+    }
+
+    /// Returns whether the window bounds all tags of a group of `size` channels together, from the earliest to
+    /// the latest, and not each tag on its side of another one.
+    pub fn is_span(self, size: usize) -> bool {
+        self.definition().is_span(size)
+    }
+
     /// Returns the ticks of differences that a pair may have, both ends included: 2w + 1, and for rule `grid`
     /// one cell.
     pub fn full_width(self, window: i64) -> i128 {

@@ -196,7 +196,7 @@ impl Kind for Coincidences {
         let delays = delays(scope, self.touched().as_deref());
         format!(
             "coincidences; rule {}; window {window}; {asked}{vetoed}{delays}",
-            rule.definition().name()
+            rule.definition().key()
         )
     }
 

@@ -9,7 +9,6 @@ mod shifted;
 mod trace;
 
 pub use listing::Listing;
-pub(crate) use request::rule_name;
 pub use request::{Accidentals, COINCIDENCES, Coincidences};
 
 use std::collections::BTreeSet;
@@ -128,17 +127,16 @@ impl Coincidences {
 
     /// Returns how the rows are drawn, with bins of this many seconds.
     fn figure(&self, bin_s: Option<f64>) -> FigureKind {
-        match (bin_s, self.rule) {
-            (Some(width_s), _) => FigureKind::Trace {
+        let is_of_events = self.rule == Rule::Cluster;
+        match bin_s {
+            Some(width_s) => FigureKind::Trace {
                 title: ["Coincidences of", "Coincidences"],
                 label: "rate of coincidences",
                 width_s,
                 says_width: true,
             },
-            (None, Rule::Cluster) => FigureKind::Groups { title: "Events", label: "events" },
-            (None, Rule::All | Rule::Herald | Rule::PerHerald | Rule::Once | Rule::Grid) => {
-                FigureKind::Groups { title: "Coincidences", label: "coincidences" }
-            }
+            None if is_of_events => FigureKind::Groups { title: "Events", label: "events" },
+            None => FigureKind::Groups { title: "Coincidences", label: "coincidences" },
         }
     }
 
@@ -150,20 +148,15 @@ impl Coincidences {
             Groups::EveryFold(size) => vec![*size],
             Groups::EveryPair => vec![2],
         };
-        let is_large = sizes.iter().any(|&size| size > 2);
-        let is_mixed = is_large && sizes.contains(&2);
-        match self.rule {
-            Rule::Cluster | Rule::Grid => Ok(true),
-            Rule::All | Rule::Once if is_mixed && self.full_width.is_some() => {
-                Err(Error::Request(
-                    "`full_width` means other windows for pairs than for larger groups; give `window`, or \
-                     ask for them one after the other"
-                        .into(),
-                ))
-            }
-            Rule::All | Rule::Once => Ok(is_large),
-            Rule::Herald | Rule::PerHerald => Ok(false),
+        let spans: Vec<bool> = sizes.iter().map(|&size| self.rule.is_span(size)).collect();
+        if self.full_width.is_some() && spans.contains(&true) && spans.contains(&false) {
+            return Err(Error::Request(
+                "`full_width` means other windows for pairs than for larger groups; give `window`, or \
+                 ask for them one after the other"
+                    .into(),
+            ));
         }
+        Ok(spans.contains(&true))
     }
 
     /// Returns the error for a missing window, with a window suggested by a coarse scan of the tags.
@@ -205,7 +198,7 @@ impl Coincidences {
         Used {
             kind: "coincidences",
             listed: false,
-            rule: rule_name(query.rule),
+            rule: query.rule.name(),
             window_ticks: window,
             window_s: tick.seconds_of(window.into()),
             window_asked: self.window().map_or(String::new(), |window| window.asked().to_owned()),

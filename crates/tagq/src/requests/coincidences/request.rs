@@ -151,53 +151,13 @@ const ACCIDENTALS: [RequestOption; 2] = [
     .section(Section::Accidentals),
 ];
 
-const RULES: [(Rule, [&str; 2]); 6] = [
-    (
-        Rule::All,
-        [
-            "all",
-            "Each combination of one tag of each channel, latest minus earliest within the window",
-        ],
-    ),
-    (
-        Rule::Herald,
-        [
-            "herald",
-            "Each combination of a tag of the first channel with one of each other within the window",
-        ],
-    ),
-    (
-        Rule::PerHerald,
-        [
-            "per-herald",
-            "Each tag of the first channel at most once, if all others have one near it",
-        ],
-    ),
-    (Rule::Once, ["once", "One-to-one: matched tags are used up, the earliest first"]),
-    (
-        Rule::Cluster,
-        [
-            "cluster",
-            "Events: all tags up to the window after the first; one row per set of channels",
-        ],
-    ),
-    (Rule::Grid, ["grid", "Pairs with both tags in one cell of t / W, as tagtools counts"]),
-];
-
 fn rules() -> Vec<[&'static str; 2]> {
-    RULES.map(|(_, named)| named).to_vec()
+    named().map(|(_, named)| named).to_vec()
 }
 
-/// Returns the name of a rule.
-pub(crate) fn rule_name(rule: Rule) -> &'static str {
-    match rule {
-        Rule::All => "all",
-        Rule::Herald => "herald",
-        Rule::PerHerald => "per-herald",
-        Rule::Once => "once",
-        Rule::Cluster => "cluster",
-        Rule::Grid => "grid",
-    }
+/// Returns the rules with their names and summaries.
+fn named() -> [(Rule, [&'static str; 2]); Rule::ALL.len()] {
+    Rule::ALL.map(|rule| (rule, [rule.name(), rule.summary()]))
 }
 
 fn all() -> Rule {
@@ -205,7 +165,7 @@ fn all() -> Rule {
 }
 
 fn rule<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Rule, D::Error> {
-    options::choice(deserializer, &RULES)
+    options::choice(deserializer, &named())
 }
 
 deserialize_from_text!(Accidentals);
