@@ -195,7 +195,8 @@ fn ask(ground: &Ground, query: &str, run: &Path) -> Checked<(usize, Value)> {
     let of_run = if query == "info" { &mut answer } else { &mut answer["run"] };
     let commit = of_run["commit"].as_u64().ok_or("an answer without a commit")?;
     // They depend on the folder, and on files of a running writer.
-    for own in ["path", "store", "store_bytes"] {
+    // Rows of a commit that is being written are listed as leftovers.
+    for own in ["path", "store", "store_bytes", "leftovers"] {
         if of_run.get(own).is_some() {
             of_run[own] = Value::Null;
         }
