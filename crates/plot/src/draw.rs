@@ -22,8 +22,8 @@ impl Figure {
                     bins::of(answer, name, *labels, *value, [*is_ratio, *is_logarithmic]);
                 (title.clone(), note, plot)
             }
-            Some(FigureKind::Map { title, labels, value }) => {
-                let (note, plot) = map::of(answer, labels, value);
+            Some(FigureKind::Map { title, labels, value, is_ratio }) => {
+                let (note, plot) = map::of(answer, labels, value, *is_ratio);
                 (title.clone(), note, plot)
             }
             Some(FigureKind::Trace { title, label, width_s, says_width }) => {

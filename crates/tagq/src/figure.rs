@@ -27,6 +27,8 @@ pub enum FigureKind {
         labels: [String; 2],
         /// Column of the value.
         value: &'static str,
+        /// Whether the value is a ratio; otherwise a count.
+        is_ratio: bool,
     },
     /// One rate per bin of time (`start_s`) and key.
     Trace {
