@@ -117,6 +117,8 @@ fn examples(of: &RequestType) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser as _;
+
     use super::*;
 
     #[test]
@@ -124,7 +126,7 @@ mod tests {
         for of in REQUEST_TYPES {
             for line in examples(of).lines().skip(1) {
                 let words = line.split_whitespace();
-                let args = crate::args::program().try_get_matches_from(words);
+                let args = crate::args::command::Args::try_parse_from(words);
                 assert!(args.is_ok(), "{line}: {args:?}");
             }
         }

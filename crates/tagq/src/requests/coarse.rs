@@ -231,7 +231,7 @@ mod tests {
         // to eight times.
         assert_eq!(coarse(100.0, &[(4, 5_000.0)]).width(), 2);
         assert_eq!(coarse(3.9, &[(4, 370.0)]).width(), 4);
-        // Too few to be significant: 61 by chance, 7 standard deviations of which are 55.
+        // Too few to be significant: 61 are expected by chance, 7 standard deviations are 55.
         assert_eq!(coarse(3.9, &[(4, 50.0)]).width(), 32);
         // No pairs at all.
         assert_eq!(coarse(0.0, &[]).width(), 1);

@@ -34,7 +34,9 @@ pub(super) trait Kind {
     fn channels(&self) -> Vec<&Channel>;
 
     /// Returns the bin width of a trace; `None` without a trace.
-    fn bin_of_trace(&self) -> Option<&BinWidth>;
+    fn bin_of_trace(&self) -> Option<&BinWidth> {
+        None
+    }
 
     /// Adopts the bins of an answer to the same request, if they were chosen automatically.
     fn take_bins(&mut self, _: &Answer) -> Result<(), Error> {
@@ -47,10 +49,14 @@ pub(super) trait Kind {
     }
 
     /// Returns the method for errors.
-    fn errors(&self) -> Errors;
+    fn errors(&self) -> Errors {
+        Errors::Formula
+    }
 
     /// Rejects requests that are invalid for every run.
-    fn check(&self) -> Result<(), Error>;
+    fn check(&self) -> Result<(), Error> {
+        Ok(())
+    }
 
     /// Returns the query for a run. `first` is the query of the first of several runs.
     fn query(

@@ -29,20 +29,28 @@ pub enum Request {
     Rates(Rates),
 }
 
-/// The types of requests that a user can state by name.
-pub const REQUEST_TYPES: [&RequestType; 5] = [&COINCIDENCES, &HISTOGRAM, &G2, &HISTOGRAM2D, &RATES];
-
 /// Creates a request of one kind from its fields.
 type Make = fn(Options) -> Result<Request, Error>;
 
-/// How the request of each type is created, in the same order.
-const MAKE: [Make; REQUEST_TYPES.len()] = [
-    |fields| deserialize(fields).map(Request::Coincidences),
-    |fields| deserialize(fields).map(Request::Histogram),
-    |fields| deserialize(fields).map(Request::Histogram),
-    |fields| deserialize(fields).map(Request::Histogram2d),
-    |fields| deserialize(fields).map(Request::Rates),
+/// The types of requests, each with the function that creates one.
+const TYPES: [(&RequestType, Make); 5] = [
+    (&COINCIDENCES, |fields| deserialize(fields).map(Request::Coincidences)),
+    (&HISTOGRAM, |fields| deserialize(fields).map(Request::Histogram)),
+    (&G2, |fields| deserialize(fields).map(Request::Histogram)),
+    (&HISTOGRAM2D, |fields| deserialize(fields).map(Request::Histogram2d)),
+    (&RATES, |fields| deserialize(fields).map(Request::Rates)),
 ];
+
+/// The types of requests that a user can state by name.
+pub const REQUEST_TYPES: [&RequestType; TYPES.len()] = {
+    let mut types = [TYPES[0].0; TYPES.len()];
+    let mut at = 1;
+    while at < TYPES.len() {
+        types[at] = TYPES[at].0;
+        at += 1;
+    }
+    types
+};
 
 /// Evaluates an expression with the request, whatever its kind.
 macro_rules! with_kind {
@@ -63,7 +71,7 @@ impl Request {
     /// [`Error::Request`] for an unknown name, and for unknown, missing, contradicting and invalid
     /// options.
     pub fn of_options(name: &str, options: Options) -> Result<Self, Error> {
-        let found = REQUEST_TYPES.iter().zip(MAKE).find(|(of, _)| of.name == name);
+        let found = TYPES.into_iter().find(|(of, _)| of.name == name);
         let (of, make) = found.ok_or_else(|| {
             let names = REQUEST_TYPES.map(|of| of.name).join(", ");
             Error::Request(format!("`{name}` is none of {names}"))

@@ -42,7 +42,7 @@ pub struct Coincidences {
     /// Method for accidentals.
     #[serde(default)]
     pub accidentals: Accidentals,
-    /// The shift of shifted counts, of which multiples are used; default is max(1 µs, 10 full widths).
+    /// The shift of shifted counts; its multiples are used, too. Default is max(1 µs, 10 full widths).
     #[serde(default)]
     pub shift: Option<Duration>,
     /// Method for errors.

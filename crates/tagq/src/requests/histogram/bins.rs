@@ -75,20 +75,7 @@ impl Histogram {
                 Ok(Bins::linear(0, (2 * DEFAULT_BINS).saturating_mul(width), width)?)
             }
             None => Ok(coarse::around(width)?),
-            Some(Reach::Around(reach)) => {
-                let ticks = not_negative(reach, tick)?;
-                let width = wide(2 * i128::from(ticks));
-                let bins = Bins::centred(ticks, width)?;
-                note_widened([-ticks, ticks], &bins, tick, context, 1);
-                Ok(bins)
-            }
-            Some(Reach::Between(low, high)) => {
-                let (low, high) = (low.floor(tick)?, high.ceil(tick)?);
-                let width = wide(i128::from(high) - i128::from(low));
-                let bins = Bins::linear(low, high, width)?;
-                note_widened([low, high], &bins, tick, context, 0);
-                Ok(bins)
-            }
+            Some(reach) => reach.bins(wide, tick, context),
         }
     }
 
@@ -153,6 +140,32 @@ impl Histogram {
                     return Err(Error::Request(format!("`{text}` cannot be a period")));
                 };
                 Ok(Some(Fold::Period(Period { numerator, denominator })))
+            }
+        }
+    }
+}
+
+impl Reach {
+    /// Returns bins that cover the range, and notes if they are wider than it. `width_of` returns the width
+    /// of a bin for a range of this many ticks.
+    pub(crate) fn bins(
+        &self,
+        width_of: impl Fn(i128) -> i64,
+        tick: Tick,
+        context: &QueryContext<'_>,
+    ) -> Result<Bins, Error> {
+        match self {
+            Self::Around(reach) => {
+                let ticks = not_negative(reach, tick)?;
+                let bins = Bins::centred(ticks, width_of(2 * i128::from(ticks)))?;
+                note_widened([-ticks, ticks], &bins, tick, context, 1);
+                Ok(bins)
+            }
+            Self::Between(low, high) => {
+                let (low, high) = (low.floor(tick)?, high.ceil(tick)?);
+                let bins = Bins::linear(low, high, width_of(i128::from(high) - i128::from(low)))?;
+                note_widened([low, high], &bins, tick, context, 0);
+                Ok(bins)
             }
         }
     }

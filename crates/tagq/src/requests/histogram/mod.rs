@@ -28,7 +28,7 @@ use super::{
     selection::{Selected, Selection},
     used::{MOVES, SelectionUsed},
 };
-use crate::setup::arguments::{BinWidth, Channel};
+use crate::setup::arguments::Channel;
 use crate::{
     answer::Answer,
     cache::{CacheSettings, ResultCache},
@@ -94,10 +94,6 @@ impl Kind for Histogram {
 
     fn channels(&self) -> Vec<&Channel> {
         vec![&self.start, &self.stop]
-    }
-
-    fn bin_of_trace(&self) -> Option<&BinWidth> {
-        None
     }
 
     fn take_bins(&mut self, answer: &Answer) -> Result<(), Error> {

@@ -36,7 +36,7 @@ pub struct Histogram {
     /// Fold into this period.
     #[serde(default)]
     pub period: Option<Duration>,
-    /// Fold into the period of a sync of which only each n-th pulse was recorded.
+    /// Fold into the period of a sync, if only each n-th pulse of it was recorded.
     #[serde(default)]
     pub sync_divider: Option<u32>,
     /// Normalise by the expectation for uncorrelated light.

@@ -13,16 +13,14 @@ use tagq_query::{
 use tagq_store::Tick;
 
 use super::{
-    blocks::Errors,
     context::QueryContext,
     header::{header_end, in_ticks},
-    histogram::Reach,
     kind::{Finished, Kind, Resolved},
     limits,
     selection::{Selected, Selection},
     used::SelectionUsed,
 };
-use crate::setup::arguments::{BinWidth, Channel};
+use crate::setup::arguments::Channel;
 use crate::{
     cache::{CacheSettings, ResultCache},
     error::Error,
@@ -68,18 +66,6 @@ impl Kind for Histogram2d {
         vec![&self.herald, &self.a, &self.b]
     }
 
-    fn bin_of_trace(&self) -> Option<&BinWidth> {
-        None
-    }
-
-    fn errors(&self) -> Errors {
-        Errors::Formula
-    }
-
-    fn check(&self) -> Result<(), Error> {
-        Ok(())
-    }
-
     fn query(
         &self,
         run: &Run,
@@ -90,7 +76,7 @@ impl Kind for Histogram2d {
         let number = |channel| context.setup.channel(channel);
         let [herald, a, b] = [number(&self.herald)?, number(&self.a)?, number(&self.b)?];
         context.note_dark(run, vec![herald, a, b]);
-        let bins = self.bins(run.store().manifest().tick)?;
+        let bins = self.bins(run.store().manifest().tick, context)?;
         Ok(Query { herald, others: [a, b], bins, scope: selected.scope.clone() })
     }
 
@@ -106,7 +92,8 @@ impl Kind for Histogram2d {
     fn check_work(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<(), Error> {
         let Resolved { run, context, query, .. } = resolved;
         let bins = query.bins.count() as u128;
-        let copies = context.pool.current_num_threads() + usize::from(runs > 1);
+        // Each thread counts in cells of its own; the cells of all runs are added at the end.
+        let copies = context.pool.current_num_threads() + runs - 1;
         limits::check(bins * bins, "cells", copies as u64 * CELL_BYTES, |most| {
             format!("{} bins of each difference would fit", most.isqrt())
         })?;
@@ -159,6 +146,7 @@ impl Kind for Histogram2d {
             ),
             labels: [format!("{a} \u{2212} {herald}"), format!("{b} \u{2212} {herald}")],
             value: if self.g3 { "g3" } else { "count" },
+            is_ratio: self.g3,
         };
         Ok(Finished {
             header: format!(
@@ -198,32 +186,18 @@ impl Kind for Histogram2d {
 
 impl Histogram2d {
     /// Returns the bins of both differences.
-    fn bins(&self, tick: Tick) -> Result<Bins, Error> {
+    fn bins(&self, tick: Tick, context: &QueryContext<'_>) -> Result<Bins, Error> {
         let width = self.bin.as_ref().map(|bin| bin.ticks(tick)).transpose()?;
-        let of_range = |ticks: i128| {
+        let width_of = |ticks: i128| {
             width.unwrap_or_else(|| i64::try_from(ticks / BINS_OF_RANGE).unwrap_or(i64::MAX).max(1))
         };
         match (&self.range, width) {
-            (None, None) => {
-                let missing = "`range` is missing; state the differences to count, as 20ns for both \
-                               sides of zero";
-                Err(Error::Request(missing.into()))
-            }
+            (Some(range), _) => range.bins(width_of, tick, context),
             (None, Some(width)) => Ok(Bins::centred(DEFAULT_BINS.saturating_mul(width), width)?),
-            (Some(Reach::Around(reach)), _) => {
-                let ticks = reach.ceil(tick)?;
-                if ticks < 0 {
-                    return Err(Error::Request(format!(
-                        "`{}` is negative; a range D reaches as far on both sides of zero",
-                        reach.asked()
-                    )));
-                }
-                Ok(Bins::centred(ticks, of_range(2 * i128::from(ticks)))?)
-            }
-            (Some(Reach::Between(low, high)), _) => {
-                let (low, high) = (low.floor(tick)?, high.ceil(tick)?);
-                Ok(Bins::linear(low, high, of_range(i128::from(high) - i128::from(low)))?)
-            }
+            (None, None) => Err(Error::Request(
+                "`range` is missing; state the differences to count, as 20ns for both sides of zero"
+                    .into(),
+            )),
         }
     }
 

@@ -25,7 +25,7 @@ pub struct Histogram2d {
     /// Bin width of both differences; by default a part of the range.
     #[serde(default)]
     pub bin: Option<BinWidth>,
-    /// Range of both differences; by default 32 bins on either side of zero.
+    /// Range of both differences; by default 32 bins on either side of zero, if a bin width is given.
     #[serde(default)]
     pub range: Option<Reach>,
     /// Normalise by the expectation for uncorrelated light.
@@ -70,8 +70,8 @@ const OPTIONS: [RequestOption; 6] = [
     RequestOption::new(
         "range",
         ValueType::Text("R", options::check::<Reach>),
-        "Differences to count: D for both sides of zero, or LO..HI [default: 32 bins on either side of \
-         zero]",
+        "Differences to count: D for both sides of zero, or LO..HI [default: with a \
+         bin, 32 bins on either side of zero]",
     )
     .signed(),
     RequestOption::new(
