@@ -1,4 +1,4 @@
-//! Write, then open: a reader gets what was committed, for every way of appending.
+//! A reader reads exactly the committed rows, however they were appended.
 
 #![expect(
     clippy::unwrap_used,

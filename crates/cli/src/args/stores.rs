@@ -65,7 +65,7 @@ pub(crate) struct InfoArgs {
 
 /// Verify the checksums of every block
 ///
-/// Exits with code 3 and names the block if a block differs from what was committed.
+/// Exits with code 3 and names the block if a block differs from the committed one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq verify run/

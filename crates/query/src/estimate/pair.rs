@@ -35,7 +35,7 @@ pub(super) struct Pairs {
 }
 
 impl Pairs {
-    /// Models `count` pairs, of which `accidentals` are expected to be accidental. `width` is Δ in ticks.
+    /// Models `count` pairs; `accidentals` of them are expected to be accidental. `width` is Δ in ticks.
     /// `scale` multiplies the live time of each source.
     ///
     /// The true pairs of each source are not counted separately: they are assumed to be in proportion to

@@ -11,7 +11,7 @@ use crate::kernels::simd::Simd;
 /// Edges that are merged at once.
 pub(crate) const EDGES: usize = 4;
 
-/// Buffers for times in 32 bits, of which a vector holds twice as many.
+/// Buffers for times in 32 bits: a vector holds twice as many of them as in 64 bits.
 #[derive(Default)]
 pub(crate) struct Merges {
     owners: Vec<i32>,

@@ -17,7 +17,7 @@ const REPETITIONS: u64 = 200;
 #[derive(Debug, Clone, Copy)]
 struct Case {
     name: &'static str,
-    /// Mean number of pairs in the run of which both photons are detected.
+    /// Mean number of pairs in the run with both photons detected.
     pairs: f64,
     /// The fraction of photons that are detected.
     efficiency: f64,

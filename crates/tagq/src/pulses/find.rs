@@ -133,7 +133,7 @@ fn line(recording: &Recording<'_>, channels: [u16; 2], bin: i64, effort: Effort)
     None
 }
 
-/// Returns the lowest line of which the highest one is a multiple. Short pulses have harmonics as high
+/// Returns the lowest line that has the highest line as a multiple. Short pulses have harmonics as high
 /// as the line itself, but none that is much higher.
 fn fundamental(first: &Spectrum, second: &Spectrum, highest: usize) -> usize {
     let power = |at: usize| first.power[at] + second.power[at];
