@@ -4,7 +4,7 @@
 use std::{fs, path::Path};
 
 use tagq::{
-    Options, Silent,
+    OpenOptions, Silent,
     files::encode::Encoder,
     ingest,
     store::{RunId, Tag, Tick},
@@ -28,11 +28,11 @@ fn make(folder: &Path) -> std::path::PathBuf {
     let tags = tags();
     encoder.frame(tags.len() as u64, [&tags[..]]).unwrap();
     let store = folder.join("store-v1");
-    let options = Options {
+    let options = OpenOptions {
         store: Some(store.clone()),
         tick: Some(Tick::DEFAULT),
         run_id: Some(RunId(*b"tagq golden v1 !")),
-        ..Options::default()
+        ..OpenOptions::default()
     };
     ingest(&source, &options, &Silent).unwrap();
     store

@@ -4,7 +4,7 @@
 use std::{fs, io::Read as _, path::PathBuf};
 
 use tagq::{
-    Options, Silent,
+    OpenOptions, Silent,
     query::{Bins, Execution, Histogram, Kind as _, Mode, Rates, Scope},
 };
 
@@ -147,7 +147,7 @@ fn reference(name: &str) -> Vec<(f64, f64)> {
 #[test]
 fn histogram_and_g2_of_a_16_channel_tagger() {
     let Some((_folder, path)) = real("uqd_logic16_500k.tags.zst") else { return };
-    let run = tagq::open(&path, &Options::default(), &Silent).unwrap();
+    let run = tagq::open(&path, &OpenOptions::default(), &Silent).unwrap();
     let query = Histogram {
         start: 3,
         stop: 15,
@@ -186,7 +186,7 @@ fn histogram_and_g2_of_a_16_channel_tagger() {
 #[test]
 fn rates_of_a_16_channel_tagger() {
     let Some((_folder, path)) = real("uqd_logic16_500k.tags.zst") else { return };
-    let run = tagq::open(&path, &Options::default(), &Silent).unwrap();
+    let run = tagq::open(&path, &OpenOptions::default(), &Silent).unwrap();
     // 100 ms are 640,000,000 ticks: 24 bins, the last one of 107,730,247 ticks.
     let query = Rates { scope: Scope::default(), bin: Some(640_000_000) };
     let rated = run.count(|tags| query.run(tags, &Execution::best())).unwrap();

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::Context as _;
 use tagq::{
-    Options,
+    OpenOptions,
     files::{self, Settings, read_tags, text::TextWriter},
     store::Tag,
 };
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &CatArgs) -> anyhow::Result<()> {
     if args.run.is_file() {
         return file(args, &args.run, &reporter);
     }
-    let options = Options { ingest: !args.no_ingest, ..args.store.options() };
+    let options = OpenOptions { ingest: !args.no_ingest, ..args.store.options() };
     let run = tagq::open(&args.run, &options, &reporter)?;
     let tags = run.store().tags();
     let mut out = TextWriter::new(io::stdout().lock());

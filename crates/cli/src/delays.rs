@@ -1,7 +1,7 @@
 //! `tagq delays`: find the peaks between channels.
 
 use tagq::{
-    Delays, Options, Progress as _,
+    Delays, OpenOptions, Progress as _,
     requests::{QueryContext, Setup, SetupFile},
 };
 
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &DelaysArgs) -> anyhow::Result<()> {
     let mut file = args.write.as_deref().map(SetupFile::open).transpose()?;
     let options = args.store.options();
     let tick = options.tick.or(setup.tick);
-    let options = Options { tick, ingest: !args.no_ingest, ..options };
+    let options = OpenOptions { tick, ingest: !args.no_ingest, ..options };
     let run = input::open(&args.run, &options, &reporter)?;
     let pool = queries::pool(args.threads)?;
     let context = QueryContext { setup: &setup, pool: &pool, progress: &reporter };

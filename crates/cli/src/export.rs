@@ -10,7 +10,7 @@ use std::{
 };
 
 use anyhow::Context as _;
-use tagq::{NewFile, Options, Progress as _, Run, requests::Setup};
+use tagq::{NewFile, OpenOptions, Progress as _, Run, requests::Setup};
 use tagq_export::{Form, Selection, Written, write_tags_telling};
 
 use crate::{Usage, args::ExportArgs, input, progress::Reporter, report::thousands};
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     }
     let options = args.store.options();
     let tick = options.tick.or(setup.tick);
-    let options = Options { tick, ingest: !args.no_ingest, ..options };
+    let options = OpenOptions { tick, ingest: !args.no_ingest, ..options };
     let run = input::open(&args.run, &options, &reporter)?;
     // Names come from the setup; times are exported as they were recorded.
     let scope = tags.scope(&run, &Setup { delays: Vec::new(), ..setup })?;

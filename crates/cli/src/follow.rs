@@ -10,7 +10,7 @@ use std::{
 };
 
 use indicatif::ProgressBar;
-use tagq::{FollowChange, FollowLoop, Follower, HOLD_BACK, Options, Progress, Run, Waiter};
+use tagq::{FollowChange, FollowLoop, Follower, HOLD_BACK, OpenOptions, Progress, Run, Waiter};
 
 use crate::{
     args::IngestArgs,
@@ -22,7 +22,7 @@ use crate::{
 /// Ingests new data until a signal ends the program.
 pub(crate) fn run(
     source: &Path,
-    options: &Options,
+    options: &OpenOptions,
     args: &IngestArgs,
     reporter: &Reporter,
 ) -> anyhow::Result<()> {

@@ -1,6 +1,6 @@
 //! `tagq info`: facts about runs.
 
-use tagq::{Options, Progress as _, RunFacts};
+use tagq::{OpenOptions, Progress as _, RunFacts};
 
 use crate::{
     args::InfoArgs,
@@ -20,14 +20,14 @@ pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<()> {
         let setup = input::setup(path, &args.setup, &reporter)?;
         let options = options(&args.query);
         let tick = options.tick.or(setup.tick);
-        let run = input::open(path, &Options { tick, ..options }, &reporter)?;
+        let run = input::open(path, &OpenOptions { tick, ..options }, &reporter)?;
         let facts = RunFacts::named(&run, &setup);
         let shortest = if args.fast {
             None
         } else {
             let _waiting = reporter.counting("looking at", facts.tags);
-            let course = reporter.course();
-            Some(pool.install(|| run.shortest_intervals(course))?)
+            let progress = reporter.scan();
+            Some(pool.install(|| run.shortest_intervals(progress))?)
         };
         // The store of standard input is removed already.
         let (store_bytes, leftovers) = if input::is_stdin(path) {

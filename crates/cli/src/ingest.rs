@@ -1,6 +1,6 @@
 //! `tagq ingest` and `tagq set`: commands that write a store without a query.
 
-use tagq::{Input, Options, Treatment, requests::Setup, store::Tick};
+use tagq::{Input, OpenOptions, Treatment, requests::Setup, store::Tick};
 
 use crate::{
     Usage,
@@ -12,7 +12,7 @@ use crate::{
 
 pub(crate) fn run(args: &IngestArgs) -> anyhow::Result<()> {
     let reporter = Reporter::new(args.store.quiet);
-    let options = Options {
+    let options = OpenOptions {
         treatment: Treatment { rebuild: args.rebuild, rebase: args.rebase, salvage: args.salvage },
         ..args.store.options()
     };
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &IngestArgs) -> anyhow::Result<()> {
             );
         }
         let setup = input::setup(source, &args.setup, &reporter)?;
-        let options = Options { tick: options.tick.or(setup.tick), ..options };
+        let options = OpenOptions { tick: options.tick.or(setup.tick), ..options };
         return follow::run(source, &options, args, &reporter);
     }
     if let Some(store) = &args.store.store {
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &IngestArgs) -> anyhow::Result<()> {
         // The first source that has a setup states the setup of the run.
         let setups = files.iter().map(|file| input::setup(file, &args.setup, &reporter));
         let tick = options.tick.or(first_tick(setups)?);
-        let options = Options { tick, ..options };
+        let options = OpenOptions { tick, ..options };
         let run = tagq::ingest_sources(&files, stdin.as_ref(), store, &options, &reporter)?;
         tell(&run, &reporter);
         return Ok(());
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &IngestArgs) -> anyhow::Result<()> {
     }
     for source in &args.sources {
         let setup = input::setup(source, &args.setup, &reporter)?;
-        let options = Options { tick: options.tick.or(setup.tick), ..options.clone() };
+        let options = OpenOptions { tick: options.tick.or(setup.tick), ..options.clone() };
         tell(&tagq::ingest(source, &options, &reporter)?, &reporter);
     }
     Ok(())

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tagq::{Input, Options, Run, requests::Setup};
+use tagq::{Input, OpenOptions, Run, requests::Setup};
 
 use crate::{Usage, args::SetupArgs, progress::Reporter};
 
@@ -42,7 +42,7 @@ pub(crate) fn setup(
 }
 
 /// Opens a run, or standard input as a run.
-pub(crate) fn open(path: &Path, options: &Options, reporter: &Reporter) -> anyhow::Result<Run> {
+pub(crate) fn open(path: &Path, options: &OpenOptions, reporter: &Reporter) -> anyhow::Result<Run> {
     if !is_stdin(path) {
         return Ok(tagq::open(path, options, reporter)?);
     }

@@ -18,7 +18,7 @@ use std::{
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use tagq::{
     Progress, escaped,
-    query::{Course, Progressed},
+    query::{ProgressSnapshot, ScanProgress},
 };
 
 use crate::{args::with_flags, report::thousands, signals};
@@ -27,7 +27,7 @@ use crate::{args::with_flags, report::thousands, signals};
 pub(crate) struct Reporter {
     quiet: bool,
     said: RefCell<HashSet<String>>,
-    course: Arc<Course>,
+    progress: Arc<ScanProgress>,
     running: RefCell<Option<Running>>,
 }
 
@@ -53,7 +53,7 @@ impl Reporter {
         Self {
             quiet,
             said: RefCell::default(),
-            course: Arc::default(),
+            progress: Arc::default(),
             running: RefCell::new(None),
         }
     }
@@ -84,10 +84,10 @@ impl Reporter {
         let bar = hidden(Some(tags));
         let what = format!("{what} {} tags", thousands(tags));
         bar.set_message(what.clone());
-        let course = Arc::clone(&self.course);
+        let progress = Arc::clone(&self.progress);
         let mut pass = 1;
         self.run(bar, OF_TAGS, BEFORE_QUERY, move |bar| {
-            let Progressed { passes, done, of, elapsed } = course.progressed();
+            let ProgressSnapshot { passes, done, of, elapsed } = progress.snapshot();
             if passes == 0 {
                 return;
             }
@@ -191,8 +191,8 @@ impl Progress for Reporter {
         }
     }
 
-    fn course(&self) -> Option<&Course> {
-        Some(&self.course)
+    fn scan(&self) -> Option<&ScanProgress> {
+        Some(&self.progress)
     }
 
     fn temporary(&self, path: &Path) {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use tagq::{
-    Answer, Caching, Options, Run,
+    Answer, Caching, OpenOptions, Run,
     requests::{Channel, Explained, Listing, QueryContext, Request, Setup},
     store::Access,
 };
@@ -135,7 +135,7 @@ impl AnswerArgs {
         let setup = setup(path, &self.setup, named, reporter)?;
         let options = options(&self.query);
         let tick = options.tick.or(setup.tick);
-        let run = input::open(path, &Options { tick, ..options }, reporter)?;
+        let run = input::open(path, &OpenOptions { tick, ..options }, reporter)?;
         Ok((setup, run))
     }
 }
@@ -161,8 +161,8 @@ pub(crate) fn setup(
 }
 
 /// How the arguments of a query say to open its runs.
-pub(crate) fn options(args: &QueryArgs) -> Options {
-    Options {
+pub(crate) fn options(args: &QueryArgs) -> OpenOptions {
+    OpenOptions {
         caching: if args.no_cache { Caching::Off } else { Caching::default() },
         ingest: !args.no_ingest,
         access: match args.io {

@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use tagq::{Options, Progress as _, escaped};
+use tagq::{OpenOptions, Progress as _, escaped};
 
 use crate::{
     args::VerifyArgs,
@@ -18,7 +18,8 @@ use crate::{
 
 pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<()> {
     let reporter = Reporter::new(args.quiet);
-    let options = Options { store: args.store.clone(), ingest: false, ..Options::default() };
+    let options =
+        OpenOptions { store: args.store.clone(), ingest: false, ..OpenOptions::default() };
     let mut out = anstream::stdout().lock();
     for path in &args.runs {
         let run = tagq::open(path, &options, &reporter)?;

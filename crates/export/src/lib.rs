@@ -6,10 +6,10 @@
 //! ticks, and the tick is in the metadata of schema and field (docs/queries.md, section "Arrow").
 //!
 //! ```no_run
-//! use tagq::{Options, Silent, open};
+//! use tagq::{OpenOptions, Silent, open};
 //! use tagq_export::Selection;
 //!
-//! let run = open("run/".as_ref(), &Options::default(), &Silent)?;
+//! let run = open("run/".as_ref(), &OpenOptions::default(), &Silent)?;
 //! for batch in Selection::default().batches(&run)? {
 //!     println!("{} tags", batch?.num_rows());
 //! }

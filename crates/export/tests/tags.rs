@@ -9,7 +9,7 @@ use arrow_array::{
 };
 use arrow_ipc::reader::{FileReader, StreamReader};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use tagq::{NewStore, Options, Run, query::TimeRange, store::Access};
+use tagq::{NewStore, OpenOptions, Run, query::TimeRange, store::Access};
 use tagq_export::{Form, Projection, Selection, TimeUnit, write_tags, write_tags_telling};
 
 /// Returns three full blocks and some rows. Channel 9 occurs only in the second block, and the third
@@ -30,7 +30,7 @@ fn run(wide: bool, access: Access) -> Run {
     let (times, labels) = tags(wide);
     let mut store = NewStore::create(None, "4ps".parse().ok()).unwrap();
     store.append(&times, &labels).unwrap();
-    store.finish("made", &Options { access, ..Options::default() }).unwrap()
+    store.finish("made", &OpenOptions { access, ..OpenOptions::default() }).unwrap()
 }
 
 /// Returns the selected tags, found one by one.
@@ -240,7 +240,7 @@ fn whoever_writes_tells_how_far_it_is() {
 #[test]
 fn a_run_without_tags_has_a_schema() {
     let store = NewStore::create(None, None).unwrap();
-    let run = store.finish("nothing", &Options::default()).unwrap();
+    let run = store.finish("nothing", &OpenOptions::default()).unwrap();
     for selection in selections() {
         let batches: Vec<RecordBatch> =
             selection.batches(&run).unwrap().collect::<Result<_, _>>().unwrap();

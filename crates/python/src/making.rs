@@ -7,7 +7,7 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Schema};
 use pyo3::{prelude::*, types::PyBytes};
-use tagq::{Options, store::Tick};
+use tagq::{OpenOptions, store::Tick};
 
 use crate::{
     errors::{self, question, wrong_type},
@@ -90,7 +90,7 @@ impl NewStore {
         let mut making = making.ok_or_else(errors::closed)?;
         making.store()?;
         let Some(store) = making.store.take() else { return Err(errors::closed()) };
-        let run = py.detach(|| store.finish(name, &Options::default()));
+        let run = py.detach(|| store.finish(name, &OpenOptions::default()));
         let run = run.map_err(|e| errors::of_run(&e))?;
         let origin = Origin::of_store(&run);
         Run::new(run, tagq::requests::Setup::default(), None, origin)

@@ -8,7 +8,7 @@ use pyo3::{
 };
 use serde_json::Value;
 use tagq::requests::{
-    Channel, Options, REQUEST_TYPES, Request, RequestOption, Selection, ValueType,
+    Channel, OptionValues, REQUEST_TYPES, Request, RequestOption, Selection, ValueType,
 };
 
 use crate::errors::{self, question, wrong_type};
@@ -53,8 +53,8 @@ pub(crate) fn keyword(name: &str) -> &str {
 }
 
 /// Converts the keywords that have a value. Unknown ones are left for the request to reject.
-fn options(keywords: &Bound<'_, PyDict>, known: &[&RequestOption]) -> PyResult<Options> {
-    let mut options = Options::new();
+fn options(keywords: &Bound<'_, PyDict>, known: &[&RequestOption]) -> PyResult<OptionValues> {
+    let mut options = OptionValues::new();
     for (name, value) in keywords {
         let name: String = name.extract()?;
         let option = known.iter().find(|option| keyword(option.name) == name);

@@ -6,7 +6,7 @@ use std::{
 };
 
 use pyo3::prelude::*;
-use tagq::Options;
+use tagq::OpenOptions;
 
 use crate::waiting::wait;
 
@@ -14,20 +14,21 @@ use crate::waiting::wait;
 #[derive(Clone)]
 pub(crate) struct Origin {
     pub path: PathBuf,
-    pub options: Options,
+    pub options: OpenOptions,
 }
 
 impl Origin {
     /// Returns the origin of a store that only changes by its own commits.
     pub fn of_store(run: &tagq::Run) -> Self {
-        let options = Options { ingest: false, ..Options::default() };
+        let options = OpenOptions { ingest: false, ..OpenOptions::default() };
         Self { path: run.store().folder().into(), options }
     }
 
     /// Opens the run in its current state, including new data of its sources.
     pub fn open_again(&self, py: Python<'_>) -> PyResult<tagq::Run> {
         let cancelled = Arc::new(AtomicBool::new(false));
-        let options = Options { cancelled: Some(Arc::clone(&cancelled)), ..self.options.clone() };
+        let options =
+            OpenOptions { cancelled: Some(Arc::clone(&cancelled)), ..self.options.clone() };
         wait(py, None, &cancelled, |told| tagq::open(&self.path, &options, told))
     }
 }

@@ -11,7 +11,7 @@ use pyo3::{
 };
 use rayon::ThreadPool;
 use tagq::{
-    Options, RunFacts, Treatment,
+    OpenOptions, RunFacts, Treatment,
     query::TimeRange,
     requests::{Channel, QueryContext, Request, Setup},
     store::Access,
@@ -270,7 +270,7 @@ pub(crate) struct Opening {
 }
 
 impl Opening {
-    fn options(&self, setup: &Setup) -> PyResult<Options> {
+    fn options(&self, setup: &Setup) -> PyResult<OpenOptions> {
         let tick = self.tick.as_deref().map(|tick| options::parse("tick", tick)).transpose()?;
         let columns = self.columns.as_deref().map(|names| options::parse("columns", names));
         let access = match &*self.io {
@@ -278,7 +278,7 @@ impl Opening {
             "read" => Access::Copied,
             other => return Err(question(format!("io: `{other}` is none of map, read"))),
         };
-        Ok(Options {
+        Ok(OpenOptions {
             store: self.store.clone(),
             tick: tick.or(setup.tick),
             ingest: self.ingest,
@@ -290,7 +290,7 @@ impl Opening {
             access,
             columns: columns.transpose()?,
             cancelled: Some(Arc::new(AtomicBool::new(false))),
-            ..Options::default()
+            ..OpenOptions::default()
         })
     }
 }
@@ -331,7 +331,7 @@ pub(crate) fn ingest(py: Python<'_>, paths: Vec<PathBuf>, opening: Opening) -> P
     let origin = match &paths[..] {
         [path] if options.store.is_none() => Origin {
             path: path.clone(),
-            options: Options { treatment: Treatment::default(), ..options },
+            options: OpenOptions { treatment: Treatment::default(), ..options },
         },
         _ => Origin::of_store(&run),
     };

@@ -17,7 +17,7 @@ use tagq::{
 };
 use tagq_export::{schema_of_listings, stream_listing};
 
-use crate::{errors, process::Own, stream, waiting::Told};
+use crate::{errors, process::Own, stream, waiting::PythonProgress};
 
 /// Name of the thread that computes a list.
 const THREAD: &str = "tagq-list";
@@ -64,7 +64,7 @@ impl Tuples {
         request: Request,
     ) -> PyResult<Self> {
         let of = Of { run, setup, threads, request };
-        let told = Told::default();
+        let told = PythonProgress::default();
         let head = |listing: &Listing<'_>| {
             let schema = schema_of_listings(std::slice::from_ref(listing))?;
             Ok((listing.head().header.clone(), schema))

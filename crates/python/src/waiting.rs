@@ -10,7 +10,7 @@ use std::{
 };
 
 use pyo3::prelude::*;
-use tagq::{Progress, query::Course};
+use tagq::{Progress, query::ScanProgress};
 
 use crate::errors;
 
@@ -19,10 +19,10 @@ const INTERVAL: Duration = Duration::from_millis(50);
 
 /// The messages of the work.
 #[derive(Default)]
-pub(crate) struct Told {
+pub(crate) struct PythonProgress {
     source: Mutex<Option<Source>>,
     notes: Mutex<Vec<String>>,
-    course: Course,
+    progress: ScanProgress,
 }
 
 /// The source that is being read.
@@ -33,7 +33,7 @@ struct Source {
     read: Arc<AtomicU64>,
 }
 
-impl Told {
+impl PythonProgress {
     /// Returns the notes so far, each once.
     pub fn take_notes(&self) -> Vec<String> {
         std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner))
@@ -44,7 +44,7 @@ impl Told {
     }
 }
 
-impl Progress for Told {
+impl Progress for PythonProgress {
     fn source(&self, name: &str, bytes: u64, read: &Arc<AtomicU64>) {
         let source = Source { name: name.into(), bytes, read: Arc::clone(read) };
         *self.source.lock().unwrap_or_else(PoisonError::into_inner) = Some(source);
@@ -52,8 +52,8 @@ impl Progress for Told {
 
     fn done(&self) {}
 
-    fn course(&self) -> Option<&Course> {
-        Some(&self.course)
+    fn scan(&self) -> Option<&ScanProgress> {
+        Some(&self.progress)
     }
 
     fn note(&self, note: &str) {
@@ -68,9 +68,9 @@ pub(crate) fn wait<T: Send>(
     py: Python<'_>,
     callback: Option<&Py<PyAny>>,
     cancelled: &AtomicBool,
-    work: impl FnOnce(&Told) -> Result<T, tagq::Error> + Send,
+    work: impl FnOnce(&PythonProgress) -> Result<T, tagq::Error> + Send,
 ) -> PyResult<T> {
-    let told = Told::default();
+    let told = PythonProgress::default();
     let result = py.detach(|| {
         thread::scope(|scope| {
             let here = thread::current();
@@ -87,7 +87,7 @@ pub(crate) fn wait<T: Send>(
                     raised = Python::attach(|py| report(py, told, callback));
                     if raised.is_err() {
                         cancelled.store(true, Ordering::Relaxed);
-                        told.course.cancel();
+                        told.progress.cancel();
                     }
                 }
             }
@@ -105,7 +105,7 @@ pub(crate) fn wait<T: Send>(
     result.map_err(|error| errors::of_run(&error))
 }
 
-fn report(py: Python<'_>, told: &Told, callback: Option<&Py<PyAny>>) -> PyResult<()> {
+fn report(py: Python<'_>, told: &PythonProgress, callback: Option<&Py<PyAny>>) -> PyResult<()> {
     py.check_signals()?;
     if let (Some(source), Some(callback)) = (told.source_now(), callback) {
         let read = source.read.load(Ordering::Relaxed).min(source.bytes);

@@ -140,7 +140,7 @@ pub enum Error {
         /// The channels.
         channels: Vec<u16>,
     },
-    /// The query was cancelled: [`crate::Course::cancel`].
+    /// The query was cancelled: [`crate::ScanProgress::cancel`].
     #[error("the query was cancelled")]
     Cancelled,
     /// The bin is less than one tick wide.

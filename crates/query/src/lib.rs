@@ -51,5 +51,7 @@ pub use kinds::{
 };
 pub use partial::Partial;
 pub use rules::{Groups, Rule, Veto};
-pub use run::{Acquisition, Course, Delay, Pass, Pieces, Progressed, Recording, Scope, TimeRange};
+pub use run::{
+    Delay, Pass, Pieces, ProgressSnapshot, Recording, ScanProgress, Scope, Source, TimeRange,
+};
 pub use scan::{Execution, Plan};

@@ -3,13 +3,13 @@
 use std::{env, error::Error, path::Path};
 
 use tagq::{
-    Options, Silent, open,
+    OpenOptions, Silent, open,
     requests::{QueryContext, Request, Setup},
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = env::args().nth(1).ok_or("the run is missing: requests RUN")?;
-    let run = open(Path::new(&path), &Options::default(), &Silent)?;
+    let run = open(Path::new(&path), &OpenOptions::default(), &Silent)?;
     let setup = Setup::of(Path::new(&path), None)?;
     let pool = rayon::ThreadPoolBuilder::new().build()?;
     let context = QueryContext { setup: &setup, pool: &pool, progress: &Silent };

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tagq_query::{Course, Execution, ShortestInterval, shortest_intervals};
+use tagq_query::{Execution, ScanProgress, ShortestInterval, shortest_intervals};
 
 use crate::{
     error::Error,
@@ -50,15 +50,15 @@ impl Run {
     }
 
     /// Returns the shortest interval between two tags of each channel, as recorded. Reads all tags on
-    /// the threads of the current rayon pool and reports progress to `course`.
+    /// the threads of the current rayon pool and reports progress to `progress`.
     ///
     /// # Errors
     /// Errors from reading the columns, and cancellation.
     pub fn shortest_intervals(
         &self,
-        course: Option<&Course>,
+        progress: Option<&ScanProgress>,
     ) -> Result<Vec<ShortestInterval>, Error> {
-        self.count_as(false, course, |tags| shortest_intervals(tags, &Execution::best()))
+        self.count_as(false, progress, |tags| shortest_intervals(tags, &Execution::best()))
     }
 
     /// Returns the disk usage of the store in bytes, including cached results.

@@ -4,9 +4,9 @@
 //! returns a [`Run`]; the queries of [`query`] count over it.
 //!
 //! ```no_run
-//! use tagq::{Options, Silent, open, query::{Coincidences, Execution, Groups, Kind as _, Rule, Scope}};
+//! use tagq::{OpenOptions, Silent, open, query::{Coincidences, Execution, Groups, Kind as _, Rule, Scope}};
 //!
-//! let run = open("run/".as_ref(), &Options::default(), &Silent)?;
+//! let run = open("run/".as_ref(), &OpenOptions::default(), &Silent)?;
 //! let window = "2ns".parse::<tagq::store::Duration>()?.window(run.store().manifest().tick)?;
 //! let (groups, scope) = (Groups::EveryPair, Scope::default());
 //! let query = Coincidences { groups, rule: Rule::All, window, veto: None, scope };
@@ -65,7 +65,7 @@ pub use progress::{Progress, Silent};
 pub use run::{
     follow::{FollowChange, FollowLoop, Follower, HOLD_BACK, Waiter},
     open::{Run, ingest, ingest_sources, open, open_input, set_tick},
-    options::{Caching, Options, Treatment},
+    options::{Caching, OpenOptions, Treatment},
     verify::Verified,
 };
 pub use table::{Cell, CellType, Column, Priority, Row, Shown, Table, Unit};

@@ -14,7 +14,7 @@ use crate::{
     error::Error,
     new_file::folder_of,
     progress::Silent,
-    run::{Run, open::open, options::Options},
+    run::{Run, open::open, options::OpenOptions},
 };
 
 /// An unfinished store: created next to its target, and renamed when it is complete and durable. If it
@@ -64,12 +64,12 @@ impl NewStore {
     ///
     /// # Errors
     /// [`Error::StoreThere`] if something else took the target in the meantime; errors of the disk.
-    pub fn finish(mut self, name: &str, options: &Options) -> Result<Run, Error> {
+    pub fn finish(mut self, name: &str, options: &OpenOptions) -> Result<Run, Error> {
         self.writer.finish_source(SourceFacts::named(name));
         self.writer.commit()?;
         drop(self.writer);
         let made = self.folder.path().join("run");
-        let options = Options { ingest: false, tick: None, ..options.clone() };
+        let options = OpenOptions { ingest: false, tick: None, ..options.clone() };
         let Some(at) = self.at else {
             // Memory-mapped data stays valid after the folder is removed.
             return open(&made, &options, &Silent);
@@ -108,7 +108,7 @@ mod tests {
 
         let mut store = NewStore::create(Some(&at), "4ps".parse().ok()).unwrap();
         store.append(&[1, 2, 2], &[3, 300, 3]).unwrap();
-        let run = store.finish("arrays", &Options::default()).unwrap();
+        let run = store.finish("arrays", &OpenOptions::default()).unwrap();
         assert_eq!(run.store().tags().time, [1, 2, 2]);
         assert_eq!(run.store().manifest().tick, "4ps".parse().unwrap());
         assert_eq!(fs::read_dir(around.path()).unwrap().count(), 1);
@@ -120,7 +120,7 @@ mod tests {
     fn a_store_without_a_place_lives_as_long_as_its_run() {
         let mut store = NewStore::create(None, None).unwrap();
         store.append(&[7], &[1]).unwrap();
-        let run = store.finish("arrays", &Options::default()).unwrap();
+        let run = store.finish("arrays", &OpenOptions::default()).unwrap();
         assert!(!run.store().folder().exists());
         assert_eq!(run.store().tags().time, [7]);
     }

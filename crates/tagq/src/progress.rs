@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, atomic::AtomicU64},
 };
 
-use tagq_query::Course;
+use tagq_query::ScanProgress;
 
 /// Receives progress and notes during ingest and queries.
 pub trait Progress {
@@ -19,7 +19,7 @@ pub trait Progress {
     /// remove it.
     fn temporary(&self, _path: &Path) {}
     /// Returns the receiver of query progress, which can also cancel queries.
-    fn course(&self) -> Option<&Course> {
+    fn scan(&self) -> Option<&ScanProgress> {
         None
     }
 }

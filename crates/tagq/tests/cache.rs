@@ -13,7 +13,7 @@ use std::{
 
 use proptest::prelude::*;
 use tagq::{
-    Answer, Caching, Options, Progress, Run, Silent, open,
+    Answer, Caching, OpenOptions, Progress, Run, Silent, open,
     query::{Mode, Rule, oracle},
     requests::{
         Accidentals, Channel, Coincidences, Errors, Histogram, Histogram2d, QueryContext, Request,
@@ -147,7 +147,7 @@ fn questions() -> Vec<Request> {
 }
 
 fn run_of(store: &Path, caching: Caching) -> Run {
-    open(store, &Options { caching, ..Options::default() }, &Silent).unwrap()
+    open(store, &OpenOptions { caching, ..OpenOptions::default() }, &Silent).unwrap()
 }
 
 /// Returns the complete content of an answer.
@@ -444,8 +444,12 @@ fn only_what_is_worth_it_is_kept() {
     assert_eq!(files.len(), 1);
     // A few additional rows do not justify a write.
     let kept = fs::read(&files[0]).unwrap();
-    let end =
-        open(&store, &Options::default(), &Silent).unwrap().store().manifest().time_last.unwrap();
+    let end = open(&store, &OpenOptions::default(), &Silent)
+        .unwrap()
+        .store()
+        .manifest()
+        .time_last
+        .unwrap();
     append(&store, &vec![(end, 0); BLOCK / 8], false);
     compare(&store, &[]);
     answer_of(&pair(), &run_of(&store, Caching::Rows(2 * BLOCK as u64)));
@@ -506,7 +510,7 @@ fn a_cache_that_is_a_link_is_not_followed() {
     symlink(&outside, store.join("cache")).unwrap();
     let before = bytes_in(&outside);
     let notes = Notes::default();
-    let options = Options { caching: Caching::Rows(1), ..Options::default() };
+    let options = OpenOptions { caching: Caching::Rows(1), ..OpenOptions::default() };
     answer_of(&question, &open(&store, &options, &notes).unwrap());
     assert!(bytes_in(&outside) == before, "something was written or removed outside");
     let notes = notes.0.into_inner().unwrap();

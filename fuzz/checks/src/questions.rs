@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use tagq::{
-    Caching, Delays, Error, Options, Run, Silent,
+    Caching, Delays, Error, OpenOptions, Run, Silent,
     query::{Mode, Rule},
     requests::{
         Accidentals, BinWidth, Channel, Coincidences, Errors, Histogram, Histogram2d, QueryContext,
@@ -113,7 +113,7 @@ fn forge_kept(cache: &Path, recipe: &mut Recipe<'_>) {
 /// Asks all of them, of the run as it is opened once, and what is said of every run.
 fn ask(folder: &Path, questions: &[Request], access: Access) {
     let options =
-        Options { ingest: false, access, caching: Caching::Rows(1), ..Options::default() };
+        OpenOptions { ingest: false, access, caching: Caching::Rows(1), ..OpenOptions::default() };
     let Ok(run) = tagq::open(folder, &options, &Silent) else { return };
     let setup = Setup::default();
     let context = QueryContext { setup: &setup, pool: &POOL, progress: &Silent };

@@ -40,7 +40,7 @@ const FILES: [&str; 1] = ["data/fixtures/partials/once.v1"];
 
 const OPTIONS: &str = "--kernel, --processor, --level, --percent";
 
-/// Options of the tests.
+/// OpenOptions of the tests.
 struct Asked {
     /// Best level that they must find.
     level: String,

@@ -1,9 +1,9 @@
-//! Options that several commands take.
+//! OpenOptions that several commands take.
 
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Command, FromArgMatches};
-use tagq::{Options, files::text::TextColumns, requests::Selection, store::Tick};
+use tagq::{OpenOptions, files::text::TextColumns, requests::Selection, store::Tick};
 
 use super::{
     table,
@@ -114,12 +114,12 @@ pub(crate) struct StoreArgs {
 
 impl StoreArgs {
     /// How they say to open a run.
-    pub(crate) fn options(&self) -> Options {
-        Options {
+    pub(crate) fn options(&self) -> OpenOptions {
+        OpenOptions {
             store: self.store.clone(),
             tick: self.tick,
             columns: self.columns,
-            ..Options::default()
+            ..OpenOptions::default()
         }
     }
 }

@@ -4,7 +4,7 @@ use clap::{
     Arg, ArgAction, ArgMatches, builder::PossibleValue, error::ErrorKind, parser::ValueSource,
 };
 use serde_json::Value;
-use tagq::requests::{Options, REQUEST_TYPES, RequestOption, Section, Selection, ValueType};
+use tagq::requests::{OptionValues, REQUEST_TYPES, RequestOption, Section, Selection, ValueType};
 
 /// Returns the arguments for these options of a selection.
 pub(super) fn selection_args(names: &'static [&'static str]) -> impl Iterator<Item = Arg> {
@@ -73,7 +73,7 @@ pub(super) fn arg(option: &'static RequestOption) -> Arg {
 pub(super) fn values<'a>(
     options: impl Iterator<Item = &'a RequestOption>,
     matches: &ArgMatches,
-) -> Options {
+) -> OptionValues {
     let is_given = |option: &&RequestOption| {
         let source = matches.try_contains_id(option.name).is_ok_and(|is_known| is_known);
         source && matches.value_source(option.name) == Some(ValueSource::CommandLine)

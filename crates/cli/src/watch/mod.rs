@@ -161,7 +161,7 @@ fn ask(
 
 fn answer(question: &Request, runs: &[(&Run, &QueryContext<'_>)]) -> Result<Answer, Error> {
     match &question.selection().last {
-        Some(last) if !question.is_trace() => question.sum_beside_last(runs, last),
+        Some(last) if !question.is_trace() => question.sum_with_last(runs, last),
         _ => question.sum(runs),
     }
 }

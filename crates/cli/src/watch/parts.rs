@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use tagq::{
-    Options,
+    OpenOptions,
     requests::{REQUEST_TYPES, Request, Setup},
 };
 
@@ -41,7 +41,7 @@ pub(super) struct Part {
 /// One run.
 pub(super) struct Watched {
     pub path: PathBuf,
-    pub options: Options,
+    pub options: OpenOptions,
     pub setup: Setup,
     pub quiet: bool,
 }
@@ -108,7 +108,7 @@ impl Parts {
         }
         let setup = queries::setup(&path, &asked.answer.setup, &named, reporter)?;
         let tick = options.tick.or(setup.tick);
-        let options = Options { tick, ..options };
+        let options = OpenOptions { tick, ..options };
         self.runs.push(Watched { path, options, setup, quiet: asked.answer.query.store.quiet });
         Ok(self.runs.len() - 1)
     }

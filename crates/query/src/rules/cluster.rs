@@ -13,7 +13,7 @@ use crate::{
         ways::part::Part,
     },
     run::{
-        recording::{Acquisition, Recording},
+        recording::{Recording, Source},
         scope::Scope,
         time_range::TimeRange,
     },
@@ -202,7 +202,7 @@ pub(crate) fn clusters(
 
 impl Clusters {
     /// Adds the tags from `to` on that still belong to the open cluster.
-    fn complete(&mut self, source: &Acquisition<'_>, selection: &Selection, to: i64, simd: Simd) {
+    fn complete(&mut self, source: &Source<'_>, selection: &Selection, to: i64, simd: Simd) {
         let Some((first, set)) = &mut self.open else { return };
         let end = first.checked_add(self.window).and_then(|last| last.checked_add(1));
         if end.is_some_and(|end| end <= to) {

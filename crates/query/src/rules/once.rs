@@ -11,7 +11,7 @@ use crate::{
         ways::part::Part,
     },
     run::{
-        recording::{Acquisition, Recording},
+        recording::{Recording, Source},
         time_range::TimeRange,
     },
     scan::{morsels::Execution, selection::Selected},
@@ -169,7 +169,7 @@ pub(crate) fn once(
 fn machines<'a>(
     part: &'a Part,
     places: &'a [[u8; 256]],
-    source: &'a Acquisition<'a>,
+    source: &'a Source<'a>,
 ) -> Vec<Matches<'a>> {
     let of = |(place_of, group): (&'a [u8; 256], &Vec<u8>)| {
         let veto = part.veto.as_ref().map(|veto| veto.guard(source));

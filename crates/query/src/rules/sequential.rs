@@ -15,7 +15,7 @@ use crate::{
     rules::ways::part::Part,
     run::{
         progress::{Pass, Pieces},
-        recording::Acquisition,
+        recording::Source,
         time_range::TimeRange,
     },
     scan::{
@@ -61,7 +61,7 @@ pub(crate) fn run<M: Machine>(
     part: &Part,
     is_resumed: bool,
     pass: Pass<'_>,
-    source: &Acquisition<'_>,
+    source: &Source<'_>,
     execution: &Execution,
 ) -> Outcome<M> {
     let range = part.scope.range;
@@ -99,7 +99,7 @@ pub(crate) fn run<M: Machine>(
 
 /// A source, cut into morsels.
 struct Morsels<'a> {
-    source: &'a Acquisition<'a>,
+    source: &'a Source<'a>,
     selection: &'a Selection,
     window: i64,
     intervals: Vec<Interval>,
@@ -123,12 +123,7 @@ enum State {
 }
 
 impl<'a> Morsels<'a> {
-    fn new(
-        source: &'a Acquisition<'a>,
-        part: &'a Part,
-        cut: TimeRange,
-        execution: &Execution,
-    ) -> Self {
+    fn new(source: &'a Source<'a>, part: &'a Part, cut: TimeRange, execution: &Execution) -> Self {
         let rows = execution.morsel_rows.unwrap_or(ROWS).max(1);
         let (selection, window) = (&part.selection, part.window);
         let intervals = intervals(source.tags.time, rows, &selection.delays(), cut);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::{
     error::Error,
     kernels::simd::Simd,
-    run::{recording::Acquisition, scope::Scope},
+    run::{recording::Source, scope::Scope},
     scan::{
         morsels::{Interval, seek},
         selection::{Buffers, List, Selection},
@@ -46,7 +46,7 @@ impl Veto {
 /// Searches the rows of one source for veto tags, starting near the previous result.
 #[derive(Clone)]
 pub(crate) struct Guard<'a> {
-    source: &'a Acquisition<'a>,
+    source: &'a Source<'a>,
     reach: i128,
     /// Each veto channel, its delay, and the row visited last.
     channels: Vec<(u16, i128, usize)>,
@@ -89,7 +89,7 @@ impl Forbidding {
     }
 
     /// Prepares the search for veto tags among the rows of `source`.
-    pub(crate) fn guard<'a>(&self, source: &'a Acquisition<'a>) -> Guard<'a> {
+    pub(crate) fn guard<'a>(&self, source: &'a Source<'a>) -> Guard<'a> {
         let of = |&(channel, delay): &(u16, i64)| (channel, i128::from(delay), 0);
         let channels = self.channels.iter().map(of).collect();
         Guard { source, reach: self.guard.into(), channels }
@@ -99,7 +99,7 @@ impl Forbidding {
     pub(crate) fn times<'b>(
         &self,
         simd: Simd,
-        source: &Acquisition<'_>,
+        source: &Source<'_>,
         interval: Interval,
         buffers: &'b mut Buffers,
     ) -> &'b [i64] {

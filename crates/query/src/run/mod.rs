@@ -5,7 +5,7 @@ pub(crate) mod recording;
 pub(crate) mod scope;
 pub(crate) mod time_range;
 
-pub use progress::{Course, Pass, Pieces, Progressed};
-pub use recording::{Acquisition, Recording};
+pub use progress::{Pass, Pieces, ProgressSnapshot, ScanProgress};
+pub use recording::{Recording, Source};
 pub use scope::{Delay, Scope};
 pub use time_range::TimeRange;

@@ -13,9 +13,9 @@ use crate::error::Error;
 /// The progress of running queries, shared with the threads that count.
 ///
 /// A query makes one or several passes over the tags; later passes are not known before the first one ends.
-/// See [`crate::Recording::with_course`].
+/// See [`crate::Recording::with_progress`].
 #[derive(Debug, Default)]
-pub struct Course {
+pub struct ScanProgress {
     is_cancelled: AtomicBool,
     passes: AtomicU64,
     done: AtomicU64,
@@ -25,7 +25,7 @@ pub struct Course {
 
 /// A snapshot of the progress of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progressed {
+pub struct ProgressSnapshot {
     /// The number of passes over the tags that were started.
     pub passes: u64,
     /// The approximate number of tags that the latest pass has processed.
@@ -36,7 +36,7 @@ pub struct Progressed {
     pub elapsed: Duration,
 }
 
-impl Course {
+impl ScanProgress {
     /// Cancels the queries: threads stop before their next task, and the queries return [`Error::Cancelled`].
     /// From then on, all queries that use this object return it, too.
     pub fn cancel(&self) {
@@ -44,17 +44,17 @@ impl Course {
     }
 
     /// Returns the progress of the latest pass.
-    pub fn progressed(&self) -> Progressed {
+    pub fn snapshot(&self) -> ProgressSnapshot {
         let passes = self.passes.load(Relaxed);
         let (done, of) = (self.done.load(Relaxed), self.of.load(Relaxed));
         let begun = *self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         let elapsed = begun.map_or(Duration::ZERO, |begun| begun.elapsed());
         // All pieces have the same weight, and some rows belong to no piece.
-        Progressed { passes, done: done.min(of), of, elapsed }
+        ProgressSnapshot { passes, done: done.min(of), of, elapsed }
     }
 }
 
-impl Course {
+impl ScanProgress {
     /// Begins a pass over `rows` tags.
     fn begin(&self, rows: u64) {
         *self.begun.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
@@ -63,7 +63,7 @@ impl Course {
         self.passes.fetch_add(1, Relaxed);
     }
 
-    /// Returns whether [`Course::cancel`] was called.
+    /// Returns whether [`ScanProgress::cancel`] was called.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.is_cancelled.load(Relaxed)
     }
@@ -72,18 +72,18 @@ impl Course {
 /// A pass over the tags, or over those of one source.
 #[derive(Debug, Clone, Copy)]
 pub struct Pass<'a> {
-    course: Option<&'a Course>,
-    is_told: bool,
+    progress: Option<&'a ScanProgress>,
+    is_reported: bool,
     rows: u64,
 }
 
 impl<'a> Pass<'a> {
-    /// Begins a pass over `rows` tags; reports to `course` if `is_told`.
-    pub(crate) fn begin(course: Option<&'a Course>, is_told: bool, rows: u64) -> Self {
-        if let Some(course) = course.filter(|_| is_told) {
-            course.begin(rows);
+    /// Begins a pass over `rows` tags; reports to `progress` if `is_reported`.
+    pub(crate) fn begin(progress: Option<&'a ScanProgress>, is_reported: bool, rows: u64) -> Self {
+        if let Some(progress) = progress.filter(|_| is_reported) {
+            progress.begin(rows);
         }
-        Self { course, is_told, rows }
+        Self { progress, is_reported, rows }
     }
 
     /// Returns the part of the pass that covers one of its sources, of `rows` tags.
@@ -93,14 +93,17 @@ impl<'a> Pass<'a> {
 
     /// Divides the pass into this many tasks.
     pub fn in_pieces(self, pieces: usize) -> Pieces<'a> {
-        Pieces { course: self.course, told: self.is_told.then(|| self.rows / pieces.max(1) as u64) }
+        Pieces {
+            progress: self.progress,
+            told: self.is_reported.then(|| self.rows / pieces.max(1) as u64),
+        }
     }
 }
 
 /// The tasks of a pass.
 #[derive(Debug, Clone, Copy)]
 pub struct Pieces<'a> {
-    course: Option<&'a Course>,
+    progress: Option<&'a ScanProgress>,
     /// The number of tags that each task reports; `None` if it does not report.
     told: Option<u64>,
 }
@@ -114,14 +117,14 @@ impl Pieces<'_> {
         if self.is_cancelled() {
             return Err(Error::Cancelled);
         }
-        if let (Some(course), Some(rows)) = (self.course, self.told) {
-            course.done.fetch_add(rows, Relaxed);
+        if let (Some(progress), Some(rows)) = (self.progress, self.told) {
+            progress.done.fetch_add(rows, Relaxed);
         }
         Ok(())
     }
 
     /// Returns whether the query was cancelled.
     pub(crate) fn is_cancelled(&self) -> bool {
-        self.course.is_some_and(Course::is_cancelled)
+        self.progress.is_some_and(ScanProgress::is_cancelled)
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     error::Error,
     kernels::{first_fall, simd::Simd},
     run::{
-        progress::{Course, Pass},
+        progress::{Pass, ScanProgress},
         time_range::TimeRange,
     },
 };
@@ -23,15 +23,15 @@ use tagq_store::{Block, ChannelRows, Channels, Store, Tags, format::BLOCK_ROWS};
 #[derive(Debug, Clone)]
 pub struct Recording<'a> {
     /// In order of time.
-    pub sources: Vec<Acquisition<'a>>,
-    /// Can cancel queries; receives their progress if `is_told`.
-    course: Option<&'a Course>,
-    is_told: bool,
+    pub sources: Vec<Source<'a>>,
+    /// Can cancel queries; receives their progress if `is_reported`.
+    progress: Option<&'a ScanProgress>,
+    is_reported: bool,
 }
 
 /// One source: a range of tags in order of time.
 #[derive(Debug, Clone)]
-pub struct Acquisition<'a> {
+pub struct Source<'a> {
     /// The tags of the source.
     pub tags: Tags<'a>,
     /// The number of tags of each channel, ascending by label.
@@ -54,8 +54,8 @@ struct Index<'a> {
 
 impl<'a> Recording<'a> {
     /// Creates a recording of these sources, which must be in order of time.
-    pub fn new(sources: Vec<Acquisition<'a>>) -> Self {
-        Self { sources, course: None, is_told: true }
+    pub fn new(sources: Vec<Source<'a>>) -> Self {
+        Self { sources, progress: None, is_reported: true }
     }
 
     /// Returns all sources of a store. Reads no column.
@@ -64,7 +64,7 @@ impl<'a> Recording<'a> {
         let index = Arc::new(Index { store: Some(store), blocks: OnceLock::new() });
         let sources = store
             .sources()
-            .map(|(source, rows)| Acquisition {
+            .map(|(source, rows)| Source {
                 index: Some((Arc::clone(&index), rows.start as u64)),
                 tags: tags.rows(rows),
                 singles: source.channels.clone(),
@@ -80,7 +80,7 @@ impl<'a> Recording<'a> {
     pub fn joined(store: &'a Store) -> Self {
         let manifest = store.manifest();
         let index = Arc::new(Index { store: Some(store), blocks: OnceLock::new() });
-        let source = Acquisition {
+        let source = Source {
             index: Some((index, 0)),
             tags: store.tags(),
             singles: manifest.channels.clone(),
@@ -118,7 +118,7 @@ impl<'a> Recording<'a> {
                 .filter_map(|(channel, rows)| (rows > 0).then_some(ChannelRows { channel, rows })),
         );
         let span = tags.time.first().copied().zip(tags.time.last().copied());
-        Self::new(vec![Acquisition { tags, singles, span, index: None, unordered: in_order() }])
+        Self::new(vec![Source { tags, singles, span, index: None, unordered: in_order() }])
     }
 
     /// Returns a recording of one of its sources.
@@ -143,7 +143,7 @@ impl<'a> Recording<'a> {
 
     /// Rejects the counts if a scan found rows out of order.
     pub(crate) fn check_order(&self) -> Result<(), Error> {
-        self.sources.iter().try_for_each(Acquisition::check_order)
+        self.sources.iter().try_for_each(Source::check_order)
     }
 }
 
@@ -152,7 +152,7 @@ fn in_order() -> Arc<AtomicUsize> {
     Arc::new(AtomicUsize::new(usize::MAX))
 }
 
-impl Acquisition<'_> {
+impl Source<'_> {
     /// Returns whether these rows are in order of time and in the span of the source. If not, they must not
     /// be counted, because times with their delays, and differences, may not fit in 64 bits; the row is
     /// recorded for [`Recording::check_order`].
@@ -232,38 +232,38 @@ impl Acquisition<'_> {
 }
 
 impl<'a> Recording<'a> {
-    /// Attaches `course`, which receives the progress of queries and can cancel them.
+    /// Attaches `progress`, which receives the progress of queries and can cancel them.
     #[must_use]
-    pub fn with_course(self, course: Option<&'a Course>) -> Self {
-        Self { course, is_told: true, ..self }
+    pub fn with_progress(self, progress: Option<&'a ScanProgress>) -> Self {
+        Self { progress, is_reported: true, ..self }
     }
 
-    /// Attaches `course` for queries that are pieces of a larger pass: they can be cancelled, but report
+    /// Attaches `progress` for queries that are pieces of a larger pass: they can be cancelled, but report
     /// nothing.
     #[must_use]
     pub fn in_silence(&self) -> Self {
-        Self { is_told: false, ..self.clone() }
+        Self { is_reported: false, ..self.clone() }
     }
 
     /// Begins a pass over the tags in `range`.
     pub fn pass(&self, range: TimeRange) -> Pass<'a> {
-        let (course, is_told) = (self.course, self.is_told);
-        let told = course.filter(|_| is_told);
+        let (progress, is_reported) = (self.progress, self.is_reported);
+        let told = progress.filter(|_| is_reported);
         let rows = told.map_or(0, |_| self.rows_in(range));
-        Pass::begin(course, is_told, rows)
+        Pass::begin(progress, is_reported, rows)
     }
 
     /// Rejects counts that may be incomplete, because threads were told to stop or skipped damaged rows.
     pub(crate) fn check_pass(&self) -> Result<(), Error> {
-        match self.course {
-            Some(course) if course.is_cancelled() => Err(Error::Cancelled),
+        match self.progress {
+            Some(progress) if progress.is_cancelled() => Err(Error::Cancelled),
             _ => self.check_order(),
         }
     }
 
     /// Returns the number of tags in `range`, by recorded time.
     fn rows_in(&self, range: TimeRange) -> u64 {
-        let of = |source: &Acquisition<'_>| {
+        let of = |source: &Source<'_>| {
             let Some((first, last)) = source.span() else { return 0 };
             let time = source.tags.time;
             let begin = match range.from {
@@ -282,7 +282,7 @@ impl<'a> Recording<'a> {
 
 impl TimeRange {
     /// Returns the live ticks of a source (last minus first undelayed time of any channel), cut to the range.
-    pub fn live_of(&self, source: &Acquisition<'_>) -> i64 {
+    pub fn live_of(&self, source: &Source<'_>) -> i64 {
         let Some((first, last)) = source.span() else { return 0 };
         let first = self.from.map_or(first, |from| from.max(first));
         let last = self.to.map_or(last, |to| to.min(last));

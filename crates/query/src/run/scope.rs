@@ -2,7 +2,7 @@
 
 use crate::{
     error::Error,
-    run::{recording::Acquisition, time_range::TimeRange},
+    run::{recording::Source, time_range::TimeRange},
 };
 
 /// Selects the tags that a query covers (docs/queries.md, section "Selection").
@@ -27,7 +27,7 @@ pub struct Delay {
 
 impl Scope {
     /// Rejects two delays of one channel, and delays that move the tags of a source out of 64 bits.
-    pub(crate) fn check(&self, sources: &[Acquisition<'_>]) -> Result<(), Error> {
+    pub(crate) fn check(&self, sources: &[Source<'_>]) -> Result<(), Error> {
         for (i, delay) in self.delays.iter().enumerate() {
             let same = |other: &&Delay| other.channel == delay.channel;
             let first = self.delays[..i].iter().find(same).map(|other| other.ticks);
@@ -41,7 +41,7 @@ impl Scope {
 
     /// Checks that the span of the delayed times of a source fits in 64 bits; then so do all rows that are in
     /// order.
-    fn check_times(&self, source: &Acquisition<'_>) -> Result<(), Error> {
+    fn check_times(&self, source: &Source<'_>) -> Result<(), Error> {
         let Some((first, last)) = source.span() else { return Ok(()) };
         source.check_ends()?;
         let ticks = || self.delays.iter().map(|delay| delay.ticks);

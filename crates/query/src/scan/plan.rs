@@ -10,7 +10,7 @@ use tagq_store::Channels;
 use crate::{
     kernels::simd::Simd,
     run::{
-        recording::{Acquisition, Recording},
+        recording::{Recording, Source},
         scope::Scope,
     },
     scan::{morsels::Execution, singles::rows_read},
@@ -36,7 +36,7 @@ pub struct Plan {
 
 impl Plan {
     pub(crate) fn new(recording: &Recording<'_>, execution: &Execution) -> Self {
-        let is_wide = |source: &Acquisition<'_>| matches!(source.tags.channels, Channels::U16(_));
+        let is_wide = |source: &Source<'_>| matches!(source.tags.channels, Channels::U16(_));
         Self {
             level: execution.simd,
             threads: rayon::current_num_threads(),
@@ -50,7 +50,7 @@ impl Plan {
     pub(crate) fn read<'r, I: IntoIterator<Item = (&'static str, Range<usize>)>>(
         &mut self,
         recording: &'r Recording<'r>,
-        rows_of: impl Fn(&'r Acquisition<'r>) -> I,
+        rows_of: impl Fn(&'r Source<'r>) -> I,
     ) {
         let mut first = 0;
         for source in &recording.sources {

@@ -11,7 +11,7 @@ use tagq_store::Channels;
 use crate::{
     kernels,
     kernels::{rows::MASK_ROWS, simd::Simd},
-    run::recording::Acquisition,
+    run::recording::Source,
     scan::morsels::Interval,
 };
 
@@ -125,7 +125,7 @@ impl Selection {
     pub(crate) fn select<'b>(
         &self,
         simd: Simd,
-        source: &Acquisition<'_>,
+        source: &Source<'_>,
         interval: Interval,
         buffers: &'b mut Buffers,
     ) -> Selected<'b> {
@@ -136,7 +136,7 @@ impl Selection {
     pub(crate) fn select_list<'b>(
         &self,
         simd: Simd,
-        source: &Acquisition<'_>,
+        source: &Source<'_>,
         interval: Interval,
         buffers: &'b mut Buffers,
     ) -> &'b mut List {
@@ -148,7 +148,7 @@ impl Selection {
     pub(crate) fn lists<'b>(
         &self,
         simd: Simd,
-        source: &Acquisition<'_>,
+        source: &Source<'_>,
         interval: Interval,
         buffers: &'b mut Buffers,
     ) -> &'b mut [List] {
@@ -191,7 +191,7 @@ impl Selection {
     fn take<const N: usize>(
         &self,
         simd: Simd,
-        source: &Acquisition<'_>,
+        source: &Source<'_>,
         rows: Range<usize>,
         wanted: [(&Wanted, Range<usize>); N],
         masks: &mut [Vec<u64>; N],
@@ -337,7 +337,7 @@ impl List {
 
 /// Skips rows that are out of order, and makes the source record which they are.
 fn leave_out<const N: usize>(
-    source: &Acquisition<'_>,
+    source: &Source<'_>,
     simd: Simd,
     rows: Range<usize>,
     into: [&mut List; N],

@@ -8,10 +8,10 @@ use tagq_store::{Block, Channels, will_need};
 
 use crate::{
     kernels::{labels, simd::Simd},
-    run::{recording::Acquisition, time_range::TimeRange},
+    run::{recording::Source, time_range::TimeRange},
 };
 
-impl Acquisition<'_> {
+impl Source<'_> {
     /// Returns the number of tags of `channel` whose time plus `delay` lies in `range`.
     ///
     /// Reads no row if the range covers everything; otherwise reads rows of the blocks that it cuts.
@@ -24,7 +24,7 @@ impl Acquisition<'_> {
 
 /// Adds to `counts` the tags of each of `channels` whose time plus `delay` lies in `range`.
 pub(crate) fn add_singles(
-    source: &Acquisition<'_>,
+    source: &Source<'_>,
     channels: &[u16],
     delay: i64,
     range: TimeRange,
@@ -35,13 +35,13 @@ pub(crate) fn add_singles(
 }
 
 /// Returns the rows whose time plus `delay` lies in `range`.
-fn rows_in(source: &Acquisition<'_>, delay: i64, range: TimeRange) -> Range<usize> {
+fn rows_in(source: &Source<'_>, delay: i64, range: TimeRange) -> Range<usize> {
     let limit = |limit: Option<i64>, open| limit.map_or(open, |limit| row_at(source, limit, delay));
     limit(range.from, 0)..limit(range.to, source.tags.len())
 }
 
 /// Returns the first row whose time plus `delay` is at least `limit`.
-pub(crate) fn row_at(source: &Acquisition<'_>, limit: i64, delay: i64) -> usize {
+pub(crate) fn row_at(source: &Source<'_>, limit: i64, delay: i64) -> usize {
     let time = source.tags.time;
     let limit = i128::from(limit) - i128::from(delay);
     match source.span() {
@@ -55,14 +55,14 @@ pub(crate) fn row_at(source: &Acquisition<'_>, limit: i64, delay: i64) -> usize 
 }
 
 /// Returns the rows of the block that contains the first time at or after `limit`, from the index alone.
-fn block_around(source: &Acquisition<'_>, limit: i128) -> Option<Range<usize>> {
+fn block_around(source: &Source<'_>, limit: i128) -> Option<Range<usize>> {
     let (blocks, row) = source.blocks();
     let before = blocks.partition_point(|block| i128::from(block.time_max) < limit);
     blocks.get(before).map(|block| within(&block.rows, row, source.tags.len()))
 }
 
 /// Prefetches together the blocks that these limits cut; the limits are ascending, of time plus `delay`.
-pub(crate) fn bring(source: &Acquisition<'_>, limits: impl Iterator<Item = i64>, delay: i64) {
+pub(crate) fn bring(source: &Source<'_>, limits: impl Iterator<Item = i64>, delay: i64) {
     let mut behind = 0;
     for limit in limits {
         let limit = i128::from(limit) - i128::from(delay);
@@ -79,11 +79,7 @@ pub(crate) fn bring(source: &Acquisition<'_>, limits: impl Iterator<Item = i64>,
 }
 
 /// Returns the rows of a source whose labels [`add_singles`] reads.
-pub(crate) fn rows_read(
-    source: &Acquisition<'_>,
-    delay: i64,
-    range: TimeRange,
-) -> Vec<Range<usize>> {
+pub(crate) fn rows_read(source: &Source<'_>, delay: i64, range: TimeRange) -> Vec<Range<usize>> {
     let mut read = Vec::new();
     pieces(source, rows_in(source, delay, range), |piece| match piece {
         Piece::Source | Piece::Block(_) => {}
@@ -99,7 +95,7 @@ const NEAR: usize = 1 << 16;
 
 /// Returns the first of these rows that is of `channel`, or the last one.
 pub(crate) fn row_among(
-    source: &Acquisition<'_>,
+    source: &Source<'_>,
     channel: u16,
     rows: Range<usize>,
     wants_last: bool,
@@ -116,7 +112,7 @@ pub(crate) fn row_among(
 }
 
 /// Returns the last of the first `end` rows that is of `channel`. Skips blocks without such a tag.
-pub(crate) fn last_row_of(source: &Acquisition<'_>, channel: u16, end: usize) -> Option<usize> {
+pub(crate) fn last_row_of(source: &Source<'_>, channel: u16, end: usize) -> Option<usize> {
     if source.singles_of(channel) == 0 {
         return None;
     }
@@ -145,7 +141,7 @@ pub(crate) fn last_row_of(source: &Acquisition<'_>, channel: u16, end: usize) ->
 
 /// Adds to `counts` the tags of each of `channels` among `rows` of the source.
 pub(crate) fn add_rows(
-    source: &Acquisition<'_>,
+    source: &Source<'_>,
     channels: &[u16],
     rows: Range<usize>,
     simd: Simd,
@@ -186,7 +182,7 @@ enum Piece<'b> {
 }
 
 /// Passes the pieces of `rows` to `take`.
-fn pieces(source: &Acquisition<'_>, rows: Range<usize>, mut take: impl FnMut(Piece<'_>)) {
+fn pieces(source: &Source<'_>, rows: Range<usize>, mut take: impl FnMut(Piece<'_>)) {
     if rows.is_empty() {
         return;
     }
@@ -223,7 +219,7 @@ fn within(block: &Range<u64>, first: u64, len: usize) -> Range<usize> {
 
 /// Counts in the rows themselves, piece by piece, so that each piece is in cache for all channels.
 fn read(
-    source: &Acquisition<'_>,
+    source: &Source<'_>,
     channels: &[u16],
     rows: Range<usize>,
     simd: Simd,

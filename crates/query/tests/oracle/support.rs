@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use proptest::prelude::*;
 use tagq_query::{
-    Acquisition, Coincidences, Counted, Delay, Execution, Groups, Kind as _, Recording, Rule,
-    Scope, Simd, TimeRange, oracle,
+    Coincidences, Counted, Delay, Execution, Groups, Kind as _, Recording, Rule, Scope, Simd,
+    Source, TimeRange, oracle,
 };
 use tagq_store::{Channels, Tags};
 
@@ -20,7 +20,7 @@ fn narrow(sources: &Sources) -> Vec<Vec<u8>> {
 }
 
 pub(crate) fn recording<'a>(sources: &'a Sources, narrow: Option<&'a [Vec<u8>]>) -> Recording<'a> {
-    let one = |i: usize| -> Acquisition<'a> {
+    let one = |i: usize| -> Source<'a> {
         let (time, labels) = &sources[i];
         let channels = match narrow {
             Some(narrow) => Channels::U8(&narrow[i]),

@@ -3,7 +3,7 @@
 pub(crate) mod cases;
 
 use proptest::prelude::*;
-use tagq_query::{Acquisition, Recording};
+use tagq_query::{Recording, Source};
 use tagq_store::{Block, ChannelRows, Channels, Tags};
 
 /// The (time, channel) pairs of each source.
@@ -39,14 +39,14 @@ pub(crate) fn recordings(sources: &Sources, block_rows: Option<usize>) -> Vec<Re
     let fits = sources.iter().flatten().all(|&(_, label)| label < 256);
     let mut recordings = Vec::new();
     for is_narrow in if fits { &[false, true][..] } else { &[false] } {
-        let sources_of = |tags: &Vec<(i64, u16)>| acquisition(tags, *is_narrow);
+        let sources_of = |tags: &Vec<(i64, u16)>| source(tags, *is_narrow);
         recordings.push(Recording::new(sources.iter().map(sources_of).collect()));
     }
     let Some(block_rows) = block_rows else { return recordings };
     let blocks = blocks(sources, block_rows);
     for plain in recordings.clone() {
         let mut row = 0;
-        let with_blocks = |source: Acquisition<'static>| {
+        let with_blocks = |source: Source<'static>| {
             let first = row;
             row += source.tags.len() as u64;
             source.with_blocks(blocks.clone(), first)
@@ -57,7 +57,7 @@ pub(crate) fn recordings(sources: &Sources, block_rows: Option<usize>) -> Vec<Re
     recordings
 }
 
-fn acquisition(tags: &[(i64, u16)], is_narrow: bool) -> Acquisition<'static> {
+fn source(tags: &[(i64, u16)], is_narrow: bool) -> Source<'static> {
     let time: &'static [i64] = tags.iter().map(|&(time, _)| time).collect::<Vec<_>>().leak();
     let channels = if is_narrow {
         let labels = tags.iter().map(|&(_, label)| label.to_le_bytes()[0]);

@@ -175,7 +175,7 @@ impl Delays {
             (span.1.saturating_sub(span.0)) as f64 / (last.saturating_sub(first)).max(1) as f64;
         let pairs_per_tick = tags(start) * tags(stop) * part / live;
         let tick_s = manifest.tick.seconds();
-        run.count_as(self.selection.join, context.progress.course(), |recording| {
+        run.count_as(self.selection.join, context.progress.scan(), |recording| {
             context.pool.install(|| {
                 Search { recording, start, stop, reach, range, span, pairs_per_tick, tick_s }.run()
             })

@@ -2,7 +2,7 @@
 
 use std::{f64::consts::PI, ops::Range};
 
-use tagq_query::{Acquisition, Recording};
+use tagq_query::{Recording, Source};
 use tagq_store::Channels;
 
 /// Number of places in the run that are sampled; fewer if differences are long.
@@ -55,7 +55,7 @@ impl Sample {
         let mut sample = Self { differences: Vec::new(), reach };
         // A growing run keeps its sample until its size has doubled.
         let rows = 1 << recording.rows().max(1).ilog2();
-        let spans = recording.sources.iter().filter_map(Acquisition::span);
+        let spans = recording.sources.iter().filter_map(Source::span);
         let live: f64 = spans.map(|(first, last)| last as f64 - first as f64).sum();
         // Each of the two halves needs a place, and a place holds the longest difference twice.
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "few")]
@@ -115,7 +115,7 @@ impl Sample {
 
     fn take_place(
         &mut self,
-        source: &Acquisition<'_>,
+        source: &Source<'_>,
         [a, b]: [u16; 2],
         Range { start: from, end: to }: Range<usize>,
         most: usize,

@@ -201,7 +201,7 @@ fn part(recording: &Recording<'_>, range: TimeRange) -> TimeRange {
 
 /// Returns the length of the longest source in ticks.
 fn longest(recording: &Recording<'_>) -> u64 {
-    let spans = recording.sources.iter().filter_map(tagq_query::Acquisition::span);
+    let spans = recording.sources.iter().filter_map(tagq_query::Source::span);
     spans.map(|(first, last)| last.abs_diff(first)).max().unwrap_or(0)
 }
 

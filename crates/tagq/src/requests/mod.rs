@@ -5,7 +5,6 @@
 //! The command line, Python and `watch` fill in a request and show its answer. `kind` is the interface
 //! of all kinds of requests, `request` the list of kinds; to add one, add its folder and a line there.
 
-mod beside;
 mod blocks;
 mod coarse;
 mod coincidences;
@@ -15,6 +14,7 @@ mod header;
 mod histogram;
 mod histogram2d;
 mod kind;
+mod last_interval;
 mod limits;
 mod options;
 mod rates;
@@ -28,7 +28,7 @@ pub use context::QueryContext;
 pub use explain::{Explained, PlanFacts};
 pub use histogram::{Histogram, Reach};
 pub use histogram2d::Histogram2d;
-pub use options::{Options, Position, RequestOption, RequestType, Section, ValueType};
+pub use options::{OptionValues, Position, RequestOption, RequestType, Section, ValueType};
 pub use rates::Rates;
 pub use request::{REQUEST_TYPES, Request};
 pub use selection::Selection;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::error::Error;
 
 /// Options with their values, in the form that a request deserialises from.
-pub type Options = Map<String, Value>;
+pub type OptionValues = Map<String, Value>;
 
 /// A request that a user can state by name: a kind of request, with its options.
 #[derive(Debug)]
@@ -159,7 +159,7 @@ impl RequestType {
     ///
     /// # Errors
     /// [`Error::Request`] for unknown, missing and contradicting options.
-    pub(super) fn fields(&self, mut options: Options) -> Result<Options, Error> {
+    pub(super) fn fields(&self, mut options: OptionValues) -> Result<OptionValues, Error> {
         for name in options.keys() {
             let Some(option) = self.options().find(|option| option.name == name) else {
                 let known: Vec<&str> = self.options().map(|option| option.name).collect();
@@ -190,7 +190,7 @@ impl RequestType {
         }
         let is_selection =
             |name: &str| self.selection.iter().copied().flatten().any(|option| option.name == name);
-        let (selection, mut own): (Options, Options) =
+        let (selection, mut own): (OptionValues, OptionValues) =
             options.into_iter().partition(|(name, _)| is_selection(name));
         own.insert("selection".to_owned(), selection.into());
         Ok(own)
@@ -198,7 +198,9 @@ impl RequestType {
 }
 
 /// Deserialises a request or its selection; the error names the option.
-pub(super) fn deserialize<T: serde::de::DeserializeOwned>(options: Options) -> Result<T, Error> {
+pub(super) fn deserialize<T: serde::de::DeserializeOwned>(
+    options: OptionValues,
+) -> Result<T, Error> {
     serde_path_to_error::deserialize(Value::Object(options)).map_err(|error| {
         let path = error.path().to_string();
         let option = path.trim_start_matches("selection.").split(['.', '[']).next().unwrap_or("");

@@ -9,7 +9,7 @@ use super::{
     histogram::{G2, HISTOGRAM, Histogram},
     histogram2d::{HISTOGRAM2D, Histogram2d},
     kind::{self, Kind as _},
-    options::{Options, RequestType, deserialize},
+    options::{OptionValues, RequestType, deserialize},
     rates::{RATES, Rates},
     selection::Selection,
 };
@@ -30,7 +30,7 @@ pub enum Request {
 }
 
 /// Creates a request of one kind from its fields.
-type Make = fn(Options) -> Result<Request, Error>;
+type Make = fn(OptionValues) -> Result<Request, Error>;
 
 /// The types of requests, each with the function that creates one.
 const TYPES: [(&RequestType, Make); 5] = [
@@ -70,7 +70,7 @@ impl Request {
     /// # Errors
     /// [`Error::Request`] for an unknown name, and for unknown, missing, contradicting and invalid
     /// options.
-    pub fn of_options(name: &str, options: Options) -> Result<Self, Error> {
+    pub fn of_options(name: &str, options: OptionValues) -> Result<Self, Error> {
         let found = TYPES.into_iter().find(|(of, _)| of.name == name);
         let (of, make) = found.ok_or_else(|| {
             let names = REQUEST_TYPES.map(|of| of.name).join(", ");

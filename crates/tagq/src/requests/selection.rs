@@ -4,7 +4,7 @@ use serde::Deserialize;
 use tagq_query::{Delay, Scope, TimeRange};
 use tagq_store::{Duration, Tick, UnitError};
 
-use super::options::{self, Options, RequestOption, Section, ValueType};
+use super::options::{self, OptionValues, RequestOption, Section, ValueType};
 use crate::setup::{
     arguments::{Channel, Moment},
     experiment::Setup,
@@ -90,7 +90,7 @@ impl Selection {
     ///
     /// # Errors
     /// [`Error::Request`] for invalid values.
-    pub fn of_options(options: Options) -> Result<Self, Error> {
+    pub fn of_options(options: OptionValues) -> Result<Self, Error> {
         options::deserialize(options)
     }
 

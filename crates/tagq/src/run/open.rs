@@ -10,12 +10,12 @@ use std::{
 };
 
 use tagq_ingest::Error as FilesError;
-use tagq_query::{Course, Recording};
+use tagq_query::{Recording, ScanProgress};
 use tagq_store::{Error as StoreError, Store, Tick, Writer};
 
 use super::{
     location::RunLocation,
-    options::{Caching, Options},
+    options::{Caching, OpenOptions},
     update::{self, Context},
     writer::{is_not_writable, open_writer},
 };
@@ -31,7 +31,7 @@ pub struct Run {
 
 impl Run {
     /// Opens a run at the last commit of its store.
-    pub(crate) fn of_store(location: &RunLocation, options: &Options) -> Result<Self, Error> {
+    pub(crate) fn of_store(location: &RunLocation, options: &OpenOptions) -> Result<Self, Error> {
         Ok(Self::new(location, Store::open(&location.store, options.access)?, options.caching))
     }
 
@@ -71,16 +71,16 @@ impl Run {
     }
 
     /// Counts in the same way, with all sources as one if they are joined. Reports progress to
-    /// `course`.
+    /// `progress`.
     pub(crate) fn count_as<T>(
         &self,
         is_joined: bool,
-        course: Option<&Course>,
+        progress: Option<&ScanProgress>,
         query: impl FnOnce(&Recording<'_>) -> Result<T, tagq_query::Error>,
     ) -> Result<T, Error> {
         self.store.guarded(|store| {
             let recording = if is_joined { Recording::joined(store) } else { Recording::of(store) };
-            query(&recording.with_course(course)).map_err(|error| match error {
+            query(&recording.with_progress(progress)).map_err(|error| match error {
                 tagq_query::Error::Unordered { row, block } => {
                     Error::Unordered { path: store.time_path(), row, block }
                 }
@@ -140,7 +140,7 @@ impl Run {
 /// # Errors
 /// [`Error::NoSuchPath`], [`Error::NoSources`]; errors from reading sources; if nothing is committed
 /// yet, also errors from writing the store.
-pub fn open(path: &Path, options: &Options, progress: &dyn Progress) -> Result<Run, Error> {
+pub fn open(path: &Path, options: &OpenOptions, progress: &dyn Progress) -> Result<Run, Error> {
     let location = &RunLocation::find(path, options.store.as_deref())?;
     if options.ingest {
         update_if_possible(Context { location, options, progress })?;
@@ -166,7 +166,11 @@ pub fn open(path: &Path, options: &Options, progress: &dyn Progress) -> Result<R
 ///
 /// # Errors
 /// Same as [`open`]; [`Error::Aside`] if the folder for temporary files has not enough space.
-pub fn open_input(input: &Input, options: &Options, progress: &dyn Progress) -> Result<Run, Error> {
+pub fn open_input(
+    input: &Input,
+    options: &OpenOptions,
+    progress: &dyn Progress,
+) -> Result<Run, Error> {
     let aside = |source| Error::Aside { folder: env::temp_dir(), source };
     let folder = tempfile::Builder::new().prefix("tagq-").tempdir().map_err(aside)?;
     progress.temporary(folder.path());
@@ -191,7 +195,7 @@ pub fn open_input(input: &Input, options: &Options, progress: &dyn Progress) -> 
 ///
 /// # Errors
 /// Same as [`open`]; [`tagq_store::Error::Busy`] if another process is writing the store.
-pub fn ingest(path: &Path, options: &Options, progress: &dyn Progress) -> Result<Run, Error> {
+pub fn ingest(path: &Path, options: &OpenOptions, progress: &dyn Progress) -> Result<Run, Error> {
     let location = RunLocation::find(path, options.store.as_deref())?;
     update_durably(Context { location: &location, options, progress })
 }
@@ -206,7 +210,7 @@ pub fn ingest_sources(
     paths: &[PathBuf],
     input: Option<&Input>,
     store: &Path,
-    options: &Options,
+    options: &OpenOptions,
     progress: &dyn Progress,
 ) -> Result<Run, Error> {
     let mut sources = Vec::new();
@@ -234,7 +238,7 @@ pub fn set_tick(path: &Path, store: Option<&Path>, tick: Tick) -> Result<(), Err
     if !Store::is_at(&location.store) {
         return Err(Error::NothingIngested { path: path.into() });
     }
-    let mut writer = open_writer(&location, &Options::default())?;
+    let mut writer = open_writer(&location, &OpenOptions::default())?;
     writer.set_tick(tick, true)?;
     Ok(writer.commit()?)
 }

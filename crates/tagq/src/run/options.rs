@@ -10,7 +10,7 @@ use tagq_store::{Access, RunId, Tick};
 
 /// Options for opening a run.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct OpenOptions {
     /// Location of the store, if not the default one.
     pub store: Option<PathBuf>,
     /// The tick of the run; default is the 156.25 ps of the instrument, marked as assumed.
@@ -42,7 +42,7 @@ pub struct Treatment {
     pub salvage: bool,
 }
 
-impl Default for Options {
+impl Default for OpenOptions {
     fn default() -> Self {
         Self {
             store: None,

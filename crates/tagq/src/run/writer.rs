@@ -4,11 +4,11 @@ use std::io;
 
 use tagq_store::{Creation, Error as StoreError, Store, Tick, Writer};
 
-use super::{location::RunLocation, options::Options};
+use super::{location::RunLocation, options::OpenOptions};
 use crate::error::Error;
 
 /// Opens the writer of the store of the run, and creates the store if needed.
-pub(crate) fn open_writer(location: &RunLocation, options: &Options) -> Result<Writer, Error> {
+pub(crate) fn open_writer(location: &RunLocation, options: &OpenOptions) -> Result<Writer, Error> {
     Writer::open(&location.store, &creation(options)).map_err(|error| match error {
         StoreError::Io { source, .. }
             if is_not_writable(&source) && !Store::is_at(&location.store) =>
@@ -20,7 +20,7 @@ pub(crate) fn open_writer(location: &RunLocation, options: &Options) -> Result<W
 }
 
 /// Returns the parameters of a new store.
-pub(crate) fn creation(options: &Options) -> Creation {
+pub(crate) fn creation(options: &OpenOptions) -> Creation {
     Creation {
         tick: options.tick.unwrap_or(Tick::DEFAULT),
         tick_assumed: options.tick.is_none(),

@@ -11,7 +11,7 @@ use std::{collections::BTreeMap, env, fmt::Write as _, fs, sync::LazyLock};
 
 use rayon::prelude::*;
 use tagq::{
-    Answer, NewStore, Options, Run, Silent,
+    Answer, NewStore, OpenOptions, Run, Silent,
     requests::{Errors, QueryContext, Request, Setup},
 };
 
@@ -46,7 +46,7 @@ fn run(case: &Case, seed: u64) -> Vec<Run> {
         let (times, channels) = light.tags(seed * 16 + n);
         let mut store = NewStore::create(None, Some("1ns".parse().unwrap())).unwrap();
         store.append(&times, &channels).unwrap();
-        store.finish("simulated", &Options::default()).unwrap()
+        store.finish("simulated", &OpenOptions::default()).unwrap()
     };
     case.lights.iter().zip(0..).map(of).collect()
 }

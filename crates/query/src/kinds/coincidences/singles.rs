@@ -4,7 +4,7 @@ use crate::{
     estimate::singles::SourceSingles,
     rules::groups,
     run::{
-        recording::{Acquisition, Recording},
+        recording::{Recording, Source},
         scope::Scope,
         time_range::TimeRange,
     },
@@ -31,7 +31,7 @@ impl<'a> SinglesInScope<'a> {
     ) -> Self {
         let channels = groups::channels_of(groups);
         let sources = &recording.sources;
-        let singles_of = |source: &Acquisition<'_>| {
+        let singles_of = |source: &Source<'_>| {
             let of = |&channel: &u16| {
                 let delay = scope.delay_of(channel);
                 source.singles_within(channel, delay, scope.range, execution.simd)
@@ -52,7 +52,7 @@ impl<'a> SinglesInScope<'a> {
         let delays = group.iter().map(|&channel| self.scope.delay_of(channel));
         let (earliest, latest) = (delays.clone().min().unwrap_or(0), delays.max().unwrap_or(0));
         let sources = self.recording.sources.iter().zip(self.live.iter().zip(&self.singles));
-        let of_source = |(source, (&live, singles)): (&Acquisition<'_>, (&i64, &Vec<u64>))| {
+        let of_source = |(source, (&live, singles)): (&Source<'_>, (&i64, &Vec<u64>))| {
             let of_channel = |channel| match self.channels.binary_search(channel) {
                 Ok(at) => singles[at],
                 Err(_) => 0,
@@ -76,7 +76,7 @@ impl<'a> SinglesInScope<'a> {
     /// Returns the same with the part of its time in which tags of all channels of the group can occur.
     fn overlapping(
         &self,
-        source: &Acquisition<'_>,
+        source: &Source<'_>,
         group: &[u16],
         whole: SourceSingles,
         shared: TimeRange,

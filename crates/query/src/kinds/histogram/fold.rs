@@ -1,7 +1,7 @@
 //! Folding of differences by a period that need not be a whole number of ticks.
 
 use crate::{
-    run::recording::{Acquisition, Recording},
+    run::recording::{Recording, Source},
     scan::singles::{last_row_of, row_among},
 };
 
@@ -41,7 +41,7 @@ pub(super) fn mean_spacing(
     (ticks > 0 && denominator > 0).then_some(Period { numerator: ticks, denominator })
 }
 
-fn first_and_last(source: &Acquisition<'_>, channel: u16) -> Option<(i64, i64)> {
+fn first_and_last(source: &Source<'_>, channel: u16) -> Option<(i64, i64)> {
     let last = last_row_of(source, channel, source.tags.len())?;
     let first = row_among(source, channel, 0..last + 1, false)?;
     Some((source.tags.time[first], source.tags.time[last]))

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     kernels::simd::Simd,
     run::{
-        recording::{Acquisition, Recording},
+        recording::{Recording, Source},
         time_range::TimeRange,
     },
     scan::{
@@ -31,7 +31,7 @@ const ROWS: usize = 1 << 16;
 
 /// One task: the pairs of the starts, or of the stops, of an interval of delayed time.
 struct Morsel<'a> {
-    source: &'a Acquisition<'a>,
+    source: &'a Source<'a>,
     from: i64,
     to: Option<i64>,
     /// The first stop after the interval, or the last start before it.
@@ -91,7 +91,7 @@ pub(super) fn without_stop(
 ) -> u64 {
     let [start, stop] = query.ends();
     let range = query.scope.range;
-    let of = |source: &Acquisition<'_>| {
+    let of = |source: &Source<'_>| {
         let last = last_row_of(source, stop.label, source.tags.len());
         let last = last.map(|row| source.tags.time[row].wrapping_add(stop.delay));
         if query.start == query.stop {
@@ -125,7 +125,7 @@ impl<'a> Plan<'a> {
         Self { query, period, starts, stops, partner, simd }
     }
 
-    fn morsels<'r>(&self, source: &'r Acquisition<'r>, execution: &Execution) -> Vec<Morsel<'r>> {
+    fn morsels<'r>(&self, source: &'r Source<'r>, execution: &Execution) -> Vec<Morsel<'r>> {
         let time = source.tags.time;
         let rows = execution.rows_per_morsel(time, 0, ROWS);
         let range = self.query.scope.range;
@@ -159,14 +159,14 @@ impl<'a> Plan<'a> {
     }
 
     /// Returns the delayed time of the last stop, or start, before `limit`.
-    fn last_partner_before(&self, source: &Acquisition<'_>, limit: Option<i64>) -> Option<i64> {
+    fn last_partner_before(&self, source: &Source<'_>, limit: Option<i64>) -> Option<i64> {
         let Channel { label, delay } = self.partner;
         let end = limit.map_or(source.tags.len(), |limit| row_at(source, limit, delay));
         last_row_of(source, label, end).map(|row| source.tags.time[row].wrapping_add(delay))
     }
 
     /// Returns the delayed time of the first stop or of the last start among the rows.
-    fn partner_in(&self, source: &Acquisition<'_>, rows: Range<usize>) -> Option<i64> {
+    fn partner_in(&self, source: &Source<'_>, rows: Range<usize>) -> Option<i64> {
         let Channel { label, delay } = self.partner;
         let row = row_among(source, label, rows, self.query.mode == Mode::Last);
         row.map(|row| source.tags.time[row].wrapping_add(delay))

@@ -11,7 +11,7 @@ use crate::{
     estimate::Measured,
     kernels::simd::Simd,
     run::{
-        recording::{Acquisition, Recording},
+        recording::{Recording, Source},
         time_range::TimeRange,
     },
     scan::{
@@ -98,7 +98,7 @@ impl Histogram {
     /// Adds the expectation of one source with each of the given ranges left out in turn.
     fn expect(
         &self,
-        source: &Acquisition<'_>,
+        source: &Source<'_>,
         left_out: &[Option<TimeRange>],
         simd: Simd,
         expected: &mut [Vec<Option<f64>>],
@@ -176,7 +176,7 @@ struct Lags<'a> {
 }
 
 impl<'a> Lags<'a> {
-    fn new(query: &Histogram, source: &'a Acquisition<'a>, range: TimeRange, simd: Simd) -> Self {
+    fn new(query: &Histogram, source: &'a Source<'a>, range: TimeRange, simd: Simd) -> Self {
         let ends = query.ends();
         let (first, last) = source.span().unwrap_or_default();
         Self {
@@ -223,7 +223,7 @@ impl<'a> Lags<'a> {
 /// Counts the tags of a channel between two undelayed times in half ticks. The requested times change little
 /// from one bin to the next, so few rows are read each time.
 struct Counter<'a> {
-    source: &'a Acquisition<'a>,
+    source: &'a Source<'a>,
     channel: u16,
     simd: Simd,
     /// The rows that were counted last, and their count.
@@ -232,7 +232,7 @@ struct Counter<'a> {
 }
 
 impl<'a> Counter<'a> {
-    fn new(source: &'a Acquisition<'a>, channel: Channel, simd: Simd) -> Self {
+    fn new(source: &'a Source<'a>, channel: Channel, simd: Simd) -> Self {
         let (rows, count) = (0..source.tags.len(), source.singles_of(channel.label));
         Self { source, channel: channel.label, simd, rows, count }
     }

@@ -18,7 +18,7 @@ use crate::{
         simd::Simd,
     },
     run::{
-        recording::{Acquisition, Recording},
+        recording::{Recording, Source},
         time_range::TimeRange,
     },
     scan::{
@@ -116,7 +116,7 @@ struct Plan {
 
 /// One task: the owners of a source from `from` up to, not including, `to`.
 struct Morsel<'a> {
-    source: &'a Acquisition<'a>,
+    source: &'a Source<'a>,
     owned: TimeRange,
 }
 
@@ -145,7 +145,7 @@ struct Thread {
 /// Tags in order; those before `head` are only looked back at and own nothing.
 #[derive(Clone, Copy)]
 struct Ready<'a> {
-    source: &'a Acquisition<'a>,
+    source: &'a Source<'a>,
     time: &'a [i64],
     id: &'a [u8],
     head: usize,
@@ -186,7 +186,7 @@ impl Plan {
         Self { starts, stops, both, ends, bins, binning, scale, simd }
     }
 
-    fn sides(&self, source: &Acquisition<'_>) -> Vec<Side<'_>> {
+    fn sides(&self, source: &Source<'_>) -> Vec<Side<'_>> {
         let longest = longest(source, self.ends);
         let of = |owner| Side::new(owner, &self.bins, &self.binning, longest, self.simd);
         [Owner::Stop, Owner::Start].into_iter().filter_map(of).collect()
@@ -237,7 +237,7 @@ impl Plan {
 
     fn morsels<'r>(
         &self,
-        source: &'r Acquisition<'r>,
+        source: &'r Source<'r>,
         execution: &Execution,
         range: TimeRange,
     ) -> Vec<Morsel<'r>> {
@@ -267,7 +267,7 @@ impl Plan {
 
     /// Returns which neighbours to look for, and where: in the columns themselves if most of their rows are
     /// starts or stops that are not moved against each other. Returns `None` if too many lie within reach.
-    fn near(&self, source: &Acquisition<'_>) -> Option<Near> {
+    fn near(&self, source: &Source<'_>) -> Option<Near> {
         let [start, stop] = self.ends;
         let Scale::Ticks = self.scale else { return None };
         let reach = self.sides(source).iter().map(|side| side.last).max()?;
@@ -440,7 +440,7 @@ impl Plan {
     /// Counts the pairs whose later tag is not before `from`.
     fn count_sides(
         &self,
-        source: &Acquisition<'_>,
+        source: &Source<'_>,
         lists: &Lists,
         from: i64,
         bucket: &mut Bucket,

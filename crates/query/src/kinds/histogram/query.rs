@@ -8,7 +8,7 @@ use crate::{
     error::Error,
     estimate::singles::SourceSingles,
     run::{
-        recording::{Acquisition, Recording},
+        recording::{Recording, Source},
         scope::Scope,
     },
 };
@@ -108,7 +108,7 @@ pub(super) struct Channel {
 }
 
 /// Returns the longest difference of delayed times in a source.
-pub(super) fn longest(source: &Acquisition<'_>, ends: [Channel; 2]) -> i64 {
+pub(super) fn longest(source: &Source<'_>, ends: [Channel; 2]) -> i64 {
     let delays = ends.map(|end| end.delay);
     let apart = delays[0].abs_diff(delays[1]).cast_signed();
     source.span().map_or(0, |(first, last)| (last - first).saturating_add(apart))

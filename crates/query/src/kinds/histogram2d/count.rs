@@ -4,7 +4,7 @@
 use super::Histogram2d;
 use crate::{
     kinds::histogram::Bins,
-    run::recording::{Acquisition, Recording},
+    run::recording::{Recording, Source},
     scan::{
         morsels::{Execution, Interval, intervals},
         plan::Plan,
@@ -69,7 +69,7 @@ struct Scan<'q> {
 
 /// One task: the triples whose latest tag lies in `owned`.
 struct Morsel<'a> {
-    source: &'a Acquisition<'a>,
+    source: &'a Source<'a>,
     owned: Interval,
 }
 
@@ -99,7 +99,7 @@ impl<'q> Scan<'q> {
         Self { query, selection: Selection::by_channel(&channels, &delays), delays, reach }
     }
 
-    fn morsels(&self, source: &Acquisition<'_>, execution: &Execution) -> Vec<Interval> {
+    fn morsels(&self, source: &Source<'_>, execution: &Execution) -> Vec<Interval> {
         let time = source.tags.time;
         let rows = execution.rows_per_morsel(time, self.reach, ROWS);
         intervals(time, rows, &self.delays, self.query.scope.range)

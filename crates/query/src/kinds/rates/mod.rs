@@ -15,7 +15,7 @@ use crate::{
         keys::{channels, delays},
     },
     run::{
-        recording::{Acquisition, Recording},
+        recording::{Recording, Source},
         scope::Scope,
         time_range::TimeRange,
     },
@@ -217,7 +217,7 @@ impl Kind for Rates {
     ) -> Result<Rated, Error> {
         let tags = counts.tags()?;
         let channels = self.channels(recording);
-        let of_source = |(number, source): (u32, &Acquisition<'_>)| {
+        let of_source = |(number, source): (u32, &Source<'_>)| {
             let of = |&channel: &u16| tags.get(&(number, channel)).copied().unwrap_or(0);
             let counts = channels.iter().map(of).collect();
             SourceRates { live: self.scope.range.live_of(source), counts }
@@ -269,7 +269,7 @@ impl Grid {
         width: i64,
         frontier: impl Fn(i64) -> Option<i64>,
     ) -> Result<Option<Self>, Error> {
-        let spans = || recording.sources.iter().filter_map(Acquisition::span);
+        let spans = || recording.sources.iter().filter_map(Source::span);
         let firsts = spans().map(|(first, _)| first).min();
         let Some((origin, last)) = firsts.zip(spans().map(|(_, last)| last).max()) else {
             return Ok(None);
@@ -397,7 +397,7 @@ impl<'a> Counting<'a> {
         });
     }
 
-    fn add(&self, source: &Acquisition<'_>, range: TimeRange, counts: &mut [u64]) {
+    fn add(&self, source: &Source<'_>, range: TimeRange, counts: &mut [u64]) {
         for (delay, channels) in &self.delays {
             let labels: Vec<u16> = channels.iter().map(|&(channel, _)| channel).collect();
             let mut more = vec![0; labels.len()];

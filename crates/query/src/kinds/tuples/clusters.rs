@@ -4,14 +4,14 @@ use std::{cell::Cell, ops::ControlFlow};
 
 use super::{
     batch::{Batches, ClusterTag},
-    feed::{Feed, Source},
+    feed::{Feed, FeedSource},
     walk::Walker,
 };
 use crate::run::time_range::TimeRange;
 
 /// The walk through one source.
 pub(super) struct Clusters<'a> {
-    source: Source<'a>,
+    source: FeedSource<'a>,
     channels: &'a [u16],
     window: i64,
     range: TimeRange,
@@ -22,7 +22,7 @@ pub(super) struct Clusters<'a> {
 impl<'a> Clusters<'a> {
     /// Creates the walk; `channels` must be ascending.
     pub(super) fn new(
-        source: Source<'a>,
+        source: FeedSource<'a>,
         channels: &'a [u16],
         window: i64,
         range: TimeRange,

@@ -9,7 +9,7 @@ use super::batch::ListedTag;
 use crate::{
     kernels::simd::Simd,
     rules::once::Timed,
-    run::{recording::Acquisition, scope::Scope, time_range::TimeRange},
+    run::{recording::Source, scope::Scope, time_range::TimeRange},
     scan::morsels::{Execution, Interval, intervals},
 };
 
@@ -22,13 +22,13 @@ const UNUSED: u32 = u32::MAX;
 
 /// A source during the walk.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Source<'a> {
-    pub tags: &'a Acquisition<'a>,
+pub(super) struct FeedSource<'a> {
+    pub tags: &'a Source<'a>,
     /// The first row of the source in the recording.
     pub first_row: u64,
 }
 
-impl Source<'_> {
+impl FeedSource<'_> {
     pub(super) fn listed(&self, row: usize) -> ListedTag {
         ListedTag { row: self.first_row + row as u64, time: self.tags.tags.time[row] }
     }
@@ -91,7 +91,7 @@ impl Wanted {
 
     /// Extracts the tags of an interval in order of delayed time, then of rows. Skips rows that are not in
     /// order, and records them in the source.
-    fn take(&self, source: Source<'_>, interval: Interval) -> Vec<Taken> {
+    fn take(&self, source: FeedSource<'_>, interval: Interval) -> Vec<Taken> {
         let tags = source.tags.tags;
         let mut taken = Vec::new();
         for (at, &delay) in self.delays.iter().enumerate() {
@@ -124,7 +124,7 @@ impl Wanted {
 
 /// The tags of one source, one after the other.
 pub(super) struct Feed<'a> {
-    source: Source<'a>,
+    source: FeedSource<'a>,
     wanted: &'a Wanted,
     /// Tags further than this from their neighbours on both sides are skipped.
     near: Option<i64>,
@@ -138,7 +138,7 @@ pub(super) struct Feed<'a> {
 impl<'a> Feed<'a> {
     /// Creates a feed of the tags with a delayed time in `range`.
     pub(super) fn new(
-        source: Source<'a>,
+        source: FeedSource<'a>,
         wanted: &'a Wanted,
         near: Option<i64>,
         range: TimeRange,
@@ -219,7 +219,7 @@ fn without_lonely(mut taken: Vec<Taken>, near: i64) -> Vec<Taken> {
 /// Returns the time of the latest tag up to `from` that has no tag within `window` before it: rules that use
 /// tags up start from scratch there. Returns `None` if there is no such tag.
 pub(super) fn fresh_start(
-    source: Source<'_>,
+    source: FeedSource<'_>,
     wanted: &Wanted,
     window: i64,
     from: i64,

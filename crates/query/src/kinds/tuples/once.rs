@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::{
     batch::{Batches, Tuples},
-    feed::{Feed, Source, Taken, Wanted},
+    feed::{Feed, FeedSource, Taken, Wanted},
     walk::Walker,
 };
 use crate::{
@@ -40,7 +40,7 @@ impl Plan {
 /// The walk through one source.
 pub(super) struct Once<'a> {
     plan: &'a Plan,
-    source: Source<'a>,
+    source: FeedSource<'a>,
     /// The matching of each group.
     groups: Vec<Matching<Taken>>,
     /// The matches that are complete at the current time.
@@ -51,7 +51,7 @@ pub(super) struct Once<'a> {
 impl<'a> Once<'a> {
     pub(super) fn new(
         plan: &'a Plan,
-        source: Source<'a>,
+        source: FeedSource<'a>,
         veto: Option<&Veto>,
         scope: &Scope,
     ) -> Self {

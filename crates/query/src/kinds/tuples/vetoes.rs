@@ -1,11 +1,11 @@
 //! The veto tags found on the walk through a source.
 
-use super::feed::Source;
+use super::feed::FeedSource;
 use crate::{rules::veto::Veto, run::scope::Scope};
 
 /// The veto tags of a source, visited in order.
 pub(super) struct Vetoes<'a> {
-    source: Source<'a>,
+    source: FeedSource<'a>,
     guard: i64,
     /// Each veto channel, its delay, and the first row not yet visited.
     channels: Vec<(u16, i64, usize)>,
@@ -14,7 +14,7 @@ pub(super) struct Vetoes<'a> {
 }
 
 impl<'a> Vetoes<'a> {
-    pub(super) fn new(source: Source<'a>, veto: &Veto, scope: &Scope) -> Self {
+    pub(super) fn new(source: FeedSource<'a>, veto: &Veto, scope: &Scope) -> Self {
         let of = |&channel: &u16| (channel, scope.delay_of(channel), 0);
         let channels = veto.channels.iter().map(of).collect();
         Self { source, guard: veto.guard, channels, latest: None }

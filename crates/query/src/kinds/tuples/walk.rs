@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::{
     batch::{Batch, Batches},
-    feed::{Feed, Source, Wanted},
+    feed::{Feed, FeedSource, Wanted},
 };
 use crate::{error::Error, run::recording::Recording};
 
@@ -24,7 +24,7 @@ pub(super) trait Walker {
 pub(super) fn walk_all<'a, W: Walker>(
     recording: &'a Recording<'a>,
     wanted: &Wanted,
-    walk: impl Fn(Source<'a>) -> (Feed<'a>, W),
+    walk: impl Fn(FeedSource<'a>) -> (Feed<'a>, W),
     batches: &mut Batches<'_, W::Batch>,
 ) -> Result<(), Error> {
     // Breaking off is not an error.
@@ -37,15 +37,15 @@ pub(super) fn walk_all<'a, W: Walker>(
 fn walk_sources<'a, W: Walker>(
     recording: &'a Recording<'a>,
     wanted: &Wanted,
-    walk: impl Fn(Source<'a>) -> (Feed<'a>, W),
+    walk: impl Fn(FeedSource<'a>) -> (Feed<'a>, W),
     batches: &mut Batches<'_, W::Batch>,
 ) -> ControlFlow<()> {
     let mut first_row = 0;
-    let mut waiting: Vec<(i64, usize, Source<'a>)> = Vec::new();
+    let mut waiting: Vec<(i64, usize, FeedSource<'a>)> = Vec::new();
     for (at, tags) in recording.sources.iter().enumerate() {
         if let Some((first, _)) = tags.span() {
             let begins = first.saturating_add(wanted.smallest_delay());
-            waiting.push((begins, at, Source { tags, first_row }));
+            waiting.push((begins, at, FeedSource { tags, first_row }));
         }
         first_row += tags.tags.len() as u64;
     }

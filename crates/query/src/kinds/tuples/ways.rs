@@ -8,7 +8,7 @@ use std::{collections::VecDeque, ops::ControlFlow};
 
 use super::{
     batch::{Batches, ListedTag, Tuples},
-    feed::{Feed, Source, Taken, Wanted},
+    feed::{Feed, FeedSource, Taken, Wanted},
     vetoes::Vetoes,
     walk::Walker,
 };
@@ -103,7 +103,7 @@ fn since(tags: &[Taken], first: i64) -> &[Taken] {
 /// The walk through one source.
 pub(super) struct WaysOf<'a> {
     plan: &'a Ways,
-    source: Source<'a>,
+    source: FeedSource<'a>,
     lists: Vec<List>,
     /// The times of the latest tags, as many as the smallest group has channels.
     latest: VecDeque<i64>,
@@ -115,7 +115,7 @@ pub(super) struct WaysOf<'a> {
 impl<'a> WaysOf<'a> {
     pub(super) fn new(
         plan: &'a Ways,
-        source: Source<'a>,
+        source: FeedSource<'a>,
         veto: Option<&Veto>,
         scope: &Scope,
     ) -> Self {
@@ -219,7 +219,7 @@ impl Walker for WaysOf<'_> {
 struct Turn<'a, 'b, 's> {
     heralds: Heralds,
     window: i64,
-    source: Source<'a>,
+    source: FeedSource<'a>,
     group: usize,
     time: i64,
     /// The number of channels of the group.

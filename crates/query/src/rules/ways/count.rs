@@ -17,7 +17,7 @@ use crate::{
             sliding::{self, Sliding},
         },
     },
-    run::recording::{Acquisition, Recording},
+    run::recording::{Recording, Source},
     scan::{
         morsels::{Execution, Interval, intervals, rows_within_window},
         plan::Plan,
@@ -34,7 +34,7 @@ const CROWDED: usize = 1;
 
 /// One task.
 struct Morsel<'a> {
-    source: &'a Acquisition<'a>,
+    source: &'a Source<'a>,
     interval: Interval,
     is_direct: bool,
 }
@@ -108,7 +108,7 @@ impl Part {
 
     fn morsels<'a>(
         &self,
-        source: &'a Acquisition<'a>,
+        source: &'a Source<'a>,
         execution: &Execution,
     ) -> impl Iterator<Item = Morsel<'a>> {
         let time = source.tags.time;
@@ -135,7 +135,7 @@ impl Part {
     }
 
     /// Returns whether the kernels can read the columns of the store directly.
-    fn is_direct(&self, source: &Acquisition<'_>) -> bool {
+    fn is_direct(&self, source: &Source<'_>) -> bool {
         let compares = matches!(self.method, Method::Pair | Method::Pairs | Method::Folds(_))
             && self.cells.is_none();
         let is_narrow = matches!(source.tags.channels, Channels::U8(_));

@@ -423,34 +423,33 @@ impl Kind for Coincidences {
             run.caching(),
             CacheSettings { is_joined: self.selection.join, bin, is_new },
         );
-        let counted =
-            run.count_as(self.selection.join, context.progress.course(), |recording| {
-                context.pool.install(|| {
-                    let mut all = Vec::new();
-                    let how = How { shift, blocks: self.errors.blocks() };
-                    let answer = |query: &Query, recording: &Recording<'_>| {
-                        cache.answer(query, recording, &Execution::best())
-                    };
-                    let tally = |query: &Query, counted: Counted, start| {
-                        GroupCounts::of(recording, query, counted, start, how, &answer)
-                    };
-                    match bin {
-                        None => {
-                            let counted = cache.answer(query, recording, &Execution::best())?;
-                            all.extend(tally(query, counted, None)?);
-                        }
-                        Some(width) => {
-                            let trace = Trace::new(recording, query, width, shift)?;
-                            trace.counts(query, recording, &cache, |bin, query, counted| {
-                                let start = Some((bin.start_ticks, bin.is_partial));
-                                all.extend(tally(query, counted, start)?);
-                                Ok(())
-                            })?;
-                        }
+        let counted = run.count_as(self.selection.join, context.progress.scan(), |recording| {
+            context.pool.install(|| {
+                let mut all = Vec::new();
+                let how = How { shift, blocks: self.errors.blocks() };
+                let answer = |query: &Query, recording: &Recording<'_>| {
+                    cache.answer(query, recording, &Execution::best())
+                };
+                let tally = |query: &Query, counted: Counted, start| {
+                    GroupCounts::of(recording, query, counted, start, how, &answer)
+                };
+                match bin {
+                    None => {
+                        let counted = cache.answer(query, recording, &Execution::best())?;
+                        all.extend(tally(query, counted, None)?);
                     }
-                    Ok((all, live_of(recording, query.scope.range)))
-                })
-            })?;
+                    Some(width) => {
+                        let trace = Trace::new(recording, query, width, shift)?;
+                        trace.counts(query, recording, &cache, |bin, query, counted| {
+                            let start = Some((bin.start_ticks, bin.is_partial));
+                            all.extend(tally(query, counted, start)?);
+                            Ok(())
+                        })?;
+                    }
+                }
+                Ok((all, live_of(recording, query.scope.range)))
+            })
+        })?;
         cache.write();
         Ok(counted)
     }

@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 use tagq_query::{
-    Acquisition, Coincidences as Query, Counted, Execution, Groups, Kind as _, Rates, Recording,
-    Scope, TimeRange,
+    Coincidences as Query, Counted, Execution, Groups, Kind as _, Rates, Recording, Scope, Source,
+    TimeRange,
 };
 
 use crate::cache::ResultCache;
@@ -35,8 +35,7 @@ impl Trace {
     ) -> Result<Self, tagq_query::Error> {
         let scope = &query.scope;
         let rates = Rates { scope: scope.clone(), bin: Some(width) };
-        let last =
-            recording.sources.iter().filter_map(Acquisition::span).map(|(_, last)| last).max();
+        let last = recording.sources.iter().filter_map(Source::span).map(|(_, last)| last).max();
         // If it is out of range, it is before every bin. Tags moved back by a shift may arrive later by
         // that shift.
         let frontier = last.and_then(|last| query.frontier(last)).map_or(i128::MIN, i128::from);

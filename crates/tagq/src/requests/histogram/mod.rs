@@ -200,20 +200,19 @@ impl Kind for Histogram {
             run.caching(),
             CacheSettings { is_joined, bin: None, is_new },
         );
-        let counted =
-            run.count_as(self.selection.join, context.progress.course(), |recording| {
-                context.pool.install(|| {
-                    let execution = Execution::best();
-                    let binned = cache.answer(query, recording, &execution)?;
-                    let expected =
-                        self.g2.then(|| query.expected(recording, &execution)).transpose()?;
-                    let blocks = match self.errors.blocks() {
-                        Some(blocks) => self.in_blocks(recording, query, binned.period, blocks)?,
-                        None => Vec::new(),
-                    };
-                    Ok(HistogramCounts { binned, expected, blocks })
-                })
-            })?;
+        let counted = run.count_as(self.selection.join, context.progress.scan(), |recording| {
+            context.pool.install(|| {
+                let execution = Execution::best();
+                let binned = cache.answer(query, recording, &execution)?;
+                let expected =
+                    self.g2.then(|| query.expected(recording, &execution)).transpose()?;
+                let blocks = match self.errors.blocks() {
+                    Some(blocks) => self.in_blocks(recording, query, binned.period, blocks)?,
+                    None => Vec::new(),
+                };
+                Ok(HistogramCounts { binned, expected, blocks })
+            })
+        })?;
         cache.write();
         Ok(counted)
     }

@@ -113,7 +113,7 @@ impl Kind for Histogram2d {
             run.caching(),
             CacheSettings { is_joined, bin: None, is_new },
         );
-        let counted = run.count_as(is_joined, context.progress.course(), |recording| {
+        let counted = run.count_as(is_joined, context.progress.scan(), |recording| {
             context.pool.install(|| cache.answer(query, recording, &Execution::best()))
         })?;
         cache.write();

@@ -14,7 +14,7 @@ use tagq_store::{Duration as Ticks, Manifest, Store, Tick};
 use crate::run::{
     location::RunLocation,
     open::Run,
-    options::Options,
+    options::OpenOptions,
     update::{Activity, Context, FileStamp, IngestState, Update},
 };
 use crate::{error::Error, progress::Progress};
@@ -43,7 +43,7 @@ const RETRY: Duration = Duration::from_secs(1);
 pub struct Follower {
     path: PathBuf,
     location: RunLocation,
-    options: Options,
+    options: OpenOptions,
     hold_back: Ticks,
     health: Health,
     memory: IngestState,
@@ -100,7 +100,7 @@ impl Follower {
     ///
     /// # Errors
     /// [`Error::NoSuchPath`]. The folder may still be empty.
-    pub fn new(path: &Path, options: &Options, hold_back: Ticks) -> Result<Self, Error> {
+    pub fn new(path: &Path, options: &OpenOptions, hold_back: Ticks) -> Result<Self, Error> {
         let location = match RunLocation::find(path, options.store.as_deref()) {
             Err(Error::NoSources { .. }) => {
                 RunLocation::of_empty_folder(path, options.store.as_deref())?

@@ -23,7 +23,7 @@ fn append(path: &Path, bytes: &[u8]) {
 }
 
 fn follower(folder: &Path) -> Follower {
-    Follower::new(folder, &Options::default(), HOLD_BACK.parse().unwrap()).unwrap()
+    Follower::new(folder, &OpenOptions::default(), HOLD_BACK.parse().unwrap()).unwrap()
 }
 
 fn times(folder: &Path) -> Vec<i64> {
@@ -47,9 +47,9 @@ fn retry_now(follower: &mut Follower) {
 
 /// Records the notes that it receives.
 #[derive(Default)]
-struct Told(RefCell<Vec<String>>);
+struct Notes(RefCell<Vec<String>>);
 
-impl Progress for Told {
+impl Progress for Notes {
     fn source(&self, _: &str, _: u64, _: &Arc<AtomicU64>) {}
     fn done(&self) {}
     fn note(&self, note: &str) {
@@ -203,7 +203,7 @@ fn a_tag_later_than_what_was_held_stops_its_source_with_one_note() {
     let begun = Instant::now();
     let source = folder.path().join("a.tags.zst");
     append(&source, &frame(&[0, 3 * HELD]));
-    let told = Told::default();
+    let told = Notes::default();
     step_at(&mut follower, begun, &told).unwrap();
     append(&source, &frame(&[-1, 4 * HELD]));
     step_at(&mut follower, begun + PAUSE_MIN, &told).unwrap();
@@ -227,7 +227,7 @@ fn tags_later_than_what_was_held_are_put_in_order_within_what_is_new() {
     // In the order of a recorder that writes one channel after the other.
     let mut new: Vec<i64> = (1..=400_000).map(|i| i * (HELD / 1_000)).collect();
     new.rotate_right(150_000);
-    let told = Told::default();
+    let told = Notes::default();
     for at in [1, 2] {
         append(&source, &frame(&new));
         step_at(&mut follower, begun + at * PAUSE_MIN, &told).unwrap();
@@ -264,7 +264,7 @@ fn two_followers_of_one_run_take_turns_and_lose_nothing() {
 struct Clock {
     now: Instant,
     end: Instant,
-    notes: Told,
+    notes: Notes,
 }
 
 impl Progress for Clock {
@@ -295,7 +295,7 @@ fn a_loop_returns_each_commit_once_and_not_before_its_interval() {
     let source = folder.path().join("a.tags.zst");
     append(&source, &frame(&[0, 2 * HELD]));
     let begun = Instant::now();
-    let mut clock = Clock { now: begun, end: begun + 10 * STILL, notes: Told::default() };
+    let mut clock = Clock { now: begun, end: begun + 10 * STILL, notes: Notes::default() };
     let interval = 2 * STILL;
     let mut runs = FollowLoop::new(vec![follower(folder.path())], Some(interval));
     let mut busy = FollowLoop::new(vec![follower(folder.path())], None);

@@ -2,13 +2,13 @@
 
 use crate::{
     progress::Progress,
-    run::{location::RunLocation, options::Options},
+    run::{location::RunLocation, options::OpenOptions},
 };
 
 /// The run that is updated.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
     pub location: &'a RunLocation,
-    pub options: &'a Options,
+    pub options: &'a OpenOptions,
     pub progress: &'a dyn Progress,
 }

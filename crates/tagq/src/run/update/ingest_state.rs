@@ -13,7 +13,7 @@ use tagq_ingest::{Held, Settings, is_intact, mtime_ns, text::TextColumns};
 use tagq_store::{Source, Writer};
 
 use super::context::Context;
-use crate::{error::Error, run::options::Options};
+use crate::{error::Error, run::options::OpenOptions};
 
 /// State that lasts from one update of a store to the next.
 #[derive(Default)]
@@ -104,7 +104,7 @@ impl IngestState {
     }
 
     /// Returns the settings for reading a text source.
-    pub fn text_settings(&self, options: &Options, name: &str) -> Settings {
+    pub fn text_settings(&self, options: &OpenOptions, name: &str) -> Settings {
         let columns_before = self.columns.get(name).copied();
         Settings { columns: options.columns, columns_before, ..Settings::default() }
     }

@@ -28,7 +28,7 @@ use tagq_store::{Manifest, Writer};
 
 use super::{
     location::RunLocation,
-    options::Options,
+    options::OpenOptions,
     room,
     writer::{creation, open_writer},
 };
@@ -104,7 +104,7 @@ pub(super) fn bring_up_to_date(context: Context<'_>, sources: &[PathBuf]) -> Res
 }
 
 /// Replaces the assumed tick of a store by the given one.
-pub(super) fn confirm_tick(location: &RunLocation, options: &Options) -> Result<(), Error> {
+pub(super) fn confirm_tick(location: &RunLocation, options: &OpenOptions) -> Result<(), Error> {
     let Some(tick) = options.tick else { return Ok(()) };
     let Some(manifest) = Manifest::read(&location.store)? else { return Ok(()) };
     if !manifest.tick_assumed && manifest.tick == tick {

@@ -1,8 +1,8 @@
 //! Progress of a query, and its cancellation.
 
 use tagq_query::{
-    Bins, Coincidences, Course, Error, Execution, Groups, Histogram, Kind as _, Mode, Recording,
-    Rule, Scope, Simd, TimeRange, shortest_intervals,
+    Bins, Coincidences, Error, Execution, Groups, Histogram, Kind as _, Mode, Recording, Rule,
+    ScanProgress, Scope, Simd, TimeRange, shortest_intervals,
 };
 use tagq_store::{Channels, Tags};
 
@@ -56,17 +56,17 @@ fn queries() -> Vec<Asked> {
 }
 
 #[test]
-fn the_course_tells_how_far_a_query_is_and_changes_no_answer() {
+fn progress_shows_how_far_a_query_is_and_changes_no_answer() {
     let inside = (0..ROWS)
         .map(|i| 3 * i + i % 2)
         .filter(|t| *t >= RANGE.from.unwrap() && *t < RANGE.to.unwrap())
         .count() as u64;
     for (name, ask) in queries() {
-        let course = Course::default();
-        assert_eq!(course.progressed().passes, 0);
-        let counted = ask(&recording().with_course(Some(&course))).unwrap();
+        let progress = ScanProgress::default();
+        assert_eq!(progress.snapshot().passes, 0);
+        let counted = ask(&recording().with_progress(Some(&progress))).unwrap();
         assert_eq!(counted, ask(&recording()).unwrap(), "{name}");
-        let told = course.progressed();
+        let told = progress.snapshot();
         // Pairs of the grid in a range are all pairs minus those before the range.
         let is_two = name.contains("Grid") && name.contains("Histogram");
         assert_eq!(told.passes, if is_two { 2 } else { 1 }, "{name}");
@@ -81,39 +81,39 @@ fn the_course_tells_how_far_a_query_is_and_changes_no_answer() {
 #[test]
 fn a_query_that_is_cancelled_has_no_answer_and_begins_no_work() {
     for (name, ask) in queries() {
-        let course = Course::default();
-        course.cancel();
-        let answer = ask(&recording().with_course(Some(&course)));
+        let progress = ScanProgress::default();
+        progress.cancel();
+        let answer = ask(&recording().with_progress(Some(&progress)));
         assert!(matches!(answer, Err(Error::Cancelled)), "{name}: {answer:?}");
-        assert_eq!(course.progressed().done, 0, "{name}");
+        assert_eq!(progress.snapshot().done, 0, "{name}");
     }
-    let course = Course::default();
-    let recording = recording().with_course(Some(&course));
+    let progress = ScanProgress::default();
+    let recording = recording().with_progress(Some(&progress));
     assert_eq!(shortest_intervals(&recording, &execution()).unwrap().len(), 3);
-    assert_eq!(course.progressed().of, ROWS.unsigned_abs());
-    course.cancel();
+    assert_eq!(progress.snapshot().of, ROWS.unsigned_abs());
+    progress.cancel();
     assert!(matches!(shortest_intervals(&recording, &execution()), Err(Error::Cancelled)));
 }
 
 #[test]
 fn a_query_that_is_a_piece_of_another_tells_nothing_but_ends_with_it() {
-    let course = Course::default();
-    let recording = recording().with_course(Some(&course));
+    let progress = ScanProgress::default();
+    let recording = recording().with_progress(Some(&progress));
     let pieces = recording.pass(TimeRange::default()).in_pieces(10);
     let (_, ask) = queries().remove(0);
     for _ in 0..5 {
         pieces.begin().unwrap();
         ask(&recording.in_silence()).unwrap();
     }
-    let told = course.progressed();
+    let told = progress.snapshot();
     assert_eq!(
         (told.passes, told.done, told.of),
         (1, ROWS.unsigned_abs() / 2, ROWS.unsigned_abs())
     );
     let _ = recording.pass(RANGE);
-    let told = course.progressed();
+    let told = progress.snapshot();
     assert_eq!((told.passes, told.done), (2, 0));
-    course.cancel();
+    progress.cancel();
     assert!(matches!(pieces.begin(), Err(Error::Cancelled)));
     assert!(matches!(ask(&recording.in_silence()), Err(Error::Cancelled)));
 }

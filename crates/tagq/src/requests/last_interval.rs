@@ -19,14 +19,14 @@ impl Request {
     ///
     /// # Errors
     /// Same as [`Request::sum`].
-    pub fn sum_beside_last(
+    pub fn sum_with_last(
         &self,
         runs: &[(&Run, &QueryContext<'_>)],
         last: &Duration,
     ) -> Result<Answer, Error> {
         let mut whole = self.of_last(None).sum(runs)?;
         let newest = self.of_last(Some(last.clone())).in_bins_of(&whole)?.sum(runs)?;
-        whole.rows = beside(whole.rows, &newest.rows);
+        whole.rows = with_columns_of_last(whole.rows, &newest.rows);
         whole.header =
             format!("{}; beside it the last {}", whole.header, super::header::spaced(last.asked()));
         if let Some(query) = whole.query.as_object_mut() {
@@ -38,7 +38,7 @@ impl Request {
 
 /// Returns the rows of `whole`, with the compared columns of the rows of `newest` that have the same
 /// keys.
-fn beside(whole: Table, newest: &Table) -> Table {
+fn with_columns_of_last(whole: Table, newest: &Table) -> Table {
     let of_key: HashMap<Vec<String>, usize> = keys(newest).into_iter().zip(0..).collect();
     let rows: Vec<Option<usize>> =
         keys(&whole).iter().map(|key| of_key.get(key).copied()).collect();
@@ -106,7 +106,7 @@ mod tests {
             .with(groups(&[[2, 3], [1, 2]]))
             .with(counts(&[3, 1]))
             .with(rates(&[Some(0.3), None]));
-        let both = beside(whole, &newest);
+        let both = with_columns_of_last(whole, &newest);
         assert_eq!(both.numbers("last_count"), [Some(1.0), Some(0.0), Some(3.0)]);
         assert_eq!(both.numbers("last_rate_hz"), [None, None, Some(0.3)]);
         assert_eq!(both.numbers("count"), [Some(10.0), Some(20.0), Some(30.0)]);
@@ -117,7 +117,7 @@ mod tests {
         };
         let total = Table::default().with(channel([Some(0), None])).with(counts(&[5, 6]));
         let swapped = Table::default().with(channel([None, Some(0)])).with(counts(&[2, 1]));
-        let both = beside(total, &swapped);
+        let both = with_columns_of_last(total, &swapped);
         assert_eq!(both.numbers("last_count"), [Some(1.0), Some(2.0)]);
         assert_eq!(both.get("last_rate_hz"), None);
     }
