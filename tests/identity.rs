@@ -272,7 +272,7 @@ fn files_of_other_programs_are_named() {
         }
     };
     for (start, words) in [
-        (&b"PQTTTR\0\x001.0.00\0\0"[..], &["PicoQuant", "PTU", "ptufile"][..]),
+        (&b"PQHISTO\x001.0.00\0\0"[..], &["histogram of PicoQuant", "counts and no tags"][..]),
         (b"PicoHarp 300\0\0\0\x002.0", &["PicoQuant", "PicoHarp"]),
         (b"HydraHarp\0\0\0\0\0\0\x001.0", &["PicoQuant", "HydraHarp"]),
         (b"SITT\x01\0\0\0", &["Time Tagger", "ttbin"]),

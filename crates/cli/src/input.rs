@@ -32,7 +32,8 @@ pub(crate) fn setup(
 ) -> Result<Setup, tagq::Error> {
     let asked = args.setup.as_deref();
     if args.no_setup || is_stdin(path) && asked.is_none() {
-        return Ok(Setup::default());
+        let is_input = is_stdin(path);
+        return Ok(if is_input { Setup::default() } else { Setup::of_sources(path) });
     }
     let setup = Setup::of(path, asked)?;
     if let Some(path) = &setup.path {

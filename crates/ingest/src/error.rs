@@ -41,6 +41,23 @@ pub enum Error {
         /// How its tags can be read all the same.
         way: &'static str,
     },
+    /// The header of an instrument's file cannot be read.
+    #[error("{path}: the header is damaged, or of a newer program: {what}", path = path.display())]
+    Header {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A time of a file leaves 64 bits.
+    #[error(
+        "{path}: a time leaves 64 bits; the overflow records of the file are damaged",
+        path = path.display()
+    )]
+    TimeRange {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file became shorter while it was read.
     #[error(
         "{path}: became shorter while it was read; try again when no other program changes it",
@@ -214,6 +231,8 @@ impl Error {
             Self::Io { path, .. }
             | Self::NotTags { path, .. }
             | Self::Foreign { path, .. }
+            | Self::Header { path, .. }
+            | Self::TimeRange { path }
             | Self::Shrunk { path }
             | Self::Garbage { path, .. }
             | Self::Frame { path, .. }
@@ -240,7 +259,9 @@ impl Error {
             | Self::Message { .. }
             | Self::Garbage { .. }
             | Self::Line { .. }
-            | Self::TornMessage { .. } => true,
+            | Self::TornMessage { .. }
+            | Self::Header { .. }
+            | Self::TimeRange { .. } => true,
             Self::Store(error) => error.is_damage(),
             _ => false,
         }

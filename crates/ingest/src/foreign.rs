@@ -12,10 +12,12 @@ const PICOQUANT: &str = "write its tags as text first, as docs/book/src/migratin
 const ARRAYS: &str =
     "in Python, tagq.from_arrays(time, channel, tick=\"1ps\") makes a run of its arrays";
 
+const NO_TAGS: &str =
+    "it holds counts and no tags; open the file of tags (T2 or T3 mode) of the same measurement";
 const KINDS: [Kind; 12] = [
-    (b"PQTTTR", "a PicoQuant file (PTU)", PICOQUANT),
-    (b"PicoHarp 300", "a PicoQuant file of a PicoHarp", PICOQUANT),
-    (b"HydraHarp", "a PicoQuant file of a HydraHarp", PICOQUANT),
+    (b"PQHISTO", "a histogram of PicoQuant (PHU)", NO_TAGS),
+    (b"PQUNI", "a PicoQuant file (PQUNI)", PICOQUANT),
+    (b"TimeHarp 200", "a file of a TimeHarp 200 (T3R)", PICOQUANT),
     (
         b"SITT",
         "a file of Swabian's Time Tagger (ttbin)",

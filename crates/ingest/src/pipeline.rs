@@ -75,6 +75,8 @@ impl Ahead {
 enum Output {
     Tags(Vec<Tag>),
     Complete(Complete),
+    LeftOut(&'static str, u64),
+    Dead(i64, i64),
 }
 
 /// Messages of the channel of a unit.
@@ -102,6 +104,16 @@ impl Outlet<'_> {
 
     pub(crate) fn complete(&mut self, at: Complete) -> Result<(), Error> {
         (self.take)(Output::Complete(at))
+    }
+
+    /// Tells that so many records are no tags.
+    pub(crate) fn left_out(&mut self, what: &'static str, records: u64) -> Result<(), Error> {
+        (self.take)(Output::LeftOut(what, records))
+    }
+
+    /// Tells that nothing was recorded between two times.
+    pub(crate) fn dead(&mut self, first: i64, last: i64) -> Result<(), Error> {
+        (self.take)(Output::Dead(first, last))
     }
 }
 
@@ -189,6 +201,8 @@ fn receive<End>(
             taken
         }
         Output::Complete(at) => receiver.take(Decoded::Complete(at)),
+        Output::LeftOut(what, records) => receiver.take(Decoded::LeftOut(what, records)),
+        Output::Dead(first, last) => receiver.take(Decoded::Dead(first, last)),
     }
 }
 

@@ -40,7 +40,7 @@ pub fn read_tags(
 ) -> Result<Summary, Error> {
     read_decoded(&Opened::new(path)?, settings, &mut |decoded| match decoded {
         Decoded::Tags(tags) => sink(tags),
-        Decoded::Complete(_) => Ok(()),
+        _ => Ok(()),
     })
 }
 
@@ -72,6 +72,17 @@ fn format_of(payload: &Payload<'_>, start: &[u8]) -> Result<&'static dyn Format,
     formats::of_start(start).ok_or_else(|| payload.not_tags(start))
 }
 
+/// Returns the header of a file with zeros in place of what changes when a measurement ends; empty for other
+/// files, and for those whose header cannot be read.
+pub(crate) fn lasting_head(source: &Opened<'_>) -> Result<Vec<u8>, Error> {
+    let payload = Payload::begin(source)?;
+    if payload.is_framed {
+        return Ok(Vec::new());
+    }
+    let format = formats::of_start(&payload.start()?);
+    Ok(format.and_then(|format| format.lasting_head(&payload).ok()).unwrap_or_default())
+}
+
 /// Reads the header of the file at `path`; `None` when the file holds nothing yet.
 ///
 /// # Errors
@@ -83,7 +94,7 @@ pub fn read_header(path: &Path) -> Result<Option<Header>, Error> {
     if start.is_empty() {
         return Ok(None);
     }
-    format_of(&payload, &start)?.header(&payload).map(Some)
+    format_of(&payload, &start)?.header(&payload)
 }
 
 /// The time of the first tag of a file, in ticks; `None` when it has none.
@@ -121,7 +132,7 @@ pub fn about_tags(path: &Path, settings: &Settings) -> Result<u64, Error> {
             tags += more.len() as u64;
             Ok(())
         }
-        Decoded::Complete(_) => Ok(()),
+        _ => Ok(()),
     });
     match result {
         Err(_) if tags >= SAMPLE_TAGS => {}

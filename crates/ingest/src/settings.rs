@@ -15,6 +15,8 @@ use crate::{error::Error, formats::text::columns::TextColumns};
 pub struct Settings {
     /// Begin at this byte, where a message begins, and a frame if the file has frames.
     pub start_byte: u64,
+    /// Sum of the overflows of the counter before that byte, in the unit of the counter.
+    pub start_overflow: i64,
     /// Bytes before this one are in the checksum of the source already.
     pub known_bytes: u64,
     /// Stop after so many messages: for a file whose next message is known to be torn.

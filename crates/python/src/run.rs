@@ -300,7 +300,7 @@ impl Opening {
 #[pyfunction]
 pub(crate) fn open(py: Python<'_>, path: PathBuf, opening: Opening) -> PyResult<Run> {
     let setup = if opening.no_setup {
-        Ok(Setup::default())
+        Ok(Setup::of_sources(&path))
     } else {
         Setup::of(&path, opening.setup.as_deref())
     };

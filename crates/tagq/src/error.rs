@@ -84,6 +84,19 @@ pub enum Error {
         /// A command that sets the tick.
         command: Option<String>,
     },
+    /// A source has another tick than the run.
+    #[error(
+        "{path}: its tick is {stated}, and that of the run is {tick}; ingest it into a run of its own",
+        path = path.display()
+    )]
+    OtherTick {
+        /// The source.
+        path: PathBuf,
+        /// The tick that its header states.
+        stated: tagq_store::Tick,
+        /// The tick of the run.
+        tick: tagq_store::Tick,
+    },
     /// A different column order is requested for a text source that was already ingested.
     #[error(
         "{path}: was taken with the columns {before}; `tagq ingest --rebuild --columns {given} {run}` \
@@ -293,6 +306,7 @@ impl Error {
             Self::LateRest { path, .. }
             | Self::Changed { path, .. }
             | Self::NoTick { path, .. }
+            | Self::OtherTick { path, .. }
             | Self::Columns { path, .. }
             | Self::Io { path, .. }
                 if path == old =>
@@ -333,6 +347,7 @@ impl Error {
             | Self::Request(_)
             | Self::Columns { .. }
             | Self::NoTick { .. }
+            | Self::OtherTick { .. }
             | Self::NoForm { .. }
             | Self::Files(tagq_ingest::Error::Columns { .. }) => 2,
             Self::Store(error) | Self::Files(tagq_ingest::Error::Store(error)) => store_code(error),

@@ -7,7 +7,7 @@ use serde::Serialize;
 use tagq::{
     LeftFile, Notes, Run, RunFacts, SCHEMA_VERSION, escaped,
     query::ShortestInterval,
-    store::{Source, Tick},
+    store::{Recording, Source, Tick},
 };
 
 use super::{
@@ -101,6 +101,9 @@ struct SourceInfo<'a> {
     checksummed: bool,
     salvaged: bool,
     torn: Option<&'a str>,
+    /// Header of the file of an instrument, and what was found among its records.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    measurement: Option<&'a Recording>,
     /// Notes of its recorder.
     recorded: Option<Recorded>,
 }
@@ -194,6 +197,7 @@ fn info(of: &Looked) -> Info<'_> {
         checksummed: source.facts.checksummed,
         salvaged: source.facts.salvaged,
         torn: source.facts.torn.as_deref(),
+        measurement: source.facts.recording.as_ref(),
         recorded: notes.map(|notes| Recorded {
             duration_s: notes.duration_s(),
             differences: notes.differences(source, tick),
@@ -247,6 +251,7 @@ pub(super) fn text(looked: &[Looked], look: Look) -> String {
         }
         let _ = writeln!(text, "\n{}\n", look.draw(|_| channels(of, look)));
         let _ = writeln!(text, "{}", look.draw(|_| sources(of, look)));
+        text.push_str(&measurements(of, look));
         text.push_str(&recorded(&of.run));
     }
     text
@@ -376,6 +381,29 @@ fn sources(of: &Looked, look: Look) -> Table {
         ]);
     }
     table
+}
+
+/// Returns what the headers of instruments' files say, and what was found among their records.
+fn measurements(of: &Looked, look: Look) -> String {
+    let mut text = String::new();
+    for source in of.sources() {
+        let Some(Recording { format, facts, left_out, dead, .. }) = &source.facts.recording else {
+            continue;
+        };
+        let _ = writeln!(text, "\n{}: {format}", escaped(&source.facts.name));
+        for (what, value) in facts {
+            let _ = writeln!(text, "  {what:<18} {}", escaped(value));
+        }
+        for (what, records) in left_out {
+            let _ = writeln!(text, "  {what:<18} {} left out", look.count(*records));
+        }
+        if !dead.is_empty() {
+            let ticks = dead.iter().map(|&(first, last)| i128::from(last) - i128::from(first));
+            let (spans, total) = (look.count(dead.len() as u64), look.time(of.tick(), ticks.sum()));
+            let _ = writeln!(text, "  {:<18} {spans} spans, {total}", "not recorded");
+        }
+    }
+    text
 }
 
 /// Returns the recorders' notes of the sources: settings, those applied by hardware, and differences.

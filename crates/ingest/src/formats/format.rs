@@ -1,6 +1,6 @@
 //! The interface of an input format, and what its decoder hands on.
 
-use tagq_store::{Tag, Tick};
+use tagq_store::{Recording, Tag, Tick};
 
 use crate::{
     error::Error,
@@ -17,8 +17,15 @@ pub(crate) trait Format: Sync {
     /// Whether a payload that begins like this is of this format; see [`Payload::start`].
     fn is_start(&self, start: &[u8]) -> bool;
 
-    /// Reads the facts about the recording that stand before the first tag.
-    fn header(&self, payload: &Payload<'_>) -> Result<Header, Error>;
+    /// Reads the facts about the recording that stand before the first tag; `None` if the file ends inside its
+    /// header.
+    fn header(&self, payload: &Payload<'_>) -> Result<Option<Header>, Error>;
+
+    /// Returns the header with zeros in place of what the recorder changes when a measurement ends. A source is
+    /// known again by these bytes instead of the header's. Empty for files to which is only appended.
+    fn lasting_head(&self, _: &Payload<'_>) -> Result<Vec<u8>, Error> {
+        Ok(Vec::new())
+    }
 
     /// Hands the tags of `payload` to `sink`, in the order of the file, and each checkpoint on the way. Reading
     /// begins at [`Settings::start_byte`], which is a checkpoint of an earlier call. The pipeline
@@ -39,10 +46,8 @@ pub struct Header {
     pub tick: Option<Tick>,
     /// The tick is that of the instrument which usually writes this format; the file does not say it.
     pub tick_assumed: bool,
-    /// Labels of channels and their names.
-    pub channel_names: Option<Vec<(u64, String)>>,
-    /// When the recording began, in nanoseconds since 1970.
-    pub began_ns: Option<i64>,
+    /// Names of channels.
+    pub channel_names: Vec<(u16, String)>,
 }
 
 /// Summary of the part of a file that was read.
@@ -91,22 +96,44 @@ impl Summary {
 pub(crate) enum Decoded<'a> {
     /// Tags, in the order of the file.
     Tags(&'a [Tag]),
-    /// All tags so far stand in complete messages or lines.
+    /// All tags so far stand in complete messages, lines or records.
     Complete(Complete),
+    /// What the header of the file says, before any tag.
+    Recording(Recording),
+    /// So many records of this kind are no tags. Records before [`Settings::known_bytes`] are not counted again.
+    LeftOut(&'static str, u64),
+    /// The instrument recorded nothing between two times; told once, as [`Decoded::LeftOut`].
+    Dead(i64, i64),
 }
 
-/// A place in a file after a complete message or line.
+/// A place at which reading can begin again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Checkpoint {
+    /// The byte of the file.
+    pub byte: u64,
+    /// Sum of the overflows before it, see [`Settings::start_overflow`].
+    pub overflow: i64,
+}
+
+impl Checkpoint {
+    /// A place in a file whose times do not depend on earlier bytes.
+    pub(crate) fn at(byte: u64) -> Self {
+        Self { byte, overflow: 0 }
+    }
+}
+
+/// A place in a file after a complete message, line or record.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Complete {
-    /// The byte at which reading can begin again here, if it can.
-    pub checkpoint: Option<u64>,
+    /// Where reading can begin again here, if it can.
+    pub checkpoint: Option<Checkpoint>,
     /// Two stretches that follow each other: the checksums of the bytes read and taken.
     pub before: Crc,
     pub crc: Crc,
 }
 
 impl Complete {
-    pub(crate) fn new(checkpoint: Option<u64>, crc: Crc) -> Self {
+    pub(crate) fn new(checkpoint: Option<Checkpoint>, crc: Crc) -> Self {
         Self { checkpoint, before: crc.cleared(), crc }
     }
 

@@ -2,13 +2,15 @@
 //! tells it, and the ends of names only say which files of a folder are sources.
 
 pub(crate) mod format;
+mod picoquant;
+pub(crate) mod records;
 pub(crate) mod tags;
 pub mod text;
 
 use format::Format;
 
 /// The input formats, in the order in which they are asked whether a file is theirs.
-const FORMATS: [&dyn Format; 2] = [&text::Text, &tags::Tags];
+const FORMATS: [&dyn Format; 3] = [&picoquant::PicoQuant, &text::Text, &tags::Tags];
 
 /// The end of the name of a compressed file.
 pub(crate) const COMPRESSED: &str = ".zst";

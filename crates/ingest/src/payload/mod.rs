@@ -2,6 +2,7 @@
 //! alone.
 
 pub(crate) mod crc;
+pub(crate) mod cut;
 mod framed;
 pub(crate) mod frames;
 pub(crate) mod input;
@@ -27,7 +28,7 @@ use crate::{
 };
 
 /// Enough of the first bytes of a file to tell its format.
-const START_BYTES: usize = 12;
+pub(crate) const START_BYTES: usize = 12;
 /// Files below this are decoded on the calling thread.
 const SMALL_BYTES: u64 = 512 * 1024;
 
@@ -88,7 +89,9 @@ impl<'a> Payload<'a> {
     /// The whole file, frames not counted.
     fn of(source: &'a Opened<'_>) -> Result<Self, Error> {
         let (path, file, size) = (source.path, &source.file, source.size());
-        let is_framed = frames::is_frame_start(&first_bytes(file).map_err(io_error(path, "read"))?);
+        let is_framed = frames::is_frame_start(
+            &first_bytes(file, START_BYTES).map_err(io_error(path, "read"))?,
+        );
         let frames = Frames { count: 0, end: size, checksummed: false, tail: Tail::None };
         Ok(Self { path, file, size, bytes: 0..size, is_framed, frames, may_thread: false })
     }
@@ -97,18 +100,23 @@ impl<'a> Payload<'a> {
         io_error(self.path, "read")
     }
 
-    /// The first 12 bytes of the payload, from the beginning of the file; fewer if no more can be decompressed.
+    /// The bytes that tell the format.
     pub(crate) fn start(&self) -> Result<Vec<u8>, Error> {
+        self.first(START_BYTES)
+    }
+
+    /// The first bytes of the payload, from the beginning of the file; fewer if no more can be decompressed.
+    pub(crate) fn first(&self, len: usize) -> Result<Vec<u8>, Error> {
         if !self.is_framed {
-            return first_bytes(self.file).map_err(self.unreadable());
+            return first_bytes(self.file, len).map_err(self.unreadable());
         }
         let input = PlainInput::new(self.file, 0..self.bytes.end, &Settings::default());
         let decoder = zstd::stream::read::Decoder::new(input).and_then(|mut decoder| {
             decoder.window_log_max(WINDOW_LOG_MAX)?;
             Ok(decoder)
         });
-        let mut start = Vec::with_capacity(START_BYTES);
-        let read = decoder.and_then(|input| input.take(START_BYTES as u64).read_to_end(&mut start));
+        let mut start = Vec::new();
+        let read = decoder.and_then(|input| input.take(len as u64).read_to_end(&mut start));
         // Damage is named when the frame is read.
         Ok(read.map_or(Vec::new(), |_| start))
     }
@@ -164,9 +172,9 @@ pub(crate) fn input_error(path: &Path, source: io::Error, frame: Option<(usize, 
 }
 
 /// The first bytes of a file, whatever its length is said to be.
-fn first_bytes(file: &File) -> io::Result<Vec<u8>> {
-    let (mut start, mut len) = (vec![0; START_BYTES], 0);
-    while len < START_BYTES {
+fn first_bytes(file: &File, bytes: usize) -> io::Result<Vec<u8>> {
+    let (mut start, mut len) = (vec![0; bytes], 0);
+    while len < bytes {
         match read_at(file, &mut start[len..], len as u64)? {
             0 => break,
             n => len += n,

@@ -48,17 +48,26 @@ impl<'a> Opened<'a> {
         facts.inode = self.metadata.ino();
     }
 
-    /// Hashes of the first and of the last 64 KiB before `end`.
-    pub(crate) fn ends(&self, end: u64) -> Result<(String, String), Error> {
+    /// Hashes of the first and of the last 64 KiB before `end`, in a file that begins with `lasting` (see
+    /// [`crate::formats::format::Format::lasting_head`]).
+    pub(crate) fn ends(&self, end: u64, lasting: &[u8]) -> Result<(String, String), Error> {
         let hash = |start: u64, end: u64| -> Result<String, Error> {
             #[expect(clippy::cast_possible_truncation, reason = "at most 64 KiB")]
             let mut bytes = vec![0; (end - start) as usize];
             let read = self.file.read_exact_at(&mut bytes, start);
             read.map_err(io_error(self.path, "read"))?;
+            put_over(&mut bytes, start, lasting);
             Ok(format!("{:016x}", xxh3_64(&bytes)))
         };
         Ok((hash(0, end.min(END_BYTES))?, hash(end.saturating_sub(END_BYTES), end)?))
     }
+}
+
+/// Puts `lasting`, with which a file begins, over `bytes`, which stand at byte `at` of it.
+pub(crate) fn put_over(bytes: &mut [u8], at: u64, lasting: &[u8]) {
+    let rest = usize::try_from(at).ok().and_then(|at| lasting.get(at..)).unwrap_or_default();
+    let len = rest.len().min(bytes.len());
+    bytes[..len].copy_from_slice(&rest[..len]);
 }
 
 fn check_file(path: &Path, metadata: &Metadata) -> Result<(), Error> {

@@ -15,9 +15,10 @@ use crate::{
     error::io_error,
     payload::{
         input::{INPUT_BYTES, Input as _, is_shrunk},
-        opened::{Opened, mtime_ns},
+        opened::{Opened, mtime_ns, put_over},
         plain::PlainInput,
     },
+    read::lasting_head,
 };
 
 /// Difference between a file and its ingested part.
@@ -40,7 +41,7 @@ pub fn compare(facts: &SourceFacts, path: &Path) -> Result<Change, Error> {
     if source.size() < facts.read_byte {
         return Ok(Change::Other);
     }
-    let (head, tail) = source.ends(facts.read_byte)?;
+    let (head, tail) = source.ends(facts.read_byte, &lasting_head(&source)?)?;
     if (&head, &tail) != (&facts.head_xxh3, &facts.tail_xxh3) {
         return Ok(Change::Other);
     }
@@ -76,12 +77,15 @@ pub fn is_intact(
     let settings = Settings { known_bytes: 0, ..settings.clone() };
     let mut input = PlainInput::new(&source.file, 0..facts.read_byte, &settings);
     let mut whole = Xxh3Default::new();
-    let mut buffer = vec![0; INPUT_BYTES];
+    let lasting = lasting_head(&source)?;
+    let (mut buffer, mut at) = (vec![0; INPUT_BYTES], 0);
     loop {
         settings.check_wanted()?;
         match input.read(&mut buffer) {
             Ok(0) => break,
             Ok(n) => {
+                put_over(&mut buffer[..n], at, &lasting);
+                at += n as u64;
                 input.note_taken(&buffer[..n]);
                 if facts.read_crc32c.is_none() {
                     whole.update(&buffer[..n]);

@@ -3,7 +3,10 @@
 
 use tagq_store::{Source, SourceFacts};
 
-use crate::source::{order::Order, resume::Points};
+use crate::{
+    formats::format::Checkpoint,
+    source::{order::Order, resume::Points},
+};
 
 /// Tags of a source that were read and are not committed, and where reading continues after them.
 ///
@@ -12,8 +15,8 @@ use crate::source::{order::Order, resume::Points};
 pub struct Held {
     pub(crate) order: Order,
     pub(crate) points: Points,
-    /// The byte after the tags that were read.
-    pub(crate) byte: u64,
+    /// The place after the tags that were read.
+    pub(crate) start: Checkpoint,
     /// The source as it was committed.
     facts: SourceFacts,
     rows: u64,
@@ -22,7 +25,7 @@ pub struct Held {
 impl std::fmt::Debug for Held {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Held")
-            .field("byte", &self.byte)
+            .field("start", &self.start)
             .field("rows", &self.rows)
             .finish_non_exhaustive()
     }
@@ -35,7 +38,7 @@ impl Held {
         Self {
             order: Order::resumed(horizon, &facts.resume, facts.read_tags, last),
             points: Points::new(facts.resume, horizon),
-            byte: facts.resume.byte,
+            start: Checkpoint { byte: facts.resume.byte, overflow: facts.resume.overflow },
             facts: facts.clone(),
             rows: facts.resume.rows,
         }
@@ -49,10 +52,10 @@ impl Held {
         facts: SourceFacts,
         last: Option<i64>,
     ) -> Option<Self> {
-        let byte = points.end(order.number)?;
+        let start = points.end(order.number)?;
         let rows = order.released_rows();
         order.commit(last);
-        Some(Self { order, points, byte, facts, rows })
+        Some(Self { order, points, start, facts, rows })
     }
 
     /// Returns itself if it belongs to the last commit of the source.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tagq_store::{SourceFacts, Tag, Writer};
+use tagq_store::{Recording, SourceFacts, Tag, Writer};
 
 use super::{
     held::Held,
@@ -11,8 +11,9 @@ use super::{
 };
 use crate::{
     Error,
-    formats::format::Complete,
+    formats::format::{Checkpoint, Complete},
     payload::{crc::Crc, opened::Opened},
+    read::lasting_head,
 };
 
 /// The part of a source to ingest.
@@ -31,8 +32,10 @@ pub enum Part {
 pub(super) struct Intake<'a> {
     source: &'a Opened<'a>,
     /// Where reading begins.
-    pub start_byte: u64,
+    pub start: Checkpoint,
     pub facts: SourceFacts,
+    /// The header, as [`Opened::ends`] wants it.
+    lasting: Vec<u8>,
     /// The checksum of the bytes read before; `None` if an older store has none.
     crc: Option<Crc>,
     pub order: Order,
@@ -59,7 +62,7 @@ impl<'a> Intake<'a> {
         part: Part,
         writer: &'a mut Writer,
         held: Option<Held>,
-    ) -> Self {
+    ) -> Result<Self, Error> {
         let mut facts = SourceFacts { checksummed: true, ..SourceFacts::named(name) };
         let (mut rows, mut last, mut kept) = (0, None, None);
         let mut crc = Some(Crc::from(0));
@@ -82,11 +85,11 @@ impl<'a> Intake<'a> {
         // Committed rows never change: a tag that belongs before them is too late.
         let last = last.map(|last| last - rebased);
         let again = if kept.is_some() { 0 } else { rows - facts.resume.rows };
-        let Held { order, points, byte, .. } =
+        let Held { order, points, start, .. } =
             kept.unwrap_or_else(|| Held::read_again(horizon, &facts, last));
         let rows = Rows { writer, rebased, again, last, moved: Vec::new() };
         source.describe(&mut facts);
-        Self { source, start_byte: byte, facts, crc, order, points, rows }
+        Ok(Self { source, lasting: lasting_head(source)?, start, facts, crc, order, points, rows })
     }
 
     pub(super) fn take(&mut self, tags: &[Tag]) -> Result<(), Error> {
@@ -106,8 +109,8 @@ impl<'a> Intake<'a> {
         complete: Complete,
         commit_rows: Option<u64>,
     ) -> Result<(), Error> {
-        if let Some(byte) = complete.checkpoint {
-            self.points.add(self.order.point(byte));
+        if let Some(checkpoint) = complete.checkpoint {
+            self.points.add(self.order.point(checkpoint));
         }
         let is_due = commit_rows.is_some_and(|rows| self.rows.writer.uncommitted_rows() >= rows);
         if !is_due || self.rows.again > 0 {
@@ -120,6 +123,28 @@ impl<'a> Intake<'a> {
         self.rows.writer.commit()?;
         self.rows.writer.continue_source();
         Ok(())
+    }
+
+    /// Notes what the header of the file says. What was found among the records before byte
+    /// [`crate::Settings::start_byte`] stays.
+    pub(super) fn begin_recording(&mut self, recording: Recording) {
+        let before = self.facts.recording.take().filter(|_| self.start.byte > 0);
+        let Recording { left_out, dead, .. } = before.unwrap_or_default();
+        self.facts.recording = Some(Recording { left_out, dead, ..recording });
+    }
+
+    /// Notes records that are no tags.
+    pub(super) fn note_left_out(&mut self, what: &str, records: u64) {
+        let left_out = &mut self.facts.recording.get_or_insert_default().left_out;
+        match left_out.iter_mut().find(|(other, _)| other == what) {
+            Some((_, sum)) => *sum += records,
+            None => left_out.push((what.into(), records)),
+        }
+    }
+
+    /// Notes that nothing was recorded between two times.
+    pub(super) fn note_dead(&mut self, first: i64, last: i64) {
+        self.facts.recording.get_or_insert_default().dead.push((first, last));
     }
 
     pub(super) fn finish(&mut self, hold_back: Option<i64>) -> Result<(), Error> {
@@ -135,7 +160,7 @@ impl<'a> Intake<'a> {
     pub(super) fn note_read(&mut self, crc: Crc) -> Result<(), Error> {
         self.facts.read_byte = crc.end;
         self.facts.read_crc32c = self.crc.map(|before| before.join(crc).hex());
-        (self.facts.head_xxh3, self.facts.tail_xxh3) = self.source.ends(crc.end)?;
+        (self.facts.head_xxh3, self.facts.tail_xxh3) = self.source.ends(crc.end, &self.lasting)?;
         Ok(())
     }
 

@@ -63,11 +63,12 @@ fn ingest_opened(
     writer: &mut Writer,
     held: &mut Option<Held>,
 ) -> Result<Summary, Error> {
-    let mut intake = Intake::begin(horizon, source, name, part, writer, held.take());
+    let mut intake = Intake::begin(horizon, source, name, part, writer, held.take())?;
     intake.order.set_eager(settings.hold_back.filter(|_| settings.eager));
     let columns = intake.facts.columns.as_deref().and_then(|names| names.parse().ok());
     let settings = Settings {
-        start_byte: intake.start_byte,
+        start_byte: intake.start.byte,
+        start_overflow: intake.start.overflow,
         known_bytes: intake.facts.read_byte,
         columns_before: columns.or(settings.columns_before),
         ..settings.clone()
@@ -77,6 +78,18 @@ fn ingest_opened(
         match decoded {
             Decoded::Tags(tags) => intake.take(tags),
             Decoded::Complete(complete) => intake.complete(complete, settings.commit_rows),
+            Decoded::Recording(recording) => {
+                intake.begin_recording(recording);
+                Ok(())
+            }
+            Decoded::LeftOut(what, records) => {
+                intake.note_left_out(what, records);
+                Ok(())
+            }
+            Decoded::Dead(first, last) => {
+                intake.note_dead(first, last);
+                Ok(())
+            }
         }
     })?;
     intake.finish(settings.hold_back)?;
@@ -171,14 +184,14 @@ mod tests {
             None => Part::Whole { rebase: None },
         };
         let read = Arc::new(AtomicU64::new(0));
-        let before = held.as_ref().map_or(0, |held| held.byte);
+        let before = held.as_ref().map_or(0, |held| held.start.byte);
         let settings = Settings { bytes_read: Some(Arc::clone(&read)), ..settings.clone() };
         let source = Opened::new(file).unwrap();
         ingest_opened(NEAR, &source, "x", part, &settings, writer, held).unwrap();
         writer.commit().unwrap();
         let bytes = fs::metadata(file).unwrap().len();
         assert_eq!(read.load(Ordering::Relaxed), bytes - before);
-        assert_eq!(held.as_ref().unwrap().byte, bytes);
+        assert_eq!(held.as_ref().unwrap().start.byte, bytes);
     }
 
     fn column_bytes(store: &Path) -> Vec<Vec<u8>> {

@@ -8,6 +8,8 @@ use std::ops::Range;
 
 use tagq_store::{ResumePoint, Tag};
 
+use crate::formats::format::Checkpoint;
+
 /// Tags within which order is repaired.
 pub(crate) const HORIZON: usize = 1 << 20;
 /// So often within a horizon an eager [`Order`] releases what is settled.
@@ -150,10 +152,10 @@ impl Order {
         self.committed = last.map(|time| (self.number, time));
     }
 
-    /// The place in the source after the tags seen; `byte` is where it is in the file.
-    pub(crate) fn point(&self, byte: u64) -> ResumePoint {
+    /// The place in the source after the tags seen, which is this place in the file.
+    pub(crate) fn point(&self, Checkpoint { byte, overflow }: Checkpoint) -> ResumePoint {
         let time = (self.number > 0).then_some(self.time_max);
-        ResumePoint { byte, rows: self.number, time, reordered: self.reordered }
+        ResumePoint { byte, rows: self.number, time, reordered: self.reordered, overflow }
     }
 
     /// Tags of the source that are released.

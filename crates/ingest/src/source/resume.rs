@@ -6,6 +6,8 @@
 
 use tagq_store::ResumePoint;
 
+use crate::formats::format::Checkpoint;
+
 /// The resume points of a source that may still be needed, in ascending order.
 #[derive(Debug)]
 pub(crate) struct Points {
@@ -38,9 +40,10 @@ impl Points {
         self.points.push(Point { at: point, is_crossed: false });
     }
 
-    /// Returns the byte after `rows` tags, if reading can begin again there.
-    pub(crate) fn end(&self, rows: u64) -> Option<u64> {
-        self.points.last().filter(|point| point.at.rows == rows).map(|point| point.at.byte)
+    /// Returns the place after `rows` tags, if reading can begin again there.
+    pub(crate) fn end(&self, rows: u64) -> Option<Checkpoint> {
+        let last = self.points.last().filter(|point| point.at.rows == rows)?;
+        Some(Checkpoint { byte: last.at.byte, overflow: last.at.overflow })
     }
 
     /// Notes a late tag of this time: it belongs before tags that precede points of a later time.
@@ -71,7 +74,7 @@ mod tests {
     const SPACING: u64 = 4096;
 
     fn point(rows: u64, time: i64) -> ResumePoint {
-        ResumePoint { byte: rows * 10, rows, time: Some(time), reordered: 0 }
+        ResumePoint { byte: rows * 10, rows, time: Some(time), reordered: 0, overflow: 0 }
     }
 
     #[test]

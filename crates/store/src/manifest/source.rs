@@ -59,6 +59,9 @@ pub struct SourceFacts {
     /// The order of the columns of a text: `channel,time` or `time,channel`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<String>,
+    /// The measurement, for files of instruments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recording: Option<Recording>,
 }
 
 /// A byte of a source's file at which reading can begin again: a message begins there, and a frame if
@@ -74,6 +77,33 @@ pub struct ResumePoint {
     pub time: Option<i64>,
     /// Tags before it that had to be put in order.
     pub reordered: u64,
+    /// Sum of the overflows of the counter before it, in the unit of the counter; 0 for formats without one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub overflow: i64,
+}
+
+/// What the header of an instrument's file says, and what was found among its records.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Recording {
+    /// The name of the format.
+    pub format: String,
+    /// Names of channels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub channel_names: Vec<(u16, String)>,
+    /// Facts about the measurement for readers: what, and its value as text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub facts: Vec<(String, String)>,
+    /// Records that are no tags and were left out: what, and how many.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<(String, u64)>,
+    /// Times during which the instrument recorded nothing: first and last time in ticks as recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dead: Vec<(i64, i64)>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde wants")]
+fn is_zero(value: &i64) -> bool {
+    *value == 0
 }
 
 impl SourceFacts {
@@ -98,6 +128,7 @@ impl SourceFacts {
             checksummed: false,
             torn: None,
             columns: None,
+            recording: None,
         }
     }
 }

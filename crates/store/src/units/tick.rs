@@ -66,6 +66,31 @@ impl Tick {
         Self::new(Ratio::new(numerator.into(), denominator.into()), text)
     }
 
+    /// Returns the tick of this many seconds: the shortest decimal number that a float of this value is read from.
+    pub fn of_seconds(seconds: f64) -> Result<Self, UnitError> {
+        Self::of_decimal(&format!("{seconds:e}"))
+    }
+
+    /// Returns the tick of a decimal number of seconds with an exponent, such as `9.6e-11`.
+    pub fn of_decimal(text: &str) -> Result<Self, UnitError> {
+        let (number, exponent) = text.split_once('e').ok_or_else(|| malformed_tick(text))?;
+        let exponent: i32 = exponent.parse().map_err(|_| malformed_tick(text))?;
+        let (value, _) = number_and_unit(number, text, "tick", TICK_EXAMPLE)?;
+        let out_of_range = || UnitError::OutOfRange { text: text.into() };
+        let power = 10_i128.checked_pow(exponent.unsigned_abs()).ok_or_else(out_of_range)?;
+        let power =
+            Ratio::new(if exponent < 0 { 1 } else { power }, if exponent < 0 { power } else { 1 });
+        let seconds = value.checked_mul(&power);
+        let attoseconds =
+            seconds.and_then(|s| s.checked_mul(&Ratio::from_integer(ATTOSECONDS_PER_SECOND)));
+        Self::new(attoseconds.ok_or_else(out_of_range)?, text)
+    }
+
+    /// Returns this time in units of `tick`; `None` if the fraction does not fit.
+    pub fn in_ticks(self, tick: Self) -> Option<Ratio<i128>> {
+        self.0.checked_div(&tick.0)
+    }
+
     /// One tick in seconds, rounded to a float: for reports only.
     pub fn seconds(self) -> f64 {
         self.seconds_of(1)

@@ -9,10 +9,10 @@ use std::{
 };
 
 use serde::Deserialize;
-use tagq_store::{Duration, Tick, read_side_file};
+use tagq_ingest::read_header;
+use tagq_store::{Duration, Manifest, Tick, read_side_file};
 
-use crate::error::Error;
-use crate::setup::arguments::Channel;
+use crate::{error::Error, run::location::RunLocation, setup::arguments::Channel};
 
 /// The name of the setup file in the folder of a run.
 const SETUP_NAME: &str = "tagq.toml";
@@ -55,7 +55,7 @@ enum ChannelWritten {
 
 impl Setup {
     /// Returns the setup of the run that `run` names: the file `asked`, or `tagq.toml` in its folder,
-    /// if there is one.
+    /// if there is one. Channels without a name in it have the names of the sources.
     ///
     /// # Errors
     /// [`Error::Setup`], [`Error::Io`].
@@ -71,13 +71,40 @@ impl Setup {
                 }
                 Ok(text)
             });
-            return Self::parse(path, &read.map_err(cannot_read(path))?);
+            return Self::parse(path, &read.map_err(cannot_read(path))?)
+                .map(|setup| setup.with_names_of(run));
         }
         let path = Self::place(run);
         match path.try_exists() {
-            Ok(true) => Self::parse(&path, &Self::text_at(&path)?),
-            _ => Ok(Self::default()),
+            Ok(true) => {
+                Self::parse(&path, &Self::text_at(&path)?).map(|setup| setup.with_names_of(run))
+            }
+            _ => Ok(Self::of_sources(run)),
         }
+    }
+
+    fn with_names_of(mut self, run: &Path) -> Self {
+        self.add_names(recorded_names(run));
+        self
+    }
+
+    /// Returns the names that the sources of the run at `run` give to its channels, and nothing else. Before there
+    /// is a store, these are the names of the first source.
+    pub fn of_sources(run: &Path) -> Self {
+        let mut setup = Self::default();
+        setup.add_names(recorded_names(run));
+        setup
+    }
+
+    /// Adds names of channels, unless the setup has the channel or the name.
+    fn add_names(&mut self, names: Vec<(u16, String)>) {
+        for (channel, name) in names {
+            let is_known = |(number, other): &(u16, String)| *number == channel || *other == name;
+            if !self.names.iter().any(is_known) {
+                self.names.push((channel, name));
+            }
+        }
+        self.names.sort_unstable();
     }
 
     /// Returns the path of the setup of the run that `run` names, whether it exists or not.
@@ -196,6 +223,18 @@ fn cannot_read(path: &Path) -> impl FnOnce(io::Error) -> Error {
         io::ErrorKind::NotFound => Error::NoSuchPath { path: path.into() },
         _ => Error::Io { path: path.into(), action: "read this setup", source },
     }
+}
+
+/// Returns the names that sources give to channels; none if the run cannot be read, which opening it reports.
+fn recorded_names(run: &Path) -> Vec<(u16, String)> {
+    let Ok(location) = RunLocation::find(run, None) else { return Vec::new() };
+    if let Ok(Some(manifest)) = Manifest::read(&location.store) {
+        let recordings = manifest.sources.into_iter().filter_map(|source| source.facts.recording);
+        return recordings.flat_map(|recording| recording.channel_names).collect();
+    }
+    let first = location.sources.iter().flatten().next();
+    let header = first.and_then(|path| read_header(path).ok().flatten());
+    header.map_or(Vec::new(), |header| header.channel_names)
 }
 
 /// Returns the similarity of two names, from 0 to 1.

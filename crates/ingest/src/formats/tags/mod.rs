@@ -33,8 +33,8 @@ impl Format for Tags {
         u32::from_le_bytes(segments) < message::SEGMENTS_MAX
     }
 
-    fn header(&self, _: &Payload<'_>) -> Result<Header, Error> {
-        Ok(Header { tick: Some(Tick::DEFAULT), tick_assumed: true, ..Header::default() })
+    fn header(&self, _: &Payload<'_>) -> Result<Option<Header>, Error> {
+        Ok(Some(Header { tick: Some(Tick::DEFAULT), tick_assumed: true, ..Header::default() }))
     }
 
     fn read(

@@ -11,7 +11,7 @@ use tagq_store::Tag;
 use super::{fault::Fault, message::Messages};
 use crate::{
     error::{Error, io_error},
-    formats::format::{Complete, Decoded, Sink, Summary},
+    formats::format::{Checkpoint, Complete, Decoded, Sink, Summary},
     payload::{
         Payload,
         crc::Crc,
@@ -165,8 +165,8 @@ impl Receive<End> for Receiver<'_, '_> {
 
     fn take(&mut self, decoded: Decoded<'_>) -> Result<(), Error> {
         (self.sink)(match decoded {
-            Decoded::Tags(_) => decoded,
             Decoded::Complete(at) => Decoded::Complete(Complete { before: self.total.crc, ..at }),
+            decoded => decoded,
         })
     }
 
@@ -251,7 +251,7 @@ fn pump(
         pumped.crc = input.input().crc();
         if (pumped.tags, border) > announced {
             announced = (pumped.tags, border.max(announced.1));
-            out.complete(Complete::new(border, pumped.crc))?;
+            out.complete(Complete::new(border.map(Checkpoint::at), pumped.crc))?;
         }
         if let Some(byte) = border {
             pumped.resume_byte = byte;

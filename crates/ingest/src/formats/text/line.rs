@@ -9,12 +9,8 @@ use super::{
     columns::TextColumns,
     fields::{LineFault, two_fields},
 };
+use crate::payload::cut::{LINE_BYTES_MAX, PADDING};
 
-/// The longest line; more is no text of tags.
-pub(crate) const LINE_BYTES_MAX: usize = 64 * 1024;
-/// Bytes that must follow the lines of a block in memory, whatever they are: numbers are read in
-/// words of eight bytes.
-pub(crate) const PADDING: usize = 64;
 /// Bytes of a line that a message shows.
 const SHOWN_BYTES: usize = 40;
 

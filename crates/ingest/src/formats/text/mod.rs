@@ -1,7 +1,6 @@
 //! Text: a line for each tag, `channel TAB time`, times in ticks.
 
 pub(crate) mod columns;
-mod cut;
 pub(crate) mod fields;
 mod line;
 mod read;
@@ -38,8 +37,8 @@ impl Format for Text {
     }
 
     /// A header of text names its columns, and no tick.
-    fn header(&self, _: &Payload<'_>) -> Result<Header, Error> {
-        Ok(Header::default())
+    fn header(&self, _: &Payload<'_>) -> Result<Option<Header>, Error> {
+        Ok(Some(Header::default()))
     }
 
     fn read(

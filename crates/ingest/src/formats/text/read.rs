@@ -3,15 +3,18 @@
 
 use super::{
     columns::TextColumns,
-    cut::{Block, CutFault, Cutter, End},
     line::{WrongLine, parse, parse_one},
     start::{BYTE_ORDER_MARK, Start},
     stopped::TextStopped,
 };
 use crate::{
     error::Error,
-    formats::format::{Complete, Decoded, Sink, Summary},
-    payload::{Payload, input::AnyInput},
+    formats::format::{Checkpoint, Complete, Decoded, Sink, Summary},
+    payload::{
+        Payload,
+        cut::{Block, CutFault, Cutter, End, Parts},
+        input::AnyInput,
+    },
     pipeline::{self, Ahead, Outlet, Receive, Units},
     settings::Settings,
 };
@@ -67,7 +70,7 @@ fn pump(
     is_framed: bool,
     sink: &mut Sink<'_>,
 ) -> Result<TextRead, TextStopped> {
-    let mut cutter = Cutter::new(input, settings.start_byte, block_bytes);
+    let mut cutter = Cutter::new(input, Parts::Lines, settings.start_byte, block_bytes);
     let Start { columns, lines, block } = Start::read(&mut cutter, settings)?;
     let mut receiver = Receiver { lines, tags: 0, sink };
     let mut blocks = Blocks { first: block, cutter, fault: None };
@@ -81,7 +84,10 @@ fn pump(
     }
     let end = cutter.end();
     if !end.is_beyond {
-        receiver.take(Decoded::Complete(Complete::new(Some(end.resume_byte), end.crc)))?;
+        receiver.take(Decoded::Complete(Complete::new(
+            Some(Checkpoint::at(end.resume_byte)),
+            end.crc,
+        )))?;
     }
     Ok(TextRead { tags: receiver.tags, columns, end })
 }
@@ -155,7 +161,7 @@ impl Units for Parser {
         let parsed = parse(block.padded(), block.start, block.len(), self.columns, &mut tags);
         out.tags(tags)?;
         let lines = parsed.map_err(TextStopped::Line)?;
-        let checkpoint = (!self.is_framed).then_some(block.end());
+        let checkpoint = (!self.is_framed).then(|| Checkpoint::at(block.end()));
         out.complete(Complete::new(checkpoint, block.crc()))?;
         Ok(lines)
     }
@@ -200,8 +206,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        formats::text::{fields::LineFault, line::LINE_BYTES_MAX as LINE_MAX},
-        payload::{crc::Crc, frames::Frame, input::Input},
+        formats::text::fields::LineFault,
+        payload::{crc::Crc, cut::LINE_BYTES_MAX as LINE_MAX, frames::Frame, input::Input},
     };
 
     /// A stream whose frames are these pieces; the byte of its file is the byte of the stream.

@@ -1,11 +1,10 @@
 //! The beginning of a text: comments, blank lines and a header.
 
-use super::{
-    columns::TextColumns,
-    cut::{Block, Cutter},
-    stopped::TextStopped,
+use super::{columns::TextColumns, stopped::TextStopped};
+use crate::{
+    payload::cut::{Block, Cutter},
+    settings::Settings,
 };
-use crate::settings::Settings;
 
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -53,11 +52,11 @@ impl Start {
             if settings.start_byte > 0 {
                 return Ok(Self { block: Some(block), ..start });
             }
-            if std::mem::take(&mut is_first) && block.lines().starts_with(BYTE_ORDER_MARK) {
+            if std::mem::take(&mut is_first) && block.parts().starts_with(BYTE_ORDER_MARK) {
                 block.start = BYTE_ORDER_MARK.len();
             }
             while block.start < block.len() {
-                let rest = &block.lines()[block.start..];
+                let rest = &block.parts()[block.start..];
                 let len = rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
                 let line = &rest[..len];
                 if let Some(header) = TextColumns::of_header(line) {

@@ -2,15 +2,16 @@
 
 use std::io::{self, Read as _};
 
-use super::{
-    columns::TextColumns,
-    cut::{CutFault, Cutter},
-    fields::LineFault,
-    line::WrongLine,
-};
+use super::{columns::TextColumns, fields::LineFault, line::WrongLine};
 use crate::{
     error::{Error, io_error},
-    payload::{Payload, frames::Frame, input::INPUT_BYTES, input_error},
+    payload::{
+        Payload,
+        cut::{CutFault, Cutter},
+        frames::Frame,
+        input::INPUT_BYTES,
+        input_error,
+    },
     settings::Settings,
 };
 

@@ -88,7 +88,7 @@ pub(super) fn bring_up_to_date(context: Context<'_>, sources: &[PathBuf]) -> Res
     // Sources are checked before the store is created, so that invalid files leave no store.
     let compared = if options.treatment.rebuild { &[] } else { known };
     let plan = Plan::find(context, sources, compared, &mut memory)?;
-    plan.check_tick(context, manifest.as_ref())?;
+    plan.tick(context, manifest.as_ref())?;
     if let Some(manifest) = &manifest
         && options.tick.is_none_or(|tick| manifest.tick == tick && !manifest.tick_assumed)
         && plan.is_nothing()
@@ -196,13 +196,16 @@ impl<'a> Update<'a> {
     ) -> Result<(Vec<PlannedSource>, bool), Error> {
         let Context { location, options, .. } = self.context;
         let plan = Plan::find(self.context, sources, &writer.manifest().sources, self.memory)?;
-        plan.check_tick(self.context, Some(writer.manifest()))?;
+        let stated = plan.tick(self.context, Some(writer.manifest()))?;
         let is_first = writer.manifest().commit == 0;
         let is_rebuild = options.treatment.rebuild;
         let mut is_changed = is_first || is_rebuild;
         if let Some(tick) = options.tick.filter(|_| !is_first) {
             is_changed |= writer.manifest().tick_assumed || writer.manifest().tick != tick;
             writer.set_tick(tick, is_rebuild)?;
+        }
+        if let Some(tick) = stated {
+            writer.set_tick(tick, false)?;
         }
         let new = plan.sources.iter().map(|source| {
             let rest = || writer.last_source().map_or(0, |last| last.facts.resume.byte);

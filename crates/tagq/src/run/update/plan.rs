@@ -7,7 +7,7 @@ use std::{
 };
 
 use tagq_ingest::{Change, compare, first_time, is_unchanged, read_header};
-use tagq_store::{Error as StoreError, Manifest, Source, Writer};
+use tagq_store::{Error as StoreError, Manifest, Source, Tick, Writer};
 
 use super::{
     context::Context,
@@ -113,37 +113,52 @@ impl Plan {
         self.renames.is_empty() && self.sources.is_empty()
     }
 
-    /// Rejects the first tags of a run if neither the user nor the file states the tick.
-    pub(super) fn check_tick(
+    /// Returns the tick that the headers of new sources state, if the run has none yet.
+    ///
+    /// # Errors
+    /// [`Error::NoTick`] if neither the user nor a file states the tick of the first tags,
+    /// [`Error::OtherTick`] if a source states another one than the run.
+    pub(super) fn tick(
         &self,
         context: Context<'_>,
         manifest: Option<&Manifest>,
-    ) -> Result<(), Error> {
+    ) -> Result<Option<Tick>, Error> {
         let Context { location, options, .. } = context;
-        let is_known = manifest.is_some_and(|manifest| {
-            let is_recorded =
-                |source: &Source| source.facts.read_byte > 0 && source.facts.columns.is_none();
+        let is_recorded =
+            |source: &Source| source.facts.read_byte > 0 && source.facts.columns.is_none();
+        let known = manifest.filter(|manifest| {
             // A store that is rebuilt has no rows now.
             let is_rebuilt = options.treatment.rebuild && manifest.commit > 0;
             let is_begun = manifest.rows > 0 || is_rebuilt;
             is_begun || !manifest.tick_assumed || manifest.sources.iter().any(is_recorded)
         });
-        if options.tick.is_some() || is_known {
-            return Ok(());
-        }
-        let mut without_tick = None;
+        let known = options.tick.or(known.map(|manifest| manifest.tick));
+        let mut headers = Vec::new();
         for source in &self.sources {
-            match read_header(&source.path)? {
-                Some(header) if header.tick.is_none() => {
-                    without_tick = without_tick.or(Some(&source.path));
+            headers.extend(read_header(&source.path)?.map(|header| (&source.path, header)));
+        }
+        let stated = headers.iter().find(|(_, header)| !header.tick_assumed);
+        let stated = stated.and_then(|(_, header)| header.tick);
+        let mut without_tick = None;
+        for (path, header) in &headers {
+            match (header.tick, known.or(stated)) {
+                // A tick that is only usual yields to the one of the user.
+                (Some(_), Some(_)) if header.tick_assumed && known.is_some() => {}
+                (Some(of_source), Some(tick)) if of_source != tick => {
+                    let path = (*path).clone();
+                    return Err(Error::OtherTick { path, stated: of_source, tick });
                 }
-                Some(_) => return Ok(()),
-                None => {}
+                (None, _) => without_tick = without_tick.or(Some(path)),
+                (Some(_), _) => {}
             }
         }
-        without_tick.map_or(Ok(()), |path| {
-            Err(Error::NoTick { path: path.clone(), command: location.ingest_command() })
-        })
+        let has_tick = known.is_some() || headers.iter().any(|(_, header)| header.tick.is_some());
+        match without_tick.filter(|_| !has_tick) {
+            Some(path) => {
+                Err(Error::NoTick { path: (*path).clone(), command: location.ingest_command() })
+            }
+            None => Ok(stated.filter(|_| known.is_none())),
+        }
     }
 
     /// Updates the names of renamed files and the stamps of touched ones; returns whether there are any.

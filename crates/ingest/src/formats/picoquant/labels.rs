@@ -1,0 +1,19 @@
+//! Labels and names of the channels: one rule for all instruments.
+
+/// The sync input.
+pub(super) const SYNC: u64 = 0;
+/// Marker k has this label plus k.
+pub(super) const MARKER_OFFSET: u64 = 100;
+/// Inputs of the largest instrument.
+const INPUTS_MAX: u16 = 64;
+/// Markers of an instrument.
+const MARKERS: u16 = 4;
+
+/// Returns the names of the sync input, of so many inputs, numbered as they are printed on the instrument,
+/// and of the markers.
+pub(super) fn names(inputs: Option<i64>) -> Vec<(u16, String)> {
+    let inputs = u16::try_from(inputs.unwrap_or(0)).unwrap_or(0).min(INPUTS_MAX);
+    let inputs = (1..=inputs).map(|input| (input, format!("input{input}")));
+    let markers = (1..=MARKERS).map(|marker| (100 + marker, format!("marker{marker}")));
+    [(0, "sync".to_owned())].into_iter().chain(inputs).chain(markers).collect()
+}

@@ -1,0 +1,89 @@
+//! Files of PicoQuant's instruments in modes T2 and T3: PTU, and the older formats of PicoHarp and HydraHarp.
+
+mod labels;
+mod legacy;
+mod measurement;
+mod ptu;
+mod records;
+mod tags;
+
+use crate::{
+    error::Error,
+    formats::{
+        format::{Format, Header, Sink, Summary},
+        records as fixed,
+    },
+    payload::Payload,
+    settings::Settings,
+};
+use measurement::Measurement;
+use tags::Fault;
+
+/// Headers of this length are looked at first, and of the second length if they are longer.
+const HEADER_BYTES: [usize; 2] = [64 << 10, 4 << 20];
+
+/// The formats of PicoQuant's instruments.
+pub(crate) struct PicoQuant;
+
+impl Format for PicoQuant {
+    fn suffixes(&self) -> &'static [&'static str] {
+        &[".ptu", ".pt2", ".pt3", ".ht2", ".ht3"]
+    }
+
+    fn is_start(&self, start: &[u8]) -> bool {
+        // The magic number has eight bytes, of which the last two are zeros.
+        [tags::MAGIC, legacy::PICOHARP, legacy::HYDRAHARP]
+            .iter()
+            .any(|magic| start.starts_with(&magic[..magic.len().min(crate::payload::START_BYTES)]))
+    }
+
+    fn header(&self, payload: &Payload<'_>) -> Result<Option<Header>, Error> {
+        let measurement = measurement(payload)?;
+        Ok(measurement.map(|of| Header {
+            tick: Some(of.tick),
+            tick_assumed: false,
+            channel_names: of.head.recording.channel_names,
+        }))
+    }
+
+    fn lasting_head(&self, payload: &Payload<'_>) -> Result<Vec<u8>, Error> {
+        Ok(measurement(payload)?.map_or(Vec::new(), |of| of.head.lasting))
+    }
+
+    fn read(
+        &self,
+        payload: &Payload<'_>,
+        settings: &Settings,
+        sink: &mut Sink<'_>,
+    ) -> Result<Summary, Error> {
+        match measurement(payload)? {
+            Some(Measurement { head, records, .. }) => {
+                fixed::read(&records, &head, payload, settings, sink)
+            }
+            None => Ok(Summary {
+                resume_byte: 0,
+                torn: Some("the file ends inside its header".into()),
+                ..Summary::new(payload, settings)
+            }),
+        }
+    }
+}
+
+/// Reads the header; `None` if the file ends inside it.
+fn measurement(payload: &Payload<'_>) -> Result<Option<Measurement>, Error> {
+    let mut read = Err(Fault::Torn);
+    for len in HEADER_BYTES {
+        let bytes = payload.first(len)?;
+        read =
+            if bytes.starts_with(tags::MAGIC) { ptu::read(&bytes) } else { legacy::read(&bytes) };
+        match &read {
+            Err(Fault::Torn) if bytes.len() == len => {}
+            _ => break,
+        }
+    }
+    match read {
+        Ok(measurement) => Ok(Some(measurement)),
+        Err(Fault::Torn) => Ok(None),
+        Err(Fault::Damaged(what)) => Err(Error::Header { path: payload.path.into(), what }),
+    }
+}

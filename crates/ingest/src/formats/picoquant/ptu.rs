@@ -1,0 +1,169 @@
+//! PTU files: what the tags of their header say.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use tagq_store::{Recording, Tick};
+
+use super::{
+    labels,
+    measurement::{Facts, Measurement, milliseconds, no_tick},
+    records::{Layout, Mode, PicoQuant, Pulses},
+    tags::{Fault, Tags, Value},
+};
+use crate::formats::records::Head;
+
+const RECORD_BITS: i64 = 32;
+
+/// The instrument of a record type, the division of its records, and whether they are of mode T3.
+const RECORD_TYPES: [(i64, &str, Layout, bool); 12] = [
+    (0x0001_0203, "PicoHarp 300", Layout::PicoHarp, false),
+    (0x0001_0303, "PicoHarp 300", Layout::PicoHarp, true),
+    (0x0001_0204, "HydraHarp 400 V1", Layout::HydraHarpV1, false),
+    (0x0001_0304, "HydraHarp 400 V1", Layout::HydraHarpV1, true),
+    (0x0101_0204, "HydraHarp 400 V2", Layout::HydraHarpV2, false),
+    (0x0101_0304, "HydraHarp 400 V2", Layout::HydraHarpV2, true),
+    (0x0001_0205, "TimeHarp 260 N", Layout::HydraHarpV2, false),
+    (0x0001_0305, "TimeHarp 260 N", Layout::HydraHarpV2, true),
+    (0x0001_0206, "TimeHarp 260 P", Layout::HydraHarpV2, false),
+    (0x0001_0306, "TimeHarp 260 P", Layout::HydraHarpV2, true),
+    (0x0001_0207, "MultiHarp or later", Layout::HydraHarpV2, false),
+    (0x0001_0307, "MultiHarp or later", Layout::HydraHarpV2, true),
+];
+
+/// Reasons for the end of a measurement.
+const STOP_REASONS: [(i64, &str); 14] = [
+    (0, "time over"),
+    (1, "stopped by the user"),
+    (2, "overflow"),
+    (3, "error"),
+    (-2, "FIFO overrun"),
+    (-3, "error of an earlier program"),
+    (-4, "TCSPC error"),
+    (-5, "file error"),
+    (-6, "out of memory"),
+    (-7, "suspended"),
+    (-8, "system error"),
+    (-9, "queue overrun"),
+    (-12, "reference clock lost"),
+    (-13, "sync lost"),
+];
+
+/// Warnings during a measurement, one bit each.
+const WARNINGS: [(u32, &str); 10] = [
+    (0, "no sync"),
+    (1, "sync rate too low"),
+    (2, "sync rate too high"),
+    (4, "an input has no events"),
+    (6, "an input rate is too high"),
+    (7, "events dropped"),
+    (8, "ratio of input and sync rate"),
+    (9, "sync divider above one"),
+    (10, "time span too small"),
+    (11, "offset not needed"),
+];
+
+/// Reads the header that `bytes` begin with.
+pub(super) fn read(bytes: &[u8]) -> Result<Measurement, Fault> {
+    let tags = Tags::read(bytes)?;
+    let missing = |name: &str| Fault::Damaged(format!("no `{name}`"));
+    let int = |name: &str| tags.int(name).ok_or_else(|| missing(name));
+    let float = |name: &str| tags.float(name).ok_or_else(|| missing(name));
+    let record_type = int("TTResultFormat_TTTRRecType")?;
+    let known = RECORD_TYPES.iter().find(|(code, ..)| *code == record_type);
+    let Some(&(_, instrument, layout, is_t3)) = known else {
+        return Err(Fault::Damaged(format!(
+            "record type {record_type:#010x} is not one of T2 or T3 that is known"
+        )));
+    };
+    match tags.int("TTResultFormat_BitsPerRecord") {
+        None | Some(RECORD_BITS) => {}
+        Some(bits) => return Err(Fault::Damaged(format!("records of {bits} bits instead of 32"))),
+    }
+    let global = float("MeasDesc_GlobalResolution")?;
+    let tick_of = |value: f64| Tick::of_seconds(value).map_err(|_| no_tick(value));
+    let (tick, period) = if is_t3 {
+        let rate = tags.int("TTResult_SyncRate").filter(|&rate| rate > 0);
+        #[expect(clippy::cast_precision_loss, reason = "compared with what a program rounded")]
+        let exact = rate.filter(|&rate| (1.0 / rate as f64).to_bits() == global.to_bits());
+        let exact = exact.and_then(|rate| format!("1/{rate}Hz").parse().ok());
+        let period = exact.map_or_else(|| tick_of(global), Ok)?;
+        (tick_of(float("MeasDesc_Resolution")?)?, Some(period))
+    } else {
+        (tick_of(global)?, None)
+    };
+    let mode = match period {
+        Some(period) => Mode::T3(Pulses::new(period, tick).ok_or_else(|| no_tick(global))?),
+        None => Mode::T2,
+    };
+    let recording = Recording {
+        format: "ptu".into(),
+        channel_names: labels::names(tags.int("HW_InpChannels")),
+        facts: facts(&tags, instrument, is_t3),
+        ..Recording::default()
+    };
+    let head = Head { bytes: tags.lasting.len() as u64, lasting: tags.lasting, recording };
+    Ok(Measurement { head, tick, records: PicoQuant { layout, mode } })
+}
+
+fn facts(tags: &Tags, instrument: &str, is_t3: bool) -> Vec<(String, String)> {
+    let mut facts = Facts::default();
+    let joined = |names: [&str; 2]| {
+        let texts: Vec<&str> = names.iter().filter_map(|name| tags.text(name)).collect();
+        Some(texts.join(" ")).filter(|text| !text.is_empty())
+    };
+    let flag = |name: &str| tags.int(name).filter(|&value| value != 0);
+    facts.add("instrument", joined(["HW_Type", "HW_Version"]));
+    facts.add("serial number", tags.text("HW_SerialNo"));
+    let mode = if is_t3 { "T3" } else { "T2" };
+    facts.add("records", Some(format!("{instrument} {mode}")));
+    facts.add("program", joined(["CreatorSW_Name", "CreatorSW_Version"]));
+    facts.add("began", tags.get("File_CreatingTime").and_then(began));
+    facts.add("comment", tags.text("File_Comment"));
+    facts.add("acquisition time", flag("MeasDesc_AcquisitionTime").map(milliseconds));
+    facts.add("measured for", flag("TTResult_StopAfter").map(milliseconds));
+    facts.add("stop reason", tags.int("TTResult_StopReason").map(stop_reason));
+    facts.add("warnings", flag("TTResult_MDescWarningFlags").map(warnings));
+    facts.add("records in header", flag("TTResult_NumberOfRecords").map(|n| n.to_string()));
+    facts.add("sync rate", flag("TTResult_SyncRate").map(|rate| format!("{rate} Hz")));
+    if is_t3 {
+        // Pulse numbers then count divided pulses.
+        let divider = tags.int("HWSync_Divider").filter(|&divider| divider > 1);
+        facts.add("sync divider", divider.map(|n| format!("{n} (pulses are counted after it)")));
+    }
+    for (what, name) in [
+        ("line start", "ImgHdr_LineStart"),
+        ("line stop", "ImgHdr_LineStop"),
+        ("frame", "ImgHdr_Frame"),
+    ] {
+        facts.add(what, flag(name).map(|marker| format!("marker{marker}")));
+    }
+    facts.0
+}
+
+/// Returns the time of the beginning, as local time of the recording computer.
+fn began(value: &Value) -> Option<String> {
+    let days = match value {
+        Value::Date(days) | Value::Float(days) => *days,
+        Value::Int(_) | Value::Text(_) | Value::Other => return None,
+    };
+    let raw = || format!("{days} (not a plausible date)");
+    // The day 0 of these dates is 25,569 days before 1970. Other programs write other units.
+    let milliseconds = (days - 25_569.0) * 86_400_000.0;
+    let is_plausible = matches!(value, Value::Date(_)) && (0.0..4e12).contains(&milliseconds);
+    #[expect(clippy::cast_possible_truncation, reason = "of a date before 2100")]
+    let date = is_plausible.then(|| TimeDelta::milliseconds(milliseconds.round() as i64));
+    let date = date.and_then(|since| DateTime::<Utc>::UNIX_EPOCH.checked_add_signed(since));
+    Some(date.map_or_else(raw, |date| date.format("%Y-%m-%d %H:%M:%S local time").to_string()))
+}
+
+fn stop_reason(code: i64) -> String {
+    let known = STOP_REASONS.iter().find(|(other, _)| *other == code);
+    known.map_or_else(|| format!("code {code}"), |(_, reason)| (*reason).into())
+}
+
+fn warnings(bits: i64) -> String {
+    let names = (0..64_u32).filter(|bit| bits >> bit & 1 == 1).map(|bit| {
+        let known = WARNINGS.iter().find(|(other, _)| *other == bit);
+        known.map_or_else(|| format!("bit {bit}"), |(_, name)| (*name).into())
+    });
+    names.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,231 @@
+//! The records of PicoQuant's instruments: 32 bits each, in two modes of time tagging.
+//!
+//! Source: PicoQuant, "File and record formats" of the unified TTTR format, and the manuals of PicoHarp 300,
+//! HydraHarp 400, TimeHarp 260 and MultiHarp 150.
+
+use num_rational::Ratio;
+use tagq_store::Tick;
+
+use super::labels::{MARKER_OFFSET, SYNC};
+use crate::formats::records::{Found, Records};
+
+/// Room for the counter itself above the sum of its overflows.
+const SUM_MAX: i64 = i64::MAX - (1 << 34);
+/// Channel of PicoHarp's special records, and of HydraHarp's overflows.
+const PICOHARP_SPECIAL: u32 = 15;
+const HYDRAHARP_OVERFLOW: u32 = 63;
+/// The largest channel of a PicoHarp with a router.
+const PICOHARP_CHANNEL_MAX: u32 = 4;
+/// Highest code of a marker: four bits.
+const MARKER_BITS: u32 = 15;
+const RESERVED: &str = "reserved record";
+
+/// How the bits of a record are divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// PicoHarp 300.
+    PicoHarp,
+    /// HydraHarp 400 with its first firmware: an overflow record is one overflow.
+    HydraHarpV1,
+    /// HydraHarp 400, TimeHarp 260, MultiHarp and later: an overflow record has a count.
+    HydraHarpV2,
+}
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Mode {
+    /// T2: every event has a time in ticks.
+    T2,
+    /// T3: every event has the number of its sync pulse and a time after it in ticks.
+    T3(Pulses),
+}
+
+/// Period of the sync pulses in ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pulses {
+    whole: u64,
+    rest: u64,
+    denominator: u64,
+}
+
+impl Pulses {
+    /// Returns `None` if the fraction of both does not fit in 64 bits.
+    pub(super) fn new(period: Tick, tick: Tick) -> Option<Self> {
+        let ticks: Ratio<i128> = period.in_ticks(tick)?;
+        let denominator = u64::try_from(*ticks.denom()).ok()?;
+        let whole = u64::try_from(ticks.to_integer()).ok()?;
+        let rest = u64::try_from(*ticks.fract().numer()).ok()?;
+        Some(Self { whole, rest, denominator })
+    }
+
+    /// Returns the time of the pulse in ticks, rounded down.
+    fn time(self, pulse: i64) -> Option<i64> {
+        let pulse = u128::from(pulse.unsigned_abs());
+        let part = pulse * u128::from(self.rest) / u128::from(self.denominator);
+        let ticks = pulse.checked_mul(self.whole.into())?.checked_add(part)?;
+        i64::try_from(ticks).ok()
+    }
+}
+
+/// The records of a file.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct PicoQuant {
+    pub layout: Layout,
+    pub mode: Mode,
+}
+
+/// One record, decoded.
+enum Event {
+    /// An input: its label, the counter, and the time after the pulse.
+    Photon {
+        label: u64,
+        counter: u32,
+        micro: u32,
+    },
+    /// Markers, one bit each.
+    Markers {
+        bits: u32,
+        counter: u32,
+    },
+    /// The counter started again, so many times.
+    Overflow(u32),
+    Reserved,
+}
+
+impl PicoQuant {
+    /// Sum that one overflow adds.
+    fn wrap(self) -> i64 {
+        match (self.layout, self.mode) {
+            (Layout::PicoHarp, Mode::T2) => 210_698_240,
+            (Layout::PicoHarp, Mode::T3(_)) => 65_536,
+            (Layout::HydraHarpV1, Mode::T2) => 33_552_000,
+            (Layout::HydraHarpV2, Mode::T2) => 33_554_432,
+            (Layout::HydraHarpV1 | Layout::HydraHarpV2, Mode::T3(_)) => 1_024,
+        }
+    }
+
+    fn is_overflow(self, record: u32) -> bool {
+        match (self.layout, self.mode) {
+            (Layout::PicoHarp, Mode::T2) => {
+                record >> 28 == PICOHARP_SPECIAL && record.is_multiple_of(16)
+            }
+            (Layout::PicoHarp, Mode::T3(_)) => {
+                record >> 28 == PICOHARP_SPECIAL && (record >> 16).is_multiple_of(4_096)
+            }
+            (Layout::HydraHarpV1 | Layout::HydraHarpV2, _) => {
+                record >> 25 == 64 | HYDRAHARP_OVERFLOW
+            }
+        }
+    }
+
+    /// How many overflows an overflow record stands for.
+    fn overflows(self, record: u32) -> u32 {
+        match (self.layout, self.mode) {
+            (Layout::HydraHarpV2, Mode::T2) => (record & 0x1ff_ffff).max(1),
+            (Layout::HydraHarpV2, Mode::T3(_)) => (record & 0x3ff).max(1),
+            (Layout::PicoHarp | Layout::HydraHarpV1, _) => 1,
+        }
+    }
+
+    fn event(self, record: u32) -> Event {
+        if self.is_overflow(record) {
+            return Event::Overflow(self.overflows(record));
+        }
+        match (self.layout, self.mode) {
+            (Layout::PicoHarp, Mode::T2) => match record >> 28 {
+                // The lowest bits of the time of a marker are the markers.
+                PICOHARP_SPECIAL => {
+                    Event::Markers { bits: record & 15, counter: record & 0xfff_fff0 }
+                }
+                channel => picoharp(channel, 0, record & 0xfff_ffff, 0),
+            },
+            (Layout::PicoHarp, Mode::T3(_)) => {
+                let (micro, counter) = ((record >> 16) & 0xfff, record & 0xffff);
+                match record >> 28 {
+                    PICOHARP_SPECIAL if micro <= MARKER_BITS => {
+                        Event::Markers { bits: micro, counter }
+                    }
+                    PICOHARP_SPECIAL => Event::Reserved,
+                    channel => picoharp(channel, 1, counter, micro),
+                }
+            }
+            (Layout::HydraHarpV1 | Layout::HydraHarpV2, Mode::T2) => {
+                hydraharp(record, record & 0x1ff_ffff, 0, true)
+            }
+            (Layout::HydraHarpV1 | Layout::HydraHarpV2, Mode::T3(_)) => {
+                hydraharp(record, record & 0x3ff, (record >> 10) & 0x7fff, false)
+            }
+        }
+    }
+
+    fn decode_all(self, records: &[u8], overflow: i128, found: &mut Found) -> Option<()> {
+        let mut sum = i64::try_from(overflow).ok().filter(|&sum| sum <= SUM_MAX)?;
+        let wrap = self.wrap();
+        let (records, _) = records.as_chunks::<4>();
+        for &record in records {
+            match self.event(u32::from_le_bytes(record)) {
+                Event::Photon { label, counter, micro } => {
+                    let time = self.time(sum + i64::from(counter))?;
+                    found.photon(time.checked_add(micro.into())?, label, micro);
+                }
+                Event::Markers { bits, counter } => {
+                    let time = self.time(sum + i64::from(counter))?;
+                    let set = (0..4).filter(|bit| bits >> bit & 1 == 1);
+                    set.for_each(|bit| found.tag(time, MARKER_OFFSET + 1 + bit));
+                }
+                Event::Overflow(count) => {
+                    let added = wrap.checked_mul(count.into())?;
+                    sum = sum.checked_add(added).filter(|&sum| sum <= SUM_MAX)?;
+                }
+                Event::Reserved => found.left_out(RESERVED),
+            }
+        }
+        Some(())
+    }
+
+    fn time(self, counter: i64) -> Option<i64> {
+        match self.mode {
+            Mode::T2 => Some(counter),
+            Mode::T3(pulses) => pulses.time(counter),
+        }
+    }
+}
+
+fn picoharp(channel: u32, channel_min: u32, counter: u32, micro: u32) -> Event {
+    if (channel_min..=PICOHARP_CHANNEL_MAX).contains(&channel) {
+        Event::Photon { label: channel.into(), counter, micro }
+    } else {
+        Event::Reserved
+    }
+}
+
+fn hydraharp(record: u32, counter: u32, micro: u32, has_sync: bool) -> Event {
+    let channel = record >> 25 & 63;
+    match (record >> 31, channel) {
+        (0, _) => Event::Photon { label: u64::from(channel) + 1, counter, micro },
+        (_, 0) if has_sync => Event::Photon { label: SYNC, counter, micro: 0 },
+        (_, 1..=MARKER_BITS) => Event::Markers { bits: channel, counter },
+        _ => Event::Reserved,
+    }
+}
+
+impl Records for PicoQuant {
+    fn record_bytes(&self) -> usize {
+        4
+    }
+
+    fn overflow(&self, records: &[u8]) -> i128 {
+        let (records, _) = records.as_chunks::<4>();
+        let overflows = records.iter().map(|&record| {
+            let record = u32::from_le_bytes(record);
+            if self.is_overflow(record) { u64::from(self.overflows(record)) } else { 0 }
+        });
+        i128::from(overflows.sum::<u64>()) * i128::from(self.wrap())
+    }
+
+    fn decode(&self, records: &[u8], overflow: i128, found: &mut Found) {
+        if self.decode_all(records, overflow, found).is_none() {
+            found.is_out_of_range = true;
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! The header of a PTU file: a list of tags, each with a name, an index and a value.
+
+/// First bytes of a PTU file.
+pub(super) const MAGIC: &[u8] = b"PQTTTR\0\0";
+/// The magic number and the version.
+const PREAMBLE_BYTES: usize = 16;
+const TAG_BYTES: usize = 48;
+const NAME_BYTES: usize = 32;
+const LAST_TAG: &str = "Header_End";
+
+const BOOL: u32 = 0x0000_0008;
+const INT: u32 = 0x1000_0008;
+const BITS: u32 = 0x1100_0008;
+const FLOAT: u32 = 0x2000_0008;
+const DATE: u32 = 0x2100_0008;
+const TEXT: u32 = 0x4001_ffff;
+const BLOB: u32 = 0xffff_ffff;
+/// Types with all of these bits have so many bytes after the tag as its value says.
+const LONG: u32 = 0xffff;
+/// All types: those above, and no value, a colour, an array of floats and wide text.
+const KINDS: [u32; 11] =
+    [BOOL, INT, BITS, FLOAT, DATE, TEXT, BLOB, 0xffff_0008, 0x1200_0008, 0x2001_ffff, 0x4002_ffff];
+
+/// Tags that an instrument writes before the first record and never changes.
+const LASTING: [&str; 11] = [
+    "File_GUID",
+    "File_CreatingTime",
+    "CreatorSW_Name",
+    "CreatorSW_Version",
+    "HW_Type",
+    "HW_SerialNo",
+    "Measurement_Mode",
+    "MeasDesc_Resolution",
+    "MeasDesc_GlobalResolution",
+    "TTResultFormat_TTTRRecType",
+    "TTResultFormat_BitsPerRecord",
+];
+
+/// The value of a tag.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Value {
+    Int(i64),
+    Float(f64),
+    /// Days since 1899-12-30 in local time.
+    Date(f64),
+    Text(String),
+    /// Arrays and binary data.
+    Other,
+}
+
+/// Why a header cannot be read.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// The bytes end inside the header.
+    Torn,
+    Damaged(String),
+}
+
+/// The tags of a header, in the order of the file.
+#[derive(Debug)]
+pub(super) struct Tags {
+    tags: Vec<(String, i32, Value)>,
+    /// The bytes of the header, with zeros in place of values that change.
+    pub lasting: Vec<u8>,
+}
+
+impl Tags {
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, Fault> {
+        let mut lasting = bytes.get(..PREAMBLE_BYTES).ok_or(Fault::Torn)?.to_vec();
+        let mut tags = Vec::new();
+        loop {
+            let at = lasting.len();
+            let tag = bytes.get(at..at + TAG_BYTES).ok_or(Fault::Torn)?;
+            let (name, rest) = tag.split_at(NAME_BYTES);
+            let name = text(name);
+            let damaged = |what: &str| Fault::Damaged(format!("{what} at byte {at} of the header"));
+            let index = i32::from_le_bytes(array(rest, 0));
+            let kind = u32::from_le_bytes(array(rest, 4));
+            if name.is_empty() || !KINDS.contains(&kind) {
+                return Err(damaged("no tag"));
+            }
+            let value: [u8; 8] = array(rest, 8);
+            let len = if kind & LONG == LONG { i64::from_le_bytes(value) } else { 0 };
+            let len = usize::try_from(len).map_err(|_| damaged("a negative length"))?;
+            let end = (at + TAG_BYTES).checked_add(len).ok_or_else(|| damaged("a length"))?;
+            let long = bytes.get(at + TAG_BYTES..end).ok_or(Fault::Torn)?;
+            let value = match kind {
+                BOOL | INT | BITS => Value::Int(i64::from_le_bytes(value)),
+                FLOAT => Value::Float(f64::from_le_bytes(value)),
+                DATE => Value::Date(f64::from_le_bytes(value)),
+                TEXT => Value::Text(text(long)),
+                _ => Value::Other,
+            };
+            lasting.extend_from_slice(&tag[..NAME_BYTES + 8]);
+            if LASTING.contains(&name.as_str()) || len > 0 && kind != TEXT {
+                lasting.extend_from_slice(&tag[NAME_BYTES + 8..]);
+                lasting.extend_from_slice(long);
+            } else {
+                lasting.resize(end, 0);
+            }
+            if name == LAST_TAG {
+                return Ok(Self { tags, lasting });
+            }
+            tags.push((name, index, value));
+        }
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&Value> {
+        self.tags.iter().find(|(other, ..)| other == name).map(|(.., value)| value)
+    }
+
+    pub(super) fn int(&self, name: &str) -> Option<i64> {
+        match self.get(name)? {
+            Value::Int(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    pub(super) fn float(&self, name: &str) -> Option<f64> {
+        match self.get(name)? {
+            Value::Float(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        match self.get(name)? {
+            Value::Text(value) => Some(value.trim()).filter(|value| !value.is_empty()),
+            _ => None,
+        }
+    }
+}
+
+/// Text up to the first zero; bytes that are not UTF-8 are Latin-1 in old files.
+pub(super) fn text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    match std::str::from_utf8(&bytes[..end]) {
+        Ok(text) => text.into(),
+        Err(_) => bytes[..end].iter().map(|&byte| char::from(byte)).collect(),
+    }
+}
+
+fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    std::array::from_fn(|i| bytes[at + i])
+}

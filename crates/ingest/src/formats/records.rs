@@ -1,0 +1,208 @@
+//! Files of records of one width after a header: cut into blocks, which are decoded on several threads.
+
+use std::io::Read as _;
+
+use tagq_store::{Recording, Tag};
+
+use super::format::{Checkpoint, Complete, Decoded, Sink, Summary};
+use crate::{
+    error::Error,
+    payload::{
+        Payload,
+        cut::{Block, CutFault, Cutter, Parts},
+        input_error,
+    },
+    pipeline::{self, Ahead, Outlet, Receive, Units},
+    settings::Settings,
+};
+
+/// Bytes of a block: the size of a core's cache less the tags made of it.
+const BLOCK_BYTES: usize = 256 * 1024;
+
+/// The records of a file.
+pub(crate) trait Records: Sync {
+    /// Bytes of a record.
+    fn record_bytes(&self) -> usize;
+
+    /// Returns the sum of the overflows of the counter in `records`, in the unit of the counter.
+    fn overflow(&self, _records: &[u8]) -> i128 {
+        0
+    }
+
+    /// Decodes `records`, which follow overflows of the sum `overflow`. No record panics, whatever its bytes.
+    fn decode(&self, records: &[u8], overflow: i128, found: &mut Found);
+}
+
+/// The header of a file of records.
+pub(crate) struct Head {
+    /// Length of the header in the payload.
+    pub bytes: u64,
+    /// The header with zeros in place of what the instrument changes when a measurement ends.
+    pub lasting: Vec<u8>,
+    pub recording: Recording,
+}
+
+/// What was decoded of some records.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub tags: Vec<Tag>,
+    /// Records that are no tags: what, and how many.
+    left_out: Vec<(&'static str, u64)>,
+    /// Times between which nothing was recorded.
+    pub dead: Vec<(i64, i64)>,
+    /// Whether a time leaves 64 bits.
+    pub is_out_of_range: bool,
+}
+
+impl Found {
+    /// Adds a tag.
+    pub(crate) fn tag(&mut self, time: i64, channel: u64) {
+        self.tags.push(Tag { time, channel });
+    }
+
+    /// Adds a photon with its time after the sync pulse.
+    pub(crate) fn photon(&mut self, time: i64, channel: u64, _micro: u32) {
+        self.tag(time, channel);
+    }
+
+    /// Counts a record that is no tag.
+    pub(crate) fn left_out(&mut self, what: &'static str) {
+        match self.left_out.iter_mut().find(|(other, _)| *other == what) {
+            Some((_, records)) => *records += 1,
+            None => self.left_out.push((what, 1)),
+        }
+    }
+}
+
+/// Hands the tags of `payload` to `sink`.
+pub(crate) fn read(
+    records: &impl Records,
+    head: &Head,
+    payload: &Payload<'_>,
+    settings: &Settings,
+    sink: &mut Sink<'_>,
+) -> Result<Summary, Error> {
+    sink(Decoded::Recording(head.recording.clone()))?;
+    let mut input = payload.input(payload.bytes.clone(), 0, settings)?;
+    let is_begin = settings.start_byte == 0;
+    if is_begin {
+        let mut skipped = vec![0; head.lasting.len()];
+        if let Err(error) = input.read_exact(&mut skipped) {
+            return Err(input_error(payload.path, error, input.frame()));
+        }
+        input.note_taken(&head.lasting);
+    }
+    let start = if is_begin && !payload.is_framed { head.bytes } else { settings.start_byte };
+    let len = records.record_bytes();
+    let mut cutter = Cutter::new(input, Parts::Records(len), start, BLOCK_BYTES / len * len);
+    let threads = if payload.is_threaded() { settings.decoders() } else { 0 };
+    // Tags of a block, what was left out, dead times, the place, and the end.
+    let ahead = Ahead { threads, units: 2 * threads, outputs: 5 };
+    let mut fault = None;
+    let mut cut = |block: &mut Block| {
+        cutter.next(block).unwrap_or_else(|cut| {
+            fault = Some(cut);
+            false
+        })
+    };
+    let decoder = Decoder { records, payload, settings };
+    let mut receiver = Receiver { tags: 0, overflow: i128::from(settings.start_overflow), sink };
+    pipeline::run(&decoder, &mut cut, ahead, &mut receiver)?;
+    if let Some(CutFault::Input(source)) = fault {
+        return Err(input_error(payload.path, source, cutter.input.frame()));
+    }
+    let end = cutter.end();
+    if !end.is_beyond
+        && let Ok(overflow) = i64::try_from(receiver.overflow)
+    {
+        let checkpoint = Checkpoint { byte: end.resume_byte, overflow };
+        (receiver.sink)(Decoded::Complete(Complete::new(Some(checkpoint), end.crc)))?;
+    }
+    let torn = match payload.torn_frame() {
+        Some(start) => Some(format!(
+            "frame {} begins at byte {start} and is not complete",
+            payload.frames.count + 1
+        )),
+        None if end.begun.is_empty() => None,
+        None => {
+            Some(format!("its last record has {} of {len} bytes and is left out", end.begun.len()))
+        }
+    };
+    let (tags, resume_byte, crc) = (receiver.tags, end.resume_byte, end.crc);
+    Ok(Summary { tags, resume_byte, torn, crc, ..Summary::new(payload, settings) })
+}
+
+struct Decoder<'a, R> {
+    records: &'a R,
+    payload: &'a Payload<'a>,
+    settings: &'a Settings,
+}
+
+impl<R: Records> Units for Decoder<'_, R> {
+    type Unit = Block;
+    /// Overflows in the block.
+    type End = Result<i128, Error>;
+
+    fn count(&self, block: &Block) -> i128 {
+        self.records.overflow(block.parts())
+    }
+
+    fn decode(&self, block: &Block, before: i128, out: &mut Outlet<'_>) -> Self::End {
+        let Self { records, payload, settings } = self;
+        let len = records.record_bytes();
+        let before = before + i128::from(settings.start_overflow);
+        // Records that were read before are not counted again.
+        let known =
+            settings.known_bytes.min(block.end()).saturating_sub(block.end() - block.len() as u64);
+        let known = if payload.is_framed || settings.start_byte == 0 { 0 } else { known };
+        #[expect(clippy::cast_possible_truncation, reason = "at most the length of the block")]
+        let (known, new) = block.parts().split_at(known as usize / len * len);
+        let mut found = Found { tags: out.buffer(), ..Found::default() };
+        let mut overflow = before;
+        if !known.is_empty() {
+            records.decode(known, overflow, &mut found);
+            (found.left_out, found.dead) = (Vec::new(), Vec::new());
+            overflow += records.overflow(known);
+        }
+        records.decode(new, overflow, &mut found);
+        overflow += records.overflow(new);
+        if found.is_out_of_range {
+            return Err(Error::TimeRange { path: payload.path.into() });
+        }
+        out.tags(found.tags)?;
+        for (what, records) in found.left_out {
+            out.left_out(what, records)?;
+        }
+        for (first, last) in found.dead {
+            out.dead(first, last)?;
+        }
+        let checkpoint = match i64::try_from(overflow) {
+            Ok(overflow) if !payload.is_framed => Some(Checkpoint { byte: block.end(), overflow }),
+            _ => None,
+        };
+        out.complete(Complete::new(checkpoint, block.crc()))?;
+        Ok(overflow - before)
+    }
+}
+
+struct Receiver<'a, 's> {
+    tags: u64,
+    overflow: i128,
+    sink: &'a mut Sink<'s>,
+}
+
+impl Receive<Result<i128, Error>> for Receiver<'_, '_> {
+    type Fault = Error;
+
+    fn take(&mut self, decoded: Decoded<'_>) -> Result<(), Error> {
+        if let Decoded::Tags(tags) = decoded {
+            self.tags += tags.len() as u64;
+        }
+        (self.sink)(decoded)
+    }
+
+    fn end(&mut self, overflow: Result<i128, Error>) -> Result<bool, Error> {
+        self.overflow += overflow?;
+        Ok(true)
+    }
+}
