@@ -273,8 +273,6 @@ fn files_of_other_programs_are_named() {
     };
     for (start, words) in [
         (&b"PQHISTO\x001.0.00\0\0"[..], &["histogram of PicoQuant", "counts and no tags"][..]),
-        (b"PicoHarp 300\0\0\0\x002.0", &["PicoQuant", "PicoHarp"]),
-        (b"HydraHarp\0\0\0\0\0\0\x001.0", &["PicoQuant", "HydraHarp"]),
         (b"SITT\x01\0\0\0", &["Time Tagger", "ttbin"]),
         (b"\x89HDF\r\n\x1a\n\0\0\0\0", &["HDF5", "from_arrays"]),
         (b"\x93NUMPY\x01\0", &["NumPy", "from_arrays"]),

@@ -13,6 +13,7 @@ mod encode;
 mod hostile;
 mod ingest;
 mod messages;
+mod picoquant;
 mod pycapnp;
 mod schema;
 mod text;

@@ -1,0 +1,310 @@
+//! Files of PicoQuant's instruments, made record by record and compared with a plain decoder.
+
+use std::{fs, path::Path};
+
+use proptest::prelude::*;
+use tagq_ingest::{
+    Change, Error, Part, Settings, compare, ingest, is_intact, read_header, read_tags,
+};
+use tagq_store::{Access, Creation, RunId, Store, Tag, Tick, Writer};
+
+use crate::support::{file, frame, tag};
+
+/// Record types of T2 and T3 of one division of the bits.
+const TYPES: [(i64, Plain); 12] = [
+    (0x0001_0203, Plain::PicoHarp),
+    (0x0001_0303, Plain::PicoHarp),
+    (0x0001_0204, Plain::Version1),
+    (0x0001_0304, Plain::Version1),
+    (0x0101_0204, Plain::Version2),
+    (0x0101_0304, Plain::Version2),
+    (0x0001_0205, Plain::Version2),
+    (0x0001_0305, Plain::Version2),
+    (0x0001_0206, Plain::Version2),
+    (0x0001_0306, Plain::Version2),
+    (0x0001_0207, Plain::Version2),
+    (0x0001_0307, Plain::Version2),
+];
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Plain {
+    PicoHarp,
+    Version1,
+    Version2,
+}
+
+fn is_t3(record_type: i64) -> bool {
+    record_type & 0xff00 == 0x0300
+}
+
+/// Sync rate in Hz, and the resolution in attoseconds, of the T3 files made here.
+const SYNC_RATE: i64 = 78_020_000;
+const RESOLUTION_AS: i128 = 25_000_000;
+
+/// Returns a header with what the decoder needs, and values that change when a measurement ends.
+fn header(record_type: i64, stopped: Option<i64>) -> Vec<u8> {
+    let mut bytes = b"PQTTTR\0\x001.0.00\0\0".to_vec();
+    let mut add = |name: &str, kind: u32, value: [u8; 8], long: &[u8]| {
+        let mut field = [0; 32];
+        field[..name.len()].copy_from_slice(name.as_bytes());
+        bytes.extend_from_slice(&field);
+        bytes.extend_from_slice(&(-1_i32).to_le_bytes());
+        bytes.extend_from_slice(&kind.to_le_bytes());
+        bytes.extend_from_slice(&value);
+        bytes.extend_from_slice(long);
+    };
+    let int = |value: i64| value.to_le_bytes();
+    add("File_GUID", 0x4001_ffff, int(16), b"0123456789abcde\0");
+    add(
+        "File_Comment",
+        0x4001_ffff,
+        int(8),
+        if stopped.is_some() { b"the end\0" } else { b"running\0" },
+    );
+    add("TTResultFormat_TTTRRecType", 0x1000_0008, int(record_type), b"");
+    add("TTResultFormat_BitsPerRecord", 0x1000_0008, int(32), b"");
+    let (global, resolution) =
+        if is_t3(record_type) { (1.0 / 78_020_000.0, 2.5e-11) } else { (1e-12, 8e-12) };
+    add("MeasDesc_GlobalResolution", 0x2000_0008, f64::to_le_bytes(global), b"");
+    add("MeasDesc_Resolution", 0x2000_0008, f64::to_le_bytes(resolution), b"");
+    add("TTResult_SyncRate", 0x1000_0008, int(SYNC_RATE), b"");
+    add("TTResult_NumberOfRecords", 0x1000_0008, int(stopped.unwrap_or(0)), b"");
+    add("Header_End", 0xffff_0008, int(0), b"");
+    bytes
+}
+
+fn bytes_of(record_type: i64, records: &[u32]) -> Vec<u8> {
+    let records = records.iter().flat_map(|record| record.to_le_bytes());
+    header(record_type, Some(0)).into_iter().chain(records).collect()
+}
+
+/// The tags of some records by the text of the vendor's formats, one record after the other, and how many are
+/// reserved.
+fn plain(record_type: i64, division: Plain, records: &[u32]) -> (Vec<Tag>, u64) {
+    let (mut sum, mut tags, mut reserved) = (0_i128, Vec::new(), 0);
+    let t3 = is_t3(record_type);
+    for &record in records {
+        let bits = |from: u32, count: u32| i128::from(record >> from & ((1_u32 << count) - 1));
+        // Label of a photon, its counter, its time after the pulse; markers; overflows.
+        let (photon, markers, overflow) = match (division, t3) {
+            (Plain::PicoHarp, false) => match (bits(28, 4), bits(0, 4)) {
+                (15, 0) => (None, None, 210_698_240),
+                (15, markers) => (None, Some((markers, bits(0, 28) - markers)), 0),
+                (channel @ 0..=4, _) => (Some((channel, bits(0, 28), 0)), None, 0),
+                _ => (None, None, 0),
+            },
+            (Plain::PicoHarp, true) => match (bits(28, 4), bits(16, 12)) {
+                (15, 0) => (None, None, 65_536),
+                (15, markers @ 1..=15) => (None, Some((markers, bits(0, 16))), 0),
+                (channel @ 1..=4, micro) => (Some((channel, bits(0, 16), micro)), None, 0),
+                _ => (None, None, 0),
+            },
+            (_, _) => {
+                let (counter, micro, each) = match (t3, division) {
+                    (false, Plain::Version1) => (bits(0, 25), 0, 33_552_000),
+                    (false, _) => (bits(0, 25), 0, 33_554_432),
+                    (true, _) => (bits(0, 10), bits(10, 15), 1_024),
+                };
+                let count = if division == Plain::Version2 && counter > 0 { counter } else { 1 };
+                match (bits(31, 1), bits(25, 6)) {
+                    (1, 63) => (None, None, each * count),
+                    (1, 0) if !t3 => (Some((0, counter, 0)), None, 0),
+                    (1, markers @ 1..=15) => (None, Some((markers, counter)), 0),
+                    (1, _) => (None, None, 0),
+                    (_, channel) => (Some((channel + 1, counter, micro)), None, 0),
+                }
+            }
+        };
+        let time = |counter: i128| match t3 {
+            // Attoseconds of the pulse, in units of the resolution.
+            true => {
+                (sum + counter) * 1_000_000_000_000_000_000
+                    / (i128::from(SYNC_RATE) * RESOLUTION_AS)
+            }
+            false => sum + counter,
+        };
+        let to_tag =
+            |time: i128, label: i128| tag(time.try_into().unwrap(), label.try_into().unwrap());
+        match (photon, markers) {
+            (Some((label, counter, micro)), _) => tags.push(to_tag(time(counter) + micro, label)),
+            (_, Some((markers, counter))) => {
+                let set = (0..4).filter(|bit| markers >> bit & 1 == 1);
+                tags.extend(set.map(|bit| to_tag(time(counter), 101 + bit)));
+            }
+            _ if overflow == 0 => reserved += 1,
+            _ => {}
+        }
+        sum += overflow;
+    }
+    (tags, reserved)
+}
+
+fn read_all(path: &Path, threads: usize) -> Result<Vec<Tag>, Error> {
+    let mut all = Vec::new();
+    let settings = Settings { threads, ..Settings::default() };
+    read_tags(path, &settings, |tags| {
+        all.extend_from_slice(tags);
+        Ok(())
+    })?;
+    Ok(all)
+}
+
+/// Records at the edges of their fields: overflows with and without counts, all markers, all channels.
+fn record() -> impl Strategy<Value = u32> {
+    let edge = prop::sample::select(vec![0, 1, 15, 16, 0x3ff, 0xffff, 0x1ff_ffff, 0xfff_ffff]);
+    prop_oneof![
+        4 => any::<u32>(),
+        2 => (0..128_u32, edge.clone()).prop_map(|(top, low)| top << 25 | low & 0x1ff_ffff),
+        2 => (0..16_u32, edge).prop_map(|(top, low)| top << 28 | low),
+        2 => (0..5_u32).prop_map(|count| 0xfe00_0000 | count),
+        1 => Just(0xf000_0000),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn records_of_every_type_are_decoded_as_the_text_of_the_format_says(
+        records in prop::collection::vec(record(), 0..200),
+    ) {
+        for (record_type, division) in TYPES {
+            let (_folder, path) = file(&bytes_of(record_type, &records));
+            let (expected, _) = plain(record_type, division, &records);
+            prop_assert_eq!(read_all(&path, 0).unwrap(), expected, "{:#x}", record_type);
+        }
+    }
+
+    #[test]
+    fn no_bytes_after_a_magic_number_cause_a_panic(
+        magic in prop::sample::select(vec![&b"PQTTTR\0\0"[..], b"PicoHarp 300\0\0\0\x002.0\0\0\0", b"HydraHarp\0\0\0\0\0\0\x001.0\0\0\0"]),
+        at in 0..2_000_usize,
+        noise in prop::collection::vec(any::<u8>(), 0..2_000),
+    ) {
+        // A valid header with noise in it.
+        let mut bytes = bytes_of(0x0101_0204, &[0; 10]);
+        let end = at.min(bytes.len());
+        bytes.truncate(end);
+        bytes.extend(&noise);
+        let other = [magic, &noise].concat();
+        for bytes in [bytes, other] {
+            let (_folder, path) = file(&bytes);
+            let _ = read_header(&path);
+            let _ = read_all(&path, 0);
+        }
+    }
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_tags() {
+    let mut x = 7_u32;
+    let mut records: Vec<u32> = (0..400_000)
+        .map(|_| {
+            x = x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            if x % 50 == 0 { 0xfe00_0000 | x >> 28 } else { (x >> 8) & 0x01ff_ffff | (x % 3) << 25 }
+        })
+        .collect();
+    records[200_000] = 0x8200_0000 | 77;
+    for (record_type, division) in [TYPES[4], TYPES[5]] {
+        let bytes = bytes_of(record_type, &records);
+        let (expected, _) = plain(record_type, division, &records);
+        let in_frames: Vec<u8> = bytes.chunks(300_001).flat_map(|part| frame(part, true)).collect();
+        for bytes in [bytes, in_frames] {
+            let (_folder, path) = file(&bytes);
+            for threads in [1, 2, 5] {
+                assert!(read_all(&path, threads).unwrap() == expected, "{threads} threads");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_header_states_the_tick_and_the_names() {
+    for (record_type, tick) in [(0x0101_0204, "1ps"), (0x0101_0304, "25ps")] {
+        let (_folder, path) = file(&bytes_of(record_type, &[1]));
+        let header = read_header(&path).unwrap().unwrap();
+        assert_eq!((header.tick, header.tick_assumed), (Some(tick.parse().unwrap()), false));
+        assert!(header.channel_names.contains(&(101, "marker1".into())));
+    }
+}
+
+fn writer(store: &Path) -> Writer {
+    let tick = "1ps".parse::<Tick>().unwrap();
+    let creation = Creation { tick, tick_assumed: false, run_id: Some(RunId([4; 16])) };
+    Writer::open(store, &creation).unwrap()
+}
+
+/// Ingests a file that grows record by record, in a process each, while its header is patched at the end. The
+/// store equals that of the whole file.
+#[test]
+fn a_growing_file_is_continued_at_every_record_and_its_header_may_change() {
+    // With tags held back the file is read from an earlier record again, and without from where it ended.
+    for hold_back in [Some(40_000_000), None] {
+        continued_at_every_record(hold_back);
+    }
+}
+
+fn continued_at_every_record(hold_back: Option<i64>) {
+    let late = if hold_back.is_some() { 1_500 } else { 0 };
+    let records: Vec<u32> = (0..60_u32)
+        .map(|i| match i % 10 {
+            3 => 0xfe00_0000 | i % 4,
+            // Reserved.
+            7 => 0xa000_0000 | i,
+            // A marker that comes late.
+            9 => 0x8600_0000 | (i * 1_000 - late),
+            _ => (i % 3) << 25 | i * 1_000,
+        })
+        .collect();
+    let folder = tempfile::tempdir().unwrap();
+    let (path, store) = (folder.path().join("a.ptu"), folder.path().join("a.tagq"));
+    let begun = header(0x0101_0204, None);
+    let whole =
+        [begun.clone(), records.iter().flat_map(|record| record.to_le_bytes()).collect()].concat();
+    // Records are also cut inside.
+    for end in (begun.len() - 10..=whole.len()).step_by(7).chain([whole.len()]) {
+        fs::write(&path, &whole[..end]).unwrap();
+        let mut writer = writer(&store);
+        let part =
+            if writer.last_source().is_some() { Part::Rest } else { Part::Whole { rebase: None } };
+        let hold_back = hold_back.filter(|_| end < whole.len());
+        let settings = Settings { hold_back, ..Settings::default() };
+        ingest(&path, "a.ptu", part, &settings, &mut writer).unwrap();
+        writer.commit().unwrap();
+    }
+    let (expected, reserved) = plain(0x0101_0204, Plain::Version2, &records);
+    let mut expected: Vec<(i64, u64)> =
+        expected.iter().map(|tag| (tag.time, tag.channel)).collect();
+    expected.sort_by_key(|&(time, _)| time);
+    let opened = Store::open(&store, Access::Mapped).unwrap();
+    let tags = opened.tags();
+    let rows: Vec<(i64, u64)> =
+        (0..tags.time.len()).map(|row| (tags.time[row], tags.channels.label(row).into())).collect();
+    assert_eq!(rows, expected);
+    let facts = &opened.manifest().sources[0].facts;
+    let recording = facts.recording.as_ref().unwrap();
+    assert_eq!(recording.left_out, [("reserved record".to_owned(), reserved)]);
+
+    // The measurement ends.
+    let patched = [&header(0x0101_0204, Some(60))[..], &whole[begun.len()..]].concat();
+    assert_ne!(patched, whole);
+    fs::write(&path, &patched).unwrap();
+    assert_eq!(compare(facts, &path).unwrap(), Change::None);
+    assert_eq!(is_intact(facts, &path, &Settings::default()).unwrap(), Some(true));
+    // Another record, or another measurement, is another file.
+    for at in [begun.len(), whole.len() - 1, 16 + 48] {
+        let mut other = patched.clone();
+        other[at] ^= 1;
+        fs::write(&path, &other).unwrap();
+        assert_eq!(compare(facts, &path).unwrap(), Change::Other, "{at}");
+        assert_eq!(is_intact(facts, &path, &Settings::default()).unwrap(), Some(false), "{at}");
+    }
+}
+
+#[test]
+fn overflows_that_leave_64_bits_are_an_error() {
+    // Each adds 2^25 · 2^25.
+    let records = vec![0xffff_ffff; 20_000];
+    let (_folder, path) = file(&bytes_of(0x0101_0204, &records));
+    assert!(matches!(read_all(&path, 0), Err(Error::TimeRange { .. })));
+}
