@@ -133,6 +133,20 @@ pub enum Error {
         /// The other one as it can be pasted.
         paste: String,
     },
+    /// The unit of micro times of a run was set, and is now another.
+    #[error(
+        "{path}: the micro times of this run are in units of {set}, and these in units of {asked}; put the \
+         file in a run of its own",
+        path = path.display()
+    )]
+    MicroTick {
+        /// The store.
+        path: PathBuf,
+        /// The unit that it has.
+        set: String,
+        /// The other one.
+        asked: String,
+    },
     /// An earlier write failed, and what is on disk is not known any more.
     #[error("{path}: not written, because an earlier write to this store failed", path = path.display())]
     Poisoned {

@@ -13,8 +13,8 @@ use std::{
 };
 
 use crate::{
-    Access, Channels, Creation, Error, Folder, RunId, SourceFacts, Store, Tick, Writer, disk::Disk,
-    error::io_error,
+    Access, Channels, Creation, Error, Folder, MicroColumn, RunId, SourceFacts, Store, Tick,
+    Writer, disk::Disk, error::io_error, format::MICRO_NONE,
 };
 
 /// How call number `at` fails.
@@ -176,13 +176,17 @@ impl Disk for FaultyDisk {
     }
 }
 
-/// Rows of each step of the story; the second makes the labels wide, the third fills a block.
-const STEPS: [(usize, u16); 3] = [(40, 3), (25, 300), (65_536, 7)];
+/// Rows of each step of the story, their label and their micro time. The second makes the labels wide, the third
+/// brings micro times and fills a block, the fourth makes them wide.
+const STEPS: [(usize, u16, u32); 4] =
+    [(40, 3, NONE), (25, 300, NONE), (65_536, 7, 9), (5, 7, 65_535)];
+const NONE: u32 = MICRO_NONE;
 
-fn rows_until(step: usize) -> (Vec<i64>, Vec<u16>) {
-    let labels = STEPS[..step].iter().flat_map(|&(rows, label)| vec![label; rows]);
-    let labels: Vec<u16> = labels.collect();
-    ((0..).take(labels.len()).collect(), labels)
+fn rows_until(step: usize) -> (Vec<i64>, Vec<u16>, Vec<u32>) {
+    let steps = || STEPS[..step].iter();
+    let labels: Vec<u16> = steps().flat_map(|&(rows, label, _)| vec![label; rows]).collect();
+    let micro = steps().flat_map(|&(rows, _, micro)| vec![micro; rows]).collect();
+    ((0..).take(labels.len()).collect(), labels, micro)
 }
 
 /// Writes what is missing of the story, a writer and a commit for each step.
@@ -196,9 +200,9 @@ fn write(disk: &Arc<FaultyDisk>, folder: &Path) -> Result<(), Error> {
             continue;
         }
         let start = rows_until(step).0.len();
-        let (time, label) = rows_until(step + 1);
+        let (time, label, micro) = rows_until(step + 1);
         writer.begin_source();
-        writer.append(&time[start..], &label[start..])?;
+        writer.append_with_micro(&time[start..], &label[start..], &micro[start..])?;
         writer.finish_source(SourceFacts::named(&step.to_string()));
         writer.commit()?;
         // After a failed call the writer refuses everything, whatever the disk says by then.
@@ -213,13 +217,20 @@ fn check(folder: &Path, context: &str) -> usize {
         store => store.unwrap_or_else(|e| panic!("{context}: {e}")),
     };
     let steps = store.manifest().sources.len();
-    let (time, label) = rows_until(steps);
+    let (time, label, micro) = rows_until(steps);
     assert_eq!(store.tags().time, time, "{context}");
     let found: Vec<u16> = match store.tags().channels {
         Channels::U8(labels) => labels.iter().map(|&label| label.into()).collect(),
         Channels::U16(labels) => labels.to_vec(),
     };
     assert!(found == label, "{context}: labels");
+    let width = store.micro().map(|column| match column {
+        MicroColumn::U16(_) => 2,
+        MicroColumn::U32(_) => 4,
+    });
+    assert_eq!(width, [None, None, None, Some(2), Some(4)][steps], "{context}");
+    let found = |row: usize| store.micro().and_then(|column| column.get(row)).unwrap_or(NONE);
+    assert!((0..micro.len()).map(found).eq(micro), "{context}: micro times");
     for block in store.blocks().unwrap() {
         store.check_block(&block).unwrap();
     }
@@ -335,7 +346,7 @@ fn after_a_failed_sync_nothing_is_tried_again() {
         let disk = FaultyDisk::new(Fault::Once(5), at);
         let Ok(mut writer) = Writer::open_on(disk, &folder, &creation) else { continue };
         writer.begin_source();
-        let appended = writer.append(&[1], &[300]);
+        let appended = writer.append_with_micro(&[1], &[300], &[70_000]);
         let committed = writer.commit();
         if appended.is_err() {
             assert!(matches!(committed, Err(Error::Poisoned { .. })), "{committed:?}");

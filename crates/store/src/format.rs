@@ -1,14 +1,15 @@
-//! The bytes of a store: the mirror of docs/format.md, version 1.
+//! The bytes of a store: the mirror of docs/format.md, versions 1 and 2.
 //!
 //! Everything is little-endian. Each file begins with a header page of [`HEADER_BYTES`]; values
 //! start after it, so that pages, cache lines and vector loads are aligned.
 
-use std::path::Path;
+use std::{ops::Range, path::Path};
 
 use crate::{Error, RunId};
 
-/// The version of the format that this library writes.
-pub const VERSION: u32 = 1;
+/// The newest version of the format that this library reads and writes: stores with micro times. All others
+/// have version 1.
+pub const VERSION: u32 = 2;
 /// The first bytes of every column and index file.
 pub const MAGIC: [u8; 8] = *b"TAGQCOL\n";
 /// Length of the header page; the first value stands here.
@@ -19,10 +20,16 @@ pub const BLOCK_ROWS: usize = 65_536;
 pub const BLOCK_ENTRY_BYTES: usize = 64;
 /// Length of an entry of `counts.idx`: channel u16, rows u32.
 pub const COUNT_ENTRY_BYTES: usize = 6;
+/// The micro time of a tag that has none. In a column of two bytes it is [`MICRO_NONE_U16`].
+pub const MICRO_NONE: u32 = u32::MAX;
+/// [`MICRO_NONE`] in a column of two bytes.
+pub const MICRO_NONE_U16: u16 = u16::MAX;
 
 const CRC_AT: usize = HEADER_BYTES - 4;
 /// The bytes of a block entry that its chain covers.
 const CHAIN_AT: usize = 36;
+/// The bytes of a block entry that hold the checksum of its micro times; the chain covers them as well.
+const CRC_MICRO: Range<usize> = 40..44;
 
 /// The kind of values in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +42,8 @@ pub enum FileKind {
     Blocks,
     /// Rows of each channel in each block.
     Counts,
+    /// Micro times: u16, or u32 once a value above 65,534 appeared.
+    Micro,
 }
 
 impl FileKind {
@@ -44,6 +53,7 @@ impl FileKind {
             Self::Channel => 2,
             Self::Blocks => 3,
             Self::Counts => 4,
+            Self::Micro => 5,
         }
     }
 
@@ -51,8 +61,16 @@ impl FileKind {
     const fn class(self) -> u8 {
         match self {
             Self::Time => 1,
-            Self::Channel => 2,
+            Self::Channel | Self::Micro => 2,
             Self::Blocks | Self::Counts => 3,
+        }
+    }
+
+    /// The version of the format in which files of this kind began.
+    const fn version(self) -> u32 {
+        match self {
+            Self::Time | Self::Channel | Self::Blocks | Self::Counts => 1,
+            Self::Micro => 2,
         }
     }
 }
@@ -61,7 +79,7 @@ impl FileKind {
 pub fn encode_header(kind: FileKind, width: u16, run_id: RunId) -> [u8; HEADER_BYTES] {
     let mut page = [0; HEADER_BYTES];
     page[0..8].copy_from_slice(&MAGIC);
-    page[8..12].copy_from_slice(&VERSION.to_le_bytes());
+    page[8..12].copy_from_slice(&kind.version().to_le_bytes());
     page[12] = kind.code();
     page[13] = kind.class();
     page[14..16].copy_from_slice(&width.to_le_bytes());
@@ -104,13 +122,16 @@ pub fn check_header(
             format!("{crc:08x}"),
         ));
     }
-    if version != VERSION {
+    if version > VERSION {
         return Err(foreign_version(path, version.into()));
     }
     let expected = encode_header(kind, width, run_id);
-    for (what, field) in
-        [("the kind of file", 12..13), ("the class of its values", 13..14), ("their width", 14..16)]
-    {
+    for (what, field) in [
+        ("the format version", 8..12),
+        ("the kind of file", 12..13),
+        ("the class of its values", 13..14),
+        ("their width", 14..16),
+    ] {
         if page[field.clone()] != expected[field.clone()] {
             let show = |page: &[u8; HEADER_BYTES]| format!("{:?}", &page[field.clone()]);
             return Err(damaged(what, show(&expected), show(page)));
@@ -136,7 +157,7 @@ pub(crate) fn foreign_version(path: &Path, version: u64) -> Error {
     Error::Foreign {
         path: path.into(),
         reason: format!(
-            "store format version {version}, and this tagq knows version {VERSION}; use a tagq \
+            "store format version {version}, and this tagq knows versions 1 to {VERSION}; use a tagq \
              that writes it, or rebuild the store from its sources"
         ),
     }
@@ -159,6 +180,8 @@ pub struct BlockEntry {
     pub crc_channel: u32,
     /// crc32c over the chain before it, this entry and its counts.
     pub chain: u32,
+    /// crc32c of its bytes in the micro column; `None` in a store without micro times.
+    pub crc_micro: Option<u32>,
 }
 
 impl BlockEntry {
@@ -172,15 +195,17 @@ impl BlockEntry {
         bytes[28..32].copy_from_slice(&self.crc_time.to_le_bytes());
         bytes[32..36].copy_from_slice(&self.crc_channel.to_le_bytes());
         bytes[36..40].copy_from_slice(&self.chain.to_le_bytes());
+        bytes[CRC_MICRO].copy_from_slice(&self.crc_micro.unwrap_or(0).to_le_bytes());
         bytes
     }
 
-    /// The entry in `bytes`, or `None` when reserved bytes are not zero.
-    pub fn decode(bytes: &[u8; BLOCK_ENTRY_BYTES]) -> Option<Self> {
+    /// The entry in `bytes`, of a store with or without micro times; `None` when reserved bytes are not zero.
+    pub fn decode(bytes: &[u8; BLOCK_ENTRY_BYTES], has_micro: bool) -> Option<Self> {
         let u32_at = |at: usize| u32::from_le_bytes(array_at(bytes, at));
         let u64_at = |at: usize| u64::from_le_bytes(array_at(bytes, at));
         let i64_at = |at: usize| i64::from_le_bytes(array_at(bytes, at));
-        bytes[40..].iter().all(|&byte| byte == 0).then(|| Self {
+        let reserved = if has_micro { CRC_MICRO.end } else { CRC_MICRO.start };
+        bytes[reserved..].iter().all(|&byte| byte == 0).then(|| Self {
             time_min: i64_at(0),
             time_max: i64_at(8),
             counts_start: u64_at(16),
@@ -188,20 +213,44 @@ impl BlockEntry {
             crc_time: u32_at(28),
             crc_channel: u32_at(32),
             chain: u32_at(36),
+            crc_micro: has_micro.then(|| u32_at(CRC_MICRO.start)),
         })
     }
 
     /// The chain at this entry: crc32c over the previous chain, the entry's bytes before its own
-    /// chain, and the bytes of its counts.
+    /// chain, the checksum of its micro times if the store has them, and the bytes of its counts.
     pub fn chained(&self, previous: u32, counts: &[u8]) -> u32 {
         let crc = crc32c::crc32c(&previous.to_le_bytes());
-        let crc = crc32c::crc32c_append(crc, &self.encode()[..CHAIN_AT]);
+        let bytes = self.encode();
+        let crc = crc32c::crc32c_append(crc, &bytes[..CHAIN_AT]);
+        let micro = if self.crc_micro.is_some() { &bytes[CRC_MICRO] } else { &[] };
+        let crc = crc32c::crc32c_append(crc, micro);
         crc32c::crc32c_append(crc, counts)
     }
 }
 
 fn array_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     std::array::from_fn(|i| bytes[at + i])
+}
+
+/// The micro time in a column of two bytes, as one of four.
+pub(crate) fn widen_micro(value: u16) -> u32 {
+    if value == MICRO_NONE_U16 { MICRO_NONE } else { value.into() }
+}
+
+/// Puts `values` into `bytes` as unsigned integers of `width` bytes, two or four. Values fit in them, and of
+/// [`MICRO_NONE`] every byte is the same.
+pub(crate) fn encode_unsigned(values: &[u32], width: u16, bytes: &mut Vec<u8>) {
+    bytes.clear();
+    if width == 2 {
+        bytes.resize(values.len() * 2, 0);
+        for (bytes, value) in bytes.as_chunks_mut::<2>().0.iter_mut().zip(values) {
+            let [low, high, ..] = value.to_le_bytes();
+            *bytes = [low, high];
+        }
+    } else {
+        bytes.extend_from_slice(bytemuck::cast_slice(values));
+    }
 }
 
 /// One pair of `counts.idx`.
@@ -224,8 +273,8 @@ mod tests {
 
     /// Released constants: a new value is a new format version, with a new golden store.
     #[test]
-    fn constants_of_version_1_never_change() {
-        assert_eq!(VERSION, 1);
+    fn constants_of_versions_1_and_2_never_change() {
+        assert_eq!(VERSION, 2);
         assert_eq!(&MAGIC, b"TAGQCOL\n");
         assert_eq!(
             (HEADER_BYTES, BLOCK_ROWS, BLOCK_ENTRY_BYTES, COUNT_ENTRY_BYTES),
@@ -234,6 +283,9 @@ mod tests {
         let page = encode_header(FileKind::Time, 8, RUN);
         assert_eq!(page[..16], *b"TAGQCOL\n\x01\0\0\0\x01\x01\x08\0");
         assert_eq!(page[16..32], [7; 16]);
+        let page = encode_header(FileKind::Micro, 2, RUN);
+        assert_eq!(page[..16], *b"TAGQCOL\n\x02\0\0\0\x05\x02\x02\0");
+        assert_eq!((MICRO_NONE, MICRO_NONE_U16), (4_294_967_295, 65_535));
         assert_eq!(encode_count(0x0102, 0x0304_0506), [2, 1, 6, 5, 4, 3]);
     }
 
@@ -259,11 +311,13 @@ mod tests {
         assert!(refused(FileKind::Time, 4, RUN).contains("their width"));
         assert!(refused(FileKind::Time, 8, RunId([8; 16])).contains("the run that it belongs to"));
         let mut newer = page;
-        newer[8] = 2;
-        let crc = crc32c::crc32c(&newer[..CRC_AT]);
-        newer[CRC_AT..].copy_from_slice(&crc.to_le_bytes());
-        let error = check_header(&newer, path, FileKind::Time, 8, RUN).unwrap_err().to_string();
-        assert!(error.contains("version 2"), "{error}");
+        for (version, named) in [(3, "version 3"), (2, "the format version")] {
+            newer[8] = version;
+            let crc = crc32c::crc32c(&newer[..CRC_AT]);
+            newer[CRC_AT..].copy_from_slice(&crc.to_le_bytes());
+            let error = check_header(&newer, path, FileKind::Time, 8, RUN).unwrap_err().to_string();
+            assert!(error.contains(named), "{error}");
+        }
     }
 
     #[test]
@@ -276,16 +330,27 @@ mod tests {
             crc_time: 4,
             crc_channel: 5,
             chain: 6,
+            crc_micro: None,
         };
-        let mut bytes = entry.encode();
-        assert_eq!(BlockEntry::decode(&bytes), Some(entry));
-        bytes[63] = 1;
-        assert_eq!(BlockEntry::decode(&bytes), None);
+        let with_micro = BlockEntry { crc_micro: Some(0x0403_0201), ..entry };
+        for entry in [entry, with_micro] {
+            let has_micro = entry.crc_micro.is_some();
+            let mut bytes = entry.encode();
+            assert_eq!(BlockEntry::decode(&bytes, has_micro), Some(entry));
+            bytes[63] = 1;
+            assert_eq!(BlockEntry::decode(&bytes, has_micro), None);
+        }
+        assert_eq!(entry.encode()[40..44], [0; 4]);
+        assert_eq!(with_micro.encode()[40..44], [1, 2, 3, 4]);
+        assert_eq!(BlockEntry::decode(&with_micro.encode(), false), None);
         // The chain covers what came before it, the entry and the counts, but not itself.
         let chain = entry.chained(1, b"counts");
         assert_ne!(chain, entry.chained(2, b"counts"));
         assert_ne!(chain, entry.chained(1, b"Counts"));
         assert_ne!(chain, BlockEntry { time_min: -6, ..entry }.chained(1, b"counts"));
         assert_eq!(chain, BlockEntry { chain: 0, ..entry }.chained(1, b"counts"));
+        let chain = with_micro.chained(1, b"counts");
+        assert_ne!(chain, BlockEntry { crc_micro: Some(0), ..entry }.chained(1, b"counts"));
+        assert_eq!(chain, BlockEntry { chain: 0, ..with_micro }.chained(1, b"counts"));
     }
 }

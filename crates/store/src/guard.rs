@@ -14,7 +14,7 @@ use std::{
     sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering::SeqCst},
 };
 
-/// Mappings that can be guarded at once: two a scan.
+/// Mappings that can be guarded at once: two a scan, three with micro times.
 const SLOTS: usize = 256;
 
 /// An address range under guard. There are no locks: a fork would leave them locked in the child for ever.

@@ -61,7 +61,7 @@ pub use snapshot::{
     Store,
     columns::Access,
     index::{Block, Mark},
-    tags::{Channels, Tags},
+    tags::{Channels, MicroColumn, Tags},
 };
 pub use units::{Duration, Tick, UnitError};
 pub use writeback::start_writing;

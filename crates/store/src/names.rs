@@ -15,12 +15,13 @@ pub(crate) struct Stem {
     end: &'static str,
 }
 
-/// Those of times, channels, blocks and counts.
-pub(crate) const STEMS: [Stem; 4] = [
+/// Those of times, channels, blocks, counts and micro times.
+pub(crate) const STEMS: [Stem; 5] = [
     Stem { start: "time", end: "col" },
     Stem { start: "channel", end: "col" },
     Stem { start: "blocks", end: "idx" },
     Stem { start: "counts", end: "idx" },
+    Stem { start: "micro", end: "col" },
 ];
 
 impl Stem {

@@ -11,7 +11,9 @@ use tagq_query::{
 use tagq_store::{
     Access, Block, Channels, Creation, MANIFEST_NAME, RunId, SourceFacts, Store, Tags, Tick,
     Writer,
-    format::{BLOCK_ENTRY_BYTES, BLOCK_ROWS, BlockEntry, COUNT_ENTRY_BYTES, HEADER_BYTES},
+    format::{
+        BLOCK_ENTRY_BYTES, BLOCK_ROWS, BlockEntry, COUNT_ENTRY_BYTES, HEADER_BYTES, MICRO_NONE,
+    },
 };
 
 use crate::recipe::Recipe;
@@ -77,6 +79,7 @@ pub fn stores(input: &[u8]) {
 struct Seen {
     times: Vec<i64>,
     labels: Vec<u16>,
+    micro: Vec<Option<u32>>,
     /// The rows of each source.
     sources: Vec<Range<usize>>,
     blocks: Result<Vec<Block>, String>,
@@ -102,6 +105,8 @@ impl Seen {
             Channels::U8(labels) => labels.iter().map(|&label| label.into()).collect(),
             Channels::U16(labels) => labels.to_vec(),
         };
+        let micro = |row| store.micro().and_then(|micro| micro.get(row));
+        let micro = (0..time.len()).map(micro).collect();
         let blocks = store.blocks();
         let intact = match &blocks {
             Ok(blocks) => blocks.iter().try_for_each(|block| store.check_block(block)),
@@ -113,6 +118,7 @@ impl Seen {
         Self {
             times: time.to_vec(),
             labels,
+            micro,
             sources: store.sources().map(|(_, rows)| rows).collect(),
             blocks,
             intact,
@@ -257,7 +263,7 @@ fn any_sources(recipe: &mut Recipe<'_>) -> Vec<Vec<Row>> {
     sources
 }
 
-/// The files of a store of these sources, made in so many commits.
+/// The files of a store of these sources, made in so many commits. Tags of channel 300 have micro times.
 fn made(sources: &[Vec<Row>], commits: usize) -> Files {
     let folder = tempfile::tempdir().unwrap();
     let run_id = Some(RunId([7; 16]));
@@ -266,7 +272,11 @@ fn made(sources: &[Vec<Row>], commits: usize) -> Files {
     for (i, rows) in sources.iter().enumerate() {
         writer.begin_source();
         let (times, channels): (Vec<i64>, Vec<u16>) = rows.iter().copied().unzip();
-        writer.append(&times, &channels).unwrap();
+        let micro = |&(time, channel): &Row| {
+            if channel == 300 { time.unsigned_abs() as u32 } else { MICRO_NONE }
+        };
+        let micro: Vec<u32> = rows.iter().map(micro).collect();
+        writer.append_with_micro(&times, &channels, &micro).unwrap();
         writer.finish_source(SourceFacts::named(&format!("source {i}")));
         if i + 1 < commits {
             writer.commit().unwrap();
@@ -282,7 +292,11 @@ fn made(sources: &[Vec<Row>], commits: usize) -> Files {
 
 /// Changes something in one of the files.
 pub(crate) fn change(files: &mut Files, recipe: &mut Recipe<'_>) {
-    let name = name_of(files, ["time", "channel", "blocks", "counts", ""][recipe.below(5)]);
+    let mut key = ["time", "channel", "blocks", "counts", ""][recipe.below(5)];
+    if key == "channel" && name_of(files, "micro") != MANIFEST_NAME && recipe.is() {
+        key = "micro";
+    }
+    let name = name_of(files, key);
     let Some(bytes) = files.get_mut(&name) else { return };
     let width = [1, 2, 4, 8][recipe.below(4)];
     match recipe.below(16) {
@@ -419,6 +433,8 @@ fn repair_blocks(files: &mut Files, times: bool) -> Option<()> {
     let (time, channel) = (values("time")?, values("channel")?);
     let (mut blocks, counts) = (values("blocks")?.to_vec(), values("counts")?);
     let width = manifest["files"]["channel"]["width"].as_u64()? as usize;
+    let micro_width = manifest["files"]["micro"]["width"].as_u64();
+    let micro = values("micro").zip(micro_width.map(|width| width as usize));
     let time_at = |row: usize| {
         Some(i64::from_le_bytes(*time.get(row.checked_mul(8)?..)?.first_chunk::<8>()?))
     };
@@ -433,9 +449,12 @@ fn repair_blocks(files: &mut Files, times: bool) -> Option<()> {
         blocks.as_chunks_mut::<BLOCK_ENTRY_BYTES>().0.iter_mut().enumerate().take(full)
     {
         let rows = i * BLOCK_ROWS..(i + 1) * BLOCK_ROWS;
-        let mut entry = BlockEntry::decode(bytes)?;
+        let mut entry = BlockEntry::decode(bytes, micro.is_some())?;
         entry.crc_time = bytes_of(time, &rows, 8)?;
         entry.crc_channel = bytes_of(channel, &rows, width)?;
+        if let Some((micro, width)) = micro {
+            entry.crc_micro = Some(bytes_of(micro, &rows, width)?);
+        }
         if times {
             (entry.time_min, entry.time_max) = (time_at(rows.start)?, time_at(rows.end - 1)?);
         }
@@ -450,6 +469,9 @@ fn repair_blocks(files: &mut Files, times: bool) -> Option<()> {
     if let Some(last) = manifest.get_mut("last_block").filter(|last| last.is_object()) {
         set(last, "crc_time", bytes_of(time, &rest, 8)?)?;
         set(last, "crc_channel", bytes_of(channel, &rest, width)?)?;
+        if let Some((micro, width)) = micro {
+            set(last, "crc_micro", bytes_of(micro, &rest, width)?)?;
+        }
         if times {
             set(last, "time_min", time_at(rest.start)?)?;
             set(last, "time_max", time_at(rest.end.checked_sub(1)?)?)?;

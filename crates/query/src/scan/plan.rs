@@ -148,6 +148,7 @@ mod tests {
             channels: (0..4).map(|channel| ChannelRows { channel, rows: 25 }).collect(),
             crc_time: 0,
             crc_channel: 0,
+            crc_micro: None,
         };
         let blocks: Vec<Block> = (0..10).map(|i| block(100 * i..100 * (i + 1))).collect();
         let all = Tags { time, channels: Channels::U8(labels) };

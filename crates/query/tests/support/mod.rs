@@ -85,6 +85,7 @@ fn blocks(sources: &Sources, block_rows: usize) -> Vec<Block> {
             time_max: tags[tags.len() - 1].0,
             crc_time: 0,
             crc_channel: 0,
+            crc_micro: None,
             channels,
         }
     };

@@ -17,6 +17,7 @@ impl Manifest {
     pub(super) fn check(&self, path: &Path) -> Result<(), Error> {
         let fault = Fault { path };
         self.check_files(&fault)?;
+        self.check_micro(&fault)?;
         self.check_rows(&fault)?;
         self.check_channels(&fault)?;
         self.check_times(&fault)
@@ -27,8 +28,12 @@ impl Manifest {
         let is_wide = files.channel.width == 2;
         let channel = if is_wide { ("u16", 2) } else { ("u8", 1) };
         let expected = [("i64", 8), channel, ("block", 64), ("count", 6)];
+        let micro =
+            files.micro.as_ref().map(|file| if file.width == 4 { ("u32", 4) } else { ("u16", 2) });
+        let expected = expected.into_iter().chain(micro);
         let files = [&files.time, &files.channel, &files.blocks, &files.counts];
-        for ((file, (kind, width)), stem) in files.into_iter().zip(expected).zip(&STEMS) {
+        let files = files.into_iter().chain(&self.files.micro);
+        for ((file, (kind, width)), stem) in files.zip(expected).zip(&STEMS) {
             if (file.kind.as_str(), file.width) != (kind, width) {
                 return fault.is(
                     &format!("the kind of {}", file.name),
@@ -42,6 +47,26 @@ impl Manifest {
             }
         }
         Ok(())
+    }
+
+    /// Micro times, their unit and their checksum are there in version 2 alone.
+    fn check_micro(&self, fault: &Fault<'_>) -> Result<(), Error> {
+        let has_micro = self.version == 2;
+        let parts = [
+            ("the file of micro times", self.files.micro.is_some() == has_micro),
+            ("the unit of micro times", self.micro_tick.is_none() || has_micro),
+            (
+                "the checksum of the last micro times",
+                self.last_block.as_ref().is_none_or(|block| block.crc_micro.is_some() == has_micro),
+            ),
+        ];
+        match parts.into_iter().find(|(_, fits)| !fits) {
+            Some((what, _)) => {
+                let expected = format!("as in version {}", self.version);
+                fault.is(what, expected, "something else".into())
+            }
+            None => Ok(()),
+        }
     }
 
     fn check_rows(&self, fault: &Fault<'_>) -> Result<(), Error> {

@@ -18,4 +18,6 @@ pub(crate) struct FileNames {
     pub channel: FileName,
     pub blocks: FileName,
     pub counts: FileName,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub micro: Option<FileName>,
 }

@@ -36,6 +36,8 @@ pub(crate) struct LastBlock {
     pub time_max: i64,
     pub crc_time: u32,
     pub crc_channel: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crc_micro: Option<u32>,
     pub counts: Vec<ChannelRows>,
 }
 
@@ -53,6 +55,9 @@ pub struct Manifest {
     pub tick: Tick,
     /// Whether the tick is the default, never confirmed by a person.
     pub tick_assumed: bool,
+    /// The unit of micro times; `None` if the store has none, or their unit is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub micro_tick: Option<Tick>,
     /// Rows committed.
     pub rows: u64,
     /// First time in ticks, `None` in an empty run.
@@ -87,16 +92,24 @@ impl Manifest {
         }
     }
 
-    /// The files of the store, in the order of [`STEMS`](crate::names::STEMS).
-    pub(crate) fn committed(&self) -> [Committed<'_>; 4] {
+    /// The files of the store, in the order of [`STEMS`](crate::names::STEMS): four, and one of micro times if
+    /// it has them.
+    pub(crate) fn committed(&self) -> Vec<Committed<'_>> {
         let files = &self.files;
         let of = |file, kind, values| Committed { file, kind, values };
-        [
+        let mut committed = vec![
             of(&files.time, FileKind::Time, self.rows),
             of(&files.channel, FileKind::Channel, self.rows),
             of(&files.blocks, FileKind::Blocks, self.full_blocks()),
             of(&files.counts, FileKind::Counts, self.count_entries),
-        ]
+        ];
+        committed.extend(files.micro.iter().map(|file| of(file, FileKind::Micro, self.rows)));
+        committed
+    }
+
+    /// Whether the store has a column of micro times.
+    pub fn has_micro(&self) -> bool {
+        self.files.micro.is_some()
     }
 
     /// The manifest of an empty store, before its first commit.
@@ -108,11 +121,12 @@ impl Manifest {
         };
         Self {
             format: FORMAT_NAME.into(),
-            version: format::VERSION.into(),
+            version: 1,
             run_id,
             commit: 0,
             tick,
             tick_assumed,
+            micro_tick: None,
             rows: 0,
             time_first: None,
             time_last: None,
@@ -122,6 +136,7 @@ impl Manifest {
                 channel: file("channel.col", "u8", 1),
                 blocks: file("blocks.idx", "block", 64),
                 counts: file("counts.idx", "count", 6),
+                micro: None,
             },
             count_entries: 0,
             chain: 0,
@@ -224,7 +239,10 @@ fn check_format(bytes: &[u8], path: &Path) -> Result<(), Error> {
         });
     }
     match serde_json::from_slice::<Start>(bytes) {
-        Ok(start) if start.format == FORMAT_NAME && start.version != u64::from(format::VERSION) => {
+        Ok(start)
+            if start.format == FORMAT_NAME
+                && !(1..=u64::from(format::VERSION)).contains(&start.version) =>
+        {
             Err(format::foreign_version(path, start.version))
         }
         // The checksum finds any other damage.
@@ -263,6 +281,7 @@ mod tests {
             time_max: -1,
             crc_time: 1,
             crc_channel: u32::MAX,
+            crc_micro: None,
             counts: vec![rows(3, 2), rows(15, 1)],
         });
         manifest.sources = vec![Source {
@@ -275,6 +294,17 @@ mod tests {
         manifest
     }
 
+    /// The same rows with micro times in units of 4 ps.
+    fn with_micro() -> Manifest {
+        let mut manifest = example();
+        manifest.version = 2;
+        manifest.micro_tick = "4ps".parse().ok();
+        let (name, kind) = ("micro.4.col".into(), "u16".into());
+        manifest.files.micro = Some(FileName { name, kind, width: 2 });
+        manifest.last_block.as_mut().unwrap().crc_micro = Some(9);
+        manifest
+    }
+
     #[test]
     fn a_manifest_comes_back() {
         let bytes = example().encode().unwrap();
@@ -283,6 +313,11 @@ mod tests {
         let parsed: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
         assert_eq!(parsed["tick"], "156250000/1");
         assert_eq!(parsed.as_object().unwrap().keys().next_back().unwrap(), "crc32c");
+        assert!(!String::from_utf8(bytes).unwrap().contains("micro"));
+        let bytes = with_micro().encode().unwrap();
+        assert_eq!(Manifest::decode(&bytes, Path::new("m")).unwrap(), with_micro());
+        let parsed: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!((&parsed["version"], &parsed["micro_tick"]), (&2.into(), &"4000000/1".into()));
     }
 
     #[test]
@@ -303,9 +338,15 @@ mod tests {
         let refused =
             |text: &str| Manifest::decode(text.as_bytes(), Path::new("m")).unwrap_err().to_string();
         assert!(refused("{\"name\": \"web app\"}").contains("no manifest of tagq"));
-        let newer = String::from_utf8(example().encode().unwrap()).unwrap();
-        let newer = newer.replace("\"version\": 1", "\"version\": 2");
-        assert!(refused(&newer).contains("version 2"), "{}", refused(&newer));
+        let text = String::from_utf8(example().encode().unwrap()).unwrap();
+        for version in [0, 3] {
+            let other = text.replace("\"version\": 1", &format!("\"version\": {version}"));
+            assert!(
+                refused(&other).contains(&format!("version {version},")),
+                "{}",
+                refused(&other)
+            );
+        }
     }
 
     #[test]
@@ -334,7 +375,7 @@ mod tests {
             // Rows that fill whole blocks leave no last one: not even an empty one.
             |m| {
                 *m = Manifest::new(m.run_id, m.tick, true);
-                let (crc_time, crc_channel) = (1, 1);
+                let (crc_time, crc_channel, crc_micro) = (1, 1, None);
                 let (time_min, time_max) = (0, 0);
                 m.last_block = Some(LastBlock {
                     rows: 0,
@@ -342,12 +383,23 @@ mod tests {
                     time_max,
                     crc_time,
                     crc_channel,
+                    crc_micro,
                     counts: vec![],
                 });
             },
         ];
-        for (i, change) in changes.into_iter().enumerate() {
-            let mut manifest = example();
+        let micro_changes: [Change; 7] = [
+            |m| m.version = 1,
+            |m| m.files.micro = None,
+            |m| m.files.micro.as_mut().unwrap().name = "channel.col".into(),
+            |m| m.files.micro.as_mut().unwrap().width = 1,
+            |m| m.files.micro.as_mut().unwrap().width = 4,
+            |m| m.last_block.as_mut().unwrap().crc_micro = None,
+            |m| *m = Manifest { version: 2, ..example() },
+        ];
+        let plain = changes.into_iter().map(|change| (change, example()));
+        let micro = micro_changes.into_iter().map(|change| (change, with_micro()));
+        for (i, (change, mut manifest)) in plain.chain(micro).enumerate() {
             change(&mut manifest);
             let bytes = manifest.encode().unwrap();
             let error = Manifest::decode(&bytes, Path::new("m")).expect_err(&format!("change {i}"));

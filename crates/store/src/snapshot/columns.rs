@@ -31,6 +31,12 @@ pub(super) enum ChannelColumn {
     U16(Column<u16>),
 }
 
+#[derive(Debug)]
+pub(super) enum MicroFile {
+    U16(Column<u16>),
+    U32(Column<u32>),
+}
+
 impl CheckedFile {
     pub(super) fn column<T: bytemuck::Pod>(self, access: Access) -> Result<Column<T>, Error> {
         Ok(match access {
@@ -92,6 +98,15 @@ impl ChannelColumn {
         match self {
             Self::U8(column) => column.mapped(),
             Self::U16(column) => column.mapped(),
+        }
+    }
+}
+
+impl MicroFile {
+    pub(super) fn mapped(&self) -> Option<&[u8]> {
+        match self {
+            Self::U16(column) => column.mapped(),
+            Self::U32(column) => column.mapped(),
         }
     }
 }

@@ -24,6 +24,8 @@ pub struct Block {
     pub crc_time: u32,
     /// crc32c of its bytes in the channel column.
     pub crc_channel: u32,
+    /// crc32c of its bytes in the column of micro times; `None` in a store without them.
+    pub crc_micro: Option<u32>,
     /// Its rows by channel, ascending by label.
     pub channels: Vec<ChannelRows>,
 }
@@ -56,7 +58,7 @@ impl Store {
         let mut chain = 0;
         let mut blocks = Vec::new();
         for (i, bytes) in self.blocks.as_chunks::<BLOCK_ENTRY_BYTES>().0.iter().enumerate() {
-            let entry = BlockEntry::decode(bytes).ok_or_else(|| damaged(i, "the entry"))?;
+            let entry = self.entry_of(bytes).ok_or_else(|| damaged(i, "the entry"))?;
             let counts =
                 self.counts_of(&entry).ok_or_else(|| damaged(i, "the place of the counts"))?;
             if entry.chained(chain, counts) != entry.chain {
@@ -70,6 +72,7 @@ impl Store {
                 time_max: entry.time_max,
                 crc_time: entry.crc_time,
                 crc_channel: entry.crc_channel,
+                crc_micro: entry.crc_micro,
                 channels: decode_counts(counts),
             });
         }
@@ -84,6 +87,7 @@ impl Store {
                 time_max: last.time_max,
                 crc_time: last.crc_time,
                 crc_channel: last.crc_channel,
+                crc_micro: last.crc_micro,
                 channels: last.counts.clone(),
             });
         }
@@ -122,7 +126,7 @@ impl Store {
         let (entries, _) = self.blocks.as_chunks::<BLOCK_ENTRY_BYTES>();
         let entry = |number: u64| {
             let number = usize::try_from(number).ok()?;
-            BlockEntry::decode(entries.get(number)?)
+            self.entry_of(entries.get(number)?)
         };
         let last = entry(number).ok_or_else(damaged)?;
         let before = match number.checked_sub(1) {
@@ -137,6 +141,10 @@ impl Store {
             return Err(damaged());
         }
         Ok(Some(Mark { rows, time: last.time_max, chain: last.chain }))
+    }
+
+    fn entry_of(&self, bytes: &[u8; BLOCK_ENTRY_BYTES]) -> Option<BlockEntry> {
+        BlockEntry::decode(bytes, self.manifest.has_micro())
     }
 
     /// The bytes of a block's pairs of channel and rows.
@@ -166,7 +174,7 @@ impl Store {
             expected,
             found,
         };
-        let Tags { time, channels } = self.tags().rows(rows);
+        let Tags { time, channels } = self.tags().rows(rows.clone());
         let channel_bytes = match channels {
             Channels::U8(labels) => labels,
             Channels::U16(labels) => bytemuck::cast_slice(labels),
@@ -175,7 +183,9 @@ impl Store {
             (&files.time.name, bytemuck::cast_slice(time), block.crc_time),
             (&files.channel.name, channel_bytes, block.crc_channel),
         ];
-        for (name, bytes, expected) in columns {
+        let micro = self.micro().zip(files.micro.as_ref()).zip(block.crc_micro);
+        let micro = micro.map(|((micro, file), crc)| (&file.name, micro.rows(rows).bytes(), crc));
+        for (name, bytes, expected) in columns.into_iter().chain(micro) {
             let found = crc32c::crc32c(bytes);
             if found != expected {
                 let (expected, found) = (format!("{expected:08x}"), format!("{found:08x}"));

@@ -12,8 +12,8 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use columns::{Access, ChannelColumn, Column};
-use tags::{Channels, Tags};
+use columns::{Access, ChannelColumn, Column, MicroFile};
+use tags::{Channels, MicroColumn, Tags};
 
 use crate::{
     Error, Folder, MANIFEST_NAME, Manifest, Source, Tick,
@@ -30,6 +30,7 @@ pub struct Store {
     manifest: Manifest,
     time: Column<i64>,
     channel: ChannelColumn,
+    micro: Option<MicroFile>,
     blocks: Vec<u8>,
     counts: Vec<u8>,
     /// A page of a column was missing.
@@ -67,20 +68,28 @@ impl Store {
             let file = folder.open_file(&committed.file.name)?;
             checked.push(CheckedFile::new(folder, file, &committed, manifest.run_id)?);
         }
+        let micro = checked.split_off(4).pop();
         let checked: [CheckedFile; 4] = match checked.try_into() {
             Ok(checked) => checked,
-            Err(_) => unreachable!("a store has four files"),
+            Err(_) => unreachable!("a store has these four files"),
         };
         let [time, channel, blocks, counts] = checked;
         let channel = match manifest.files.channel.width {
             1 => ChannelColumn::U8(channel.column(access)?),
             _ => ChannelColumn::U16(channel.column(access)?),
         };
+        let micro = micro.zip(manifest.files.micro.as_ref()).map(|(checked, file)| {
+            Ok::<_, Error>(match file.width {
+                2 => MicroFile::U16(checked.column(access)?),
+                _ => MicroFile::U32(checked.column(access)?),
+            })
+        });
         Ok(Self {
             folder: folder.path().into(),
             manifest: manifest.clone(),
             time: time.column(access)?,
             channel,
+            micro: micro.transpose()?,
             blocks: blocks.copy()?,
             counts: counts.copy()?,
             broken: AtomicBool::new(false),
@@ -135,6 +144,22 @@ impl Store {
         Tags { time: self.time.unguarded_values(), channels }
     }
 
+    /// The micro times of all committed tags, row by row as [`Store::tags`]; `None` if the store has none.
+    pub fn micro(&self) -> Option<MicroColumn<'_>> {
+        self.micro.as_ref().map(|file| match file {
+            MicroFile::U16(column) => MicroColumn::U16(column.values()),
+            MicroFile::U32(column) => MicroColumn::U32(column.values()),
+        })
+    }
+
+    /// The same micro times for views that outlive a scan, as [`Store::unguarded_tags`].
+    pub fn unguarded_micro(&self) -> Option<MicroColumn<'_>> {
+        self.micro.as_ref().map(|file| match file {
+            MicroFile::U16(column) => MicroColumn::U16(column.unguarded_values()),
+            MicroFile::U32(column) => MicroColumn::U32(column.unguarded_values()),
+        })
+    }
+
     /// Runs a scan over the tags of this snapshot. When a column turns out to be cut short or
     /// unreadable under its mapping, the scan still ends, its answer is thrown away, and the
     /// process lives. Only this snapshot's own columns are guarded, only until `scan` returns; a
@@ -143,14 +168,17 @@ impl Store {
     /// # Errors
     /// [`Error::Io`] when a part of a column could not be read.
     pub fn guarded<T>(&self, scan: impl FnOnce(&Self) -> T) -> Result<T, Error> {
-        let mapped = [self.time.mapped(), self.channel.mapped()];
+        let micro = self.micro.as_ref().and_then(MicroFile::mapped);
+        let mapped = [self.time.mapped(), self.channel.mapped(), micro];
         let guard = Guard::arm(mapped.into_iter().flatten());
         let answer = scan(self);
         self.broken.fetch_or(guard.was_hit(), Ordering::Relaxed);
         if self.broken.load(Ordering::Relaxed) {
             // Zeros stand in the missing pages of this mapping until it is gone.
             let path = self.time_path();
-            return Err(io_error(&path, "read this column or its labels")(missing_page()));
+            return Err(io_error(&path, "read this column, its labels or its micro times")(
+                missing_page(),
+            ));
         }
         Ok(answer)
     }

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::format::{MICRO_NONE, widen_micro};
+
 /// The tags of a run or a part of it, in order of time: `time[i]` and row `i` of `channels` are one
 /// tag. Both have the same length.
 #[derive(Debug, Clone, Copy)]
@@ -19,6 +21,16 @@ pub enum Channels<'a> {
     U8(&'a [u8]),
     /// Some label is.
     U16(&'a [u16]),
+}
+
+/// The micro times of consecutive tags, in the width that the store holds them in: the time of a photon after
+/// the pulse before it, in units of the manifest's `micro_tick`.
+#[derive(Debug, Clone, Copy)]
+pub enum MicroColumn<'a> {
+    /// No micro time of the run is above 65,534; [`MICRO_NONE_U16`](crate::format::MICRO_NONE_U16) is none.
+    U16(&'a [u16]),
+    /// Some micro time is; [`MICRO_NONE`] is none.
+    U32(&'a [u32]),
 }
 
 impl<'a> Tags<'a> {
@@ -55,6 +67,40 @@ impl Channels<'_> {
         match self {
             Self::U8(labels) => labels[row].into(),
             Self::U16(labels) => labels[row],
+        }
+    }
+}
+
+impl<'a> MicroColumn<'a> {
+    /// The micro time of one row; `None` if it has none.
+    ///
+    /// # Panics
+    /// When there is no such row.
+    pub fn get(&self, row: usize) -> Option<u32> {
+        let value = match self {
+            Self::U16(values) => widen_micro(values[row]),
+            Self::U32(values) => values[row],
+        };
+        (value != MICRO_NONE).then_some(value)
+    }
+
+    /// Those of these rows.
+    ///
+    /// # Panics
+    /// When the rows are not within.
+    #[must_use]
+    pub fn rows(&self, rows: Range<usize>) -> MicroColumn<'a> {
+        match self {
+            Self::U16(values) => Self::U16(&values[rows]),
+            Self::U32(values) => Self::U32(&values[rows]),
+        }
+    }
+
+    /// Their bytes in the store.
+    pub(crate) fn bytes(&self) -> &'a [u8] {
+        match self {
+            Self::U16(values) => bytemuck::cast_slice(values),
+            Self::U32(values) => bytemuck::cast_slice(values),
         }
     }
 }

@@ -1,24 +1,21 @@
 //! Appending to a store: rows, then a commit that makes them visible and durable at once.
 
 mod lock;
+mod open;
 mod tally;
 mod widen;
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use lock::Lock;
 use tally::{OpenBlock, Tally, by_label, joined};
 
 use crate::{
     ChannelRows, Error, Folder, MANIFEST_NAME, Manifest, RunId, Source, SourceFacts, Tick,
-    checked::CheckedFile,
-    disk::{self, Disk, RealDisk},
-    folder::random_bytes,
-    format::{self, BLOCK_ROWS, BlockEntry, COUNT_ENTRY_BYTES, FileKind},
+    disk::{self, Disk},
+    format::{self, BLOCK_ROWS, BlockEntry, COUNT_ENTRY_BYTES, MICRO_NONE, MICRO_NONE_U16},
     growing::Growing,
-    leftovers::{check_only_ours, files_in},
     manifest::LastBlock,
-    names::STEMS,
 };
 
 /// Properties of a store that is made because there is none yet.
@@ -43,6 +40,10 @@ pub struct Writer {
     channel: Growing,
     blocks: Growing,
     counts: Growing,
+    /// The micro times, if the store has them.
+    micro: Option<Growing>,
+    /// Their unit, also before the first of them comes.
+    micro_tick: Option<Tick>,
     /// Rows not yet added to the three tallies below.
     pending: Tally,
     open_block: OpenBlock,
@@ -55,169 +56,12 @@ pub struct Writer {
     obsolete: Vec<String>,
     names_changed: bool,
     poisoned: bool,
-    narrow: Vec<u8>,
+    /// Values as they are written.
+    buffer: Vec<u8>,
     lock: Lock,
 }
 
 impl Writer {
-    /// Locks the store in `folder` for writing, and makes it when there is none. Rows that an
-    /// earlier writer left without a commit are cut off.
-    ///
-    /// # Errors
-    /// [`Error::Busy`] when another writer is at work, [`Error::NotEmpty`] when a store would be
-    /// made among other files, the errors of opening a store otherwise.
-    pub fn open(folder: &Path, creation: &Creation) -> Result<Self, Error> {
-        Self::open_on(Arc::new(RealDisk), folder, creation)
-    }
-
-    pub(crate) fn open_on(
-        disk: Arc<dyn Disk>,
-        path: &Path,
-        creation: &Creation,
-    ) -> Result<Self, Error> {
-        disk::create_folder(&*disk, path)?;
-        let folder = Folder::open(path)?;
-        match Manifest::read_in(&folder)? {
-            Some(_) => _ = files_in(&folder)?,
-            None => check_only_ours(&folder)?,
-        }
-        let lock = Lock::take(&folder)?;
-        // Another writer may have committed before the lock was ours.
-        if let Some(manifest) = Manifest::read_in(&folder)? {
-            return Self::resume(disk, folder, manifest, lock);
-        }
-        // The process that made the folder may be gone before its name was durable.
-        disk::sync_name(&*disk, path)?;
-        // Files are made, never written over: what has their names was never committed.
-        for file in files_in(&folder)? {
-            disk.remove(&folder, &file.name)?;
-        }
-        let manifest = new_manifest(path, creation)?;
-        Self::create(disk, folder, manifest, lock)
-    }
-
-    /// Locks the store in `folder` and begins it from scratch, under its tick: nothing is in it, and the
-    /// next commit replaces all that was. Until then readers see the old commit.
-    ///
-    /// # Errors
-    /// As [`Writer::open`].
-    pub fn open_for_rebuild(folder: &Path, creation: &Creation) -> Result<Self, Error> {
-        let old = Self::open(folder, creation)?;
-        if old.manifest.commit == 0 {
-            return Ok(old);
-        }
-        let Self { disk, folder, manifest: before, lock, time, channel, blocks, counts, .. } = old;
-        let tick = Creation {
-            tick: before.tick,
-            tick_assumed: before.tick_assumed,
-            run_id: creation.run_id,
-        };
-        let mut manifest = new_manifest(folder.path(), &tick)?;
-        manifest.commit = before.commit;
-        let files = &mut manifest.files;
-        let files = [&mut files.time, &mut files.channel, &mut files.blocks, &mut files.counts];
-        for (file, stem) in files.into_iter().zip(&STEMS) {
-            file.name = stem.unused_name(&folder, before.commit + 1)?;
-        }
-        let mut writer = Self::create(disk, folder, manifest, lock)?;
-        writer.obsolete = [time, channel, blocks, counts].map(|file| file.name().into()).into();
-        Ok(writer)
-    }
-
-    fn create(
-        disk: Arc<dyn Disk>,
-        folder: Folder,
-        manifest: Manifest,
-        lock: Lock,
-    ) -> Result<Self, Error> {
-        let run_id = manifest.run_id;
-        let create = |name: &str, kind, width| {
-            Growing::create(&disk, &folder, name, &format::encode_header(kind, width, run_id))
-        };
-        let files = &manifest.files;
-        Ok(Self {
-            time: create(&files.time.name, FileKind::Time, 8)?,
-            channel: create(&files.channel.name, FileKind::Channel, 1)?,
-            blocks: create(&files.blocks.name, FileKind::Blocks, 64)?,
-            counts: create(&files.counts.name, FileKind::Counts, 6)?,
-            folder,
-            pending: Tally::default(),
-            open_block: OpenBlock::default(),
-            open_source: Tally::default(),
-            run: Tally::default(),
-            chain: 0,
-            count_entries: 0,
-            sources: Vec::new(),
-            obsolete: Vec::new(),
-            names_changed: true,
-            poisoned: false,
-            narrow: Vec::new(),
-            manifest,
-            disk,
-            lock,
-        })
-    }
-
-    fn resume(
-        disk: Arc<dyn Disk>,
-        folder: Folder,
-        manifest: Manifest,
-        lock: Lock,
-    ) -> Result<Self, Error> {
-        let mut files = Vec::new();
-        for committed in manifest.committed() {
-            let file = disk.open(&folder, &committed.file.name)?;
-            let checked = CheckedFile::new(&folder, file, &committed, manifest.run_id)?;
-            files.push(Growing::resume(&disk, checked));
-        }
-        let debris = manifest.debris(&folder)?;
-        // Only now it is known that a writer of this run left all of it.
-        files.iter().try_for_each(Growing::cut)?;
-        for name in debris {
-            disk.remove(&folder, &name)?;
-        }
-        let files: [Growing; 4] = match files.try_into() {
-            Ok(files) => files,
-            Err(_) => unreachable!("a store has four files"),
-        };
-        let [time, channel, blocks, counts] = files;
-        Ok(Self {
-            folder,
-            time,
-            channel,
-            blocks,
-            counts,
-            pending: Tally::default(),
-            open_block: manifest.last_block.as_ref().map(OpenBlock::resume).unwrap_or_default(),
-            open_source: Tally::default(),
-            run: Tally {
-                rows: manifest.rows,
-                span: manifest.time_first.zip(manifest.time_last),
-                by_channel: by_label(&manifest.channels),
-            },
-            chain: manifest.chain,
-            count_entries: manifest.count_entries,
-            sources: manifest.sources.clone(),
-            obsolete: Vec::new(),
-            names_changed: false,
-            poisoned: false,
-            narrow: Vec::new(),
-            manifest,
-            disk,
-            lock,
-        })
-    }
-
-    /// Makes the last commit of the store in `folder` durable, when the one who made it did not
-    /// live to do so.
-    ///
-    /// # Errors
-    /// When the disk refuses.
-    pub fn make_durable(folder: &Path) -> Result<(), Error> {
-        disk::sync_folder(&RealDisk, &Folder::open(folder)?)?;
-        disk::sync_name(&RealDisk, folder)
-    }
-
     /// The store as of its last commit.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
@@ -236,9 +80,9 @@ impl Writer {
     /// Gives up what was not committed. A store that was never committed leaves only its lock.
     pub fn discard(self) {
         if self.manifest.commit == 0 {
-            for file in [&self.time, &self.channel, &self.blocks, &self.counts] {
+            for name in self.file_names().iter().chain(&self.obsolete) {
                 // The next writer removes files that stay.
-                drop(self.disk.remove(&self.folder, file.name()));
+                drop(self.disk.remove(&self.folder, name));
             }
         }
     }
@@ -249,8 +93,8 @@ impl Writer {
         self.open_source = Tally::default();
     }
 
-    /// Appends rows: `times[i]` in ticks and `channels[i]` are one tag. Equal lengths, times in
-    /// order and not before the last row.
+    /// Appends rows: `times[i]` in ticks and `channels[i]` are one tag, which has no micro time. Equal
+    /// lengths, times in order and not before the last row.
     ///
     /// # Errors
     /// [`Error::Unsorted`] and [`Error::Span`] before anything is written; after an error of the
@@ -259,9 +103,28 @@ impl Writer {
     /// # Panics
     /// When the lengths differ.
     pub fn append(&mut self, times: &[i64], channels: &[u16]) -> Result<(), Error> {
+        self.append_with_micro(times, channels, &[])
+    }
+
+    /// Appends rows as [`Writer::append`] does, `micro[i]` being the micro time of a tag, in units of the
+    /// micro tick: [`MICRO_NONE`] for none, and no values at all if none of the tags has one. The store gets
+    /// its column of micro times with the first of them.
+    ///
+    /// # Errors
+    /// As [`Writer::append`].
+    ///
+    /// # Panics
+    /// When the lengths differ.
+    pub fn append_with_micro(
+        &mut self,
+        times: &[i64],
+        channels: &[u16],
+        micro: &[u32],
+    ) -> Result<(), Error> {
         assert_eq!(times.len(), channels.len(), "a tag has one time and one channel");
+        assert!(micro.is_empty() || micro.len() == times.len(), "a tag has one micro time");
         self.check_order(times)?;
-        let result = self.append_checked(times, channels);
+        let result = self.append_checked(times, channels, micro);
         self.poison(result)
     }
 
@@ -313,6 +176,19 @@ impl Writer {
     /// [`Error::TickGiven`] when a person set another one before, unless `overrule`.
     pub fn set_tick(&mut self, tick: Tick, overrule: bool) -> Result<(), Error> {
         self.manifest.set_tick(tick, overrule, self.folder.path())
+    }
+
+    /// Sets the unit of micro times; written with the next commit if the store has any then.
+    ///
+    /// # Errors
+    /// [`Error::MicroTick`] when the store has another one.
+    pub fn set_micro_tick(&mut self, tick: Tick) -> Result<(), Error> {
+        if let Some(set) = self.micro_tick.filter(|&set| set != tick) {
+            let path = self.folder.path().into();
+            return Err(Error::MicroTick { path, set: set.to_string(), asked: tick.to_string() });
+        }
+        self.micro_tick = Some(tick);
+        Ok(())
     }
 
     /// Makes everything appended so far durable, then visible: columns and indexes first, the
@@ -367,29 +243,44 @@ impl Writer {
         }
     }
 
-    fn append_checked(&mut self, times: &[i64], channels: &[u16]) -> Result<(), Error> {
-        let (mut times, mut channels) = (times, channels);
+    fn append_checked(
+        &mut self,
+        times: &[i64],
+        channels: &[u16],
+        micro: &[u32],
+    ) -> Result<(), Error> {
+        let (mut times, mut channels, mut micro) = (times, channels, micro);
         while !times.is_empty() {
             let room = BLOCK_ROWS - self.rows_in_block();
             let (now, later) = times.split_at(room.min(times.len()));
             let (now_channels, later_channels) = channels.split_at(now.len());
-            self.append_in_block(now, now_channels)?;
-            (times, channels) = (later, later_channels);
+            let (now_micro, later_micro) = micro.split_at(now.len().min(micro.len()));
+            self.append_in_block(now, now_channels, now_micro)?;
+            (times, channels, micro) = (later, later_channels, later_micro);
         }
         Ok(())
     }
 
-    fn append_in_block(&mut self, times: &[i64], channels: &[u16]) -> Result<(), Error> {
+    fn append_in_block(
+        &mut self,
+        times: &[i64],
+        channels: &[u16],
+        micro: &[u32],
+    ) -> Result<(), Error> {
         let label_max = channels.iter().copied().max().unwrap_or(0);
         if label_max > u8::MAX.into() && self.manifest.files.channel.width == 1 {
-            self.widen()?;
+            self.widen_channel()?;
+        }
+        let micro_width = width_of_micro(micro);
+        if micro_width > self.micro_width() {
+            self.widen_micro(micro_width)?;
         }
         let time_bytes: &[u8] = bytemuck::cast_slice(times);
         let channel_bytes: &[u8] = if self.manifest.files.channel.width == 1 {
-            self.narrow.clear();
+            self.buffer.clear();
             #[expect(clippy::cast_possible_truncation, reason = "no label above 255 here")]
-            self.narrow.extend(channels.iter().map(|&channel| channel as u8));
-            &self.narrow
+            self.buffer.extend(channels.iter().map(|&channel| channel as u8));
+            &self.buffer
         } else {
             bytemuck::cast_slice(channels)
         };
@@ -398,8 +289,37 @@ impl Writer {
         let block = &mut self.open_block;
         block.crc_time = crc32c::crc32c_append(block.crc_time, time_bytes);
         block.crc_channel = crc32c::crc32c_append(block.crc_channel, channel_bytes);
+        self.append_micro(times.len(), micro)?;
         self.pending.add(times, channels);
         if self.rows_in_block() == BLOCK_ROWS { self.close_block() } else { Ok(()) }
+    }
+
+    /// Appends the micro times of so many rows, if the store has micro times.
+    fn append_micro(&mut self, rows: usize, micro: &[u32]) -> Result<(), Error> {
+        let width = self.micro_width();
+        let Some(file) = &mut self.micro else { return Ok(()) };
+        if micro.is_empty() {
+            let none = MICRO_NONE.to_le_bytes()[0];
+            self.buffer.clear();
+            self.buffer.resize(rows * usize::from(width), none);
+        } else {
+            format::encode_unsigned(micro, width, &mut self.buffer);
+        }
+        file.append(&self.buffer)?;
+        let block = &mut self.open_block;
+        block.crc_micro = crc32c::crc32c_append(block.crc_micro, &self.buffer);
+        Ok(())
+    }
+
+    /// Bytes of a micro time in the store, 0 if it has none.
+    fn micro_width(&self) -> u16 {
+        self.manifest.files.micro.as_ref().map_or(0, |file| file.width)
+    }
+
+    /// The names of the files that the next commit names.
+    fn file_names(&self) -> Vec<String> {
+        let files = [&self.time, &self.channel, &self.blocks, &self.counts];
+        files.into_iter().chain(&self.micro).map(|file| file.name().to_owned()).collect()
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "a remainder below 65,536")]
@@ -423,6 +343,7 @@ impl Writer {
             crc_time: block.crc_time,
             crc_channel: block.crc_channel,
             chain: 0,
+            crc_micro: self.micro.as_ref().map(|_| block.crc_micro),
         };
         entry.chain = entry.chained(self.chain, &counts);
         self.counts.append(&counts)?;
@@ -437,7 +358,8 @@ impl Writer {
             return Err(Error::Poisoned { path: self.folder.path().into() });
         }
         self.settle();
-        for file in [&self.time, &self.channel, &self.counts, &self.blocks] {
+        let files = [&self.time, &self.channel, &self.counts, &self.blocks];
+        for file in files.into_iter().chain(&self.micro) {
             file.sync()?;
         }
         if self.names_changed {
@@ -446,6 +368,7 @@ impl Writer {
         let last_block = &self.open_block;
         self.manifest = Manifest {
             commit: self.manifest.commit + 1,
+            micro_tick: self.micro_tick.filter(|_| self.micro.is_some()),
             rows: self.run.rows,
             time_first: self.run.span.map(|(first, _)| first),
             time_last: self.run.span.map(|(_, last)| last),
@@ -459,6 +382,7 @@ impl Writer {
                 time_max,
                 crc_time: last_block.crc_time,
                 crc_channel: last_block.crc_channel,
+                crc_micro: self.micro.as_ref().map(|_| last_block.crc_micro),
                 counts: last_block.tally.channels(),
             }),
             sources: self.sources.clone(),
@@ -478,6 +402,15 @@ impl Writer {
     }
 }
 
+/// Bytes that a value of these micro times needs at least: 0 if all are none.
+fn width_of_micro(micro: &[u32]) -> u16 {
+    match micro.iter().copied().filter(|&value| value != MICRO_NONE).max() {
+        None => 0,
+        Some(value) if value < MICRO_NONE_U16.into() => 2,
+        Some(_) => 4,
+    }
+}
+
 fn encode_counts(channels: &[ChannelRows]) -> Vec<u8> {
     #[expect(clippy::cast_possible_truncation, reason = "a block has 65,536 rows")]
     channels.iter().flat_map(|c| format::encode_count(c.channel, c.rows as u32)).collect()
@@ -486,12 +419,4 @@ fn encode_counts(channels: &[ChannelRows]) -> Vec<u8> {
 #[expect(clippy::cast_possible_truncation, reason = "a block has at most 65,536 channels")]
 fn count_len(counts: &[u8]) -> u32 {
     (counts.len() / COUNT_ENTRY_BYTES) as u32
-}
-
-fn new_manifest(folder: &Path, creation: &Creation) -> Result<Manifest, Error> {
-    let run_id = match creation.run_id {
-        Some(run_id) => run_id,
-        None => RunId(random_bytes(folder)?),
-    };
-    Ok(Manifest::new(run_id, creation.tick, creation.tick_assumed))
 }

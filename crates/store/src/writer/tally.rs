@@ -17,6 +17,8 @@ pub(super) struct OpenBlock {
     pub tally: Tally,
     pub crc_time: u32,
     pub crc_channel: u32,
+    /// Of no meaning in a store without micro times.
+    pub crc_micro: u32,
 }
 
 impl Tally {
@@ -66,6 +68,7 @@ impl OpenBlock {
             },
             crc_time: block.crc_time,
             crc_channel: block.crc_channel,
+            crc_micro: block.crc_micro.unwrap_or(0),
         }
     }
 }

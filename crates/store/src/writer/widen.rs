@@ -1,74 +1,135 @@
-//! A wider channel column, once a label above 255 appears.
+//! A column that is written again: with wider values, or with micro times for rows that had none.
+
+use std::mem;
 
 use super::Writer;
 use crate::{
     Error,
     format::{self, BLOCK_ROWS, BlockEntry, COUNT_ENTRY_BYTES, FileKind, HEADER_BYTES},
     growing::Growing,
+    manifest::files::FileName,
     names::STEMS,
 };
 
+/// A column whose values can become wider.
+#[derive(Clone, Copy)]
+enum Column {
+    Channel,
+    Micro,
+}
+
 impl Writer {
-    /// Rewrites the channel column with two bytes a label, and the index over it, under new names.
+    /// Rewrites the channel column with two bytes a label.
+    pub(super) fn widen_channel(&mut self) -> Result<(), Error> {
+        self.rewrite(Column::Channel, "u16", 2)
+    }
+
+    /// Rewrites the column of micro times with `width` bytes a value, or adds it: rows before have none.
+    pub(super) fn widen_micro(&mut self, width: u16) -> Result<(), Error> {
+        self.rewrite(Column::Micro, if width == 2 { "u16" } else { "u32" }, width)
+    }
+
+    /// Writes a column again with values of `width` bytes, and the index over it, under new names.
     /// The old files serve readers until the next commit names the new ones.
-    pub(super) fn widen(&mut self) -> Result<(), Error> {
+    fn rewrite(&mut self, column: Column, kind: &str, width: u16) -> Result<(), Error> {
         let commit = self.manifest.commit + 1;
         let run_id = self.manifest.run_id;
-        let [_, channel, blocks, _] = &STEMS;
-        let channel_name = channel.unused_name(&self.folder, commit)?;
-        let blocks_name = blocks.unused_name(&self.folder, commit)?;
-        let header = |kind, width| format::encode_header(kind, width, run_id);
-        let mut channel = Growing::create(
-            &self.disk,
-            &self.folder,
-            &channel_name,
-            &header(FileKind::Channel, 2),
-        )?;
-        let mut blocks =
-            Growing::create(&self.disk, &self.folder, &blocks_name, &header(FileKind::Blocks, 64))?;
+        let [_, channel_stem, blocks_stem, _, micro_stem] = &STEMS;
+        let (stem, file_kind) = match column {
+            Column::Channel => (channel_stem, FileKind::Channel),
+            Column::Micro => (micro_stem, FileKind::Micro),
+        };
+        let file =
+            FileName { name: stem.unused_name(&self.folder, commit)?, kind: kind.into(), width };
+        let blocks_name = blocks_stem.unused_name(&self.folder, commit)?;
+        let create = |name: &str, kind, width| {
+            let header = format::encode_header(kind, width, run_id);
+            Growing::create(&self.disk, &self.folder, name, &header)
+        };
+        let mut wide = create(&file.name, file_kind, width)?;
+        let mut blocks = create(&blocks_name, FileKind::Blocks, 64)?;
         self.settle();
         let full_blocks = (self.run.rows - self.open_block.tally.rows) / BLOCK_ROWS as u64;
         self.chain = 0;
         for block in 0..full_blocks {
-            let crc_channel = self.widen_rows(&mut channel, block, BLOCK_ROWS)?;
-            let mut bytes = [0; format::BLOCK_ENTRY_BYTES];
-            let at = HEADER_BYTES as u64 + block * bytes.len() as u64;
-            self.blocks.read_at(&mut bytes, at)?;
-            let entry = BlockEntry::decode(&bytes).ok_or_else(|| Error::Damaged {
-                path: self.blocks.path().into(),
-                what: format!("the reserved bytes of block {block}"),
-                expected: "zero".into(),
-                found: "something else".into(),
-            })?;
-            let mut counts = vec![0; entry.counts_len as usize * COUNT_ENTRY_BYTES];
-            let at = HEADER_BYTES as u64 + entry.counts_start * COUNT_ENTRY_BYTES as u64;
-            self.counts.read_at(&mut counts, at)?;
-            let mut entry = BlockEntry { crc_channel, ..entry };
+            let crc = self.rewrite_rows(column, &mut wide, width, block, BLOCK_ROWS)?;
+            let (mut entry, counts) = self.entry_of(block)?;
+            match column {
+                Column::Channel => entry.crc_channel = crc,
+                Column::Micro => entry.crc_micro = Some(crc),
+            }
             entry.chain = entry.chained(self.chain, &counts);
             blocks.append(&entry.encode())?;
             self.chain = entry.chain;
         }
-        self.open_block.crc_channel =
-            self.widen_rows(&mut channel, full_blocks, self.rows_in_block())?;
-        let old_channel = std::mem::replace(&mut self.channel, channel);
-        let old_blocks = std::mem::replace(&mut self.blocks, blocks);
-        self.obsolete.extend([old_channel.name().into(), old_blocks.name().into()]);
+        let crc = self.rewrite_rows(column, &mut wide, width, full_blocks, self.rows_in_block())?;
         let files = &mut self.manifest.files;
-        files.channel.name = channel_name;
-        files.channel.kind = "u16".into();
-        files.channel.width = 2;
+        let old = match column {
+            Column::Channel => {
+                self.open_block.crc_channel = crc;
+                files.channel = file;
+                Some(mem::replace(&mut self.channel, wide))
+            }
+            Column::Micro => {
+                self.open_block.crc_micro = crc;
+                files.micro = Some(file);
+                self.manifest.version = 2;
+                self.micro.replace(wide)
+            }
+        };
         files.blocks.name = blocks_name;
+        let old_blocks = mem::replace(&mut self.blocks, blocks);
+        let replaced = old.iter().chain([&old_blocks]);
+        self.obsolete.extend(replaced.map(|file| file.name().to_owned()));
         self.names_changed = true;
         Ok(())
     }
 
-    /// Copies the first `rows` labels of a block into the wide column; returns their checksum.
-    fn widen_rows(&self, wide: &mut Growing, block: u64, rows: usize) -> Result<u32, Error> {
-        let mut labels = vec![0_u8; rows];
-        self.channel.read_at(&mut labels, HEADER_BYTES as u64 + block * BLOCK_ROWS as u64)?;
-        let labels: Vec<u16> = labels.into_iter().map(u16::from).collect();
-        let bytes: &[u8] = bytemuck::cast_slice(&labels);
-        wide.append(bytes)?;
-        Ok(crc32c::crc32c(bytes))
+    /// The entry of a full block as it is, and the bytes of its counts.
+    fn entry_of(&self, block: u64) -> Result<(BlockEntry, Vec<u8>), Error> {
+        let mut bytes = [0; format::BLOCK_ENTRY_BYTES];
+        let at = HEADER_BYTES as u64 + block * bytes.len() as u64;
+        self.blocks.read_at(&mut bytes, at)?;
+        let entry = BlockEntry::decode(&bytes, self.micro.is_some());
+        let entry = entry.ok_or_else(|| Error::Damaged {
+            path: self.blocks.path().into(),
+            what: format!("the reserved bytes of block {block}"),
+            expected: "zero".into(),
+            found: "something else".into(),
+        })?;
+        let mut counts = vec![0; entry.counts_len as usize * COUNT_ENTRY_BYTES];
+        let at = HEADER_BYTES as u64 + entry.counts_start * COUNT_ENTRY_BYTES as u64;
+        self.counts.read_at(&mut counts, at)?;
+        Ok((entry, counts))
+    }
+
+    /// Copies the first `rows` values of a block into the wide column; returns their checksum.
+    fn rewrite_rows(
+        &self,
+        column: Column,
+        wide: &mut Growing,
+        width: u16,
+        block: u64,
+        rows: usize,
+    ) -> Result<u32, Error> {
+        let start = block * BLOCK_ROWS as u64;
+        let values: Vec<u32> = match (column, &self.micro) {
+            (Column::Channel, _) => {
+                let mut labels = vec![0_u8; rows];
+                self.channel.read_at(&mut labels, HEADER_BYTES as u64 + start)?;
+                labels.into_iter().map(u32::from).collect()
+            }
+            (Column::Micro, Some(narrow)) => {
+                let mut values = vec![0_u16; rows];
+                let bytes = bytemuck::cast_slice_mut(&mut values);
+                narrow.read_at(bytes, HEADER_BYTES as u64 + start * 2)?;
+                values.into_iter().map(format::widen_micro).collect()
+            }
+            (Column::Micro, None) => vec![format::MICRO_NONE; rows],
+        };
+        let mut bytes = Vec::new();
+        format::encode_unsigned(&values, width, &mut bytes);
+        wide.append(&bytes)?;
+        Ok(crc32c::crc32c(&bytes))
     }
 }

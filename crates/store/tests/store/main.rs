@@ -7,6 +7,8 @@
     reason = "a test says so by failing"
 )]
 
+mod micro;
+
 use std::{fs, ops::Range, path::Path};
 
 use proptest::prelude::*;

@@ -1,0 +1,193 @@
+//! Opening a store for writing: a new one, the one that is there, or that one from scratch.
+
+use std::{path::Path, sync::Arc};
+
+use super::{
+    Creation, Writer,
+    lock::Lock,
+    tally::{OpenBlock, Tally, by_label},
+};
+use crate::{
+    Error, Folder, Manifest, RunId,
+    checked::CheckedFile,
+    disk::{self, Disk, RealDisk},
+    folder::random_bytes,
+    format::{self, FileKind},
+    growing::Growing,
+    leftovers::{check_only_ours, files_in},
+    names::STEMS,
+};
+
+impl Writer {
+    /// Locks the store in `folder` for writing, and makes it when there is none. Rows that an
+    /// earlier writer left without a commit are cut off.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when another writer is at work, [`Error::NotEmpty`] when a store would be
+    /// made among other files, the errors of opening a store otherwise.
+    pub fn open(folder: &Path, creation: &Creation) -> Result<Self, Error> {
+        Self::open_on(Arc::new(RealDisk), folder, creation)
+    }
+
+    pub(crate) fn open_on(
+        disk: Arc<dyn Disk>,
+        path: &Path,
+        creation: &Creation,
+    ) -> Result<Self, Error> {
+        disk::create_folder(&*disk, path)?;
+        let folder = Folder::open(path)?;
+        match Manifest::read_in(&folder)? {
+            Some(_) => _ = files_in(&folder)?,
+            None => check_only_ours(&folder)?,
+        }
+        let lock = Lock::take(&folder)?;
+        // Another writer may have committed before the lock was ours.
+        if let Some(manifest) = Manifest::read_in(&folder)? {
+            return Self::resume(disk, folder, manifest, lock);
+        }
+        // The process that made the folder may be gone before its name was durable.
+        disk::sync_name(&*disk, path)?;
+        // Files are made, never written over: what has their names was never committed.
+        for file in files_in(&folder)? {
+            disk.remove(&folder, &file.name)?;
+        }
+        let manifest = new_manifest(path, creation)?;
+        Self::create(disk, folder, manifest, lock)
+    }
+
+    /// Locks the store in `folder` and begins it from scratch, under its tick: nothing is in it, and the
+    /// next commit replaces all that was. Until then readers see the old commit.
+    ///
+    /// # Errors
+    /// As [`Writer::open`].
+    pub fn open_for_rebuild(folder: &Path, creation: &Creation) -> Result<Self, Error> {
+        let old = Self::open(folder, creation)?;
+        if old.manifest.commit == 0 {
+            return Ok(old);
+        }
+        let obsolete = old.file_names();
+        let Self { disk, folder, manifest: before, lock, .. } = old;
+        let tick = Creation {
+            tick: before.tick,
+            tick_assumed: before.tick_assumed,
+            run_id: creation.run_id,
+        };
+        let mut manifest = new_manifest(folder.path(), &tick)?;
+        manifest.commit = before.commit;
+        let files = &mut manifest.files;
+        let files = [&mut files.time, &mut files.channel, &mut files.blocks, &mut files.counts];
+        for (file, stem) in files.into_iter().zip(&STEMS) {
+            file.name = stem.unused_name(&folder, before.commit + 1)?;
+        }
+        let mut writer = Self::create(disk, folder, manifest, lock)?;
+        writer.obsolete = obsolete;
+        Ok(writer)
+    }
+
+    fn create(
+        disk: Arc<dyn Disk>,
+        folder: Folder,
+        manifest: Manifest,
+        lock: Lock,
+    ) -> Result<Self, Error> {
+        let run_id = manifest.run_id;
+        let create = |name: &str, kind, width| {
+            Growing::create(&disk, &folder, name, &format::encode_header(kind, width, run_id))
+        };
+        let files = &manifest.files;
+        Ok(Self {
+            time: create(&files.time.name, FileKind::Time, 8)?,
+            channel: create(&files.channel.name, FileKind::Channel, 1)?,
+            blocks: create(&files.blocks.name, FileKind::Blocks, 64)?,
+            counts: create(&files.counts.name, FileKind::Counts, 6)?,
+            micro: None,
+            micro_tick: None,
+            folder,
+            pending: Tally::default(),
+            open_block: OpenBlock::default(),
+            open_source: Tally::default(),
+            run: Tally::default(),
+            chain: 0,
+            count_entries: 0,
+            sources: Vec::new(),
+            obsolete: Vec::new(),
+            names_changed: true,
+            poisoned: false,
+            buffer: Vec::new(),
+            manifest,
+            disk,
+            lock,
+        })
+    }
+
+    fn resume(
+        disk: Arc<dyn Disk>,
+        folder: Folder,
+        manifest: Manifest,
+        lock: Lock,
+    ) -> Result<Self, Error> {
+        let mut files = Vec::new();
+        for committed in manifest.committed() {
+            let file = disk.open(&folder, &committed.file.name)?;
+            let checked = CheckedFile::new(&folder, file, &committed, manifest.run_id)?;
+            files.push(Growing::resume(&disk, checked));
+        }
+        let debris = manifest.debris(&folder)?;
+        // Only now it is known that a writer of this run left all of it.
+        files.iter().try_for_each(Growing::cut)?;
+        for name in debris {
+            disk.remove(&folder, &name)?;
+        }
+        let micro = files.split_off(4).pop();
+        let files: [Growing; 4] = match files.try_into() {
+            Ok(files) => files,
+            Err(_) => unreachable!("a store has these four files"),
+        };
+        let [time, channel, blocks, counts] = files;
+        Ok(Self {
+            folder,
+            time,
+            channel,
+            blocks,
+            counts,
+            micro,
+            micro_tick: manifest.micro_tick,
+            pending: Tally::default(),
+            open_block: manifest.last_block.as_ref().map(OpenBlock::resume).unwrap_or_default(),
+            open_source: Tally::default(),
+            run: Tally {
+                rows: manifest.rows,
+                span: manifest.time_first.zip(manifest.time_last),
+                by_channel: by_label(&manifest.channels),
+            },
+            chain: manifest.chain,
+            count_entries: manifest.count_entries,
+            sources: manifest.sources.clone(),
+            obsolete: Vec::new(),
+            names_changed: false,
+            poisoned: false,
+            buffer: Vec::new(),
+            manifest,
+            disk,
+            lock,
+        })
+    }
+
+    /// Makes the last commit of the store in `folder` durable, when the one who made it did not
+    /// live to do so.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn make_durable(folder: &Path) -> Result<(), Error> {
+        disk::sync_folder(&RealDisk, &Folder::open(folder)?)?;
+        disk::sync_name(&RealDisk, folder)
+    }
+}
+
+fn new_manifest(folder: &Path, creation: &Creation) -> Result<Manifest, Error> {
+    let run_id = match creation.run_id {
+        Some(run_id) => run_id,
+        None => RunId(random_bytes(folder)?),
+    };
+    Ok(Manifest::new(run_id, creation.tick, creation.tick_assumed))
+}
