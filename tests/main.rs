@@ -24,6 +24,7 @@ mod imports;
 mod info;
 mod limits;
 mod lists;
+mod micro;
 mod outputs;
 mod physics;
 mod plots;

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::Context as _;
 use tagq::{
-    OpenOptions,
+    OpenOptions, Run,
     files::{self, Settings, read_tags, text::TextWriter},
     store::Tag,
 };
@@ -28,6 +28,9 @@ pub(crate) fn run(args: &CatArgs) -> anyhow::Result<()> {
     }
     let options = OpenOptions { ingest: !args.no_ingest, ..args.store.options() };
     let run = tagq::open(&args.run, &options, &reporter)?;
+    if run.store().manifest().has_micro() {
+        return with_micro(&run);
+    }
     let tags = run.store().tags();
     let mut out = TextWriter::new(io::stdout().lock());
     for (row, &time) in tags.time.iter().enumerate() {
@@ -35,6 +38,20 @@ pub(crate) fn run(args: &CatArgs) -> anyhow::Result<()> {
     }
     out.finish().and_then(|mut out| out.flush()).context(REFUSED)?;
     Ok(())
+}
+
+/// Prints lines `channel TAB time TAB micro`, the last without characters for tags that have no micro time.
+fn with_micro(run: &Run) -> anyhow::Result<()> {
+    let (tags, micro) = (run.store().tags(), run.store().micro());
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    for (row, time) in tags.time.iter().enumerate() {
+        write!(out, "{}\t{time}\t", tags.channels.label(row)).context(REFUSED)?;
+        match micro.and_then(|micro| micro.get(row)) {
+            Some(micro) => writeln!(out, "{micro}").context(REFUSED)?,
+            None => writeln!(out).context(REFUSED)?,
+        }
+    }
+    out.flush().context(REFUSED)
 }
 
 /// Prints the tags of a file in the order of the file, without a store.

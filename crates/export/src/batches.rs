@@ -10,12 +10,16 @@ use std::{
 
 use arrow_array::{
     ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchOptions, UInt8Array, UInt16Array,
+    UInt32Array,
 };
-use arrow_buffer::ScalarBuffer;
+use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, SchemaRef};
 use tagq::{
     Run,
-    store::{Channels, Store, Tags},
+    store::{
+        Channels, MicroColumn, Store, Tags,
+        format::{MICRO_NONE, MICRO_NONE_U16},
+    },
 };
 
 use crate::{
@@ -23,7 +27,7 @@ use crate::{
     plan::{self, Stretch},
     schema,
     unit::Scale,
-    view::{self, Labels},
+    view::{self, Labels, MicroTimes},
 };
 
 /// Maximum number of blocks whose labels are read for one batch.
@@ -54,11 +58,13 @@ impl Touched {
 
 /// The selected tags in batches, in time order. Row ranges that are selected completely are views of
 /// the memory-mapped store, whatever their length; tags picked by channel, and floats, are copies of at
-/// most 1,048,576 rows.
+/// most 1,048,576 rows. Micro times are views in batches of at most as many rows, because a bit for each row
+/// says whether there is one.
 pub struct Batches {
     maker: Maker,
     times: ScalarBuffer<i64>,
     labels: Labels,
+    micro: Option<MicroTimes>,
     store: Arc<Store>,
     stretches: vec::IntoIter<Stretch>,
     pieces: Vec<Stretch>,
@@ -74,8 +80,10 @@ impl Selection {
     pub fn batches(&self, run: &Run) -> Result<Batches, Error> {
         let store = run.shared_store();
         let stretches = plan::stretches(&store, store.unguarded_tags(), self)?;
+        let maker = Maker::new(run, self)?;
         Ok(Batches {
-            maker: Maker::new(run, self)?,
+            micro: view::micro_times(&store).filter(|_| maker.columns.micro),
+            maker,
             times: view::times(&store),
             labels: view::labels(&store),
             store,
@@ -125,7 +133,9 @@ impl Batches {
         self.touched.add_blocks(stretch.blocks());
         let tags = self.store.unguarded_tags();
         if !stretch.is_whole {
-            return self.maker.picked(tags.rows(stretch.rows.clone()), &self.touched);
+            let micro = self.store.unguarded_micro();
+            let micro = micro.map(|micro| micro.rows(stretch.rows.clone()));
+            return self.maker.picked(tags.rows(stretch.rows.clone()), micro, &self.touched);
         }
         let (start, len) = (stretch.rows.start, stretch.rows.len());
         let times = self.times.slice(start, len);
@@ -134,7 +144,12 @@ impl Batches {
             Labels::Narrow(labels) => Arc::new(UInt8Array::new(labels.slice(start, len), None)),
             Labels::Wide(labels) => Arc::new(UInt16Array::new(labels.slice(start, len), None)),
         };
-        self.maker.batch(Arc::new(Int64Array::new(times, None)), labels, floats, len)
+        let micro = self.micro.as_ref().map(|micro| match micro {
+            MicroTimes::Narrow(values) => narrow_micro(values.slice(start, len)),
+            MicroTimes::Wide(values) => wide_micro(values.slice(start, len)),
+        });
+        self.maker
+            .batch([Some(Arc::new(Int64Array::new(times, None))), Some(labels), micro, floats], len)
     }
 }
 
@@ -144,8 +159,8 @@ impl Iterator for Batches {
     fn next(&mut self) -> Option<Self::Item> {
         if self.pieces.is_empty() {
             let stretch = self.stretches.next()?;
-            let is_copied = !stretch.is_whole || self.maker.unit.is_some();
-            let blocks = if is_copied { BATCH_BLOCKS } else { usize::MAX };
+            let is_cut = !stretch.is_whole || self.maker.unit.is_some() || self.micro.is_some();
+            let blocks = if is_cut { BATCH_BLOCKS } else { usize::MAX };
             self.pieces = stretch.pieces(blocks).collect();
             self.pieces.reverse();
             // An empty run has one batch without rows.
@@ -189,7 +204,12 @@ impl Maker {
     }
 
     /// Copies those of `tags` whose channel is selected.
-    pub fn picked(&self, tags: Tags<'_>, touched: &Touched) -> Result<RecordBatch, Error> {
+    pub fn picked(
+        &self,
+        tags: Tags<'_>,
+        micro: Option<MicroColumn<'_>>,
+        touched: &Touched,
+    ) -> Result<RecordBatch, Error> {
         let is_wanted: Vec<bool> = match &self.channels {
             None => vec![true; tags.len()],
             Some(channels) => {
@@ -213,7 +233,11 @@ impl Maker {
             Channels::U8(labels) => Arc::new(UInt8Array::from(picked(labels, &is_wanted))),
             Channels::U16(labels) => Arc::new(UInt16Array::from(picked(labels, &is_wanted))),
         };
-        self.batch(Arc::new(Int64Array::from(times)), labels, floats, rows)
+        let micro = micro.filter(|_| self.columns.micro).map(|micro| match micro {
+            MicroColumn::U16(values) => narrow_micro(picked(values, &is_wanted).into()),
+            MicroColumn::U32(values) => wide_micro(picked(values, &is_wanted).into()),
+        });
+        self.batch([Some(Arc::new(Int64Array::from(times))), Some(labels), micro, floats], rows)
     }
 
     fn floats(&self, times: &[i64], touched: &Touched) -> Option<ArrayRef> {
@@ -223,19 +247,31 @@ impl Maker {
         Some(Arc::new(Float64Array::from(floats)))
     }
 
-    fn batch(
-        &self,
-        times: ArrayRef,
-        labels: ArrayRef,
-        floats: Option<ArrayRef>,
-        rows: usize,
-    ) -> Result<RecordBatch, Error> {
-        let Projection { time, channel } = self.columns;
-        let columns = [time.then_some(times), channel.then_some(labels), floats];
-        let columns = columns.into_iter().flatten().collect();
+    /// Makes a batch of times, labels, micro times and floats, those of them that are exported.
+    fn batch(&self, columns: [Option<ArrayRef>; 4], rows: usize) -> Result<RecordBatch, Error> {
+        let Projection { time, channel, micro } = self.columns;
+        let columns = columns.into_iter().zip([time, channel, micro, true]);
+        let columns =
+            columns.filter_map(|(column, is_wanted)| column.filter(|_| is_wanted)).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
     }
+}
+
+fn narrow_micro(values: ScalarBuffer<u16>) -> ArrayRef {
+    let nulls = nulls_of(&values, MICRO_NONE_U16);
+    Arc::new(UInt16Array::new(values, nulls))
+}
+
+fn wide_micro(values: ScalarBuffer<u32>) -> ArrayRef {
+    let nulls = nulls_of(&values, MICRO_NONE);
+    Arc::new(UInt32Array::new(values, nulls))
+}
+
+/// Returns which values are not `none`; `None` if all are not.
+fn nulls_of<T: Copy + PartialEq>(values: &[T], none: T) -> Option<NullBuffer> {
+    let is_there = BooleanBuffer::collect_bool(values.len(), |row| values[row] != none);
+    Some(NullBuffer::new(is_there)).filter(|nulls| nulls.null_count() > 0)
 }
 
 fn picked<T: Copy>(values: &[T], is_wanted: &[bool]) -> Vec<T> {

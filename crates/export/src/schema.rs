@@ -3,11 +3,15 @@
 use std::{collections::HashMap, sync::Arc};
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use tagq::{Run, store::Channels};
+use tagq::{
+    Run,
+    store::{Channels, MicroColumn},
+};
 
 use crate::{selection::Selection, unit::TimeUnit};
 
-/// Returns the schema of tags: `time` in ticks, `channel`, and a float of the time if requested.
+/// Returns the schema of tags: `time` in ticks, `channel`, `micro` if the run has micro times, and a float of the
+/// time if requested.
 pub(crate) fn of_tags(run: &Run, selection: &Selection) -> SchemaRef {
     let manifest = run.store().manifest();
     let mut fields = Vec::new();
@@ -23,16 +27,28 @@ pub(crate) fn of_tags(run: &Run, selection: &Selection) -> SchemaRef {
         };
         fields.push(Field::new("channel", width, false));
     }
+    let micro_tick =
+        manifest.micro_tick.map(|tick| ("tagq.micro_tick".to_owned(), tick.fraction()));
+    if let Some(micro) = run.store().micro().filter(|_| selection.columns.micro) {
+        let width = match micro {
+            MicroColumn::U16(_) => DataType::UInt16,
+            MicroColumn::U32(_) => DataType::UInt32,
+        };
+        let unit = ("tagq.unit".to_owned(), "micro_tick".to_owned());
+        let metadata = [unit].into_iter().chain(micro_tick.clone()).collect();
+        fields.push(Field::new("micro", width, true).with_metadata(metadata));
+    }
     if let Some(unit) = selection.time_unit {
         fields.push(of_unit(unit, manifest.time_first.unwrap_or(0)));
     }
-    let metadata = pairs([
+    let mut metadata = pairs([
         tick,
         ("tagq.tick_s", manifest.tick.seconds().to_string()),
         ("tagq.tick_assumed", manifest.tick_assumed.to_string()),
         ("tagq.run", run.path().display().to_string()),
         ("tagq.commit", manifest.commit.to_string()),
     ]);
+    metadata.extend(micro_tick);
     Arc::new(Schema::new(fields).with_metadata(metadata))
 }
 

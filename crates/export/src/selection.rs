@@ -26,10 +26,12 @@ pub struct Projection {
     pub time: bool,
     /// The channels.
     pub channel: bool,
+    /// The micro times, if the run has them.
+    pub micro: bool,
 }
 
 impl Default for Projection {
     fn default() -> Self {
-        Self { time: true, channel: true }
+        Self { time: true, channel: true, micro: true }
     }
 }

@@ -4,7 +4,9 @@ use std::io::Write;
 
 use arrow_array::{
     Array as _, ArrayRef, Float64Array, Int64Array, RecordBatch, UInt8Array, UInt16Array,
+    UInt32Array,
 };
+use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Schema};
 
 use crate::Error;
@@ -12,7 +14,7 @@ use crate::Error;
 /// Bytes that are buffered before they are written.
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// Writes a header, then one line per row.
+/// Writes a header, then one line per row. A null has no characters.
 pub(crate) struct TextWriter<W> {
     out: W,
     separator: u8,
@@ -24,6 +26,7 @@ enum Numbers<'a> {
     Times(&'a [i64]),
     Narrow(&'a [u8]),
     Wide(&'a [u16]),
+    Widest(&'a [u32]),
     Floats(&'a [f64]),
 }
 
@@ -45,18 +48,23 @@ impl<W: Write> TextWriter<W> {
     }
 
     pub fn push(&mut self, batch: &RecordBatch) -> Result<(), Error> {
-        let columns: Vec<Numbers<'_>> =
-            batch.columns().iter().map(numbers).collect::<Result<_, _>>()?;
+        let columns = batch.columns().iter().map(|column| Ok((numbers(column)?, column.nulls())));
+        let columns: Vec<(Numbers<'_>, Option<&NullBuffer>)> =
+            columns.collect::<Result<_, Error>>()?;
         let mut digits = itoa::Buffer::new();
         for row in 0..batch.num_rows() {
-            for (at, column) in columns.iter().enumerate() {
+            for (at, (column, nulls)) in columns.iter().enumerate() {
                 if at > 0 {
                     self.buffer.push(self.separator);
+                }
+                if nulls.is_some_and(|nulls| nulls.is_null(row)) {
+                    continue;
                 }
                 let text = match column {
                     Numbers::Times(times) => digits.format(times[row]),
                     Numbers::Narrow(labels) => digits.format(labels[row]),
-                    Numbers::Wide(labels) => digits.format(labels[row]),
+                    Numbers::Wide(values) => digits.format(values[row]),
+                    Numbers::Widest(values) => digits.format(values[row]),
                     Numbers::Floats(floats) => {
                         write!(self.buffer, "{}", floats[row])?;
                         continue;
@@ -84,7 +92,8 @@ impl<W: Write> TextWriter<W> {
 }
 
 fn is_number(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Int64 | DataType::UInt8 | DataType::UInt16 | DataType::Float64)
+    use DataType::{Float64, Int64, UInt8, UInt16, UInt32};
+    matches!(data_type, Int64 | UInt8 | UInt16 | UInt32 | Float64)
 }
 
 fn numbers(array: &ArrayRef) -> Result<Numbers<'_>, Error> {
@@ -93,8 +102,10 @@ fn numbers(array: &ArrayRef) -> Result<Numbers<'_>, Error> {
         Ok(Numbers::Times(times.values()))
     } else if let Some(labels) = any.downcast_ref::<UInt8Array>() {
         Ok(Numbers::Narrow(labels.values()))
-    } else if let Some(labels) = any.downcast_ref::<UInt16Array>() {
-        Ok(Numbers::Wide(labels.values()))
+    } else if let Some(values) = any.downcast_ref::<UInt16Array>() {
+        Ok(Numbers::Wide(values.values()))
+    } else if let Some(values) = any.downcast_ref::<UInt32Array>() {
+        Ok(Numbers::Widest(values.values()))
     } else if let Some(floats) = any.downcast_ref::<Float64Array>() {
         Ok(Numbers::Floats(floats.values()))
     } else {

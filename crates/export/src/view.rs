@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use arrow_buffer::{Buffer, ScalarBuffer};
-use tagq::store::{Channels, Store};
+use tagq::store::{Channels, MicroColumn, Store};
 
 /// Provides the bytes of one column, and keeps its store open.
 struct Bytes {
@@ -52,5 +52,29 @@ pub(crate) fn labels(store: &Arc<Store>) -> Labels {
     match tags.channels {
         Channels::U8(_) => Labels::Narrow(ScalarBuffer::new(bytes, 0, tags.len())),
         Channels::U16(_) => Labels::Wide(ScalarBuffer::new(bytes, 0, tags.len())),
+    }
+}
+
+/// All micro times of the store as they are stored, none being a value with all bits set. The same guarantees.
+pub(crate) enum MicroTimes {
+    Narrow(ScalarBuffer<u16>),
+    Wide(ScalarBuffer<u32>),
+}
+
+/// Returns `None` if the store has no micro times.
+pub(crate) fn micro_times(store: &Arc<Store>) -> Option<MicroTimes> {
+    let rows = store.unguarded_tags().len();
+    let bytes = || buffer(store, micro_bytes);
+    store.unguarded_micro().map(|micro| match micro {
+        MicroColumn::U16(_) => MicroTimes::Narrow(ScalarBuffer::new(bytes(), 0, rows)),
+        MicroColumn::U32(_) => MicroTimes::Wide(ScalarBuffer::new(bytes(), 0, rows)),
+    })
+}
+
+fn micro_bytes(store: &Store) -> &[u8] {
+    match store.unguarded_micro() {
+        Some(MicroColumn::U16(values)) => bytemuck::cast_slice(values),
+        Some(MicroColumn::U32(values)) => bytemuck::cast_slice(values),
+        None => &[],
     }
 }

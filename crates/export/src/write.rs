@@ -56,7 +56,8 @@ pub fn write_tags_telling<W: Write + Send>(
         let (mut tags, mut through) = (0, 0);
         for piece in stretches.into_iter().flat_map(|stretch| stretch.pieces(BATCH_BLOCKS)) {
             through += piece.rows.len() as u64;
-            let batch = maker.picked(store.tags().rows(piece.rows), &touched)?;
+            let micro = store.micro().map(|micro| micro.rows(piece.rows.clone()));
+            let batch = maker.picked(store.tags().rows(piece.rows), micro, &touched)?;
             tags += batch.num_rows() as u64;
             writer.push(&batch)?;
             done(through, rows);

@@ -5,11 +5,15 @@
 use arrow_array::{
     Float64Array, RecordBatch,
     cast::AsArray as _,
-    types::{Int64Type, UInt8Type, UInt16Type},
+    types::{Int64Type, UInt8Type, UInt16Type, UInt32Type},
 };
 use arrow_ipc::reader::{FileReader, StreamReader};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use tagq::{NewStore, OpenOptions, Run, query::TimeRange, store::Access};
+use tagq::{
+    NewStore, OpenOptions, Run,
+    query::TimeRange,
+    store::{Access, format::MICRO_NONE},
+};
 use tagq_export::{Form, Projection, Selection, TimeUnit, write_tags, write_tags_telling};
 
 /// Returns three full blocks and some rows. Channel 9 occurs only in the second block, and the third
@@ -159,7 +163,7 @@ fn columns_are_those_that_are_wanted() {
         (false, false, Some(TimeUnit::Ns)),
         (false, false, None),
     ] {
-        let columns = Projection { time, channel };
+        let columns = Projection { time, channel, micro: true };
         let selection = Selection { columns, time_unit: unit, ..Selection::default() };
         let batches: Vec<RecordBatch> =
             selection.batches(&run).unwrap().collect::<Result<_, _>>().unwrap();
@@ -249,5 +253,107 @@ fn a_run_without_tags_has_a_schema() {
             let (_, written) = write_tags(&run, &selection, Vec::new(), form).unwrap();
             assert_eq!(written.tags, 0);
         }
+    }
+}
+
+/// The tags of [`tags`] with micro times: none for each third one, at most 3,299 unless `wide`.
+fn run_with_micro(wide: bool, access: Access) -> (Run, Vec<Option<u32>>) {
+    let (times, labels) = tags(false);
+    let value = |row: u32| if wide { row * 1_000 } else { row % 3_300 };
+    let of_row = |row: u32| (!row.is_multiple_of(3)).then(|| value(row));
+    let micro: Vec<Option<u32>> = (0..times.len() as u32).map(of_row).collect();
+    let stored: Vec<u32> = micro.iter().map(|value| value.unwrap_or(MICRO_NONE)).collect();
+    let mut store = NewStore::create(None, "4ps".parse().ok()).unwrap();
+    store.set_micro_tick("8ps".parse().unwrap()).unwrap();
+    store.append_with_micro(&times, &labels, &stored).unwrap();
+    let options = OpenOptions { access, ..OpenOptions::default() };
+    (store.finish("made", &options).unwrap(), micro)
+}
+
+/// Returns the micro times of batches, and whether their column is wide.
+fn micro_of(batches: &[RecordBatch]) -> (Vec<Option<u32>>, bool) {
+    let (mut found, mut wide) = (Vec::new(), false);
+    for batch in batches {
+        let column = batch.column_by_name("micro").unwrap();
+        match column.as_primitive_opt::<UInt16Type>() {
+            Some(column) => found.extend(column.iter().map(|value| value.map(u32::from))),
+            None => {
+                found.extend(column.as_primitive::<UInt32Type>().iter());
+                wide = true;
+            }
+        }
+    }
+    (found, wide)
+}
+
+#[test]
+fn micro_times_are_a_nullable_column() {
+    for (wide, access) in [(false, Access::Mapped), (true, Access::Mapped), (false, Access::Copied)]
+    {
+        let (run, micro) = run_with_micro(wide, access);
+        let (times, labels) = tags(false);
+        for selection in selections() {
+            let batches = selection.batches(&run).unwrap();
+            let field = batches.schema().field_with_name("micro").unwrap().clone();
+            assert!(field.is_nullable() && field.metadata()["tagq.micro_tick"] == "8000000/1");
+            assert_eq!(batches.schema().metadata()["tagq.micro_tick"], "8000000/1");
+            let batches: Vec<RecordBatch> = batches.collect::<Result<_, _>>().unwrap();
+            let channels = selection.channels.as_ref();
+            let is_in = |&row: &usize| {
+                let of = channels.is_none_or(|of| of.contains(&labels[row]));
+                of && selection.range.contains(times[row])
+            };
+            let rows = 0..times.len().min(selection.first.unwrap_or(usize::MAX));
+            let expected: Vec<Option<u32>> = rows.filter(is_in).map(|row| micro[row]).collect();
+            let (found, is_wide) = micro_of(&batches);
+            assert!(found == expected, "{selection:?}");
+            assert!(is_wide == wide || batches.is_empty());
+        }
+        let columns = Projection { time: false, channel: false, micro: true };
+        let only = Selection { columns, ..Selection::default() };
+        let batches: Vec<RecordBatch> =
+            only.batches(&run).unwrap().collect::<Result<_, _>>().unwrap();
+        assert!(batches.iter().all(|batch| batch.num_columns() == 1));
+        assert!(micro_of(&batches).0 == micro);
+        let columns = Projection { micro: false, ..Projection::default() };
+        for channels in [None, Some(vec![9])] {
+            let without = Selection { columns, channels, ..Selection::default() };
+            let batches: Vec<RecordBatch> =
+                without.batches(&run).unwrap().collect::<Result<_, _>>().unwrap();
+            assert!(batches.iter().all(|batch| batch.num_columns() == 2));
+        }
+    }
+}
+
+#[test]
+fn micro_times_are_read_back_from_every_form() {
+    let selection = Selection { channels: Some(vec![3, 9]), ..Selection::default() };
+    for wide in [false, true] {
+        let (run, micro) = run_with_micro(wide, Access::Mapped);
+        let (_, labels) = tags(false);
+        let rows = micro.iter().zip(&labels);
+        let expected: Vec<Option<u32>> =
+            rows.filter(|(_, label)| matches!(label, 3 | 9)).map(|(&micro, _)| micro).collect();
+        let written = |form| write_tags(&run, &selection, Vec::new(), form).unwrap().0;
+        let stream = written(Form::Stream);
+        let stream: Vec<RecordBatch> =
+            StreamReader::try_new(&stream[..], None).unwrap().collect::<Result<_, _>>().unwrap();
+        let file = std::io::Cursor::new(written(Form::Arrow));
+        let file: Vec<RecordBatch> =
+            FileReader::try_new(file, None).unwrap().collect::<Result<_, _>>().unwrap();
+        let parquet = bytes::Bytes::from(written(Form::Parquet));
+        let parquet = ParquetRecordBatchReaderBuilder::try_new(parquet).unwrap();
+        let parquet: Vec<RecordBatch> = parquet.build().unwrap().collect::<Result<_, _>>().unwrap();
+        for batches in [&stream, &file, &parquet] {
+            assert!(micro_of(batches) == (expected.clone(), wide));
+        }
+        let text = String::from_utf8(written(Form::Tsv)).unwrap();
+        let mut lines = text.lines();
+        assert_eq!(lines.next(), Some("time\tchannel\tmicro"));
+        for (micro, line) in expected.iter().zip(&mut lines) {
+            let micro = micro.map(|micro| micro.to_string()).unwrap_or_default();
+            assert_eq!(line.split('\t').nth(2), Some(&*micro));
+        }
+        assert_eq!(lines.next(), None);
     }
 }

@@ -7,7 +7,10 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Schema};
 use pyo3::{prelude::*, types::PyBytes};
-use tagq::{OpenOptions, store::Tick};
+use tagq::{
+    OpenOptions,
+    store::{Tick, format::MICRO_NONE},
+};
 
 use crate::{
     errors::{self, question, wrong_type},
@@ -22,6 +25,10 @@ use crate::{
 const WHAT: &str = "this new store";
 /// Metadata key of the tick of the times in a table.
 const TICK_KEY: &str = "tagq.tick";
+/// The same of its micro times.
+const MICRO_TICK_KEY: &str = "tagq.micro_tick";
+/// Column of micro times that a table may have.
+const MICRO_NAME: &str = "micro";
 
 /// An unfinished store.
 #[pyclass(frozen, module = "tagq._tagq")]
@@ -32,6 +39,7 @@ pub(crate) struct NewStore {
 struct Making {
     at: Option<PathBuf>,
     tick: Option<Tick>,
+    micro_tick: Option<Tick>,
     /// Created with the first rows, because a table may contain its tick.
     store: Option<tagq::NewStore>,
     rows: u64,
@@ -40,45 +48,62 @@ struct Making {
 #[pymethods]
 impl NewStore {
     #[new]
-    #[pyo3(signature = (store = None, tick = None))]
-    fn new(store: Option<PathBuf>, tick: Option<&str>) -> PyResult<Self> {
+    #[pyo3(signature = (store = None, tick = None, micro_tick = None))]
+    fn new(store: Option<PathBuf>, tick: Option<&str>, micro_tick: Option<&str>) -> PyResult<Self> {
         let tick = tick.map(|tick| options::parse("tick", tick)).transpose()?;
-        Ok(Self { making: OwnMutex::new(Making { at: store, tick, store: None, rows: 0 }) })
+        let micro_tick = micro_tick.map(|tick| options::parse("micro_tick", tick)).transpose()?;
+        let making = Making { at: store, tick, micro_tick, store: None, rows: 0 };
+        Ok(Self { making: OwnMutex::new(making) })
     }
 
-    /// Appends tags: times as little-endian 64-bit integers, channels as unsigned 16-bit integers.
+    /// Appends tags: times as little-endian 64-bit integers, channels as unsigned 16-bit integers, micro times as
+    /// unsigned 32-bit integers.
+    #[pyo3(signature = (times, channels, micro = None))]
     fn append(
         &self,
         py: Python<'_>,
         times: &Bound<'_, PyBytes>,
         channels: &Bound<'_, PyBytes>,
+        micro: Option<&Bound<'_, PyBytes>>,
     ) -> PyResult<()> {
         let times = times.as_bytes().as_chunks().0.iter();
         let times: Vec<i64> = times.map(|&bytes| i64::from_le_bytes(bytes)).collect();
         let channels = channels.as_bytes().as_chunks().0.iter();
         let channels: Vec<u16> = channels.map(|&bytes| u16::from_le_bytes(bytes)).collect();
-        self.with(py, |making| making.append(&times, &channels))
+        let micro = micro.map_or(&[][..], |micro| micro.as_bytes()).as_chunks().0.iter();
+        let micro: Vec<u32> = micro.map(|&bytes| u32::from_le_bytes(bytes)).collect();
+        self.with(py, |making| making.append(&times, &channels, &micro))
     }
 
-    /// Appends the columns `time` and `channel` of a table, batch by batch.
+    /// Appends the columns `time`, `channel` and `micro` of a table, batch by batch. Without a name, micro times
+    /// are those of the column `micro`, if there is one.
+    #[pyo3(signature = (table, time, channel, micro = None))]
     fn append_table(
         &self,
         py: Python<'_>,
         table: &Bound<'_, PyAny>,
         time: &str,
         channel: &str,
+        micro: Option<&str>,
     ) -> PyResult<()> {
         let batches = stream::import(table)?;
         let schema = batches.schema();
         let at = (index_of(&schema, time)?, index_of(&schema, channel)?);
-        self.with(py, |making| making.take_tick(&schema))?;
+        let micro_at = match micro {
+            Some(name) => Some(index_of(&schema, name)?),
+            None => schema.index_of(MICRO_NAME).ok(),
+        };
+        self.with(py, |making| making.take_ticks(&schema, micro_at.is_some()))?;
         for batch in batches {
             let batch = batch.map_err(|e| errors::of_export(e.into()))?;
             let columns = (batch.column(at.0), batch.column(at.1));
+            let micro_column = micro_at.map(|at| batch.column(at));
             self.with(py, |making| {
                 let times = times(time, columns.0, making.rows)?;
                 let channels = labels(channel, columns.1, making.rows)?;
-                making.append(&times, &channels)
+                let name = micro.unwrap_or(MICRO_NAME);
+                let micro = micro_column.map(|column| micro_times(name, column, making.rows));
+                making.append(&times, &channels, &micro.transpose()?.unwrap_or_default())
             })?;
         }
         Ok(())
@@ -119,21 +144,31 @@ impl NewStore {
 impl Making {
     fn store(&mut self) -> PyResult<&mut tagq::NewStore> {
         if self.store.is_none() {
-            let store = tagq::NewStore::create(self.at.as_deref(), self.tick);
-            self.store = Some(store.map_err(|e| errors::of_run(&e))?);
+            let mut store = tagq::NewStore::create(self.at.as_deref(), self.tick)
+                .map_err(|e| errors::of_run(&e))?;
+            if let Some(tick) = self.micro_tick {
+                store.set_micro_tick(tick).map_err(|e| errors::of_run(&e))?;
+            }
+            self.store = Some(store);
         }
         self.store.as_mut().ok_or_else(errors::closed)
     }
 
-    /// Uses the tick in a table written by tagq, unless another one was given.
-    fn take_tick(&mut self, schema: &Schema) -> PyResult<()> {
-        if let (None, Some(tick)) = (self.tick, schema.metadata().get(TICK_KEY)) {
-            self.tick = Some(Tick::from_fraction(tick).map_err(|e| question(e.to_string()))?);
+    /// Uses the ticks in a table written by tagq, unless others were given.
+    fn take_ticks(&mut self, schema: &Schema, has_micro: bool) -> PyResult<()> {
+        if self.micro_tick.is_some() && !has_micro {
+            return Err(question("micro_tick: the table has no column of micro times"));
+        }
+        for (tick, key) in [(&mut self.tick, TICK_KEY), (&mut self.micro_tick, MICRO_TICK_KEY)] {
+            if let (None, Some(text)) = (&tick, schema.metadata().get(key)) {
+                *tick = Some(Tick::from_fraction(text).map_err(|e| question(e.to_string()))?);
+            }
         }
         Ok(())
     }
 
-    fn append(&mut self, times: &[i64], channels: &[u16]) -> PyResult<()> {
+    /// Appends tags and their micro times, or none of them.
+    fn append(&mut self, times: &[i64], channels: &[u16], micro: &[u32]) -> PyResult<()> {
         if times.len() != channels.len() {
             return Err(question(format!(
                 "{} times and {} channels; a tag has one of each",
@@ -141,7 +176,14 @@ impl Making {
                 channels.len()
             )));
         }
-        let appended = self.store()?.append(times, channels);
+        if !micro.is_empty() && micro.len() != times.len() {
+            return Err(question(format!(
+                "{} times and {} micro times; a tag has one of each",
+                times.len(),
+                micro.len()
+            )));
+        }
+        let appended = self.store()?.append_with_micro(times, channels, micro);
         self.rows += times.len() as u64;
         appended.map_err(|error| match error {
             tagq::Error::Store(error @ tagq::store::Error::Unsorted { .. }) => question(format!(
@@ -179,7 +221,20 @@ fn labels(name: &str, array: &ArrayRef, row: u64) -> PyResult<Vec<u16>> {
     integers(name, array, row, "channels are numbers from 0 to 65535", "whole numbers, as UInt8")
 }
 
-/// Returns the values of a column of any integer type; all must fit.
+/// Returns the micro times of a column, null being none.
+fn micro_times(name: &str, array: &ArrayRef, row: u64) -> PyResult<Vec<u32>> {
+    let range = "micro times are numbers from 0 to 4294967294, and null";
+    let found: Vec<Option<u32>> =
+        integers_or_nulls(name, array, row, range, "whole numbers, as UInt32")?;
+    match found.iter().position(|&value| value == Some(MICRO_NONE)) {
+        Some(at) => {
+            Err(question(format!("{name}: row {} is {MICRO_NONE}, and {range}", row + at as u64)))
+        }
+        None => Ok(found.into_iter().map(|value| value.unwrap_or(MICRO_NONE)).collect()),
+    }
+}
+
+/// Returns the values of a column of any integer type without nulls; all must fit.
 fn integers<T: TryFrom<i128>>(
     name: &str,
     array: &ArrayRef,
@@ -187,13 +242,23 @@ fn integers<T: TryFrom<i128>>(
     range: &str,
     wanted: &str,
 ) -> PyResult<Vec<T>> {
+    let found = integers_or_nulls(name, array, row, range, wanted)?.into_iter().zip(row..);
+    found
+        .map(|(value, row)| value.ok_or_else(|| question(format!("{name}: row {row} is null"))))
+        .collect()
+}
+
+/// Returns the values of a column of any integer type; all must fit.
+fn integers_or_nulls<T: TryFrom<i128>>(
+    name: &str,
+    array: &ArrayRef,
+    row: u64,
+    range: &str,
+    wanted: &str,
+) -> PyResult<Vec<Option<T>>> {
     use arrow_array::types::{
         Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
     };
-    if array.null_count() > 0 {
-        let at = (0..array.len()).find(|&at| array.is_null(at)).unwrap_or(0) as u64;
-        return Err(question(format!("{name}: row {} is null", row + at)));
-    }
     let of = Wanted { name, row, range };
     match array.data_type() {
         DataType::Int8 => of.all::<Int8Type, T>(array),
@@ -215,15 +280,16 @@ struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    fn all<A, T>(&self, array: &ArrayRef) -> PyResult<Vec<T>>
+    fn all<A, T>(&self, array: &ArrayRef) -> PyResult<Vec<Option<T>>>
     where
         A: ArrowPrimitiveType<Native: Into<i128> + Copy>,
         T: TryFrom<i128>,
     {
-        let values = array.as_primitive::<A>().values().iter().enumerate();
-        let fit = |(at, &value): (usize, &A::Native)| {
+        let values = array.as_primitive::<A>().iter().enumerate();
+        let fit = |(at, value): (usize, Option<A::Native>)| {
+            let Some(value) = value else { return Ok(None) };
             let value: i128 = value.into();
-            T::try_from(value).map_err(|_| {
+            T::try_from(value).map(Some).map_err(|_| {
                 let (name, row) = (self.name, self.row + at as u64);
                 question(format!("{name}: row {row} is {value}, and {}", self.range))
             })

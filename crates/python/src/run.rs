@@ -24,7 +24,7 @@ use crate::{
     options,
     origin::Origin,
     process::Own,
-    tags::{Column, Scan, Tags},
+    tags::{Column, ColumnKind, Scan, Tags},
     tuples::Tuples,
     waiting::wait,
 };
@@ -103,12 +103,24 @@ impl Run {
 
     /// Returns the times, for `numpy.asarray`.
     fn time(&self) -> PyResult<Column> {
-        Ok(Column::new(self.open()?.run.shared_store(), true))
+        Ok(Column::new(self.open()?.run.shared_store(), ColumnKind::Time))
     }
 
     /// Returns the channels, for `numpy.asarray`.
     fn channel(&self) -> PyResult<Column> {
-        Ok(Column::new(self.open()?.run.shared_store(), false))
+        Ok(Column::new(self.open()?.run.shared_store(), ColumnKind::Channel))
+    }
+
+    /// Returns the micro times as they are stored, for `numpy.asarray`.
+    fn micro(&self) -> PyResult<Option<Column>> {
+        let store = self.open()?.run.shared_store();
+        Ok(store.micro().is_some().then(|| Column::new(store, ColumnKind::Micro)))
+    }
+
+    /// Returns the unit of micro times in the format of `tagq.open`.
+    fn micro_tick(&self) -> PyResult<Option<String>> {
+        let run = self.open()?.run;
+        Ok(run.store().manifest().micro_tick.map(|tick| tick.to_string()))
     }
 
     /// Returns the selected tags, as Arrow.
@@ -135,7 +147,7 @@ impl Run {
     }
 
     /// Scans times `from <= t < to` in ticks among the first tags, with these columns.
-    #[pyo3(signature = (from_ticks, to_ticks, channels, first, time, channel))]
+    #[pyo3(signature = (from_ticks, to_ticks, channels, first, time, channel, micro))]
     #[expect(clippy::too_many_arguments, reason = "named where it is called")]
     fn scan(
         &self,
@@ -146,13 +158,14 @@ impl Run {
         first: Option<usize>,
         time: bool,
         channel: bool,
+        micro: bool,
     ) -> PyResult<Scan> {
         let run = self.open()?.run;
         let selection = Selection {
             range: TimeRange { from: from_ticks, to: to_ticks },
             channels,
             first,
-            columns: Projection { time, channel },
+            columns: Projection { time, channel, micro },
             time_unit: None,
         };
         py.detach(|| Scan::new(&run, &selection)).map_err(errors::of_export)
@@ -171,6 +184,14 @@ impl Run {
             tagq::store::Channels::U8(_) => 8,
             tagq::store::Channels::U16(_) => 16,
         })
+    }
+
+    /// Returns the number of bits of a micro time, or `None` if the run has none.
+    fn micro_bits(&self) -> PyResult<Option<u32>> {
+        Ok(self.open()?.run.store().micro().map(|micro| match micro {
+            tagq::store::MicroColumn::U16(_) => 16,
+            tagq::store::MicroColumn::U32(_) => 32,
+        }))
     }
 
     /// Returns the first and last time in ticks.

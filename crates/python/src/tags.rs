@@ -8,22 +8,35 @@ use pyo3::{
     prelude::*,
     types::{PyCapsule, PyDict},
 };
-use tagq::store::{Channels, Store};
+use tagq::store::{Channels, MicroColumn, Store};
 use tagq_export::{Batches, Selection, Touched};
 
-use crate::{errors, process::OwnMutex, stream};
+use crate::{
+    errors::{self, question},
+    process::OwnMutex,
+    stream,
+};
 
 /// One column of the memory-mapped store, for `numpy.asarray`. The store stays open as long as the
 /// column exists.
 #[pyclass(frozen, module = "tagq._tagq")]
 pub(crate) struct Column {
     store: Arc<Store>,
-    is_time: bool,
+    kind: ColumnKind,
+}
+
+/// The values of a column.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ColumnKind {
+    Time,
+    Channel,
+    /// As stored: a value with all bits set is none.
+    Micro,
 }
 
 impl Column {
-    pub fn new(store: Arc<Store>, is_time: bool) -> Self {
-        Self { store, is_time }
+    pub fn new(store: Arc<Store>, kind: ColumnKind) -> Self {
+        Self { store, kind }
     }
 }
 
@@ -33,10 +46,17 @@ impl Column {
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let tags = self.store.unguarded_tags();
-        let (address, kind) = match (self.is_time, tags.channels) {
-            (true, _) => (tags.time.as_ptr().expose_provenance(), "<i8"),
-            (false, Channels::U8(labels)) => (labels.as_ptr().expose_provenance(), "|u1"),
-            (false, Channels::U16(labels)) => (labels.as_ptr().expose_provenance(), "<u2"),
+        let (address, kind) = match self.kind {
+            ColumnKind::Time => (tags.time.as_ptr().expose_provenance(), "<i8"),
+            ColumnKind::Channel => match tags.channels {
+                Channels::U8(labels) => (labels.as_ptr().expose_provenance(), "|u1"),
+                Channels::U16(labels) => (labels.as_ptr().expose_provenance(), "<u2"),
+            },
+            ColumnKind::Micro => match self.store.unguarded_micro() {
+                Some(MicroColumn::U16(values)) => (values.as_ptr().expose_provenance(), "<u2"),
+                Some(MicroColumn::U32(values)) => (values.as_ptr().expose_provenance(), "<u4"),
+                None => return Err(question("this run has no micro times")),
+            },
         };
         let interface = PyDict::new(py);
         interface.set_item("version", 3)?;

@@ -130,7 +130,7 @@ def test_what_the_parent_began_is_the_parents(folder: Path, blocks: tagq.Run) ->
     first = next(watched)
     assert len(first) > 0
     assert forked(lambda: next(watched)).startswith("ForkedError: what follows this run belongs to the process")
-    scan = blocks._run.scan(None, None, None, None, True, True)
+    scan = blocks._run.scan(None, None, None, None, True, True, False)
     whole = next(scan)
     assert forked(lambda: next(scan)).startswith("ForkedError: this scan belongs to the process")
     assert len(whole) > 0

@@ -49,7 +49,7 @@ def test_every_library_has_the_same_address(blocks: tagq.Run) -> None:
     assert frame["time"].n_chunks() == 1
     columns = [frame[name].to_numpy(allow_copy=False) for name in ("time", "channel")]
     assert tuple(map(address, columns)) == expected
-    whole = polars.DataFrame(next(iter(blocks._run.scan(None, None, None, None, True, True))))
+    whole = polars.DataFrame(next(iter(blocks._run.scan(None, None, None, None, True, True, False))))
     assert address(whole["time"].to_numpy(allow_copy=False)) == expected[0]
     pandas_frame = pandas.DataFrame.from_arrow(blocks.tags())
     assert numpy.array_equal(pandas_frame["time"], blocks.time)

@@ -59,6 +59,31 @@ impl NewStore {
         Ok(self.writer.append(times, channels)?)
     }
 
+    /// Appends tags as [`NewStore::append`] does, `micro[i]` being the micro time of a tag:
+    /// [`MICRO_NONE`](tagq_store::format::MICRO_NONE) for none, and no values at all if none of the tags has one.
+    ///
+    /// # Errors
+    /// As [`NewStore::append`].
+    ///
+    /// # Panics
+    /// Panics if the lengths differ.
+    pub fn append_with_micro(
+        &mut self,
+        times: &[i64],
+        channels: &[u16],
+        micro: &[u32],
+    ) -> Result<(), Error> {
+        Ok(self.writer.append_with_micro(times, channels, micro)?)
+    }
+
+    /// Sets the unit of micro times.
+    ///
+    /// # Errors
+    /// [`tagq_store::Error::MicroTick`] if another one was set.
+    pub fn set_micro_tick(&mut self, tick: Tick) -> Result<(), Error> {
+        Ok(self.writer.set_micro_tick(tick)?)
+    }
+
     /// Makes the store durable, moves it to its target, and opens it. `name` is the name of the source
     /// in the manifest.
     ///

@@ -9,7 +9,7 @@ use super::options::{SetupArgs, StoreArgs, TagsArgs};
 /// Print the tags as text: channel, tab, time in ticks
 ///
 /// Prints one line per tag. The tags of a file keep their order and need no store; those of a folder or a
-/// store are in order of time.
+/// store are in order of time. If a run has micro times, they are the third column, empty for a tag without.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq cat run/ | head
@@ -30,8 +30,8 @@ pub(crate) struct CatArgs {
 /// OUT ends with .tags.zst, .tags, .tsv, .tsv.zst, .csv or .csv.zst. The content of a file decides how it is
 /// read, not its name, and its tags keep their order. The tags of a folder or a store are written in order of
 /// time. Text has the channel first: .tsv is separated by tabs, .csv by commas and has a header. Compressed
-/// output consists of frames that can be read one by one, with checksums. OUT appears only when it is
-/// complete.
+/// output consists of frames that can be read one by one, with checksums. Micro times are left out; tagq export
+/// writes them. OUT appears only when it is complete.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq convert run.tags.zst run.csv

@@ -36,6 +36,9 @@ struct Info<'a> {
     path: &'a str,
     tick: &'a str,
     tick_assumed: bool,
+    /// Present if the run has micro times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    micro: Option<MicroInfo>,
     commit: u64,
     tags: u64,
     live_s: f64,
@@ -52,6 +55,12 @@ struct Info<'a> {
     /// Gaps between consecutive sources.
     gaps: GapsInfo,
     sources: Vec<SourceInfo<'a>>,
+}
+
+/// The unit of micro times, a fraction of attoseconds; null if unknown.
+#[derive(Serialize)]
+struct MicroInfo {
+    tick: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -171,7 +180,7 @@ pub(super) fn json(looked: &[Looked]) -> anyhow::Result<String> {
 
 fn info(of: &Looked) -> Info<'_> {
     let Looked { run, facts, store_bytes, .. } = of;
-    let tick = of.tick();
+    let (tick, manifest) = (of.tick(), run.store().manifest());
     let gaps: Vec<f64> = of.gaps().into_iter().flatten().map(|gap| tick.seconds_of(gap)).collect();
     let channels = facts.channels.iter().map(|channel| ChannelInfo {
         channel: channel.channel,
@@ -209,6 +218,9 @@ fn info(of: &Looked) -> Info<'_> {
         path: &facts.path,
         tick: &facts.tick,
         tick_assumed: facts.tick_assumed,
+        micro: manifest
+            .has_micro()
+            .then(|| MicroInfo { tick: manifest.micro_tick.map(Tick::fraction) }),
         commit: facts.commit,
         tags: facts.tags,
         live_s: facts.live_s,
@@ -301,6 +313,14 @@ fn facts(of: &Looked, look: Look) -> Vec<(&'static str, String)> {
     let store_at = run.store().folder().display().to_string();
     let left =
         (!of.leftovers.is_empty()).then(|| ("left over", left_over(&of.leftovers, path.as_ref())));
+    let manifest = run.store().manifest();
+    let micro = manifest.has_micro().then(|| {
+        let unit = manifest.micro_tick.map(|tick| format!("in units of {tick}"));
+        (
+            "micro",
+            format!("the tags have micro times, {}", unit.as_deref().unwrap_or("unit unknown")),
+        )
+    });
     let facts = [
         ("run", path.to_string()),
         ("store", format!("{} (commit {})", escaped(&store_at), facts.commit)),
@@ -313,7 +333,7 @@ fn facts(of: &Looked, look: Look) -> Vec<(&'static str, String)> {
         ("order", order),
         ("checksums", format!("{checksums}; those of the store: tagq verify {path}")),
     ];
-    facts.into_iter().chain(left).collect()
+    facts.into_iter().chain(micro).chain(left).collect()
 }
 
 /// Describes the files left by killed processes.

@@ -21,6 +21,8 @@ def from_arrays(
     channel: numpy.ndarray,
     *,
     tick: str,
+    micro: numpy.ndarray | None = None,
+    micro_tick: str | None = None,
     store: str | os.PathLike[str] | None = None,
 ) -> Run:
     """Creates a run from two NumPy arrays of whole numbers, shape (tags,), and opens it.
@@ -31,6 +33,11 @@ def from_arrays(
         Channels from 0 to 65535.
     tick
         Unit of the times, such as "1ps".
+    micro
+        Micro times from 0 to 4294967294, shape (tags,): delays of the photons after their laser pulses. A masked
+        array has none where it is masked. Without it the run has no micro times.
+    micro_tick
+        Unit of the micro times, such as "4ps" [default: unknown].
     store
         Folder for the store, which appears only when it is complete. Without it the store is temporary and
         is removed with the run.
@@ -42,10 +49,24 @@ def from_arrays(
         raise QuestionError(
             f"{len(time)} times and {len(channel)} channels; a tag has one of each"
         )
-    new = _tagq.NewStore(None if store is None else _path(store, "store"), tick)
+    if micro is None:
+        if micro_tick is not None:
+            raise QuestionError("micro_tick: there are no micro times")
+        delays = None
+    else:
+        delays = _micro(micro)
+        if len(time) != len(delays):
+            raise QuestionError(f"{len(time)} times and {len(delays)} micro times; a tag has one of each")
+    if micro_tick is not None:
+        _check_tick(micro_tick, "micro_tick")
+    new = _tagq.NewStore(None if store is None else _path(store, "store"), tick, micro_tick)
     for start in range(0, len(time), CHUNK_ROWS):
         rows = slice(start, start + CHUNK_ROWS)
-        new.append(time[rows].astype("<i8").tobytes(), channel[rows].astype("<u2").tobytes())
+        new.append(
+            time[rows].astype("<i8").tobytes(),
+            channel[rows].astype("<u2").tobytes(),
+            None if delays is None else delays[rows].tobytes(),
+        )
     return Run(new.finish("arrays"))
 
 
@@ -55,9 +76,11 @@ def from_table(
     tick: str | None = None,
     time: str = "time",
     channel: str = "channel",
+    micro: str | None = None,
+    micro_tick: str | None = None,
     store: str | os.PathLike[str] | None = None,
 ) -> Run:
-    """Creates a run from two columns of a table, and opens it. The table is a Polars, pandas or pyarrow
+    """Creates a run from two or three columns of a table, and opens it. The table is a Polars, pandas or pyarrow
     table, a DuckDB relation, or any object with the Arrow PyCapsule stream interface. It is read batch by
     batch.
 
@@ -65,22 +88,43 @@ def from_table(
         Unit of the times, such as "1ps" [default: from the metadata of a tagq export, else assumed].
     time, channel
         Names of the columns: whole ticks in order, and whole numbers from 0 to 65535.
+    micro
+        Name of the column of micro times: whole numbers from 0 to 4294967294, null for none [default: ``micro``, if
+        the table has such a column].
+    micro_tick
+        Unit of the micro times, such as "4ps" [default: from the metadata of a tagq export, else unknown].
     store
         Same as in ``from_arrays``.
     """
     if tick is not None:
         _check_tick(tick)
-    for name, of in (("time", time), ("channel", channel)):
-        if not isinstance(of, str):
+    if micro_tick is not None:
+        _check_tick(micro_tick, "micro_tick")
+    for name, of in (("time", time), ("channel", channel), ("micro", micro)):
+        if not (isinstance(of, str) or (name == "micro" and of is None)):
             raise WrongTypeError(f"{name}: the name of a column is wanted")
-    new = _tagq.NewStore(None if store is None else _path(store, "store"), tick)
-    new.append_table(table, time, channel)
+    new = _tagq.NewStore(None if store is None else _path(store, "store"), tick, micro_tick)
+    new.append_table(table, time, channel, micro)
     return Run(new.finish("table"))
 
 
-def _check_tick(tick: object) -> None:
+def _micro(values: object) -> numpy.ndarray:
+    """Returns micro times as they are appended: uint32, all bits set for none."""
+    import numpy
+
+    mask = None
+    if isinstance(values, numpy.ma.MaskedArray):
+        mask = numpy.ma.getmaskarray(values)
+        values = numpy.where(mask, values.dtype.type(0), values.data)
+    micro = _whole("micro", values, 0, 2**32 - 2).astype("<u4")
+    if mask is not None:
+        micro[mask] = 2**32 - 1
+    return micro
+
+
+def _check_tick(tick: object, name: str = "tick") -> None:
     if not isinstance(tick, str):
-        raise WrongTypeError(f'tick: a text is wanted, as "156.25ps", not {type(tick).__name__}')
+        raise WrongTypeError(f'{name}: a text is wanted, as "156.25ps", not {type(tick).__name__}')
 
 
 def _whole(name: str, values: object, low: int, high: int) -> numpy.ndarray:

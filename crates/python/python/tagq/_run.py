@@ -216,6 +216,23 @@ class Run(Requests):
         """All channels: uint8, or uint16 if one is above 255, shape (tags,). A read-only view, not a copy."""
         return self._array(self._run.channel())
 
+    @property
+    def micro(self) -> numpy.ma.MaskedArray | None:
+        """All micro times in units of ``micro_tick``: uint16, or uint32 if one is above 65534, shape (tags,), masked
+        where a tag has none. None if the run has no micro times. The values are a read-only view, not a copy."""
+        column = self._run.micro()
+        if column is None:
+            return None
+        values = self._array(column)
+        import numpy
+
+        return numpy.ma.MaskedArray(values, mask=values == numpy.iinfo(values.dtype).max)
+
+    @property
+    def micro_tick(self) -> str | None:
+        """The unit of micro times, such as "4 ps"; None if it is not known or the run has none."""
+        return self._run.micro_tick()
+
     @staticmethod
     def _array(column: _tagq.Column) -> numpy.ndarray:
         try:
@@ -236,8 +253,9 @@ class Run(Requests):
         time_unit: Literal["ps", "ns", "us", "s"] | None = None,
     ) -> Tags:
         """Returns tags as an Arrow stream, for ``polars.DataFrame``, ``pyarrow.table`` and others: ``time``
-        (Int64, ticks), ``channel`` (UInt8 or UInt16), and with ``time_unit`` a Float64 relative to the run's
-        first tag. Blocks with only selected tags are views, not copies.
+        (Int64, ticks), ``channel`` (UInt8 or UInt16), ``micro`` (UInt16 or UInt32, null for none) if the run has
+        micro times, and with ``time_unit`` a Float64 relative to the run's first tag. Blocks with only selected
+        tags are views, not copies.
 
         from_, to
             Start and end: "1s" is after the run's first tag, "-1s" before its last, "@123t" as recorded.

@@ -37,7 +37,7 @@ class ScanCounters:
 
 def scan(run: Run, *, counters: ScanCounters | None = None) -> polars.LazyFrame:
     """Returns the tags of a run as a lazy frame of Polars: ``time`` (Int64, ticks), ``channel`` (UInt8 or
-    UInt16).
+    UInt16), and ``micro`` (UInt16 or UInt32, null for none) if the run has micro times.
 
     Filters of ``time`` and ``channel`` by comparisons, ``is_between``, ``is_in``, ``&`` and ``|`` use the
     index: blocks of 65,536 tags without a match are not read, and neither are unused columns. Polars
@@ -53,6 +53,9 @@ def scan(run: Run, *, counters: ScanCounters | None = None) -> polars.LazyFrame:
     inner = run._run
     wide = polars.UInt16 if inner.channel_bits() == 16 else polars.UInt8
     schema = polars.Schema({"time": polars.Int64(), "channel": wide()})
+    micro_bits = inner.micro_bits()
+    if micro_bits is not None:
+        schema["micro"] = polars.UInt32() if micro_bits == 32 else polars.UInt16()
 
     def source(
         with_columns: list[str] | None,
@@ -72,9 +75,10 @@ def scan(run: Run, *, counters: ScanCounters | None = None) -> polars.LazyFrame:
         high = None if bounds.high >= TIME_MAX else bounds.high + 1
         channels = None if bounds.channels is None else sorted(bounds.channels)
         # A frame without columns has no rows in Polars.
-        time, channel = "time" in read, "channel" in read or "time" not in read
+        time, micro = "time" in read, "micro" in read
+        channel = "channel" in read or not (time or micro)
         # Polars numbers rows before it filters them.
-        batches = inner.scan(low, high, channels, n_rows, time, channel)
+        batches = inner.scan(low, high, channels, n_rows, time, channel, micro)
         counted = 0
         if counters is not None:
             counters.blocks += batches.blocks
