@@ -261,7 +261,7 @@ fn run_with_micro(wide: bool, access: Access) -> (Run, Vec<Option<u32>>) {
     let (times, labels) = tags(false);
     let value = |row: u32| if wide { row * 1_000 } else { row % 3_300 };
     let of_row = |row: u32| (!row.is_multiple_of(3)).then(|| value(row));
-    let micro: Vec<Option<u32>> = (0..times.len() as u32).map(of_row).collect();
+    let micro: Vec<Option<u32>> = (0..).take(times.len()).map(of_row).collect();
     let stored: Vec<u32> = micro.iter().map(|value| value.unwrap_or(MICRO_NONE)).collect();
     let mut store = NewStore::create(None, "4ps".parse().ok()).unwrap();
     store.set_micro_tick("8ps".parse().unwrap()).unwrap();
@@ -275,12 +275,11 @@ fn micro_of(batches: &[RecordBatch]) -> (Vec<Option<u32>>, bool) {
     let (mut found, mut wide) = (Vec::new(), false);
     for batch in batches {
         let column = batch.column_by_name("micro").unwrap();
-        match column.as_primitive_opt::<UInt16Type>() {
-            Some(column) => found.extend(column.iter().map(|value| value.map(u32::from))),
-            None => {
-                found.extend(column.as_primitive::<UInt32Type>().iter());
-                wide = true;
-            }
+        if let Some(column) = column.as_primitive_opt::<UInt16Type>() {
+            found.extend(column.iter().map(|value| value.map(u32::from)));
+        } else {
+            found.extend(column.as_primitive::<UInt32Type>().iter());
+            wide = true;
         }
     }
     (found, wide)
