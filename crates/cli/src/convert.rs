@@ -54,10 +54,17 @@ fn write(
         Settings { columns: args.store.columns, bytes_read: Some(read), ..Settings::default() };
     let converted = if input::is_stdin(&args.out) {
         let form = Form { content: Content::Tabs, compressed: false };
-        tagq::write(tags, io::stdout(), form, &settings, Path::new("standard output"))
-            .map(|(_, converted)| converted)
+        tagq::write(
+            tags,
+            io::stdout(),
+            form,
+            &settings,
+            args.store.tick,
+            Path::new("standard output"),
+        )
+        .map(|(_, converted)| converted)
     } else {
-        tagq::convert(tags, &args.out, args.force, &settings, reporter)
+        tagq::convert(tags, &args.out, args.force, &settings, args.store.tick, reporter)
     };
     reporter.done();
     let Converted { tags, torn } = converted?;

@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use tagq::{
     NewFile, Progress as _,
     files::write::{Content, Form, TagWriter},
-    store::units::Frequency,
+    store::{Tick, units::Frequency},
 };
 use tagq_simulate::{
     Detector, Light, Simulation,
@@ -81,7 +81,7 @@ fn one(
     let shown = || format!("{}: cannot be written", path.display());
     let file = fresh.file()?;
     let tags = match other_form(path) {
-        Some(form) => write_as(simulation, form, file).with_context(shown)?,
+        Some(form) => write_as(simulation, form, args.tick, file).with_context(shown)?,
         None => write(simulation, args.frames, args.checksum, BufWriter::new(file))
             .with_context(shown)?,
     };
@@ -112,9 +112,14 @@ fn check_form(args: &SimulateArgs) -> Result<(), Usage> {
 }
 
 /// Writes the tags in a format other than a recorder's. Returns the number of tags.
-fn write_as(simulation: &Simulation, form: Form, file: fs::File) -> anyhow::Result<u64> {
+fn write_as(
+    simulation: &Simulation,
+    form: Form,
+    tick: Tick,
+    file: fs::File,
+) -> anyhow::Result<u64> {
     let mut tags = simulation.tags()?;
-    let mut writer = TagWriter::new(file, form, 0)?;
+    let mut writer = TagWriter::new(file, form, tick, 0)?;
     let mut written = 0;
     while let Some(slab) = tags.next_slab() {
         writer.push(slab)?;

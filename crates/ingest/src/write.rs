@@ -10,10 +10,11 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use tagq_store::Tag;
+use tagq_store::{Tag, Tick};
 
 use crate::formats::{
     COMPRESSED,
+    picoquant::{self, writer as ptu},
     tags::{
         self,
         encode::{self, Encoder},
@@ -47,16 +48,19 @@ pub enum Content {
     Tabs,
     /// Lines `channel,time`, and these two words as the first line.
     Commas,
+    /// A PTU file of mode T2.
+    Ptu,
 }
 
 impl Content {
-    const ALL: [Self; 3] = [Self::Messages, Self::Tabs, Self::Commas];
+    const ALL: [Self; 4] = [Self::Messages, Self::Tabs, Self::Commas, Self::Ptu];
 
     fn suffix(self) -> &'static str {
         match self {
             Self::Messages => tags::SUFFIX,
             Self::Tabs => text::TABS_SUFFIX,
             Self::Commas => text::COMMAS_SUFFIX,
+            Self::Ptu => picoquant::SUFFIX,
         }
     }
 }
@@ -77,20 +81,31 @@ impl Form {
     }
 
     /// The bytes of some tags, which can follow those of the tags before.
-    fn encode(self, tags: &[Tag], is_first: bool) -> io::Result<Vec<u8>> {
+    fn encode(self, tick: Tick, Unit { tags, is_first, before, .. }: &Unit) -> io::Result<Vec<u8>> {
         match (self.content, self.compressed) {
+            (Content::Ptu, compressed) => {
+                let mut bytes = if *is_first { ptu::header(tick) } else { Vec::new() };
+                bytes.extend(ptu::records(tags, *before)?);
+                if !compressed {
+                    return Ok(bytes);
+                }
+                let mut frame = zstd::stream::Encoder::new(Vec::new(), LEVEL)?;
+                frame.include_checksum(true)?;
+                frame.write_all(&bytes)?;
+                frame.finish()
+            }
             (Content::Messages, true) => {
                 let mut encoder = Encoder::new(Vec::new()).checksum(true);
-                encoder.frame(tags.len() as u64, [tags])?;
+                encoder.frame(tags.len() as u64, [&tags[..]])?;
                 Ok(encoder.into_inner())
             }
             (Content::Messages, false) => encode::message(tags),
             (_, true) => {
                 let mut frame = zstd::stream::Encoder::new(Vec::new(), LEVEL)?;
                 frame.include_checksum(true)?;
-                self.lines(tags, is_first, frame)?.finish()
+                self.lines(tags, *is_first, frame)?.finish()
             }
-            (_, false) => self.lines(tags, is_first, Vec::with_capacity(tags.len() * 20)),
+            (_, false) => self.lines(tags, *is_first, Vec::with_capacity(tags.len() * 20)),
         }
     }
 
@@ -109,6 +124,8 @@ impl Form {
 struct Unit {
     tags: Vec<Tag>,
     is_first: bool,
+    /// Time of the tag before the first one.
+    before: Option<i64>,
     reply: SyncSender<io::Result<Vec<u8>>>,
 }
 
@@ -118,10 +135,10 @@ struct Unit {
 /// ```
 /// use std::path::Path;
 /// use tagq_ingest::write::{Form, TagWriter};
-/// use tagq_store::Tag;
+/// use tagq_store::{Tag, Tick};
 ///
 /// let form = Form::of_name(Path::new("two.csv")).unwrap();
-/// let mut writer = TagWriter::new(Vec::new(), form, 0)?;
+/// let mut writer = TagWriter::new(Vec::new(), form, Tick::DEFAULT, 0)?;
 /// writer.push(&[Tag { time: 5, channel: 3 }, Tag { time: 17, channel: 15 }])?;
 /// assert_eq!(writer.finish()?, b"channel,time\n3,5\n15,17\n");
 /// # Ok::<(), std::io::Error>(())
@@ -131,6 +148,8 @@ pub struct TagWriter<W> {
     form: Form,
     tags: Vec<Tag>,
     is_first: bool,
+    /// Time of the last tag that was sent.
+    before: Option<i64>,
     pipes: Option<Pipes>,
     spare: Arc<Mutex<Vec<Vec<Tag>>>>,
     encoders: Vec<JoinHandle<()>>,
@@ -145,11 +164,11 @@ struct Pipes {
 }
 
 impl<W: Write + Send + 'static> TagWriter<W> {
-    /// Tags go to `out` in this form, encoded on so many threads; one a core when 0.
+    /// Tags with times in `tick` go to `out` in this form, encoded on so many threads; one a core when 0.
     ///
     /// # Errors
     /// When no thread can be started.
-    pub fn new(out: W, form: Form, threads: usize) -> io::Result<Self> {
+    pub fn new(out: W, form: Form, tick: Tick, threads: usize) -> io::Result<Self> {
         let threads = match threads {
             0 => thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
@@ -162,7 +181,7 @@ impl<W: Write + Send + 'static> TagWriter<W> {
         let mut encoders = Vec::new();
         for _ in 0..threads {
             let (todo, spare) = (Arc::clone(&todo), Arc::clone(&spare));
-            let encode = move || encode_units(form, &todo, &spare);
+            let encode = move || encode_units(form, tick, &todo, &spare);
             encoders.push(thread::Builder::new().name("encode".into()).spawn(encode)?);
         }
         let write = move || write_announced(out, &announced);
@@ -171,6 +190,7 @@ impl<W: Write + Send + 'static> TagWriter<W> {
             form,
             tags: Vec::new(),
             is_first: true,
+            before: None,
             pipes: Some(Pipes { units, announce }),
             spare,
             encoders,
@@ -214,10 +234,12 @@ impl<W: Write + Send + 'static> TagWriter<W> {
         next.clear();
         let tags = std::mem::replace(&mut self.tags, next);
         let is_first = std::mem::take(&mut self.is_first);
+        let before = self.before;
+        self.before = tags.last().map_or(before, |last| Some(last.time));
         let (reply, bytes) = sync_channel(1);
         let is_sent = self.pipes.as_ref().is_some_and(|pipes| {
             pipes.announce.send(bytes).is_ok()
-                && pipes.units.send(Unit { tags, is_first, reply }).is_ok()
+                && pipes.units.send(Unit { tags, is_first, before, reply }).is_ok()
         });
         if is_sent {
             return Ok(());
@@ -240,13 +262,18 @@ impl<W: Write + Send + 'static> TagWriter<W> {
     }
 }
 
-fn encode_units(form: Form, todo: &Mutex<Receiver<Unit>>, spare: &Mutex<Vec<Vec<Tag>>>) {
+fn encode_units(
+    form: Form,
+    tick: Tick,
+    todo: &Mutex<Receiver<Unit>>,
+    spare: &Mutex<Vec<Vec<Tag>>>,
+) {
     loop {
         let unit = todo.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(Unit { tags, is_first, reply }) = unit else { break };
+        let Ok(unit) = unit else { break };
         // The receiver is gone when the output refused an earlier unit.
-        let _ = reply.send(form.encode(&tags, is_first));
-        spare.lock().unwrap_or_else(PoisonError::into_inner).push(tags);
+        let _ = unit.reply.send(form.encode(tick, &unit));
+        spare.lock().unwrap_or_else(PoisonError::into_inner).push(unit.tags);
     }
 }
 

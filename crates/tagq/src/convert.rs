@@ -9,10 +9,10 @@ use std::{
 };
 
 use tagq_ingest::{
-    Error as FilesError, Settings, read_tags,
-    write::{Form, TagWriter},
+    Error as FilesError, Settings, read_header, read_tags,
+    write::{Content, Form, TagWriter},
 };
-use tagq_store::{Store, Tag};
+use tagq_store::{Store, Tag, Tick};
 
 use crate::{
     error::Error,
@@ -48,9 +48,10 @@ pub struct Converted {
 }
 
 /// Writes tags durably to the file `out`; the file name selects the format. The file appears complete
-/// or not at all.
+/// or not at all. `tick` is the unit of the times of a file that does not state it.
 ///
 /// # Errors
+/// [`Error::NoTick`] and [`Error::TickForm`] if `out` states the unit of its times;
 /// [`Error::Exists`] without `force`, [`Error::NoForm`], [`Error::OntoItself`]; errors from reading the
 /// tags and from writing the file.
 pub fn convert(
@@ -58,12 +59,13 @@ pub fn convert(
     out: &Path,
     force: bool,
     settings: &Settings,
+    tick: Option<Tick>,
     progress: &dyn Progress,
 ) -> Result<Converted, Error> {
     let form = check_out(out, force)?;
     check_apart(tags, out)?;
     let fresh = NewFile::create(out, force, progress)?;
-    let (file, converted) = write(tags, fresh.file()?, form, settings, out)?;
+    let (file, converted) = write(tags, fresh.file()?, form, settings, tick, out)?;
     fresh.keep(&file)?;
     Ok(converted)
 }
@@ -77,10 +79,12 @@ pub fn write<W: Write + Send + 'static>(
     out: W,
     form: Form,
     settings: &Settings,
+    tick: Option<Tick>,
     shown: &Path,
 ) -> Result<(W, Converted), Error> {
     let io_error = |source| Error::Io { path: shown.into(), action: "write", source };
-    let mut writer = TagWriter::new(out, form, settings.threads).map_err(io_error)?;
+    let mut writer = TagWriter::new(out, form, tick_of(tags, form, tick)?, settings.threads)
+        .map_err(io_error)?;
     let converted = match tags {
         Tags::File(path) => of_file(path, settings, &mut writer),
         Tags::Input(stream) => of_file(stream.path(), settings, &mut writer)
@@ -97,6 +101,36 @@ pub fn write<W: Write + Send + 'static>(
         error => error,
     })?;
     Ok((writer.finish().map_err(io_error)?, converted))
+}
+
+/// Returns the unit of the times of these tags.
+///
+/// # Errors
+/// If the form states the unit: [`Error::NoTick`], [`Error::TickForm`].
+fn tick_of(tags: Tags<'_>, form: Form, given: Option<Tick>) -> Result<Tick, Error> {
+    let path = match tags {
+        Tags::Run(run) => return check_tick(form, run.store().manifest().tick),
+        Tags::File(path) => path,
+        Tags::Input(stream) => stream.path(),
+    };
+    // A tick that is only usual for the format yields to the one of the user.
+    let header = read_header(path)?.unwrap_or_default();
+    let tick = if header.tick_assumed { given.or(header.tick) } else { header.tick.or(given) };
+    match tick {
+        Some(tick) => check_tick(form, tick),
+        None if form.content == Content::Ptu => {
+            Err(Error::NoTick { path: path.into(), command: None })
+        }
+        None => Ok(Tick::DEFAULT),
+    }
+}
+
+/// Checks that files of this form can state the tick.
+fn check_tick(form: Form, tick: Tick) -> Result<Tick, Error> {
+    if form.content == Content::Ptu && Tick::of_seconds(tick.seconds()) != Ok(tick) {
+        return Err(Error::TickForm { tick });
+    }
+    Ok(tick)
 }
 
 fn of_file<W: Write + Send + 'static>(

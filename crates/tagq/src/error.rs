@@ -84,6 +84,14 @@ pub enum Error {
         /// A command that sets the tick.
         command: Option<String>,
     },
+    /// A file cannot state this tick.
+    #[error(
+        "a PTU file states the unit of its times as a decimal number of seconds, and {tick} is none"
+    )]
+    TickForm {
+        /// The tick.
+        tick: tagq_store::Tick,
+    },
     /// A source has another tick than the run.
     #[error(
         "{path}: its tick is {stated}, and that of the run is {tick}; ingest it into a run of its own",

@@ -2,7 +2,7 @@
 //! tells it, and the ends of names only say which files of a folder are sources.
 
 pub(crate) mod format;
-mod picoquant;
+pub(crate) mod picoquant;
 pub(crate) mod records;
 pub(crate) mod tags;
 pub mod text;

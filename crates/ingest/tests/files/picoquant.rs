@@ -8,6 +8,8 @@ use tagq_ingest::{
 };
 use tagq_store::{Access, Creation, RunId, Store, Tag, Tick, Writer};
 
+use tagq_ingest::write::{Form, TagWriter};
+
 use crate::support::{file, frame, tag};
 
 /// Record types of T2 and T3 of one division of the bits.
@@ -307,4 +309,45 @@ fn overflows_that_leave_64_bits_are_an_error() {
     let records = vec![0xffff_ffff; 20_000];
     let (_folder, path) = file(&bytes_of(0x0101_0204, &records));
     assert!(matches!(read_all(&path, 0), Err(Error::TimeRange { .. })));
+}
+
+fn written(tags: &[Tag], name: &str) -> std::io::Result<Vec<u8>> {
+    let form = Form::of_name(Path::new(name)).unwrap();
+    let mut writer = TagWriter::new(Vec::new(), form, "4ps".parse().unwrap(), 3)?;
+    tags.chunks(70_000).try_for_each(|part| writer.push(part))?;
+    writer.finish()
+}
+
+#[test]
+fn written_files_are_read_back() {
+    let labels = [0, 1, 2, 63, 64, 101, 102, 104];
+    let mut time = 0;
+    let tags: Vec<Tag> = (0..300_000_i64)
+        .map(|i| {
+            // Pairs of equal times, and gaps of many overflows.
+            time += if i % 2 == 0 {
+                0
+            } else if i % 1_001 == 0 {
+                1 << 40
+            } else {
+                90_000
+            };
+            tag(time, labels[usize::try_from(i % 8).unwrap()])
+        })
+        .chain([tag(i64::MAX / 2, 1)])
+        .collect();
+    for name in ["a.ptu", "a.ptu.zst"] {
+        let (_folder, path) = file(&written(&tags, name).unwrap());
+        assert!(read_all(&path, 2).unwrap() == tags, "{name}");
+        assert_eq!(read_header(&path).unwrap().unwrap().tick, Some("4ps".parse().unwrap()));
+    }
+    for (tags, words) in [
+        ([tag(-1, 1), tag(5, 1)], "no time that is negative"),
+        ([tag(1 << 30, 1), tag(5, 1)], "before an overflow"),
+        ([tag(1, 65), tag(5, 1)], "no place for channel 65"),
+        ([tag(1, 105), tag(5, 1)], "no place for channel 105"),
+    ] {
+        let error = written(&tags, "a.ptu").unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
 }

@@ -5,9 +5,9 @@ pub(super) const SYNC: u64 = 0;
 /// Marker k has this label plus k.
 pub(super) const MARKER_OFFSET: u64 = 100;
 /// Inputs of the largest instrument.
-const INPUTS_MAX: u16 = 64;
+pub(super) const INPUTS_MAX: u16 = 64;
 /// Markers of an instrument.
-const MARKERS: u16 = 4;
+pub(super) const MARKERS: u16 = 4;
 
 /// Returns the names of the sync input, of so many inputs, numbered as they are printed on the instrument,
 /// and of the markers.

@@ -6,6 +6,7 @@ mod measurement;
 mod ptu;
 mod records;
 mod tags;
+pub(crate) mod writer;
 
 use crate::{
     error::Error,
@@ -19,6 +20,8 @@ use crate::{
 use measurement::Measurement;
 use tags::Fault;
 
+/// The end of the names of files that are written, too.
+pub(crate) const SUFFIX: &str = ".ptu";
 /// Headers of this length are looked at first, and of the second length if they are longer.
 const HEADER_BYTES: [usize; 2] = [64 << 10, 4 << 20];
 
@@ -27,7 +30,7 @@ pub(crate) struct PicoQuant;
 
 impl Format for PicoQuant {
     fn suffixes(&self) -> &'static [&'static str] {
-        &[".ptu", ".pt2", ".pt3", ".ht2", ".ht3"]
+        &[SUFFIX, ".pt2", ".pt3", ".ht2", ".ht3"]
     }
 
     fn is_start(&self, start: &[u8]) -> bool {

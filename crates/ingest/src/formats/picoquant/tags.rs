@@ -9,11 +9,11 @@ const NAME_BYTES: usize = 32;
 const LAST_TAG: &str = "Header_End";
 
 const BOOL: u32 = 0x0000_0008;
-const INT: u32 = 0x1000_0008;
+pub(super) const INT: u32 = 0x1000_0008;
 const BITS: u32 = 0x1100_0008;
-const FLOAT: u32 = 0x2000_0008;
+pub(super) const FLOAT: u32 = 0x2000_0008;
 const DATE: u32 = 0x2100_0008;
-const TEXT: u32 = 0x4001_ffff;
+pub(super) const TEXT: u32 = 0x4001_ffff;
 const BLOB: u32 = 0xffff_ffff;
 /// Types with all of these bits have so many bytes after the tag as its value says.
 const LONG: u32 = 0xffff;

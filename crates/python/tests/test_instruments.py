@@ -1,0 +1,260 @@
+"""Files of instruments: compared with decoders in NumPy, written from the texts of the formats, and with ptufile.
+
+The decoders here and ptufile agree, except in these points of ptufile: it gives T2 sync events the number of the
+first input, it keeps the marker bits in the times of PicoHarp's T2 markers, and it clamps unknown channels of a
+PicoHarp.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import struct
+from pathlib import Path
+
+import numpy
+import pytest
+
+import tagq
+
+T2_TYPES = [0x00010203, 0x00010204, 0x01010204, 0x00010205, 0x00010206, 0x00010207]
+T3_TYPES = [record_type + 0x100 for record_type in T2_TYPES]
+SYNC_RATE = 78_020_000
+MARKER_LABEL = 101
+
+
+def header(record_type: int, records: int) -> bytes:
+    """Returns the header of a PTU file."""
+
+    def tag(name: str, kind: int, value: bytes, long: bytes = b"") -> bytes:
+        return struct.pack("<32siI8s", name.encode(), -1, kind, value) + long
+
+    is_t3 = record_type & 0xFF00 == 0x0300
+    resolutions = (1 / SYNC_RATE, 2.5e-11) if is_t3 else (1e-12, 1e-12)
+    return b"".join(
+        [
+            b"PQTTTR\0\x001.0.00\0\0",
+            tag("File_GUID", 0x4001FFFF, struct.pack("<q", 16), b"0123456789abcde\0"),
+            tag("Measurement_Mode", 0x10000008, struct.pack("<q", 3 if is_t3 else 2)),
+            tag("Measurement_SubMode", 0x10000008, struct.pack("<q", 0)),
+            tag("TTResultFormat_TTTRRecType", 0x10000008, struct.pack("<q", record_type)),
+            tag("TTResultFormat_BitsPerRecord", 0x10000008, struct.pack("<q", 32)),
+            tag("MeasDesc_GlobalResolution", 0x20000008, struct.pack("<d", resolutions[0])),
+            tag("MeasDesc_Resolution", 0x20000008, struct.pack("<d", resolutions[1])),
+            tag("TTResult_SyncRate", 0x10000008, struct.pack("<q", SYNC_RATE)),
+            tag("TTResult_NumberOfRecords", 0x10000008, struct.pack("<q", records)),
+            tag("Header_End", 0xFFFF0008, bytes(8)),
+        ]
+    )
+
+
+def decoded(record_type: int, records: numpy.ndarray) -> dict[str, numpy.ndarray]:
+    """Returns columns of all events: counter, label, micro time (-1 for none), as arrays of int64.
+
+    `counter` is in ticks in mode T2, and the number of the sync pulse in mode T3.
+    """
+    is_t3 = record_type & 0xFF00 == 0x0300
+    record = records.astype("i8")
+    none = numpy.full(len(record), -1)
+    if record_type & 0xFF == 3:
+        channel = record >> 28
+        if is_t3:
+            counter, micro = record & 0xFFFF, record >> 16 & 0xFFF
+            overflow = numpy.where((channel == 15) & (micro == 0), 65_536, 0)
+            markers = numpy.where((channel == 15) & (micro <= 15), micro, 0)
+            label = numpy.where((channel >= 1) & (channel <= 4), channel, -1)
+        else:
+            counter, micro = record & 0xFFFFFFF, none
+            overflow = numpy.where((channel == 15) & (record & 15 == 0), 210_698_240, 0)
+            markers = numpy.where(channel == 15, record & 15, 0)
+            counter = numpy.where(channel == 15, counter & ~15, counter)
+            label = numpy.where(channel <= 4, channel, -1)
+    else:
+        special, channel = record >> 31, record >> 25 & 63
+        if is_t3:
+            counter, micro, wrap = record & 0x3FF, record >> 10 & 0x7FFF, 1_024
+        else:
+            counter, micro = record & 0x1FFFFFF, none
+            wrap = 33_552_000 if record_type == 0x00010204 else 33_554_432
+        is_counted = record_type not in (0x00010204, 0x00010304)
+        count = numpy.maximum(counter, 1) if is_counted else 1
+        overflow = numpy.where((special == 1) & (channel == 63), wrap * count, 0)
+        markers = numpy.where((special == 1) & (channel >= 1) & (channel <= 15), channel, 0)
+        label = numpy.where(special == 0, channel + 1, -1)
+        if not is_t3:
+            label = numpy.where((special == 1) & (channel == 0), 0, label)
+    counter = counter + numpy.cumsum(overflow)
+    # A row for the photon and one for each marker, of which some are taken.
+    rows = [label] + [numpy.where(markers >> bit & 1, MARKER_LABEL + bit, -1) for bit in range(4)]
+    labels = numpy.stack(rows, axis=1)
+    is_event = labels >= 0
+    micros = numpy.stack([micro] + [none] * 4, axis=1)
+    return {
+        "counter": numpy.repeat(counter, is_event.sum(axis=1)),
+        "label": labels[is_event],
+        "micro": micros[is_event],
+    }
+
+
+def ticks_of_pulses(pulses: numpy.ndarray, micro: numpy.ndarray, period_s: tuple[int, int]) -> list[int]:
+    """Returns times in ticks: the pulse in ticks, rounded down, plus the micro time."""
+    numerator, denominator = period_s
+    times = [int(pulse) * numerator // denominator for pulse in pulses]
+    return [time + max(int(delay), 0) for time, delay in zip(times, micro, strict=True)]
+
+
+def edge_records(record_type: int) -> numpy.ndarray:
+    """Returns random records, and records at the edges of their fields."""
+    random = numpy.random.default_rng(record_type)
+    special = 0xF << 28 if record_type & 0xFF == 3 else 1 << 31
+    low = random.integers(0, 1 << 25, 20_000)
+    photons = low | random.integers(0, 5, 20_000) << (28 if record_type & 0xFF == 3 else 25)
+    others = special | random.integers(0, 1 << 28, 2_000)
+    overflows = numpy.array([0xFE000000 | count for count in (0, 1, 2, 1_023)] * 100)
+    edges = numpy.array([0, 0x3FF, 0x1FFFFFF, 0x7FFFFFFF, 0xF0000000, 0xF00F0000, 0x80000000, 0x9E000001])
+    records = numpy.concatenate([photons, others, overflows, edges])
+    random.shuffle(records)
+    return records.astype("<u4")
+
+
+@pytest.mark.parametrize("record_type", T2_TYPES + T3_TYPES, ids=hex)
+def test_every_record_type_is_decoded_as_by_numpy(tmp_path: Path, record_type: int) -> None:
+    records = edge_records(record_type)
+    path = tmp_path / "a.ptu"
+    path.write_bytes(header(record_type, len(records)) + records.tobytes())
+    events = decoded(record_type, records)
+    if record_type in T3_TYPES:
+        # Period over resolution of 25 ps.
+        times = ticks_of_pulses(events["counter"], events["micro"], (40_000_000_000, SYNC_RATE))
+        expected = numpy.array(times)
+    else:
+        expected = events["counter"]
+    # Random records are far out of order in time: the order of the file is compared.
+    order = numpy.argsort(expected, kind="stable")
+    run = tagq.ingest(path)
+    assert run.tick == ("25 ps" if record_type in T3_TYPES else "1 ps")
+    assert numpy.array_equal(run.time, expected[order])
+    assert numpy.array_equal(run.channel, events["label"][order])
+    if record_type in T3_TYPES:
+        micro = run.tags().to_arrow()["micro"].to_numpy(zero_copy_only=False)
+        micro = numpy.where(numpy.isnan(micro), -1, micro).astype("i8")
+        assert numpy.array_equal(micro, events["micro"][order])
+
+
+@pytest.mark.parametrize("record_type", T2_TYPES + T3_TYPES, ids=hex)
+def test_numpy_and_ptufile_agree_on_photons(tmp_path: Path, record_type: int) -> None:
+    ptufile = pytest.importorskip("ptufile")
+    records = edge_records(record_type)
+    is_picoharp = record_type & 0xFF == 3
+    # Without what ptufile sees in another way: sync events, and channels that do not exist.
+    if is_picoharp:
+        known = (records >> 28 <= 4) | (records >> 28 == 15)
+        known &= (records >> 28 >= 1) if record_type in T3_TYPES else True
+    else:
+        known = (records >> 31 == 0) | (records >> 25 & 63 == 63)
+    records = records[known]
+    path = tmp_path / "a.ptu"
+    path.write_bytes(header(record_type, len(records)) + records.tobytes())
+    events = decoded(record_type, records)
+    photons = events["label"] < MARKER_LABEL
+    with ptufile.PtuFile(path) as ptu:
+        theirs = ptu.decode_records()
+    theirs = theirs[theirs["channel"] >= 0]
+    assert numpy.array_equal(theirs["time"], events["counter"][photons])
+    first = 0 if is_picoharp and record_type in T2_TYPES else 1
+    assert numpy.array_equal(theirs["channel"], events["label"][photons] - first)
+
+
+def sha256(values: numpy.ndarray, form: str) -> str:
+    return hashlib.sha256(values.astype(form).tobytes()).hexdigest()
+
+
+@pytest.fixture(scope="session")
+def recordings() -> Path:
+    folder = os.environ.get("TAGQ_REAL_DATA")
+    if folder is None or not Path(folder, "instruments").is_dir():
+        pytest.skip("TAGQ_REAL_DATA names no folder with recordings of instruments")
+    return Path(folder)
+
+
+def opened(recordings: Path, name: str, tmp_path: Path) -> tagq.Run:
+    path = recordings / "instruments" / name
+    copy = tmp_path / name
+    shutil.copyfile(path if path.exists() else recordings / name, copy)
+    return tagq.ingest(copy)
+
+
+@pytest.mark.parametrize(
+    ("name", "label_of_first", "period"),
+    [
+        ("hydraharp_v2_t2.ptu", 1, None),
+        ("picoharp_t2.ptu", 0, None),
+        # 1 / 78.02 MHz over 96.96969697 ps.
+        ("picoharp300_t3_image.ptu", 1, (10**20, SYNC_RATE * 9_696_969_697)),
+    ],
+)
+def test_real_ptu_files_have_the_known_contents(
+    recordings: Path,
+    tmp_path: Path,
+    name: str,
+    label_of_first: int,
+    period: tuple[int, int] | None,
+) -> None:
+    expected = json.loads((recordings / "instruments/expected.json").read_text())[name]
+    run = opened(recordings, name, tmp_path)
+    photons = run.channel < MARKER_LABEL
+    time, label = run.time[photons], run.channel[photons]
+    assert len(time) == expected["photons"]
+    counts = {str(n - label_of_first): int(of) for n, of in zip(*numpy.unique(label, return_counts=True), strict=True)}
+    assert counts == expected["channels_from_zero"]
+    markers = {1 << bit: int((run.channel == MARKER_LABEL + bit).sum()) for bit in range(4)}
+    assert {str(bit): of for bit, of in markers.items() if of} == expected["markers"]
+    if period is not None:
+        column = run.tags().to_arrow()["micro"].to_numpy(zero_copy_only=False)
+        micro = column[photons].astype("i8")
+        assert numpy.isnan(column[~photons].astype("f8")).all()
+        numerator, denominator = period
+        # The number of the pulse comes back from the time in ticks.
+        pulses = [-((micro_ - int(t)) * denominator // numerator) for t, micro_ in zip(time, micro.tolist(), strict=True)]
+        order = numpy.lexsort((numpy.arange(len(pulses)), numpy.array(pulses)))
+        time, label, micro = numpy.array(pulses)[order], label[order], micro[order]
+        assert int(micro.max()) == expected["dtime_max"]
+        by_time = run.tags().to_arrow()
+        assert by_time.num_rows == len(run)
+    assert (int(time[0]), int(time[-1])) == (expected["time_first"], expected["time_last"])
+    assert sha256(time, "<u8") == expected["sha256_time_u64"]
+    if period is None:
+        assert sha256(label - label_of_first, "u1") == expected["sha256_channel_u8"]
+
+
+@pytest.mark.parametrize(("version", "unit"), [("v10", 2), ("v20", 1)])
+def test_real_files_of_a_hydraharp_have_the_known_photons(
+    recordings: Path, tmp_path: Path, version: str, unit: int
+) -> None:
+    for mode in ("ht2", "ht3"):
+        name = f"hydraharp_{version}.{mode}"
+        known = numpy.loadtxt(recordings / f"instruments/{name}.data", delimiter=",", dtype="i8")
+        run = opened(recordings, name, tmp_path)
+        photons = run.channel < MARKER_LABEL
+        time, label = run.time[photons], run.channel[photons].astype("i8")
+        if mode == "ht2":
+            # The reference numbers the sync input after the four inputs, and rounds to picoseconds.
+            assert numpy.array_equal(numpy.where(label == 0, 4, label - 1)[: len(known)], known[:, 0])
+            assert numpy.array_equal(time[: len(known)] // unit, known[:, 1])
+            continue
+        table = run.tags().to_arrow()
+        micro = table["micro"].to_numpy(zero_copy_only=False)[photons].astype("i8")
+        resolution_ps = {"v10": 4, "v20": 16}[version]
+        rate = {"v10": 10_004_460, "v20": 998_898}[version]
+        numerator, denominator = 10**12, rate * resolution_ps
+        pulses = [-((int(d) - int(t)) * denominator // numerator) for t, d in zip(time, micro, strict=True)]
+        order = numpy.argsort(pulses, kind="stable")[: len(known)]
+        ours = numpy.stack([label[order] - 1, numpy.array(pulses)[order], micro[order] * resolution_ps], axis=1)
+        assert numpy.array_equal(ours[numpy.lexsort(ours.T[::-1])], known[numpy.lexsort(known.T[::-1])])
+
+
+def test_a_ptu_file_needs_no_options(recordings: Path, tmp_path: Path) -> None:
+    run = opened(recordings, "picoharp_t2.ptu", tmp_path)
+    assert run.coincidences(window="2ns").to_arrow()["count"].to_pylist() == [189]
