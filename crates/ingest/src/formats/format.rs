@@ -89,6 +89,15 @@ impl Summary {
             crc: Crc::from(payload.bytes.start.max(settings.known_bytes)),
         }
     }
+
+    /// Creates the summary of a payload that ends inside its header.
+    pub(crate) fn inside_header(payload: &Payload<'_>, settings: &Settings) -> Self {
+        Self {
+            resume_byte: 0,
+            torn: Some("the file ends inside its header".into()),
+            ..Self::new(payload, settings)
+        }
+    }
 }
 
 /// Output of a decoder.

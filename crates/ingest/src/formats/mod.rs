@@ -3,6 +3,7 @@
 
 pub(crate) mod format;
 pub(crate) mod picoquant;
+mod qutag;
 pub(crate) mod records;
 pub(crate) mod tags;
 pub mod text;
@@ -10,7 +11,7 @@ pub mod text;
 use format::Format;
 
 /// The input formats, in the order in which they are asked whether a file is theirs.
-const FORMATS: [&dyn Format; 3] = [&picoquant::PicoQuant, &text::Text, &tags::Tags];
+const FORMATS: [&dyn Format; 4] = [&picoquant::PicoQuant, &qutag::QuTag, &text::Text, &tags::Tags];
 
 /// The end of the name of a compressed file.
 pub(crate) const COMPRESSED: &str = ".zst";

@@ -63,11 +63,7 @@ impl Format for PicoQuant {
             Some(Measurement { head, records, .. }) => {
                 fixed::read(&records, &head, payload, settings, sink)
             }
-            None => Ok(Summary {
-                resume_byte: 0,
-                torn: Some("the file ends inside its header".into()),
-                ..Summary::new(payload, settings)
-            }),
+            None => Ok(Summary::inside_header(payload, settings)),
         }
     }
 }

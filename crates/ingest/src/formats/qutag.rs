@@ -1,0 +1,136 @@
+//! Files of a quTAG of qutools: records of 10 bytes, a time in picoseconds and a channel, after a header of
+//! 40 bytes. Without the header, a file is read if the user names the format.
+//!
+//! Source: qutools, manual and library of the quTAG (`FILEFORMAT_BINARY` and `FILEFORMAT_RAW`).
+
+use tagq_store::{Recording, Tick};
+
+use super::{
+    format::{Format, Header, Sink, Summary},
+    records::{self, Found, Head, Records},
+};
+use crate::{error::Error, payload::Payload, settings::Settings};
+
+const MAGIC: [u8; 4] = [0x87, 0xb3, 0x91, 0xfa];
+const HEADER_BYTES: usize = 40;
+const RECORD_BYTES: usize = 10;
+const TICK: &str = "1ps";
+/// Marker n has this channel plus n.
+const MARKERS: std::ops::RangeInclusive<i16> = 100..=103;
+/// Once a millisecond.
+const MILLISECOND: i16 = 104;
+/// As many first records tell records of 10 bytes from those of 5.
+const JUDGED: usize = 64;
+const JUDGED_MIN: usize = 8;
+
+/// The format of the quTAG.
+pub(crate) struct QuTag;
+
+impl Format for QuTag {
+    fn suffixes(&self) -> &'static [&'static str] {
+        &[".qutag"]
+    }
+
+    fn is_start(&self, start: &[u8]) -> bool {
+        start.starts_with(&MAGIC)
+    }
+
+    fn header(&self, payload: &Payload<'_>) -> Result<Option<Header>, Error> {
+        let head = head(payload)?;
+        Ok(head.map(|head| Header {
+            tick: tick(),
+            tick_assumed: false,
+            channel_names: head.recording.channel_names,
+        }))
+    }
+
+    fn lasting_head(&self, payload: &Payload<'_>) -> Result<Vec<u8>, Error> {
+        Ok(head(payload)?.map_or(Vec::new(), |head| head.lasting))
+    }
+
+    fn read(
+        &self,
+        payload: &Payload<'_>,
+        settings: &Settings,
+        sink: &mut Sink<'_>,
+    ) -> Result<Summary, Error> {
+        match head(payload)? {
+            Some(head) => records::read(&TimeAndChannel, &head, payload, settings, sink),
+            None => Ok(Summary::inside_header(payload, settings)),
+        }
+    }
+}
+
+fn tick() -> Option<Tick> {
+    TICK.parse().ok()
+}
+
+/// Reads the header; `None` if the file ends inside it.
+fn head(payload: &Payload<'_>) -> Result<Option<Head>, Error> {
+    let first = payload.first(HEADER_BYTES + JUDGED * RECORD_BYTES)?;
+    let bytes = if first.starts_with(&MAGIC) { HEADER_BYTES } else { 0 };
+    let Some(first) = first.get(bytes..) else { return Ok(None) };
+    let (first, _) = first.as_chunks::<RECORD_BYTES>();
+    let impossible = first.iter().filter(|record| matches!(kind(channel(record)), Kind::Unknown));
+    if first.len() >= JUDGED_MIN && impossible.count() > first.len() / 2 {
+        return Err(Error::Foreign {
+            path: payload.path.into(),
+            kind:
+                "a quTAG file with records of another length (5 bytes, compressed?), because most \
+                   of its first records have impossible channels"
+                    .into(),
+            way: "record in the binary format, 10 bytes a record",
+        });
+    }
+    // The rest of the header identifies the recording and may be written at its end.
+    let mut lasting = vec![0; bytes];
+    if let Some(magic) = lasting.get_mut(..MAGIC.len()) {
+        magic.copy_from_slice(&MAGIC);
+    }
+    let recording = Recording {
+        format: "qutag".into(),
+        channel_names: MARKERS
+            .map(|channel| (channel.unsigned_abs(), format!("marker{}", channel - MARKERS.start())))
+            .collect(),
+        ..Recording::default()
+    };
+    Ok(Some(Head { bytes: bytes as u64, lasting, recording }))
+}
+
+enum Kind {
+    Tag(u16),
+    Millisecond,
+    Unknown,
+}
+
+fn kind(channel: i16) -> Kind {
+    match channel {
+        MILLISECOND => Kind::Millisecond,
+        0..MILLISECOND => Kind::Tag(channel.unsigned_abs()),
+        _ => Kind::Unknown,
+    }
+}
+
+fn channel(record: &[u8; RECORD_BYTES]) -> i16 {
+    i16::from_le_bytes([record[8], record[9]])
+}
+
+struct TimeAndChannel;
+
+impl Records for TimeAndChannel {
+    fn record_bytes(&self) -> usize {
+        RECORD_BYTES
+    }
+
+    fn decode(&self, records: &[u8], _: i128, found: &mut Found) {
+        let (records, _) = records.as_chunks::<RECORD_BYTES>();
+        for record in records {
+            let time = i64::from_le_bytes(std::array::from_fn(|at| record[at]));
+            match kind(channel(record)) {
+                Kind::Tag(label) => found.tag(time, label.into()),
+                Kind::Millisecond => found.left_out("millisecond tick"),
+                Kind::Unknown => found.left_out("impossible channel"),
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Files of instruments: read, grown and real.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use tagq_ingest::{Error, Part, Settings, ingest, read_tags};
+use tagq_store::{Access, Creation, RunId, SourceFacts, Store, Tag, Writer};
+use tempfile::TempDir;
+
+/// Returns all tags of a file.
+pub fn read_all(path: &Path, settings: &Settings) -> Result<Vec<Tag>, Error> {
+    let mut all = Vec::new();
+    read_tags(path, settings, |tags| {
+        all.extend_from_slice(tags);
+        Ok(())
+    })?;
+    Ok(all)
+}
+
+/// A file that was ingested.
+pub struct Stored {
+    pub _folder: TempDir,
+    pub path: PathBuf,
+    /// Time and label of each row.
+    pub rows: Vec<(i64, u64)>,
+    pub facts: SourceFacts,
+}
+
+/// Ingests a file that grows by seven bytes at a time from its first `begin` bytes on, as a process each, with
+/// tags held back and without; both give the same.
+pub fn grown_record_by_record(
+    whole: &[u8],
+    begin: usize,
+    name: &str,
+    settings: &Settings,
+) -> Stored {
+    let [first, second] = [Some(40_000_000), None].map(|hold_back| {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, store) = (folder.path().join(name), folder.path().join("a.tagq"));
+        for end in (begin..=whole.len()).step_by(7).chain([whole.len()]) {
+            fs::write(&path, &whole[..end]).unwrap();
+            let creation = Creation {
+                tick: "1ps".parse().unwrap(),
+                tick_assumed: false,
+                run_id: Some(RunId([4; 16])),
+            };
+            let mut writer = Writer::open(&store, &creation).unwrap();
+            let part = match writer.last_source() {
+                Some(_) => Part::Rest,
+                None => Part::Whole { rebase: None },
+            };
+            let hold_back = hold_back.filter(|_| end < whole.len());
+            let settings = Settings { hold_back, ..settings.clone() };
+            ingest(&path, name, part, &settings, &mut writer).unwrap();
+            writer.commit().unwrap();
+        }
+        let opened = Store::open(&store, Access::Mapped).unwrap();
+        let tags = opened.tags();
+        let label = |row| tags.channels.label(row).into();
+        let rows = (0..tags.time.len()).map(|row| (tags.time[row], label(row))).collect();
+        let facts = opened.manifest().sources[0].facts.clone();
+        Stored { _folder: folder, path, rows, facts }
+    });
+    assert_eq!(first.rows, second.rows);
+    assert_eq!(first.facts.recording, second.facts.recording);
+    second
+}
+
+/// Returns time and label of tags in order of time.
+pub fn in_order(tags: &[Tag]) -> Vec<(i64, u64)> {
+    let mut rows: Vec<(i64, u64)> = tags.iter().map(|tag| (tag.time, tag.channel)).collect();
+    rows.sort_by_key(|&(time, _)| time);
+    rows
+}
+
+/// Returns a recording of a real instrument, which is not in the repository.
+pub fn real_file(name: &str) -> Option<PathBuf> {
+    let folder = PathBuf::from(std::env::var_os("TAGQ_REAL_DATA")?);
+    Some(folder.join("instruments").join(name)).filter(|path| path.exists())
+}

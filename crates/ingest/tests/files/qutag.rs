@@ -1,0 +1,157 @@
+//! Files of a quTAG, made record by record and compared with a plain decoder.
+
+use std::fs;
+
+use proptest::prelude::*;
+use tagq_ingest::{Change, Error, Settings, compare, is_intact, read_header};
+use tagq_store::Tag;
+
+use crate::{
+    instruments::{Stored, grown_record_by_record, in_order, read_all, real_file},
+    support::{file, frame, skipped, tag},
+};
+
+const MAGIC: [u8; 4] = [0x87, 0xb3, 0x91, 0xfa];
+
+fn header(rest: u8) -> Vec<u8> {
+    [&MAGIC[..], &[rest; 36]].concat()
+}
+
+fn records(records: &[(i64, i16)]) -> Vec<u8> {
+    let bytes =
+        |&(time, channel): &(i64, i16)| time.to_le_bytes().into_iter().chain(channel.to_le_bytes());
+    records.iter().flat_map(bytes).collect()
+}
+
+/// The tags of some records, how many are ticks of a millisecond, and how many have impossible channels.
+fn plain(records: &[(i64, i16)]) -> (Vec<Tag>, u64, u64) {
+    let is_tag = |channel: i16| (0..=103).contains(&channel);
+    let tags = records.iter().filter(|record| is_tag(record.1));
+    let ticks = records.iter().filter(|record| record.1 == 104).count() as u64;
+    let tags: Vec<Tag> =
+        tags.map(|&(time, channel)| tag(time, channel.unsigned_abs().into())).collect();
+    let rest = records.len() as u64 - ticks - tags.len() as u64;
+    (tags, ticks, rest)
+}
+
+fn record() -> impl Strategy<Value = (i64, i16)> {
+    let channel = prop_oneof![
+        8 => 0..106_i16,
+        1 => prop::sample::select(vec![-1, i16::MIN, i16::MAX, 100, 103, 104, 105]),
+    ];
+    (prop_oneof![3 => 0..1_000_000_i64, 1 => any::<i64>()], channel)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn records_are_decoded_as_the_text_of_the_format_says(
+        good in prop::collection::vec((any::<i64>(), 0..6_i16), 40),
+        more in prop::collection::vec(record(), 0..200),
+        torn in 0..10_usize,
+    ) {
+        let all = [good, more].concat();
+        let mut bytes = [header(7), records(&all)].concat();
+        bytes.extend(vec![1; torn]);
+        let (_folder, path) = file(&bytes);
+        prop_assert_eq!(read_all(&path, &Settings::default()).unwrap(), plain(&all).0);
+    }
+
+    #[test]
+    fn no_bytes_after_the_magic_number_cause_a_panic(
+        noise in prop::collection::vec(any::<u8>(), 0..1_000),
+    ) {
+        let (_folder, path) = file(&[&MAGIC[..], &noise].concat());
+        let _ = read_header(&path);
+        let _ = read_all(&path, &Settings::default());
+    }
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_tags() {
+    let all: Vec<(i64, i16)> =
+        (0..200_000_i64).map(|i| (i * 1_000 + i % 7, i16::try_from(i % 106).unwrap())).collect();
+    let bytes = [header(0), records(&all)].concat();
+    let in_frames: Vec<u8> = bytes.chunks(300_001).flat_map(|part| frame(part, true)).collect();
+    let (expected, ..) = plain(&all);
+    for bytes in [bytes, in_frames] {
+        let (_folder, path) = file(&bytes);
+        for threads in 0..=4 {
+            let settings = Settings { threads, ..Settings::default() };
+            assert!(read_all(&path, &settings).unwrap() == expected, "{threads} threads");
+        }
+    }
+}
+
+#[test]
+fn a_header_states_the_tick_and_the_markers() {
+    let (_folder, path) = file(&[header(0), records(&[(1, 1)])].concat());
+    let header = read_header(&path).unwrap().unwrap();
+    assert_eq!((header.tick, header.tick_assumed), (Some("1ps".parse().unwrap()), false));
+    assert_eq!(header.channel_names[0], (100, "marker0".into()));
+}
+
+#[test]
+fn records_of_five_bytes_are_refused_by_name() {
+    // 37 bits of a time and 3 bits of a channel.
+    let five = (0..100_u64).flat_map(|i| (i << 25 | i << 37).to_le_bytes()[..5].to_vec());
+    let (_folder, path) = file(&[header(0), five.collect()].concat());
+    for error in
+        [read_header(&path).unwrap_err(), read_all(&path, &Settings::default()).unwrap_err()]
+    {
+        assert!(matches!(error, Error::Foreign { .. }), "{error}");
+        assert!(error.to_string().contains("records of another length (5 bytes"), "{error}");
+    }
+}
+
+#[test]
+fn a_growing_file_is_continued_at_every_record_and_its_header_may_change() {
+    let all: Vec<(i64, i16)> = (0..60_i64)
+        .map(|i| match i % 10 {
+            3 => (i * 1_000, 104),
+            7 => (i * 1_000, -5),
+            9 => (i * 1_000, 101),
+            _ => (i * 1_000, 1 + i16::try_from(i % 3).unwrap()),
+        })
+        .collect();
+    let (tags, ticks, impossible) = plain(&all);
+    let left_out =
+        [("millisecond tick".to_owned(), ticks), ("impossible channel".to_owned(), impossible)];
+    let begun = header(0);
+    let whole = [begun.clone(), records(&all)].concat();
+    let Stored { _folder, path, rows, facts } =
+        grown_record_by_record(&whole, begun.len() - 10, "a.qutag", &Settings::default());
+    assert_eq!(rows, in_order(&tags));
+    assert_eq!(facts.recording.as_ref().unwrap().left_out, left_out);
+
+    // The measurement ends.
+    let ended = [header(9), records(&all)].concat();
+    fs::write(&path, &ended).unwrap();
+    assert_eq!(compare(&facts, &path).unwrap(), Change::None);
+    assert_eq!(is_intact(&facts, &path, &Settings::default()).unwrap(), Some(true));
+    let mut other = ended;
+    other[45] ^= 1;
+    fs::write(&path, &other).unwrap();
+    assert_eq!(compare(&facts, &path).unwrap(), Change::Other);
+}
+
+#[test]
+fn a_recording_of_an_instrument_has_its_channels() {
+    let Some(path) = real_file("qutag_320mhz_hbt.qutag") else {
+        return skipped("TAGQ_REAL_DATA has no instruments/qutag_320mhz_hbt.qutag");
+    };
+    let tags = read_all(&path, &Settings::default()).unwrap();
+    // expected.json, made by NumPy.
+    let of = |label| tags.iter().filter(|tag| tag.channel == label).count();
+    assert_eq!((tags.len(), of(1), of(2), of(5)), (211_773, 43_736, 62_437, 105_600));
+    let times: Vec<i64> = tags.iter().map(|tag| tag.time).collect();
+    assert_eq!(times.first(), Some(&342_342_429_999_871_629));
+    assert_eq!(times.last(), Some(&342_342_716_696_149_371));
+    assert!(times.is_sorted());
+    let bytes = fs::read(&path).unwrap();
+    let (records, _) = bytes[40..].as_chunks::<10>();
+    assert!(records.iter().zip(&tags).all(|(record, tag)| {
+        record[..8] == tag.time.to_le_bytes() && record[8..] == tag.channel.to_le_bytes()[..2]
+    }));
+}
