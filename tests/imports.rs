@@ -41,7 +41,7 @@ const FLOORS: [Floors; 4] = [
             &["cells", "table", "figure"],
             &["progress", "notes", "details", "input", "new_file", "new_store", "cache", "run"],
             &["setup"],
-            &["answer", "convert"],
+            &["answer", "convert", "merge"],
             &["pulses", "requests", "delays"],
         ],
     },
@@ -66,7 +66,7 @@ const FLOORS: [Floors; 4] = [
             &["input"],
             &["queries", "follow"],
             &[
-                "watch", "cat", "convert", "delays", "export", "info", "ingest", "name",
+                "watch", "cat", "convert", "delays", "export", "info", "ingest", "merge", "name",
                 "simulate", "verify",
             ],
         ],

@@ -9,6 +9,7 @@ mod follow;
 mod info;
 mod ingest;
 mod input;
+mod merge;
 mod name;
 mod progress;
 mod queries;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         Command::Delays(args) => delays::run(args),
         Command::Name(args) => name::run(args),
         Command::Ingest(args) => ingest::run(args),
+        Command::Merge(args) => merge::run(args),
         Command::Info(args) => info::run(args),
         Command::Cat(args) => cat::run(args),
         Command::Convert(args) => convert::run(args),

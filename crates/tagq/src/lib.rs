@@ -24,6 +24,7 @@ mod error;
 mod escape;
 mod progress;
 
+mod merge;
 mod new_file;
 
 mod run;
@@ -58,6 +59,7 @@ pub use error::Error;
 pub use escape::{escaped, is_shown};
 pub use figure::FigureKind;
 pub use input::Input;
+pub use merge::{Alignment, Drift, Merged, merge};
 pub use new_file::NewFile;
 pub use new_store::NewStore;
 pub use notes::{ChannelSettings, Notes, Singles};

@@ -89,8 +89,17 @@ impl NewStore {
     ///
     /// # Errors
     /// [`Error::StoreThere`] if something else took the target in the meantime; errors of the disk.
-    pub fn finish(mut self, name: &str, options: &OpenOptions) -> Result<Run, Error> {
-        self.writer.finish_source(SourceFacts::named(name));
+    pub fn finish(self, name: &str, options: &OpenOptions) -> Result<Run, Error> {
+        self.finish_as(SourceFacts::named(name), options)
+    }
+
+    /// Same as [`NewStore::finish`], with all facts of the source.
+    pub(crate) fn finish_as(
+        mut self,
+        facts: SourceFacts,
+        options: &OpenOptions,
+    ) -> Result<Run, Error> {
+        self.writer.finish_source(facts);
         self.writer.commit()?;
         drop(self.writer);
         let made = self.folder.path().join("run");

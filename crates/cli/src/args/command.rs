@@ -15,7 +15,7 @@ use super::{
     requests::RequestCommand,
     setup::{DelaysArgs, NameArgs},
     simulate::SimulateArgs,
-    stores::{InfoArgs, IngestArgs, SetArgs, VerifyArgs},
+    stores::{InfoArgs, IngestArgs, MergeArgs, SetArgs, VerifyArgs},
     watch::WatchArgs,
 };
 
@@ -35,6 +35,7 @@ pub(crate) enum Command {
     Delays(DelaysArgs),
     Watch(WatchArgs),
     Ingest(IngestArgs),
+    Merge(MergeArgs),
     Info(InfoArgs),
     Cat(CatArgs),
     Convert(ConvertArgs),

@@ -117,13 +117,13 @@ fn plain(record_type: i64, division: Plain, records: &[u32]) -> (Vec<Tag>, u64) 
                 }
             }
         };
-        let time = |counter: i128| match t3 {
-            // Attoseconds of the pulse, in units of the resolution.
-            true => {
+        let time = |counter: i128| {
+            if t3 {
                 (sum + counter) * 1_000_000_000_000_000_000
                     / (i128::from(SYNC_RATE) * RESOLUTION_AS)
+            } else {
+                sum + counter
             }
-            false => sum + counter,
         };
         let to_tag =
             |time: i128, label: i128| tag(time.try_into().unwrap(), label.try_into().unwrap());
@@ -203,10 +203,14 @@ fn any_number_of_threads_gives_the_same_tags() {
     let mut records: Vec<u32> = (0..400_000)
         .map(|_| {
             x = x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            if x % 50 == 0 { 0xfe00_0000 | x >> 28 } else { (x >> 8) & 0x01ff_ffff | (x % 3) << 25 }
+            if x.is_multiple_of(50) {
+                0xfe00_0000 | x >> 28
+            } else {
+                (x >> 8) & 0x01ff_ffff | (x % 3) << 25
+            }
         })
         .collect();
-    records[200_000] = 0x8200_0000 | 77;
+    records[200_000] = 0x8200_0000 | 0x4d;
     for (record_type, division) in [TYPES[4], TYPES[5]] {
         let bytes = bytes_of(record_type, &records);
         let (expected, _) = plain(record_type, division, &records);
@@ -250,12 +254,12 @@ fn continued_at_every_record(hold_back: Option<i64>) {
     let late = if hold_back.is_some() { 1_500 } else { 0 };
     let records: Vec<u32> = (0..60_u32)
         .map(|i| match i % 10 {
-            3 => 0xfe00_0000 | i % 4,
+            3 => 0xfe00_0000 | (i % 4),
             // Reserved.
             7 => 0xa000_0000 | i,
             // A marker that comes late.
             9 => 0x8600_0000 | (i * 1_000 - late),
-            _ => (i % 3) << 25 | i * 1_000,
+            _ => ((i % 3) << 25) | (i * 1_000),
         })
         .collect();
     let folder = tempfile::tempdir().unwrap();

@@ -94,7 +94,7 @@ fn code(channel: u64) -> Option<u32> {
 }
 
 fn low_bits(value: i64) -> u32 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "25 bits")]
+    #[expect(clippy::cast_sign_loss, reason = "25 bits")]
     let bits = (value & OVERFLOWS_MAX) as u32;
     bits
 }
