@@ -18,7 +18,7 @@ use tagq_store::Tag;
 
 use crate::{
     error::Error,
-    formats::format::{Complete, Decoded},
+    formats::format::{Complete, Decoded, Piece},
 };
 
 /// Tags handed on at once: 256 KiB, so that they are still in the cache when they are used.
@@ -71,9 +71,23 @@ impl Ahead {
     pub(crate) const NONE: Self = Self { threads: 0, units: 0, outputs: 0 };
 }
 
+/// Tags that a decoder made.
+pub(crate) struct Buffer {
+    pub tags: Vec<Tag>,
+    /// The micro times of the tags, as in a [`Piece`].
+    pub micro: Vec<u32>,
+}
+
+impl From<Vec<Tag>> for Buffer {
+    /// Tags without micro times.
+    fn from(tags: Vec<Tag>) -> Self {
+        Self { tags, micro: Vec::new() }
+    }
+}
+
 /// Output of a decoder on its way to the receiver.
 enum Output {
-    Tags(Vec<Tag>),
+    Tags(Buffer),
     Complete(Complete),
     LeftOut(&'static str, u64),
     Dead(i64, i64),
@@ -97,9 +111,9 @@ impl Outlet<'_> {
         self.spare.take()
     }
 
-    /// Hands on tags.
-    pub(crate) fn tags(&mut self, tags: Vec<Tag>) -> Result<(), Error> {
-        (self.take)(Output::Tags(tags))
+    /// Hands on tags, with or without micro times.
+    pub(crate) fn tags(&mut self, tags: impl Into<Buffer>) -> Result<(), Error> {
+        (self.take)(Output::Tags(tags.into()))
     }
 
     pub(crate) fn complete(&mut self, at: Complete) -> Result<(), Error> {
@@ -194,9 +208,14 @@ fn receive<End>(
     receiver: &mut impl Receive<End>,
 ) -> Result<(), Error> {
     match output {
-        Output::Tags(tags) => {
-            let mut chunks = tags.chunks(CHUNK_TAGS);
-            let taken = chunks.try_for_each(|chunk| receiver.take(Decoded::Tags(chunk)));
+        Output::Tags(Buffer { tags, micro }) => {
+            let mut rest = Piece { tags: &tags, micro: &micro };
+            let mut taken = Ok(());
+            while !rest.tags.is_empty() && taken.is_ok() {
+                let (now, later) = rest.split_at(CHUNK_TAGS.min(rest.tags.len()));
+                taken = receiver.take(Decoded::Tags(now));
+                rest = later;
+            }
             spare.put(tags);
             taken
         }
@@ -277,16 +296,17 @@ mod tests {
         }
 
         fn decode(&self, unit: &Self::Unit, mut before: i128, out: &mut Outlet<'_>) -> usize {
-            let mut tags = out.buffer();
+            let (mut tags, mut micro) = (out.buffer(), Vec::new());
             for &byte in unit {
                 if byte == OVERFLOW {
                     before += 1;
                 } else {
                     let time = i64::try_from(before).unwrap() * 200 + i64::from(byte);
                     tags.push(Tag { time, channel: 1 });
+                    micro.push(u32::from(byte));
                 }
             }
-            let _ = out.tags(tags);
+            let _ = out.tags(Buffer { tags, micro });
             unit.len()
         }
     }
@@ -294,6 +314,7 @@ mod tests {
     #[derive(Default)]
     struct Received {
         times: Vec<i64>,
+        micro: Vec<u32>,
         bytes: usize,
         bytes_max: usize,
     }
@@ -302,8 +323,10 @@ mod tests {
         type Fault = Error;
 
         fn take(&mut self, decoded: Decoded<'_>) -> Result<(), Error> {
-            let Decoded::Tags(tags) = decoded else { return Ok(()) };
+            let Decoded::Tags(Piece { tags, micro }) = decoded else { return Ok(()) };
+            assert!(tags.len() <= CHUNK_TAGS && micro.len() == tags.len());
             self.times.extend(tags.iter().map(|tag| tag.time));
+            self.micro.extend(micro);
             Ok(())
         }
 
@@ -320,17 +343,20 @@ mod tests {
 
     #[test]
     fn units_are_decoded_from_the_counts_of_those_before() {
-        let bytes: Vec<u8> = (0..5_000_u32).map(|i| if i % 7 == 3 { 255 } else { 9 }).collect();
+        let byte = |i: i64| u8::try_from(i % 5).unwrap();
+        let bytes: Vec<u8> = (0..20_000).map(|i| if i % 7 == 3 { 255 } else { byte(i) }).collect();
         // Byte i stands after (i + 3) / 7 overflows.
-        let plain = (0..5_000_i64).filter(|i| i % 7 != 3).map(|i| (i + 3) / 7 * 200 + 9);
-        let expected: Vec<i64> = plain.collect();
-        for unit_bytes in [1, 13, 1_000, 10_000] {
+        let tags = || (0..20_000_i64).filter(|i| i % 7 != 3);
+        let expected: Vec<i64> = tags().map(|i| (i + 3) / 7 * 200 + i % 5).collect();
+        // One unit has more tags than are handed on at once.
+        for unit_bytes in [1, 13, 1_000, 20_000] {
             for threads in 0..4 {
                 let ahead = Ahead { threads, units: threads, outputs: 1 };
                 let mut received = Received { bytes_max: usize::MAX, ..Received::default() };
                 run(&Counted, &mut cut(&bytes, unit_bytes), ahead, &mut received).unwrap();
                 assert_eq!(received.times, expected, "{unit_bytes} {threads}");
-                assert_eq!(received.bytes, 5_000);
+                assert!(received.micro.iter().copied().eq(tags().map(|i| u32::from(byte(i)))));
+                assert_eq!(received.bytes, 20_000);
             }
         }
     }

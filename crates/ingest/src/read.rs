@@ -16,7 +16,7 @@ use crate::{
     foreign,
     formats::{
         self,
-        format::{Decoded, Format, Header, Sink, Summary},
+        format::{Decoded, Format, Header, Piece, Sink, Summary},
     },
     payload::{Payload, opened::Opened},
     settings::Settings,
@@ -39,7 +39,7 @@ pub fn read_tags(
     mut sink: impl FnMut(&[Tag]) -> Result<(), Error>,
 ) -> Result<Summary, Error> {
     read_decoded(&Opened::new(path)?, settings, &mut |decoded| match decoded {
-        Decoded::Tags(tags) => sink(tags),
+        Decoded::Tags(Piece { tags, .. }) => sink(tags),
         _ => Ok(()),
     })
 }
@@ -102,7 +102,7 @@ pub fn read_header(path: &Path) -> Result<Option<Header>, Error> {
 pub fn first_time(path: &Path, settings: &Settings) -> Result<Option<i64>, Error> {
     let mut first = None;
     let result = read(&Opened::new(path)?, settings, false, &mut |decoded| match decoded {
-        Decoded::Tags([tag, ..]) => {
+        Decoded::Tags(Piece { tags: [tag, ..], .. }) => {
             first = Some(tag.time);
             Err(Error::Sink(io::Error::other("enough")))
         }
@@ -129,7 +129,7 @@ pub fn about_tags(path: &Path, settings: &Settings) -> Result<u64, Error> {
     let result = read(&source, &settings, false, &mut |decoded| match decoded {
         Decoded::Tags(_) if tags >= SAMPLE_TAGS => Err(Error::Sink(io::Error::other("enough"))),
         Decoded::Tags(more) => {
-            tags += more.len() as u64;
+            tags += more.tags.len() as u64;
             Ok(())
         }
         _ => Ok(()),

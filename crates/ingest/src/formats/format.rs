@@ -100,11 +100,38 @@ impl Summary {
     }
 }
 
+/// Tags that follow each other in a file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Piece<'a> {
+    pub tags: &'a [Tag],
+    /// The micro time of each tag, [`MICRO_NONE`](tagq_store::format::MICRO_NONE) for none; empty if none has one.
+    pub micro: &'a [u32],
+}
+
+impl<'a> From<&'a [Tag]> for Piece<'a> {
+    /// Tags without micro times.
+    fn from(tags: &'a [Tag]) -> Self {
+        Self { tags, micro: &[] }
+    }
+}
+
+impl Piece<'_> {
+    /// Divides it before the tag of this number.
+    ///
+    /// # Panics
+    /// When it has fewer tags.
+    pub(crate) fn split_at(self, tag: usize) -> (Self, Self) {
+        let (now, later) = self.tags.split_at(tag);
+        let (micro, later_micro) = self.micro.split_at(tag.min(self.micro.len()));
+        (Self { tags: now, micro }, Self { tags: later, micro: later_micro })
+    }
+}
+
 /// Output of a decoder.
 #[derive(Debug)]
 pub(crate) enum Decoded<'a> {
     /// Tags, in the order of the file.
-    Tags(&'a [Tag]),
+    Tags(Piece<'a>),
     /// All tags so far stand in complete messages, lines or records.
     Complete(Complete),
     /// What the header of the file says, before any tag.

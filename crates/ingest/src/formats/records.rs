@@ -4,7 +4,7 @@ use std::io::Read as _;
 
 use tagq_store::{Recording, Tag};
 
-use super::format::{Checkpoint, Complete, Decoded, Sink, Summary};
+use super::format::{Checkpoint, Complete, Decoded, Piece, Sink, Summary};
 use crate::{
     error::Error,
     payload::{
@@ -195,7 +195,7 @@ impl Receive<Result<i128, Error>> for Receiver<'_, '_> {
     type Fault = Error;
 
     fn take(&mut self, decoded: Decoded<'_>) -> Result<(), Error> {
-        if let Decoded::Tags(tags) = decoded {
+        if let Decoded::Tags(Piece { tags, .. }) = decoded {
             self.tags += tags.len() as u64;
         }
         (self.sink)(decoded)

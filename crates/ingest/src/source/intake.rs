@@ -2,16 +2,17 @@
 
 use std::path::Path;
 
-use tagq_store::{Recording, SourceFacts, Tag, Writer};
+use tagq_store::{Recording, SourceFacts, Writer};
 
 use super::{
+    columns::Columns,
     held::Held,
-    order::{Columns, HORIZON, Order, Refused},
+    order::{HORIZON, Order, Refused},
     resume::Points,
 };
 use crate::{
     Error,
-    formats::format::{Checkpoint, Complete},
+    formats::format::{Checkpoint, Complete, Piece},
     payload::{crc::Crc, opened::Opened},
     read::lasting_head,
 };
@@ -92,10 +93,10 @@ impl<'a> Intake<'a> {
         Ok(Self { source, lasting: lasting_head(source)?, start, facts, crc, order, points, rows })
     }
 
-    pub(super) fn take(&mut self, tags: &[Tag]) -> Result<(), Error> {
+    pub(super) fn take(&mut self, piece: Piece<'_>) -> Result<(), Error> {
         let Self { order, rows, source, .. } = self;
         order
-            .push(tags, |columns| rows.append(columns))
+            .push(piece, |columns| rows.append(columns))
             .map_err(|failure: Failure| failure.name(source.path))?;
         if let Some(time) = order.take_late() {
             self.points.late(time);
@@ -182,15 +183,16 @@ impl Rows<'_> {
         self.again -= again as u64;
         self.last = self.last.max(columns.time.last().copied());
         let (time, channel) = (&columns.time[again..], &columns.channel[again..]);
+        let micro = columns.micro.get(again..).unwrap_or_default();
         if self.rebased == 0 {
-            return Ok(self.writer.append(time, channel)?);
+            return Ok(self.writer.append_with_micro(time, channel, micro)?);
         }
         self.moved.clear();
         for &time in time {
             let moved = time.checked_add(self.rebased).ok_or(Failure::Rebase { time })?;
             self.moved.push(moved);
         }
-        Ok(self.writer.append(&self.moved, channel)?)
+        Ok(self.writer.append_with_micro(&self.moved, channel, micro)?)
     }
 }
 
@@ -225,5 +227,38 @@ impl From<Refused> for Failure {
 impl From<tagq_store::Error> for Failure {
     fn from(error: tagq_store::Error) -> Self {
         Self::Store(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tagq_store::{Access, Creation, RunId, Store, Tick};
+
+    use super::*;
+
+    #[test]
+    fn rows_take_their_micro_times_to_the_store() {
+        for rebased in [0, 100] {
+            let folder = tempfile::tempdir().unwrap();
+            let run_id = Some(RunId([7; 16]));
+            let creation = Creation { tick: Tick::DEFAULT, tick_assumed: true, run_id };
+            let mut writer = Writer::open(folder.path(), &creation).unwrap();
+            writer.begin_source();
+            // Three rows are stored already.
+            let mut rows =
+                Rows { writer: &mut writer, rebased, again: 3, last: None, moved: Vec::new() };
+            let without = Columns { time: vec![1, 2], channel: vec![1, 2], micro: Vec::new() };
+            let with =
+                Columns { time: vec![3, 4, 5], channel: vec![3, 4, 5], micro: vec![7, 8, 9] };
+            for columns in [&without, &with] {
+                assert!(rows.append(columns).is_ok());
+            }
+            writer.finish_source(SourceFacts::named("x"));
+            writer.commit().unwrap();
+            let store = Store::open(folder.path(), Access::Mapped).unwrap();
+            assert_eq!(store.tags().time, [4 + rebased, 5 + rebased]);
+            let micro = store.micro().unwrap();
+            assert_eq!((micro.get(0), micro.get(1)), (Some(8), Some(9)));
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Ingest of one source into a store.
 
 pub(crate) mod change;
+mod columns;
 pub(crate) mod held;
 pub(crate) mod intake;
 mod order;
@@ -76,7 +77,7 @@ fn ingest_opened(
     let summary = read_decoded(source, &settings, &mut |decoded| {
         settings.check_wanted()?;
         match decoded {
-            Decoded::Tags(tags) => intake.take(tags),
+            Decoded::Tags(piece) => intake.take(piece),
             Decoded::Complete(complete) => intake.complete(complete, settings.commit_rows),
             Decoded::Recording(recording) => {
                 intake.begin_recording(recording);
@@ -112,7 +113,7 @@ mod tests {
         change::{Change, compare, is_intact, is_unchanged},
         *,
     };
-    use crate::formats::tags::encode::Encoder;
+    use crate::formats::{format::Piece, tags::encode::Encoder};
     use proptest::prelude::*;
     use std::{
         fs,
@@ -337,7 +338,7 @@ mod tests {
         let source = Opened::new(&path).unwrap();
         let mut last = 0;
         let summary = read_decoded(&source, &Settings::default(), &mut |decoded| {
-            if let Decoded::Tags(tags) = decoded {
+            if let Decoded::Tags(Piece { tags, .. }) = decoded {
                 // Of tag 10 and of the last one, the time, after the first piece of tags came.
                 for at in [bytes.len() - 20_000 * 16 + 10 * 16, bytes.len() - 16] {
                     let file = fs::File::options().write(true).open(&path).unwrap();

@@ -4,11 +4,10 @@
 //! [`HORIZON`] tags; equal times keep the order they arrived in. Tags in order cost one copy into
 //! columns, which the store wants anyway.
 
-use std::ops::Range;
-
 use tagq_store::{ResumePoint, Tag};
 
-use crate::formats::format::Checkpoint;
+use super::columns::{Columns, Row};
+use crate::formats::format::{Checkpoint, Piece};
 
 /// Tags within which order is repaired.
 pub(crate) const HORIZON: usize = 1 << 20;
@@ -20,67 +19,6 @@ const STEPS: usize = 8;
 pub(crate) enum Refused {
     Channel { number: u64, channel: u64 },
     Late { number: u64, time: i64, after: i64 },
-}
-
-/// Two columns of tags.
-#[derive(Debug, Default)]
-pub(crate) struct Columns {
-    pub time: Vec<i64>,
-    pub channel: Vec<u16>,
-}
-
-impl Columns {
-    /// Splits off the rows from the first one on that is not before `time`.
-    fn split_off_from(&mut self, time: i64) -> Self {
-        let row = self.time.partition_point(|&earlier| earlier < time);
-        Self { time: self.time.split_off(row), channel: self.channel.split_off(row) }
-    }
-
-    fn rows(&self, rows: Range<usize>) -> impl Iterator<Item = (i64, u16)> {
-        let channels = self.channel[rows.clone()].iter().copied();
-        self.time[rows].iter().copied().zip(channels)
-    }
-
-    /// Puts the rows in order of time, equal times as they are. Those numbered `late` are before a row that
-    /// they stand after, the others ascend. A few late ones cost some moves of whole stretches, not a sort.
-    fn sort(&mut self, late: &[usize]) {
-        let Self { time, channel } = self;
-        let rows = time.len();
-        // The late ones apart, the others together at the beginning.
-        let mut apart: Vec<(i64, u16)> = Vec::with_capacity(late.len());
-        let (mut left, mut stretch) = (0, 0);
-        for end in late.iter().copied().chain([rows]) {
-            apart.extend(time.get(end).copied().zip(channel.get(end).copied()));
-            time.copy_within(stretch..end, left);
-            channel.copy_within(stretch..end, left);
-            left += end - stretch;
-            stretch = end + 1;
-        }
-        apart.sort_by_key(|&(time, _)| time);
-        // From the end: tags after a late one move there, and it stands before them. The others of
-        // its time came before it.
-        let mut end = rows;
-        for &(late, of) in apart.iter().rev() {
-            let after = first_after(&time[..left], late);
-            end -= left - after;
-            time.copy_within(after..left, end);
-            channel.copy_within(after..left, end);
-            left = after;
-            end -= 1;
-            (time[end], channel[end]) = (late, of);
-        }
-    }
-}
-
-/// The first of ascending times that is after `limit`, sought from the end on.
-fn first_after(times: &[i64], limit: i64) -> usize {
-    let (mut end, mut step) = (times.len(), 1);
-    while step <= end && times[end - step] > limit {
-        end -= step;
-        step *= 2;
-    }
-    let start = end.saturating_sub(step);
-    start + times[start..end].partition_point(|&time| time <= limit)
 }
 
 /// Tags on their way into order.
@@ -171,12 +109,12 @@ impl Order {
     /// Takes tags as they arrive; hands columns that nothing can come before any more to `release`.
     pub(crate) fn push<E: From<Refused>>(
         &mut self,
-        tags: &[Tag],
+        piece: Piece<'_>,
         mut release: impl FnMut(&Columns) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut rest = tags;
-        while !rest.is_empty() {
-            let (now, later) = rest.split_at(self.room().min(rest.len()));
+        let mut rest = piece;
+        while !rest.tags.is_empty() {
+            let (now, later) = rest.split_at(self.room().min(rest.tags.len()));
             self.take(now)?;
             if self.number.is_multiple_of(self.horizon as u64) {
                 self.turn(&mut release)?;
@@ -220,7 +158,8 @@ impl Order {
         (self.horizon / STEPS).max(1) as u64
     }
 
-    fn take(&mut self, tags: &[Tag]) -> Result<(), Refused> {
+    fn take(&mut self, piece: Piece<'_>) -> Result<(), Refused> {
+        let Piece { tags, .. } = piece;
         let in_order = tags.first().is_none_or(|first| first.time >= self.time_max)
             && tags.is_sorted_by_key(|tag| tag.time);
         if in_order {
@@ -236,9 +175,7 @@ impl Order {
                 return Err(Refused::Channel { number, channel });
             }
         }
-        self.newer.time.extend(tags.iter().map(|tag| tag.time));
-        #[expect(clippy::cast_possible_truncation, reason = "checked just above")]
-        self.newer.channel.extend(tags.iter().map(|tag| tag.channel as u16));
+        self.newer.extend(piece);
         self.number += tags.len() as u64;
         Ok(())
     }
@@ -270,8 +207,7 @@ impl Order {
             self.released = Some(last);
         }
         std::mem::swap(&mut self.older, &mut self.newer);
-        self.newer.time.clear();
-        self.newer.channel.clear();
+        self.newer.clear();
         Ok(())
     }
 
@@ -288,14 +224,17 @@ impl Order {
         // Few reach over from one to the other.
         let start = older.time.partition_point(|&time| time <= first);
         let end = newer.time.partition_point(|&time| time < last);
-        let mut tags: Vec<(i64, u16)> =
-            older.rows(start..older.time.len()).chain(newer.rows(0..end)).collect();
-        tags.sort_by_key(|&(time, _)| time);
-        let times = older.time[start..].iter_mut().chain(&mut newer.time[..end]);
-        let channels = older.channel[start..].iter_mut().chain(&mut newer.channel[..end]);
-        for ((time, channel), tag) in times.zip(channels).zip(tags) {
-            (*time, *channel) = tag;
+        if start < older.time.len() && older.micro.is_empty() != newer.micro.is_empty() {
+            older.make_micro();
+            newer.make_micro();
         }
+        let rows = start..older.time.len();
+        let mut tags: Vec<Row> = rows.clone().map(|row| older.row(row)).collect();
+        tags.extend((0..end).map(|row| newer.row(row)));
+        tags.sort_by_key(|&(time, ..)| time);
+        let (earlier, later) = tags.split_at(rows.len());
+        rows.zip(earlier).for_each(|(row, &tag)| older.set(row, tag));
+        (0..end).zip(later).for_each(|(row, &tag)| newer.set(row, tag));
     }
 }
 
@@ -303,6 +242,7 @@ impl Order {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use tagq_store::format::MICRO_NONE;
 
     fn ordered(
         tags: &[Tag],
@@ -316,7 +256,7 @@ mod tests {
             Ok(())
         };
         for tags in tags.chunks(piece) {
-            order.push(tags, &mut take)?;
+            order.push(tags.into(), &mut take)?;
         }
         order.finish(None, &mut take)?;
         Ok((out, order.reordered))
@@ -337,10 +277,10 @@ mod tests {
         order.set_eager(Some(hold_back));
         let mut out = Vec::new();
         let mut take = |columns: &Columns| {
-            out.extend(columns.rows(0..columns.time.len()));
+            out.extend(columns.time.iter().copied().zip(columns.channel.iter().copied()));
             Ok(())
         };
-        order.push(tags, &mut take)?;
+        order.push(tags.into(), &mut take)?;
         let before = usize::try_from(order.released_rows()).unwrap();
         order.finish(None, &mut take)?;
         Ok((before, out))
@@ -389,7 +329,60 @@ mod tests {
         assert_eq!(ordered(&tags(&[i64::MAX, i64::MIN]), 4, 1).unwrap().0.len(), 2);
     }
 
+    /// The rows with their micro times, released eagerly or not. Pieces come with and without micro times, as
+    /// `has_micro` says, again and again.
+    fn ordered_with_micro(
+        tags: &[Tag],
+        micro: &[u32],
+        (horizon, piece, has_micro): (usize, usize, &[bool]),
+        hold_back: Option<i64>,
+    ) -> Vec<Row> {
+        let mut order = Order::new(horizon);
+        order.set_eager(hold_back);
+        let mut out = Vec::new();
+        let mut take = |columns: &Columns| {
+            assert!(columns.micro.is_empty() || columns.micro.len() == columns.time.len());
+            assert!(!columns.micro.is_empty() || !has_micro.iter().all(|&has_micro| has_micro));
+            assert!(columns.micro.is_empty() || has_micro.iter().any(|&has_micro| has_micro));
+            out.extend((0..columns.time.len()).map(|row| columns.row(row)));
+            Ok::<(), Refused>(())
+        };
+        let pieces = tags.chunks(piece).zip(micro.chunks(piece)).zip(has_micro.iter().cycle());
+        for ((tags, micro), &has_micro) in pieces {
+            let micro = if has_micro { micro } else { &[] };
+            order.push(Piece { tags, micro }, &mut take).unwrap();
+        }
+        order.finish(None, &mut take).unwrap();
+        out
+    }
+
     proptest! {
+        #[test]
+        fn micro_times_stay_with_their_tags(
+            late in prop::collection::vec((0_i64..8, 0_u32..9), 0..200),
+            horizon in 8_usize..20,
+            piece in 1_usize..30,
+            has_micro in prop::collection::vec(any::<bool>(), 1..5),
+        ) {
+            let tags: Vec<Tag> = (0..).zip(&late)
+                .map(|(i, &(late, _))| Tag { time: i - late, channel: i.unsigned_abs() })
+                .collect();
+            let micro: Vec<u32> = late.iter().map(|&(_, micro)| micro).collect();
+            let has = |row: usize| has_micro[row / piece % has_micro.len()];
+            let mut expected: Vec<Row> = tags.iter().zip(&micro).enumerate()
+                .map(|(row, (tag, &micro))| {
+                    let micro = if has(row) { micro } else { MICRO_NONE };
+                    (tag.time, u16::try_from(tag.channel).unwrap(), micro)
+                })
+                .collect();
+            expected.sort_by_key(|&(time, ..)| time);
+            for hold_back in [None, Some(7)] {
+                let found =
+                    ordered_with_micro(&tags, &micro, (horizon, piece, &has_micro), hold_back);
+                prop_assert_eq!(&found, &expected);
+            }
+        }
+
         #[test]
         fn tags_late_within_the_horizon_are_sorted_stably(
             late in prop::collection::vec(0_i64..8, 0..200),

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     error::Error,
-    formats::format::{Checkpoint, Complete, Decoded, Sink, Summary},
+    formats::format::{Checkpoint, Complete, Decoded, Piece, Sink, Summary},
     payload::{
         Payload,
         cut::{Block, CutFault, Cutter, End, Parts},
@@ -117,7 +117,7 @@ impl TextRead {
                 ));
             }
         };
-        sink(Decoded::Tags(&[tag]))?;
+        sink(Decoded::Tags(Piece::from(&[tag][..])))?;
         self.tags += 1;
         Ok(Some("has no line end and is taken as it stands".into()))
     }
@@ -177,7 +177,7 @@ impl Receive<Result<u64, TextStopped>> for Receiver<'_, '_> {
     type Fault = TextStopped;
 
     fn take(&mut self, decoded: Decoded<'_>) -> Result<(), Error> {
-        if let Decoded::Tags(tags) = decoded {
+        if let Decoded::Tags(Piece { tags, .. }) = decoded {
             self.tags += tags.len() as u64;
         }
         (self.sink)(decoded)
@@ -273,7 +273,7 @@ mod tests {
     ) -> Outcome {
         let mut tags = Vec::new();
         let mut sink = |decoded: Decoded<'_>| {
-            let Decoded::Tags(part) = decoded else { return Ok(()) };
+            let Decoded::Tags(Piece { tags: part, .. }) = decoded else { return Ok(()) };
             tags.extend_from_slice(part);
             Ok(())
         };
@@ -421,7 +421,7 @@ mod tests {
                 let mut tags = Vec::new();
                 let input = Box::new(Pieces::new(vec![text.as_bytes().to_vec()]));
                 let mut sink = |decoded: Decoded<'_>| {
-                    let Decoded::Tags(part) = decoded else { return Ok(()) };
+                    let Decoded::Tags(Piece { tags: part, .. }) = decoded else { return Ok(()) };
                     tags.extend_from_slice(part);
                     Ok(())
                 };

@@ -1,0 +1,113 @@
+//! Columns of tags on their way from a decoder to the store.
+
+use std::ops::Range;
+
+use tagq_store::format::MICRO_NONE;
+
+use crate::formats::format::Piece;
+
+/// Columns of tags.
+#[derive(Debug, Default)]
+pub(crate) struct Columns {
+    pub time: Vec<i64>,
+    pub channel: Vec<u16>,
+    /// Empty if none of the tags has a micro time.
+    pub micro: Vec<u32>,
+}
+
+/// Time, channel and micro time of a tag.
+pub(super) type Row = (i64, u16, u32);
+
+impl Columns {
+    /// Splits off the rows from the first one on that is not before `time`.
+    pub(super) fn split_off_from(&mut self, time: i64) -> Self {
+        let row = self.time.partition_point(|&earlier| earlier < time);
+        Self {
+            time: self.time.split_off(row),
+            channel: self.channel.split_off(row),
+            micro: self.micro.split_off(row.min(self.micro.len())),
+        }
+    }
+
+    /// Adds tags as they are, whose channels fit.
+    pub(super) fn extend(&mut self, Piece { tags, micro }: Piece<'_>) {
+        if !micro.is_empty() {
+            self.make_micro();
+            self.micro.extend_from_slice(micro);
+        } else if !self.micro.is_empty() {
+            self.micro.resize(self.time.len() + tags.len(), MICRO_NONE);
+        }
+        self.time.extend(tags.iter().map(|tag| tag.time));
+        #[expect(clippy::cast_possible_truncation, reason = "checked before")]
+        self.channel.extend(tags.iter().map(|tag| tag.channel as u16));
+    }
+
+    /// Gives all tags a micro time, none unless they have one.
+    pub(super) fn make_micro(&mut self) {
+        self.micro.resize(self.time.len(), MICRO_NONE);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.time.clear();
+        self.channel.clear();
+        self.micro.clear();
+    }
+
+    pub(super) fn row(&self, row: usize) -> Row {
+        let micro = self.micro.get(row).copied().unwrap_or(MICRO_NONE);
+        (self.time[row], self.channel[row], micro)
+    }
+
+    pub(super) fn set(&mut self, row: usize, (time, channel, micro): Row) {
+        (self.time[row], self.channel[row]) = (time, channel);
+        if let Some(place) = self.micro.get_mut(row) {
+            *place = micro;
+        }
+    }
+
+    fn copy_within(&mut self, rows: Range<usize>, to: usize) {
+        self.time.copy_within(rows.clone(), to);
+        self.channel.copy_within(rows.clone(), to);
+        if !self.micro.is_empty() {
+            self.micro.copy_within(rows, to);
+        }
+    }
+
+    /// Puts the rows in order of time, equal times as they are. Those numbered `late` are before a row that
+    /// they stand after, the others ascend. A few late ones cost some moves of whole stretches, not a sort.
+    pub(super) fn sort(&mut self, late: &[usize]) {
+        let rows = self.time.len();
+        // The late ones apart, the others together at the beginning.
+        let mut apart: Vec<Row> = Vec::with_capacity(late.len());
+        let (mut left, mut stretch) = (0, 0);
+        for end in late.iter().copied().chain([rows]) {
+            apart.extend((end < rows).then(|| self.row(end)));
+            self.copy_within(stretch..end, left);
+            left += end - stretch;
+            stretch = end + 1;
+        }
+        apart.sort_by_key(|&(time, ..)| time);
+        // From the end: tags after a late one move there, and it stands before them. The others of
+        // its time came before it.
+        let mut end = rows;
+        for &late in apart.iter().rev() {
+            let after = first_after(&self.time[..left], late.0);
+            end -= left - after;
+            self.copy_within(after..left, end);
+            left = after;
+            end -= 1;
+            self.set(end, late);
+        }
+    }
+}
+
+/// The first of ascending times that is after `limit`, sought from the end on.
+fn first_after(times: &[i64], limit: i64) -> usize {
+    let (mut end, mut step) = (times.len(), 1);
+    while step <= end && times[end - step] > limit {
+        end -= step;
+        step *= 2;
+    }
+    let start = end.saturating_sub(step);
+    start + times[start..end].partition_point(|&time| time <= limit)
+}
