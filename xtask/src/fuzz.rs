@@ -9,9 +9,10 @@ use std::{
 /// Name of a target, and the length of its longest input in bytes.
 type Target = (&'static str, u32);
 
-const TARGETS: [Target; 6] = [
+const TARGETS: [Target; 7] = [
     ("messages", 4096),
     ("sources", 4096),
+    ("instruments", 4096),
     ("stores", 1024),
     ("questions", 1024),
     ("durations", 160),

@@ -32,8 +32,8 @@ const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | 
   faults  what the released program leaves when it is killed, refused or cut off, by strace, mounts and
           signals, about five minutes; some trials need root: faults [--program PATH] [TRIAL…]
   fuzz    tries to break what must hold for any input: fuzz [TARGET] [SECONDS], all targets for a minute
-          each when nothing is named; the targets are messages, sources, stores, questions, durations and
-          partials
+          each when nothing is named; the targets are messages, sources, instruments, stores, questions,
+          durations and partials
   emulate the tests of the queries on an emulated processor with AVX-512, for machines without one; needs
           Bochs, ISOLINUX, xorriso and a Linux kernel, but not root:
           emulate [--kernel PATH] [--percent P (of the random cases)] [FILTER…]

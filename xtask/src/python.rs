@@ -8,7 +8,7 @@ use std::{
 };
 
 /// Libraries for the tests and for comparison.
-const LIBRARIES: [&str; 9] = [
+const LIBRARIES: [&str; 10] = [
     "maturin>=1.16,<2",
     "duckdb>=1.3",
     "hypothesis>=6.100",
@@ -16,6 +16,7 @@ const LIBRARIES: [&str; 9] = [
     "numpy>=2",
     "pandas>=3",
     "polars>=1.30",
+    "ptufile>=2024.12",
     "pyarrow>=20",
     "pytest>=8",
 ];

@@ -19,6 +19,7 @@ mod sources;
 mod stores;
 
 mod durations;
+mod instruments;
 mod partials;
 
 #[expect(dead_code, reason = "the rest is for the tests of the ingest crate")]
@@ -31,6 +32,7 @@ mod support;
 mod tags_capnp;
 
 pub use durations::durations;
+pub use instruments::instruments;
 pub use messages::messages;
 pub use partials::partials;
 pub use questions::questions;

@@ -51,9 +51,14 @@ pub fn sources(input: &[u8]) {
             (in_frames(&mut recipe), cut)
         }
     };
+    check_file(&bytes, cut);
+}
+
+/// Checks the above for a file, and for its first `cut` bytes and then all of it.
+pub(crate) fn check_file(bytes: &[u8], cut: usize) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a file");
-    fs::write(&path, &bytes).unwrap();
+    fs::write(&path, bytes).unwrap();
     let settings = Settings { threads: 2, ..Settings::default() };
     if count(&path, &settings).is_none() {
         return;
@@ -76,7 +81,7 @@ pub fn sources(input: &[u8]) {
         }
     }
     if result.is_ok() && cut < bytes.len() {
-        check_growing(folder.path(), &bytes, cut, &tags);
+        check_growing(folder.path(), bytes, cut, &tags);
     }
 }
 

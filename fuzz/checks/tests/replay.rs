@@ -49,3 +49,8 @@ fn durations() {
 fn partials() {
     replay("partials", tagq_checks::partials);
 }
+
+#[test]
+fn instruments() {
+    replay("instruments", tagq_checks::instruments);
+}

@@ -46,6 +46,8 @@ pub struct Header {
     pub tick: Option<Tick>,
     /// The tick is that of the instrument which usually writes this format; the file does not say it.
     pub tick_assumed: bool,
+    /// The unit of micro times, if tags have some.
+    pub micro_tick: Option<Tick>,
     /// Names of channels.
     pub channel_names: Vec<(u16, String)>,
 }
@@ -134,8 +136,8 @@ pub(crate) enum Decoded<'a> {
     Tags(Piece<'a>),
     /// All tags so far stand in complete messages, lines or records.
     Complete(Complete),
-    /// What the header of the file says, before any tag.
-    Recording(Recording),
+    /// What the header of the file says, and the unit of the micro times if there are some, before any tag.
+    Recording(Recording, Option<Tick>),
     /// So many records of this kind are no tags. Records before [`Settings::known_bytes`] are not counted again.
     LeftOut(&'static str, u64),
     /// The instrument recorded nothing between two times; told once, as [`Decoded::LeftOut`].

@@ -40,6 +40,7 @@ impl Format for QuTag {
         Ok(head.map(|head| Header {
             tick: tick(),
             tick_assumed: false,
+            micro_tick: None,
             channel_names: head.recording.channel_names,
         }))
     }
@@ -94,7 +95,7 @@ fn head(payload: &Payload<'_>) -> Result<Option<Head>, Error> {
             .collect(),
         ..Recording::default()
     };
-    Ok(Some(Head { bytes: bytes as u64, lasting, recording }))
+    Ok(Some(Head { bytes: bytes as u64, lasting, recording, micro_tick: None }))
 }
 
 enum Kind {

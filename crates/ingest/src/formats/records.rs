@@ -2,7 +2,7 @@
 
 use std::io::Read as _;
 
-use tagq_store::{Recording, Tag};
+use tagq_store::{Recording, Tag, Tick, format::MICRO_NONE};
 
 use super::format::{Checkpoint, Complete, Decoded, Piece, Sink, Summary};
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
         cut::{Block, CutFault, Cutter, Parts},
         input_error,
     },
-    pipeline::{self, Ahead, Outlet, Receive, Units},
+    pipeline::{self, Ahead, Buffer, Outlet, Receive, Units},
     settings::Settings,
 };
 
@@ -40,12 +40,16 @@ pub(crate) struct Head {
     /// The header with zeros in place of what the instrument changes when a measurement ends.
     pub lasting: Vec<u8>,
     pub recording: Recording,
+    /// The unit of micro times; `None` if no record has one.
+    pub micro_tick: Option<Tick>,
 }
 
 /// What was decoded of some records.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub tags: Vec<Tag>,
+    /// The micro time of each tag; empty if none has one.
+    micro: Vec<u32>,
     /// Records that are no tags: what, and how many.
     left_out: Vec<(&'static str, u64)>,
     /// Times between which nothing was recorded.
@@ -57,12 +61,17 @@ pub(crate) struct Found {
 impl Found {
     /// Adds a tag.
     pub(crate) fn tag(&mut self, time: i64, channel: u64) {
+        if !self.micro.is_empty() {
+            self.micro.push(MICRO_NONE);
+        }
         self.tags.push(Tag { time, channel });
     }
 
     /// Adds a photon with its time after the sync pulse.
-    pub(crate) fn photon(&mut self, time: i64, channel: u64, _micro: u32) {
-        self.tag(time, channel);
+    pub(crate) fn photon(&mut self, time: i64, channel: u64, micro: u32) {
+        self.micro.resize(self.tags.len(), MICRO_NONE);
+        self.micro.push(micro);
+        self.tags.push(Tag { time, channel });
     }
 
     /// Counts a record that is no tag.
@@ -82,7 +91,7 @@ pub(crate) fn read(
     settings: &Settings,
     sink: &mut Sink<'_>,
 ) -> Result<Summary, Error> {
-    sink(Decoded::Recording(head.recording.clone()))?;
+    sink(Decoded::Recording(head.recording.clone(), head.micro_tick))?;
     let mut input = payload.input(payload.bytes.clone(), 0, settings)?;
     let is_begin = settings.start_byte == 0;
     if is_begin {
@@ -169,7 +178,7 @@ impl<R: Records> Units for Decoder<'_, R> {
         if found.is_out_of_range {
             return Err(Error::TimeRange { path: payload.path.into() });
         }
-        out.tags(found.tags)?;
+        out.tags(Buffer { tags: found.tags, micro: found.micro })?;
         for (what, records) in found.left_out {
             out.left_out(what, records)?;
         }

@@ -79,9 +79,10 @@ fn ingest_opened(
         match decoded {
             Decoded::Tags(piece) => intake.take(piece),
             Decoded::Complete(complete) => intake.complete(complete, settings.commit_rows),
-            Decoded::Recording(recording) => {
+            Decoded::Recording(recording, micro_tick) => {
                 intake.begin_recording(recording);
-                Ok(())
+                let writer = &mut *intake.rows.writer;
+                Ok(micro_tick.map_or(Ok(()), |tick| writer.set_micro_tick(tick))?)
             }
             Decoded::LeftOut(what, records) => {
                 intake.note_left_out(what, records);

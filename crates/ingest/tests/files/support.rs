@@ -347,3 +347,45 @@ pub(crate) fn crc32c(bytes: &[u8]) -> String {
     }
     format!("{:08x}", !crc)
 }
+
+/// Whether records of a PTU file of this type are of mode T3.
+pub fn is_t3(record_type: i64) -> bool {
+    record_type & 0xff00 == 0x0300
+}
+
+/// Sync rate in Hz, and the resolution in attoseconds, of the T3 files made here.
+pub const SYNC_RATE: i64 = 78_020_000;
+/// See [`SYNC_RATE`].
+pub const RESOLUTION_AS: i128 = 25_000_000;
+
+/// Returns a header with what the decoder needs, and values that change when a measurement ends.
+pub fn ptu_header(record_type: i64, stopped: Option<i64>) -> Vec<u8> {
+    let mut bytes = b"PQTTTR\0\x001.0.00\0\0".to_vec();
+    let mut add = |name: &str, kind: u32, value: [u8; 8], long: &[u8]| {
+        let mut field = [0; 32];
+        field[..name.len()].copy_from_slice(name.as_bytes());
+        bytes.extend_from_slice(&field);
+        bytes.extend_from_slice(&(-1_i32).to_le_bytes());
+        bytes.extend_from_slice(&kind.to_le_bytes());
+        bytes.extend_from_slice(&value);
+        bytes.extend_from_slice(long);
+    };
+    let int = |value: i64| value.to_le_bytes();
+    add("File_GUID", 0x4001_ffff, int(16), b"0123456789abcde\0");
+    add(
+        "File_Comment",
+        0x4001_ffff,
+        int(8),
+        if stopped.is_some() { b"the end\0" } else { b"running\0" },
+    );
+    add("TTResultFormat_TTTRRecType", 0x1000_0008, int(record_type), b"");
+    add("TTResultFormat_BitsPerRecord", 0x1000_0008, int(32), b"");
+    let (global, resolution) =
+        if is_t3(record_type) { (1.0 / 78_020_000.0, 2.5e-11) } else { (1e-12, 8e-12) };
+    add("MeasDesc_GlobalResolution", 0x2000_0008, f64::to_le_bytes(global), b"");
+    add("MeasDesc_Resolution", 0x2000_0008, f64::to_le_bytes(resolution), b"");
+    add("TTResult_SyncRate", 0x1000_0008, int(SYNC_RATE), b"");
+    add("TTResult_NumberOfRecords", 0x1000_0008, int(stopped.unwrap_or(0)), b"");
+    add("Header_End", 0xffff_0008, int(0), b"");
+    bytes
+}

@@ -2,13 +2,15 @@
 
 use std::{fs, path::Path};
 
-use tagq_ingest::{Settings, about_tags};
+use tagq_ingest::{Settings, about_tags, read_header};
 use tagq_store::Folder;
 
 use crate::error::Error;
 
 /// Bytes of a row: a time and a label. The index over it is less than a hundredth of that.
 const ROW_BYTES: u64 = 9;
+/// Bytes of a micro time, if tags have some.
+const MICRO_BYTES: u64 = 2;
 /// The rows of a recording never take more than this multiple of its size: with that much space the
 /// check is skipped.
 const GROWTH_MAX: u64 = 64;
@@ -33,8 +35,13 @@ pub(crate) fn check<'a>(
         return Ok(());
     }
     // Files that cannot be read are reported later by ingest.
-    let tags = new.iter().map(|(path, settings)| about_tags(path, settings).unwrap_or(0));
-    let needed = tags.fold(0, u64::saturating_add).saturating_mul(ROW_BYTES);
+    let bytes = new.iter().map(|(path, settings)| {
+        let header = read_header(path).ok().flatten();
+        let has_micro = header.is_some_and(|header| header.micro_tick.is_some());
+        let row = ROW_BYTES + if has_micro { MICRO_BYTES } else { 0 };
+        about_tags(path, settings).unwrap_or(0).saturating_mul(row)
+    });
+    let needed = bytes.fold(0, u64::saturating_add);
     if is_too_much(needed, free) {
         return Err(Error::NoRoom { store: store.into(), needed, free });
     }

@@ -139,7 +139,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<Measurement, Fault> {
         facts: facts.0,
         ..Recording::default()
     };
-    let head = Head { bytes: lasting.len() as u64, lasting, recording };
+    let micro_tick = is_t3.then_some(tick);
+    let head = Head { bytes: lasting.len() as u64, lasting, recording, micro_tick };
     Ok(Measurement { head, tick, records: PicoQuant { layout, mode } })
 }
 

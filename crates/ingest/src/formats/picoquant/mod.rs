@@ -45,6 +45,7 @@ impl Format for PicoQuant {
         Ok(measurement.map(|of| Header {
             tick: Some(of.tick),
             tick_assumed: false,
+            micro_tick: of.head.micro_tick,
             channel_names: of.head.recording.channel_names,
         }))
     }

@@ -164,10 +164,13 @@ impl PicoQuant {
         let (records, _) = records.as_chunks::<4>();
         for &record in records {
             match self.event(u32::from_le_bytes(record)) {
-                Event::Photon { label, counter, micro } => {
-                    let time = self.time(sum + i64::from(counter))?;
-                    found.photon(time.checked_add(micro.into())?, label, micro);
-                }
+                Event::Photon { label, counter, micro } => match self.mode {
+                    Mode::T2 => found.tag(sum + i64::from(counter), label),
+                    Mode::T3(pulses) => {
+                        let time = pulses.time(sum + i64::from(counter))?;
+                        found.photon(time.checked_add(micro.into())?, label, micro);
+                    }
+                },
                 Event::Markers { bits, counter } => {
                     let time = self.time(sum + i64::from(counter))?;
                     let set = (0..4).filter(|bit| bits >> bit & 1 == 1);

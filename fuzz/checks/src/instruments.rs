@@ -1,0 +1,51 @@
+//! Files of instruments: valid headers with any records after them.
+
+use crate::{recipe::Recipe, sources::check_file, support::ptu_header};
+
+/// Record types of PTU files, and one that is none.
+const TYPES: [i64; 13] = [
+    0x0001_0203,
+    0x0001_0303,
+    0x0001_0204,
+    0x0001_0304,
+    0x0101_0204,
+    0x0101_0304,
+    0x0001_0205,
+    0x0001_0305,
+    0x0001_0206,
+    0x0001_0306,
+    0x0001_0207,
+    0x0001_0307,
+    0x0001_0208,
+];
+/// The header of a quTAG: its magic number, and bytes of no meaning here.
+const QUTAG: ([u8; 4], usize) = ([0x87, 0xb3, 0x91, 0xfa], 40);
+
+/// What [`crate::sources`] checks holds for files with a valid header and any records, of which some bytes of the
+/// header may be changed.
+///
+/// # Panics
+/// When it does not.
+pub fn instruments(input: &[u8]) {
+    let mut recipe = Recipe::new(input);
+    let kind = usize::from(recipe.byte()) % (TYPES.len() + 1);
+    let cut = recipe.below(1 << 12);
+    let damages: Vec<(usize, u8)> =
+        (0..recipe.below(3)).map(|_| (recipe.below(1 << 10), recipe.byte())).collect();
+    let mut bytes = match TYPES.get(kind) {
+        Some(&record_type) => ptu_header(record_type, recipe.is().then_some(7)),
+        None => {
+            let (magic, len) = QUTAG;
+            let mut header = magic.to_vec();
+            header.resize(len, 0);
+            header
+        }
+    };
+    for (at, mask) in damages {
+        if let Some(byte) = bytes.get_mut(at) {
+            *byte ^= mask;
+        }
+    }
+    bytes.extend_from_slice(recipe.rest());
+    check_file(&bytes, cut);
+}
