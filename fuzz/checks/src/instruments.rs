@@ -32,14 +32,13 @@ pub fn instruments(input: &[u8]) {
     let cut = recipe.below(1 << 12);
     let damages: Vec<(usize, u8)> =
         (0..recipe.below(3)).map(|_| (recipe.below(1 << 10), recipe.byte())).collect();
-    let mut bytes = match TYPES.get(kind) {
-        Some(&record_type) => ptu_header(record_type, recipe.is().then_some(7)),
-        None => {
-            let (magic, len) = QUTAG;
-            let mut header = magic.to_vec();
-            header.resize(len, 0);
-            header
-        }
+    let mut bytes = if let Some(&record_type) = TYPES.get(kind) {
+        ptu_header(record_type, recipe.is().then_some(7))
+    } else {
+        let (magic, len) = QUTAG;
+        let mut header = magic.to_vec();
+        header.resize(len, 0);
+        header
     };
     for (at, mask) in damages {
         if let Some(byte) = bytes.get_mut(at) {
