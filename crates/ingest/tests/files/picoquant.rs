@@ -268,6 +268,24 @@ fn continued_at_every_record(hold_back: Option<i64>) {
 }
 
 #[test]
+fn a_header_that_lies_about_its_length_is_damage() {
+    let tag = |name: &[u8], kind: u32, value: i64| {
+        let mut bytes = [name, &[0; 32][name.len()..], &[0xff; 4]].concat();
+        bytes.extend(kind.to_le_bytes());
+        bytes.extend(value.to_le_bytes());
+        bytes
+    };
+    let long = tag(b"File_Comment", 0x4001_ffff, 1 << 40);
+    let negative = tag(b"File_Comment", 0x4001_ffff, -1);
+    let many = tag(b"A", 0x1000_0008, 1).repeat(100_000);
+    for tags in [long, negative, many] {
+        let (_folder, path) = file(&[b"PQTTTR\0\x001.0.00\0\0", &tags[..]].concat());
+        assert!(matches!(read_header(&path), Err(Error::Header { .. })));
+        assert!(read_all(&path, 0).unwrap_err().is_damage());
+    }
+}
+
+#[test]
 fn overflows_that_leave_64_bits_are_an_error() {
     // Each adds 2^25 · 2^25.
     let records = vec![0xffff_ffff; 20_000];

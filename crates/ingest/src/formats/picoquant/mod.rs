@@ -18,12 +18,12 @@ use crate::{
     settings::Settings,
 };
 use measurement::Measurement;
-use tags::Fault;
+use tags::{Fault, HEADER_BYTES_MAX};
 
 /// The end of the names of files that are written, too.
 pub(crate) const SUFFIX: &str = ".ptu";
 /// Headers of this length are looked at first, and of the second length if they are longer.
-const HEADER_BYTES: [usize; 2] = [64 << 10, 4 << 20];
+const HEADER_BYTES: [usize; 2] = [64 << 10, HEADER_BYTES_MAX];
 
 /// The formats of PicoQuant's instruments.
 pub(crate) struct PicoQuant;
@@ -77,6 +77,9 @@ fn measurement(payload: &Payload<'_>) -> Result<Option<Measurement>, Error> {
         read =
             if bytes.starts_with(tags::MAGIC) { ptu::read(&bytes) } else { legacy::read(&bytes) };
         match &read {
+            Err(Fault::Torn) if bytes.len() == HEADER_BYTES_MAX => {
+                read = Err(Fault::Damaged("it is longer than 4 MiB".into()));
+            }
             Err(Fault::Torn) if bytes.len() == len => {}
             _ => break,
         }

@@ -79,7 +79,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Measurement, Fault> {
         Some(bits) => return Err(Fault::Damaged(format!("records of {bits} bits instead of 32"))),
     }
     let global = float("MeasDesc_GlobalResolution")?;
-    let tick_of = |value: f64| Tick::of_seconds(value).map_err(|_| no_tick(value));
+    let tick_of = |value: f64| Tick::of_seconds(value).map_err(|_| no_tick(format!("{value:e}")));
     let (tick, period) = if is_t3 {
         let rate = tags.int("TTResult_SyncRate").filter(|&rate| rate > 0);
         #[expect(clippy::cast_precision_loss, reason = "compared with what a program rounded")]

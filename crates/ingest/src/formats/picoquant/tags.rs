@@ -1,5 +1,7 @@
 //! The header of a PTU file: a list of tags, each with a name, an index and a value.
 
+/// Longest header that is read. Those of instruments have some thousand bytes.
+pub(super) const HEADER_BYTES_MAX: usize = 4 << 20;
 /// First bytes of a PTU file.
 pub(super) const MAGIC: &[u8] = b"PQTTTR\0\0";
 /// The magic number and the version.
@@ -82,7 +84,10 @@ impl Tags {
             let value: [u8; 8] = array(rest, 8);
             let len = if kind & LONG == LONG { i64::from_le_bytes(value) } else { 0 };
             let len = usize::try_from(len).map_err(|_| damaged("a negative length"))?;
-            let end = (at + TAG_BYTES).checked_add(len).ok_or_else(|| damaged("a length"))?;
+            if len > HEADER_BYTES_MAX {
+                return Err(damaged("a text longer than any header"));
+            }
+            let end = at + TAG_BYTES + len;
             let long = bytes.get(at + TAG_BYTES..end).ok_or(Fault::Torn)?;
             let value = match kind {
                 BOOL | INT | BITS => Value::Int(i64::from_le_bytes(value)),
