@@ -3,6 +3,7 @@
 use std::{
     fs::{self, File},
     io::Write as _,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
 };
 
@@ -349,4 +350,56 @@ fn what_the_recorder_noted_is_shown_and_held_against_the_source() {
     // Notes are shown, but never applied: the counts are the same without the file.
     fs::remove_file(run.join("20220119T123501Z_a.json")).unwrap();
     assert_eq!(coincidences("--window 1us", &run)["rows"], answer.json()["rows"]);
+}
+
+/// Sources in nested folders: names, growth, new folders, and links that lead around in a circle.
+#[test]
+fn nested_folders_belong_to_a_run_if_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = new_run(&folder);
+    let frames = frames(0, 4);
+    let expected = direct(&[("a.tags.zst", &frames.concat())]);
+    let names = |run: &Path| -> Vec<String> {
+        let sources = info(run)["sources"].as_array().unwrap().clone();
+        sources.iter().map(|source| source["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let recursive = |command_args: &[&str]| {
+        let answer = output(command().args(command_args).arg("--recursive").arg(&run));
+        assert_eq!(answer.code, 0, "{command_args:?}: {}", answer.stderr);
+        answer
+    };
+    for nested in ["day 1/morning", "day 10"] {
+        fs::create_dir_all(run.join(nested)).unwrap();
+    }
+    symlink(&run, run.join("day 1/loop")).unwrap();
+    append(&run.join("day 1/morning/1.tags.zst"), &frames[0]);
+    append(&run.join("day 10/2.tags.zst"), &frames[1]);
+    append(&run.join("day 10/2.tags.zst"), &frames[2][..20]);
+    let flat = ingest(&[], &run);
+    assert!(flat.code == 1 && flat.stderr.contains("no tags in this folder"), "{}", flat.stderr);
+    assert!(recursive(&["ingest"]).stderr.contains("frame 2 begins at byte"));
+    assert_eq!(names(&run), ["day 1/morning/1.tags.zst", "day 10/2.tags.zst"]);
+    assert_eq!(info(&run)["tags"], 1_000);
+
+    // A source grows, and there is another folder.
+    append(&run.join("day 10/2.tags.zst"), &frames[2][20..]);
+    let answer = recursive(&["coincidences", "--window", "1us", "--format", "json"]).json();
+    assert_eq!(answer["run"]["tags"], 1_500);
+    fs::create_dir(run.join("day 11")).unwrap();
+    append(&run.join("day 11/3.tags.zst"), &frames[3]);
+    recursive(&["ingest"]);
+    assert!(rows(&run) == expected);
+    let verified = recursive(&["verify", "--sources"]);
+    assert!(verified.text().contains("; 3 sources unchanged\n"), "{}", verified.text());
+    recursive(&["ingest", "--rebuild"]);
+    assert!(rows(&run) == expected);
+    // Without the option the rows stay.
+    assert_eq!(ingest(&[], &run).code, 0);
+    assert_eq!(info(&run)["tags"], 2_000);
+
+    // A source that moves to another folder is the same one.
+    fs::rename(run.join("day 11/3.tags.zst"), run.join("day 1/3.tags.zst")).unwrap();
+    recursive(&["ingest"]);
+    assert_eq!(names(&run)[2], "day 1/3.tags.zst");
+    assert!(rows(&run) == expected);
 }

@@ -18,8 +18,12 @@ use crate::{
 
 pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<()> {
     let reporter = Reporter::new(args.quiet);
-    let options =
-        OpenOptions { store: args.store.clone(), ingest: false, ..OpenOptions::default() };
+    let options = OpenOptions {
+        store: args.store.clone(),
+        recursive: args.recursive,
+        ingest: false,
+        ..OpenOptions::default()
+    };
     let mut out = anstream::stdout().lock();
     for path in &args.runs {
         let run = tagq::open(path, &options, &reporter)?;

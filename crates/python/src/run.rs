@@ -277,6 +277,7 @@ pub(crate) fn ask_sum(
 #[pyo3(from_item_all)]
 pub(crate) struct Opening {
     store: Option<PathBuf>,
+    recursive: bool,
     tick: Option<String>,
     columns: Option<String>,
     io: String,
@@ -301,6 +302,7 @@ impl Opening {
         };
         Ok(OpenOptions {
             store: self.store.clone(),
+            recursive: self.recursive,
             tick: tick.or(setup.tick),
             ingest: self.ingest,
             treatment: Treatment {

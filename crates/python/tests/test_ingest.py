@@ -117,3 +117,15 @@ def test_words_of_ingest(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(tagq.QuestionError, match="the tick of this run was set"):
         tagq.open(tmp_path / "both", tick="5ps")
     assert os.fspath(run.store) == str(tmp_path / "both")
+
+
+def test_nested_folders_are_searched_if_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "run/day 1").mkdir(parents=True)
+    (tmp_path / "run/day 1/1.tsv").write_text("1\t10\n2\t12\n")
+    with pytest.raises(tagq.TagqError, match="no tags in this folder"):
+        tagq.open(tmp_path / "run", tick="1ps")
+    assert len(tagq.ingest(tmp_path / "run", tick="1ps", recursive=True)) == 2
+    with (tmp_path / "run/day 1/1.tsv").open("a") as file:
+        file.write("1\t20\n")
+    assert len(tagq.open(tmp_path / "run")) == 2
+    assert len(tagq.open(tmp_path / "run", recursive=True)) == 3

@@ -52,7 +52,8 @@ impl Input {
     /// Returns the run whose only source this is.
     pub(crate) fn location(&self, store: PathBuf) -> RunLocation {
         let input = Some((self.path.clone(), format!("{NAME}1")));
-        RunLocation { path: "-".into(), store, sources: Some(vec![self.path.clone()]), input }
+        let sources = Some(vec![self.path.clone()]);
+        RunLocation { path: "-".into(), store, sources, is_recursive: false, input }
     }
 
     /// Returns the name of the next such source of the store at `store`.

@@ -103,6 +103,9 @@ pub(crate) struct StoreArgs {
     /// Where the store is, instead of in or beside the source
     #[arg(long, value_name = "DIR")]
     pub store: Option<PathBuf>,
+    /// Find sources in nested folders, too; give it each time
+    #[arg(long)]
+    pub recursive: bool,
     /// The order of the columns of text without a header: channel,time or time,channel [default:
     /// channel,time, or as it was taken before]
     #[arg(long, value_name = "NAMES")]
@@ -117,6 +120,7 @@ impl StoreArgs {
     pub(crate) fn options(&self) -> OpenOptions {
         OpenOptions {
             store: self.store.clone(),
+            recursive: self.recursive,
             tick: self.tick,
             columns: self.columns,
             ..OpenOptions::default()

@@ -115,6 +115,9 @@ pub(crate) struct VerifyArgs {
     /// Folder of the store [default: in or beside the source]
     #[arg(long, value_name = "DIR")]
     pub store: Option<PathBuf>,
+    /// Find sources in nested folders, too
+    #[arg(long)]
+    pub recursive: bool,
     /// Print only errors, no progress and no notes
     #[arg(long, short)]
     pub quiet: bool,

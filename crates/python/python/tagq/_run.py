@@ -30,6 +30,7 @@ def open(
     *,
     tick: str | None = None,
     store: Path | None = None,
+    recursive: bool = False,
     io: Literal["map", "read"] = "map",
     ingest: bool = True,
     columns: str | None = None,
@@ -48,6 +49,8 @@ def open(
         Unit of the recorded times, such as "156.25ps", "1/3ps", "1/12.288GHz".
     store
         Folder of the store [default: in or beside the source].
+    recursive
+        Whether a folder is searched for sources in nested folders, too. Give it each time.
     io
         "map": data is read only when it is used, and arrays are views of the file. If another program
         truncates the file during the use of an array, the system ends the process (SIGBUS). "read": the
@@ -63,6 +66,7 @@ def open(
     opening = _opening(
         tick=tick,
         store=store,
+        recursive=recursive,
         io=io,
         ingest=ingest,
         columns=columns,
@@ -78,6 +82,7 @@ def ingest(
     sources: Path | Iterable[Path],
     *,
     store: Path | None = None,
+    recursive: bool = False,
     tick: str | None = None,
     columns: str | None = None,
     rebuild: bool = False,
@@ -91,6 +96,8 @@ def ingest(
     length. Ctrl-C, or an exception from ``progress``, stops the ingest. Committed data stays, and the next
     ingest continues from there.
 
+    recursive
+        Whether folders are searched for sources in nested folders, too. Give it each time.
     rebuild
         Ingest every source again, in one commit.
     rebase
@@ -115,6 +122,7 @@ def ingest(
 def _opening(**given: Any) -> dict[str, Any]:
     opening: dict[str, Any] = {
         "store": None,
+        "recursive": False,
         "tick": None,
         "columns": None,
         "io": "map",
@@ -135,7 +143,7 @@ def _opening(**given: Any) -> dict[str, Any]:
     for name in ("store", "setup"):
         if opening[name] is not None:
             opening[name] = _path(opening[name], name)
-    for name in ("ingest", "rebuild", "rebase", "salvage", "no_setup"):
+    for name in ("recursive", "ingest", "rebuild", "rebase", "salvage", "no_setup"):
         if not isinstance(opening[name], bool):
             raise WrongTypeError(f"{name}: True or False is wanted")
     threads = opening["threads"]

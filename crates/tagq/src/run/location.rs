@@ -3,7 +3,8 @@
 use std::{
     collections::HashMap,
     ffi::OsString,
-    fs, io,
+    fs::{self, DirEntry},
+    io,
     path::{Path, PathBuf},
 };
 
@@ -25,33 +26,32 @@ pub struct RunLocation {
     pub store: PathBuf,
     /// Its sources, in natural order; `None` if the user named the store itself.
     pub sources: Option<Vec<PathBuf>>,
+    /// Whether sources in nested folders belong to the run.
+    pub(crate) is_recursive: bool,
     /// The source that is a buffered stream, if any, and its name in the manifest.
     pub(crate) input: Option<(PathBuf, String)>,
 }
 
 impl RunLocation {
-    /// Finds the run that `path` names; `store` overrides the location of its store.
+    /// Finds the run that `path` names; `store` overrides the location of its store. If `is_recursive`, nested
+    /// folders are searched for sources, too.
     ///
     /// # Errors
     /// [`Error::NoSuchPath`], [`Error::NoSources`], [`Error::LinkedStore`].
-    pub fn find(path: &Path, store: Option<&Path>) -> Result<Self, Error> {
+    pub fn find(path: &Path, store: Option<&Path>, is_recursive: bool) -> Result<Self, Error> {
         let metadata = fs::metadata(path).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => Error::NoSuchPath { path: path.into() },
             _ => Error::Io { path: path.into(), action: "look at it", source },
         })?;
         if Store::is_at(path) {
-            return Ok(Self { path: path.into(), store: path.into(), sources: None, input: None });
+            return Ok(Self::new(path, path.into(), None));
         }
         if !metadata.is_dir() {
-            return Ok(Self {
-                path: path.into(),
-                store: store.map_or_else(|| not_linked(beside(path)), |store| Ok(store.into()))?,
-                sources: Some(vec![path.into()]),
-                input: None,
-            });
+            let store = store.map_or_else(|| not_linked(beside(path)), |store| Ok(store.into()))?;
+            return Ok(Self::new(path, store, Some(vec![path.into()])));
         }
-        let sources = sources_in(path)?;
-        let location = Self::of_empty_folder(path, store)?;
+        let sources = sources_in(path, is_recursive)?;
+        let location = Self { is_recursive, ..Self::of_empty_folder(path, store)? };
         if sources.is_empty() && !Store::is_at(&location.store) {
             return Err(Error::NoSources { path: path.into() });
         }
@@ -62,11 +62,16 @@ impl RunLocation {
     pub(crate) fn of_empty_folder(path: &Path, store: Option<&Path>) -> Result<Self, Error> {
         let inside = || not_linked(path.join(STORE_IN_FOLDER));
         let store = store.map_or_else(inside, |store| Ok(store.into()))?;
-        Ok(Self { path: path.into(), store, sources: Some(Vec::new()), input: None })
+        Ok(Self::new(path, store, Some(Vec::new())))
+    }
+
+    fn new(path: &Path, store: PathBuf, sources: Option<Vec<PathBuf>>) -> Self {
+        Self { path: path.into(), store, sources, is_recursive: false, input: None }
     }
 
     /// Returns the name of a source in the manifest: its file name if it lies next to or around the
-    /// store, otherwise its full path. A backslash is doubled, and bytes that are not UTF-8 are written
+    /// store, otherwise its full path. In a recursive run, a source in a nested folder has its path from the
+    /// folder around the store. A backslash is doubled, and bytes that are not UTF-8 are written
     /// as `\xNN`, so that no two files share a name.
     pub(crate) fn name_of(&self, source: &Path) -> String {
         if let Some((_, name)) = self.input.as_ref().filter(|(path, _)| path == source) {
@@ -88,8 +93,12 @@ impl RunLocation {
     fn plain_name_of(&self, source: &Path) -> PathBuf {
         let home = self.store.parent().map(absolute);
         let folder = source.parent().map(absolute);
-        match source.file_name() {
-            Some(name) if home.is_some() && home == folder => PathBuf::from(name),
+        let way = home.as_deref().zip(folder.as_deref());
+        let way = way.and_then(|(home, folder)| folder.strip_prefix(home).ok());
+        match (way, source.file_name()) {
+            (Some(way), Some(name)) if self.is_recursive || way.as_os_str().is_empty() => {
+                way.join(name)
+            }
             _ => absolute(source),
         }
     }
@@ -113,7 +122,8 @@ impl RunLocation {
         } else {
             format!(" --store {}", self.store.display())
         };
-        Some(format!("tagq ingest --tick 1ps{store} {}", self.path.display()))
+        let recursive = if self.is_recursive { " --recursive" } else { "" };
+        Some(format!("tagq ingest --tick 1ps{recursive}{store} {}", self.path.display()))
     }
 
     /// Returns the default location of the store of the run at `path`.
@@ -145,35 +155,55 @@ pub(crate) fn is_source_name(name: &[u8]) -> bool {
     !name.starts_with(b".") && tagq_ingest::source_stem(name).is_some()
 }
 
-/// Returns the sources in a folder, excluding subfolders, in natural order of their names.
-fn sources_in(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let io_error = |source| Error::Io { path: folder.into(), action: "list this folder", source };
+/// Returns the sources in a folder, in natural order of their paths. If `is_recursive`, sources in nested folders
+/// belong to them, but not those in hidden folders and in stores, and links to folders are not followed.
+fn sources_in(folder: &Path, is_recursive: bool) -> Result<Vec<PathBuf>, Error> {
     let mut sources = Vec::new();
-    for entry in fs::read_dir(folder).map_err(io_error)? {
-        let entry = entry.map_err(io_error)?;
-        let name = entry.file_name();
-        let name = name.as_encoded_bytes();
-        if !is_source_name(name) {
-            continue;
-        }
-        // A link to a file counts as a file. A file that cannot be inspected is not skipped silently,
-        // because the counts would be wrong.
-        let path = entry.path();
-        match fs::metadata(&path) {
-            Ok(metadata) if metadata.is_dir() => {}
-            // Anything that is not a file is rejected when it is opened, and not skipped silently
-            // either.
-            Ok(_) => sources.push(path),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-            Err(source) => return Err(Error::Io { path, action: "look at it", source }),
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        let io_error =
+            |source| Error::Io { path: folder.clone(), action: "list this folder", source };
+        for entry in fs::read_dir(&folder).map_err(io_error)? {
+            let entry = entry.map_err(io_error)?;
+            if is_recursive && entry.file_type().map_err(io_error)?.is_dir() {
+                folders.extend(nested_folder(&entry));
+            } else {
+                sources.extend(source(&entry)?);
+            }
         }
     }
     alphanumeric_sort::sort_path_slice(&mut sources);
     Ok(sources)
 }
 
+/// Returns a folder that may contain sources of the run around it.
+fn nested_folder(entry: &DirEntry) -> Option<PathBuf> {
+    let (name, path) = (entry.file_name(), entry.path());
+    let name = name.as_encoded_bytes();
+    let is_store = name.ends_with(STORE_OF_FILE.as_bytes()) || Store::is_at(&path);
+    (!name.starts_with(b".") && !is_store).then_some(path)
+}
+
+/// Returns a source. A link to a file counts as a file. A file that cannot be inspected is not skipped silently,
+/// because the counts would be wrong.
+fn source(entry: &DirEntry) -> Result<Option<PathBuf>, Error> {
+    if !is_source_name(entry.file_name().as_encoded_bytes()) {
+        return Ok(None);
+    }
+    let path = entry.path();
+    match fs::metadata(&path) {
+        Ok(metadata) if metadata.is_dir() => Ok(None),
+        // Anything that is not a file is rejected when it is opened, and not skipped silently either.
+        Ok(_) => Ok(Some(path)),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(Error::Io { path, action: "look at it", source }),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use tagq_store::{Creation, Tick, Writer};
+
     use super::*;
 
     #[test]
@@ -186,7 +216,7 @@ mod tests {
             fs::write(folder.path().join(name), "").unwrap();
         }
         fs::create_dir(folder.path().join("6.tags")).unwrap();
-        let location = RunLocation::find(folder.path(), None).unwrap();
+        let location = RunLocation::find(folder.path(), None, false).unwrap();
         let names: Vec<String> =
             location.sources.as_ref().unwrap().iter().map(|p| location.name_of(p)).collect();
         let expected = ["9.tags", "10.tags.zst", "11.tsv", "12.tsv.zst", "13.csv", "14.csv.zst"];
@@ -195,24 +225,58 @@ mod tests {
     }
 
     #[test]
+    fn nested_folders_give_their_tag_files_if_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let here = |name: &str| folder.path().join(name);
+        for name in ["10/b/x", "9", "9/.git", "9/.tagq", "9/old.tags.tagq", "a"] {
+            fs::create_dir_all(here(name)).unwrap();
+        }
+        // A store under any name.
+        let creation = Creation { tick: Tick::DEFAULT, tick_assumed: true, run_id: None };
+        Writer::open(&here("9/other"), &creation).unwrap().commit().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        fs::write(outside.path().join("7.tags"), "").unwrap();
+        std::os::unix::fs::symlink(outside.path(), here("9/linked")).unwrap();
+        std::os::unix::fs::symlink(folder.path(), here("a/loop")).unwrap();
+        for name in ["10/1.tags", "10/b/x/2.csv", "9/3.tags.zst", "9/12.tags", "4.tsv", "a/5.txt"]
+            .into_iter()
+            .chain(["9/.git/6.tags", "9/.tagq/6.tags", "9/old.tags.tagq/6.tags", "9/other/6.tags"])
+        {
+            fs::write(here(name), "").unwrap();
+        }
+        let names = |store: Option<&Path>, is_recursive| -> Vec<String> {
+            let location = RunLocation::find(folder.path(), store, is_recursive).unwrap();
+            let sources = location.sources.iter().flatten();
+            sources.map(|path| location.name_of(path)).collect()
+        };
+        let nested = ["4.tsv", "9/3.tags.zst", "9/12.tags", "10/1.tags", "10/b/x/2.csv"];
+        assert_eq!(names(None, true), nested);
+        assert_eq!(names(None, false), ["4.tsv"]);
+        // A store elsewhere needs the full paths.
+        let absolute = fs::canonicalize(folder.path()).unwrap();
+        let full = nested.map(|name| absolute.join(name).to_str().unwrap().to_owned());
+        assert_eq!(names(Some(&outside.path().join("s")), true), full);
+    }
+
+    #[test]
     fn a_file_has_its_store_beside_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.tags.zst");
         fs::write(&path, "").unwrap();
-        let location = RunLocation::find(&path, None).unwrap();
+        let location = RunLocation::find(&path, None, false).unwrap();
         assert_eq!(location.store, folder.path().join("x.tags.zst.tagq"));
         assert_eq!(location.name_of(&path), "x.tags.zst");
         let elsewhere = tempfile::tempdir().unwrap();
-        let location = RunLocation::find(&path, Some(&elsewhere.path().join("s"))).unwrap();
+        let location = RunLocation::find(&path, Some(&elsewhere.path().join("s")), false).unwrap();
         assert_eq!(location.name_of(&path), fs::canonicalize(&path).unwrap().to_str().unwrap());
     }
 
     #[test]
     fn what_is_no_run_is_named() {
         let folder = tempfile::tempdir().unwrap();
-        let none = RunLocation::find(&folder.path().join("x"), None);
+        let none = RunLocation::find(&folder.path().join("x"), None, false);
         assert!(matches!(none, Err(Error::NoSuchPath { .. })), "{none:?}");
-        let empty = RunLocation::find(folder.path(), None);
+        let empty = RunLocation::find(folder.path(), None, false);
         assert!(matches!(empty, Err(Error::NoSources { .. })), "{empty:?}");
     }
 }

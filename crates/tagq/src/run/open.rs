@@ -25,6 +25,7 @@ use crate::{cache, error::Error, input::Input, notes::Notes, progress::Progress}
 #[derive(Debug, Clone)]
 pub struct Run {
     path: PathBuf,
+    is_recursive: bool,
     store: Arc<Store>,
     caching: Caching,
 }
@@ -36,7 +37,8 @@ impl Run {
     }
 
     fn new(location: &RunLocation, store: Store, caching: Caching) -> Self {
-        Self { path: location.path.clone(), store: Arc::new(store), caching }
+        let RunLocation { path, is_recursive, .. } = location;
+        Self { path: path.clone(), is_recursive: *is_recursive, store: Arc::new(store), caching }
     }
 
     /// Returns the path that the user gave.
@@ -110,7 +112,7 @@ impl Run {
     /// Returns the files of the run that the user named, by their names in the manifest; empty if the
     /// user named the store itself.
     pub(crate) fn files(&self) -> HashMap<String, PathBuf> {
-        let location = RunLocation::find(&self.path, Some(self.store.folder()));
+        let location = RunLocation::find(&self.path, Some(self.store.folder()), self.is_recursive);
         location.map(|location| location.files()).unwrap_or_default()
     }
 
@@ -141,7 +143,7 @@ impl Run {
 /// [`Error::NoSuchPath`], [`Error::NoSources`]; errors from reading sources; if nothing is committed
 /// yet, also errors from writing the store.
 pub fn open(path: &Path, options: &OpenOptions, progress: &dyn Progress) -> Result<Run, Error> {
-    let location = &RunLocation::find(path, options.store.as_deref())?;
+    let location = &RunLocation::find(path, options.store.as_deref(), options.recursive)?;
     if options.ingest {
         update_if_possible(Context { location, options, progress })?;
     }
@@ -196,7 +198,7 @@ pub fn open_input(
 /// # Errors
 /// Same as [`open`]; [`tagq_store::Error::Busy`] if another process is writing the store.
 pub fn ingest(path: &Path, options: &OpenOptions, progress: &dyn Progress) -> Result<Run, Error> {
-    let location = RunLocation::find(path, options.store.as_deref())?;
+    let location = RunLocation::find(path, options.store.as_deref(), options.recursive)?;
     update_durably(Context { location: &location, options, progress })
 }
 
@@ -215,7 +217,9 @@ pub fn ingest_sources(
 ) -> Result<Run, Error> {
     let mut sources = Vec::new();
     for path in paths {
-        sources.extend(RunLocation::find(path, Some(store))?.sources.unwrap_or_default());
+        sources.extend(
+            RunLocation::find(path, Some(store), options.recursive)?.sources.unwrap_or_default(),
+        );
     }
     let input = match input {
         Some(input) => {
@@ -224,8 +228,9 @@ pub fn ingest_sources(
         }
         None => None,
     };
+    let (path, is_recursive) = (store.into(), options.recursive);
     let location =
-        RunLocation { path: store.into(), store: store.into(), sources: Some(sources), input };
+        RunLocation { path, store: store.into(), sources: Some(sources), is_recursive, input };
     update_durably(Context { location: &location, options, progress })
 }
 
@@ -234,7 +239,7 @@ pub fn ingest_sources(
 /// # Errors
 /// [`Error::NothingIngested`], and errors from writing the store.
 pub fn set_tick(path: &Path, store: Option<&Path>, tick: Tick) -> Result<(), Error> {
-    let location = RunLocation::find(path, store)?;
+    let location = RunLocation::find(path, store, false)?;
     if !Store::is_at(&location.store) {
         return Err(Error::NothingIngested { path: path.into() });
     }

@@ -13,6 +13,8 @@ use tagq_store::{Access, RunId, Tick};
 pub struct OpenOptions {
     /// Location of the store, if not the default one.
     pub store: Option<PathBuf>,
+    /// Whether a folder is searched for sources in nested folders, too. The store does not keep this.
+    pub recursive: bool,
     /// The tick of the run; default is the 156.25 ps of the instrument, marked as assumed.
     pub tick: Option<Tick>,
     /// Whether new sources are ingested first.
@@ -46,6 +48,7 @@ impl Default for OpenOptions {
     fn default() -> Self {
         Self {
             store: None,
+            recursive: false,
             tick: None,
             ingest: true,
             treatment: Treatment::default(),

@@ -227,7 +227,9 @@ fn cannot_read(path: &Path) -> impl FnOnce(io::Error) -> Error {
 
 /// Returns the names that sources give to channels; none if the run cannot be read, which opening it reports.
 fn recorded_names(run: &Path) -> Vec<(u16, String)> {
-    let Ok(location) = RunLocation::find(run, None) else { return Vec::new() };
+    // A folder whose sources are all in nested folders can be opened only if these are asked for.
+    let found = RunLocation::find(run, None, false).or_else(|_| RunLocation::find(run, None, true));
+    let Ok(location) = found else { return Vec::new() };
     if let Ok(Some(manifest)) = Manifest::read(&location.store) {
         let recordings = manifest.sources.into_iter().filter_map(|source| source.facts.recording);
         return recordings.flat_map(|recording| recording.channel_names).collect();

@@ -101,9 +101,10 @@ impl Follower {
     /// # Errors
     /// [`Error::NoSuchPath`]. The folder may still be empty.
     pub fn new(path: &Path, options: &OpenOptions, hold_back: Ticks) -> Result<Self, Error> {
-        let location = match RunLocation::find(path, options.store.as_deref()) {
+        let (store, is_recursive) = (options.store.as_deref(), options.recursive);
+        let location = match RunLocation::find(path, store, is_recursive) {
             Err(Error::NoSources { .. }) => {
-                RunLocation::of_empty_folder(path, options.store.as_deref())?
+                RunLocation { is_recursive, ..RunLocation::of_empty_folder(path, store)? }
             }
             location => location?,
         };
@@ -221,7 +222,8 @@ impl Follower {
 
     /// Returns the current sources. Sources that vanished keep their rows.
     fn sources(&mut self) -> Result<Vec<PathBuf>, Error> {
-        match RunLocation::find(&self.path, self.options.store.as_deref()) {
+        let OpenOptions { store, recursive, .. } = &self.options;
+        match RunLocation::find(&self.path, store.as_deref(), *recursive) {
             Ok(location) => self.location = location,
             Err(Error::NoSuchPath { .. } | Error::NoSources { .. }) => return Ok(Vec::new()),
             Err(error) => return Err(error),
