@@ -2,9 +2,10 @@
 
 use std::{
     fs::{self, File},
-    io::Write as _,
+    io::{Seek as _, Write as _},
     os::unix::fs::symlink,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use tagq::{files::encode::Encoder, store::Tag};
@@ -50,6 +51,16 @@ fn new_run(folder: &tempfile::TempDir) -> PathBuf {
     let run = folder.path().join("run");
     fs::create_dir(&run).unwrap();
     run
+}
+
+/// Returns what another program writes for these bytes on its standard input.
+fn filtered(program: &str, bytes: &[u8]) -> Vec<u8> {
+    let mut input = tempfile::tempfile().unwrap();
+    input.write_all(bytes).unwrap();
+    input.rewind().unwrap();
+    let output = Command::new(program).arg("-c").stdin(input).output().unwrap();
+    assert!(output.status.success());
+    output.stdout
 }
 
 /// Returns the rows after one ingest of the complete files.
@@ -402,4 +413,51 @@ fn nested_folders_belong_to_a_run_if_asked_for() {
     recursive(&["ingest"]);
     assert_eq!(names(&run)[2], "day 1/3.tags.zst");
     assert!(rows(&run) == expected);
+}
+
+#[test]
+fn files_of_other_compressors_grow_and_are_salvaged() {
+    let frames = frames(0, 6);
+    let plain: Vec<Vec<u8>> =
+        frames.iter().map(|frame| zstd::decode_all(&frame[..]).unwrap()).collect();
+    let expected = direct(&[("a.tags", &plain.concat())]);
+    for (program, suffix, name) in
+        [("gzip", "gz", "gzip member"), ("xz", "xz", "xz stream"), ("bzip2", "bz2", "bzip2 stream")]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let run = new_run(&folder);
+        let path = run.join(format!("a.tags.{suffix}"));
+        let first = filtered(program, &plain[..2].concat());
+        let second = filtered(program, &plain[2..].concat());
+        append(&path, &first);
+        append(&path, &second[..second.len() / 2]);
+        let torn = ingest(&[], &run);
+        let note = format!("the last {name} begins at byte {} and is not complete", first.len());
+        assert!(torn.code == 0 && torn.stderr.contains(&note), "{}", torn.stderr);
+        assert_eq!(info(&run)["tags"], 1_000);
+        let converted = output(command().args(["cat", "-q"]).arg(&path));
+        assert_eq!(converted.text().lines().count(), 1_000, "{}", converted.stderr);
+        // A copy is salvaged.
+        let copy = folder.path().join("copy");
+        fs::copy(&path, &copy).unwrap();
+        assert_eq!(ingest(&["--salvage", "-q"], &copy).code, 0);
+        let salvaged = rows(&folder.path().join("copy.tagq"));
+        assert!(salvaged.len() > rows(&run).len() || program == "bzip2", "{program}");
+        assert!(expected.starts_with(&salvaged), "{program}");
+
+        append(&path, &second[second.len() / 2..]);
+        assert_eq!(ingest(&[], &run).code, 0);
+        assert!(rows(&run) == expected, "{program}");
+        assert_eq!(info(&run)["sources"][0]["torn"], serde_json::Value::Null);
+        let verified = output(command().args(["verify", "--sources"]).arg(&run));
+        assert_eq!(verified.code, 0, "{}", verified.stderr);
+        let input = File::open(&path).unwrap();
+        let piped = command().args(["cat", "-q", "-"]).stdin(input).output().unwrap();
+        assert!(piped.stdout == expected, "{program}");
+
+        fs::write(&path, [&first[..], b"end of the recording"].concat()).unwrap();
+        let refused = ingest(&["--rebuild"], &run);
+        assert_eq!(refused.code, 3, "{}", refused.stderr);
+        assert!(refused.stderr.contains("text that begins \"end \""), "{}", refused.stderr);
+    }
 }

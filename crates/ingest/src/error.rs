@@ -18,7 +18,7 @@ pub enum Error {
         /// The error of the system.
         source: io::Error,
     },
-    /// The file is neither Cap'n Proto tags nor text, nor one of these in Zstandard frames.
+    /// The file is neither Cap'n Proto tags nor text, nor one of these compressed.
     #[error(
         "{path}: no tag file: {found}; a `.tags.zst` begins with a Zstandard frame (bytes 28 b5 2f \
          fd), a `.tags` with the segment table of a Cap'n Proto message, text with a line of channel \
@@ -67,10 +67,10 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// The bytes after a complete frame are no frame.
+    /// The bytes after a complete member of a compressed file begin no other one.
     #[error(
-        "{path}: byte {byte}: after {frames} complete frames comes something that is no Zstandard \
-         frame ({found}); cut the file there (`head -c {byte}`) to use what comes before",
+        "{path}: byte {byte}: after {before} complete {members} comes something else ({found}); cut the \
+         file there (`head -c {byte}`) to use what comes before",
         path = path.display()
     )]
     Garbage {
@@ -78,14 +78,16 @@ pub enum Error {
         path: PathBuf,
         /// Where it begins.
         byte: u64,
-        /// Complete frames before it.
-        frames: usize,
+        /// Complete members before it.
+        before: usize,
+        /// What they are called.
+        members: &'static str,
         /// Its first bytes.
         found: String,
     },
-    /// A frame cannot be decompressed.
+    /// A member of a compressed file cannot be decompressed.
     #[error(
-        "{path}: damaged: frame {frame} (bytes {start} to {end}) cannot be decompressed: {source}; \
+        "{path}: damaged: {kind} {number} (bytes {start} to {end}) cannot be decompressed: {source}; \
          fetch the file again from where it was recorded, or `head -c {start}` to use what comes \
          before",
         path = path.display()
@@ -93,28 +95,37 @@ pub enum Error {
     Frame {
         /// The file.
         path: PathBuf,
-        /// Which frame, from 1.
-        frame: usize,
+        /// What the member is called: a frame, or the like.
+        kind: &'static str,
+        /// Which one, from 1.
+        number: usize,
         /// Its first byte.
         start: u64,
-        /// The byte after it.
+        /// The byte after it, or after what was read of it.
         end: u64,
         /// The error of the decompressor.
         source: io::Error,
     },
-    /// A frame was compressed in a way that takes more than it gets here.
-    #[error(
-        "{path}: frame {frame} wants a window above 128 MiB or a dictionary ({source}); compress \
-         the file again: `zstd -dc --long=31 FILE | zstd > NEW` (with `-D` if it has a dictionary)",
-        path = path.display()
-    )]
+    /// A member was compressed in a way that takes more than it gets here.
+    #[error("{path}: {kind} {number} {source}", path = path.display())]
     Unsupported {
         /// The file.
         path: PathBuf,
-        /// Which frame, from 1.
-        frame: usize,
-        /// The error of the decompressor.
+        /// What the member is called.
+        kind: &'static str,
+        /// Which one, from 1.
+        number: usize,
+        /// What it needs, and the fix.
         source: io::Error,
+    },
+    /// The last member of a compressed file is not complete, though tags in it were handed on. Read the file
+    /// again with [`Settings::torn_byte`](crate::Settings::torn_byte).
+    #[error("{path}: the file ends inside the member that begins at byte {start}", path = path.display())]
+    TornMember {
+        /// The file.
+        path: PathBuf,
+        /// Its first byte.
+        start: u64,
     },
     /// A message is not what the schema says.
     #[error(
@@ -237,6 +248,8 @@ impl Error {
             | Self::Garbage { path, .. }
             | Self::Frame { path, .. }
             | Self::Message { path, .. }
+            | Self::Unsupported { path, .. }
+            | Self::TornMember { path, .. }
             | Self::TornMessage { path, .. }
             | Self::Line { path, .. }
             | Self::Columns { path, .. }
@@ -259,6 +272,7 @@ impl Error {
             | Self::Message { .. }
             | Self::Garbage { .. }
             | Self::Line { .. }
+            | Self::TornMember { .. }
             | Self::TornMessage { .. }
             | Self::Header { .. }
             | Self::TimeRange { .. } => true,

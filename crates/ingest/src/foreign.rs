@@ -14,7 +14,7 @@ const ARRAYS: &str =
 
 const NO_TAGS: &str =
     "it holds counts and no tags; open the file of tags (T2 or T3 mode) of the same measurement";
-const KINDS: [Kind; 12] = [
+const KINDS: [Kind; 10] = [
     (b"PQHISTO", "a histogram of PicoQuant (PHU)", NO_TAGS),
     (b"PQUNI", "a PicoQuant file (PQUNI)", PICOQUANT),
     (b"TimeHarp 200", "a file of a TimeHarp 200 (T3R)", PICOQUANT),
@@ -38,17 +38,19 @@ const KINDS: [Kind; 12] = [
     ),
     (b"\x89HDF\r\n\x1a\n", "an HDF5 file", ARRAYS),
     (b"\x93NUMPY", "a NumPy array", ARRAYS),
-    (b"\x1f\x8b", "compressed by gzip", "unpack it first: gzip -dc FILE > NEW"),
-    (b"\xfd7zXZ\0", "compressed by xz", "unpack it first: xz -dc FILE > NEW"),
-    (b"BZh", "compressed by bzip2", "unpack it first: bzip2 -dc FILE > NEW"),
     (b"\x04\x22\x4d\x18", "compressed by lz4", "unpack it first: lz4 -dc FILE > NEW"),
+    (
+        b"PK\x03\x04",
+        "a ZIP archive",
+        "unpack it first: unzip -p FILE MEMBER > NEW, or compress the member by gzip",
+    ),
 ];
 
 /// Refuses the file at `path` by name when a file that begins like this is of another program.
-pub(crate) fn check(path: &Path, start: &[u8], is_framed: bool) -> Result<(), Error> {
+pub(crate) fn check(path: &Path, start: &[u8], members: Option<&str>) -> Result<(), Error> {
     let Some((_, kind, way)) = KINDS.iter().find(|(first, ..)| start.starts_with(first)) else {
         return Ok(());
     };
-    let place = if is_framed { " in Zstandard frames" } else { "" };
+    let place = members.map_or_else(String::new, |members| format!(" in {members}"));
     Err(Error::Foreign { path: path.into(), kind: format!("{kind}{place}"), way })
 }

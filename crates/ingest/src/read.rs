@@ -16,7 +16,7 @@ use crate::{
     foreign,
     formats::{
         self,
-        format::{Decoded, Format, Header, Piece, Sink, Summary},
+        format::{Complete, Decoded, Format, Header, Piece, Sink, Summary},
     },
     payload::{Payload, opened::Opened},
     settings::Settings,
@@ -38,13 +38,18 @@ pub fn read_tags(
     settings: &Settings,
     mut sink: impl FnMut(&[Tag]) -> Result<(), Error>,
 ) -> Result<Summary, Error> {
-    read_decoded(&Opened::new(path)?, settings, &mut |decoded| match decoded {
+    let source = Opened::new(path)?;
+    // Tags of a torn member could not be taken back.
+    let torn_byte = Payload::find(&source, settings, false)?.find_torn(settings)?;
+    let settings = Settings { torn_byte: torn_byte.or(settings.torn_byte), ..settings.clone() };
+    read_decoded(&source, &settings, &mut |decoded| match decoded {
         Decoded::Tags(Piece { tags, .. }) => sink(tags),
         _ => Ok(()),
     })
 }
 
-/// Hands what is decoded of a file to `sink`, see [`read_tags`].
+/// Hands what is decoded of a file to `sink`, see [`read_tags`]. A torn member that only decompression shows is
+/// [`Error::TornMember`]: no tag of it is in what is complete.
 pub(crate) fn read_decoded(
     source: &Opened<'_>,
     settings: &Settings,
@@ -64,11 +69,16 @@ fn read(
         tagq_store::start_writing(&source.file, settings.start_byte, len);
     }
     let payload = Payload::find(source, settings, may_thread)?;
-    format_of(&payload, &payload.start()?)?.read(&payload, settings, sink)
+    let may_be_torn = payload.may_be_torn();
+    format_of(&payload, &payload.start()?)?.read(&payload, settings, &mut |decoded| match decoded {
+        // Tags of a member are certain at its end.
+        Decoded::Complete(Complete { checkpoint: None, .. }) if may_be_torn => Ok(()),
+        decoded => sink(decoded),
+    })
 }
 
 fn format_of(payload: &Payload<'_>, start: &[u8]) -> Result<&'static dyn Format, Error> {
-    foreign::check(payload.path, start, payload.is_framed)?;
+    foreign::check(payload.path, start, payload.members())?;
     formats::of_start(start).ok_or_else(|| payload.not_tags(start))
 }
 
@@ -76,7 +86,7 @@ fn format_of(payload: &Payload<'_>, start: &[u8]) -> Result<&'static dyn Format,
 /// files, and for those whose header cannot be read.
 pub(crate) fn lasting_head(source: &Opened<'_>) -> Result<Vec<u8>, Error> {
     let payload = Payload::begin(source)?;
-    if payload.is_framed {
+    if payload.is_compressed() {
         return Ok(Vec::new());
     }
     let format = formats::of_start(&payload.start()?);
@@ -110,8 +120,8 @@ pub fn first_time(path: &Path, settings: &Settings) -> Result<Option<i64>, Error
     });
     match result {
         Err(_) if first.is_some() => Ok(first),
-        // The file ends inside its first message: what is complete has no tags.
-        Ok(_) | Err(Error::TornMessage { .. }) => Ok(None),
+        // The file ends inside its first message or member: what is complete has no tags.
+        Ok(_) | Err(Error::TornMessage { .. } | Error::TornMember { .. }) => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -13,7 +13,7 @@ use crate::{error::Error, formats::text::columns::TextColumns};
 /// How to read a file.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
-    /// Begin at this byte, where a message begins, and a frame if the file has frames.
+    /// Begin at this byte, where a message begins, and a member if the file is compressed.
     pub start_byte: u64,
     /// Sum of the overflows of the counter before that byte, in the unit of the counter.
     pub start_overflow: i64,
@@ -21,7 +21,10 @@ pub struct Settings {
     pub known_bytes: u64,
     /// Stop after so many messages: for a file whose next message is known to be torn.
     pub messages_max: Option<u64>,
-    /// Take what can be read of a torn last frame or message, too.
+    /// The last member of a compressed file begins at this byte and is torn, see [`Error::TornMember`]. Not for
+    /// Zstandard, whose frames say where they end.
+    pub torn_byte: Option<u64>,
+    /// Take what can be read of a torn last member or message, too.
     pub salvage: bool,
     /// Threads that decode; one for each core when 0. Any number gives the same tags in the same order.
     pub threads: usize,

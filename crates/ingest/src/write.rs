@@ -12,14 +12,16 @@ use std::{
 
 use tagq_store::{Tag, Tick};
 
-use crate::formats::{
-    COMPRESSED,
-    picoquant::{self, writer as ptu},
-    tags::{
-        self,
-        encode::{self, Encoder},
+use crate::{
+    formats::{
+        picoquant::{self, writer as ptu},
+        tags::{
+            self,
+            encode::{self, Encoder},
+        },
+        text::{self, writer::TextWriter},
     },
-    text::{self, writer::TextWriter},
+    payload::compression::{Zstd, interface::Compression as _},
 };
 
 /// Tags in a message or a frame.
@@ -69,7 +71,7 @@ impl Form {
     /// The form that the name of a file asks for; `None` for other names.
     pub fn of_name(path: &Path) -> Option<Self> {
         let name = path.file_name()?.as_encoded_bytes();
-        let stem = name.strip_suffix(COMPRESSED.as_bytes());
+        let stem = name.strip_suffix(Zstd.suffix().as_bytes());
         let (stem, compressed) = (stem.unwrap_or(name), stem.is_some());
         let content =
             Content::ALL.into_iter().find(|content| stem.ends_with(content.suffix().as_bytes()))?;

@@ -16,8 +16,8 @@ pub enum Error {
     },
     /// The folder contains no sources.
     #[error(
-        "{path}: no tags in this folder; a run is a folder with *.tags.zst, *.tags, *.tsv, *.tsv.zst, \
-         *.csv or *.csv.zst files, one file of tags, or a store made by `tagq ingest`",
+        "{path}: no tags in this folder; a run is a folder with *.tags, *.tsv or *.csv files (also *.tags.zst \
+         and the like, with .zst, .gz, .xz or .bz2), one file of tags, or a store made by `tagq ingest`",
         path = path.display()
     )]
     NoSources {

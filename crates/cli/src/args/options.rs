@@ -72,7 +72,7 @@ pub(crate) struct SetupArgs {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Files and threads")]
 pub(crate) struct QueryArgs {
-    /// A folder of .tags.zst, .tags, .tsv[.zst] or .csv[.zst] files, one such file, a store, or - for
+    /// A folder of .tags, .tsv or .csv files (also .zst, .gz, .xz, .bz2), one such file, a store, or - for
     /// standard input
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<PathBuf>,

@@ -9,9 +9,9 @@ use crate::{
     settings::Settings,
 };
 
-/// An input format. Its files may stand in Zstandard frames: [`Payload`] decompresses them.
+/// An input format. Its files may be compressed: [`Payload`] decompresses them.
 pub(crate) trait Format: Sync {
-    /// The suffixes of its files; `.zst` may follow each of them.
+    /// The suffixes of its files; that of a compression may follow each of them.
     fn suffixes(&self) -> &'static [&'static str];
 
     /// Whether a payload that begins like this is of this format; see [`Payload::start`].
@@ -59,10 +59,10 @@ pub struct Summary {
     pub tags: u64,
     /// Messages they came in; 0 for text.
     pub messages: u64,
-    /// Complete Zstandard frames; 0 for a file that is not compressed.
+    /// Complete Zstandard frames; 0 for other files.
     pub frames: usize,
     /// Where reading can go on: up to here the file consists of complete messages or lines, and here
-    /// one begins, and a frame if the file has frames.
+    /// one begins, and a member if the file is compressed.
     pub resume_byte: u64,
     /// Length of the file when it was opened.
     pub size: u64,

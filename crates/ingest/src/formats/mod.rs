@@ -10,11 +10,10 @@ pub mod text;
 
 use format::Format;
 
+use crate::payload::compression::uncompressed_name;
+
 /// The input formats, in the order in which they are asked whether a file is theirs.
 const FORMATS: [&dyn Format; 4] = [&picoquant::PicoQuant, &qutag::QuTag, &text::Text, &tags::Tags];
-
-/// The end of the name of a compressed file.
-pub(crate) const COMPRESSED: &str = ".zst";
 
 /// The format of a payload that begins like this.
 pub(crate) fn of_start(start: &[u8]) -> Option<&'static dyn Format> {
@@ -28,7 +27,7 @@ pub(crate) fn of_start(start: &[u8]) -> Option<&'static dyn Format> {
 /// assert_eq!(tagq_ingest::source_stem(b"night.tagq"), None);
 /// ```
 pub fn source_stem(name: &[u8]) -> Option<&[u8]> {
-    let name = name.strip_suffix(COMPRESSED.as_bytes()).unwrap_or(name);
+    let name = uncompressed_name(name);
     let mut suffixes = FORMATS.iter().flat_map(|format| format.suffixes());
     suffixes.find_map(|suffix| name.strip_suffix(suffix.as_bytes()))
 }
@@ -45,7 +44,12 @@ mod tests {
             ("a.csv", Some("a")),
             ("a.tsv.zst", Some("a")),
             ("a.tags.zst.zst", None),
+            ("a.tags.gz", Some("a")),
+            ("a.csv.xz", Some("a")),
+            ("a.tsv.bz2", Some("a")),
+            ("a.tags.gz.zst", None),
             ("a.zst", None),
+            ("a.gz", None),
             ("a.txt.zst", None),
             ("tags", None),
         ] {

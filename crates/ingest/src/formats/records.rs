@@ -97,11 +97,11 @@ pub(crate) fn read(
     if is_begin {
         let mut skipped = vec![0; head.lasting.len()];
         if let Err(error) = input.read_exact(&mut skipped) {
-            return Err(input_error(payload.path, error, input.frame()));
+            return Err(input_error(payload.path, error, input.member()));
         }
         input.note_taken(&head.lasting);
     }
-    let start = if is_begin && !payload.is_framed { head.bytes } else { settings.start_byte };
+    let start = if is_begin && !payload.is_compressed() { head.bytes } else { settings.start_byte };
     let len = records.record_bytes();
     let mut cutter = Cutter::new(input, Parts::Records(len), start, BLOCK_BYTES / len * len);
     let threads = if payload.is_threaded() { settings.decoders() } else { 0 };
@@ -118,7 +118,7 @@ pub(crate) fn read(
     let mut receiver = Receiver { tags: 0, overflow: i128::from(settings.start_overflow), sink };
     pipeline::run(&decoder, &mut cut, ahead, &mut receiver)?;
     if let Some(CutFault::Input(source)) = fault {
-        return Err(input_error(payload.path, source, cutter.input.frame()));
+        return Err(input_error(payload.path, source, cutter.input.member()));
     }
     let end = cutter.end();
     if !end.is_beyond
@@ -127,11 +127,9 @@ pub(crate) fn read(
         let checkpoint = Checkpoint { byte: end.resume_byte, overflow };
         (receiver.sink)(Decoded::Complete(Complete::new(Some(checkpoint), end.crc)))?;
     }
-    let torn = match payload.torn_frame() {
-        Some(start) => Some(format!(
-            "frame {} begins at byte {start} and is not complete",
-            payload.frames.count + 1
-        )),
+    let fate = if settings.salvage { "taken in whole records" } else { "left out" };
+    let torn = match payload.torn(fate) {
+        Some(torn) => Some(torn),
         None if end.begun.is_empty() => None,
         None => {
             Some(format!("its last record has {} of {len} bytes and is left out", end.begun.len()))
@@ -163,7 +161,7 @@ impl<R: Records> Units for Decoder<'_, R> {
         // Records that were read before are not counted again.
         let known =
             settings.known_bytes.min(block.end()).saturating_sub(block.end() - block.len() as u64);
-        let known = if payload.is_framed || settings.start_byte == 0 { 0 } else { known };
+        let known = if payload.is_compressed() || settings.start_byte == 0 { 0 } else { known };
         #[expect(clippy::cast_possible_truncation, reason = "at most the length of the block")]
         let (known, new) = block.parts().split_at(known as usize / len * len);
         let mut found = Found { tags: out.buffer(), ..Found::default() };
@@ -186,7 +184,9 @@ impl<R: Records> Units for Decoder<'_, R> {
             out.dead(first, last)?;
         }
         let checkpoint = match i64::try_from(overflow) {
-            Ok(overflow) if !payload.is_framed => Some(Checkpoint { byte: block.end(), overflow }),
+            Ok(overflow) if !payload.is_compressed() => {
+                Some(Checkpoint { byte: block.end(), overflow })
+            }
             _ => None,
         };
         out.complete(Complete::new(checkpoint, block.crc()))?;

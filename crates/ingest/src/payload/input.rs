@@ -3,6 +3,7 @@
 use std::{
     fs::File,
     io::{self, Read},
+    ops::Range,
     os::unix::fs::FileExt as _,
     sync::{
         Arc,
@@ -10,7 +11,7 @@ use std::{
     },
 };
 
-use super::{crc::Crc, frames::Frame};
+use super::crc::Crc;
 
 pub(crate) const INPUT_BYTES: usize = 128 * 1024;
 
@@ -26,8 +27,19 @@ pub(crate) trait Input: Read {
     /// Checksum of all bytes of the file that what was taken so far came from.
     fn crc(&self) -> Crc;
 
-    /// The frame being read, counted from 1.
-    fn frame(&self) -> Option<(usize, Frame)>;
+    /// The member being read.
+    fn member(&self) -> Option<Member>;
+}
+
+/// A member of a compressed file.
+#[derive(Debug, Clone)]
+pub(crate) struct Member {
+    /// What it is called.
+    pub kind: &'static str,
+    /// Counted from 1, from where reading began.
+    pub number: usize,
+    /// Where it stands; if its end is not known, up to where bytes were fetched.
+    pub bytes: Range<u64>,
 }
 
 pub(crate) type AnyInput<'a> = Box<dyn Input + Send + 'a>;
@@ -88,16 +100,38 @@ impl Read for Buffered<'_> {
 
 /// Why a file cannot be read to the end that it had when it was opened.
 #[derive(Debug, thiserror::Error)]
-#[error("it became shorter while it was read")]
-pub(crate) struct Shrunk;
+pub(crate) enum Stopped {
+    #[error("it became shorter while it was read")]
+    Shrunk,
+    #[error("its last member is not complete")]
+    Torn { start: u64 },
+    /// Bytes that begin no member.
+    #[error("the bytes after its complete members begin no other one")]
+    Garbage {
+        start: u64,
+        found: [u8; 4],
+        /// Complete members before them, and what many of them are called.
+        before: usize,
+        members: &'static str,
+    },
+}
 
-pub(crate) fn shrunk() -> io::Error {
-    io::Error::other(Shrunk)
+impl From<Stopped> for io::Error {
+    fn from(stopped: Stopped) -> Self {
+        Self::other(stopped)
+    }
+}
+
+impl Stopped {
+    /// Returns this reason if it is that of `error`.
+    pub(crate) fn of(error: &io::Error) -> Option<&Self> {
+        error.get_ref()?.downcast_ref()
+    }
 }
 
 /// Whether a file could not be read because it became shorter.
 pub(crate) fn is_shrunk(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<Shrunk>)
+    matches!(Stopped::of(error), Some(Stopped::Shrunk))
 }
 
 pub(super) fn clamp(len: usize, rest: u64) -> usize {

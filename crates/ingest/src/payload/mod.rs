@@ -1,11 +1,12 @@
-//! The payload of a file: its bytes, or what its Zstandard frames contain. Formats read a file through this
+//! The payload of a file: its bytes, or what its compressed members contain. Formats read a file through this
 //! alone.
 
+pub(crate) mod compression;
 pub(crate) mod crc;
 pub(crate) mod cut;
-mod framed;
 pub(crate) mod frames;
 pub(crate) mod input;
+mod members;
 pub(crate) mod opened;
 pub(crate) mod plain;
 
@@ -16,9 +17,10 @@ use std::{
     path::Path,
 };
 
-use framed::{FrameInput, WINDOW_LOG_MAX};
-use frames::{Frame, Frames, Tail, Walk};
-use input::{AnyInput, is_shrunk, read_at};
+use compression::interface::Compression;
+use frames::{Frames, Tail, Walk};
+use input::{AnyInput, INPUT_BYTES, Member, Stopped, read_at};
+use members::MemberInput;
 use opened::Opened;
 use plain::PlainInput;
 
@@ -33,16 +35,16 @@ pub(crate) const START_BYTES: usize = 12;
 const SMALL_BYTES: u64 = 512 * 1024;
 
 /// The payload of a file that was opened.
-#[derive(Debug)]
 pub(crate) struct Payload<'a> {
     pub path: &'a Path,
     pub file: &'a File,
     /// Length of the file when it was opened.
     pub size: u64,
-    /// The bytes to read. Of a file in frames, these are its complete frames, and a torn one that is salvaged.
+    /// The bytes to read. Of a compressed file, these are its complete members, and a torn one that is salvaged.
     pub bytes: Range<u64>,
-    pub is_framed: bool,
-    /// The complete frames from [`Settings::start_byte`] on; a file without frames is one frame up to its end.
+    compression: Option<&'static dyn Compression>,
+    /// The complete frames from [`Settings::start_byte`] on. Other members are not counted, and end where the
+    /// file does or [`Settings::torn_byte`] says.
     pub frames: Frames,
     may_thread: bool,
 }
@@ -58,18 +60,22 @@ impl<'a> Payload<'a> {
         let mut payload = Self { may_thread, ..Self::of(source)? };
         let start = settings.start_byte;
         payload.bytes = start..payload.size.max(start);
-        if payload.is_framed {
+        if payload.has_frames() {
             payload.frames =
                 frames::scan(payload.file, start, payload.size).map_err(payload.unreadable())?;
-            payload.bytes.end = match payload.frames.tail {
-                Tail::Torn { .. } if settings.salvage => payload.size,
-                Tail::None | Tail::Torn { .. } => payload.frames.end,
-                Tail::Garbage { start: byte, found: magic } => {
-                    let (path, frames) = (payload.path.into(), payload.frames.count);
-                    return Err(Error::Garbage { path, byte, frames, found: describe(magic) });
-                }
-            };
+        } else if let Some(byte) = settings.torn_byte.filter(|_| payload.is_compressed()) {
+            (payload.frames.end, payload.frames.tail) = (byte, Tail::Torn { start: byte });
         }
+        payload.bytes.end = match payload.frames.tail {
+            Tail::Torn { .. } if settings.salvage => payload.size,
+            Tail::None | Tail::Torn { .. } => payload.frames.end.max(start),
+            Tail::Garbage { start, found } => {
+                let members = payload.members().unwrap_or_default();
+                let garbage =
+                    Stopped::Garbage { start, found, before: payload.frames.count, members };
+                return Err(garbage.name(payload.path));
+            }
+        };
         Ok(payload)
     }
 
@@ -77,11 +83,10 @@ impl<'a> Payload<'a> {
     /// counted.
     pub(crate) fn begin(source: &'a Opened<'_>) -> Result<Self, Error> {
         let mut payload = Self::of(source)?;
-        if payload.is_framed {
-            let mut walk = Walk::new(payload.file, payload.bytes.clone());
-            if walk.step().map_err(payload.unreadable())?.is_err() {
-                payload.bytes.end = 0;
-            }
+        if let Some(mut walk) = payload.walk()
+            && walk.step().map_err(payload.unreadable())?.is_err()
+        {
+            payload.bytes.end = 0;
         }
         Ok(payload)
     }
@@ -89,11 +94,54 @@ impl<'a> Payload<'a> {
     /// The whole file, frames not counted.
     fn of(source: &'a Opened<'_>) -> Result<Self, Error> {
         let (path, file, size) = (source.path, &source.file, source.size());
-        let is_framed = frames::is_frame_start(
-            &first_bytes(file, START_BYTES).map_err(io_error(path, "read"))?,
-        );
-        let frames = Frames { count: 0, end: size, checksummed: false, tail: Tail::None };
-        Ok(Self { path, file, size, bytes: 0..size, is_framed, frames, may_thread: false })
+        let start = first_bytes(file, START_BYTES).map_err(io_error(path, "read"))?;
+        let compression = compression::of_start(&start);
+        let checksummed = compression.is_some_and(|compression| compression.is_checksummed(&start));
+        let frames = Frames { count: 0, end: size, checksummed, tail: Tail::None };
+        Ok(Self { path, file, size, bytes: 0..size, compression, frames, may_thread: false })
+    }
+
+    /// Whether the file is compressed: reading can begin again only where a member begins.
+    pub(crate) fn is_compressed(&self) -> bool {
+        self.compression.is_some()
+    }
+
+    /// What many members of the file are called; `None` if it is not compressed.
+    pub(crate) fn members(&self) -> Option<&'static str> {
+        self.compression.map(Compression::members)
+    }
+
+    /// Whether the members say where they end.
+    pub(crate) fn has_frames(&self) -> bool {
+        self.walk().is_some()
+    }
+
+    /// Walks over the members to be read, if they say where they end.
+    pub(crate) fn walk(&self) -> Option<Walk<'a>> {
+        self.compression?.walk(self.file, self.bytes.clone())
+    }
+
+    /// Whether the last member may turn out to be torn.
+    pub(crate) fn may_be_torn(&self) -> bool {
+        self.is_compressed() && !self.has_frames() && self.frames.tail == Tail::None
+    }
+
+    /// Where the torn last member begins, if there is one and its header does not say it; found by decompressing
+    /// all members. Damage is named when the member is read.
+    pub(crate) fn find_torn(&self, settings: &Settings) -> Result<Option<u64>, Error> {
+        let Some(compression) = self.compression.filter(|_| self.may_be_torn()) else {
+            return Ok(None);
+        };
+        let bytes = settings.start_byte..self.size;
+        let mut input = self.member_input(compression, bytes, 0, &Settings::default())?.lenient();
+        let mut buffer = vec![0; INPUT_BYTES];
+        loop {
+            settings.check_wanted()?;
+            match input.read(&mut buffer) {
+                Ok(0) | Err(_) => return Ok(input.torn()),
+                Ok(_) => {}
+            }
+        }
     }
 
     fn unreadable(&self) -> impl FnOnce(io::Error) -> Error + use<'_> {
@@ -107,32 +155,41 @@ impl<'a> Payload<'a> {
 
     /// The first bytes of the payload, from the beginning of the file; fewer if no more can be decompressed.
     pub(crate) fn first(&self, len: usize) -> Result<Vec<u8>, Error> {
-        if !self.is_framed {
+        let Some(compression) = self.compression else {
             return first_bytes(self.file, len).map_err(self.unreadable());
-        }
-        let input = PlainInput::new(self.file, 0..self.bytes.end, &Settings::default());
-        let decoder = zstd::stream::read::Decoder::new(input).and_then(|mut decoder| {
-            decoder.window_log_max(WINDOW_LOG_MAX)?;
-            Ok(decoder)
-        });
+        };
+        let bytes = 0..self.bytes.end;
+        let input = self.member_input(compression, bytes, 0, &Settings::default())?.lenient();
         let mut start = Vec::new();
-        let read = decoder.and_then(|input| input.take(len as u64).read_to_end(&mut start));
-        // Damage is named when the frame is read.
+        let read = input.take(len as u64).read_to_end(&mut start);
+        // Damage is named when the member is read.
         Ok(read.map_or(Vec::new(), |_| start))
     }
 
-    /// Reads these bytes of the file; `frames_before` frames stand before them.
+    /// Reads these bytes of the file; `members_before` members stand before them.
     pub(crate) fn input(
         &self,
         bytes: Range<u64>,
-        frames_before: usize,
+        members_before: usize,
         settings: &Settings,
     ) -> Result<AnyInput<'a>, Error> {
-        if !self.is_framed {
+        let Some(compression) = self.compression else {
             return Ok(Box::new(PlainInput::new(self.file, bytes, settings)));
-        }
-        let input = FrameInput::new(self.file, bytes, frames_before, settings);
-        Ok(Box::new(input.map_err(io_error(self.path, "start the decompressor for"))?))
+        };
+        let input = self.member_input(compression, bytes, members_before, settings)?;
+        let is_salvaged = settings.salvage && !self.may_be_torn();
+        Ok(Box::new(if is_salvaged { input.lenient() } else { input }))
+    }
+
+    fn member_input(
+        &self,
+        compression: &'static dyn Compression,
+        bytes: Range<u64>,
+        before: usize,
+        settings: &Settings,
+    ) -> Result<MemberInput<'a>, Error> {
+        MemberInput::new(self.file, compression, bytes, before, settings)
+            .map_err(io_error(self.path, "start the decompressor for"))
     }
 
     /// Whether to decode on threads of their own.
@@ -140,34 +197,54 @@ impl<'a> Payload<'a> {
         self.may_thread && self.bytes.end - self.bytes.start >= SMALL_BYTES
     }
 
-    /// Where the torn last frame begins, if there is one.
-    pub(crate) fn torn_frame(&self) -> Option<u64> {
-        match self.frames.tail {
-            Tail::Torn { start } => Some(start),
-            Tail::None | Tail::Garbage { .. } => None,
-        }
+    /// Describes the torn last member, if there is one, and the fate of its bytes.
+    pub(crate) fn torn(&self, fate: &str) -> Option<String> {
+        let Tail::Torn { start } = self.frames.tail else { return None };
+        let bytes = self.size.saturating_sub(start);
+        let member = match self.compression.filter(|_| !self.has_frames()) {
+            Some(compression) => format!("the last {}", compression.member()),
+            None => format!("frame {}", self.frames.count + 1),
+        };
+        Some(format!("{member} begins at byte {start} and is not complete ({bytes} bytes {fate})"))
     }
 
     /// The error for a payload that begins like that of no format.
     pub(crate) fn not_tags(&self, start: &[u8]) -> Error {
-        let inside = if self.is_framed { "inside its Zstandard frames is " } else { "it is " };
+        let inside =
+            self.members().map_or("it is ".into(), |members| format!("inside its {members} is "));
         let found = describe(std::array::from_fn(|at| start.get(at).copied().unwrap_or(0)));
         Error::NotTags { path: self.path.into(), found: format!("{inside}{found}") }
     }
 }
 
-/// The error for a file at `path` that cannot be read, in this frame.
-pub(crate) fn input_error(path: &Path, source: io::Error, frame: Option<(usize, Frame)>) -> Error {
+/// The error for a file at `path` that cannot be read, in this member.
+pub(crate) fn input_error(path: &Path, source: io::Error, member: Option<Member>) -> Error {
+    if let Some(stopped) = Stopped::of(&source) {
+        return stopped.name(path);
+    }
     let path = path.to_path_buf();
-    match frame {
-        _ if is_shrunk(&source) => Error::Shrunk { path },
-        Some((frame, _)) if source.kind() == io::ErrorKind::Unsupported => {
-            Error::Unsupported { path, frame, source }
+    match member {
+        Some(Member { kind, number, .. }) if source.kind() == io::ErrorKind::Unsupported => {
+            Error::Unsupported { path, kind, number, source }
         }
-        Some((frame, Frame { start, end, .. })) if source.raw_os_error().is_none() => {
-            Error::Frame { path, frame, start, end, source }
+        Some(Member { kind, number, bytes }) if source.raw_os_error().is_none() => {
+            Error::Frame { path, kind, number, start: bytes.start, end: bytes.end, source }
         }
         _ => Error::Io { path, action: "read", source },
+    }
+}
+
+impl Stopped {
+    /// The error for the file at `path`.
+    fn name(&self, path: &Path) -> Error {
+        let path = path.to_path_buf();
+        match *self {
+            Self::Shrunk => Error::Shrunk { path },
+            Self::Torn { start } => Error::TornMember { path, start },
+            Self::Garbage { start: byte, found, before, members } => {
+                Error::Garbage { path, byte, before, members, found: describe(found) }
+            }
+        }
     }
 }
 

@@ -9,8 +9,7 @@ use std::{
 
 use super::{
     crc::Crc,
-    frames::Frame,
-    input::{Input, clamp, count, read_at, shrunk},
+    input::{Input, Member, Stopped, clamp, count, read_at},
 };
 use crate::settings::Settings;
 
@@ -44,7 +43,7 @@ impl Read for PlainInput<'_> {
         let len = clamp(bytes.len(), self.size - self.position);
         let n = read_at(self.file, &mut bytes[..len], self.position)?;
         if n == 0 && len > 0 {
-            return Err(shrunk());
+            return Err(Stopped::Shrunk.into());
         }
         self.position += n as u64;
         count(self.counted.as_ref(), n);
@@ -66,7 +65,7 @@ impl Input for PlainInput<'_> {
         self.crc
     }
 
-    fn frame(&self) -> Option<(usize, Frame)> {
+    fn member(&self) -> Option<Member> {
         None
     }
 }

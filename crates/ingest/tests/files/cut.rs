@@ -142,7 +142,7 @@ fn the_first_messages_alone_can_be_read() {
     let (found, summary) = read_first(&bytes, 1).unwrap();
     assert_eq!((found, summary.resume_byte), (tags[0].clone(), frames[0].len() as u64));
     match read(&bytes).unwrap_err() {
-        Error::Frame { frame: 2, start, end, .. } => {
+        Error::Frame { number: 2, start, end, .. } => {
             assert_eq!((start, end), (frames[0].len() as u64, bytes.len() as u64));
         }
         error => panic!("{error}"),
@@ -154,7 +154,7 @@ fn what_follows_the_frames_is_named() {
     let (messages, _) = messages();
     let frames = [frame(&messages[0], true), frame(&messages[1], true)].concat();
     match read(&[&frames[..], b"log: stopped"].concat()).unwrap_err() {
-        Error::Garbage { byte, frames: 2, found, .. } => {
+        Error::Garbage { byte, before: 2, found, .. } => {
             assert_eq!(byte, frames.len() as u64);
             assert_eq!(found, "text that begins \"log:\"");
         }

@@ -8,6 +8,7 @@
 
 mod support;
 
+mod compressed;
 mod cut;
 mod encode;
 mod hostile;

@@ -239,8 +239,8 @@ fn other_files_are_named_as_such() {
         Error::NotTags { found, .. } => found,
         error => panic!("{error}"),
     };
-    assert!(named(b"PK\x03\x04....").contains("bytes 50 4b 03 04"));
-    assert!(named(&frame(b"PK\x03\x04....", true)).contains("inside its Zstandard frames is some"));
+    assert!(named(b"PK\x05\x04....").contains("bytes 50 4b 05 04"));
+    assert!(named(&frame(b"PK\x05\x04....", true)).contains("inside its Zstandard frames is some"));
     assert!(named(b"\xff\xfe3\0\t\0").contains("UTF-16"));
     let folder = tempfile::tempdir().unwrap();
     let read_at = |path: &Path| read_tags(path, &Settings::default(), |_| Ok(())).unwrap_err();

@@ -86,6 +86,46 @@ pub fn frame(bytes: &[u8], checksum: bool) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+/// A compression whose members do not say where they end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Packing {
+    Gzip,
+    Xz,
+    Bzip2,
+}
+
+impl Packing {
+    pub const ALL: [Self; 3] = [Self::Gzip, Self::Xz, Self::Bzip2];
+
+    /// Returns one member.
+    pub fn pack(self, bytes: &[u8]) -> Vec<u8> {
+        self.pack_repeated(bytes, 1)
+    }
+
+    /// Returns one member that contains `bytes` this many times.
+    pub fn pack_repeated(self, bytes: &[u8], times: usize) -> Vec<u8> {
+        let write = |out: &mut dyn Write| (0..times).try_for_each(|_| out.write_all(bytes));
+        match self {
+            Self::Gzip => {
+                let out = flate2::GzBuilder::new().filename("run.tags").comment("a comment");
+                let mut out = out.write(Vec::new(), flate2::Compression::new(6));
+                write(&mut out).unwrap();
+                out.finish().unwrap()
+            }
+            Self::Xz => {
+                let mut out = liblzma::write::XzEncoder::new(Vec::new(), 1);
+                write(&mut out).unwrap();
+                out.finish().unwrap()
+            }
+            Self::Bzip2 => {
+                let mut out = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::new(1));
+                write(&mut out).unwrap();
+                out.finish().unwrap()
+            }
+        }
+    }
+}
+
 /// Returns a skippable frame that contains `bytes`.
 pub fn skippable(bytes: &[u8]) -> Vec<u8> {
     let len = u32::try_from(bytes.len()).unwrap();

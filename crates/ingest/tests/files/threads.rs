@@ -90,7 +90,7 @@ fn a_damaged_frame_is_named_by_its_number_in_the_file() {
             Ok(())
         })
         .unwrap_err();
-        let Error::Frame { frame, start, end, .. } = error else { panic!("{error}") };
+        let Error::Frame { number: frame, start, end, .. } = error else { panic!("{error}") };
         assert!((start..end).contains(&(place as u64)), "{start}..{end}");
         assert!(tags.starts_with(&taken), "only tags before the damage, in order");
         seen.push((frame, start));

@@ -238,7 +238,7 @@ mod tests {
         fs::write(outside.path().join("7.tags"), "").unwrap();
         std::os::unix::fs::symlink(outside.path(), here("9/linked")).unwrap();
         std::os::unix::fs::symlink(folder.path(), here("a/loop")).unwrap();
-        for name in ["10/1.tags", "10/b/x/2.csv", "9/3.tags.zst", "9/12.tags", "4.tsv", "a/5.txt"]
+        for name in ["10/1.tags", "10/b/x/2.csv", "9/3.tags.gz", "9/12.tags", "4.tsv", "a/5.txt"]
             .into_iter()
             .chain(["9/.git/6.tags", "9/.tagq/6.tags", "9/old.tags.tagq/6.tags", "9/other/6.tags"])
         {
@@ -249,7 +249,7 @@ mod tests {
             let sources = location.sources.iter().flatten();
             sources.map(|path| location.name_of(path)).collect()
         };
-        let nested = ["4.tsv", "9/3.tags.zst", "9/12.tags", "10/1.tags", "10/b/x/2.csv"];
+        let nested = ["4.tsv", "9/3.tags.gz", "9/12.tags", "10/1.tags", "10/b/x/2.csv"];
         assert_eq!(names(None, true), nested);
         assert_eq!(names(None, false), ["4.tsv"]);
         // A store elsewhere needs the full paths.

@@ -15,8 +15,8 @@ use crate::{
     payload::{
         Payload,
         crc::Crc,
-        frames::{Frame, Walk, scan},
-        input::Buffered,
+        frames::{Walk, scan},
+        input::{Buffered, Member},
         input_error,
     },
     pipeline::{self, Ahead, CHUNK_TAGS, Outlet, Receive, Units, WAITING_TAGS},
@@ -47,9 +47,8 @@ pub(super) fn read(
             .map(|()| receiver.total)
     };
     // A limit of messages counts from the beginning.
-    let is_cut = payload.is_framed && settings.messages_max.is_none() && !settings.salvage;
-    let total = if is_cut && payload.is_threaded() {
-        let walk = Walk::new(payload.file, payload.bytes.clone());
+    let is_cut = payload.is_threaded() && settings.messages_max.is_none() && !settings.salvage;
+    let total = if let Some(walk) = payload.walk().filter(|_| is_cut) {
         let threads = settings.decoders();
         let outputs = (WAITING_TAGS / CHUNK_TAGS / (threads + 1)).max(1);
         let ahead = Ahead { threads, units: threads, outputs };
@@ -66,7 +65,8 @@ pub(super) fn read(
         run(&mut Cutter::one(payload.bytes.clone(), 0), one_thread(payload))?
     };
     let Pumped { tags, messages, resume_byte, crc } = total;
-    let torn = match torn_frame(payload, settings) {
+    let fate = if settings.salvage { "taken as far as it goes" } else { "left out" };
+    let torn = match payload.torn(fate) {
         Some(torn) if settings.salvage => Some(torn),
         torn if resume_byte >= payload.frames.end => torn,
         _ => Some(format!("the file ends inside message {}", messages + 1)),
@@ -78,16 +78,6 @@ pub(super) fn read(
 fn one_thread(payload: &Payload<'_>) -> Ahead {
     let ahead = Ahead { threads: 1, units: 1, outputs: WAITING_TAGS / CHUNK_TAGS };
     if payload.is_threaded() { ahead } else { Ahead::NONE }
-}
-
-/// Describes the last frame if it is torn.
-fn torn_frame(payload: &Payload<'_>, settings: &Settings) -> Option<String> {
-    let start = payload.torn_frame()?;
-    let (frame, bytes) = (payload.frames.count + 1, payload.size - start);
-    let taken = if settings.salvage { "taken as far as it goes" } else { "left out" };
-    Some(format!(
-        "frame {frame} begins at byte {start} and is not complete ({bytes} bytes {taken})"
-    ))
 }
 
 /// Messages that one thread reads.
@@ -199,14 +189,14 @@ struct Pumped {
 #[derive(Debug)]
 struct Stopped {
     fault: Box<Fault>,
-    /// The message in which it happened, from 1, and the frame.
+    /// The message in which it happened, from 1, and the member.
     message: u64,
-    frame: Option<(usize, Frame)>,
+    member: Option<Member>,
 }
 
 impl From<Error> for Stopped {
     fn from(error: Error) -> Self {
-        Self { fault: Box::new(Fault::Sink(error)), message: 0, frame: None }
+        Self { fault: Box::new(Fault::Sink(error)), message: 0, member: None }
     }
 }
 
@@ -219,7 +209,7 @@ impl Stopped {
             Fault::Malformed { word, reason } => {
                 Error::Message { path: path_buf, message, word, reason }
             }
-            Fault::Input(source) => input_error(path, source, self.frame),
+            Fault::Input(source) => input_error(path, source, self.member),
             Fault::Spill(source) => {
                 Error::Io { path: path_buf, action: "set aside a part of a message of", source }
             }
@@ -276,9 +266,9 @@ fn pump(
                 break;
             }
             Err(fault) => {
-                let frame = messages.input().input().frame();
+                let member = messages.input().input().member();
                 let message = pumped.messages + 1;
-                return Err(Stopped { fault: Box::new(fault), message, frame });
+                return Err(Stopped { fault: Box::new(fault), message, member });
             }
         }
     }

@@ -30,17 +30,19 @@ pub(super) fn read(
 ) -> Result<Summary, Error> {
     let threads = if payload.is_threaded() { settings.decoders() } else { 0 };
     let input = payload.input(payload.bytes.clone(), 0, settings)?;
-    let read = pump(input, settings, threads, BLOCK_BYTES, payload.is_framed, sink);
+    let read = pump(input, settings, threads, BLOCK_BYTES, payload.is_compressed(), sink);
     let mut read = read.map_err(|stopped| stopped.name(payload, settings))?;
-    if settings.salvage && !payload.is_framed {
+    if settings.salvage && !payload.is_compressed() {
         read.end.crc.add(read.end.resume_byte, &read.end.begun);
     }
-    let torn = match payload.torn_frame() {
-        // The last line in a torn frame was cut by whatever tore it.
-        Some(start) => Some(torn_frame(payload, start, settings.salvage)),
+    let fate = if settings.salvage { "taken in whole lines" } else { "left out" };
+    let torn = match payload.torn(fate) {
+        // The last line in a torn member was cut by whatever tore it.
+        Some(torn) => Some(torn),
         None => read.last_line(settings.salvage, sink)?.map(|fate| {
             let at = read.end.resume_byte;
-            let place = if payload.is_framed { String::new() } else { format!(" (byte {at} on)") };
+            let place =
+                if payload.is_compressed() { String::new() } else { format!(" (byte {at} on)") };
             format!("its last line{place} {fate}")
         }),
     };
@@ -54,20 +56,13 @@ pub(super) fn read(
     })
 }
 
-/// Describes the torn last frame, which begins at byte `start`.
-fn torn_frame(payload: &Payload<'_>, start: u64, salvage: bool) -> String {
-    let (frame, bytes) = (payload.frames.count + 1, payload.size - start);
-    let taken = if salvage { "its whole lines taken" } else { "left out" };
-    format!("frame {frame} begins at byte {start} and is not complete ({bytes} bytes, {taken})")
-}
-
 /// Hands the tags of all whole lines of `input` to `sink`, in blocks of this size.
 fn pump(
     input: AnyInput<'_>,
     settings: &Settings,
     threads: usize,
     block_bytes: usize,
-    is_framed: bool,
+    is_compressed: bool,
     sink: &mut Sink<'_>,
 ) -> Result<TextRead, TextStopped> {
     let mut cutter = Cutter::new(input, Parts::Lines, settings.start_byte, block_bytes);
@@ -77,7 +72,7 @@ fn pump(
     // Half a mebibyte of tags each, at the most, their place, and the end.
     let ahead = Ahead { threads, units: 2 * threads, outputs: 3 };
     let mut cut = |block: &mut Block| blocks.cut(block);
-    pipeline::run(&Parser { columns, is_framed }, &mut cut, ahead, &mut receiver)?;
+    pipeline::run(&Parser { columns, is_compressed }, &mut cut, ahead, &mut receiver)?;
     let Blocks { mut cutter, fault, .. } = blocks;
     if let Some(fault) = fault {
         return Err(TextStopped::cut(fault, receiver.lines, &cutter));
@@ -148,7 +143,7 @@ impl Blocks<'_> {
 
 struct Parser {
     columns: TextColumns,
-    is_framed: bool,
+    is_compressed: bool,
 }
 
 impl Units for Parser {
@@ -161,7 +156,7 @@ impl Units for Parser {
         let parsed = parse(block.padded(), block.start, block.len(), self.columns, &mut tags);
         out.tags(tags)?;
         let lines = parsed.map_err(TextStopped::Line)?;
-        let checkpoint = (!self.is_framed).then(|| Checkpoint::at(block.end()));
+        let checkpoint = (!self.is_compressed).then(|| Checkpoint::at(block.end()));
         out.complete(Complete::new(checkpoint, block.crc()))?;
         Ok(lines)
     }
@@ -207,7 +202,11 @@ mod tests {
     use super::*;
     use crate::{
         formats::text::fields::LineFault,
-        payload::{crc::Crc, cut::LINE_BYTES_MAX as LINE_MAX, frames::Frame, input::Input},
+        payload::{
+            crc::Crc,
+            cut::LINE_BYTES_MAX as LINE_MAX,
+            input::{Input, Member},
+        },
     };
 
     /// A stream whose frames are these pieces; the byte of its file is the byte of the stream.
@@ -258,7 +257,7 @@ mod tests {
             Crc::from(0)
         }
 
-        fn frame(&self) -> Option<(usize, Frame)> {
+        fn member(&self) -> Option<Member> {
             None
         }
     }

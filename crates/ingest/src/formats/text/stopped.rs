@@ -8,8 +8,7 @@ use crate::{
     payload::{
         Payload,
         cut::{CutFault, Cutter},
-        frames::Frame,
-        input::INPUT_BYTES,
+        input::{INPUT_BYTES, Member},
         input_error,
     },
     settings::Settings,
@@ -27,7 +26,7 @@ pub(super) enum TextStopped {
     },
     Input {
         source: io::Error,
-        frame: Option<(usize, Frame)>,
+        member: Option<Member>,
     },
     Sink(Error),
 }
@@ -41,7 +40,7 @@ impl From<Error> for TextStopped {
 impl TextStopped {
     pub(super) fn cut(fault: CutFault, lines: u64, cutter: &Cutter<'_>) -> Self {
         match fault {
-            CutFault::Input(source) => Self::Input { source, frame: cutter.input.frame() },
+            CutFault::Input(source) => Self::Input { source, member: cutter.input.member() },
             CutFault::TooLong(start) => {
                 Self::Line(WrongLine::new(lines + 1, LineFault::TooLong, &start))
             }
@@ -54,7 +53,7 @@ impl TextStopped {
         match self {
             Self::Sink(error) => error,
             Self::Columns { line, header, given } => Error::Columns { path, line, header, given },
-            Self::Input { source, frame } => input_error(payload.path, source, frame),
+            Self::Input { source, member } => input_error(payload.path, source, member),
             Self::Line(WrongLine { line, fault, text }) => {
                 match lines_before(payload, settings.start_byte) {
                     Ok(before) => Error::Line { path, line: before + line, text, fault },

@@ -36,6 +36,8 @@ pub(crate) struct SourceState {
     pub lateness: Lateness,
     /// Number of complete messages before a torn one.
     pub messages_max: Option<u64>,
+    /// Where the torn last member of a compressed file begins.
+    pub torn_byte: Option<u64>,
     /// The file when its bytes were compared with the ingested ones, and were equal.
     intact: Option<FileStamp>,
 }
@@ -88,7 +90,9 @@ impl IngestState {
     }
 
     pub fn forget_torn(&mut self) {
-        self.sources.values_mut().for_each(|source| source.messages_max = None);
+        for source in self.sources.values_mut() {
+            (source.messages_max, source.torn_byte) = (None, None);
+        }
     }
 
     /// Whether no source grows.

@@ -136,7 +136,7 @@ impl<'a> Update<'a> {
     }
 
     pub(super) fn run(mut self) -> Result<(), Error> {
-        // More messages may be complete by now.
+        // More messages and members may be complete by now.
         self.memory.forget_torn();
         let mut state = self.compare_all();
         while !matches!(state, State::Done) {
@@ -270,6 +270,11 @@ impl<'a> Update<'a> {
                 if memory.source(&path).messages_max != Some(message - 1) =>
             {
                 memory.source(&path).messages_max = Some(message - 1);
+            }
+            Error::Files(tagq_ingest::Error::TornMember { path, start })
+                if memory.source(&path).torn_byte != Some(start) =>
+            {
+                memory.source(&path).torn_byte = Some(start);
             }
             Error::LateRest { path, source } => match memory.source(&path).lateness {
                 // It may be ingested if there is time to sort it in.

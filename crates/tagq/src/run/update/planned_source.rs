@@ -79,6 +79,7 @@ impl PlannedSource {
         let eager = is_live && source.lateness == Lateness::WithinHoldBack;
         let settings = Settings {
             messages_max: source.messages_max,
+            torn_byte: source.torn_byte,
             salvage: options.treatment.salvage,
             bytes_read: Some(read),
             cancelled: options.cancelled.clone(),
