@@ -46,8 +46,8 @@ pub use estimate::{
 pub use kernels::Simd;
 pub use kinds::{
     Binned, Binned2d, Bins, ClusterTag, Coincidences, Counted, Fold, GroupCount, Histogram,
-    Histogram2d, Kind, ListedTag, Mode, Period, Rated, Rates, ShortestInterval, SourceRates, Trace,
-    TraceBin, Tuple, Tuples, normalised, shortest_intervals,
+    Histogram2d, Kind, ListedTag, MicroTimes, Mode, Period, Rated, Rates, ShortestInterval,
+    SourceRates, Trace, TraceBin, Tuple, Tuples, normalised, shortest_intervals,
 };
 pub use partial::Partial;
 pub use rules::{Groups, Rule, Veto};

@@ -26,7 +26,7 @@ const FAMILIES: [(&str, &[&str]); 5] = [
     // After the types of requests.
     ("Ask", &["delays"]),
     ("Watch", &["watch"]),
-    ("Stores", &["ingest", "info", "verify", "name", "set"]),
+    ("Stores", &["ingest", "merge", "info", "verify", "name", "set"]),
     ("Files", &["cat", "convert", "export", "simulate"]),
     ("Other", &["completions", "help"]),
 ];

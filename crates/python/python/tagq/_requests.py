@@ -163,6 +163,28 @@ class Requests:
         """
         return Result(self._ask("histogram2d", given(locals())))
 
+    def micro(
+        self,
+        channel: Channel,
+        *,
+        bin: str | None = None,
+        range: str | None = None,
+        channels: Iterable[Channel] | None = None,
+        delays: Mapping[Channel, str] | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        last: str | None = None,
+        join: bool = False,
+    ) -> Result:
+        """Counts the micro times of a channel, in bins: the times of its photons after the sync pulse before them.
+
+        bin
+            Width of a bin, a whole number of units of the micro times, as "4t"; "~100ps" takes the nearest.
+        range
+            "0ns..12ns"; from 0 to the largest micro time if it is not given.
+        """
+        return Result(self._ask("micro", given(locals())))
+
     def rates(
         self,
         *,

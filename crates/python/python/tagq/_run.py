@@ -298,7 +298,7 @@ class Run(Requests):
     @overload
     def watch(
         self,
-        query: Literal["coincidences", "histogram", "g2", "histogram2d", "rates"],
+        query: Literal["coincidences", "histogram", "g2", "histogram2d", "micro", "rates"],
         *,
         every: str | None = None,
         hold_back: str | None = None,

@@ -17,7 +17,7 @@ use crate::{
         time_range::TimeRange,
     },
 };
-use tagq_store::{Block, ChannelRows, Channels, Store, Tags, format::BLOCK_ROWS};
+use tagq_store::{Block, ChannelRows, Channels, MicroColumn, Store, Tags, format::BLOCK_ROWS};
 
 /// The tags of a run, source by source. No coincidence spans two sources.
 #[derive(Debug, Clone)]
@@ -34,6 +34,8 @@ pub struct Recording<'a> {
 pub struct Source<'a> {
     /// The tags of the source.
     pub tags: Tags<'a>,
+    /// The micro times of the tags, row by row; `None` if the store has none.
+    pub micro: Option<MicroColumn<'a>>,
     /// The number of tags of each channel, ascending by label.
     pub singles: Vec<ChannelRows>,
     /// First and last time.
@@ -66,7 +68,8 @@ impl<'a> Recording<'a> {
             .sources()
             .map(|(source, rows)| Source {
                 index: Some((Arc::clone(&index), rows.start as u64)),
-                tags: tags.rows(rows),
+                tags: tags.rows(rows.clone()),
+                micro: store.micro().map(|micro| micro.rows(rows)),
                 singles: source.channels.clone(),
                 span: source.time_first.zip(source.time_last),
                 unordered: in_order(),
@@ -83,6 +86,7 @@ impl<'a> Recording<'a> {
         let source = Source {
             index: Some((index, 0)),
             tags: store.tags(),
+            micro: store.micro(),
             singles: manifest.channels.clone(),
             span: manifest.time_first.zip(manifest.time_last),
             unordered: in_order(),
@@ -118,7 +122,14 @@ impl<'a> Recording<'a> {
                 .filter_map(|(channel, rows)| (rows > 0).then_some(ChannelRows { channel, rows })),
         );
         let span = tags.time.first().copied().zip(tags.time.last().copied());
-        Self::new(vec![Source { tags, singles, span, index: None, unordered: in_order() }])
+        Self::new(vec![Source {
+            tags,
+            micro: None,
+            singles,
+            span,
+            index: None,
+            unordered: in_order(),
+        }])
     }
 
     /// Returns a recording of one of its sources.

@@ -28,7 +28,7 @@ pub struct Plan {
     pub threads: usize,
     /// Whether rows may have to be read again, or additional rows.
     pub is_at_least: bool,
-    /// Bytes of a label in the channel column.
+    /// Bytes of a label in the channel column, and of a micro time if those are read, too.
     label_bytes: u64,
     /// The rows that each kernel reads, numbered over all sources, in any order.
     taken: Vec<(&'static str, Range<u64>)>,
@@ -73,6 +73,11 @@ impl Plan {
             let of = |&channel| rows_read(source, scope.delay_of(channel), scope.range);
             channels.iter().flat_map(of).map(|rows| (LABELS, rows))
         });
+    }
+
+    /// Reads the micro times of the rows, too, of so many bytes each.
+    pub(crate) fn read_micro(&mut self, bytes: u64) {
+        self.label_bytes += bytes;
     }
 
     /// Adds the plan of another query that belongs to the same request.

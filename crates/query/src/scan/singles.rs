@@ -35,7 +35,7 @@ pub(crate) fn add_singles(
 }
 
 /// Returns the rows whose time plus `delay` lies in `range`.
-fn rows_in(source: &Source<'_>, delay: i64, range: TimeRange) -> Range<usize> {
+pub(crate) fn rows_in(source: &Source<'_>, delay: i64, range: TimeRange) -> Range<usize> {
     let limit = |limit: Option<i64>, open| limit.map_or(open, |limit| row_at(source, limit, delay));
     limit(range.from, 0)..limit(range.to, source.tags.len())
 }

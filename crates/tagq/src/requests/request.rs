@@ -9,6 +9,7 @@ use super::{
     histogram::{G2, HISTOGRAM, Histogram},
     histogram2d::{HISTOGRAM2D, Histogram2d},
     kind::{self, Kind as _},
+    micro::{MICRO, MicroTimes},
     options::{OptionValues, RequestType, deserialize},
     rates::{RATES, Rates},
     selection::Selection,
@@ -25,6 +26,8 @@ pub enum Request {
     Histogram(Histogram),
     /// Counts two time differences at once, in cells.
     Histogram2d(Histogram2d),
+    /// Counts micro times, in bins.
+    MicroTimes(MicroTimes),
     /// Counts tags.
     Rates(Rates),
 }
@@ -33,11 +36,12 @@ pub enum Request {
 type Make = fn(OptionValues) -> Result<Request, Error>;
 
 /// The types of requests, each with the function that creates one.
-const TYPES: [(&RequestType, Make); 5] = [
+const TYPES: [(&RequestType, Make); 6] = [
     (&COINCIDENCES, |fields| deserialize(fields).map(Request::Coincidences)),
     (&HISTOGRAM, |fields| deserialize(fields).map(Request::Histogram)),
     (&G2, |fields| deserialize(fields).map(Request::Histogram)),
     (&HISTOGRAM2D, |fields| deserialize(fields).map(Request::Histogram2d)),
+    (&MICRO, |fields| deserialize(fields).map(Request::MicroTimes)),
     (&RATES, |fields| deserialize(fields).map(Request::Rates)),
 ];
 
@@ -59,6 +63,7 @@ macro_rules! with_kind {
             Request::Coincidences($of) => $value,
             Request::Histogram($of) => $value,
             Request::Histogram2d($of) => $value,
+            Request::MicroTimes($of) => $value,
             Request::Rates($of) => $value,
         }
     };
@@ -91,7 +96,7 @@ impl Request {
     ) -> Result<Listing<'a>, Error> {
         match self {
             Self::Coincidences(of) => of.listing(run, context),
-            Self::Histogram(_) | Self::Histogram2d(_) | Self::Rates(_) => {
+            Self::Histogram(_) | Self::Histogram2d(_) | Self::MicroTimes(_) | Self::Rates(_) => {
                 Err(Error::Request("only coincidences can be listed".into()))
             }
         }
