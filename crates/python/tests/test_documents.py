@@ -27,7 +27,7 @@ def test_the_page_runs_from_top_to_bottom(folder: Path, monkeypatch: pytest.Monk
     assert (folder.parent / "made.tagq" / "manifest.json").exists()
     # All functions and classes that the page names exist.
     for name in re.findall(r"`tagq\.(\w+)", text):
-        assert hasattr(tagq, name) or name in ("toml", "tick"), name
+        assert hasattr(tagq, name) or name in ("toml", "tick", "micro_tick"), name
     for name in re.findall(r"`run\.(\w+)", text):
         assert hasattr(tagq.Run, name), name
 

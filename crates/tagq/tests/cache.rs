@@ -45,6 +45,7 @@ fn with_selection(mut request: Request, change: impl FnOnce(&mut Selection)) -> 
         Request::Coincidences(of) => change(&mut of.selection),
         Request::Histogram(of) => change(&mut of.selection),
         Request::Histogram2d(of) => change(&mut of.selection),
+        Request::MicroTimes(of) => change(&mut of.selection),
         Request::Rates(of) => change(&mut of.selection),
     }
     request
@@ -259,7 +260,7 @@ proptest! {
             .filter(|question| match question {
                 Request::Coincidences(question) => question.rule != Rule::Grid,
                 Request::Histogram(question) => question.mode != Mode::Grid,
-                Request::Histogram2d(_) | Request::Rates(_) => true,
+                Request::Histogram2d(_) | Request::MicroTimes(_) | Request::Rates(_) => true,
             })
             .map(|question| with_selection(question, choose))
             .chain([
@@ -352,7 +353,7 @@ fn has_n_of_rows(question: &Request) -> bool {
     match question {
         Request::Coincidences(question) => question.bin.is_some(),
         Request::Histogram(question) => question.g2,
-        Request::Histogram2d(_) => false,
+        Request::Histogram2d(_) | Request::MicroTimes(_) => false,
         Request::Rates(_) => true,
     }
 }

@@ -151,7 +151,9 @@ fn bounded(question: &Request, run: &Run) -> Request {
     let bin = match &mut question {
         Request::Coincidences(of) => &mut of.bin,
         Request::Rates(of) => &mut of.bin,
-        Request::Histogram(_) | Request::Histogram2d(_) => return question,
+        Request::Histogram(_) | Request::Histogram2d(_) | Request::MicroTimes(_) => {
+            return question;
+        }
     };
     if bin.is_some() {
         *bin = format!("{}t", 1_000 + run.elapsed_ticks() / 300).parse().ok();
