@@ -66,7 +66,7 @@ const FLOORS: [Floors; 4] = [
             &["input"],
             &["queries", "follow"],
             &[
-                "watch", "cat", "convert", "delays", "export", "info", "ingest", "merge", "name",
+                "watch", "cat", "convert", "delays", "export", "formats", "info", "ingest", "merge", "name",
                 "simulate", "verify",
             ],
         ],

@@ -17,6 +17,7 @@ mod export;
 mod fixture;
 mod follow;
 mod foreign;
+mod formats;
 mod golden;
 mod help;
 mod identity;

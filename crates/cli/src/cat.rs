@@ -9,7 +9,7 @@ use std::{
 use anyhow::Context as _;
 use tagq::{
     OpenOptions, Run,
-    files::{self, Settings, read_tags, text::TextWriter},
+    files::{self, read_tags, text::TextWriter},
     store::Tag,
 };
 
@@ -59,7 +59,7 @@ fn file(args: &CatArgs, path: &Path, reporter: &dyn tagq::Progress) -> anyhow::R
     let shown =
         if input::is_stdin(&args.run) { Path::new("standard input") } else { args.run.as_path() };
     let mut out = TextWriter::new(io::stdout().lock());
-    let settings = Settings { columns: args.store.columns, ..Settings::default() };
+    let settings = args.store.reading();
     let read = read_tags(path, &settings, |tags| {
         tags.iter().try_for_each(|&tag| out.tag(tag)).map_err(files::Error::Sink)
     });

@@ -50,8 +50,7 @@ fn write(
     let from = args.from.display().to_string();
     let read = Arc::new(AtomicU64::new(0));
     reporter.job("converting", &from, bytes, &read);
-    let settings =
-        Settings { columns: args.store.columns, bytes_read: Some(read), ..Settings::default() };
+    let settings = Settings { bytes_read: Some(read), ..args.store.reading() };
     let converted = if input::is_stdin(&args.out) {
         let form = Form { content: Content::Tabs, compressed: false };
         tagq::write(

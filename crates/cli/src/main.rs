@@ -6,6 +6,7 @@ mod convert;
 mod delays;
 mod export;
 mod follow;
+mod formats;
 mod info;
 mod ingest;
 mod input;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         Command::Info(args) => info::run(args),
         Command::Cat(args) => cat::run(args),
         Command::Convert(args) => convert::run(args),
+        Command::Formats(args) => formats::run(args),
         Command::Export(args) => export::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Set(args) => ingest::set(args),

@@ -17,6 +17,7 @@ use crate::{
     formats::{
         self,
         format::{Complete, Decoded, Format, Header, Piece, Sink, Summary},
+        name::FormatName,
     },
     payload::{Payload, opened::Opened},
     settings::Settings,
@@ -70,14 +71,23 @@ fn read(
     }
     let payload = Payload::find(source, settings, may_thread)?;
     let may_be_torn = payload.may_be_torn();
-    format_of(&payload, &payload.start()?)?.read(&payload, settings, &mut |decoded| match decoded {
+    let format = format_of(&payload, &payload.start()?, settings.format)?;
+    format.read(&payload, settings, &mut |decoded| match decoded {
         // Tags of a member are certain at its end.
         Decoded::Complete(Complete { checkpoint: None, .. }) if may_be_torn => Ok(()),
         decoded => sink(decoded),
     })
 }
 
-fn format_of(payload: &Payload<'_>, start: &[u8]) -> Result<&'static dyn Format, Error> {
+fn format_of(
+    payload: &Payload<'_>,
+    start: &[u8],
+    told: Option<FormatName>,
+) -> Result<&'static dyn Format, Error> {
+    let told = told.and_then(formats::of_name).or_else(|| formats::of_beside(payload.path));
+    if let Some(told) = told {
+        return Ok(told);
+    }
     foreign::check(payload.path, start, payload.members())?;
     formats::of_start(start).ok_or_else(|| payload.not_tags(start))
 }
@@ -93,18 +103,19 @@ pub(crate) fn lasting_head(source: &Opened<'_>) -> Result<Vec<u8>, Error> {
     Ok(format.and_then(|format| format.lasting_head(&payload).ok()).unwrap_or_default())
 }
 
-/// Reads the header of the file at `path`; `None` when the file holds nothing yet.
+/// Reads the header of the file at `path`, which has this format if one is given; `None` when the file holds
+/// nothing yet.
 ///
 /// # Errors
 /// [`Error::NotTags`] and [`Error::Foreign`] for other files.
-pub fn read_header(path: &Path) -> Result<Option<Header>, Error> {
+pub fn read_header(path: &Path, format: Option<FormatName>) -> Result<Option<Header>, Error> {
     let source = Opened::new(path)?;
     let payload = Payload::begin(&source)?;
     let start = payload.start()?;
     if start.is_empty() {
         return Ok(None);
     }
-    format_of(&payload, &start)?.header(&payload)
+    format_of(&payload, &start, format)?.header(&payload)
 }
 
 /// The time of the first tag of a file, in ticks; `None` when it has none.

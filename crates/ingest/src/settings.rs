@@ -8,7 +8,10 @@ use std::{
     thread,
 };
 
-use crate::{error::Error, formats::text::columns::TextColumns};
+use crate::{
+    error::Error,
+    formats::{name::FormatName, text::columns::TextColumns},
+};
 
 /// How to read a file.
 #[derive(Debug, Clone, Default)]
@@ -38,6 +41,8 @@ pub struct Settings {
     /// With `hold_back`: hand older tags to the store while the rest is read. A tag that comes later than by
     /// `hold_back` is then refused ([`Error::Late`]), though it can be put in order without this.
     pub eager: bool,
+    /// The format of the file, whatever its content says; recognised if `None`.
+    pub format: Option<FormatName>,
     /// The order of the columns of text; a header that says otherwise is an error.
     pub columns: Option<TextColumns>,
     /// The order in which the same text was read before. A header overrules it.

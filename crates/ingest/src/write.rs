@@ -57,7 +57,8 @@ pub enum Content {
 impl Content {
     const ALL: [Self; 4] = [Self::Messages, Self::Tabs, Self::Commas, Self::Ptu];
 
-    fn suffix(self) -> &'static str {
+    /// The end of the name of a file of it that is not compressed.
+    pub fn suffix(self) -> &'static str {
         match self {
             Self::Messages => tags::SUFFIX,
             Self::Tabs => text::TABS_SUFFIX,
@@ -68,6 +69,18 @@ impl Content {
 }
 
 impl Form {
+    /// Returns all forms.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let forms = |content| [false, true].map(|compressed| Self { content, compressed });
+        Content::ALL.into_iter().flat_map(forms)
+    }
+
+    /// The end of the name of a file of it.
+    pub fn suffix(self) -> String {
+        let compressed = if self.compressed { Zstd.suffix() } else { "" };
+        format!("{}{compressed}", self.content.suffix())
+    }
+
     /// The form that the name of a file asks for; `None` for other names.
     pub fn of_name(path: &Path) -> Option<Self> {
         let name = path.file_name()?.as_encoded_bytes();

@@ -279,6 +279,7 @@ pub(crate) struct Opening {
     store: Option<PathBuf>,
     recursive: bool,
     tick: Option<String>,
+    source_format: Option<String>,
     columns: Option<String>,
     io: String,
     ingest: bool,
@@ -295,6 +296,8 @@ impl Opening {
     fn options(&self, setup: &Setup) -> PyResult<OpenOptions> {
         let tick = self.tick.as_deref().map(|tick| options::parse("tick", tick)).transpose()?;
         let columns = self.columns.as_deref().map(|names| options::parse("columns", names));
+        let format = self.source_format.as_deref();
+        let format = format.map(|name| options::parse("source_format", name)).transpose()?;
         let access = match &*self.io {
             "map" => Access::Mapped,
             "read" => Access::Copied,
@@ -311,6 +314,7 @@ impl Opening {
                 salvage: self.salvage,
             },
             access,
+            format,
             columns: columns.transpose()?,
             cancelled: Some(Arc::new(AtomicBool::new(false))),
             ..OpenOptions::default()

@@ -9,7 +9,7 @@ use std::{
 };
 
 use tagq_ingest::{
-    Error as FilesError, Settings, read_header, read_tags,
+    Error as FilesError, FormatName, Settings, read_header, read_tags,
     write::{Content, Form, TagWriter},
 };
 use tagq_store::{Store, Tag, Tick};
@@ -83,8 +83,9 @@ pub fn write<W: Write + Send + 'static>(
     shown: &Path,
 ) -> Result<(W, Converted), Error> {
     let io_error = |source| Error::Io { path: shown.into(), action: "write", source };
-    let mut writer = TagWriter::new(out, form, tick_of(tags, form, tick)?, settings.threads)
-        .map_err(io_error)?;
+    let mut writer =
+        TagWriter::new(out, form, tick_of(tags, form, tick, settings.format)?, settings.threads)
+            .map_err(io_error)?;
     let converted = match tags {
         Tags::File(path) => of_file(path, settings, &mut writer),
         Tags::Input(stream) => of_file(stream.path(), settings, &mut writer)
@@ -107,14 +108,19 @@ pub fn write<W: Write + Send + 'static>(
 ///
 /// # Errors
 /// If the form states the unit: [`Error::NoTick`], [`Error::TickForm`].
-fn tick_of(tags: Tags<'_>, form: Form, given: Option<Tick>) -> Result<Tick, Error> {
+fn tick_of(
+    tags: Tags<'_>,
+    form: Form,
+    given: Option<Tick>,
+    format: Option<FormatName>,
+) -> Result<Tick, Error> {
     let path = match tags {
         Tags::Run(run) => return check_tick(form, run.store().manifest().tick),
         Tags::File(path) => path,
         Tags::Input(stream) => stream.path(),
     };
     // A tick that is only usual for the format yields to the one of the user.
-    let header = read_header(path)?.unwrap_or_default();
+    let header = read_header(path, format)?.unwrap_or_default();
     let tick = if header.tick_assumed { given.or(header.tick) } else { header.tick.or(given) };
     match tick {
         Some(tick) => check_tick(form, tick),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tagq_ingest::text::TextColumns;
+use tagq_ingest::{FormatName, text::TextColumns};
 
 /// An error from opening a run or updating its store.
 #[derive(Debug, thiserror::Error)]
@@ -120,6 +120,22 @@ pub enum Error {
         before: String,
         /// The requested order.
         given: TextColumns,
+    },
+    /// A source was ingested in another format than the one requested now.
+    #[error(
+        "{path}: was ingested as {before}, and --source-format says {given}; leave --source-format out, or \
+         `tagq ingest --rebuild --source-format {given} {run}` ingests all sources again",
+        path = path.display(), run = run.display()
+    )]
+    OtherFormat {
+        /// The source.
+        path: PathBuf,
+        /// The run.
+        run: PathBuf,
+        /// The format in the store.
+        before: FormatName,
+        /// The requested format.
+        given: FormatName,
     },
     /// A source starts before the end of the run.
     #[error(
@@ -316,6 +332,7 @@ impl Error {
             | Self::NoTick { path, .. }
             | Self::OtherTick { path, .. }
             | Self::Columns { path, .. }
+            | Self::OtherFormat { path, .. }
             | Self::Io { path, .. }
                 if path == old =>
             {

@@ -15,7 +15,7 @@ use super::{
     requests::RequestCommand,
     setup::{DelaysArgs, NameArgs},
     simulate::SimulateArgs,
-    stores::{InfoArgs, IngestArgs, MergeArgs, SetArgs, VerifyArgs},
+    stores::{FormatsArgs, InfoArgs, IngestArgs, MergeArgs, SetArgs, VerifyArgs},
     watch::WatchArgs,
 };
 
@@ -39,6 +39,7 @@ pub(crate) enum Command {
     Info(InfoArgs),
     Cat(CatArgs),
     Convert(ConvertArgs),
+    Formats(FormatsArgs),
     Export(ExportArgs),
     Verify(VerifyArgs),
     Name(NameArgs),

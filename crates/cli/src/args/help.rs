@@ -27,7 +27,7 @@ const FAMILIES: [(&str, &[&str]); 5] = [
     ("Ask", &["delays"]),
     ("Watch", &["watch"]),
     ("Stores", &["ingest", "merge", "info", "verify", "name", "set"]),
-    ("Files", &["cat", "convert", "export", "simulate"]),
+    ("Files", &["cat", "convert", "export", "formats", "simulate"]),
     ("Other", &["completions", "help"]),
 ];
 

@@ -3,7 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Command, FromArgMatches};
-use tagq::{OpenOptions, files::text::TextColumns, requests::Selection, store::Tick};
+use tagq::{
+    OpenOptions,
+    files::{FormatName, Settings, text::TextColumns},
+    requests::Selection,
+    store::Tick,
+};
 
 use super::{
     table,
@@ -106,6 +111,10 @@ pub(crate) struct StoreArgs {
     /// Find sources in nested folders, too; give it each time
     #[arg(long)]
     pub recursive: bool,
+    /// The format of the sources, whatever their content says; `tagq formats` lists them [default: as
+    /// recognised, or as it was taken before]
+    #[arg(long, value_name = "NAME")]
+    pub source_format: Option<FormatName>,
     /// The order of the columns of text without a header: channel,time or time,channel [default:
     /// channel,time, or as it was taken before]
     #[arg(long, value_name = "NAMES")]
@@ -122,9 +131,15 @@ impl StoreArgs {
             store: self.store.clone(),
             recursive: self.recursive,
             tick: self.tick,
+            format: self.source_format,
             columns: self.columns,
             ..OpenOptions::default()
         }
+    }
+
+    /// How they say to read a file.
+    pub(crate) fn reading(&self) -> Settings {
+        Settings { format: self.source_format, columns: self.columns, ..Settings::default() }
     }
 }
 

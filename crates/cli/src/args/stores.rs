@@ -98,6 +98,18 @@ pub(crate) struct InfoArgs {
     pub output: OutputArgs,
 }
 
+/// List the formats of files: how they are recognised, what is written
+///
+/// NAME is for --source-format, which other commands take for files that cannot be recognised.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tagq formats
+  tagq formats --format json | jq '.formats[].names'")]
+pub(crate) struct FormatsArgs {
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
 /// Verify the checksums of every block
 ///
 /// Exits with code 3 and names the block if a block differs from the committed one.

@@ -3,6 +3,7 @@
 mod csv;
 mod delays;
 mod explained;
+mod formats;
 mod info;
 mod json;
 mod list;
@@ -17,6 +18,7 @@ mod text;
 pub(crate) use info::{Looked, left_over};
 pub(crate) use plot::{check_plot, print_plot, shown};
 pub(crate) use print::{
-    check, check_explained, print, print_delays, print_explained, print_info, print_list, update,
+    check, check_explained, print, print_delays, print_explained, print_formats, print_info,
+    print_list, update,
 };
 pub(crate) use quantities::{counted, hertz, thousands};

@@ -20,7 +20,7 @@ use crate::{
     progress::Reporter,
 };
 
-use super::{csv, delays, explained, info, info::Looked, json, list, look::Look, table};
+use super::{csv, delays, explained, formats, info, info::Looked, json, list, look::Look, table};
 
 /// Checks the output before the query, which may take long. The format comes from --format or from the name
 /// of the file; otherwise it is a table on a terminal and JSON elsewhere.
@@ -179,6 +179,18 @@ pub(crate) fn print_info(
                 "what is known of a run is no table; write it as table, json or csv".into(),
             )
             .into());
+        }
+    };
+    put(text.as_bytes(), output, reporter)
+}
+
+/// Prints the formats of files.
+pub(crate) fn print_formats(output: &OutputArgs, reporter: &Reporter) -> anyhow::Result<()> {
+    let text = match chosen(output)? {
+        Format::Table => formats::text(),
+        Format::Json => formats::json()?,
+        Format::Csv | Format::Arrow | Format::Parquet => {
+            return Err(Usage("the formats of files are written as table or json".into()).into());
         }
     };
     put(text.as_bytes(), output, reporter)

@@ -1,5 +1,7 @@
 //! The interface of an input format, and what its decoder hands on.
 
+use std::path::Path;
+
 use tagq_store::{Recording, Tag, Tick};
 
 use crate::{
@@ -11,11 +13,22 @@ use crate::{
 
 /// An input format. Its files may be compressed: [`Payload`] decompresses them.
 pub(crate) trait Format: Sync {
+    /// The names that a user can demand it by; the first one is its own.
+    fn names(&self) -> &'static [&'static str];
+
+    /// How its files are recognised, in words.
+    fn recognised(&self) -> &'static str;
+
     /// The suffixes of its files; that of a compression may follow each of them.
     fn suffixes(&self) -> &'static [&'static str];
 
     /// Whether a payload that begins like this is of this format; see [`Payload::start`].
     fn is_start(&self, start: &[u8]) -> bool;
+
+    /// Whether another file beside the one at `path` tells that this one is of the format.
+    fn is_told_beside(&self, _path: &Path) -> bool {
+        false
+    }
 
     /// Reads the facts about the recording that stand before the first tag; `None` if the file ends inside its
     /// header.

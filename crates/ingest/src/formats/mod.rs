@@ -2,13 +2,18 @@
 //! tells it, and the ends of names only say which files of a folder are sources.
 
 pub(crate) mod format;
+pub(crate) mod name;
 pub(crate) mod picoquant;
 mod qutag;
 pub(crate) mod records;
 pub(crate) mod tags;
 pub mod text;
 
+use std::{path::Path, str::FromStr};
+
 use format::Format;
+use name::FormatName;
+use tagq_store::SourceFacts;
 
 use crate::payload::compression::uncompressed_name;
 
@@ -18,6 +23,60 @@ const FORMATS: [&dyn Format; 4] = [&picoquant::PicoQuant, &qutag::QuTag, &text::
 /// The format of a payload that begins like this.
 pub(crate) fn of_start(start: &[u8]) -> Option<&'static dyn Format> {
     FORMATS.into_iter().find(|format| format.is_start(start))
+}
+
+/// The format of this name.
+pub(crate) fn of_name(name: FormatName) -> Option<&'static dyn Format> {
+    FORMATS.into_iter().find(|format| format.names().contains(&name.0))
+}
+
+/// The format that a file beside the one at `path` tells.
+pub(crate) fn of_beside(path: &Path) -> Option<&'static dyn Format> {
+    FORMATS.into_iter().find(|format| format.is_told_beside(path))
+}
+
+impl FromStr for FormatName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let named = FORMATS.iter().find(|format| format.names().contains(&text));
+        let own = named.and_then(|format| format.names().first());
+        own.map(|own| Self(own)).ok_or_else(|| {
+            let names = FORMATS.iter().filter_map(|format| format.names().first().copied());
+            let names: Vec<&str> = names.collect();
+            format!("`{text}` is no input format; there are {}", names.join(", "))
+        })
+    }
+}
+
+impl FormatName {
+    /// The format in which a source was ingested, as far as its facts tell it.
+    pub fn of_source(facts: &SourceFacts) -> Option<Self> {
+        let recorded = facts.recording.as_ref().map(|recording| &*recording.format);
+        let plain = if facts.columns.is_some() { text::NAME } else { tags::NAME };
+        recorded.or(Some(plain).filter(|_| facts.read_byte > 0))?.parse().ok()
+    }
+}
+
+/// An input format, described.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FormatFacts {
+    /// The names by which it can be demanded; the first one is its own.
+    pub names: &'static [&'static str],
+    /// The suffixes of its files; `.zst` may follow each of them.
+    pub suffixes: &'static [&'static str],
+    /// How its files are recognised, in words.
+    pub recognised: &'static str,
+}
+
+/// Returns all input formats, in the order in which they are asked whether a file is theirs.
+pub fn described() -> impl Iterator<Item = FormatFacts> {
+    FORMATS.into_iter().map(|format| FormatFacts {
+        names: format.names(),
+        suffixes: format.suffixes(),
+        recognised: format.recognised(),
+    })
 }
 
 /// The name of a source without the end that tells its format; `None` for names of other files.

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{error::Error, payload::Payload, settings::Settings};
 
+const NAME: &str = "qutag";
 const MAGIC: [u8; 4] = [0x87, 0xb3, 0x91, 0xfa];
 const HEADER_BYTES: usize = 40;
 const RECORD_BYTES: usize = 10;
@@ -27,6 +28,14 @@ const JUDGED_MIN: usize = 8;
 pub(crate) struct QuTag;
 
 impl Format for QuTag {
+    fn names(&self) -> &'static [&'static str] {
+        &[NAME]
+    }
+
+    fn recognised(&self) -> &'static str {
+        "bytes 87 b3 91 fa; without a header only by its name"
+    }
+
     fn suffixes(&self) -> &'static [&'static str] {
         &[".qutag"]
     }
@@ -89,7 +98,7 @@ fn head(payload: &Payload<'_>) -> Result<Option<Head>, Error> {
         magic.copy_from_slice(&MAGIC);
     }
     let recording = Recording {
-        format: "qutag".into(),
+        format: NAME.into(),
         channel_names: MARKERS
             .map(|channel| (channel.unsigned_abs(), format!("marker{}", channel - MARKERS.start())))
             .collect(),

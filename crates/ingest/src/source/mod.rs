@@ -72,6 +72,10 @@ fn ingest_opened(
         start_overflow: intake.start.overflow,
         known_bytes: intake.facts.read_byte,
         columns_before: columns.or(settings.columns_before),
+        format: settings.format.or_else(|| {
+            let recording = intake.facts.recording.as_ref();
+            recording.and_then(|recording| recording.format.parse().ok())
+        }),
         ..settings.clone()
     };
     let summary = read_decoded(source, &settings, &mut |decoded| {

@@ -41,12 +41,7 @@ pub fn grown_record_by_record(
         let (path, store) = (folder.path().join(name), folder.path().join("a.tagq"));
         for end in (begin..=whole.len()).step_by(7).chain([whole.len()]) {
             fs::write(&path, &whole[..end]).unwrap();
-            let creation = Creation {
-                tick: "1ps".parse().unwrap(),
-                tick_assumed: false,
-                run_id: Some(RunId([4; 16])),
-            };
-            let mut writer = Writer::open(&store, &creation).unwrap();
+            let mut writer = writer(&store);
             let part = match writer.last_source() {
                 Some(_) => Part::Rest,
                 None => Part::Whole { rebase: None },
@@ -57,9 +52,7 @@ pub fn grown_record_by_record(
             writer.commit().unwrap();
         }
         let opened = Store::open(&store, Access::Mapped).unwrap();
-        let tags = opened.tags();
-        let label = |row| tags.channels.label(row).into();
-        let rows = (0..tags.time.len()).map(|row| (tags.time[row], label(row))).collect();
+        let rows = rows(&opened);
         let facts = opened.manifest().sources[0].facts.clone();
         Stored { _folder: folder, path, rows, facts }
     });
@@ -79,4 +72,25 @@ pub fn in_order(tags: &[Tag]) -> Vec<(i64, u64)> {
 pub fn real_file(name: &str) -> Option<PathBuf> {
     let folder = PathBuf::from(std::env::var_os("TAGQ_REAL_DATA")?);
     Some(folder.join("instruments").join(name)).filter(|path| path.exists())
+}
+
+/// Ingests what is new of a file, and returns time and label of all rows.
+pub fn ingested_again(stored: &Stored, settings: &Settings) -> Vec<(i64, u64)> {
+    let store = stored.path.with_file_name("a.tagq");
+    let mut writer = writer(&store);
+    ingest(&stored.path, &stored.facts.name, Part::Rest, settings, &mut writer).unwrap();
+    writer.commit().unwrap();
+    rows(&Store::open(&store, Access::Mapped).unwrap())
+}
+
+fn writer(store: &Path) -> Writer {
+    let tick = "1ps".parse().unwrap();
+    let creation = Creation { tick, tick_assumed: false, run_id: Some(RunId([4; 16])) };
+    Writer::open(store, &creation).unwrap()
+}
+
+fn rows(store: &Store) -> Vec<(i64, u64)> {
+    let tags = store.tags();
+    let label = |row| tags.channels.label(row).into();
+    (0..tags.time.len()).map(|row| (tags.time[row], label(row))).collect()
 }

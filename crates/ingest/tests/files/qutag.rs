@@ -3,11 +3,11 @@
 use std::fs;
 
 use proptest::prelude::*;
-use tagq_ingest::{Change, Error, Settings, compare, is_intact, read_header};
+use tagq_ingest::{Change, Error, FormatName, Settings, compare, is_intact, read_header};
 use tagq_store::Tag;
 
 use crate::{
-    instruments::{Stored, grown_record_by_record, in_order, read_all, real_file},
+    instruments::{Stored, grown_record_by_record, in_order, ingested_again, read_all, real_file},
     support::{file, frame, skipped, tag},
 };
 
@@ -63,7 +63,7 @@ proptest! {
         noise in prop::collection::vec(any::<u8>(), 0..1_000),
     ) {
         let (_folder, path) = file(&[&MAGIC[..], &noise].concat());
-        let _ = read_header(&path);
+        let _ = read_header(&path, None);
         let _ = read_all(&path, &Settings::default());
     }
 }
@@ -87,7 +87,7 @@ fn any_number_of_threads_gives_the_same_tags() {
 #[test]
 fn a_header_states_the_tick_and_the_markers() {
     let (_folder, path) = file(&[header(0), records(&[(1, 1)])].concat());
-    let header = read_header(&path).unwrap().unwrap();
+    let header = read_header(&path, None).unwrap().unwrap();
     assert_eq!((header.tick, header.tick_assumed), (Some("1ps".parse().unwrap()), false));
     assert_eq!(header.channel_names[0], (100, "marker0".into()));
 }
@@ -98,7 +98,7 @@ fn records_of_five_bytes_are_refused_by_name() {
     let five = (0..100_u64).flat_map(|i| (i << 25 | i << 37).to_le_bytes()[..5].to_vec());
     let (_folder, path) = file(&[header(0), five.collect()].concat());
     for error in
-        [read_header(&path).unwrap_err(), read_all(&path, &Settings::default()).unwrap_err()]
+        [read_header(&path, None).unwrap_err(), read_all(&path, &Settings::default()).unwrap_err()]
     {
         assert!(matches!(error, Error::Foreign { .. }), "{error}");
         assert!(error.to_string().contains("records of another length (5 bytes"), "{error}");
@@ -154,4 +154,38 @@ fn a_recording_of_an_instrument_has_its_channels() {
     assert!(records.iter().zip(&tags).all(|(record, tag)| {
         record[..8] == tag.time.to_le_bytes() && record[8..] == tag.channel.to_le_bytes()[..2]
     }));
+}
+
+/// Without a header, a file is read if the format is named, and the source remembers it.
+#[test]
+fn a_file_without_a_header_is_read_by_the_name_of_its_format() {
+    let all: Vec<(i64, i16)> =
+        (0..40_i64).map(|i| (i * 1_000, i16::try_from(i % 4).unwrap())).collect();
+    let bytes = records(&all);
+    let (_folder, path) = file(&bytes);
+    let named = Settings { format: Some("qutag".parse().unwrap()), ..Settings::default() };
+    assert_eq!(read_all(&path, &named).unwrap(), plain(&all).0);
+    assert_eq!(
+        read_header(&path, named.format).unwrap().unwrap().tick,
+        Some("1ps".parse().unwrap())
+    );
+    let stored = grown_record_by_record(&bytes, 0, "a", &named);
+    assert_eq!(stored.rows, in_order(&plain(&all).0));
+    assert_eq!(FormatName::of_source(&stored.facts), named.format);
+
+    // Not told again, it grows all the same.
+    let longer = [all, vec![(50_000, 2), (60_000, 104), (70_000, 3)]].concat();
+    fs::write(&stored.path, records(&longer)).unwrap();
+    let again = ingested_again(&stored, &Settings::default());
+    assert_eq!(again, in_order(&plain(&longer).0));
+}
+
+#[test]
+fn an_unknown_format_is_refused_with_those_that_there_are() {
+    let error = "ttbin".parse::<FormatName>().unwrap_err();
+    assert!(error.starts_with("`ttbin` is no input format; there are "), "{error}");
+    assert!(error.contains("qutag") && error.contains("text"), "{error}");
+    // Any name of a format is its own.
+    let format = |name: &str| name.parse::<FormatName>().unwrap();
+    assert_eq!(format("pt3"), format("ptu"));
 }

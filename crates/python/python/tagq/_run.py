@@ -33,6 +33,7 @@ def open(
     recursive: bool = False,
     io: Literal["map", "read"] = "map",
     ingest: bool = True,
+    source_format: str | None = None,
     columns: str | None = None,
     setup: Path | None = None,
     no_setup: bool = False,
@@ -55,6 +56,8 @@ def open(
         "map": data is read only when it is used, and arrays are views of the file. If another program
         truncates the file during the use of an array, the system ends the process (SIGBUS). "read": the
         columns are copied into memory at opening, nine bytes per tag. Use it if files may be truncated.
+    source_format
+        Format of the files, such as "qutag", whatever their content says; ``tagq formats`` lists them.
     columns
         Order of the columns in text without a header: "channel,time" or "time,channel".
     setup
@@ -69,6 +72,7 @@ def open(
         recursive=recursive,
         io=io,
         ingest=ingest,
+        source_format=source_format,
         columns=columns,
         setup=setup,
         no_setup=no_setup,
@@ -84,6 +88,7 @@ def ingest(
     store: Path | None = None,
     recursive: bool = False,
     tick: str | None = None,
+    source_format: str | None = None,
     columns: str | None = None,
     rebuild: bool = False,
     rebase: bool = False,
@@ -98,6 +103,8 @@ def ingest(
 
     recursive
         Whether folders are searched for sources in nested folders, too. Give it each time.
+    source_format
+        Format of the files, such as "qutag", whatever their content says; ``tagq formats`` lists them.
     rebuild
         Ingest every source again, in one commit.
     rebase
@@ -110,6 +117,7 @@ def ingest(
     opening = _opening(
         tick=tick,
         store=store,
+        source_format=source_format,
         columns=columns,
         rebuild=rebuild,
         rebase=rebase,
@@ -124,6 +132,7 @@ def _opening(**given: Any) -> dict[str, Any]:
         "store": None,
         "recursive": False,
         "tick": None,
+        "source_format": None,
         "columns": None,
         "io": "map",
         "ingest": True,
@@ -136,7 +145,7 @@ def _opening(**given: Any) -> dict[str, Any]:
         "progress": None,
     }
     opening.update(given)
-    for name in ("tick", "columns", "io"):
+    for name in ("tick", "source_format", "columns", "io"):
         if opening[name] is not None and not isinstance(opening[name], str):
             found = type(opening[name]).__name__
             raise WrongTypeError(f"{name}: a text is wanted, not {found}")

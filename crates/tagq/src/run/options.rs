@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 
-use tagq_ingest::text::TextColumns;
+use tagq_ingest::{FormatName, text::TextColumns};
 use tagq_store::{Access, RunId, Tick};
 
 /// Options for opening a run.
@@ -25,6 +25,8 @@ pub struct OpenOptions {
     pub access: Access,
     /// The id of a new store; random by default.
     pub run_id: Option<RunId>,
+    /// The format of the sources, whatever their content says; ingested sources keep theirs.
+    pub format: Option<FormatName>,
     /// The column order of text without a header; ingested sources keep their order.
     pub columns: Option<TextColumns>,
     /// Set by another thread to stop an ingest; committed data stays.
@@ -54,6 +56,7 @@ impl Default for OpenOptions {
             treatment: Treatment::default(),
             access: Access::Mapped,
             run_id: None,
+            format: None,
             columns: None,
             cancelled: None,
             caching: Caching::default(),

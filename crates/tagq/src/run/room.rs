@@ -36,7 +36,7 @@ pub(crate) fn check<'a>(
     }
     // Files that cannot be read are reported later by ingest.
     let bytes = new.iter().map(|(path, settings)| {
-        let header = read_header(path).ok().flatten();
+        let header = read_header(path, settings.format).ok().flatten();
         let has_micro = header.is_some_and(|header| header.micro_tick.is_some());
         let row = ROW_BYTES + if has_micro { MICRO_BYTES } else { 0 };
         about_tags(path, settings).unwrap_or(0).saturating_mul(row)

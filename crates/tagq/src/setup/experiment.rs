@@ -235,7 +235,7 @@ fn recorded_names(run: &Path) -> Vec<(u16, String)> {
         return recordings.flat_map(|recording| recording.channel_names).collect();
     }
     let first = location.sources.iter().flatten().next();
-    let header = first.and_then(|path| read_header(path).ok().flatten());
+    let header = first.and_then(|path| read_header(path, None).ok().flatten());
     header.map_or(Vec::new(), |header| header.channel_names)
 }
 

@@ -29,6 +29,14 @@ const HEADER_BYTES: [usize; 2] = [64 << 10, HEADER_BYTES_MAX];
 pub(crate) struct PicoQuant;
 
 impl Format for PicoQuant {
+    fn names(&self) -> &'static [&'static str] {
+        &["ptu", "pt2", "pt3", "ht2", "ht3"]
+    }
+
+    fn recognised(&self) -> &'static str {
+        "text PQTTTR, PicoHarp 300 or HydraHarp"
+    }
+
     fn suffixes(&self) -> &'static [&'static str] {
         &[SUFFIX, ".pt2", ".pt3", ".ht2", ".ht3"]
     }

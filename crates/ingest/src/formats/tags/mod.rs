@@ -19,10 +19,21 @@ use crate::{
 /// The end of the names of files of messages.
 pub(crate) const SUFFIX: &str = ".tags";
 
+/// Its name, see [`Format::names`].
+pub(crate) const NAME: &str = "tags";
+
 /// The format of a recorder.
 pub(crate) struct Tags;
 
 impl Format for Tags {
+    fn names(&self) -> &'static [&'static str] {
+        &[NAME]
+    }
+
+    fn recognised(&self) -> &'static str {
+        "the segment table of a Cap'n Proto message"
+    }
+
     fn suffixes(&self) -> &'static [&'static str] {
         &[SUFFIX]
     }

@@ -24,10 +24,21 @@ pub(crate) const TABS_SUFFIX: &str = ".tsv";
 /// The end of the names of files with commas between the fields.
 pub(crate) const COMMAS_SUFFIX: &str = ".csv";
 
+/// Its name, see [`Format::names`].
+pub(crate) const NAME: &str = "text";
+
 /// Text of any program.
 pub(crate) struct Text;
 
 impl Format for Text {
+    fn names(&self) -> &'static [&'static str] {
+        &[NAME]
+    }
+
+    fn recognised(&self) -> &'static str {
+        "lines of numbers"
+    }
+
     fn suffixes(&self) -> &'static [&'static str] {
         &[TABS_SUFFIX, COMMAS_SUFFIX]
     }

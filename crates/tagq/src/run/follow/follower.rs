@@ -263,7 +263,7 @@ impl Follower {
         } else {
             let manifest = Manifest::read(&self.location.store)?;
             let known = manifest.as_ref().map_or(&[][..], |manifest| &manifest.sources);
-            self.memory.learn_columns(known);
+            self.memory.learn_formats(known);
             let tick = self.options.tick.unwrap_or(Tick::DEFAULT);
             manifest.map_or(tick, |manifest| manifest.tick)
         };

@@ -9,7 +9,7 @@ use std::{
     time::Instant,
 };
 
-use tagq_ingest::{Held, Settings, is_intact, mtime_ns, text::TextColumns};
+use tagq_ingest::{FormatName, Held, Settings, is_intact, mtime_ns, text::TextColumns};
 use tagq_store::{Source, Writer};
 
 use super::context::Context;
@@ -26,6 +26,8 @@ pub(crate) struct IngestState {
     pub held: Option<Held>,
     /// The column order with which text sources were ingested before, by name.
     columns: HashMap<String, TextColumns>,
+    /// The format in which sources were ingested before, by name.
+    formats: HashMap<String, FormatName>,
     sources: HashMap<PathBuf, SourceState>,
 }
 
@@ -75,10 +77,15 @@ pub(crate) struct FileStamp {
 }
 
 impl IngestState {
-    /// Adds the column orders of the sources of a store.
-    pub fn learn_columns(&mut self, sources: &[Source]) {
+    /// Adds the formats and column orders of the sources of a store.
+    pub fn learn_formats(&mut self, sources: &[Source]) {
         let columns = |source: &Source| Some((source.facts.name.clone(), columns_of(source)?));
         self.columns.extend(sources.iter().filter_map(columns));
+        let is_recorded = |source: &&Source| source.facts.recording.is_some();
+        let formats = sources.iter().filter(is_recorded).filter_map(|source| {
+            Some((source.facts.name.clone(), FormatName::of_source(&source.facts)?))
+        });
+        self.formats.extend(formats);
     }
 
     /// Returns the state of the source at `path`.
@@ -107,10 +114,11 @@ impl IngestState {
         self.hold_back.filter(|_| !is_still)
     }
 
-    /// Returns the settings for reading a text source.
-    pub fn text_settings(&self, options: &OpenOptions, name: &str) -> Settings {
+    /// Returns the settings that say how a source is to be read.
+    pub fn reading_settings(&self, options: &OpenOptions, name: &str) -> Settings {
         let columns_before = self.columns.get(name).copied();
-        Settings { columns: options.columns, columns_before, ..Settings::default() }
+        let format = options.format.or_else(|| self.formats.get(name).copied());
+        Settings { format, columns: options.columns, columns_before, ..Settings::default() }
     }
 
     /// Whether all ingested bytes of a source are unchanged in its file; compared once per state of the

@@ -84,11 +84,11 @@ pub(super) fn bring_up_to_date(context: Context<'_>, sources: &[PathBuf]) -> Res
     let manifest = Manifest::read(&location.store)?;
     let known = manifest.as_ref().map_or(&[][..], |manifest| &manifest.sources);
     let mut memory = IngestState::default();
-    memory.learn_columns(known);
+    memory.learn_formats(known);
     // Sources are checked before the store is created, so that invalid files leave no store.
     let compared = if options.treatment.rebuild { &[] } else { known };
     let plan = Plan::find(context, sources, compared, &mut memory)?;
-    plan.tick(context, manifest.as_ref())?;
+    plan.tick(context, manifest.as_ref(), &memory)?;
     if let Some(manifest) = &manifest
         && options.tick.is_none_or(|tick| manifest.tick == tick && !manifest.tick_assumed)
         && plan.is_nothing()
@@ -196,7 +196,7 @@ impl<'a> Update<'a> {
     ) -> Result<(Vec<PlannedSource>, bool), Error> {
         let Context { location, options, .. } = self.context;
         let plan = Plan::find(self.context, sources, &writer.manifest().sources, self.memory)?;
-        let stated = plan.tick(self.context, Some(writer.manifest()))?;
+        let stated = plan.tick(self.context, Some(writer.manifest()), self.memory)?;
         let is_first = writer.manifest().commit == 0;
         let is_rebuild = options.treatment.rebuild;
         let mut is_changed = is_first || is_rebuild;
@@ -211,7 +211,7 @@ impl<'a> Update<'a> {
             let rest = || writer.last_source().map_or(0, |last| last.facts.resume.byte);
             let settings = Settings {
                 start_byte: if source.is_rest() { rest() } else { 0 },
-                ..self.memory.text_settings(options, &source.name)
+                ..self.memory.reading_settings(options, &source.name)
             };
             (source.path.as_path(), settings)
         });

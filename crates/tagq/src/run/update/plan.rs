@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tagq_ingest::{Change, compare, first_time, is_unchanged, read_header};
+use tagq_ingest::{Change, FormatName, compare, first_time, is_unchanged, read_header};
 use tagq_store::{Error as StoreError, Manifest, Source, Tick, Writer};
 
 use super::{
@@ -70,7 +70,7 @@ impl Plan {
                 None => find_renamed(&gone, path)?,
             };
             let Some(source) = source else {
-                let begins = first_time(path, &memory.text_settings(options, name))?;
+                let begins = first_time(path, &memory.reading_settings(options, name))?;
                 let extent = Extent::Whole { begins };
                 plan.sources.push(PlannedSource { path: path.clone(), name: name.clone(), extent });
                 continue;
@@ -80,6 +80,13 @@ impl Plan {
             {
                 let (path, run) = (path.clone(), location.path.clone());
                 return Err(Error::Columns { path, run, before: before.to_string(), given });
+            }
+            if let (Some(given), Some(before)) =
+                (options.format, FormatName::of_source(&source.facts))
+                && given != before
+            {
+                let (path, run) = (path.clone(), location.path.clone());
+                return Err(Error::OtherFormat { path, run, before, given });
             }
             let is_input = location.input.as_ref().is_some_and(|(input, _)| input == path);
             // A stream has no name of its own.
@@ -122,6 +129,7 @@ impl Plan {
         &self,
         context: Context<'_>,
         manifest: Option<&Manifest>,
+        memory: &IngestState,
     ) -> Result<Option<Tick>, Error> {
         let Context { location, options, .. } = context;
         let is_recorded =
@@ -135,7 +143,9 @@ impl Plan {
         let known = options.tick.or(known.map(|manifest| manifest.tick));
         let mut headers = Vec::new();
         for source in &self.sources {
-            headers.extend(read_header(&source.path)?.map(|header| (&source.path, header)));
+            let format = memory.reading_settings(options, &source.name).format;
+            let header = read_header(&source.path, format)?;
+            headers.extend(header.map(|header| (&source.path, header)));
         }
         let stated = headers.iter().find(|(_, header)| !header.tick_assumed);
         let stated = stated.and_then(|(_, header)| header.tick);

@@ -86,7 +86,7 @@ impl PlannedSource {
             commit_rows: (!options.treatment.rebuild && !eager).then_some(COMMIT_ROWS),
             hold_back,
             eager,
-            ..memory.text_settings(options, &self.name)
+            ..memory.reading_settings(options, &self.name)
         };
         let held = &mut memory.held;
         let result = ingest_holding(&self.path, &self.name, part, &settings, writer, held);

@@ -1,0 +1,52 @@
+//! The formats of files, as a table or as JSON.
+
+use serde::Serialize;
+use tagq::{
+    SCHEMA_VERSION,
+    files::{FormatFacts, described, write::Form},
+};
+
+use super::{json::pretty, table::plain};
+
+#[derive(Serialize)]
+struct Formats {
+    schema_version: u32,
+    formats: Vec<FormatInfo>,
+}
+
+#[derive(Serialize)]
+struct FormatInfo {
+    /// The first name is its own, the others mean the same.
+    names: &'static [&'static str],
+    /// That of a compression may follow each of them.
+    suffixes: &'static [&'static str],
+    recognised: &'static str,
+    /// Suffixes of the files that `tagq convert` writes.
+    written: Vec<String>,
+}
+
+impl From<FormatFacts> for FormatInfo {
+    fn from(facts: FormatFacts) -> Self {
+        let FormatFacts { names, suffixes, recognised, .. } = facts;
+        let written = Form::all().filter(|form| suffixes.contains(&form.content.suffix()));
+        Self { names, suffixes, recognised, written: written.map(Form::suffix).collect() }
+    }
+}
+
+pub(super) fn text() -> String {
+    let mut table = plain(&["name", "files", "recognised by", "convert writes"], 4);
+    for format in described().map(FormatInfo::from) {
+        table.add_row([
+            format.names.first().copied().unwrap_or_default().to_owned(),
+            format.suffixes.join(" "),
+            format.recognised.to_owned(),
+            format.written.join(" "),
+        ]);
+    }
+    format!("{}\n", table.trim_fmt())
+}
+
+pub(super) fn json() -> serde_json::Result<String> {
+    let formats = described().map(FormatInfo::from).collect();
+    pretty(&Formats { schema_version: SCHEMA_VERSION, formats })
+}
