@@ -4,6 +4,25 @@ use std::{fs, path::Path};
 
 use crate::support::{Output, cat, tagq};
 
+/// Tags of a Time Tagger, 1 µs apart, with an overflow from 10 µs to 30 µs and one without an end from 90 µs on.
+fn time_tags() -> Vec<u8> {
+    let record = |kind: u8, channel: i32, microseconds: i64| {
+        let head = [kind, 0, 0, 0].into_iter().chain(channel.to_le_bytes());
+        head.chain((microseconds * 1_000_000).to_le_bytes())
+    };
+    let tags = (0..=100).filter(|i| !(11..30).contains(i)).flat_map(|i| {
+        let edge = match i {
+            10 => Some(record(2, 0, 10)),
+            30 => Some(record(3, 0, 30)),
+            90 => Some(record(2, 0, 90)),
+            _ => None,
+        };
+        let channel = if i % 2 == 0 { 1 } else { -2 };
+        edge.into_iter().flatten().chain(record(0, channel, i)).collect::<Vec<u8>>()
+    });
+    tags.collect()
+}
+
 /// Records of a quTAG without a header: 40 tags of channels 1 and 2, 1 µs apart.
 fn records(from: i64) -> Vec<u8> {
     let record = |i: i64| {
@@ -80,4 +99,43 @@ fn the_list_has_each_format_and_what_is_written() {
             assert!(include_str!("../docs/sources.md").contains(&suffix), "{suffix}");
         }
     }
+}
+
+#[test]
+fn dead_time_is_not_in_the_live_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.swabian");
+    fs::write(&path, time_tags()).unwrap();
+    let answer = of("rates --source-format swabian", &path).json();
+    // 100 µs without 20 and 10.
+    let close = |value: &serde_json::Value, expected: f64| {
+        (value.as_f64().unwrap() / expected - 1.0).abs() < 1e-9
+    };
+    let is_live =
+        |answer: &serde_json::Value, seconds: f64| close(&answer["run"]["live_s"], seconds);
+    assert!(is_live(&answer, 70e-6), "{answer}");
+    // Even microseconds are on channel 1: 51 less 12, 14, … 28.
+    assert_eq!(answer["rows"][0]["count"], 42);
+    assert!(close(&answer["rows"][0]["rate_hz"], 42.0 / 70e-6), "{answer}");
+    assert_eq!(answer["rows"][1]["channel"], 1_002);
+    let part = of("rates --from 20us --to 50us", &path).json();
+    // 20 to 50 µs without those up to 30.
+    let of_one = |answer: &serde_json::Value| answer["rows"][0]["count"].as_f64().unwrap();
+    assert!(close(&part["rows"][0]["rate_hz"], of_one(&part) / 20e-6), "{part}");
+    let trace = of("rates --bin 25us --channels 1", &path).json();
+    let rows = trace["rows"].as_array().unwrap();
+    let rates: Vec<_> =
+        rows.iter().filter(|row| row["channel"] == 1).map(|row| &row["rate_hz"]).collect();
+    // Six tags in 0 to 10 µs, ten in 30 to 50 µs.
+    assert!(close(rates[0], 6.0 / 10e-6) && close(rates[1], 10.0 / 20e-6), "{trace}");
+    let pairs = of("coincidences --window 100ns", &path).json();
+    let singles = &pairs["rows"][0]["singles"];
+    let [a, b] = [0, 1].map(|at| singles[at].as_f64().unwrap());
+    // 2 · 100 ns and the one tick in the middle.
+    let expected = a * b * 200_001e-12 / 70e-6;
+    assert!(close(&pairs["rows"][0]["accidentals"], expected), "{pairs}");
+    let info = of("info --fast --format table", &path);
+    assert!(info.text().contains("not recorded       2 spans, 30 µs"), "{}", info.text());
+    let json = of("info --fast --format json", &path).json();
+    assert!(close(&json["sources"][0]["live_s"], 70e-6), "{json}");
 }

@@ -66,8 +66,8 @@ const FLOORS: [Floors; 4] = [
             &["input"],
             &["queries", "follow"],
             &[
-                "watch", "cat", "convert", "delays", "export", "formats", "info", "ingest", "merge", "name",
-                "simulate", "verify",
+                "watch", "cat", "convert", "delays", "export", "formats", "info", "ingest",
+                "merge", "name", "simulate", "verify",
             ],
         ],
     },

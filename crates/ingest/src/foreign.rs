@@ -21,8 +21,8 @@ const KINDS: [Kind; 10] = [
     (
         b"SITT",
         "a file of Swabian's Time Tagger (ttbin)",
-        "write its tags as text first, as docs/book/src/migrating/swabian.md does by Swabian's \
-         library, and name their unit with --tick 1ps",
+        "write its tags by Swabian's library, as the script in docs/book/src/migrating/swabian.md does, and \
+         name their format with --source-format swabian",
     ),
     (
         b"PAR1",

@@ -18,7 +18,7 @@ use tagq_store::Tag;
 
 use crate::{
     error::Error,
-    formats::format::{Complete, Decoded, Piece},
+    formats::format::{Complete, Dead, Decoded, Piece},
 };
 
 /// Tags handed on at once: 256 KiB, so that they are still in the cache when they are used.
@@ -90,7 +90,7 @@ enum Output {
     Tags(Buffer),
     Complete(Complete),
     LeftOut(&'static str, u64),
-    Dead(i64, i64),
+    Dead(Dead),
 }
 
 /// Messages of the channel of a unit.
@@ -125,9 +125,9 @@ impl Outlet<'_> {
         (self.take)(Output::LeftOut(what, records))
     }
 
-    /// Tells that nothing was recorded between two times.
-    pub(crate) fn dead(&mut self, first: i64, last: i64) -> Result<(), Error> {
-        (self.take)(Output::Dead(first, last))
+    /// Tells an edge of a time during which nothing was recorded.
+    pub(crate) fn dead(&mut self, edge: Dead) -> Result<(), Error> {
+        (self.take)(Output::Dead(edge))
     }
 }
 
@@ -221,7 +221,7 @@ fn receive<End>(
         }
         Output::Complete(at) => receiver.take(Decoded::Complete(at)),
         Output::LeftOut(what, records) => receiver.take(Decoded::LeftOut(what, records)),
-        Output::Dead(first, last) => receiver.take(Decoded::Dead(first, last)),
+        Output::Dead(edge) => receiver.take(Decoded::Dead(edge)),
     }
 }
 

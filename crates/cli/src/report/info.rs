@@ -198,7 +198,7 @@ fn info(of: &Looked) -> Info<'_> {
         tags: source.rows,
         time_first: source.time_first,
         time_last: source.time_last,
-        live_s: live_ticks(source).map(|ticks| tick.seconds_of(ticks)),
+        live_s: source.live_ticks().map(|ticks| tick.seconds_of(ticks)),
         gap_s: gap.map(|gap| tick.seconds_of(gap)),
         bytes: source.facts.size,
         rebased: source.facts.rebased,
@@ -245,11 +245,6 @@ fn info(of: &Looked) -> Info<'_> {
 
 fn left_info(left: &LeftFile) -> LeftInfo {
     LeftInfo { path: left.path.display().to_string(), bytes: left.bytes }
-}
-
-fn live_ticks(source: &Source) -> Option<i128> {
-    let span = source.time_first.zip(source.time_last);
-    span.map(|(first, last)| i128::from(last) - i128::from(first))
 }
 
 pub(super) fn text(looked: &[Looked], look: Look) -> String {
@@ -396,7 +391,7 @@ fn sources(of: &Looked, look: Look) -> Table {
             look.count(source.rows),
             source.time_first.map_or_else(dash, |first| look.time(tick, first.into())),
             gap.map_or_else(String::new, |gap| look.time(tick, gap)),
-            live_ticks(source).map_or_else(dash, |live| look.time(tick, live)),
+            source.live_ticks().map_or_else(dash, |live| look.time(tick, live)),
             remarks.join(", "),
         ]);
     }
@@ -407,7 +402,7 @@ fn sources(of: &Looked, look: Look) -> Table {
 fn measurements(of: &Looked, look: Look) -> String {
     let mut text = String::new();
     for source in of.sources() {
-        let Some(Recording { format, facts, left_out, dead, .. }) = &source.facts.recording else {
+        let Some(Recording { format, facts, left_out, .. }) = &source.facts.recording else {
             continue;
         };
         let _ = writeln!(text, "\n{}: {format}", escaped(&source.facts.name));
@@ -417,6 +412,7 @@ fn measurements(of: &Looked, look: Look) -> String {
         for (what, records) in left_out {
             let _ = writeln!(text, "  {what:<18} {} left out", look.count(*records));
         }
+        let dead = source.dead();
         if !dead.is_empty() {
             let ticks = dead.iter().map(|&(first, last)| i128::from(last) - i128::from(first));
             let (spans, total) = (look.count(dead.len() as u64), look.time(of.tick(), ticks.sum()));

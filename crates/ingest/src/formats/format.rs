@@ -153,8 +153,27 @@ pub(crate) enum Decoded<'a> {
     Recording(Recording, Option<Tick>),
     /// So many records of this kind are no tags. Records before [`Settings::known_bytes`] are not counted again.
     LeftOut(&'static str, u64),
-    /// The instrument recorded nothing between two times; told once, as [`Decoded::LeftOut`].
-    Dead(i64, i64),
+    /// The instrument recorded nothing for a while; told once, as [`Decoded::LeftOut`], before later tags.
+    Dead(Dead),
+}
+
+/// An edge of a time during which nothing was recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dead {
+    /// It begins.
+    Begins(i64),
+    /// It ends. One that did not begin reaches back to the latest tag.
+    Ends(Until),
+    /// Tags were lost since the latest tag, unless within a time that began.
+    Lost(Until),
+}
+
+/// The end of a time during which nothing was recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Until {
+    /// The latest time of the tags since the last [`Decoded::Tags`].
+    pub latest: Option<i64>,
+    pub at: i64,
 }
 
 /// A place at which reading can begin again.

@@ -1,11 +1,13 @@
 //! One folder for each input format. A format is a member of [`FORMATS`] and stands nowhere else: its content
 //! tells it, and the ends of names only say which files of a folder are sources.
 
+mod becker;
 pub(crate) mod format;
 pub(crate) mod name;
 pub(crate) mod picoquant;
 mod qutag;
 pub(crate) mod records;
+mod swabian;
 pub(crate) mod tags;
 pub mod text;
 
@@ -18,7 +20,15 @@ use tagq_store::SourceFacts;
 use crate::payload::compression::uncompressed_name;
 
 /// The input formats, in the order in which they are asked whether a file is theirs.
-const FORMATS: [&dyn Format; 4] = [&picoquant::PicoQuant, &qutag::QuTag, &text::Text, &tags::Tags];
+const FORMATS: [&dyn Format; 7] = [
+    &picoquant::PicoQuant,
+    &qutag::QuTag,
+    &becker::SPC,
+    &becker::SPC_600,
+    &swabian::Swabian,
+    &text::Text,
+    &tags::Tags,
+];
 
 /// The format of a payload that begins like this.
 pub(crate) fn of_start(start: &[u8]) -> Option<&'static dyn Format> {
@@ -64,7 +74,7 @@ impl FormatName {
 pub struct FormatFacts {
     /// The names by which it can be demanded; the first one is its own.
     pub names: &'static [&'static str],
-    /// The suffixes of its files; `.zst` may follow each of them.
+    /// The suffixes of its files; that of a compression may follow each of them.
     pub suffixes: &'static [&'static str],
     /// How its files are recognised, in words.
     pub recognised: &'static str,

@@ -4,7 +4,7 @@ use std::io::Read as _;
 
 use tagq_store::{Recording, Tag, Tick, format::MICRO_NONE};
 
-use super::format::{Checkpoint, Complete, Decoded, Piece, Sink, Summary};
+use super::format::{Checkpoint, Complete, Dead, Decoded, Piece, Sink, Summary, Until};
 use crate::{
     error::Error,
     payload::{
@@ -52,8 +52,10 @@ pub(crate) struct Found {
     micro: Vec<u32>,
     /// Records that are no tags: what, and how many.
     left_out: Vec<(&'static str, u64)>,
-    /// Times between which nothing was recorded.
-    pub dead: Vec<(i64, i64)>,
+    /// Edges of times during which nothing was recorded.
+    dead: Vec<Dead>,
+    /// The latest time of the first tags, and how many these are.
+    latest: (Option<i64>, usize),
     /// Whether a time leaves 64 bits.
     pub is_out_of_range: bool,
 }
@@ -76,10 +78,39 @@ impl Found {
 
     /// Counts a record that is no tag.
     pub(crate) fn left_out(&mut self, what: &'static str) {
+        self.left_out_many(what, 1);
+    }
+
+    /// Counts so many events that are no tags.
+    pub(crate) fn left_out_many(&mut self, what: &'static str, count: u64) {
         match self.left_out.iter_mut().find(|(other, _)| *other == what) {
-            Some((_, records)) => *records += 1,
-            None => self.left_out.push((what, 1)),
+            Some((_, sum)) => *sum += count,
+            None => self.left_out.push((what, count)),
         }
+    }
+
+    /// Notes that nothing is recorded from this time on.
+    pub(crate) fn dead_begins(&mut self, at: i64) {
+        self.dead.push(Dead::Begins(at));
+    }
+
+    /// Notes that recording went on at this time.
+    pub(crate) fn dead_ends(&mut self, at: i64) {
+        let until = self.until(at);
+        self.dead.push(Dead::Ends(until));
+    }
+
+    /// Notes that tags before this time were lost.
+    pub(crate) fn lost_before(&mut self, at: i64) {
+        let until = self.until(at);
+        self.dead.push(Dead::Lost(until));
+    }
+
+    fn until(&mut self, at: i64) -> Until {
+        let (latest, tags) = self.latest;
+        let later = self.tags[tags..].iter().map(|tag| tag.time).max();
+        self.latest = (latest.max(later), self.tags.len());
+        Until { latest: self.latest.0, at }
     }
 }
 
@@ -105,7 +136,7 @@ pub(crate) fn read(
     let len = records.record_bytes();
     let mut cutter = Cutter::new(input, Parts::Records(len), start, BLOCK_BYTES / len * len);
     let threads = if payload.is_threaded() { settings.decoders() } else { 0 };
-    // Tags of a block, what was left out, dead times, the place, and the end.
+    // Dead times of a block, its tags, what was left out, the place, and the end.
     let ahead = Ahead { threads, units: 2 * threads, outputs: 5 };
     let mut fault = None;
     let mut cut = |block: &mut Block| {
@@ -176,12 +207,12 @@ impl<R: Records> Units for Decoder<'_, R> {
         if found.is_out_of_range {
             return Err(Error::TimeRange { path: payload.path.into() });
         }
+        for edge in found.dead {
+            out.dead(edge)?;
+        }
         out.tags(Buffer { tags: found.tags, micro: found.micro })?;
         for (what, records) in found.left_out {
             out.left_out(what, records)?;
-        }
-        for (first, last) in found.dead {
-            out.dead(first, last)?;
         }
         let checkpoint = match i64::try_from(overflow) {
             Ok(overflow) if !payload.is_compressed() => {

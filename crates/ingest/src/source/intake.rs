@@ -12,10 +12,13 @@ use super::{
 };
 use crate::{
     Error,
-    formats::format::{Checkpoint, Complete, Piece},
+    formats::format::{Checkpoint, Complete, Dead, Piece, Until},
     payload::{crc::Crc, opened::Opened},
     read::lasting_head,
 };
+
+/// The manifest lists no more spans without a record of a source.
+const DEAD_MAX: usize = 1 << 16;
 
 /// The part of a source to ingest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,8 +133,8 @@ impl<'a> Intake<'a> {
     /// [`crate::Settings::start_byte`] stays.
     pub(super) fn begin_recording(&mut self, recording: Recording) {
         let before = self.facts.recording.take().filter(|_| self.start.byte > 0);
-        let Recording { left_out, dead, .. } = before.unwrap_or_default();
-        self.facts.recording = Some(Recording { left_out, dead, ..recording });
+        let Recording { left_out, dead, dead_since, .. } = before.unwrap_or_default();
+        self.facts.recording = Some(Recording { left_out, dead, dead_since, ..recording });
     }
 
     /// Notes records that are no tags.
@@ -143,9 +146,29 @@ impl<'a> Intake<'a> {
         }
     }
 
-    /// Notes that nothing was recorded between two times.
-    pub(super) fn note_dead(&mut self, first: i64, last: i64) {
-        self.facts.recording.get_or_insert_default().dead.push((first, last));
+    /// Notes an edge of a time during which nothing was recorded.
+    pub(super) fn note_dead(&mut self, edge: Dead) {
+        let before = self.order.latest();
+        let Recording { dead, dead_since, .. } = self.facts.recording.get_or_insert_default();
+        let span = match edge {
+            Dead::Begins(at) => {
+                dead_since.get_or_insert(at);
+                None
+            }
+            Dead::Ends(Until { latest, at }) => {
+                Some((dead_since.take().or(latest.max(before)), at))
+            }
+            Dead::Lost(Until { latest, at }) if dead_since.is_none() => {
+                Some((latest.max(before), at))
+            }
+            Dead::Lost(_) => None,
+        };
+        if let Some((Some(first), last)) = span
+            && first < last
+        {
+            dead.push((first, last));
+            join_nearest(dead);
+        }
     }
 
     pub(super) fn finish(&mut self, hold_back: Option<i64>) -> Result<(), Error> {
@@ -194,6 +217,25 @@ impl Rows<'_> {
         }
         Ok(self.writer.append_with_micro(&self.moved, channel, micro)?)
     }
+}
+
+/// Joins spans that follow each other closely if there are too many: the closest first, until half of them
+/// are left.
+fn join_nearest(spans: &mut Vec<(i64, i64)>) {
+    if spans.len() <= DEAD_MAX {
+        return;
+    }
+    let gap = |earlier: (i64, i64), later: (i64, i64)| i128::from(later.0) - i128::from(earlier.1);
+    let mut gaps: Vec<i128> = spans.windows(2).map(|pair| gap(pair[0], pair[1])).collect();
+    gaps.sort_unstable();
+    let near = gaps[DEAD_MAX / 2];
+    spans.dedup_by(|later, earlier| {
+        let is_near = gap(*earlier, *later) <= near;
+        if is_near {
+            *earlier = (earlier.0.min(later.0), earlier.1.max(later.1));
+        }
+        is_near
+    });
 }
 
 enum Failure {

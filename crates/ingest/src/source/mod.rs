@@ -92,8 +92,8 @@ fn ingest_opened(
                 intake.note_left_out(what, records);
                 Ok(())
             }
-            Decoded::Dead(first, last) => {
-                intake.note_dead(first, last);
+            Decoded::Dead(edge) => {
+                intake.note_dead(edge);
                 Ok(())
             }
         }

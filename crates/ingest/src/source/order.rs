@@ -60,6 +60,11 @@ impl Order {
         }
     }
 
+    /// Returns the latest time of the tags so far.
+    pub(crate) fn latest(&self) -> Option<i64> {
+        (self.number > 0).then_some(self.time_max)
+    }
+
     /// Continues at `point`. Tags after the first `read` are not put before the time `committed`.
     ///
     /// Tags are released at the same tags of the source wherever reading began, so that what can be
@@ -92,8 +97,8 @@ impl Order {
 
     /// The place in the source after the tags seen, which is this place in the file.
     pub(crate) fn point(&self, Checkpoint { byte, overflow }: Checkpoint) -> ResumePoint {
-        let time = (self.number > 0).then_some(self.time_max);
-        ResumePoint { byte, rows: self.number, time, reordered: self.reordered, overflow }
+        let (rows, time) = (self.number, self.latest());
+        ResumePoint { byte, rows, time, reordered: self.reordered, overflow }
     }
 
     /// Tags of the source that are released.

@@ -94,3 +94,30 @@ fn rows(store: &Store) -> Vec<(i64, u64)> {
     let label = |row| tags.channels.label(row).into();
     (0..tags.time.len()).map(|row| (tags.time[row], label(row))).collect()
 }
+
+/// Ingests a file of these bytes at once.
+pub fn stored(bytes: &[u8], name: &str, settings: &Settings) -> Result<Stored, Error> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    fs::write(&path, bytes).unwrap();
+    let opened = store_of(&path, folder.path(), settings)?;
+    let facts = opened.manifest().sources[0].facts.clone();
+    Ok(Stored { _folder: folder, path, rows: rows(&opened), facts })
+}
+
+/// Returns the facts and the micro times of the file at `path`, ingested elsewhere.
+pub fn ingested(path: &Path) -> (SourceFacts, Vec<u32>) {
+    let folder = tempfile::tempdir().unwrap();
+    let opened = store_of(path, folder.path(), &Settings::default()).unwrap();
+    let micro = opened.micro().unwrap();
+    let micro = (0..opened.tags().len()).map(|row| micro.get(row).unwrap()).collect();
+    (opened.manifest().sources[0].facts.clone(), micro)
+}
+
+fn store_of(path: &Path, folder: &Path, settings: &Settings) -> Result<Store, Error> {
+    let store = folder.join("a.tagq");
+    let mut writer = writer(&store);
+    ingest(path, "a", Part::Whole { rebase: None }, settings, &mut writer)?;
+    writer.commit().unwrap();
+    Ok(Store::open(&store, Access::Mapped).unwrap())
+}

@@ -8,6 +8,7 @@
 
 mod support;
 
+mod becker;
 mod compressed;
 mod cut;
 mod encode;
@@ -19,6 +20,7 @@ mod picoquant;
 mod pycapnp;
 mod qutag;
 mod schema;
+mod swabian;
 mod text;
 mod threads;
 

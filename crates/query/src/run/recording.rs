@@ -40,6 +40,8 @@ pub struct Source<'a> {
     pub singles: Vec<ChannelRows>,
     /// First and last time.
     span: Option<(i64, i64)>,
+    /// Times during which the instrument recorded nothing, in order and apart from each other.
+    dead: Vec<(i64, i64)>,
     /// The index of the run, and the row of the run that is the first of this source.
     index: Option<(Arc<Index<'a>>, u64)>,
     /// The first row that a scan found out of order; all bits set if none was found.
@@ -72,6 +74,7 @@ impl<'a> Recording<'a> {
                 micro: store.micro().map(|micro| micro.rows(rows)),
                 singles: source.channels.clone(),
                 span: source.time_first.zip(source.time_last),
+                dead: source.dead(),
                 unordered: in_order(),
             })
             .collect();
@@ -89,6 +92,7 @@ impl<'a> Recording<'a> {
             micro: store.micro(),
             singles: manifest.channels.clone(),
             span: manifest.time_first.zip(manifest.time_last),
+            dead: manifest.sources.iter().flat_map(tagq_store::Source::dead).collect(),
             unordered: in_order(),
         };
         Self::new(vec![source])
@@ -127,6 +131,7 @@ impl<'a> Recording<'a> {
             micro: None,
             singles,
             span,
+            dead: Vec::new(),
             index: None,
             unordered: in_order(),
         }])
@@ -292,11 +297,15 @@ impl<'a> Recording<'a> {
 }
 
 impl TimeRange {
-    /// Returns the live ticks of a source (last minus first undelayed time of any channel), cut to the range.
+    /// Returns the live ticks of a source, cut to the range: last minus first undelayed time of any channel, without
+    /// the times during which the instrument recorded nothing.
     pub fn live_of(&self, source: &Source<'_>) -> i64 {
         let Some((first, last)) = source.span() else { return 0 };
         let first = self.from.map_or(first, |from| from.max(first));
         let last = self.to.map_or(last, |to| to.min(last));
-        last.saturating_sub(first).max(0)
+        let within = source.dead.partition_point(|&(_, ends)| ends <= first);
+        let dead = source.dead[within..].iter().take_while(|&&(begins, _)| begins < last);
+        let dead = dead.map(|&(begins, ends)| ends.min(last).saturating_sub(begins.max(first)));
+        last.saturating_sub(first).saturating_sub(dead.sum()).max(0)
     }
 }

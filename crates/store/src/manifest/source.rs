@@ -18,6 +18,42 @@ pub struct Source {
     pub channels: Vec<ChannelRows>,
 }
 
+impl Source {
+    /// Returns the times between its first and its last tag during which the instrument recorded nothing: in
+    /// ticks of the store, in order, and apart from each other.
+    pub fn dead(&self) -> Vec<(i64, i64)> {
+        let (Some(recording), Some((first, last))) =
+            (&self.facts.recording, self.time_first.zip(self.time_last))
+        else {
+            return Vec::new();
+        };
+        let moved = self.facts.rebased.unwrap_or(0);
+        let open = recording.dead_since.map(|since| (since, i64::MAX));
+        let spans = recording.dead.iter().copied().chain(open);
+        let spans = spans.map(|(begins, ends)| {
+            let begins = begins.saturating_add(moved).max(first);
+            (begins, ends.saturating_add(moved).min(last))
+        });
+        let mut spans: Vec<(i64, i64)> = spans.filter(|(begins, ends)| begins < ends).collect();
+        spans.sort_unstable();
+        spans.dedup_by(|later, earlier| {
+            let is_joined = later.0 <= earlier.1;
+            if is_joined {
+                earlier.1 = earlier.1.max(later.1);
+            }
+            is_joined
+        });
+        spans
+    }
+
+    /// Returns the time from its first to its last tag without [`Source::dead`], in ticks; `None` without tags.
+    pub fn live_ticks(&self) -> Option<i128> {
+        let of = |(begins, ends): (i64, i64)| i128::from(ends) - i128::from(begins);
+        let dead: i128 = self.dead().into_iter().map(of).sum();
+        Some(of(self.time_first.zip(self.time_last)?) - dead)
+    }
+}
+
 /// Facts about a source's file, to recognise it later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceFacts {
@@ -99,6 +135,9 @@ pub struct Recording {
     /// Times during which the instrument recorded nothing: first and last time in ticks as recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dead: Vec<(i64, i64)>,
+    /// A time since which nothing was recorded, up to the end of what was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dead_since: Option<i64>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde wants")]
@@ -152,5 +191,28 @@ impl From<(u16, u64)> for ChannelRows {
 impl From<ChannelRows> for (u16, u64) {
     fn from(rows: ChannelRows) -> Self {
         (rows.channel, rows.rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dead_time_is_within_the_source_and_moved_with_it() {
+        let source = |dead: &[(i64, i64)], dead_since, rebased| {
+            let recording = Recording { dead: dead.to_vec(), dead_since, ..Recording::default() };
+            let facts =
+                SourceFacts { recording: Some(recording), rebased, ..SourceFacts::named("a") };
+            let (time_first, time_last) = (Some(100), Some(1_000));
+            Source { facts, rows: 2, time_first, time_last, channels: Vec::new() }
+        };
+        let of = source(&[(500, 600), (0, 150), (550, 700), (900, 2_000), (50, 60)], None, None);
+        assert_eq!(of.dead(), [(100, 150), (500, 700), (900, 1_000)]);
+        assert_eq!(of.live_ticks(), Some(900 - 50 - 200 - 100));
+        let moved = source(&[(0, 150)], Some(700), Some(200));
+        assert_eq!(moved.dead(), [(200, 350), (900, 1_000)]);
+        let all = source(&[(i64::MIN, i64::MAX)], None, Some(i64::MAX));
+        assert_eq!((all.dead(), all.live_ticks()), (vec![(100, 1_000)], Some(0)));
     }
 }

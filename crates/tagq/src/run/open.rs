@@ -116,12 +116,10 @@ impl Run {
         location.map(|location| location.files()).unwrap_or_default()
     }
 
-    /// Returns the live time in ticks: for each source the last minus the first time over all its tags,
-    /// summed.
+    /// Returns the live time in ticks: for each source the last minus the first time over all its tags, without
+    /// the times during which its instrument recorded nothing, summed.
     pub fn live_ticks(&self) -> i128 {
-        let live = |(first, last): (i64, i64)| i128::from(last) - i128::from(first);
-        let sources = &self.store.manifest().sources;
-        sources.iter().filter_map(|s| s.time_first.zip(s.time_last)).map(live).sum()
+        self.store.manifest().sources.iter().filter_map(tagq_store::Source::live_ticks).sum()
     }
 
     /// Returns the last minus the first time of the run in ticks, including gaps between sources.

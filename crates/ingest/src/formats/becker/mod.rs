@@ -1,0 +1,164 @@
+//! Files of Becker & Hickl's counting modules in FIFO mode (`.spc`), with the settings beside them (`.set`).
+//!
+//! Nothing in a file tells its format. It is recognised by the settings, which name the module.
+
+mod records;
+mod settings;
+
+use std::path::{Path, PathBuf};
+
+use tagq_store::{Recording, Tick};
+
+use super::{
+    format::{Format, Header, Sink, Summary},
+    records::{self as fixed, Head},
+};
+use crate::{
+    error::Error,
+    payload::{Payload, compression::uncompressed_name},
+    settings::Settings,
+};
+use records::{FifoRecords, Layout};
+use settings::{Module, ModuleSettings};
+
+const SUFFIX: &str = ".spc";
+const SETTINGS_SUFFIX: &str = "set";
+/// Markers of a module.
+const MARKERS: u16 = 4;
+
+/// A format of Becker & Hickl's modules.
+pub(crate) struct BeckerHickl(Layout);
+
+/// Records of 4 bytes, of SPC-130, 140, 150, 160, 180 and 830.
+pub(crate) const SPC: BeckerHickl = BeckerHickl(Layout::Four);
+/// Records of 6 bytes, of SPC-600 and 630 with 4,096 channels.
+pub(crate) const SPC_600: BeckerHickl = BeckerHickl(Layout::Six);
+
+impl Format for BeckerHickl {
+    fn names(&self) -> &'static [&'static str] {
+        match self.0 {
+            Layout::Four => &["spc"],
+            Layout::Six => &["spc600"],
+        }
+    }
+
+    fn recognised(&self) -> &'static str {
+        match self.0 {
+            Layout::Four => "a .set file beside it, of most SPC modules",
+            Layout::Six => "a .set file beside it, of an SPC-600 or SPC-630",
+        }
+    }
+
+    fn suffixes(&self) -> &'static [&'static str] {
+        match self.0 {
+            Layout::Four => &[SUFFIX],
+            // Files of both layouts have the same names.
+            Layout::Six => &[],
+        }
+    }
+
+    fn is_start(&self, _: &[u8]) -> bool {
+        false
+    }
+
+    fn is_told_beside(&self, path: &Path) -> bool {
+        let settings = settings_path(path).and_then(|path| ModuleSettings::read(&path));
+        settings.is_some_and(|settings| match settings.module {
+            Module::Read(layout) => layout == self.0,
+            // The error names it.
+            Module::Other => self.0 == Layout::Four,
+        })
+    }
+
+    fn header(&self, payload: &Payload<'_>) -> Result<Option<Header>, Error> {
+        let head = self.head(payload)?;
+        Ok(head.map(|(head, tick)| Header {
+            tick: Some(tick),
+            micro_tick: head.micro_tick,
+            tick_assumed: false,
+            channel_names: head.recording.channel_names,
+        }))
+    }
+
+    fn read(
+        &self,
+        payload: &Payload<'_>,
+        settings: &Settings,
+        sink: &mut Sink<'_>,
+    ) -> Result<Summary, Error> {
+        match self.head(payload)? {
+            Some((head, _)) => {
+                let records = FifoRecords { layout: self.0, has_micro: head.micro_tick.is_some() };
+                fixed::read(&records, &head, payload, settings, sink)
+            }
+            None => Ok(Summary::inside_header(payload, settings)),
+        }
+    }
+}
+
+impl BeckerHickl {
+    /// Reads the header and the settings; `None` if the file ends inside its header.
+    fn head(&self, payload: &Payload<'_>) -> Result<Option<(Head, Tick)>, Error> {
+        let settings = settings_path(payload.path).and_then(|path| ModuleSettings::read(&path));
+        if let Some(ModuleSettings { module: Module::Other, name, .. }) = &settings {
+            return Err(Error::Foreign {
+                path: payload.path.into(),
+                kind: format!("a file of a module {name}, whose records are other ones"),
+                way: "write its tags as text, and name their unit with --tick",
+            });
+        }
+        let header = payload.first(self.0.bytes())?;
+        let word =
+            |at| header.get(at..at + 2).map(|two| u32::from(two[0]) | u32::from(two[1]) << 8);
+        let (clock, routing_bits) = match self.0 {
+            Layout::Four => {
+                let (Some(low), Some(high)) = (word(0), word(2)) else { return Ok(None) };
+                (low | (high & 0xff) << 16, high >> 11 & 15)
+            }
+            Layout::Six => {
+                let (Some(routing), Some(clock), Some(_)) = (word(0), word(2), word(4)) else {
+                    return Ok(None);
+                };
+                (clock, routing & 15)
+            }
+        };
+        let tick = Tick::of_decimal(&format!("{clock}e-10")).map_err(|_| Error::Header {
+            path: payload.path.into(),
+            what: format!("a macro time clock of {clock} · 0.1 ns cannot be the unit of times"),
+        })?;
+        let mut facts = vec![("routing bits".to_owned(), routing_bits.to_string())];
+        let micro_tick = settings.as_ref().and_then(|settings| settings.micro_tick);
+        match settings {
+            Some(settings) => facts.extend(settings.facts),
+            None => facts.push((
+                "settings".into(),
+                "no .set file; micro times are left out, because their unit is not known".into(),
+            )),
+        }
+        let markers = (1..=MARKERS).map(|marker| (100 + marker, format!("marker{marker}")));
+        let recording = Recording {
+            format: self.names()[0].into(),
+            channel_names: if self.0 == Layout::Four { markers.collect() } else { Vec::new() },
+            facts,
+            ..Recording::default()
+        };
+        let bytes = header.len() as u64;
+        Ok(Some((Head { bytes, lasting: header, recording, micro_tick }, tick)))
+    }
+}
+
+/// Returns the path of the settings of the file at `path`; `None` for a file of another name.
+fn settings_path(path: &Path) -> Option<PathBuf> {
+    let name = uncompressed_name(path.file_name()?.as_encoded_bytes());
+    let name = str::from_utf8(name).ok()?;
+    let end = name.len().checked_sub(SUFFIX.len())?;
+    let is_spc = name.get(end..)?.eq_ignore_ascii_case(SUFFIX);
+    let settings = path.with_file_name(name.get(..end)?);
+    let with = |suffix: &str| {
+        let mut settings = settings.clone().into_os_string();
+        settings.push(format!(".{suffix}"));
+        PathBuf::from(settings)
+    };
+    let paths = [with(SETTINGS_SUFFIX), with(&SETTINGS_SUFFIX.to_uppercase())];
+    paths.into_iter().find(|path| is_spc && path.is_file())
+}

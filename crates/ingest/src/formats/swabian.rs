@@ -1,0 +1,99 @@
+//! Tags of Swabian's Time Tagger as its library hands them out, and as its measurement `Dump` writes them: 16 bytes
+//! each, without a header. A file is read if the user names the format.
+//!
+//! Source: Swabian Instruments, documentation of the Time Tagger, "Time tag format".
+
+use tagq_store::{Recording, Tick};
+
+use super::{
+    format::{Format, Header, Sink, Summary},
+    records::{self, Found, Head, Records},
+};
+use crate::{error::Error, payload::Payload, settings::Settings};
+
+const NAME: &str = "swabian";
+const TICK: &str = "1ps";
+const RECORD_BYTES: usize = 16;
+/// The falling edge of input n is channel -n, and has this label plus n.
+const FALLING_OFFSET: u64 = 1_000;
+/// Inputs of the largest instrument.
+const INPUTS: u16 = 20;
+/// Types of records.
+const TAG: u8 = 0;
+const ERROR: u8 = 1;
+const OVERFLOW_BEGIN: u8 = 2;
+const OVERFLOW_END: u8 = 3;
+const MISSED_EVENTS: u8 = 4;
+
+/// The format of the Time Tagger's tags.
+pub(crate) struct Swabian;
+
+impl Format for Swabian {
+    fn names(&self) -> &'static [&'static str] {
+        &[NAME]
+    }
+
+    fn recognised(&self) -> &'static str {
+        "its name alone"
+    }
+
+    fn suffixes(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn is_start(&self, _: &[u8]) -> bool {
+        false
+    }
+
+    fn header(&self, _: &Payload<'_>) -> Result<Option<Header>, Error> {
+        let tick: Option<Tick> = TICK.parse().ok();
+        Ok(Some(Header { tick, micro_tick: None, tick_assumed: false, channel_names: names() }))
+    }
+
+    fn read(
+        &self,
+        payload: &Payload<'_>,
+        settings: &Settings,
+        sink: &mut Sink<'_>,
+    ) -> Result<Summary, Error> {
+        let recording =
+            Recording { format: NAME.into(), channel_names: names(), ..Recording::default() };
+        let head = Head { bytes: 0, lasting: Vec::new(), recording, micro_tick: None };
+        records::read(&TimeTags, &head, payload, settings, sink)
+    }
+}
+
+fn names() -> Vec<(u16, String)> {
+    (1..=INPUTS).map(|input| (1_000 + input, format!("falling{input}"))).collect()
+}
+
+struct TimeTags;
+
+impl Records for TimeTags {
+    fn record_bytes(&self) -> usize {
+        RECORD_BYTES
+    }
+
+    fn decode(&self, records: &[u8], _: i128, found: &mut Found) {
+        let (records, _) = records.as_chunks::<RECORD_BYTES>();
+        for record in records {
+            let channel = i32::from_le_bytes(std::array::from_fn(|at| record[4 + at]));
+            let time = i64::from_le_bytes(std::array::from_fn(|at| record[8 + at]));
+            match record[0] {
+                TAG => {
+                    let edge = if channel < 0 { FALLING_OFFSET } else { 0 };
+                    found.tag(time, edge + u64::from(channel.unsigned_abs()));
+                }
+                ERROR => found.left_out("error"),
+                OVERFLOW_BEGIN => found.dead_begins(time),
+                OVERFLOW_END => found.dead_ends(time),
+                MISSED_EVENTS => {
+                    let missed = u16::from_le_bytes([record[2], record[3]]);
+                    found.left_out_many("missed event", missed.into());
+                    found.lost_before(time);
+                }
+                _ => found.left_out("reserved record"),
+            }
+        }
+    }
+}

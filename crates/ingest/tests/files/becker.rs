@@ -1,0 +1,329 @@
+//! Files of Becker & Hickl's modules, made record by record and compared with a plain decoder.
+
+use std::fs;
+
+use proptest::prelude::*;
+use tagq_ingest::{Error, Settings, read_header};
+use tagq_store::{Recording, Tag};
+
+use crate::{
+    instruments::{
+        Stored, grown_record_by_record, in_order, ingested, read_all, real_file, stored,
+    },
+    support::{file, skipped, tag},
+};
+
+const INVALID: u32 = 1 << 31;
+const MTOV: u32 = 1 << 30;
+const GAP: u32 = 1 << 29;
+const MARK: u32 = 1 << 28;
+
+/// A macro time clock of 12.5 ns, and four routing bits.
+const HEADER: [u8; 4] = [125, 0, 0, 0xa0];
+const HEADER_600: [u8; 6] = [4, 0, 125, 0, 0, 0];
+
+fn named(name: &str) -> Settings {
+    Settings { format: Some(name.parse().unwrap()), ..Settings::default() }
+}
+
+fn bytes_of(records: &[u32]) -> Vec<u8> {
+    let records = records.iter().flat_map(|record| record.to_le_bytes());
+    HEADER.into_iter().chain(records).collect()
+}
+
+/// A record of 6 bytes of a word of 4 bytes with the same fields.
+fn bytes_600_of(records: &[u32]) -> Vec<u8> {
+    let record = |word: &u32| {
+        let [low, middle, adc, high] = word.to_le_bytes();
+        let flags = (high >> 7) << 4 | (high >> 6 & 1) << 5 | (high >> 5 & 1) << 6;
+        [adc, high & 15 | flags, low, middle >> 4, low, middle]
+    };
+    HEADER_600.into_iter().chain(records.iter().flat_map(record)).collect()
+}
+
+/// The fields of a record: overflows before it, its macro time, routing, micro time, and the flags.
+struct Fields {
+    overflows: i64,
+    macro_time: Option<i64>,
+    routing: u32,
+    invalid: bool,
+    mark: bool,
+    gap: bool,
+}
+
+fn fields(word: u32) -> Fields {
+    let is = |flag: u32| word & flag > 0;
+    let many = is(INVALID) && is(MTOV) && !is(MARK);
+    Fields {
+        overflows: if many { i64::from(word % (1 << 28)) } else { i64::from(is(MTOV)) },
+        macro_time: (!many).then_some(i64::from(word % 4_096)),
+        routing: word >> 12 & 15,
+        invalid: is(INVALID),
+        mark: is(MARK),
+        gap: is(GAP),
+    }
+}
+
+fn fields_600(record: &[u8]) -> Fields {
+    let macro_time =
+        i64::from(record[2]) * 65_536 + i64::from(record[5]) * 256 + i64::from(record[4]);
+    Fields {
+        overflows: (record[1] >> 5 & 1).into(),
+        macro_time: Some(macro_time),
+        routing: record[3].into(),
+        invalid: record[1] & 16 > 0,
+        mark: false,
+        gap: record[1] & 64 > 0,
+    }
+}
+
+/// The tags of some records, and what is known of the recording beside them.
+fn plain(records: impl Iterator<Item = Fields>, wrap: i64) -> (Vec<Tag>, Recording) {
+    let (mut tags, mut sum, mut found) = (Vec::<Tag>::new(), 0, Recording::default());
+    let (mut invalid, mut reserved) = (0, 0);
+    for of in records {
+        sum += of.overflows * wrap;
+        let time = sum + of.macro_time.unwrap_or(0);
+        let latest = tags.iter().map(|tag| tag.time).max();
+        if of.gap && latest.is_some_and(|latest| latest < time) {
+            found.dead.push((latest.unwrap(), time));
+        }
+        match of.macro_time {
+            None => {}
+            Some(_) if of.mark && of.routing == 0 => reserved += 1,
+            Some(_) if of.mark => {
+                let set = (0..4).filter(|bit| of.routing >> bit & 1 == 1);
+                tags.extend(set.map(|bit| tag(time, 101 + bit)));
+            }
+            Some(_) if of.invalid => invalid += 1,
+            Some(_) => tags.push(tag(time, of.routing.into())),
+        }
+    }
+    let left_out =
+        [("invalid photon".to_owned(), invalid), ("reserved record".to_owned(), reserved)];
+    found.left_out = left_out.into_iter().filter(|(_, records)| *records > 0).collect();
+    (tags, found)
+}
+
+fn check(bytes: &[u8], format: &str, (tags, expected): &(Vec<Tag>, Recording)) {
+    let (_folder, path) = file(bytes);
+    assert_eq!(&read_all(&path, &named(format)).unwrap(), tags);
+    let header = read_header(&path, named(format).format).unwrap().unwrap();
+    assert_eq!((header.tick, header.tick_assumed), (Some("12.5ns".parse().unwrap()), false));
+    let Stored { rows, facts, .. } = stored(bytes, "a", &named(format)).unwrap();
+    assert_eq!(rows, in_order(tags));
+    let mut found = facts.recording.unwrap();
+    found.left_out.sort();
+    assert_eq!((&found.dead, &found.left_out), (&expected.dead, &expected.left_out));
+    assert_eq!(found.format, format);
+}
+
+fn record() -> impl Strategy<Value = u32> {
+    prop_oneof![
+        4 => (any::<u32>(), 0..16_u32).prop_map(|(word, flags)| (word % (1 << 28)) | (flags << 28)),
+        4 => (any::<u32>()).prop_map(|word| word % (1 << 28)),
+        // Some overflows.
+        2 => (0..4_u32).prop_map(|count| INVALID | MTOV | count),
+        1 => Just(INVALID | MTOV | GAP | 2),
+    ]
+}
+
+/// Macro times ascend between overflows.
+fn ascending(records: Vec<u32>) -> Vec<u32> {
+    let mut macro_time = 0;
+    let mut ascend = |word: u32| {
+        let of = fields(word);
+        if of.overflows > 0 {
+            macro_time = 0;
+        }
+        if of.macro_time.is_none() {
+            return word;
+        }
+        macro_time = (macro_time + word % 64).min(4_095);
+        word & !4_095 | macro_time
+    };
+    records.into_iter().map(&mut ascend).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn records_are_decoded_as_the_text_of_the_format_says(
+        records in prop::collection::vec(record(), 0..200),
+        torn in 0..4_usize,
+    ) {
+        let records = ascending(records);
+        let bytes = [bytes_of(&records), vec![1; torn]].concat();
+        check(&bytes, "spc", &plain(records.iter().map(|&word| fields(word)), 1 << 12));
+        let bytes = bytes_600_of(&records);
+        let (records, _) = bytes[6..].as_chunks::<6>();
+        let expected = plain(records.iter().map(|record| fields_600(record)), 1 << 24);
+        let (_folder, path) = file(&bytes);
+        prop_assert_eq!(read_all(&path, &named("spc600")).unwrap(), expected.0);
+    }
+
+    #[test]
+    fn no_bytes_cause_a_panic(
+        noise in prop::collection::vec(any::<u8>(), 0..1_000),
+        settings in prop::collection::vec(any::<u8>(), 0..200),
+        code in any::<u16>(),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.spc");
+        fs::write(&path, &noise).unwrap();
+        let mut set = [&code.to_le_bytes()[..], &settings].concat();
+        if set.len() > 34 {
+            set[32..34].copy_from_slice(&[0x55, 0x55]);
+        }
+        fs::write(folder.path().join("a.set"), set).unwrap();
+        for settings in [named("spc"), named("spc600"), Settings::default()] {
+            let _ = read_header(&path, settings.format);
+            let _ = read_all(&path, &settings);
+        }
+    }
+}
+
+#[test]
+fn records_of_six_bytes_have_gaps_and_invalid_photons() {
+    // Ascending macro times, with an overflow of 2^24 before the fifth.
+    let records = [5, 70, INVALID | 0x50, GAP | 0x5a, MTOV | 3, GAP | MTOV | 4];
+    let bytes = bytes_600_of(&records);
+    let (chunks, _) = bytes[6..].as_chunks::<6>();
+    let expected = plain(chunks.iter().map(|record| fields_600(record)), 1 << 24);
+    assert_eq!(expected.1.dead.len(), 2);
+    check(&bytes, "spc600", &expected);
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_tags() {
+    let mut x = 7_u32;
+    let words = (0..400_000).map(|_| {
+        x = x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        match x >> 20 & 63 {
+            0 => INVALID | MTOV | (x >> 28),
+            1 => GAP | (x >> 4),
+            2..=5 => MTOV | (x >> 4),
+            6 => MARK | INVALID | ((x >> 4) & 0xfff_ffff),
+            _ => (x >> 4) % (1 << 28),
+        }
+    });
+    let records = ascending(words.collect());
+    let bytes = bytes_of(&records);
+    let whole = stored(&bytes, "a", &Settings { threads: 1, ..named("spc") }).unwrap();
+    let (_folder, path) = file(&bytes);
+    let tags = read_all(&path, &Settings { threads: 1, ..named("spc") }).unwrap();
+    let some = plain(records[..2_000].iter().map(|&word| fields(word)), 1 << 12).0;
+    assert_eq!(tags[..some.len()], some);
+    for threads in [0, 2, 3, 4] {
+        let settings = Settings { threads, ..named("spc") };
+        assert!(read_all(&path, &settings).unwrap() == tags, "{threads} threads");
+        let again = stored(&bytes, "a", &settings).unwrap();
+        assert_eq!(again.facts.recording, whole.facts.recording, "{threads} threads");
+    }
+    assert!(whole.facts.recording.unwrap().dead.len() > 1_000);
+}
+
+#[test]
+fn a_growing_file_is_continued_at_every_record() {
+    let records: Vec<u32> = (0..90_u32)
+        .map(|i| match i % 11 {
+            2 => INVALID | MTOV | (i % 5),
+            4 => GAP | (i * 40),
+            5 => INVALID | (i * 40),
+            7 => MTOV | GAP | (i * 10),
+            8 => MARK | INVALID | 5 << 12 | (i * 40),
+            _ => (i % 3) << 12 | (i * 40),
+        })
+        .collect();
+    let records = ascending(records);
+    let (tags, expected) = plain(records.iter().map(|&word| fields(word)), 1 << 12);
+    let grown = grown_record_by_record(&bytes_of(&records), 0, "a", &named("spc"));
+    assert_eq!(grown.rows, in_order(&tags));
+    let found = grown.facts.recording.unwrap();
+    assert_eq!((found.dead, found.left_out), (expected.dead, expected.left_out));
+}
+
+#[test]
+fn overflows_that_leave_64_bits_are_an_error() {
+    let (_folder, path) = file(&bytes_of(&vec![INVALID | MTOV | 0xfff_ffff; 9_000_000]));
+    assert!(matches!(read_all(&path, &named("spc")), Err(Error::TimeRange { .. })));
+    let (_folder, path) = file(&[0; 12]);
+    assert!(matches!(read_all(&path, &named("spc")), Err(Error::Header { .. })));
+}
+
+/// Returns settings of a module of this code.
+fn settings(code: u16) -> Vec<u8> {
+    let info =
+        "*IDENTIFICATION\r\n  Title     : noise: dark\r\n  Date      : 2016-09-05\r\n*END\r\n";
+    let setup =
+        "  #SP [SP_TAC_R,F,5.0e-08]\r\n  #SP [SP_TAC_G,I,5]\r\n  #SP [SP_ADC_RE,I,4096]\r\n";
+    let len = |text: &str| u16::try_from(text.len()).unwrap().to_le_bytes();
+    let mut bytes = vec![0; 42];
+    bytes[..2].copy_from_slice(&(code << 4 | 0xd).to_le_bytes());
+    bytes[2] = 42;
+    bytes[6..8].copy_from_slice(&len(info));
+    bytes[8] = u8::try_from(42 + info.len()).unwrap();
+    bytes[12..14].copy_from_slice(&len(setup));
+    bytes[32..34].copy_from_slice(&[0x55, 0x55]);
+    bytes.extend_from_slice(info.as_bytes());
+    bytes.extend_from_slice(setup.as_bytes());
+    bytes
+}
+
+#[test]
+fn settings_beside_a_file_tell_its_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("noise.spc");
+    let records = [5, MTOV | 7];
+    for (code, bytes, format) in
+        [(0x28, bytes_of(&records), "spc"), (0x22, bytes_600_of(&records), "spc600")]
+    {
+        fs::write(&path, &bytes).unwrap();
+        fs::write(folder.path().join("noise.set"), settings(code)).unwrap();
+        let tags = read_all(&path, &Settings::default()).unwrap();
+        assert_eq!(tags, read_all(&path, &named(format)).unwrap());
+        assert_eq!(tags.len(), 2);
+        let frames = folder.path().join("noise.spc.zst");
+        fs::write(&frames, crate::support::frame(&bytes, true)).unwrap();
+        assert_eq!(read_all(&frames, &Settings::default()).unwrap(), tags);
+    }
+    // Another module is refused by its name, told or not.
+    fs::write(folder.path().join("noise.set"), settings(0x8c)).unwrap();
+    for settings in [Settings::default(), named("spc")] {
+        let error = read_all(&path, &settings).unwrap_err();
+        assert!(error.to_string().contains("a module SPC-QC-004"), "{error}");
+    }
+    // Without settings nothing tells it.
+    fs::remove_file(folder.path().join("noise.set")).unwrap();
+    fs::write(&path, bytes_of(&records)).unwrap();
+    assert!(read_all(&path, &Settings::default()).is_err());
+}
+
+#[test]
+fn a_recording_of_an_instrument_is_that_of_the_vendor_s_program() {
+    let (Some(path), Some(rows)) = (real_file("bh_test_noise.spc"), real_file("bh_test_noise.asc"))
+    else {
+        return skipped("TAGQ_REAL_DATA has no instruments/bh_test_noise.spc");
+    };
+    let rows = fs::read_to_string(rows).unwrap();
+    let times: Vec<i64> = rows
+        .split_ascii_whitespace()
+        .step_by(2)
+        .map(|macro_time| macro_time.parse().unwrap())
+        .collect();
+    let tags = read_all(&path, &Settings::default()).unwrap();
+    assert_eq!(tags.iter().map(|tag| tag.time).collect::<Vec<_>>(), times);
+    assert_eq!(times.len(), 6_114);
+    assert!(tags.iter().all(|tag| tag.channel == 0));
+    let header = read_header(&path, None).unwrap().unwrap();
+    assert_eq!(header.tick, Some("9.5ns".parse().unwrap()));
+    // Its time per channel in the settings is 2.4430455 ps.
+    let picoseconds = header.micro_tick.unwrap().seconds() * 1e12;
+    assert!((picoseconds - 2.443_045_5).abs() < 1e-6, "{picoseconds}");
+    let (unit, micro) = ingested(&path);
+    let unit = unit.recording.unwrap().facts;
+    let expected = rows.split_ascii_whitespace().skip(1).step_by(2);
+    assert_eq!(micro, expected.map(|micro| micro.parse().unwrap()).collect::<Vec<u32>>());
+    assert!(unit.contains(&("module".into(), "SPC-150".into())), "{unit:?}");
+}
