@@ -7,7 +7,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::support::{Output, command, fixture_copy, output, skipped, tagq};
+use crate::support::{Output, command, fixture_copy, output, root, skipped, tagq};
 
 fn help(words: &[&str]) -> String {
     let shown = tagq(words);
@@ -173,6 +173,8 @@ fn world(folder: &Path) {
     simulate(&[], "run.tags.zst");
     simulate(&["--seed", "2"], "a.tags.zst");
     simulate(&["--seed", "3", "--start", "1s"], "b.tags.zst");
+    simulate(&["--seed", "4"], "alice.ptu");
+    simulate(&["--seed", "5"], "bob.ptu");
     for run in ["run", "run.tags.zst"] {
         assert_eq!(output(command().arg("ingest").arg(here(run))).code, 0);
     }
@@ -204,6 +206,14 @@ fn every_command_has_two_examples_that_work() {
     for name in commands() {
         let folder = tempfile::tempdir().unwrap();
         world(folder.path());
+        if name == "micro" {
+            // Its examples want a run of mode T3.
+            let run = folder.path().join("run");
+            fs::remove_dir_all(&run).unwrap();
+            fs::create_dir(&run).unwrap();
+            let recorded = root().join("data/fixtures/picoquant/t3.ptu");
+            fs::copy(recorded, run.join("t3.ptu")).unwrap();
+        }
         let text = help(&[&name, "--help"]);
         let examples = text.split("Examples:\n").nth(1).unwrap_or_default();
         let examples: Vec<&str> = examples.lines().map(str::trim).collect();

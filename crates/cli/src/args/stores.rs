@@ -16,7 +16,7 @@ use super::options::{OutputArgs, QueryArgs, SetupArgs, StoreArgs};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq merge alice.ptu bob.ptu -o both.tagq --offset 3.2us --channels-b +100
-  tagq merge alice.ptu bob.ptu -o both.tagq --offset=-1.5ms --drift=-0.35 --channels-b +100")]
+  tagq merge alice.ptu bob.ptu -o slow.tagq --drift=-0.35 --channels-b +100")]
 pub(crate) struct MergeArgs {
     /// The first run
     #[arg(value_name = "A")]
