@@ -117,6 +117,7 @@ def ingest(
     opening = _opening(
         tick=tick,
         store=store,
+        recursive=recursive,
         source_format=source_format,
         columns=columns,
         rebuild=rebuild,
