@@ -70,13 +70,26 @@ fn read(
         tagq_store::start_writing(&source.file, settings.start_byte, len);
     }
     let payload = Payload::find(source, settings, may_thread)?;
-    let may_be_torn = payload.may_be_torn();
-    let format = format_of(&payload, &payload.start()?, settings.format)?;
-    format.read(&payload, settings, &mut |decoded| match decoded {
+    if !payload.may_be_torn() {
+        return format_of(&payload, &payload.start()?, settings.format)?
+            .read(&payload, settings, sink);
+    }
+    let mut certain = |decoded: Decoded<'_>| match decoded {
         // Tags of a member are certain at its end.
-        Decoded::Complete(Complete { checkpoint: None, .. }) if may_be_torn => Ok(()),
+        Decoded::Complete(Complete { checkpoint: None, .. }) => Ok(()),
         decoded => sink(decoded),
-    })
+    };
+    let format = format_of(&payload, &payload.start()?, settings.format);
+    let result = format.and_then(|format| format.read(&payload, settings, &mut certain));
+    match result {
+        Err(error @ (Error::Sink(_) | Error::Cancelled | Error::TornMember { .. })) => Err(error),
+        // A fault in a torn member is none yet.
+        Err(error) => Err(match payload.find_torn(settings)? {
+            Some(start) => Error::TornMember { path: payload.path.into(), start },
+            None => error,
+        }),
+        result => result,
+    }
 }
 
 fn format_of(
@@ -131,8 +144,11 @@ pub fn first_time(path: &Path, settings: &Settings) -> Result<Option<i64>, Error
     });
     match result {
         Err(_) if first.is_some() => Ok(first),
-        // The file ends inside its first message or member: what is complete has no tags.
-        Ok(_) | Err(Error::TornMessage { .. } | Error::TornMember { .. }) => Ok(None),
+        // The file ends inside its first message: what is complete has no tags.
+        Ok(_) | Err(Error::TornMessage { .. }) => Ok(None),
+        Err(Error::TornMember { start, .. }) => {
+            first_time(path, &Settings { torn_byte: Some(start), ..settings.clone() })
+        }
         Err(error) => Err(error),
     }
 }

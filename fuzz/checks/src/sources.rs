@@ -141,14 +141,15 @@ fn count(path: &Path, settings: &Settings) -> Option<u64> {
 }
 
 fn check_first(path: &Path, tags: &[Tag], result: &Result<Summary, Error>) {
+    let bytes = fs::read(path).unwrap();
+    let magics = [&b"\x1f\x8b\x08"[..], b"\xfd7zXZ\0", b"BZh"];
+    // The first tag of these may stand in a torn member, which only decompression of the whole file shows.
+    let is_packed = magics.iter().any(|magic| bytes.starts_with(magic));
     match (tags.first(), first_time(path, &Settings::default()), result) {
         (Some(tag), found, _) => assert_eq!(found.unwrap(), Some(tag.time)),
         (None, Err(found), Err(expected)) => assert_eq!(found.to_string(), expected.to_string()),
-        (None, found, Ok(_) | Err(Error::TornMessage { .. })) => {
-            // It may stand in a member that is torn, which only decompression shows.
-            let is_torn = result.as_ref().is_ok_and(|summary| summary.torn.is_some());
-            assert!(is_torn || found.unwrap().is_none());
-        }
+        (None, Ok(Some(_)), _) if is_packed => {}
+        (None, found, Ok(_) | Err(Error::TornMessage { .. })) => assert_eq!(found.unwrap(), None),
         (None, Ok(found), Err(error)) => panic!("{found:?}: {error}"),
     }
 }

@@ -232,6 +232,26 @@ fn no_row_of_a_torn_member_is_committed() {
     }
 }
 
+/// As with Zstandard, nothing is read of a torn member, so it may contain anything.
+#[test]
+fn a_fault_in_a_torn_member_is_none_yet() {
+    for (packing, content) in all() {
+        let first = packing.pack(&content.encode(&tags(0..5)));
+        let not_tags = packing.pack(b"\xff no tags\n");
+        for members in [&[&first[..], &not_tags][..], &[&not_tags]] {
+            let bytes = members.concat();
+            let cut = bytes.len() - not_tags.len() + not_tags.len() * 9 / 10;
+            let (_folder, path) = file(&bytes[..cut]);
+            let store = path.with_extension("store");
+            let (summary, _) = take(&path, &store, &Settings::default()).unwrap();
+            let complete = if members.len() == 2 { 5 } else { 0 };
+            assert_eq!((summary.tags, summary.torn.is_some()), (complete, true), "{packing:?}");
+            fs::write(&path, &bytes).unwrap();
+            take(&path, &store, &Settings::default()).unwrap_err();
+        }
+    }
+}
+
 #[test]
 fn damage_is_seen_and_named() {
     let expected = tags(0..40);
