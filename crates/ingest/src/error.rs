@@ -46,7 +46,7 @@ pub enum Error {
     Header {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         what: String,
     },
     /// A time of a file leaves 64 bits.
@@ -101,7 +101,7 @@ pub enum Error {
         number: usize,
         /// Its first byte.
         start: u64,
-        /// The byte after it, or after what was read of it.
+        /// The byte after the part of the member that was read.
         end: u64,
         /// The error of the decompressor.
         source: io::Error,

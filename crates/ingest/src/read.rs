@@ -50,7 +50,7 @@ pub fn read_tags(
 }
 
 /// Hands what is decoded of a file to `sink`, see [`read_tags`]. A torn member that only decompression shows is
-/// [`Error::TornMember`]: no tag of it is in what is complete.
+/// [`Error::TornMember`]. The tags before the last [`Decoded::Complete`] contain no tag of this member.
 pub(crate) fn read_decoded(
     source: &Opened<'_>,
     settings: &Settings,

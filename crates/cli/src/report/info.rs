@@ -110,7 +110,7 @@ struct SourceInfo<'a> {
     checksummed: bool,
     salvaged: bool,
     torn: Option<&'a str>,
-    /// Header of the file of an instrument, and what was found among its records.
+    /// Facts from the header of an instrument's file, and counts of records that are not tags.
     #[serde(skip_serializing_if = "Option::is_none")]
     measurement: Option<&'a Recording>,
     /// Notes of its recorder.
@@ -398,7 +398,7 @@ fn sources(of: &Looked, look: Look) -> Table {
     table
 }
 
-/// Returns what the headers of instruments' files say, and what was found among their records.
+/// Returns the facts from the headers of instruments' files, and the counts of records that are not tags.
 fn measurements(of: &Looked, look: Look) -> String {
     let mut text = String::new();
     for source in of.sources() {

@@ -104,7 +104,7 @@ fn head(payload: &Payload<'_>) -> Result<Option<Head>, Error> {
             .collect(),
         ..Recording::default()
     };
-    Ok(Some(Head { bytes: bytes as u64, lasting, recording, micro_tick: None }))
+    Ok(Some(Head { lasting, recording, micro_tick: None }))
 }
 
 enum Kind {

@@ -35,22 +35,21 @@ pub(crate) trait Records: Sync {
 
 /// The header of a file of records.
 pub(crate) struct Head {
-    /// Length of the header in the payload.
-    pub bytes: u64,
-    /// The header with zeros in place of what the instrument changes when a measurement ends.
+    /// All bytes of the header, with zeros in place of the values that the instrument changes when a measurement
+    /// ends.
     pub lasting: Vec<u8>,
     pub recording: Recording,
     /// The unit of micro times; `None` if no record has one.
     pub micro_tick: Option<Tick>,
 }
 
-/// What was decoded of some records.
+/// The decoded content of some records.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub tags: Vec<Tag>,
     /// The micro time of each tag; empty if none has one.
     micro: Vec<u32>,
-    /// Records that are no tags: what, and how many.
+    /// Kinds of records that are not tags, and the number of each.
     left_out: Vec<(&'static str, u64)>,
     /// Edges of times during which nothing was recorded.
     dead: Vec<Dead>,
@@ -132,11 +131,15 @@ pub(crate) fn read(
         }
         input.note_taken(&head.lasting);
     }
-    let start = if is_begin && !payload.is_compressed() { head.bytes } else { settings.start_byte };
+    let start = if is_begin && !payload.is_compressed() {
+        head.lasting.len() as u64
+    } else {
+        settings.start_byte
+    };
     let len = records.record_bytes();
     let mut cutter = Cutter::new(input, Parts::Records(len), start, BLOCK_BYTES / len * len);
     let threads = if payload.is_threaded() { settings.decoders() } else { 0 };
-    // Dead times of a block, its tags, what was left out, the place, and the end.
+    // A block sends its dead times, its tags, the number of records left out, its checkpoint and its end.
     let ahead = Ahead { threads, units: 2 * threads, outputs: 5 };
     let mut fault = None;
     let mut cut = |block: &mut Block| {

@@ -58,7 +58,7 @@ impl Format for Swabian {
     ) -> Result<Summary, Error> {
         let recording =
             Recording { format: NAME.into(), channel_names: names(), ..Recording::default() };
-        let head = Head { bytes: 0, lasting: Vec::new(), recording, micro_tick: None };
+        let head = Head { lasting: Vec::new(), recording, micro_tick: None };
         records::read(&TimeTags, &head, payload, settings, sink)
     }
 }

@@ -10,7 +10,7 @@ pub(crate) const LINE_BYTES_MAX: usize = 64 * 1024;
 /// bytes.
 pub(crate) const PADDING: usize = 64;
 
-/// The parts of which a stream consists.
+/// The kind of parts in a stream.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Parts {
     /// Lines, each with its line feed.

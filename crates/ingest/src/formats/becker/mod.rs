@@ -142,8 +142,7 @@ impl BeckerHickl {
             facts,
             ..Recording::default()
         };
-        let bytes = header.len() as u64;
-        Ok(Some((Head { bytes, lasting: header, recording, micro_tick }, tick)))
+        Ok(Some((Head { lasting: header, recording, micro_tick }, tick)))
     }
 }
 

@@ -14,7 +14,7 @@ use super::{
 use crate::formats::records::Head;
 
 /// How a file of a PicoHarp begins, and one of a HydraHarp.
-pub(super) const PICOHARP: &[u8] = b"PicoHarp 300\0";
+pub(super) const PICOHARP: &[u8] = b"PicoHarp 300";
 pub(super) const HYDRAHARP: &[u8] = b"HydraHarp\0";
 
 /// Texts of both headers: place and length.
@@ -140,7 +140,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Measurement, Fault> {
         ..Recording::default()
     };
     let micro_tick = is_t3.then_some(tick);
-    let head = Head { bytes: lasting.len() as u64, lasting, recording, micro_tick };
+    let head = Head { lasting, recording, micro_tick };
     Ok(Measurement { head, tick, records: PicoQuant { layout, mode } })
 }
 

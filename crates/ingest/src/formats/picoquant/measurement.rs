@@ -1,4 +1,4 @@
-//! What is needed to decode a file, whatever its header looks like.
+//! The description of a measurement, from the header of any of the formats.
 
 use tagq_store::Tick;
 

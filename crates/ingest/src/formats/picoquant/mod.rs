@@ -42,10 +42,9 @@ impl Format for PicoQuant {
     }
 
     fn is_start(&self, start: &[u8]) -> bool {
-        // The magic number has eight bytes, of which the last two are zeros.
         [tags::MAGIC, legacy::PICOHARP, legacy::HYDRAHARP]
             .iter()
-            .any(|magic| start.starts_with(&magic[..magic.len().min(crate::payload::START_BYTES)]))
+            .any(|magic| start.starts_with(magic))
     }
 
     fn header(&self, payload: &Payload<'_>) -> Result<Option<Header>, Error> {

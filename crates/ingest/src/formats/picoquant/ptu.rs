@@ -100,12 +100,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Measurement, Fault> {
         facts: facts(&tags, instrument, is_t3),
         ..Recording::default()
     };
-    let head = Head {
-        bytes: tags.lasting.len() as u64,
-        lasting: tags.lasting,
-        recording,
-        micro_tick: is_t3.then_some(tick),
-    };
+    let head = Head { lasting: tags.lasting, recording, micro_tick: is_t3.then_some(tick) };
     Ok(Measurement { head, tick, records: PicoQuant { layout, mode } })
 }
 

@@ -31,7 +31,7 @@ pub(super) enum Layout {
     HydraHarpV2,
 }
 
-/// What is counted.
+/// The mode of time tagging.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Mode {
     /// T2: every event has a time in ticks.

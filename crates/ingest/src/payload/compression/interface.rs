@@ -18,7 +18,7 @@ pub(crate) trait Compression: Sync {
     /// What many of them are called, with the name of the compression.
     fn members(&self) -> &'static str;
 
-    /// Whether a member begins like this, or what is there of one.
+    /// Whether these bytes begin a member. `bytes` may be the first bytes of a member that is not complete.
     fn is_start(&self, bytes: &[u8]) -> bool;
 
     /// Whether such a member, or padding, may follow another one.
