@@ -41,6 +41,34 @@ pub enum Error {
         /// How its tags can be read all the same.
         way: &'static str,
     },
+    /// A table cannot be read: not the one that it says it is.
+    #[error(
+        "{path}: damaged: {what}; fetch the file again from where it was written",
+        path = path.display()
+    )]
+    DamagedTable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A table holds no tags that can be read.
+    #[error("{path}: {what}", path = path.display())]
+    Table {
+        /// The file.
+        path: PathBuf,
+        /// Why, and the fix.
+        what: String,
+    },
+    /// The file was changed while it was read.
+    #[error(
+        "{path}: was changed while it was read; try again when no other program changes it",
+        path = path.display()
+    )]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
     /// The header of an instrument's file cannot be read.
     #[error("{path}: the header is damaged, or of a newer program: {what}", path = path.display())]
     Header {
@@ -242,6 +270,9 @@ impl Error {
             Self::Io { path, .. }
             | Self::NotTags { path, .. }
             | Self::Foreign { path, .. }
+            | Self::DamagedTable { path, .. }
+            | Self::Table { path, .. }
+            | Self::Changed { path }
             | Self::Header { path, .. }
             | Self::TimeRange { path }
             | Self::Shrunk { path }
@@ -275,6 +306,7 @@ impl Error {
             | Self::TornMember { .. }
             | Self::TornMessage { .. }
             | Self::Header { .. }
+            | Self::DamagedTable { .. }
             | Self::TimeRange { .. } => true,
             Self::Store(error) => error.is_damage(),
             _ => false,

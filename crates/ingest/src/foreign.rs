@@ -14,7 +14,7 @@ const ARRAYS: &str =
 
 const NO_TAGS: &str =
     "it holds counts and no tags; open the file of tags (T2 or T3 mode) of the same measurement";
-const KINDS: [Kind; 10] = [
+const KINDS: [Kind; 9] = [
     (b"PQHISTO", "a histogram of PicoQuant (PHU)", NO_TAGS),
     (b"PQUNI", "a PicoQuant file (PQUNI)", PICOQUANT),
     (b"TimeHarp 200", "a file of a TimeHarp 200 (T3R)", PICOQUANT),
@@ -25,16 +25,9 @@ const KINDS: [Kind; 10] = [
          name their format with --source-format swabian",
     ),
     (
-        b"PAR1",
-        "a Parquet file",
-        "in Python, tagq.from_table(pyarrow.parquet.read_table(FILE)) makes a run of it, with the tick \
-         that `tagq export` noted there",
-    ),
-    (
-        b"ARROW1",
-        "an Arrow file",
-        "in Python, tagq.from_table(pyarrow.ipc.open_file(FILE).read_all()) makes a run of it, with the \
-         tick that `tagq export` noted there",
+        b"FEA1",
+        "a Feather file of version 1",
+        "write it as version 2: in Python, pyarrow.feather.write_feather(pyarrow.feather.read_table(FILE), NEW)",
     ),
     (b"\x89HDF\r\n\x1a\n", "an HDF5 file", ARRAYS),
     (b"\x93NUMPY", "a NumPy array", ARRAYS),

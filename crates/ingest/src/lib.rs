@@ -46,7 +46,9 @@ mod tags_capnp;
 
 pub use error::Error;
 pub use formats::{
-    FormatFacts, described,
+    FormatFacts,
+    columns::{ColumnNames, Columns},
+    described,
     format::{Header, Summary},
     name::FormatName,
     source_stem,

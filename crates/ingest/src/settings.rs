@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     error::Error,
-    formats::{name::FormatName, text::columns::TextColumns},
+    formats::{columns::Columns, name::FormatName},
 };
 
 /// How to read a file.
@@ -43,10 +43,10 @@ pub struct Settings {
     pub eager: bool,
     /// The format of the file, whatever its content says; recognised if `None`.
     pub format: Option<FormatName>,
-    /// The order of the columns of text; a header that says otherwise is an error.
-    pub columns: Option<TextColumns>,
-    /// The order in which the same text was read before. A header overrules it.
-    pub columns_before: Option<TextColumns>,
+    /// The columns of tags in a text or a table; a header of text that says otherwise is an error.
+    pub columns: Option<Columns>,
+    /// The columns by which the same file was read before. A header overrules their order.
+    pub columns_before: Option<Columns>,
     /// Another thread sets this to stop the reading.
     pub cancelled: Option<Arc<AtomicBool>>,
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tagq_ingest::{FormatName, text::TextColumns};
+use tagq_ingest::FormatName;
 
 /// An error from opening a run or updating its store.
 #[derive(Debug, thiserror::Error)]
@@ -105,7 +105,7 @@ pub enum Error {
         /// The tick of the run.
         tick: tagq_store::Tick,
     },
-    /// A different column order is requested for a text source that was already ingested.
+    /// Different columns are requested for a text or a table that was already ingested.
     #[error(
         "{path}: was taken with the columns {before}; `tagq ingest --rebuild --columns {given} {run}` \
          ingests all sources again",
@@ -116,10 +116,10 @@ pub enum Error {
         path: PathBuf,
         /// The run.
         run: PathBuf,
-        /// The order in the store.
+        /// The columns in the store.
         before: String,
-        /// The requested order.
-        given: TextColumns,
+        /// The requested columns.
+        given: String,
     },
     /// A source was ingested in another format than the one requested now.
     #[error(

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgMatches, Command, FromArgMatches};
 use tagq::{
     OpenOptions,
-    files::{FormatName, Settings, text::TextColumns},
+    files::{Columns, FormatName, Settings},
     requests::Selection,
     store::Tick,
 };
@@ -115,10 +115,10 @@ pub(crate) struct StoreArgs {
     /// recognised, or as it was taken before]
     #[arg(long, value_name = "NAME")]
     pub source_format: Option<FormatName>,
-    /// The order of the columns of text without a header: channel,time or time,channel [default:
-    /// channel,time, or as it was taken before]
+    /// The columns of a table or text: time=NAME,channel=NAME; of text without a header their order:
+    /// channel,time or time,channel [default: usual names; channel,time; or as it was taken before]
     #[arg(long, value_name = "NAMES")]
-    pub columns: Option<TextColumns>,
+    pub columns: Option<Columns>,
     /// No progress and no notes, only errors
     #[arg(long, short)]
     pub quiet: bool,
@@ -132,14 +132,18 @@ impl StoreArgs {
             recursive: self.recursive,
             tick: self.tick,
             format: self.source_format,
-            columns: self.columns,
+            columns: self.columns.clone(),
             ..OpenOptions::default()
         }
     }
 
     /// How they say to read a file.
     pub(crate) fn reading(&self) -> Settings {
-        Settings { format: self.source_format, columns: self.columns, ..Settings::default() }
+        Settings {
+            format: self.source_format,
+            columns: self.columns.clone(),
+            ..Settings::default()
+        }
     }
 }
 

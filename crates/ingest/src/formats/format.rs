@@ -6,7 +6,7 @@ use tagq_store::{Recording, Tag, Tick};
 
 use crate::{
     error::Error,
-    formats::text::columns::TextColumns,
+    formats::columns::Columns,
     payload::{Payload, crc::Crc},
     settings::Settings,
 };
@@ -83,8 +83,8 @@ pub struct Summary {
     pub checksummed: bool,
     /// The part left out at the end, in words.
     pub torn: Option<String>,
-    /// The order of the columns of text; `None` for other files.
-    pub columns: Option<TextColumns>,
+    /// The columns of a text or a table; `None` for other files.
+    pub columns: Option<Columns>,
     /// The checksum of the bytes that were read and taken.
     pub(crate) crc: Crc,
 }

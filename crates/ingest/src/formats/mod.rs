@@ -2,12 +2,14 @@
 //! tells it, and the ends of names only say which files of a folder are sources.
 
 mod becker;
+pub mod columns;
 pub(crate) mod format;
 pub(crate) mod name;
 pub(crate) mod picoquant;
 mod qutag;
 pub(crate) mod records;
 mod swabian;
+mod tables;
 pub(crate) mod tags;
 pub mod text;
 
@@ -20,12 +22,14 @@ use tagq_store::SourceFacts;
 use crate::payload::compression::uncompressed_name;
 
 /// The input formats, in the order in which they are asked whether a file is theirs.
-const FORMATS: [&dyn Format; 7] = [
+const FORMATS: [&dyn Format; 9] = [
     &picoquant::PicoQuant,
     &qutag::QuTag,
     &becker::SPC,
     &becker::SPC_600,
     &swabian::Swabian,
+    &tables::parquet::Parquet,
+    &tables::arrow::Arrow,
     &text::Text,
     &tags::Tags,
 ];

@@ -134,7 +134,7 @@ pub(crate) fn is_shrunk(error: &io::Error) -> bool {
     matches!(Stopped::of(error), Some(Stopped::Shrunk))
 }
 
-pub(super) fn clamp(len: usize, rest: u64) -> usize {
+pub(crate) fn clamp(len: usize, rest: u64) -> usize {
     usize::try_from(rest).map_or(len, |rest| len.min(rest))
 }
 

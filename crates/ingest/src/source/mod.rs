@@ -71,7 +71,7 @@ fn ingest_opened(
         start_byte: intake.start.byte,
         start_overflow: intake.start.overflow,
         known_bytes: intake.facts.read_byte,
-        columns_before: columns.or(settings.columns_before),
+        columns_before: columns.or_else(|| settings.columns_before.clone()),
         format: settings.format.or_else(|| {
             let recording = intake.facts.recording.as_ref();
             recording.and_then(|recording| recording.format.parse().ok())
@@ -106,7 +106,7 @@ fn ingest_opened(
     let is_nothing = settings.start_byte > 0 && facts.read_byte <= settings.start_byte;
     facts.checksummed &= summary.checksummed || is_nothing;
     facts.torn.clone_from(&summary.torn);
-    facts.columns = summary.columns.map(|columns| columns.to_string()).or(facts.columns);
+    facts.columns = summary.columns.as_ref().map(ToString::to_string).or(facts.columns);
     rows.writer.finish_source(facts.clone());
     *held = Held::after(order, points, facts, rows.last);
     Ok(summary)

@@ -114,6 +114,11 @@ pub fn ingested(path: &Path) -> (SourceFacts, Vec<u32>) {
     (opened.manifest().sources[0].facts.clone(), micro)
 }
 
+/// Ingests the file at `path` into a store beside it.
+pub fn stored_beside(path: &Path) -> Result<Store, Error> {
+    store_of(path, path.parent().unwrap(), &Settings::default())
+}
+
 fn store_of(path: &Path, folder: &Path, settings: &Settings) -> Result<Store, Error> {
     let store = folder.join("a.tagq");
     let mut writer = writer(&store);

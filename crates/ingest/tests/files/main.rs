@@ -21,6 +21,7 @@ mod pycapnp;
 mod qutag;
 mod schema;
 mod swabian;
+mod tables;
 mod text;
 mod threads;
 

@@ -59,7 +59,8 @@ def open(
     source_format
         Format of the files, such as "qutag", whatever their content says; ``tagq formats`` lists them.
     columns
-        Order of the columns in text without a header: "channel,time" or "time,channel".
+        Columns of a table or a text: "time=NAME,channel=NAME,micro=NAME" with some of these, or the order of two
+        columns without names: "channel,time" or "time,channel".
     setup
         File with tick, names, delays and groups of the experiment [default: ``tagq.toml`` in the run's
         folder]. ``no_setup`` uses no file.

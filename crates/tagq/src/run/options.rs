@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 
-use tagq_ingest::{FormatName, text::TextColumns};
+use tagq_ingest::{Columns, FormatName};
 use tagq_store::{Access, RunId, Tick};
 
 /// Options for opening a run.
@@ -27,8 +27,8 @@ pub struct OpenOptions {
     pub run_id: Option<RunId>,
     /// The format of the sources, whatever their content says; ingested sources keep theirs.
     pub format: Option<FormatName>,
-    /// The column order of text without a header; ingested sources keep their order.
-    pub columns: Option<TextColumns>,
+    /// The columns of tags in texts and tables; ingested sources keep theirs.
+    pub columns: Option<Columns>,
     /// Set by another thread to stop an ingest; committed data stays.
     pub cancelled: Option<Arc<AtomicBool>>,
     /// Whether results are cached.

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     error::Error,
+    formats::columns::Columns,
     formats::format::{Checkpoint, Complete, Decoded, Piece, Sink, Summary},
     payload::{
         Payload,
@@ -49,7 +50,7 @@ pub(super) fn read(
     Ok(Summary {
         tags: read.tags,
         resume_byte: read.end.resume_byte,
-        columns: Some(read.columns),
+        columns: Some(Columns::Order(read.columns)),
         crc: read.end.crc,
         torn,
         ..Summary::new(payload, settings)
@@ -413,8 +414,11 @@ mod tests {
     fn headers_and_settings_say_which_column_is_which() {
         use TextColumns::{ChannelTime, TimeChannel};
         let columns = |text: &str, given: Option<TextColumns>, before: Option<TextColumns>| {
-            let settings =
-                Settings { columns: given, columns_before: before, ..Settings::default() };
+            let settings = Settings {
+                columns: given.map(Columns::Order),
+                columns_before: before.map(Columns::Order),
+                ..Settings::default()
+            };
             let mut seen = Vec::new();
             for block_bytes in [1, 5, 1_000] {
                 let mut tags = Vec::new();

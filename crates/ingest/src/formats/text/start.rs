@@ -2,6 +2,7 @@
 
 use super::{columns::TextColumns, stopped::TextStopped};
 use crate::{
+    formats::columns::Columns,
     payload::cut::{Block, Cutter},
     settings::Settings,
 };
@@ -32,7 +33,8 @@ pub(super) struct Start {
 
 /// The order of the columns where no header says it. A text that was begun goes on as it began.
 fn columns_of(settings: &Settings) -> TextColumns {
-    let (given, before) = (settings.columns, settings.columns_before);
+    let order = |columns: &Option<Columns>| columns.as_ref().and_then(Columns::order);
+    let (given, before) = (order(&settings.columns), order(&settings.columns_before));
     let columns = if settings.start_byte > 0 { before.or(given) } else { given.or(before) };
     columns.unwrap_or_default()
 }
@@ -60,7 +62,12 @@ impl Start {
                 let len = rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
                 let line = &rest[..len];
                 if let Some(header) = TextColumns::of_header(line) {
-                    if let Some(given) = settings.columns.filter(|&given| given != header) {
+                    if let Some(given) = settings
+                        .columns
+                        .as_ref()
+                        .and_then(Columns::order)
+                        .filter(|&given| given != header)
+                    {
                         let line = start.lines + 1;
                         return Err(TextStopped::Columns { line, header, given });
                     }

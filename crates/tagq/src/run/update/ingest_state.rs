@@ -9,7 +9,7 @@ use std::{
     time::Instant,
 };
 
-use tagq_ingest::{FormatName, Held, Settings, is_intact, mtime_ns, text::TextColumns};
+use tagq_ingest::{Columns, FormatName, Held, Settings, is_intact, mtime_ns};
 use tagq_store::{Source, Writer};
 
 use super::context::Context;
@@ -24,8 +24,8 @@ pub(crate) struct IngestState {
     pub hold_back: Option<i64>,
     /// Tags of the last ingested source that were read and held back.
     pub held: Option<Held>,
-    /// The column order with which text sources were ingested before, by name.
-    columns: HashMap<String, TextColumns>,
+    /// The columns by which texts and tables were ingested before, by name of the source.
+    columns: HashMap<String, Columns>,
     /// The format in which sources were ingested before, by name.
     formats: HashMap<String, FormatName>,
     sources: HashMap<PathBuf, SourceState>,
@@ -77,7 +77,7 @@ pub(crate) struct FileStamp {
 }
 
 impl IngestState {
-    /// Adds the formats and column orders of the sources of a store.
+    /// Adds the formats and columns of the sources of a store.
     pub fn learn_formats(&mut self, sources: &[Source]) {
         let columns = |source: &Source| Some((source.facts.name.clone(), columns_of(source)?));
         self.columns.extend(sources.iter().filter_map(columns));
@@ -116,9 +116,10 @@ impl IngestState {
 
     /// Returns the settings that say how a source is to be read.
     pub fn reading_settings(&self, options: &OpenOptions, name: &str) -> Settings {
-        let columns_before = self.columns.get(name).copied();
+        let columns_before = self.columns.get(name).cloned();
         let format = options.format.or_else(|| self.formats.get(name).copied());
-        Settings { format, columns: options.columns, columns_before, ..Settings::default() }
+        let columns = options.columns.clone();
+        Settings { format, columns, columns_before, ..Settings::default() }
     }
 
     /// Whether all ingested bytes of a source are unchanged in its file; compared once per state of the
@@ -156,7 +157,7 @@ impl FileStamp {
     }
 }
 
-/// Returns the column order with which a text was ingested.
-pub(super) fn columns_of(source: &Source) -> Option<TextColumns> {
+/// Returns the columns by which a text or a table was ingested.
+pub(super) fn columns_of(source: &Source) -> Option<Columns> {
     source.facts.columns.as_deref()?.parse().ok()
 }

@@ -75,11 +75,12 @@ impl Plan {
                 plan.sources.push(PlannedSource { path: path.clone(), name: name.clone(), extent });
                 continue;
             };
-            if let (Some(given), Some(before)) = (options.columns, columns_of(source))
-                && given != before
+            if let (Some(given), Some(before)) = (&options.columns, columns_of(source))
+                && given.contradict(&before)
             {
                 let (path, run) = (path.clone(), location.path.clone());
-                return Err(Error::Columns { path, run, before: before.to_string(), given });
+                let (before, given) = (before.to_string(), given.to_string());
+                return Err(Error::Columns { path, run, before, given });
             }
             if let (Some(given), Some(before)) =
                 (options.format, FormatName::of_source(&source.facts))

@@ -1,0 +1,59 @@
+//! Bytes of a file at any place.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+};
+
+use super::fault::{Fault, damaged};
+use crate::payload::{
+    Payload,
+    input::{Stopped, clamp, read_at},
+};
+
+/// A file whose length is known.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bytes<'a> {
+    file: &'a File,
+    pub size: u64,
+}
+
+impl<'a> Bytes<'a> {
+    pub fn of(payload: &Payload<'a>) -> Self {
+        Self { file: payload.file, size: payload.size }
+    }
+
+    /// Reads `len` bytes from byte `at` on. They are inside the file before memory is taken for them.
+    pub fn read(&self, at: u64, len: u64) -> Result<Vec<u8>, Fault> {
+        let mut bytes = Vec::new();
+        self.section(at, len)?.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// The `len` bytes from byte `at` on, to read one after the other.
+    pub fn section(&self, at: u64, len: u64) -> Result<Section<'a>, Fault> {
+        match at.checked_add(len) {
+            Some(end) if end <= self.size => Ok(Section { file: self.file, at, end }),
+            _ => damaged(format!("it points to {len} bytes at byte {at}, after its end")),
+        }
+    }
+}
+
+/// Some bytes of a file.
+pub(super) struct Section<'a> {
+    file: &'a File,
+    at: u64,
+    end: u64,
+}
+
+impl Read for Section<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let len = clamp(bytes.len(), self.end - self.at);
+        let n = read_at(self.file, &mut bytes[..len], self.at)?;
+        if n == 0 && len > 0 {
+            return Err(Stopped::Shrunk.into());
+        }
+        self.at += n as u64;
+        Ok(n)
+    }
+}

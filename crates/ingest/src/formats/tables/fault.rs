@@ -1,0 +1,59 @@
+//! Why a table is not read.
+
+use std::{
+    io,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use crate::{
+    error::{Error, io_error},
+    payload::{Payload, input::is_shrunk},
+};
+
+/// Why a table is not read.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    Io(io::Error),
+    /// The file is not as its format says; where and how.
+    Damaged(String),
+    /// The file is intact, but holds no tags that can be read; why, and the fix.
+    Refused(String),
+}
+
+impl Fault {
+    /// The error for the file of `payload`.
+    pub(crate) fn name(self, payload: &Payload<'_>) -> Error {
+        let path = payload.path.to_path_buf();
+        match self {
+            Self::Io(error) if is_shrunk(&error) => Error::Shrunk { path },
+            Self::Io(error) => io_error(&path, "read")(error),
+            Self::Damaged(what) => Error::DamagedTable { path, what },
+            Self::Refused(what) => Error::Table { path, what },
+        }
+    }
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+pub(crate) fn damaged<T>(what: impl Into<String>) -> Result<T, Fault> {
+    Err(Fault::Damaged(what.into()))
+}
+
+/// The fault of a column of this name that holds `kind` and no numbers.
+pub(crate) fn no_numbers(name: &str, kind: &str) -> Fault {
+    let name = name.escape_debug();
+    Fault::Refused(format!(
+        "the column `{name}` holds {kind}; tags are integers: write times as whole ticks, and name their unit by \
+         --tick"
+    ))
+}
+
+/// Calls a library that panics on some impossible files: such a panic is damage.
+pub(crate) fn guarded<T>(call: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    let called = catch_unwind(AssertUnwindSafe(call));
+    called.unwrap_or_else(|_| damaged("the reader of its format stopped at an impossible value"))
+}

@@ -1,0 +1,199 @@
+//! From the columns of a table to tags: the driver of all formats of tables.
+//!
+//! A format begins a [`Reading`], hands it parts of the table (row groups, batches, or all rows), and finishes it. A
+//! part names a column for the time, one for the channel, and perhaps one for the micro time; the columns are read
+//! side by side, [`CHUNK_TAGS`] rows at a time.
+
+use std::{io::Read as _, sync::atomic::Ordering, time::SystemTime};
+
+use tagq_store::{Recording, Tag, Tick, format::MICRO_NONE};
+
+use super::{
+    fault::{Fault, damaged, no_numbers},
+    values::{Column, Kind, Values},
+};
+use crate::{
+    error::{Error, io_error},
+    formats::{
+        columns::{ColumnNames, Columns},
+        format::{Decoded, Piece, Sink, Summary},
+    },
+    payload::{
+        Payload,
+        input::{INPUT_BYTES, Input as _},
+        plain::PlainInput,
+    },
+    pipeline::CHUNK_TAGS,
+    settings::Settings,
+};
+
+/// The columns of tags of rows that follow each other.
+pub(crate) struct Part<'a> {
+    pub rows: u64,
+    pub time: Column<'a>,
+    pub channel: Column<'a>,
+    pub micro: Option<Column<'a>>,
+}
+
+/// Facts about a table, before its rows.
+pub(crate) struct Begin<'a> {
+    pub format: &'a str,
+    /// Rows of the whole table.
+    pub rows_max: u64,
+    /// The unit of its micro times.
+    pub micro_tick: Option<Tick>,
+}
+
+/// A table that is being read.
+pub(crate) struct Reading<'a, 's> {
+    payload: &'a Payload<'a>,
+    settings: &'a Settings,
+    sink: &'a mut Sink<'s>,
+    modified: Option<SystemTime>,
+    /// Rows of the whole table.
+    rows_max: u64,
+    rows: u64,
+    /// Bytes counted for the progress.
+    counted: u64,
+    tags: Vec<Tag>,
+    micro: Vec<u32>,
+}
+
+impl<'a, 's> Reading<'a, 's> {
+    /// Begins to read a table.
+    pub(crate) fn begin(
+        Begin { format, rows_max, micro_tick }: Begin<'_>,
+        payload: &'a Payload<'a>,
+        settings: &'a Settings,
+        sink: &'a mut Sink<'s>,
+    ) -> Result<Self, Error> {
+        let recording = Recording { format: format.into(), ..Recording::default() };
+        sink(Decoded::Recording(recording, micro_tick))?;
+        let modified = modified(payload)?;
+        let (tags, micro) = (Vec::new(), Vec::new());
+        Ok(Self { payload, settings, sink, modified, rows_max, rows: 0, counted: 0, tags, micro })
+    }
+
+    /// Hands on the tags of the next rows.
+    pub(crate) fn part(&mut self, part: Part<'_>) -> Result<(), Error> {
+        let Part { rows, mut time, mut channel, mut micro } = part;
+        for column in [Some(&time), Some(&channel), micro.as_ref()].into_iter().flatten() {
+            if column.kind == Kind::Float {
+                return Err(no_numbers(&column.name, "floats").name(self.payload));
+            }
+        }
+        let mut columns = [Values::default(), Values::default(), Values::default()];
+        let mut left = rows;
+        while left > 0 {
+            self.settings.check_wanted()?;
+            let rows = usize::try_from(left).map_or(CHUNK_TAGS, |left| left.min(CHUNK_TAGS));
+            let readers = [Some(&mut time), Some(&mut channel), micro.as_mut()];
+            for (values, column) in columns.iter_mut().zip(readers) {
+                values.clear();
+                let Some(column) = column else { continue };
+                let read = column.reader.read(rows, values);
+                read.map_err(|fault| fault.name(self.payload))?;
+            }
+            let made = self.make(rows, &columns, [&time, &channel], micro.as_ref());
+            made.map_err(|fault| fault.name(self.payload))?;
+            (self.sink)(Decoded::Tags(Piece { tags: &self.tags, micro: &self.micro }))?;
+            left -= rows as u64;
+            self.rows += rows as u64;
+            self.count(self.rows);
+        }
+        Ok(())
+    }
+
+    /// Makes tags of some values.
+    fn make(
+        &mut self,
+        rows: usize,
+        [times, channels, micros]: &[Values; 3],
+        [time, channel]: [&Column<'_>; 2],
+        micro: Option<&Column<'_>>,
+    ) -> Result<(), Fault> {
+        let is_whole = |values: &Values| values.bits.len() == rows;
+        if !is_whole(times) || !is_whole(channels) || (micro.is_some() && !is_whole(micros)) {
+            return damaged("its columns have different lengths");
+        }
+        let fault = |row: usize, column: &Column<'_>, what: &str| {
+            let (number, name) = (self.rows + row as u64 + 1, column.name.escape_debug());
+            Err(Fault::Refused(format!("row {number}: `{name}` {what}")))
+        };
+        for (column, values) in [(time, times), (channel, channels)] {
+            if let Some(row) = values.is_there.iter().position(|is_there| !is_there) {
+                return fault(row, column, "is null; leave rows without a time or channel out");
+            }
+        }
+        let is_negative = |values: &Values| values.bits.iter().position(|&value| value < 0);
+        if let Some(row) = is_negative(times).filter(|_| time.kind == Kind::Unsigned) {
+            return fault(row, time, "is above 9223372036854775807, the largest time");
+        }
+        if let Some(row) = is_negative(channels).filter(|_| channel.kind == Kind::Signed) {
+            return fault(row, channel, "is negative; channels are 0 to 65535");
+        }
+        self.tags.clear();
+        self.tags.extend(
+            times
+                .bits
+                .iter()
+                .zip(&channels.bits)
+                .map(|(&time, channel)| Tag { time, channel: channel.cast_unsigned() }),
+        );
+        self.micro.clear();
+        let Some(micro) = micro else { return Ok(()) };
+        for (row, &value) in micros.bits.iter().enumerate() {
+            let value = u32::try_from(value).ok().filter(|&value| value != MICRO_NONE);
+            self.micro.push(match value {
+                _ if !micros.is_there(row) => MICRO_NONE,
+                Some(value) => value,
+                None => return fault(row, micro, "is outside of 0 to 4294967294"),
+            });
+        }
+        Ok(())
+    }
+
+    /// Counts the bytes of the file in proportion to the rows.
+    fn count(&mut self, rows: u64) {
+        let Some(counted) = &self.settings.bytes_read else { return };
+        let share =
+            u128::from(self.payload.size) * u128::from(rows) / u128::from(self.rows_max.max(1));
+        let share = u64::try_from(share).unwrap_or(u64::MAX).min(self.payload.size);
+        counted.fetch_add(share - self.counted, Ordering::Relaxed);
+        self.counted = share;
+    }
+
+    /// Ends after the last row; `columns` are those that were read. The checksum of the whole file takes
+    /// a pass of its own, and a file that was changed meanwhile is refused.
+    pub(crate) fn finish(mut self, columns: ColumnNames) -> Result<Summary, Error> {
+        self.count(self.rows_max);
+        let Self { payload, settings, .. } = self;
+        let quiet = Settings { bytes_read: None, ..settings.clone() };
+        let mut input = PlainInput::new(payload.file, 0..payload.size, &quiet);
+        let mut buffer = vec![0; INPUT_BYTES];
+        loop {
+            settings.check_wanted()?;
+            let read = input.read(&mut buffer);
+            let read = read.map_err(|error| Fault::Io(error).name(payload))?;
+            if read == 0 {
+                break;
+            }
+            input.note_taken(&buffer[..read]);
+        }
+        if modified(payload)? != self.modified {
+            return Err(Error::Changed { path: payload.path.into() });
+        }
+        Ok(Summary {
+            tags: self.rows,
+            resume_byte: payload.size,
+            columns: Some(Columns::Named(columns)),
+            crc: input.crc(),
+            ..Summary::new(payload, settings)
+        })
+    }
+}
+
+fn modified(payload: &Payload<'_>) -> Result<Option<SystemTime>, Error> {
+    let metadata = payload.file.metadata().map_err(io_error(payload.path, "read the length of"))?;
+    Ok(metadata.modified().ok())
+}

@@ -1,0 +1,75 @@
+"""Tables as sources: files that other programs wrote give the run of their arrays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Callable
+
+import numpy
+import polars
+import pyarrow
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+import tagq
+
+ROWS = 70_000
+TIME = numpy.cumsum(numpy.random.default_rng(1).integers(0, 1_000, ROWS)).astype("i8")
+CHANNEL = numpy.random.default_rng(2).integers(0, 300, ROWS).astype("u2")
+MICRO = numpy.random.default_rng(3).integers(0, 4_096, ROWS).astype("u2")
+
+
+def same(path: Path, columns: str | None = None, micro: bool = False, tick: str | None = "4ps") -> None:
+    """Compares the run of a file with that of the arrays."""
+    run = tagq.open(path, columns=columns, tick=tick, progress=False)
+    made = tagq.from_arrays(TIME, CHANNEL, tick="4ps", micro=MICRO if micro else None)
+    assert run.tick == made.tick == "4 ps"
+    assert numpy.array_equal(run.time, made.time)
+    assert numpy.array_equal(run.channel, made.channel)
+    if micro:
+        assert numpy.array_equal(run.micro, made.micro)
+
+
+def stream(table: pyarrow.Table, path: Path) -> None:
+    """Writes a table as an Arrow stream, in one batch."""
+    with pyarrow.ipc.new_stream(path, table.schema) as writer:
+        writer.write_table(table)
+
+
+WRITERS: dict[str, Callable[[pyarrow.Table, Path], None]] = {
+    "snappy.parquet": pyarrow.parquet.write_table,
+    "zstd.parquet": lambda table, path: pyarrow.parquet.write_table(table, path, compression="zstd"),
+    "pages.parquet": lambda table, path: pyarrow.parquet.write_table(
+        table, path, row_group_size=9_999, data_page_version="2.0", use_dictionary=False
+    ),
+    "polars.parquet": lambda table, path: polars.DataFrame(table).write_parquet(path),
+    "lz4.feather": pyarrow.feather.write_feather,
+    "plain.arrow": lambda table, path: pyarrow.feather.write_feather(table, path, compression="uncompressed"),
+    "polars.arrow": lambda table, path: polars.DataFrame(table).write_ipc(path, compression="zstd"),
+    "stream.arrows": stream,
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_table_gives_the_run_of_its_arrays(tmp_path: Path, name: str) -> None:
+    table = pyarrow.table({"time": TIME, "channel": CHANNEL, "micro": MICRO, "note": ["x"] * ROWS})
+    WRITERS[name](table, tmp_path / name)
+    same(tmp_path / name, micro=True)
+    renamed = tmp_path / f"renamed.{name}"
+    WRITERS[name](table.rename_columns(["t_ps", "arm", "other", "note"]), renamed)
+    same(renamed, columns="time=t_ps,channel=arm")
+
+
+def test_other_forms_are_refused_by_name(tmp_path: Path) -> None:
+    table = pyarrow.table({"time": TIME * 1.0, "channel": CHANNEL})
+    path = tmp_path / "a.feather"
+    pyarrow.feather.write_feather(table, path)
+    with pytest.raises(tagq.TagqError, match="`time` holds floats"):
+        tagq.open(path, progress=False)
+    pyarrow.feather.write_feather(table, path, version=1)
+    with pytest.raises(tagq.TagqError, match="Feather file of version 1"):
+        tagq.open(path, progress=False)
+    pyarrow.parquet.write_table(table.set_column(0, "time", [TIME]), path, compression="gzip")
+    with pytest.raises(tagq.TagqError, match="compressed by gzip"):
+        tagq.open(path, progress=False)
