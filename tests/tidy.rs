@@ -56,6 +56,7 @@ fn each_library_stands_in_its_own_crate() {
         ("indicatif", &["cli"]),
         ("memmap2", &["store"]),
         ("zstd", &["ingest"]),
+        ("hdf5", &["ingest"]),
         ("capnp", &["ingest"]),
         ("lz4_flex", &["ingest"]),
         ("arrow", &["export", "ingest", "python"]),

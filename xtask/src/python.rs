@@ -8,13 +8,15 @@ use std::{
 };
 
 /// Libraries for the tests and for comparison.
-const LIBRARIES: [&str; 10] = [
+const LIBRARIES: [&str; 12] = [
     "maturin>=1.16,<2",
     "duckdb>=1.3",
+    "h5py>=3.12",
     "hypothesis>=6.100",
     "matplotlib>=3.8",
     "numpy>=2",
     "pandas>=3",
+    "phconvert>=0.10",
     "polars>=1.30",
     "ptufile>=2024.12",
     "pyarrow>=20",

@@ -14,7 +14,7 @@ const ARRAYS: &str =
 
 const NO_TAGS: &str =
     "it holds counts and no tags; open the file of tags (T2 or T3 mode) of the same measurement";
-const KINDS: [Kind; 9] = [
+const KINDS: [Kind; 8] = [
     (b"PQHISTO", "a histogram of PicoQuant (PHU)", NO_TAGS),
     (b"PQUNI", "a PicoQuant file (PQUNI)", PICOQUANT),
     (b"TimeHarp 200", "a file of a TimeHarp 200 (T3R)", PICOQUANT),
@@ -29,7 +29,6 @@ const KINDS: [Kind; 9] = [
         "a Feather file of version 1",
         "write it as version 2: in Python, pyarrow.feather.write_feather(pyarrow.feather.read_table(FILE), NEW)",
     ),
-    (b"\x89HDF\r\n\x1a\n", "an HDF5 file", ARRAYS),
     (b"\x93NUMPY", "a NumPy array", ARRAYS),
     (b"\x04\x22\x4d\x18", "compressed by lz4", "unpack it first: lz4 -dc FILE > NEW"),
     (

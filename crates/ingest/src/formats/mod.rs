@@ -5,6 +5,7 @@ mod becker;
 pub mod columns;
 pub(crate) mod format;
 pub(crate) mod name;
+mod photon_hdf5;
 pub(crate) mod picoquant;
 mod qutag;
 pub(crate) mod records;
@@ -22,12 +23,13 @@ use tagq_store::SourceFacts;
 use crate::payload::compression::uncompressed_name;
 
 /// The input formats, in the order in which they are asked whether a file is theirs.
-const FORMATS: [&dyn Format; 9] = [
+const FORMATS: [&dyn Format; 10] = [
     &picoquant::PicoQuant,
     &qutag::QuTag,
     &becker::SPC,
     &becker::SPC_600,
     &swabian::Swabian,
+    &photon_hdf5::PhotonHdf5,
     &tables::parquet::Parquet,
     &tables::arrow::Arrow,
     &text::Text,

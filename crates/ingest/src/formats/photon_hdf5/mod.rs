@@ -1,0 +1,289 @@
+//! Photon-HDF5: the times, detectors and micro times of one spot as arrays of an HDF5 file, with facts about the
+//! measurement.
+//!
+//! Source: "Photon-HDF5 format definition", version 0.5 (<https://photon-hdf5.readthedocs.io>).
+
+mod hdf5;
+
+use std::io::Read as _;
+
+use tagq_store::{Recording, Tag, Tick, format::MICRO_NONE};
+
+use super::{
+    format::{Decoded, Format, Header, Piece, Sink, Summary},
+    tables::check_plain,
+};
+use crate::{
+    error::{Error, io_error},
+    payload::{
+        Payload,
+        input::{AnyInput, INPUT_BYTES},
+        input_error,
+    },
+    pipeline::CHUNK_TAGS,
+    settings::Settings,
+};
+use hdf5::{Array, Fault, Hdf5};
+
+const NAME: &str = "photon-hdf5";
+const GROUP: &str = "photon_data";
+/// Rows that are read at once.
+const ROWS: usize = 4 * CHUNK_TAGS;
+
+/// Facts for readers: what, and the path of a text or of a number with its unit.
+const TEXTS: [(&str, &str); 9] = [
+    ("description", "description"),
+    ("author", "identity/author"),
+    ("affiliation", "identity/author_affiliation"),
+    ("created", "identity/creation_time"),
+    ("program", "identity/software"),
+    ("original file", "provenance/filename"),
+    ("sample", "sample/sample_name"),
+    ("dyes", "sample/dye_names"),
+    ("measurement", "photon_data/measurement_specs/measurement_type"),
+];
+const NUMBERS: [(&str, &str, &str); 2] = [
+    ("acquisition time", "acquisition_duration", "s"),
+    ("laser repetition rate", "photon_data/measurement_specs/laser_repetition_rate", "Hz"),
+];
+
+/// The format of Photon-HDF5.
+pub(crate) struct PhotonHdf5;
+
+impl Format for PhotonHdf5 {
+    fn names(&self) -> &'static [&'static str] {
+        &[NAME]
+    }
+
+    fn recognised(&self) -> &'static str {
+        "bytes 89 48 44 46 of HDF5, with a group photon_data"
+    }
+
+    /// None: HDF5 files of other kinds have the same suffixes.
+    fn suffixes(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn is_start(&self, start: &[u8]) -> bool {
+        start.starts_with(hdf5::MAGIC)
+    }
+
+    fn header(&self, payload: &Payload<'_>) -> Result<Option<Header>, Error> {
+        let Measurement { tick, micro_tick, recording, .. } = measurement(payload)?;
+        let channel_names = recording.channel_names;
+        Ok(Some(Header { tick: Some(tick), tick_assumed: false, micro_tick, channel_names }))
+    }
+
+    fn read(
+        &self,
+        payload: &Payload<'_>,
+        settings: &Settings,
+        sink: &mut Sink<'_>,
+    ) -> Result<Summary, Error> {
+        let Measurement { recording, micro_tick, columns, .. } = measurement(payload)?;
+        sink(Decoded::Recording(recording, micro_tick))?;
+        let mut passed =
+            Passed { input: payload.input(payload.bytes.clone(), 0, settings)?, at: 0 };
+        let (mut rows, mut row) = (Rows::default(), 0);
+        while row < columns.time.rows {
+            settings.check_wanted()?;
+            rows.read(&columns, row).map_err(|fault| name(fault, payload))?;
+            for (at, tags) in rows.tags.chunks(CHUNK_TAGS).enumerate() {
+                let micro = rows.micro.chunks(CHUNK_TAGS).nth(at).unwrap_or_default();
+                sink(Decoded::Tags(Piece { tags, micro }))?;
+            }
+            row += rows.tags.len() as u64;
+            let part = u128::from(payload.size) * u128::from(row) / u128::from(columns.time.rows);
+            passed.read_up_to(u64::try_from(part).unwrap_or(payload.size), payload)?;
+        }
+        passed.read_up_to(payload.size, payload)?;
+        let crc = passed.input.crc();
+        Ok(Summary { tags: row, resume_byte: payload.size, crc, ..Summary::new(payload, settings) })
+    }
+}
+
+/// A file that was opened.
+struct Measurement {
+    tick: Tick,
+    /// The unit of micro times; `None` if there are none.
+    micro_tick: Option<Tick>,
+    recording: Recording,
+    columns: Columns,
+}
+
+/// The arrays of photons, which have the same length.
+struct Columns {
+    time: Array,
+    detector: Option<Array>,
+    micro: Option<Array>,
+}
+
+/// Opens the file and reads all but the photons.
+fn measurement(payload: &Payload<'_>) -> Result<Measurement, Error> {
+    check_plain(payload, "an HDF5 file")?;
+    let file = payload.file.try_clone().map_err(io_error(payload.path, "open"))?;
+    let opened = Hdf5::open(file, payload.size).and_then(|file| Measurement::of(&file));
+    opened.map_err(|fault| name(fault, payload))
+}
+
+impl Measurement {
+    fn of(file: &Hdf5) -> Result<Self, Fault> {
+        check_groups(file)?;
+        let array = |name: &str| file.array(&format!("{GROUP}/{name}"));
+        let Some(time) = array("timestamps")? else {
+            return damaged("the group photon_data has no array `timestamps`");
+        };
+        let (detector, micro) = (array("detectors")?, array("nanotimes")?);
+        let others = [&detector, &micro];
+        if others.into_iter().flatten().any(|other| other.rows != time.rows) {
+            return damaged("its arrays of photons have different lengths");
+        }
+        let Some(tick) = unit(file, "timestamps_specs/timestamps_unit")? else {
+            return damaged("it has no `timestamps_unit`, the unit of its times");
+        };
+        let mut facts = facts(file);
+        let micro_tick = match micro {
+            Some(_) => unit(file, "nanotimes_specs/tcspc_unit")?,
+            None => None,
+        };
+        if micro.is_some() && micro_tick.is_none() {
+            let why = "left out, because the file has no `tcspc_unit`";
+            facts.push(("nanotimes".into(), why.into()));
+        }
+        let recording = Recording {
+            format: NAME.into(),
+            channel_names: channel_names(file).unwrap_or_default(),
+            facts,
+            ..Recording::default()
+        };
+        let columns = Columns { time, detector, micro: micro.filter(|_| micro_tick.is_some()) };
+        Ok(Self { tick, micro_tick, recording, columns })
+    }
+}
+
+fn check_groups(file: &Hdf5) -> Result<(), Fault> {
+    let groups = file.groups()?;
+    if groups.iter().any(|group| group == GROUP) {
+        return Ok(());
+    }
+    let is_spot = |group: &&String| {
+        let number = group.strip_prefix(GROUP).unwrap_or_default();
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    Err(match groups.iter().filter(is_spot).count() {
+        0 => Fault::Refused(
+            "an HDF5 file without the group photon_data of Photon-HDF5".into(),
+            "in Python, tagq.from_arrays(time, channel, tick=\"1ps\") makes a run of its arrays",
+        ),
+        spots => Fault::Refused(
+            format!("a Photon-HDF5 file of several spots ({spots}: photon_data0 and so on)"),
+            "make a file of each spot; in Python, tagq.from_arrays(time, channel, tick=\"10ns\") makes a run of \
+             its arrays",
+        ),
+    })
+}
+
+/// The unit of time at `path` in the group of photons, if there is one.
+fn unit(file: &Hdf5, path: &str) -> Result<Option<Tick>, Fault> {
+    let Some(seconds) = file.number(&format!("{GROUP}/{path}"))? else { return Ok(None) };
+    match Tick::of_seconds(seconds) {
+        Ok(tick) => Ok(Some(tick)),
+        Err(_) => damaged(&format!("`{path}`, {seconds} s, cannot be the unit of times")),
+    }
+}
+
+/// Facts for readers. One that cannot be read is left out.
+fn facts(file: &Hdf5) -> Vec<(String, String)> {
+    let text = |(what, path): (&str, _)| Some((what.to_owned(), file.text(path).ok()??));
+    let number = |(what, path, unit): (&str, _, _)| {
+        Some((what.to_owned(), format!("{} {unit}", file.number(path).ok()??)))
+    };
+    TEXTS.into_iter().filter_map(text).chain(NUMBERS.into_iter().filter_map(number)).collect()
+}
+
+/// Names of detectors.
+fn channel_names(file: &Hdf5) -> Result<Vec<(u16, String)>, Fault> {
+    let Some(ids) = file.array("setup/detectors/id")? else { return Ok(Vec::new()) };
+    let labels = file.texts("setup/detectors/label")?;
+    let mut numbers = Vec::new();
+    ids.read(0, labels.len(), &mut numbers)?;
+    let named = numbers.into_iter().zip(labels).filter_map(|(id, label)| {
+        let label = label.trim();
+        Some((u16::try_from(id).ok()?, label.to_owned())).filter(|_| !label.is_empty())
+    });
+    Ok(named.collect())
+}
+
+/// Rows that follow each other.
+#[derive(Default)]
+struct Rows {
+    values: [Vec<i64>; 3],
+    tags: Vec<Tag>,
+    micro: Vec<u32>,
+}
+
+impl Rows {
+    /// Reads the rows from `start` on.
+    fn read(&mut self, columns: &Columns, start: u64) -> Result<(), Fault> {
+        let rows = usize::try_from(columns.time.rows - start).map_or(ROWS, |left| left.min(ROWS));
+        let [times, detectors, micros] = &mut self.values;
+        columns.time.read(start, rows, times)?;
+        match &columns.detector {
+            Some(detector) => detector.read(start, rows, detectors)?,
+            None => detectors.resize(rows, 0),
+        }
+        if let Some(micro) = &columns.micro {
+            micro.read(start, rows, micros)?;
+        }
+        self.tags.clear();
+        for (&time, &detector) in times.iter().zip(&*detectors) {
+            let Ok(channel) = u64::try_from(detector) else {
+                return damaged(&format!("a detector has the negative number {detector}"));
+            };
+            self.tags.push(Tag { time, channel });
+        }
+        self.micro.clear();
+        for &micro in &*micros {
+            let stored = u32::try_from(micro).ok().filter(|&stored| stored != MICRO_NONE);
+            let Some(stored) = stored else {
+                return damaged(&format!("a nanotime of {micro} does not fit in 32 bits"));
+            };
+            self.micro.push(stored);
+        }
+        Ok(())
+    }
+}
+
+/// Bytes that are read for their checksum and for the progress, in step with the photons.
+struct Passed<'a> {
+    input: AnyInput<'a>,
+    at: u64,
+}
+
+impl Passed<'_> {
+    fn read_up_to(&mut self, end: u64, payload: &Payload<'_>) -> Result<(), Error> {
+        let mut buffer = vec![0; INPUT_BYTES];
+        while self.at < end {
+            let read = self.input.read(&mut buffer);
+            let read = read.map_err(|error| input_error(payload.path, error, None))?;
+            if read == 0 {
+                break;
+            }
+            self.input.note_taken(&buffer[..read]);
+            self.at += read as u64;
+        }
+        Ok(())
+    }
+}
+
+fn name(fault: Fault, payload: &Payload<'_>) -> Error {
+    let path = payload.path.to_path_buf();
+    match fault {
+        Fault::Damaged(what) => Error::Header { path, what },
+        Fault::Refused(kind, way) => Error::Foreign { path, kind, way },
+    }
+}
+
+fn damaged<T>(what: &str) -> Result<T, Fault> {
+    Err(Fault::Damaged(what.into()))
+}
