@@ -1,10 +1,12 @@
 //! Figures of values in bins of a time difference.
 
+use std::collections::{BTreeMap, HashMap};
+
 use tagq::{Answer, Cell, store::Tick};
 
 use crate::{
     axis::Axis,
-    figure::{Chart, Plot, Point, Series, Shape, ends, floats},
+    figure::{Chart, Plot, Point, Series, Shape, ends, floats, group_name},
     quantity::Quantity,
 };
 
@@ -12,22 +14,28 @@ use crate::{
 pub(crate) fn of(
     answer: &Answer,
     name: &str,
+    unit: Tick,
     [x_label, y_label]: [&str; 2],
     [values, errors]: [&str; 2],
     [is_ratio, is_logarithmic]: [bool; 2],
 ) -> (Option<String>, Plot) {
     let rows = &answer.rows;
-    let points: Vec<Point> = edges(answer)
-        .iter()
+    let points = edges(answer, unit)
+        .into_iter()
         .zip(floats(rows, values).into_iter().zip(floats(rows, errors)))
-        .map(|(&(from, to), (value, err))| Point {
+        .map(|((from, to), (value, err))| Point {
             from,
             to,
             value,
             err: err.unwrap_or(0.0),
             is_partial: false,
-        })
-        .collect();
+        });
+    let channels = rows.get("channel").map(|column| column.cells.iter().map(|cell| cell.group()));
+    let series = match channels {
+        Some(channels) => of_channels(answer, channels.zip(points)),
+        None => vec![Series { name: name.to_owned(), points: points.collect() }],
+    };
+    let points: Vec<Point> = series.iter().flat_map(|series| &series.points).copied().collect();
     let (low, high) = (points.first().map_or(0.0, |p| p.from), points.last().map_or(1.0, |p| p.to));
     let x = if is_logarithmic {
         Axis::logarithmic(x_label, Quantity::Time, low, high)
@@ -47,19 +55,39 @@ pub(crate) fn of(
         let y = Axis::for_values(y_label, Quantity::Count, 0.0, most.max(1.0), false);
         (y, Shape::Columns, None)
     };
-    let series = vec![Series { name: name.to_owned(), points }];
     (note, Plot::Chart(Chart { x, y, shape, reference, series }))
+}
+
+/// Returns one series for each channel. The bins of a trace are added up.
+fn of_channels(answer: &Answer, points: impl Iterator<Item = (Vec<u16>, Point)>) -> Vec<Series> {
+    let mut series: BTreeMap<Vec<u16>, Vec<Point>> = BTreeMap::new();
+    let mut places = HashMap::new();
+    for (channel, point) in points {
+        let known = series.entry(channel.clone()).or_default();
+        let place = *places.entry((channel, point.from.to_bits())).or_insert(known.len());
+        match known.get_mut(place) {
+            Some(sum) => {
+                sum.value = sum.value.zip(point.value).map(|(sum, value)| sum + value);
+                sum.err = sum.err.hypot(point.err);
+            }
+            None => known.push(point),
+        }
+    }
+    let named = |(channel, points): (Vec<u16>, _)| Series {
+        name: group_name(&answer.run, &channel),
+        points,
+    };
+    series.into_iter().map(named).collect()
 }
 
 /// Returns the start and end of the bins in seconds: half a tick before the first tick of a bin to half
 /// a tick after its last one, so that bins are centred on `delay_s`.
-fn edges(answer: &Answer) -> Vec<(f64, f64)> {
+fn edges(answer: &Answer, unit: Tick) -> Vec<(f64, f64)> {
     let rows = &answer.rows;
     let (Some(lows), Some(widths)) = (rows.get("delay_ticks"), rows.get("width_ticks")) else {
         return Vec::new();
     };
-    let Ok(tick) = Tick::from_fraction(&answer.run.tick) else { return Vec::new() };
-    let half = |twice: i128| tick.seconds_of(twice) / 2.0;
+    let half = |twice: i128| unit.seconds_of(twice) / 2.0;
     let of = |cells: (Cell, Cell)| {
         let (Cell::Integer(low), Cell::Integer(width)) = cells else { return (0.0, 0.0) };
         let first = 2 * i128::from(low) - 1;

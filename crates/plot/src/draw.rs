@@ -17,9 +17,17 @@ impl Figure {
     /// Creates the figure of an answer; empty bars if it has no figure.
     pub fn of(answer: &Answer) -> Self {
         let (what, note, plot) = match &answer.figure {
-            Some(FigureKind::Bins { title, name, labels, value, is_ratio, is_logarithmic }) => {
+            Some(FigureKind::Bins {
+                title,
+                name,
+                unit,
+                labels,
+                value,
+                is_ratio,
+                is_logarithmic,
+            }) => {
                 let (note, plot) =
-                    bins::of(answer, name, *labels, *value, [*is_ratio, *is_logarithmic]);
+                    bins::of(answer, name, *unit, *labels, *value, [*is_ratio, *is_logarithmic]);
                 (title.clone(), note, plot)
             }
             Some(FigureKind::Map { title, labels, value, is_ratio }) => {

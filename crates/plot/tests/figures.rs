@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test says so by failing")]
 
 use serde_json::json;
-use tagq::{Answer, Cells, Column, FigureKind, RunFacts, Table};
+use tagq::{Answer, Cells, Column, FigureKind, RunFacts, Table, store::Tick};
 use tagq_plot::{Chart, Figure, Picture, Plot, Quantity, Room, Scale, Shape, text};
 
 const PLAIN: Room = Room { columns: 80, lines: 20, is_coloured: false };
@@ -27,7 +27,15 @@ fn answer(figure: FigureKind, rows: Table) -> Answer {
 
 fn bins(value: [&'static str; 2], is_ratio: bool, is_logarithmic: bool) -> FigureKind {
     let (title, name) = ("Differences of times, 3 to Bob".to_owned(), "3,Bob".to_owned());
-    FigureKind::Bins { title, name, labels: ["\u{394}", "counts"], value, is_ratio, is_logarithmic }
+    FigureKind::Bins {
+        title,
+        name,
+        unit: Tick::DEFAULT,
+        labels: ["\u{394}", "counts"],
+        value,
+        is_ratio,
+        is_logarithmic,
+    }
 }
 
 fn over_time(is_of_pairs: bool) -> FigureKind {

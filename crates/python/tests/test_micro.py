@@ -100,3 +100,25 @@ def test_wrong_tables_are_refused(tmp_path: Path, columns: dict, words: dict, er
     with pytest.raises(error, match=message):
         tagq.from_table(frame, tick="1ps", store=tmp_path / "made", **words)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_micro_times_are_counted_by_channel_and_interval() -> None:
+    random = numpy.random.default_rng(7)
+    time, channel = numpy.sort(random.integers(0, 1_000, 500)), random.integers(1, 4, 500)
+    micro = random.integers(0, 50, 500)
+    run = tagq.from_arrays(time, channel, tick="1ps", micro=micro, micro_tick="4ps")
+
+    def counted(part: numpy.ndarray, of: int) -> list[int]:
+        return numpy.histogram(micro[part & (channel == of)], bins=numpy.arange(0, 51, 10))[0].tolist()
+
+    whole = numpy.ones(500, dtype=bool)
+    options = {"bin": "10t", "range": "0t..50t"}
+    expected = [count for of in (1, 2, 3) for count in counted(whole, of)]
+    assert polars.DataFrame(run.micro_times(**options))["count"].to_list() == expected
+    frame = polars.DataFrame(run.micro_times([3, 1], trace="250t", **options))
+    interval = (time - time[0]) // 250
+    expected = [
+        count for number in range(interval.max() + 1) for of in (3, 1) for count in counted(interval == number, of)
+    ]
+    assert frame["count"].to_list() == expected
+    assert frame["start_ticks"].unique(maintain_order=True).to_list() == [0, 250, 500, 750][: interval.max() + 1]

@@ -201,6 +201,12 @@ pub enum Error {
         /// The requested number of bins per decade.
         per_decade: u32,
     },
+    /// Sync pulses that are not tags were used for what needs tags.
+    #[error(
+        "the sync pulses are not recorded as tags: they can be the start of a histogram with mode all or \
+         last, without g2, period and sync divider"
+    )]
+    Pulses,
     /// Rule `grid` was used with logarithmic bins, but all cells have one width.
     #[error("rule grid has cells of one width; logarithmic bins have many")]
     GridOfEdges,

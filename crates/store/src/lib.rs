@@ -54,7 +54,7 @@ pub use folder::{Entry, Folder, read_side_file};
 pub use leftovers::Leftover;
 pub use manifest::{
     MANIFEST_NAME, Manifest,
-    source::{ChannelRows, Recording, ResumePoint, Source, SourceFacts},
+    source::{ChannelRows, Recording, ResumePoint, Source, SourceFacts, SyncPulses},
 };
 pub use run_id::RunId;
 pub use snapshot::{

@@ -1,5 +1,7 @@
 //! How the rows of an answer are drawn, independent of the renderer. Keys name columns of the table.
 
+use tagq_store::Tick;
+
 /// How the rows of an answer are drawn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FigureKind {
@@ -9,6 +11,8 @@ pub enum FigureKind {
         title: String,
         /// The channels.
         name: String,
+        /// The unit of the differences.
+        unit: Tick,
         /// Labels of the axes.
         labels: [&'static str; 2],
         /// Columns of the value and of its error.

@@ -1,16 +1,13 @@
 //! Histograms of micro times, compared with a plain count.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a test says so by failing"
-)]
+#![expect(clippy::unwrap_used, clippy::cast_sign_loss, reason = "a test says so by failing")]
+
+use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use serde_json::json;
 use tagq::{
-    NewStore, OpenOptions, Run, Silent,
+    Cell, NewStore, OpenOptions, Run, Silent,
     requests::{QueryContext, Request, Setup},
     store::format::MICRO_NONE,
 };
@@ -28,8 +25,12 @@ fn run(rows: &[Row]) -> Run {
     store.finish("made", &OpenOptions::default()).unwrap()
 }
 
-/// Returns the lower edge and the count of each bin.
-fn counted(runs: &[&Run], options: &serde_json::Value) -> Result<Vec<(i64, u64)>, String> {
+/// Returns these columns of the answer, row by row.
+fn asked<const N: usize>(
+    runs: &[&Run],
+    options: &serde_json::Value,
+    columns: [&str; N],
+) -> Result<Vec<[i64; N]>, String> {
     let request = Request::of_options("micro", options.as_object().unwrap().clone());
     let request = request.map_err(|error| error.to_string())?;
     let (setup, pool) =
@@ -37,12 +38,21 @@ fn counted(runs: &[&Run], options: &serde_json::Value) -> Result<Vec<(i64, u64)>
     let context = QueryContext { setup: &setup, pool: &pool, progress: &Silent };
     let runs: Vec<_> = runs.iter().map(|&run| (run, &context)).collect();
     let answer = request.sum(&runs).map_err(|error| error.to_string())?;
-    let numbers = |name: &str| -> Vec<f64> {
-        let cells = &answer.rows.get(name).unwrap().cells;
-        cells.iter().map(|cell| cell.number().unwrap()).collect()
+    let cells = columns.map(|name| &answer.rows.get(name).unwrap().cells);
+    let value = |cell| match cell {
+        Cell::Channel(channel) => channel.into(),
+        Cell::Flag(flag) => flag.into(),
+        Cell::Count(count) => i64::try_from(count).unwrap(),
+        Cell::Integer(value) => value,
+        Cell::Float(_) | Cell::Missing | Cell::List(_) => panic!("a whole number"),
     };
-    let rows = numbers("delay_ticks").into_iter().zip(numbers("count"));
-    Ok(rows.map(|(low, count)| (low as i64, count as u64)).collect())
+    Ok((0..answer.rows.len()).map(|row| cells.map(|cells| value(cells.at(row)))).collect())
+}
+
+/// Returns the lower edge and the count of each bin.
+fn counted(runs: &[&Run], options: &serde_json::Value) -> Result<Vec<(i64, u64)>, String> {
+    let rows = asked(runs, options, ["delay_ticks", "count"])?;
+    Ok(rows.into_iter().map(|[low, count]| (low, count as u64)).collect())
 }
 
 fn rows() -> impl Strategy<Value = Vec<Row>> {
@@ -67,7 +77,7 @@ proptest! {
         let run = run(&rows);
         let high = low + bins * width;
         let found = counted(&[&run], &json!({
-            "channel": 1, "bin": format!("{width}t"), "range": format!("{low}t..{high}t"),
+            "channels": [1], "bin": format!("{width}t"), "range": format!("{low}t..{high}t"),
             "from": format!("@{from}t"), "to": format!("@{}t", from + len), "delays": [["1", format!("{delay}t")]],
         })).unwrap();
         let expected: Vec<(i64, u64)> = (0..bins).map(|k| {
@@ -81,13 +91,61 @@ proptest! {
         }).collect();
         prop_assert_eq!(found, expected);
     }
+
+    #[test]
+    fn a_trace_has_the_bins_of_each_channel_and_interval(
+        [first, second] in [rows(), rows()],
+        delay in -300..300_i64,
+        interval in 1..700_i64,
+        is_sum: bool,
+    ) {
+        let runs = [run(&first), run(&second)];
+        let runs: Vec<&Run> = runs.iter().take(1 + usize::from(is_sum)).collect();
+        let found = asked(&runs, &json!({
+            "channels": [2, 0], "bin": "10t", "range": "0t..40t", "trace": format!("{interval}t"),
+            "delays": [["2", format!("{delay}t")]],
+        }), ["start_ticks", "channel", "delay_ticks", "count"]).unwrap();
+        let mut expected = BTreeMap::new();
+        for rows in [&first, &second].into_iter().take(runs.len()) {
+            let origin = rows[0].0;
+            let number = |time: i64| (time - origin).div_euclid(interval);
+            let times = || rows.iter().map(|&(time, ..)| time);
+            let delayed = |&(time, channel, micro): &Row| {
+                (time + if channel == 2 { delay } else { 0 }, channel, micro)
+            };
+            let used = || rows.iter().map(delayed).filter(|row| row.1 != 1);
+            // Every interval from the first tag to the last one, and those of tags that a delay put outside.
+            let inside = [number(origin), number(times().max().unwrap())];
+            let outside = used().map(|(time, ..)| number(time));
+            let all: Vec<i64> = inside.into_iter().chain(outside).collect();
+            for part in *all.iter().min().unwrap()..=*all.iter().max().unwrap() {
+                for (place, channel) in [2, 0].into_iter().enumerate() {
+                    for low in [0, 10, 20, 30] {
+                        let is_in = |&(time, of, micro): &Row| {
+                            number(time) == part
+                                && of == channel
+                                && (low..low + 10).contains(&i64::from(micro))
+                        };
+                        let count = i64::try_from(used().filter(is_in).count()).unwrap();
+                        let key = (part * interval, place, i64::from(channel), low);
+                        *expected.entry(key).or_insert(0) += count;
+                    }
+                }
+            }
+        }
+        let expected: Vec<[i64; 4]> = expected
+            .into_iter()
+            .map(|((start, _, channel, low), count)| [start, channel, low, count])
+            .collect();
+        prop_assert_eq!(found, expected);
+    }
 }
 
 #[test]
 fn many_rows_and_several_runs_add_up() {
     let rows: Vec<Row> = (0..700_000_u32).map(|i| (i.into(), (i % 3) as u16, i % 101)).collect();
     let run = run(&rows);
-    let found = counted(&[&run, &run], &json!({"channel": 2})).unwrap();
+    let found = counted(&[&run, &run], &json!({"channels": [2]})).unwrap();
     let expected: Vec<(i64, u64)> = (0..101)
         .map(|d| (d.into(), 2 * rows.iter().filter(|row| row.1 == 2 && row.2 == d).count() as u64))
         .collect();
@@ -99,12 +157,12 @@ fn what_has_no_micro_times_is_refused() {
     let mut store = NewStore::create(None, None).unwrap();
     store.append(&[1, 2], &[1, 1]).unwrap();
     let without = store.finish("made", &OpenOptions::default()).unwrap();
-    let error = counted(&[&without], &json!({"channel": 1})).unwrap_err();
+    let error = counted(&[&without], &json!({"channels": [1]})).unwrap_err();
     assert!(error.contains("has no micro times"), "{error}");
     let run = run(&[(1, 1, 5)]);
-    let error = counted(&[&run], &json!({"channel": 1, "range": "5ns"})).unwrap_err();
+    let error = counted(&[&run], &json!({"channels": [1], "range": "5ns"})).unwrap_err();
     assert!(error.contains("two ends"), "{error}");
     let error =
-        counted(&[&run], &json!({"channel": 1, "range": "0s..1s", "bin": "1t"})).unwrap_err();
+        counted(&[&run], &json!({"channels": [1], "range": "0s..1s", "bin": "1t"})).unwrap_err();
     assert!(error.contains("bins"), "{error}");
 }

@@ -50,6 +50,12 @@ impl FromArgMatches for RequestCommand {
         for position in of.positions {
             let text = matches.get_one::<String>(position.value_name).map_or("", String::as_str);
             let values: Vec<&str> = text.split(',').collect();
+            if let [option] = position.options
+                && of.is_list(option)
+            {
+                options.insert((*option).to_owned(), values.into());
+                continue;
+            }
             if values.len() != position.options.len() {
                 let (asked, name) = (position.options.len(), position.value_name);
                 return Err(usage(&format!(

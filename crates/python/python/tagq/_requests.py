@@ -163,25 +163,30 @@ class Requests:
         """
         return Result(self._ask("histogram2d", given(locals())))
 
-    def micro(
+    def micro_times(
         self,
-        channel: Channel,
+        channels: Iterable[Channel] | None = None,
         *,
         bin: str | None = None,
         range: str | None = None,
-        channels: Iterable[Channel] | None = None,
+        trace: str | None = None,
         delays: Mapping[Channel, str] | None = None,
         from_: str | None = None,
         to: str | None = None,
         last: str | None = None,
         join: bool = False,
     ) -> Result:
-        """Counts the micro times of a channel, in bins: the times of its photons after the sync pulse before them.
+        """Counts the micro times of channels, in bins: the times of photons after the sync pulse before them.
+
+        channels
+            The channels, each counted by itself, as [1, 2]; all channels if it is not given.
 
         bin
             Width of a bin, a whole number of units of the micro times, as "4t"; "~100ps" takes the nearest.
         range
             "0ns..12ns"; from 0 to the largest micro time if it is not given.
+        trace
+            Count these bins for each interval of this width, as "10ms".
         """
         return Result(self._ask("micro", given(locals())))
 

@@ -14,6 +14,7 @@ use crate::{
     kernels::{first_fall, simd::Simd},
     run::{
         progress::{Pass, ScanProgress},
+        pulses::Pulses,
         time_range::TimeRange,
     },
 };
@@ -40,6 +41,8 @@ pub struct Source<'a> {
     pub singles: Vec<ChannelRows>,
     /// First and last time.
     span: Option<(i64, i64)>,
+    /// The sync pulses, if they are known and none is a tag.
+    pub(crate) pulses: Option<Pulses>,
     /// Times during which the instrument recorded nothing, in order and apart from each other.
     dead: Vec<(i64, i64)>,
     /// The index of the run, and the row of the run that is the first of this source.
@@ -66,6 +69,7 @@ impl<'a> Recording<'a> {
     pub fn of(store: &'a Store) -> Self {
         let tags = store.tags();
         let index = Arc::new(Index { store: Some(store), blocks: OnceLock::new() });
+        let tick = store.manifest().tick;
         let sources = store
             .sources()
             .map(|(source, rows)| Source {
@@ -74,6 +78,7 @@ impl<'a> Recording<'a> {
                 micro: store.micro().map(|micro| micro.rows(rows)),
                 singles: source.channels.clone(),
                 span: source.time_first.zip(source.time_last),
+                pulses: Pulses::of(source, tick),
                 dead: source.dead(),
                 unordered: in_order(),
             })
@@ -92,6 +97,7 @@ impl<'a> Recording<'a> {
             micro: store.micro(),
             singles: manifest.channels.clone(),
             span: manifest.time_first.zip(manifest.time_last),
+            pulses: None,
             dead: manifest.sources.iter().flat_map(tagq_store::Source::dead).collect(),
             unordered: in_order(),
         };
@@ -131,6 +137,7 @@ impl<'a> Recording<'a> {
             micro: None,
             singles,
             span,
+            pulses: None,
             dead: Vec::new(),
             index: None,
             unordered: in_order(),
@@ -141,6 +148,12 @@ impl<'a> Recording<'a> {
     #[must_use]
     pub fn of_source(&self, source: usize) -> Self {
         Self { sources: vec![self.sources[source].clone()], ..*self }
+    }
+
+    /// Returns a recording of some of its sources.
+    pub(crate) fn of_sources(&self, is_kept: impl Fn(&Source<'_>) -> bool) -> Self {
+        let sources = self.sources.iter().filter(|source| is_kept(source)).cloned().collect();
+        Self { sources, ..*self }
     }
 
     /// Returns the channels that have tags, ascending.

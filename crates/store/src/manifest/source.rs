@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::units::Tick;
+
 /// One acquisition of the run: where its rows came from, and which rows they are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
@@ -126,6 +128,9 @@ pub struct Recording {
     /// Names of channels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub channel_names: Vec<(u16, String)>,
+    /// The sync pulses, if every one of them is known without a tag.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pulses: Option<SyncPulses>,
     /// Facts about the measurement for readers: what, and its value as text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub facts: Vec<(String, String)>,
@@ -138,6 +143,16 @@ pub struct Recording {
     /// A time since which nothing was recorded, up to the end of what was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dead_since: Option<i64>,
+}
+
+/// Sync pulses that are not tags: pulse n is at n periods after the time 0 of the recording, rounded down to a
+/// tick.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SyncPulses {
+    /// The label that tags of these pulses would have.
+    pub channel: u16,
+    /// Time from one pulse to the next one.
+    pub period: Tick,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde wants")]

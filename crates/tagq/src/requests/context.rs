@@ -29,6 +29,7 @@ impl QueryContext<'_> {
     /// have meant another one. The note lists channels that have tags, the most similar first.
     pub(crate) fn note_dark(&self, run: &Run, mut channels: Vec<u16>) {
         let present: Vec<u16> = run.store().manifest().channels.iter().map(|c| c.channel).collect();
+        channels.retain(|&channel| run.sync_period(channel).is_none());
         channels.sort_unstable();
         channels.dedup();
         for channel in channels.into_iter().filter(|channel| !present.contains(channel)) {

@@ -60,6 +60,7 @@ pub(super) fn check_bins(
     width: i64,
     rows: u64,
     bytes: u64,
+    option: &str,
     tick: Tick,
 ) -> Result<(), Error> {
     let bins = span.max(0).unsigned_abs() / u128::from(width.max(1).unsigned_abs()) + 1;
@@ -68,7 +69,10 @@ pub(super) fn check_bins(
         // Two of the bins are cut by the ends.
         let width = span.unsigned_abs() / u128::from(most.saturating_sub(2).max(1)) + 1;
         let width = i64::try_from(width).unwrap_or(i64::MAX);
-        format!("`bin` {} would work, or fewer `channels` or a part of the run", wider(width, tick))
+        format!(
+            "`{option}` {} would work, or fewer `channels` or a part of the run",
+            wider(width, tick)
+        )
     })
 }
 
@@ -137,12 +141,12 @@ mod tests {
     #[test]
     fn more_than_fits_is_refused_with_what_would_work() {
         // With 8 bytes each, 2^27 fit in 1 GiB, on a machine with 2 GiB available.
-        let Err(Error::Request(said)) = check_bins(1 << 40, 1, 1, 8, Tick::DEFAULT) else {
+        let Err(Error::Request(said)) = check_bins(1 << 40, 1, 1, 8, "bin", Tick::DEFAULT) else {
             panic!("2^40 bins are too many");
         };
         assert!(said.contains("1099511627777 bins would take 8192.0 GiB"), "{said}");
         assert!(said.contains("`bin` "), "{said}");
-        assert!(check_bins(1 << 10, 1, 1, 8, Tick::DEFAULT).is_ok());
+        assert!(check_bins(1 << 10, 1, 1, 8, "bin", Tick::DEFAULT).is_ok());
         // Two digits are kept, rounded up.
         assert_eq!(wider(8193, Tick::DEFAULT), Tick::DEFAULT.format_paste(8_200));
         assert_eq!(wider(7, Tick::DEFAULT), Tick::DEFAULT.format_paste(7));

@@ -33,12 +33,12 @@ pub struct RequestType {
     pub examples: &'static [&'static [(&'static str, &'static str)]],
 }
 
-/// One or several options that are given together in one argument, separated by commas.
+/// A list of channels that is given as one argument, or several options of one channel each, separated by commas.
 #[derive(Debug)]
 pub struct Position {
     /// Name of the value.
     pub value_name: &'static str,
-    /// The options.
+    /// One option for a list of channels, or several for one channel each.
     pub options: &'static [&'static str],
     /// What it means.
     pub help: &'static str,
@@ -153,6 +153,12 @@ impl RequestType {
     /// Whether the option is given by position.
     pub fn is_positional(&self, name: &str) -> bool {
         self.positions.iter().any(|position| position.options.contains(&name))
+    }
+
+    /// Whether the option is a list of channels.
+    pub fn is_list(&self, name: &str) -> bool {
+        self.options()
+            .any(|option| option.name == name && matches!(option.value, ValueType::Channels(_)))
     }
 
     /// Checks these options, and returns them as the fields of the request.

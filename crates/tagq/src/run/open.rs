@@ -51,6 +51,17 @@ impl Run {
         &self.store
     }
 
+    /// Returns the period in ticks, rounded up, of sync pulses that are not tags, if they would be of this
+    /// channel; that of the first source that has some.
+    pub(crate) fn sync_period(&self, channel: u16) -> Option<i64> {
+        let manifest = self.store.manifest();
+        let is_tag = manifest.channels.iter().any(|rows| rows.channel == channel);
+        let mut recordings = manifest.sources.iter().filter_map(|s| s.facts.recording.as_ref());
+        let pulses = recordings.find_map(|recording| recording.pulses)?;
+        let ticks = pulses.period.in_ticks(manifest.tick)?.ceil().to_integer();
+        i64::try_from(ticks).ok().filter(|_| pulses.channel == channel && !is_tag)
+    }
+
     /// Returns the same store, for views of its columns that outlive this run.
     pub fn shared_store(&self) -> Arc<Store> {
         Arc::clone(&self.store)

@@ -1,5 +1,7 @@
 //! Labels and names of the channels: one rule for all instruments.
 
+use tagq_store::{SyncPulses, Tick};
+
 /// The sync input.
 pub(super) const SYNC: u64 = 0;
 /// Marker k has this label plus k.
@@ -8,6 +10,11 @@ pub(super) const MARKER_OFFSET: u64 = 100;
 pub(super) const INPUTS_MAX: u16 = 64;
 /// Markers of an instrument.
 pub(super) const MARKERS: u16 = 4;
+
+/// Returns the sync pulses of T3 mode.
+pub(super) fn pulses(period: Tick) -> SyncPulses {
+    SyncPulses { channel: 0, period }
+}
 
 /// Returns the names of the sync input, of so many inputs, numbered as they are printed on the instrument,
 /// and of the markers.

@@ -91,12 +91,12 @@ pub(super) fn read(bytes: &[u8]) -> Result<Measurement, Fault> {
     };
     let tick = Tick::of_decimal(&resolution).map_err(|_| no_tick(&resolution))?;
     let sync_rate = fields.int(places.sync_rate)?;
-    let mode = if is_t3 {
-        let no_rate = || Fault::Damaged(format!("a sync rate of {sync_rate} Hz has no period"));
-        let period = format!("1/{sync_rate}Hz").parse().map_err(|_| no_rate())?;
-        Mode::T3(Pulses::new(period, tick).ok_or_else(no_rate)?)
-    } else {
-        Mode::T2
+    let no_rate = || Fault::Damaged(format!("a sync rate of {sync_rate} Hz has no period"));
+    let period: Option<Tick> =
+        if is_t3 { Some(format!("1/{sync_rate}Hz").parse().map_err(|_| no_rate())?) } else { None };
+    let mode = match period {
+        Some(period) => Mode::T3(Pulses::new(period, tick).ok_or_else(no_rate)?),
+        None => Mode::T2,
     };
     let image_words = fields.int(places.image_words)?;
     if !(0..=IMAGE_WORDS_MAX).contains(&image_words) {
@@ -136,6 +136,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Measurement, Fault> {
     let recording = Recording {
         format: format.into(),
         channel_names: labels::names(Some(inputs.into())),
+        pulses: period.map(labels::pulses),
         facts: facts.0,
         ..Recording::default()
     };

@@ -97,6 +97,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Measurement, Fault> {
     let recording = Recording {
         format: "ptu".into(),
         channel_names: labels::names(tags.int("HW_InpChannels")),
+        pulses: period.map(labels::pulses),
         facts: facts(&tags, instrument, is_t3),
         ..Recording::default()
     };

@@ -5,6 +5,7 @@ mod fold;
 mod nearest;
 mod normalise;
 mod pairs;
+mod pulses;
 mod query;
 mod sides;
 mod tally;
@@ -70,6 +71,13 @@ impl Kind for Histogram {
         if self.fold.is_some() && !matches!(self.mode, Mode::Next | Mode::Last) {
             return Err(Error::FoldedPairs);
         }
+        let has_pulses = |channel: u16| {
+            recording.sources.iter().any(|source| source.pulses_of(channel).is_some())
+        };
+        let are_tags = self.mode != Mode::Next && self.mode != Mode::Grid && self.fold.is_none();
+        if has_pulses(self.stop) || (has_pulses(self.start) && !are_tags) {
+            return Err(Error::Pulses);
+        }
         if self.mode != Mode::Grid {
             return Ok(());
         }
@@ -89,12 +97,18 @@ impl Kind for Histogram {
         _: Option<&Partial>,
         execution: &Execution,
     ) -> Result<(Counts, State), Error> {
-        let (bins, dropped) = match self.mode {
-            Mode::All | Mode::Grid => (pairs::count(self, recording, execution), 0),
+        let [of_tags, of_pulses] = pulses::divide(self, recording);
+        let (mut bins, mut dropped) = match self.mode {
+            Mode::All | Mode::Grid => (pairs::count(self, &of_tags, execution), 0),
             Mode::Next | Mode::Last => {
-                nearest::count(self, self.period(recording)?, recording, execution)
+                nearest::count(self, self.period(recording)?, &of_tags, execution)
             }
         };
+        if !of_pulses.sources.is_empty() {
+            let (more, more_dropped) = pulses::count(self, &of_pulses, execution);
+            bins.iter_mut().zip(more).for_each(|(bin, more)| *bin += more);
+            dropped += more_dropped;
+        }
         Ok((Counts::Bins(bins, dropped), State::Nothing))
     }
 
@@ -117,6 +131,9 @@ impl Kind for Histogram {
                 let delay = self.scope.delay_of(channel);
                 source.singles_within(channel, delay, range, execution.simd)
             });
+            let pulses = source.pulses_of(self.start);
+            let starts = pulses.map_or(singles[0], |pulses| pulses::singles(self, &pulses));
+            let singles = [starts, singles[1]];
             SourceSingles::new(range.live_of(source), singles.into())
         });
         let (sources, period) = (sources.collect(), self.period(recording)?);
@@ -129,12 +146,14 @@ impl Kind for Histogram {
         execution: &Execution,
         plan: &mut Plan,
     ) -> Result<(), Error> {
+        let [of_tags, of_pulses] = pulses::divide(self, recording);
         match self.mode {
-            Mode::All | Mode::Grid => pairs::plan(self, recording, execution, plan),
+            Mode::All | Mode::Grid => pairs::plan(self, &of_tags, execution, plan),
             Mode::Next | Mode::Last => {
-                nearest::plan(self, self.period(recording)?, recording, execution, plan);
+                nearest::plan(self, self.period(recording)?, &of_tags, execution, plan);
             }
         }
+        pulses::plan(self, &of_pulses, plan);
         plan.read_singles(recording, &[self.start, self.stop], &self.scope);
         Ok(())
     }

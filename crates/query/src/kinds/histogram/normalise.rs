@@ -87,6 +87,9 @@ impl Histogram {
         if self.mode != Mode::All {
             return Err(Error::NoG2);
         }
+        if recording.sources.iter().any(|source| source.pulses_of(self.start).is_some()) {
+            return Err(Error::Pulses);
+        }
         let mut expected = vec![vec![None; self.bins.count()]; blocks.len()];
         for (s, source) in recording.sources.iter().enumerate() {
             let left_out: Vec<Option<TimeRange>> = blocks.iter().map(|block| block[s]).collect();

@@ -88,6 +88,17 @@ pub struct TraceBin {
     pub is_final: bool,
 }
 
+impl Trace {
+    /// Returns the times of a bin. A start or end beyond 64 bits is open.
+    pub fn range_of(&self, bin: &TraceBin) -> TimeRange {
+        let edge = |number: i128| {
+            i64::try_from(i128::from(self.origin) + number * i128::from(self.width)).ok()
+        };
+        let number = i128::from(bin.number);
+        TimeRange { from: edge(number), to: edge(number + 1) }
+    }
+}
+
 impl Rated {
     /// Returns the number of tags of each channel in use, over all sources.
     pub fn counts(&self) -> Vec<u64> {

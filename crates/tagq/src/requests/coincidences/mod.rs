@@ -402,7 +402,7 @@ impl Kind for Coincidences {
         // A row with its estimates, and with the counts of each scan.
         let bytes = ROW_BYTES + MOVED_BYTES * scans / rows.max(1);
         match bin {
-            Some(width) => limits::check_bins(span, width, rows, bytes, tick)?,
+            Some(width) => limits::check_bins(span, width, rows, bytes, "bin", tick)?,
             None => limits::check(rows.into(), "groups with shifts", bytes, |most| {
                 format!("{most} groups would fit, or fewer shifts")
             })?,

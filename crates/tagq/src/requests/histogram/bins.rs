@@ -69,6 +69,11 @@ impl Histogram {
             Some(_) => width,
             None => i64::try_from(ticks / BINS_OF_RANGE).unwrap_or(i64::MAX).max(1),
         };
+        if self.range.is_none()
+            && let Some(period) = run.sync_period(query.start)
+        {
+            return Ok(Bins::linear(0, period, wide(period.into()))?);
+        }
         match &self.range {
             None if self.bin.is_none() => self.choose(run, query, context),
             None if has_partner => {

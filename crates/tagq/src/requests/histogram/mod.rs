@@ -260,7 +260,7 @@ impl Kind for Histogram {
             query: serde_json::to_value(used)?,
             singles: None,
             rows: tallied.rows(query, tick, self.covariance),
-            figure: self.figure(names),
+            figure: self.figure(names, tick),
         })
     }
 
@@ -363,7 +363,7 @@ impl Histogram {
     }
 
     /// Returns how the rows are drawn, with these channel names.
-    fn figure(&self, [start, stop]: [String; 2]) -> FigureKind {
+    fn figure(&self, [start, stop]: [String; 2], unit: Tick) -> FigureKind {
         let title = match (self.g2, start == stop) {
             (false, _) => format!("Differences of times, {start} to {stop}"),
             (true, true) => format!("g\u{b2}(\u{3c4}) of {start} with itself"),
@@ -378,6 +378,7 @@ impl Histogram {
         FigureKind::Bins {
             title,
             name: format!("{start},{stop}"),
+            unit,
             labels,
             value,
             is_ratio: self.g2,

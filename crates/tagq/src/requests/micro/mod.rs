@@ -1,17 +1,21 @@
-//! The request for a histogram of micro times.
+//! The request for histograms of micro times.
 
+mod counts;
 mod request;
 
 pub use request::{MICRO, MicroTimes};
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
+use rayon::prelude::*;
 use serde::Serialize;
 use tagq_query::{
-    Bins, Error as QueryError, Execution, MicroTimes as Query, Plan, Recording, Scope,
+    Bins, Error as QueryError, Execution, Kind as _, MicroTimes as OfChannel, Plan, Rates,
+    Recording, Scope,
 };
 use tagq_store::Tick;
 
+use self::counts::{MicroCounts, Part, Units};
 use super::{
     context::QueryContext,
     header::in_ticks,
@@ -21,44 +25,98 @@ use super::{
     selection::{Selected, Selection},
     used::SelectionUsed,
 };
-use crate::setup::arguments::Channel;
-use crate::{
-    cells::Cells,
-    error::Error,
-    figure::FigureKind,
-    run::Run,
-    table::{Column, Table, Unit},
-};
+use crate::setup::arguments::{BinWidth, Channel};
+use crate::{error::Error, figure::FigureKind, run::Run};
 
 /// Bytes of a bin while it is counted, in each task that a thread has begun.
 const BIN_BYTES: u64 = 16;
 /// Why answers to a growing run are counted again.
 const RECOUNT: &str = "micro times are counted again each time";
 
+/// The query in ticks and channel numbers.
+pub(super) struct Query {
+    channels: Vec<u16>,
+    bins: Bins,
+    scope: Scope,
+    /// Width of a bin of the trace in ticks.
+    trace: Option<i64>,
+}
+
 /// The query as it was counted.
 #[derive(Debug, Serialize)]
 struct Used {
     kind: &'static str,
-    channel: u16,
     /// The unit of micro times, as a fraction of attoseconds.
     micro_tick: String,
     bin_ticks: i64,
     bin_s: f64,
     range_ticks: [i64; 2],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace_ticks: Option<i64>,
     #[serde(flatten)]
     selection: SelectionUsed,
 }
 
+impl Query {
+    fn of_channel(&self, channel: u16) -> OfChannel {
+        OfChannel { channel, bins: self.bins.clone(), scope: self.scope.clone() }
+    }
+
+    fn of_channels(&self) -> impl Iterator<Item = OfChannel> {
+        self.channels.iter().map(|&channel| self.of_channel(channel))
+    }
+
+    fn part(&self, recording: &Recording<'_>) -> Result<Vec<u64>, QueryError> {
+        let mut counts = Vec::with_capacity(self.channels.len() * self.bins.count());
+        for query in self.of_channels() {
+            counts.extend(query.run(recording, &Execution::best())?);
+        }
+        Ok(counts)
+    }
+
+    fn count(&self, recording: &Recording<'_>) -> Result<MicroCounts, QueryError> {
+        let Some(bin) = self.trace else {
+            let part = Part { counts: self.part(recording)?, is_partial: false };
+            return Ok(MicroCounts(BTreeMap::from([(0, part)])));
+        };
+        let rates = Rates {
+            scope: Scope { channels: Some(self.channels.clone()), ..self.scope.clone() },
+            bin: Some(bin),
+        };
+        let trace = rates.run(&recording.in_silence(), &Execution::best())?.trace;
+        let bins = trace.as_ref().map_or(&[][..], |trace| &trace.bins);
+        let pieces = recording.pass(self.scope.range).in_pieces(bins.len());
+        let silent = recording.in_silence();
+        let part = |bin| {
+            pieces.begin()?;
+            let Some(trace) = &trace else { return Ok((0, Part::default())) };
+            let query = Self {
+                channels: self.channels.clone(),
+                bins: self.bins.clone(),
+                scope: self.scope.over(trace.range_of(bin).and(&self.scope.range)),
+                trace: None,
+            };
+            let is_partial = bin.is_cut || !bin.is_final;
+            Ok((bin.number, Part { counts: query.part(&silent)?, is_partial }))
+        };
+        bins.par_iter().map(part).collect::<Result<_, QueryError>>().map(MicroCounts)
+    }
+}
+
 impl Kind for MicroTimes {
     type Query = Query;
-    type Counts = Vec<u64>;
+    type Counts = MicroCounts;
 
     fn selection(&self) -> &Selection {
         &self.selection
     }
 
     fn channels(&self) -> Vec<&Channel> {
-        vec![&self.channel]
+        Vec::new()
+    }
+
+    fn bin_of_trace(&self) -> Option<&BinWidth> {
+        self.trace.as_ref()
     }
 
     fn recount_reason(&self) -> Option<&'static str> {
@@ -72,67 +130,84 @@ impl Kind for MicroTimes {
         context: &QueryContext<'_>,
         first: Option<&Query>,
     ) -> Result<Query, Error> {
-        let channel = context.setup.channel(&self.channel)?;
-        context.note_dark(run, vec![channel]);
         let scope = selected.scope.clone();
+        let all = || run.store().manifest().channels.iter().map(|rows| rows.channel).collect();
+        let channels = match (first, &scope.channels) {
+            (Some(first), _) => first.channels.clone(),
+            (None, Some(channels)) => channels.clone(),
+            (None, None) => all(),
+        };
+        context.note_dark(run, channels.clone());
         let bins = match first {
             Some(first) => first.bins.clone(),
-            None => self.bins(run, channel, &scope, context)?,
+            None => self.bins(run, &channels, &scope, context)?,
         };
-        Ok(Query { channel, bins, scope })
+        let tick = run.store().manifest().tick;
+        let trace = self.trace.as_ref().map(|trace| trace.ticks(tick)).transpose()?;
+        Ok(Query { channels, bins, scope, trace })
     }
 
     fn is_alike(&self, one: &Query, other: &Query) -> bool {
-        (one.channel, &one.bins) == (other.channel, &other.bins)
+        (&one.channels, &one.bins) == (&other.channels, &other.bins)
     }
 
     fn check_work(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<(), Error> {
-        let (bins, threads) =
-            (resolved.query.bins.count(), resolved.context.pool.current_num_threads());
-        let copies = (threads + runs) as u64;
-        limits::check(bins as u128, "bins", copies * BIN_BYTES, |most| {
+        let Resolved { run, context, query, .. } = resolved;
+        let bins = query.bins.count() as u128 * query.channels.len() as u128;
+        let copies = (context.pool.current_num_threads() + runs) as u64;
+        limits::check(bins, "bins", copies * BIN_BYTES, |most| {
             format!("a range of {most} bins would fit")
-        })
+        })?;
+        let Some(width) = query.trace else { return Ok(()) };
+        let span = run.count_as(self.selection.join, None, |recording| {
+            Ok(limits::span(recording, query.scope.range))
+        })?;
+        let rows = u64::try_from(bins).unwrap_or(u64::MAX);
+        limits::check_bins(span, width, rows, runs as u64 * BIN_BYTES, "trace", resolved.tick())
     }
 
-    fn count(&self, resolved: &Resolved<'_, Query>) -> Result<Vec<u64>, Error> {
+    fn count(&self, resolved: &Resolved<'_, Query>) -> Result<MicroCounts, Error> {
         let Resolved { run, context, query, .. } = resolved;
         run.count_as(self.selection.join, context.progress.scan(), |recording| {
-            context.pool.install(|| query.run(recording, &Execution::best()))
+            context.pool.install(|| query.count(recording))
         })
     }
 
-    fn add(&self, _: &[Resolved<'_, Query>], counts: Vec<Vec<u64>>) -> Result<Vec<u64>, Error> {
-        let sum = counts.into_iter().reduce(|mut sum, more| {
-            sum.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
-            sum
-        });
-        Ok(sum.unwrap_or_default())
+    fn add(
+        &self,
+        _: &[Resolved<'_, Query>],
+        counts: Vec<MicroCounts>,
+    ) -> Result<MicroCounts, Error> {
+        Ok(counts.into_iter().reduce(MicroCounts::added).unwrap_or_default())
     }
 
-    fn finish(&self, all: &[Resolved<'_, Query>], counts: Vec<u64>) -> Result<Finished, Error> {
+    fn finish(&self, all: &[Resolved<'_, Query>], counts: MicroCounts) -> Result<Finished, Error> {
         let first = &all[0];
-        let unit = micro_tick(first.run)?;
+        let micro = micro_tick(first.run)?;
         for other in all {
-            if micro_tick(other.run)? != unit {
+            if micro_tick(other.run)? != micro {
                 return Err(Error::Request("the runs have micro times of different units".into()));
             }
         }
-        let mut used = self.used(first)?;
+        let mut used = self.used(first, micro);
         used.selection.sums_up(all.len());
-        let name = first.context.setup.name_of(first.query.channel);
-        let tags: u64 = counts.iter().sum();
-        let header =
-            format!("{}; {tags} tags in the bins; tick {}", words(first, &used)?, first.tick());
+        let tags = counts.tags();
+        let header = format!(
+            "{}; {tags} tags in the bins; tick {}",
+            words(first, &used, micro),
+            first.tick()
+        );
+        let Query { channels, bins, trace, .. } = &first.query;
         let figure = FigureKind::Bins {
             title: "Micro times".into(),
-            name,
+            name: names(first),
+            unit: micro,
             labels: ["micro time", "tags per bin"],
             value: ["count", "count_err"],
             is_ratio: false,
             is_logarithmic: false,
         };
-        let rows = table(&first.query.bins, counts, unit);
+        let rows = counts.table(channels, bins, Units { tick: first.tick(), micro, trace: *trace });
         Ok(Finished { header, query: serde_json::to_value(used)?, singles: None, rows, figure })
     }
 
@@ -143,15 +218,22 @@ impl Kind for MicroTimes {
         _: Tick,
         recording: &Recording<'_>,
     ) -> Result<Plan, QueryError> {
-        query.plan(recording, &Execution::best())
+        let of = |query: OfChannel| query.plan(recording, &Execution::best());
+        let mut queries = query.of_channels();
+        let mut plan = of(queries.next().unwrap_or_else(|| query.of_channel(0)))?;
+        for query in queries {
+            plan.add(of(query)?);
+        }
+        Ok(plan)
     }
 
     fn described(
         &self,
         resolved: &Resolved<'_, Query>,
     ) -> Result<(String, serde_json::Value), Error> {
-        let used = self.used(resolved)?;
-        let header = format!("{}; tick {}", words(resolved, &used)?, resolved.tick());
+        let micro = micro_tick(resolved.run)?;
+        let used = self.used(resolved, micro);
+        let header = format!("{}; tick {}", words(resolved, &used, micro), resolved.tick());
         Ok((header, serde_json::to_value(used)?))
     }
 }
@@ -160,39 +242,44 @@ impl MicroTimes {
     fn bins(
         &self,
         run: &Run,
-        channel: u16,
+        channels: &[u16],
         scope: &Scope,
         context: &QueryContext<'_>,
     ) -> Result<Bins, Error> {
-        let unit = micro_tick(run)?;
-        let width = self.bin.as_ref().map_or(Ok(1), |bin| bin.ticks(unit))?;
+        let micro = micro_tick(run)?;
+        let width = self.bin.as_ref().map_or(Ok(1), |bin| bin.ticks(micro))?;
         match &self.range {
-            Some(range @ Reach::Between(..)) => range.bins(|_| width, unit, context),
+            Some(range @ Reach::Between(..)) => range.bins(|_| width, micro, context),
             Some(Reach::Around(_)) => Err(Error::Request(
                 "a range of micro times has two ends, as `range` 0ns..12ns".into(),
             )),
             None => {
-                let largest = run.count_as(self.selection.join, None, |recording| {
-                    let execution = Execution::best();
-                    context.pool.install(|| Query::largest(channel, scope, recording, &execution))
-                })?;
-                Ok(Bins::linear(0, i64::from(largest.unwrap_or(0)) + 1, width)?)
+                let mut largest = 0;
+                for &channel in channels {
+                    let found = run.count_as(self.selection.join, None, |recording| {
+                        let best = Execution::best();
+                        let largest = || OfChannel::largest(channel, scope, recording, &best);
+                        context.pool.install(largest)
+                    })?;
+                    largest = largest.max(found.unwrap_or(0));
+                }
+                Ok(Bins::linear(0, i64::from(largest) + 1, width)?)
             }
         }
     }
 
-    fn used(&self, resolved: &Resolved<'_, Query>) -> Result<Used, Error> {
-        let (query, unit) = (&resolved.query, micro_tick(resolved.run)?);
+    fn used(&self, resolved: &Resolved<'_, Query>, micro: Tick) -> Used {
+        let query = &resolved.query;
         let bin = query.bins.edge(1) - query.bins.edge(0);
-        Ok(Used {
+        Used {
             kind: "micro",
-            channel: query.channel,
-            micro_tick: unit.fraction(),
+            micro_tick: micro.fraction(),
             bin_ticks: bin,
-            bin_s: unit.seconds_of(bin.into()),
+            bin_s: micro.seconds_of(bin.into()),
             range_ticks: [query.bins.edge(0), query.bins.edge(query.bins.count())],
+            trace_ticks: query.trace,
             selection: SelectionUsed::of(&resolved.selected, self.selection.join, resolved.tick()),
-        })
+        }
     }
 }
 
@@ -206,37 +293,22 @@ fn micro_tick(run: &Run) -> Result<Tick, Error> {
     })
 }
 
-/// Returns the request as text for the header.
-fn words(resolved: &Resolved<'_, Query>, used: &Used) -> Result<String, Error> {
-    let (context, unit) = (resolved.context, micro_tick(resolved.run)?);
-    let [low, high] = used.range_ticks.map(|ticks| unit.format(ticks.into()));
-    Ok(format!(
-        "micro times of {} from {low} to {high} in bins of {}{}",
-        context.setup.name_of(used.channel),
-        in_ticks(used.bin_ticks.into(), unit),
-        used.selection.words(context.setup, resolved.tick())
-    ))
+fn names(resolved: &Resolved<'_, Query>) -> String {
+    let setup = resolved.context.setup;
+    let names = resolved.query.channels.iter().map(|&channel| setup.name_of(channel));
+    names.collect::<Vec<_>>().join(",")
 }
 
-/// Returns a row for each bin. Errors are those of counts, √max(C, 1).
-fn table(bins: &Bins, counts: Vec<u64>, unit: Tick) -> Table {
-    let rows = counts.len();
-    let (bins, counts) = (Arc::new(bins.clone()), Arc::new(counts));
-    let edges = Arc::clone(&bins);
-    let low = Cells::made(rows, move |k| edges.edge(k));
-    let edges = Arc::clone(&bins);
-    let width = Cells::made(rows, move |k| edges.edge(k + 1) - edges.edge(k));
-    let middle = Cells::made(rows, move |k| {
-        let [low, high] = [k, k + 1].map(|edge| i128::from(bins.edge(edge)));
-        Some(unit.seconds_of(low + high - 1) / 2.0)
+/// Returns the request as text for the header.
+fn words(resolved: &Resolved<'_, Query>, used: &Used, micro: Tick) -> String {
+    let tick = resolved.tick();
+    let [low, high] = used.range_ticks.map(|ticks| micro.format(ticks.into()));
+    let trace = used.trace_ticks.map_or(String::new(), |width| {
+        format!("; trace in bins of {}", in_ticks(width.into(), tick))
     });
-    let of_row = Arc::clone(&counts);
-    let errors = Cells::made(rows, move |k| Some((of_row[k].max(1) as f64).sqrt()));
-    let counts = Cells::made(rows, move |k| counts[k]);
-    Table::default()
-        .with(Column::integers("delay_ticks", low).heading("from (ticks)").key())
-        .with(Column::integers("width_ticks", width).heading("ticks").hidden())
-        .with(Column::floats("delay_s", middle).heading("micro time").unit(Unit::Seconds))
-        .with(Column::counts("count", counts).err("count_err").compared())
-        .with(Column::floats("count_err", errors).hidden())
+    format!(
+        "micro times from {low} to {high} in bins of {}{trace}{}",
+        in_ticks(used.bin_ticks.into(), micro),
+        used.selection.words(resolved.context.setup, tick)
+    )
 }

@@ -8,45 +8,45 @@ use crate::{
         options::{self, Position, RequestOption, RequestType, ValueType},
         selection::{self, Selection},
     },
-    setup::arguments::{BinWidth, Channel},
+    setup::arguments::BinWidth,
 };
 
-/// Histogram of the micro times of one channel (docs/queries.md, section "Micro times").
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// Histograms of the micro times of channels (docs/queries.md, section "Micro times").
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct MicroTimes {
-    /// The channel.
-    pub channel: Channel,
     /// Bin width; by default one unit of the micro times.
-    #[serde(default)]
     pub bin: Option<BinWidth>,
     /// Range of micro times; by default from 0 to the largest one.
-    #[serde(default)]
     pub range: Option<Reach>,
-    /// The tags that are used.
-    #[serde(default)]
+    /// Return a trace: the bins of each interval of this width.
+    pub trace: Option<BinWidth>,
+    /// The tags that are used; those of each channel are counted separately.
     pub selection: Selection,
 }
 
 /// The request as a user states it.
 pub const MICRO: RequestType = RequestType {
     name: "micro",
-    summary: "Count the micro times of a channel, in bins",
+    summary: "Count the micro times of channels, in bins",
     details: "A micro time is the time of a photon after the sync pulse before it, as recorded in mode T3. \
               Bin k holds LO + k·W ≤ micro time < LO + (k+1)·W, in units of the recorded micro times.",
-    positions: &[Position { value_name: "CH", options: &["channel"], help: "The channel" }],
+    positions: &[Position {
+        value_name: "CH…",
+        options: &["channels"],
+        help: "The channels, each counted by itself",
+    }],
     options: &[&OPTIONS],
     selection: &[&selection::COMMON],
     preset: &[],
     can_list: false,
     examples: &[
-        &[("channel", "1")],
-        &[("channel", "1"), ("bin", "~100ps"), ("range", "0ns..12ns")],
+        &[("channels", "1")],
+        &[("channels", "1,2"), ("bin", "~100ps"), ("range", "0ns..12ns"), ("trace", "10ms")],
     ],
 };
 
 const OPTIONS: [RequestOption; 3] = [
-    RequestOption::new("channel", ValueType::Channel("CH"), "The channel"),
     RequestOption::new(
         "bin",
         ValueType::Text("W", options::check::<BinWidth>),
@@ -59,4 +59,9 @@ const OPTIONS: [RequestOption; 3] = [
         "Micro times to count, LO..HI [default: 0 to the largest]",
     )
     .signed(),
+    RequestOption::new(
+        "trace",
+        ValueType::Text("D", options::check::<BinWidth>),
+        "Trace: these bins for each interval D of the run; ~D takes the nearest number of ticks",
+    ),
 ];

@@ -100,7 +100,7 @@ impl Kind for Rates {
         let copies = if runs > 1 { 3 } else { 1 };
         let blocks = u64::from(self.errors.blocks().unwrap_or(0));
         let bytes = BIN_BYTES + 8 * channels + blocks * (BIN_BYTES + 8 * channels);
-        limits::check_bins(span, width, copies, bytes, resolved.tick())?;
+        limits::check_bins(span, width, copies, bytes, "bin", resolved.tick())?;
         let scans = span as f64 / width as f64 * (blocks + 1) as f64;
         limits::note_long(context, scans / 4.0, 0.0);
         Ok(())
@@ -197,12 +197,7 @@ impl Rates {
         let ranges = match &rated.trace {
             None => vec![query.scope.range],
             Some(trace) => {
-                let own = |bin: &TraceBin| {
-                    let from =
-                        i128::from(trace.origin) + i128::from(bin.number) * i128::from(trace.width);
-                    let to = i64::try_from(from + i128::from(trace.width)).ok();
-                    TimeRange { from: i64::try_from(from).ok(), to }.and(&query.scope.range)
-                };
+                let own = |bin: &TraceBin| trace.range_of(bin).and(&query.scope.range);
                 trace.bins.iter().map(own).collect()
             }
         };

@@ -1,0 +1,107 @@
+//! The counts of micro times, and the table made from them.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use tagq_query::Bins;
+use tagq_store::Tick;
+
+use crate::{
+    cells::Cells,
+    table::{Column, Table, Unit},
+};
+
+/// The counts of one run or of several: one part for each bin of a trace, by its number; otherwise one part.
+#[derive(Debug, Default)]
+pub(crate) struct MicroCounts(pub BTreeMap<i64, Part>);
+
+/// The counts in a part of the time.
+#[derive(Debug, Default)]
+pub(crate) struct Part {
+    /// All bins of the first channel, then those of the next one.
+    pub counts: Vec<u64>,
+    /// Whether the selection cuts the bin of the trace, or it may still change.
+    pub is_partial: bool,
+}
+
+/// The units of the columns.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Units {
+    /// The tick of the run.
+    pub tick: Tick,
+    /// The unit of micro times.
+    pub micro: Tick,
+    /// Width of a bin of the trace in ticks.
+    pub trace: Option<i64>,
+}
+
+impl MicroCounts {
+    pub(super) fn added(mut self, more: Self) -> Self {
+        for (number, part) in more.0 {
+            let sum = self.0.entry(number).or_default();
+            sum.counts.resize(part.counts.len(), 0);
+            sum.counts.iter_mut().zip(part.counts).for_each(|(sum, count)| *sum += count);
+            sum.is_partial |= part.is_partial;
+        }
+        self
+    }
+
+    pub(super) fn tags(&self) -> u64 {
+        self.0.values().flat_map(|part| &part.counts).sum()
+    }
+
+    /// Returns one row for each bin of each channel; with a trace, for each of its bins. Errors are those of
+    /// counts, √max(C, 1).
+    pub(super) fn table(self, channels: &[u16], bins: &Bins, units: Units) -> Table {
+        let (bins, channels) = (Arc::new(bins.clone()), Arc::new(channels.to_vec()));
+        let of_channel = bins.count().max(1);
+        let of_part = of_channel * channels.len();
+        let parts: Arc<Vec<(i64, Part)>> = Arc::new(self.0.into_iter().collect());
+        let rows = parts.len() * of_part;
+        let mut table = Table::default();
+        if let Some(width) = units.trace {
+            let start = {
+                let parts = Arc::clone(&parts);
+                move |row: usize| parts[row / of_part].0.saturating_mul(width)
+            };
+            let start_s = {
+                let start = start.clone();
+                move |row| Some(units.tick.seconds_of(start(row).into()))
+            };
+            let starts = Column::floats("start_s", Cells::made(rows, start_s));
+            table = table
+                .with(starts.heading("from").unit(Unit::Seconds))
+                .with(Column::integers("start_ticks", Cells::made(rows, start)).hidden());
+        }
+        let channel = move |row: usize| Some(channels[row % of_part / of_channel]);
+        let edges = Arc::clone(&bins);
+        let low = Cells::made(rows, move |row| edges.edge(row % of_channel));
+        let edges = Arc::clone(&bins);
+        let width = Cells::made(rows, move |row| {
+            edges.edge(row % of_channel + 1) - edges.edge(row % of_channel)
+        });
+        let middle = Cells::made(rows, move |row| {
+            let [low, high] = [0, 1].map(|next| i128::from(bins.edge(row % of_channel + next)));
+            Some(units.micro.seconds_of(low + high - 1) / 2.0)
+        });
+        let count = {
+            let parts = Arc::clone(&parts);
+            move |row: usize| parts[row / of_part].1.counts[row % of_part]
+        };
+        let errors = {
+            let count = count.clone();
+            Cells::made(rows, move |row| Some((count(row).max(1) as f64).sqrt()))
+        };
+        table = table
+            .with(Column::channels("channel", Cells::made(rows, channel)).key())
+            .with(Column::integers("delay_ticks", low).heading("from (ticks)").key())
+            .with(Column::integers("width_ticks", width).heading("ticks").hidden())
+            .with(Column::floats("delay_s", middle).heading("micro time").unit(Unit::Seconds))
+            .with(Column::counts("count", Cells::made(rows, count)).err("count_err").compared())
+            .with(Column::floats("count_err", errors).hidden());
+        if units.trace.is_none() {
+            return table;
+        }
+        let partial = move |row: usize| parts[row / of_part].1.is_partial;
+        table.with(Column::flags("partial", Cells::made(rows, partial)))
+    }
+}
