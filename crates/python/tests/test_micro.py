@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy
@@ -122,3 +123,15 @@ def test_micro_times_are_counted_by_channel_and_interval() -> None:
     ]
     assert frame["count"].to_list() == expected
     assert frame["start_ticks"].unique(maintain_order=True).to_list() == [0, 250, 500, 750][: interval.max() + 1]
+
+
+def test_micro_times_and_sync_pulses_of_a_file(tmp_path: Path) -> None:
+    recorded = Path(__file__).parents[3] / "data/fixtures/picoquant/t3.ptu"
+    run = tagq.open(shutil.copy(recorded, tmp_path))
+    micro = run.micro[run.channel == 1]
+    counts = polars.DataFrame(run.micro_times([1]))["count"].to_list()
+    assert counts == numpy.bincount(micro).tolist()
+    assert polars.DataFrame(next(run.watch("micro", channels=[1])))["count"].to_list() == counts
+    # The period of the pulses is 1000 ticks.
+    since = polars.DataFrame(run.histogram(start="sync", stop=1, mode="last", bin="1t", range="0t..1000t"))
+    assert since["count"].to_list() == numpy.bincount(run.time[run.channel == 1] % 1_000, minlength=1_000).tolist()

@@ -3,8 +3,8 @@
 use std::{fs, path::Path};
 
 use tagq_ingest::{
-    Change, Error, Part, Settings, Summary, compare, first_time, ingest, is_intact, is_unchanged,
-    read_tags,
+    Change, Error, FormatName, Part, Settings, Summary, compare, first_time, ingest, is_intact,
+    is_unchanged, read_tags,
 };
 use tagq_store::{
     Access, Block, CHANNEL_MAX, Channels, Creation, Error as StoreError, RunId, Source, Store, Tag,
@@ -66,15 +66,16 @@ pub fn sources(input: &[u8]) {
             (in_members(&mut recipe, |_, piece| packing.pack(piece)), cut)
         }
     };
-    check_file(&bytes, cut);
+    check_file(&bytes, cut, None);
 }
 
-/// Checks the above for a file, and for its first `cut` bytes and then all of it.
-pub(crate) fn check_file(bytes: &[u8], cut: usize) {
+/// Checks the above for a file, and for its first `cut` bytes and then all of it. The content of the file tells
+/// its format unless it is given.
+pub(crate) fn check_file(bytes: &[u8], cut: usize, format: Option<FormatName>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a file");
     fs::write(&path, bytes).unwrap();
-    let settings = Settings { threads: 2, ..Settings::default() };
+    let settings = Settings { threads: 2, format, ..Settings::default() };
     if count(&path, &settings).is_none() {
         return;
     }
@@ -82,11 +83,11 @@ pub(crate) fn check_file(bytes: &[u8], cut: usize) {
     if is_text(&result) {
         return;
     }
-    check_first(&path, &tags, &result);
+    check_first(&path, &tags, &result, &settings);
     let store = folder.path().join("store");
     let taken = take(&path, Part::Whole { rebase: None }, &settings, &store);
     match &result {
-        Ok(_) => check_taken(&path, &store, &tags, &taken),
+        Ok(_) => check_taken(&path, &store, &tags, &taken, &settings),
         Err(expected) => {
             let found = taken.unwrap_err();
             // Both a fault of the file and one of its tags may be found first.
@@ -96,7 +97,7 @@ pub(crate) fn check_file(bytes: &[u8], cut: usize) {
         }
     }
     if result.is_ok() && cut < bytes.len() {
-        check_growing(folder.path(), bytes, cut, &tags);
+        check_growing(folder.path(), bytes, cut, &tags, &settings);
     }
 }
 
@@ -140,12 +141,12 @@ fn count(path: &Path, settings: &Settings) -> Option<u64> {
     (tags <= TAGS_MAX).then_some(tags)
 }
 
-fn check_first(path: &Path, tags: &[Tag], result: &Result<Summary, Error>) {
+fn check_first(path: &Path, tags: &[Tag], result: &Result<Summary, Error>, settings: &Settings) {
     let bytes = fs::read(path).unwrap();
     let magics = [&b"\x1f\x8b\x08"[..], b"\xfd7zXZ\0", b"BZh"];
     // The first tag of these may stand in a torn member, which only decompression of the whole file shows.
     let is_packed = magics.iter().any(|magic| bytes.starts_with(magic));
-    match (tags.first(), first_time(path, &Settings::default()), result) {
+    match (tags.first(), first_time(path, settings), result) {
         (Some(tag), found, _) => assert_eq!(found.unwrap(), Some(tag.time)),
         (None, Err(found), Err(expected)) => assert_eq!(found.to_string(), expected.to_string()),
         (None, Ok(Some(_)), _) if is_packed => {}
@@ -180,7 +181,13 @@ fn take_as_is(
 }
 
 /// What must come of taking these tags.
-fn check_taken(path: &Path, store: &Path, tags: &[Tag], taken: &Result<Summary, Error>) {
+fn check_taken(
+    path: &Path,
+    store: &Path,
+    tags: &[Tag],
+    taken: &Result<Summary, Error>,
+    settings: &Settings,
+) {
     if let Some(number) =
         (1..).zip(tags).find_map(|(n, tag)| (tag.channel > CHANNEL_MAX).then_some(n))
     {
@@ -204,7 +211,7 @@ fn check_taken(path: &Path, store: &Path, tags: &[Tag], taken: &Result<Summary, 
     let is_open = facts.torn.is_some() && !facts.salvaged;
     let expected = if is_open { Change::Grown } else { Change::None };
     assert_eq!(compare(facts, path).unwrap(), expected);
-    assert_eq!(is_intact(facts, path, &Settings::default()).unwrap(), Some(true));
+    assert_eq!(is_intact(facts, path, settings).unwrap(), Some(true));
 }
 
 /// The rows of an intact store are these tags in order of time; its one source.
@@ -252,10 +259,10 @@ fn rows(store: &Store) -> Vec<Row> {
 }
 
 /// The file is taken when so much of it is there, then the rest.
-fn check_growing(folder: &Path, bytes: &[u8], cut: usize, tags: &[Tag]) {
+fn check_growing(folder: &Path, bytes: &[u8], cut: usize, tags: &[Tag], settings: &Settings) {
     let (path, store) = (folder.join("growing"), folder.join("growing.tagq"));
     fs::write(&path, &bytes[..cut]).unwrap();
-    let mut settings = Settings { threads: 2, ..Settings::default() };
+    let mut settings = settings.clone();
     let (mut first, mut result) = handed(&path, &settings);
     if let Err(Error::TornMessage { message, .. }) = result {
         settings.messages_max = Some(message - 1);

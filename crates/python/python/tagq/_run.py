@@ -355,7 +355,7 @@ class Run(Requests):
             name = query
 
             def ask(run: Run) -> Any:
-                return getattr(run, name)(**words)
+                return Result(run._ask(name, words))
         else:
             raise QuestionError(f"{query!r} is no query; watch {', '.join(names)} or a function")
         return self._watch(ask, _tagq.Follower(self._run, every, hold_back, timeout))
