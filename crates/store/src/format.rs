@@ -7,8 +7,8 @@ use std::{ops::Range, path::Path};
 
 use crate::{Error, RunId};
 
-/// The newest version of the format that this library reads and writes: stores with micro times. All others
-/// have version 1.
+/// The newest version of the format that this library reads and writes: stores with micro times or gaps. All
+/// others have version 1.
 pub const VERSION: u32 = 2;
 /// The first bytes of every column and index file.
 pub const MAGIC: [u8; 8] = *b"TAGQCOL\n";
@@ -24,6 +24,9 @@ pub const COUNT_ENTRY_BYTES: usize = 6;
 pub const MICRO_NONE: u32 = u32::MAX;
 /// [`MICRO_NONE`] in a column of two bytes.
 pub const MICRO_NONE_U16: u16 = u16::MAX;
+
+/// The largest gap that is stored; a longer one, and that of the first row of a source, is stored as this one.
+pub const GAP_MAX: u16 = u16::MAX;
 
 const CRC_AT: usize = HEADER_BYTES - 4;
 /// The bytes of a block entry that its chain covers.
@@ -44,6 +47,10 @@ pub enum FileKind {
     Counts,
     /// Micro times: u16, or u32 once a value above 65,534 appeared.
     Micro,
+    /// Gaps: u16 ticks, at most [`GAP_MAX`].
+    Gap,
+    /// Checksums of the gaps of each full block: u32.
+    GapBlocks,
 }
 
 impl FileKind {
@@ -54,6 +61,8 @@ impl FileKind {
             Self::Blocks => 3,
             Self::Counts => 4,
             Self::Micro => 5,
+            Self::Gap => 6,
+            Self::GapBlocks => 7,
         }
     }
 
@@ -61,7 +70,7 @@ impl FileKind {
     const fn class(self) -> u8 {
         match self {
             Self::Time => 1,
-            Self::Channel | Self::Micro => 2,
+            Self::Channel | Self::Micro | Self::Gap | Self::GapBlocks => 2,
             Self::Blocks | Self::Counts => 3,
         }
     }
@@ -70,7 +79,7 @@ impl FileKind {
     const fn version(self) -> u32 {
         match self {
             Self::Time | Self::Channel | Self::Blocks | Self::Counts => 1,
-            Self::Micro => 2,
+            Self::Micro | Self::Gap | Self::GapBlocks => 2,
         }
     }
 }
@@ -238,6 +247,17 @@ pub(crate) fn widen_micro(value: u16) -> u32 {
     if value == MICRO_NONE_U16 { MICRO_NONE } else { value.into() }
 }
 
+/// Appends the gaps of rows in order of time to `gaps`: the ticks since the row before, at most [`GAP_MAX`].
+/// `before` is the time of the row before the first one, `None` if it is the first of its source.
+pub(crate) fn append_gaps(before: Option<i64>, times: &[i64], gaps: &mut Vec<u16>) {
+    let gap = |before: i64, time: i64| {
+        u16::try_from(time.wrapping_sub(before).cast_unsigned()).unwrap_or(GAP_MAX)
+    };
+    let Some(&first) = times.first() else { return };
+    gaps.push(before.map_or(GAP_MAX, |before| gap(before, first)));
+    gaps.extend(times.iter().zip(&times[1..]).map(|(&before, &time)| gap(before, time)));
+}
+
 /// Puts `values` into `bytes` as unsigned integers of `width` bytes, two or four. Values fit in them, and of
 /// [`MICRO_NONE`] every byte is the same.
 pub(crate) fn encode_unsigned(values: &[u32], width: u16, bytes: &mut Vec<u8>) {
@@ -285,6 +305,11 @@ mod tests {
         assert_eq!(page[16..32], [7; 16]);
         let page = encode_header(FileKind::Micro, 2, RUN);
         assert_eq!(page[..16], *b"TAGQCOL\n\x02\0\0\0\x05\x02\x02\0");
+        let page = encode_header(FileKind::Gap, 2, RUN);
+        assert_eq!(page[..16], *b"TAGQCOL\n\x02\0\0\0\x06\x02\x02\0");
+        let page = encode_header(FileKind::GapBlocks, 4, RUN);
+        assert_eq!(page[..16], *b"TAGQCOL\n\x02\0\0\0\x07\x02\x04\0");
+        assert_eq!(GAP_MAX, 65_535);
         assert_eq!((MICRO_NONE, MICRO_NONE_U16), (4_294_967_295, 65_535));
         assert_eq!(encode_count(0x0102, 0x0304_0506), [2, 1, 6, 5, 4, 3]);
     }

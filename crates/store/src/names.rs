@@ -15,13 +15,15 @@ pub(crate) struct Stem {
     end: &'static str,
 }
 
-/// Those of times, channels, blocks, counts and micro times.
-pub(crate) const STEMS: [Stem; 5] = [
+/// Those of times, channels, blocks, counts, micro times, gaps, and the checksums of gaps.
+pub(crate) const STEMS: [Stem; 7] = [
     Stem { start: "time", end: "col" },
     Stem { start: "channel", end: "col" },
     Stem { start: "blocks", end: "idx" },
     Stem { start: "counts", end: "idx" },
     Stem { start: "micro", end: "col" },
+    Stem { start: "gap", end: "col" },
+    Stem { start: "gaps", end: "idx" },
 ];
 
 impl Stem {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::{
     Manifest,
+    files::FileNames,
     source::{ChannelRows, Source},
 };
 use crate::{Error, format::BLOCK_ROWS, names::STEMS};
@@ -17,23 +18,28 @@ impl Manifest {
     pub(super) fn check(&self, path: &Path) -> Result<(), Error> {
         let fault = Fault { path };
         self.check_files(&fault)?;
-        self.check_micro(&fault)?;
+        self.check_optional(&fault)?;
         self.check_rows(&fault)?;
         self.check_channels(&fault)?;
         self.check_times(&fault)
     }
 
     fn check_files(&self, fault: &Fault<'_>) -> Result<(), Error> {
-        let files = &self.files;
-        let is_wide = files.channel.width == 2;
-        let channel = if is_wide { ("u16", 2) } else { ("u8", 1) };
-        let expected = [("i64", 8), channel, ("block", 64), ("count", 6)];
-        let micro =
-            files.micro.as_ref().map(|file| if file.width == 4 { ("u32", 4) } else { ("u16", 2) });
-        let expected = expected.into_iter().chain(micro);
-        let files = [&files.time, &files.channel, &files.blocks, &files.counts];
-        let files = files.into_iter().chain(&self.files.micro);
-        for ((file, (kind, width)), stem) in files.zip(expected).zip(&STEMS) {
+        let FileNames { time, channel, blocks, counts, micro, gap, gaps } = &self.files;
+        let of_channel = if channel.width == 2 { ("u16", 2) } else { ("u8", 1) };
+        let is_wide = micro.as_ref().is_some_and(|file| file.width == 4);
+        let of_micro = if is_wide { ("u32", 4) } else { ("u16", 2) };
+        let files = [
+            (Some(time), ("i64", 8)),
+            (Some(channel), of_channel),
+            (Some(blocks), ("block", 64)),
+            (Some(counts), ("count", 6)),
+            (micro.as_ref(), of_micro),
+            (gap.as_ref(), ("u16", 2)),
+            (gaps.as_ref(), ("u32", 4)),
+        ];
+        for ((file, (kind, width)), stem) in files.into_iter().zip(&STEMS) {
+            let Some(file) = file else { continue };
             if (file.kind.as_str(), file.width) != (kind, width) {
                 return fault.is(
                     &format!("the kind of {}", file.name),
@@ -49,21 +55,26 @@ impl Manifest {
         Ok(())
     }
 
-    /// Micro times, their unit and their checksum are there in version 2 alone.
-    fn check_micro(&self, fault: &Fault<'_>) -> Result<(), Error> {
-        let has_micro = self.version == 2;
+    /// Columns that not every store has come with their checksums, and in version 2 alone.
+    fn check_optional(&self, fault: &Fault<'_>) -> Result<(), Error> {
+        let (has_micro, has_gaps) = (self.has_micro(), self.has_gaps());
+        let last = self.last_block.as_ref();
         let parts = [
-            ("the file of micro times", self.files.micro.is_some() == has_micro),
+            ("the version of the format", (self.version == 2) == (has_micro || has_gaps)),
             ("the unit of micro times", self.micro_tick.is_none() || has_micro),
             (
                 "the checksum of the last micro times",
-                self.last_block.as_ref().is_none_or(|block| block.crc_micro.is_some() == has_micro),
+                last.is_none_or(|block| block.crc_micro.is_some() == has_micro),
+            ),
+            ("the file of the checksums of gaps", self.files.gaps.is_some() == has_gaps),
+            (
+                "the checksum of the last gaps",
+                last.is_none_or(|block| block.crc_gap.is_some() == has_gaps),
             ),
         ];
         match parts.into_iter().find(|(_, fits)| !fits) {
             Some((what, _)) => {
-                let expected = format!("as in version {}", self.version);
-                fault.is(what, expected, "something else".into())
+                fault.is(what, "as its columns need it".into(), "something else".into())
             }
             None => Ok(()),
         }

@@ -20,4 +20,9 @@ pub(crate) struct FileNames {
     pub counts: FileName,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub micro: Option<FileName>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gap: Option<FileName>,
+    /// The checksums of the gaps of full blocks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gaps: Option<FileName>,
 }

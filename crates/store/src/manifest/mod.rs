@@ -38,6 +38,8 @@ pub(crate) struct LastBlock {
     pub crc_channel: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crc_micro: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crc_gap: Option<u32>,
     pub counts: Vec<ChannelRows>,
 }
 
@@ -92,8 +94,8 @@ impl Manifest {
         }
     }
 
-    /// The files of the store, in the order of [`STEMS`](crate::names::STEMS): four, and one of micro times if
-    /// it has them.
+    /// The files of the store, in the order of [`STEMS`](crate::names::STEMS): four, and those of micro times and
+    /// of gaps if it has them.
     pub(crate) fn committed(&self) -> Vec<Committed<'_>> {
         let files = &self.files;
         let of = |file, kind, values| Committed { file, kind, values };
@@ -104,12 +106,25 @@ impl Manifest {
             of(&files.counts, FileKind::Counts, self.count_entries),
         ];
         committed.extend(files.micro.iter().map(|file| of(file, FileKind::Micro, self.rows)));
+        committed.extend(files.gap.iter().map(|file| of(file, FileKind::Gap, self.rows)));
+        let blocks = self.full_blocks();
+        committed.extend(files.gaps.iter().map(|file| of(file, FileKind::GapBlocks, blocks)));
         committed
     }
 
     /// Whether the store has a column of micro times.
     pub fn has_micro(&self) -> bool {
         self.files.micro.is_some()
+    }
+
+    /// Whether the store has a column of gaps.
+    pub fn has_gaps(&self) -> bool {
+        self.files.gap.is_some()
+    }
+
+    /// Sets the version of the format that its files need.
+    pub(crate) fn set_version(&mut self) {
+        self.version = if self.has_micro() || self.has_gaps() { 2 } else { 1 };
     }
 
     /// The manifest of an empty store, before its first commit.
@@ -137,6 +152,8 @@ impl Manifest {
                 blocks: file("blocks.idx", "block", 64),
                 counts: file("counts.idx", "count", 6),
                 micro: None,
+                gap: None,
+                gaps: None,
             },
             count_entries: 0,
             chain: 0,
@@ -282,6 +299,7 @@ mod tests {
             crc_time: 1,
             crc_channel: u32::MAX,
             crc_micro: None,
+            crc_gap: None,
             counts: vec![rows(3, 2), rows(15, 1)],
         });
         manifest.sources = vec![Source {
@@ -384,6 +402,7 @@ mod tests {
                     crc_time,
                     crc_channel,
                     crc_micro,
+                    crc_gap: None,
                     counts: vec![],
                 });
             },

@@ -9,6 +9,7 @@ use super::{
 use crate::{
     ChannelRows, Error,
     format::{self, BLOCK_ENTRY_BYTES, BLOCK_ROWS, BlockEntry, COUNT_ENTRY_BYTES},
+    manifest::files::FileName,
 };
 
 /// The entry of one block of rows in the index.
@@ -184,7 +185,8 @@ impl Store {
             (&files.channel.name, channel_bytes, block.crc_channel),
         ];
         let micro = self.micro().zip(files.micro.as_ref()).zip(block.crc_micro);
-        let micro = micro.map(|((micro, file), crc)| (&file.name, micro.rows(rows).bytes(), crc));
+        let micro =
+            micro.map(|((micro, file), crc)| (&file.name, micro.rows(rows.clone()).bytes(), crc));
         for (name, bytes, expected) in columns.into_iter().chain(micro) {
             let found = crc32c::crc32c(bytes);
             if found != expected {
@@ -199,8 +201,37 @@ impl Store {
             let found = "something else".into();
             return Err(damaged(&files.time.name, "the times", expected, found));
         }
-        Ok(())
+        self.check_gaps(&rows).map_err(|(name, what)| {
+            damaged(name, what, "as its times say".into(), "something else".into())
+        })
     }
+
+    /// Verifies the gaps of a block and their checksum, if the store has gaps. Returns the file and what is wrong.
+    fn check_gaps(&self, rows: &Range<usize>) -> Result<(), (&str, &'static str)> {
+        let files = &self.manifest.files;
+        let (Some(gaps), Some(blocks)) = (self.gaps(), &self.gap_blocks) else { return Ok(()) };
+        let found = &gaps[rows.clone()];
+        let number = rows.start / BLOCK_ROWS;
+        let full = blocks.as_chunks().0.get(number).map(|&crc| u32::from_le_bytes(crc));
+        let last = self.manifest.last_block.as_ref().and_then(|last| last.crc_gap);
+        if full.or(last) != Some(crc32c::crc32c(bytemuck::cast_slice(found))) {
+            return Err((name_of(files.gaps.as_ref()), "the checksum of the gaps"));
+        }
+        let time = self.tags().time;
+        let mut expected = Vec::with_capacity(found.len());
+        for (_, of_source) in self.sources() {
+            let part = of_source.start.max(rows.start)..of_source.end.min(rows.end);
+            if !part.is_empty() {
+                let before = (part.start > of_source.start).then(|| time[part.start - 1]);
+                format::append_gaps(before, &time[part], &mut expected);
+            }
+        }
+        if expected == found { Ok(()) } else { Err((name_of(files.gap.as_ref()), "the gaps")) }
+    }
+}
+
+fn name_of(file: Option<&FileName>) -> &str {
+    file.map_or("", |file| &file.name)
 }
 
 fn decode_counts(bytes: &[u8]) -> Vec<ChannelRows> {

@@ -31,6 +31,9 @@ pub struct Store {
     time: Column<i64>,
     channel: ChannelColumn,
     micro: Option<MicroFile>,
+    gap: Option<Column<u16>>,
+    /// Bytes of the checksums of the gaps of full blocks.
+    gap_blocks: Option<Vec<u8>>,
     blocks: Vec<u8>,
     counts: Vec<u8>,
     /// A page of a column was missing.
@@ -68,12 +71,12 @@ impl Store {
             let file = folder.open_file(&committed.file.name)?;
             checked.push(CheckedFile::new(folder, file, &committed, manifest.run_id)?);
         }
-        let micro = checked.split_off(4).pop();
-        let checked: [CheckedFile; 4] = match checked.try_into() {
-            Ok(checked) => checked,
-            Err(_) => unreachable!("a store has these four files"),
-        };
-        let [time, channel, blocks, counts] = checked;
+        let mut checked = checked.into_iter();
+        let mut next = || checked.next().unwrap_or_else(|| unreachable!("as the manifest lists"));
+        let [time, channel, blocks, counts] = [next(), next(), next(), next()];
+        let micro = manifest.has_micro().then(&mut next);
+        let gap = manifest.has_gaps().then(&mut next);
+        let gap_blocks = manifest.has_gaps().then(&mut next);
         let channel = match manifest.files.channel.width {
             1 => ChannelColumn::U8(channel.column(access)?),
             _ => ChannelColumn::U16(channel.column(access)?),
@@ -90,6 +93,8 @@ impl Store {
             time: time.column(access)?,
             channel,
             micro: micro.transpose()?,
+            gap: gap.map(|checked| checked.column(access)).transpose()?,
+            gap_blocks: gap_blocks.map(CheckedFile::copy).transpose()?,
             blocks: blocks.copy()?,
             counts: counts.copy()?,
             broken: AtomicBool::new(false),
@@ -160,6 +165,13 @@ impl Store {
         })
     }
 
+    /// The gaps of all committed tags, row by row as [`Store::tags`]: the ticks since the row before, at most
+    /// [`GAP_MAX`](crate::format::GAP_MAX), which is also that of the first row of a source. `None` if the store has
+    /// no such column.
+    pub fn gaps(&self) -> Option<&[u16]> {
+        self.gap.as_ref().map(Column::values)
+    }
+
     /// Runs a scan over the tags of this snapshot. When a column turns out to be cut short or
     /// unreadable under its mapping, the scan still ends, its answer is thrown away, and the
     /// process lives. Only this snapshot's own columns are guarded, only until `scan` returns; a
@@ -169,16 +181,15 @@ impl Store {
     /// [`Error::Io`] when a part of a column could not be read.
     pub fn guarded<T>(&self, scan: impl FnOnce(&Self) -> T) -> Result<T, Error> {
         let micro = self.micro.as_ref().and_then(MicroFile::mapped);
-        let mapped = [self.time.mapped(), self.channel.mapped(), micro];
+        let gap = self.gap.as_ref().and_then(Column::mapped);
+        let mapped = [self.time.mapped(), self.channel.mapped(), micro, gap];
         let guard = Guard::arm(mapped.into_iter().flatten());
         let answer = scan(self);
         self.broken.fetch_or(guard.was_hit(), Ordering::Relaxed);
         if self.broken.load(Ordering::Relaxed) {
             // Zeros stand in the missing pages of this mapping until it is gone.
             let path = self.time_path();
-            return Err(io_error(&path, "read this column, its labels or its micro times")(
-                missing_page(),
-            ));
+            return Err(io_error(&path, "read this column or one beside it")(missing_page()));
         }
         Ok(answer)
     }

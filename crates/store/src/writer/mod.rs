@@ -1,5 +1,6 @@
 //! Appending to a store: rows, then a commit that makes them visible and durable at once.
 
+mod gaps;
 mod lock;
 mod open;
 mod tally;
@@ -7,6 +8,7 @@ mod widen;
 
 use std::sync::Arc;
 
+use gaps::GapFiles;
 use lock::Lock;
 use tally::{OpenBlock, Tally, by_label, joined};
 
@@ -44,6 +46,8 @@ pub struct Writer {
     micro: Option<Growing>,
     /// Their unit, also before the first of them comes.
     micro_tick: Option<Tick>,
+    /// The gaps, if the store has them.
+    gaps: Option<GapFiles>,
     /// Rows not yet added to the three tallies below.
     pending: Tally,
     open_block: OpenBlock,
@@ -58,6 +62,7 @@ pub struct Writer {
     poisoned: bool,
     /// Values as they are written.
     buffer: Vec<u8>,
+    gap_buffer: Vec<u16>,
     lock: Lock,
 }
 
@@ -290,6 +295,7 @@ impl Writer {
         block.crc_time = crc32c::crc32c_append(block.crc_time, time_bytes);
         block.crc_channel = crc32c::crc32c_append(block.crc_channel, channel_bytes);
         self.append_micro(times.len(), micro)?;
+        self.append_gaps(times)?;
         self.pending.add(times, channels);
         if self.rows_in_block() == BLOCK_ROWS { self.close_block() } else { Ok(()) }
     }
@@ -319,7 +325,9 @@ impl Writer {
     /// The names of the files that the next commit names.
     fn file_names(&self) -> Vec<String> {
         let files = [&self.time, &self.channel, &self.blocks, &self.counts];
-        files.into_iter().chain(&self.micro).map(|file| file.name().to_owned()).collect()
+        let gaps = self.gaps.iter().flat_map(GapFiles::files);
+        let files = files.into_iter().chain(&self.micro).chain(gaps);
+        files.map(|file| file.name().to_owned()).collect()
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "a remainder below 65,536")]
@@ -345,6 +353,9 @@ impl Writer {
             chain: 0,
             crc_micro: self.micro.as_ref().map(|_| block.crc_micro),
         };
+        if let Some(gaps) = &mut self.gaps {
+            gaps.blocks.append(&block.crc_gap.to_le_bytes())?;
+        }
         entry.chain = entry.chained(self.chain, &counts);
         self.counts.append(&counts)?;
         self.blocks.append(&entry.encode())?;
@@ -359,7 +370,8 @@ impl Writer {
         }
         self.settle();
         let files = [&self.time, &self.channel, &self.counts, &self.blocks];
-        for file in files.into_iter().chain(&self.micro) {
+        let gaps = self.gaps.iter().flat_map(GapFiles::files);
+        for file in files.into_iter().chain(&self.micro).chain(gaps) {
             file.sync()?;
         }
         if self.names_changed {
@@ -383,6 +395,7 @@ impl Writer {
                 crc_time: last_block.crc_time,
                 crc_channel: last_block.crc_channel,
                 crc_micro: self.micro.as_ref().map(|_| last_block.crc_micro),
+                crc_gap: self.gaps.as_ref().map(|_| last_block.crc_gap),
                 counts: last_block.tally.channels(),
             }),
             sources: self.sources.clone(),

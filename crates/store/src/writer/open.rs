@@ -4,6 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use super::{
     Creation, Writer,
+    gaps::GapFiles,
     lock::Lock,
     tally::{OpenBlock, Tally, by_label},
 };
@@ -102,6 +103,7 @@ impl Writer {
             counts: create(&files.counts.name, FileKind::Counts, 6)?,
             micro: None,
             micro_tick: None,
+            gaps: None,
             folder,
             pending: Tally::default(),
             open_block: OpenBlock::default(),
@@ -114,6 +116,7 @@ impl Writer {
             names_changed: true,
             poisoned: false,
             buffer: Vec::new(),
+            gap_buffer: Vec::new(),
             manifest,
             disk,
             lock,
@@ -138,12 +141,11 @@ impl Writer {
         for name in debris {
             disk.remove(&folder, &name)?;
         }
-        let micro = files.split_off(4).pop();
-        let files: [Growing; 4] = match files.try_into() {
-            Ok(files) => files,
-            Err(_) => unreachable!("a store has these four files"),
-        };
-        let [time, channel, blocks, counts] = files;
+        let mut files = files.into_iter();
+        let mut next = || files.next().unwrap_or_else(|| unreachable!("as the manifest lists"));
+        let [time, channel, blocks, counts] = [next(), next(), next(), next()];
+        let micro = manifest.has_micro().then(&mut next);
+        let gaps = manifest.has_gaps().then(|| GapFiles { column: next(), blocks: next() });
         Ok(Self {
             folder,
             time,
@@ -152,6 +154,7 @@ impl Writer {
             counts,
             micro,
             micro_tick: manifest.micro_tick,
+            gaps,
             pending: Tally::default(),
             open_block: manifest.last_block.as_ref().map(OpenBlock::resume).unwrap_or_default(),
             open_source: Tally::default(),
@@ -167,6 +170,7 @@ impl Writer {
             names_changed: false,
             poisoned: false,
             buffer: Vec::new(),
+            gap_buffer: Vec::new(),
             manifest,
             disk,
             lock,

@@ -19,6 +19,8 @@ pub(super) struct OpenBlock {
     pub crc_channel: u32,
     /// Of no meaning in a store without micro times.
     pub crc_micro: u32,
+    /// Of no meaning in a store without gaps.
+    pub crc_gap: u32,
 }
 
 impl Tally {
@@ -69,6 +71,7 @@ impl OpenBlock {
             crc_time: block.crc_time,
             crc_channel: block.crc_channel,
             crc_micro: block.crc_micro.unwrap_or(0),
+            crc_gap: block.crc_gap.unwrap_or(0),
         }
     }
 }

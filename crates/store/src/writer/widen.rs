@@ -34,7 +34,7 @@ impl Writer {
     fn rewrite(&mut self, column: Column, kind: &str, width: u16) -> Result<(), Error> {
         let commit = self.manifest.commit + 1;
         let run_id = self.manifest.run_id;
-        let [_, channel_stem, blocks_stem, _, micro_stem] = &STEMS;
+        let [_, channel_stem, blocks_stem, _, micro_stem, ..] = &STEMS;
         let (stem, file_kind) = match column {
             Column::Channel => (channel_stem, FileKind::Channel),
             Column::Micro => (micro_stem, FileKind::Micro),

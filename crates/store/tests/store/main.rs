@@ -7,6 +7,7 @@
     reason = "a test says so by failing"
 )]
 
+mod gaps;
 mod micro;
 
 use std::{fs, ops::Range, path::Path};

@@ -1,0 +1,129 @@
+//! The column of gaps: the ticks from each row to the one before it, made from the times.
+
+use super::Writer;
+use crate::{
+    Error,
+    format::{self, BLOCK_ROWS, FileKind, HEADER_BYTES},
+    growing::Growing,
+    manifest::files::FileName,
+    names::STEMS,
+    writer::tally::joined,
+};
+
+/// The files of gaps.
+#[derive(Debug)]
+pub(super) struct GapFiles {
+    /// The gap of each row.
+    pub column: Growing,
+    /// The checksum of each full block.
+    pub blocks: Growing,
+}
+
+impl GapFiles {
+    pub(super) fn files(&self) -> [&Growing; 2] {
+        [&self.column, &self.blocks]
+    }
+}
+
+impl Writer {
+    /// Makes the column of gaps, from the times of all rows appended; rows appended later get their gaps, too.
+    /// Written with the next commit. Does nothing if the store has the column. Not between
+    /// [`Writer::begin_source`] and [`Writer::finish_source`].
+    ///
+    /// # Errors
+    /// When the disk refuses; the writer then refuses everything else.
+    pub fn make_gaps(&mut self) -> Result<(), Error> {
+        if self.gaps.is_some() {
+            return Ok(());
+        }
+        let made = self.make_gap_files();
+        self.poison(made)
+    }
+
+    /// Drops the column of gaps with the next commit.
+    pub fn drop_gaps(&mut self) {
+        if let Some(gaps) = self.gaps.take() {
+            self.obsolete.extend(gaps.files().map(|file| file.name().to_owned()));
+            (self.manifest.files.gap, self.manifest.files.gaps) = (None, None);
+            self.manifest.set_version();
+        }
+    }
+
+    fn make_gap_files(&mut self) -> Result<(), Error> {
+        self.settle();
+        let (commit, run_id) = (self.manifest.commit + 1, self.manifest.run_id);
+        let [.., column_stem, blocks_stem] = &STEMS;
+        let names = [column_stem, blocks_stem].map(|stem| stem.unused_name(&self.folder, commit));
+        let [column_name, blocks_name] = names;
+        let (column_name, blocks_name) = (column_name?, blocks_name?);
+        let create = |name: &str, kind, width| {
+            let header = format::encode_header(kind, width, run_id);
+            Growing::create(&self.disk, &self.folder, name, &header)
+        };
+        let mut files = GapFiles {
+            column: create(&column_name, FileKind::Gap, 2)?,
+            blocks: create(&blocks_name, FileKind::GapBlocks, 4)?,
+        };
+        let mut before = None;
+        let mut crc = 0;
+        let mut gaps = Vec::new();
+        for (first, rows) in self.stretches() {
+            let mut times = vec![0_i64; rows];
+            let at = HEADER_BYTES as u64 + first.row * size_of::<i64>() as u64;
+            self.time.read_at(bytemuck::cast_slice_mut(&mut times), at)?;
+            gaps.clear();
+            format::append_gaps(before.filter(|_| !first.begins_source), &times, &mut gaps);
+            before = times.last().copied();
+            let bytes: &[u8] = bytemuck::cast_slice(&gaps);
+            files.column.append(bytes)?;
+            crc = crc32c::crc32c_append(crc, bytes);
+            if (first.row + rows as u64).is_multiple_of(BLOCK_ROWS as u64) {
+                files.blocks.append(&crc.to_le_bytes())?;
+                crc = 0;
+            }
+        }
+        self.open_block.crc_gap = crc;
+        let file = |name, kind: &str, width| Some(FileName { name, kind: kind.into(), width });
+        self.manifest.files.gap = file(column_name, "u16", 2);
+        self.manifest.files.gaps = file(blocks_name, "u32", 4);
+        self.manifest.set_version();
+        self.gaps = Some(files);
+        self.names_changed = true;
+        Ok(())
+    }
+
+    /// Divides all rows at the first rows of sources and of blocks: where a stretch begins, and its rows.
+    fn stretches(&self) -> Vec<(First, usize)> {
+        let mut stretches = Vec::new();
+        let mut row = 0;
+        for source in &self.sources {
+            let end = row + source.rows;
+            let mut begins_source = true;
+            while row < end {
+                let rows = (end - row).min(BLOCK_ROWS as u64 - row % BLOCK_ROWS as u64);
+                #[expect(clippy::cast_possible_truncation, reason = "at most the rows of a block")]
+                stretches.push((First { row, begins_source }, rows as usize));
+                (row, begins_source) = (row + rows, false);
+            }
+        }
+        stretches
+    }
+
+    /// Appends the gaps of rows that follow those appended, if the store has gaps.
+    pub(super) fn append_gaps(&mut self, times: &[i64]) -> Result<(), Error> {
+        let Some(files) = &mut self.gaps else { return Ok(()) };
+        let before = joined(self.open_source.span, self.pending.span).map(|(_, last)| last);
+        self.gap_buffer.clear();
+        format::append_gaps(before, times, &mut self.gap_buffer);
+        let bytes: &[u8] = bytemuck::cast_slice(&self.gap_buffer);
+        files.column.append(bytes)?;
+        self.open_block.crc_gap = crc32c::crc32c_append(self.open_block.crc_gap, bytes);
+        Ok(())
+    }
+}
+
+/// The first row of a stretch.
+struct First {
+    row: u64,
+    begins_source: bool,
+}
