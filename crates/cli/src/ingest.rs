@@ -4,7 +4,7 @@ use tagq::{Input, OpenOptions, Treatment, requests::Setup, store::Tick};
 
 use crate::{
     Usage,
-    args::{IngestArgs, SetArgs},
+    args::{Gaps, IngestArgs, SetArgs},
     follow::{self, tell},
     input,
     progress::Reporter,
@@ -72,5 +72,7 @@ fn first_tick(
 }
 
 pub(crate) fn set(args: &SetArgs) -> anyhow::Result<()> {
-    Ok(tagq::set_tick(&args.run, args.store.as_deref(), args.tick)?)
+    let changes =
+        tagq::StoreChanges { tick: args.tick, gaps: args.gaps.map(|gaps| gaps == Gaps::On) };
+    Ok(tagq::change_store(&args.run, args.store.as_deref(), changes)?)
 }

@@ -182,6 +182,10 @@ const STEPS: [(usize, u16, u32); 4] =
     [(40, 3, NONE), (25, 300, NONE), (65_536, 7, 9), (5, 7, 65_535)];
 const NONE: u32 = MICRO_NONE;
 
+/// The steps before which the column of gaps is made, and dropped.
+const GAPS_MADE: usize = 1;
+const GAPS_DROPPED: usize = 3;
+
 fn rows_until(step: usize) -> (Vec<i64>, Vec<u16>, Vec<u32>) {
     let steps = || STEPS[..step].iter();
     let labels: Vec<u16> = steps().flat_map(|&(rows, label, _)| vec![label; rows]).collect();
@@ -201,6 +205,11 @@ fn write(disk: &Arc<FaultyDisk>, folder: &Path) -> Result<(), Error> {
         }
         let start = rows_until(step).0.len();
         let (time, label, micro) = rows_until(step + 1);
+        if step == GAPS_MADE {
+            writer.make_gaps()?;
+        } else if step == GAPS_DROPPED {
+            writer.drop_gaps();
+        }
         writer.begin_source();
         writer.append_with_micro(&time[start..], &label[start..], &micro[start..])?;
         writer.finish_source(SourceFacts::named(&step.to_string()));
@@ -231,6 +240,8 @@ fn check(folder: &Path, context: &str) -> usize {
     assert_eq!(width, [None, None, None, Some(2), Some(4)][steps], "{context}");
     let found = |row: usize| store.micro().and_then(|column| column.get(row)).unwrap_or(NONE);
     assert!((0..micro.len()).map(found).eq(micro), "{context}: micro times");
+    let has_gaps = (GAPS_MADE..GAPS_DROPPED).contains(&steps.wrapping_sub(1));
+    assert_eq!(store.gaps().is_some(), has_gaps, "{context}: gaps");
     for block in store.blocks().unwrap() {
         store.check_block(&block).unwrap();
     }

@@ -66,7 +66,7 @@ pub use notes::{ChannelSettings, Notes, Singles};
 pub use progress::{Progress, Silent};
 pub use run::{
     follow::{FollowChange, FollowLoop, Follower, HOLD_BACK, Waiter},
-    open::{Run, ingest, ingest_sources, open, open_input, set_tick},
+    open::{Run, StoreChanges, change_store, ingest, ingest_sources, open, open_input},
     options::{Caching, OpenOptions, Treatment},
     verify::Verified,
 };

@@ -24,7 +24,7 @@ pub(crate) use plots::PlotTo;
 pub(crate) use requests::RequestCommand;
 pub(crate) use setup::{DelaysArgs, NameArgs};
 pub(crate) use simulate::SimulateArgs;
-pub(crate) use stores::{FormatsArgs, InfoArgs, IngestArgs, MergeArgs, SetArgs, VerifyArgs};
+pub(crate) use stores::{FormatsArgs, Gaps, InfoArgs, IngestArgs, MergeArgs, SetArgs, VerifyArgs};
 pub(crate) use table::with_flags;
 pub(crate) use values::{ForChannel, Format, Io};
 pub(crate) use watch::WatchArgs;

@@ -135,21 +135,37 @@ pub(crate) struct VerifyArgs {
     pub quiet: bool,
 }
 
-/// Correct the tick of a store
+/// Correct the tick of a store, or make its column of gaps
 ///
-/// Times are stored in ticks, so another tick changes no tag.
+/// Times are stored in ticks, so another tick changes no tag. With a column of gaps, two bytes a tag, pairs in windows
+/// of at most 65534 ticks are counted about three times as fast; it is kept up to date when more is ingested.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+#[command(
+    group(clap::ArgGroup::new("change").required(true).multiple(true)),
+    after_help = "Examples:
   tagq set --tick 4ps run/
-  tagq set --tick 1/12.288GHz run.tags.zst")]
+  tagq set --gaps on run/"
+)]
 pub(crate) struct SetArgs {
     /// The run
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
     /// Unit of the recorded times; replaces the earlier one
-    #[arg(long, value_name = "TICK")]
-    pub tick: Tick,
+    #[arg(long, value_name = "TICK", group = "change")]
+    pub tick: Option<Tick>,
+    /// Make the column of gaps, or drop it
+    #[arg(long, value_enum, value_name = "ON|OFF", group = "change")]
+    pub gaps: Option<Gaps>,
     /// Folder of the store [default: in or beside the source]
     #[arg(long, value_name = "DIR")]
     pub store: Option<PathBuf>,
+}
+
+/// Whether a store has a column of gaps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Gaps {
+    /// It has one
+    On,
+    /// It has none
+    Off,
 }

@@ -117,7 +117,7 @@ fn falls<const N: usize>(times: &[i64; N]) -> bool {
 /// Returns a mask: bit i is set if row i has this id.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-fn equal(ids: &[u8; ROWS], id: u8) -> u64 {
+pub(super) fn equal(ids: &[u8; ROWS], id: u8) -> u64 {
     let id = _mm256_set1_epi8(id.cast_signed());
     let half = |at: usize| {
         let part = &ids[at..at + 32];

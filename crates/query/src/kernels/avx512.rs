@@ -125,7 +125,7 @@ fn falls<const N: usize>(times: &[i64; N]) -> bool {
 /// Returns a mask: bit i is set if row i has this id.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
-fn equal(ids: &[u8; ROWS], id: u8) -> u64 {
+pub(super) fn equal(ids: &[u8; ROWS], id: u8) -> u64 {
     // SAFETY: `ids` has 64 readable bytes; the load needs no alignment.
     let ids = unsafe { _mm512_loadu_epi8(ids.as_ptr().cast()) };
     _mm512_cmpeq_epi8_mask(ids, _mm512_set1_epi8(id.cast_signed()))

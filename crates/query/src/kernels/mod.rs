@@ -27,6 +27,7 @@ mod found;
 mod prefetch;
 
 pub(crate) mod differences;
+pub(crate) mod gaps;
 pub(crate) mod labels;
 pub(crate) mod merges;
 

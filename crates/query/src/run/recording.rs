@@ -37,6 +37,8 @@ pub struct Source<'a> {
     pub tags: Tags<'a>,
     /// The micro times of the tags, row by row; `None` if the store has none.
     pub micro: Option<MicroColumn<'a>>,
+    /// The gaps of the tags, row by row (docs/format.md, section "Gaps"); `None` if the store has none.
+    pub(crate) gaps: Option<&'a [u16]>,
     /// The number of tags of each channel, ascending by label.
     pub singles: Vec<ChannelRows>,
     /// First and last time.
@@ -75,7 +77,8 @@ impl<'a> Recording<'a> {
             .map(|(source, rows)| Source {
                 index: Some((Arc::clone(&index), rows.start as u64)),
                 tags: tags.rows(rows.clone()),
-                micro: store.micro().map(|micro| micro.rows(rows)),
+                micro: store.micro().map(|micro| micro.rows(rows.clone())),
+                gaps: store.gaps().map(|gaps| &gaps[rows]),
                 singles: source.channels.clone(),
                 span: source.time_first.zip(source.time_last),
                 pulses: Pulses::of(source, tick),
@@ -95,6 +98,8 @@ impl<'a> Recording<'a> {
             index: Some((index, 0)),
             tags: store.tags(),
             micro: store.micro(),
+            // They separate the sources.
+            gaps: None,
             singles: manifest.channels.clone(),
             span: manifest.time_first.zip(manifest.time_last),
             pulses: None,
@@ -135,6 +140,7 @@ impl<'a> Recording<'a> {
         Self::new(vec![Source {
             tags,
             micro: None,
+            gaps: None,
             singles,
             span,
             pulses: None,

@@ -19,6 +19,9 @@ use crate::{
 /// The kernel that reads labels alone, to count the tags of each channel.
 pub(crate) const LABELS: &str = "labels of cut blocks";
 
+/// The kernel that reads gaps in place of times.
+pub(crate) const GAPS: &str = "sums of gaps";
+
 /// The rows that a query would read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
@@ -108,13 +111,18 @@ impl Plan {
         self.taken.iter().map(|(_, rows)| rows.end - rows.start).sum()
     }
 
-    /// Returns the bytes of the columns that are read, each once: times and labels, or labels alone.
+    /// Returns the bytes of the columns that are read, each once: times or gaps, and labels.
     pub fn bytes(&self) -> u64 {
-        let timed = self.taken.iter().filter(|(kernel, _)| *kernel != LABELS);
-        let len =
-            |rows: Vec<Range<u64>>| rows.iter().map(|rows| rows.end - rows.start).sum::<u64>();
-        let times = len(merged(timed.map(|(_, rows)| rows.clone()).collect()));
-        times * size_of::<i64>() as u64 + len(self.rows()) * self.label_bytes
+        let rows_of = |is_read: fn(&str) -> bool| {
+            let read = self.taken.iter().filter(|(kernel, _)| is_read(kernel));
+            let rows = merged(read.map(|(_, rows)| rows.clone()).collect());
+            rows.iter().map(|rows| rows.end - rows.start).sum::<u64>()
+        };
+        let times = rows_of(|kernel| kernel != LABELS && kernel != GAPS);
+        let gaps = rows_of(|kernel| kernel == GAPS);
+        times * size_of::<i64>() as u64
+            + gaps * size_of::<u16>() as u64
+            + rows_of(|_| true) * self.label_bytes
     }
 }
 

@@ -1,6 +1,6 @@
 //! The column of gaps: the ticks from each row to the one before it, made from the times.
 
-use super::Writer;
+use super::{Writer, gap_files::GapFiles};
 use crate::{
     Error,
     format::{self, BLOCK_ROWS, FileKind, HEADER_BYTES},
@@ -9,21 +9,6 @@ use crate::{
     names::STEMS,
     writer::tally::joined,
 };
-
-/// The files of gaps.
-#[derive(Debug)]
-pub(super) struct GapFiles {
-    /// The gap of each row.
-    pub column: Growing,
-    /// The checksum of each full block.
-    pub blocks: Growing,
-}
-
-impl GapFiles {
-    pub(super) fn files(&self) -> [&Growing; 2] {
-        [&self.column, &self.blocks]
-    }
-}
 
 impl Writer {
     /// Makes the column of gaps, from the times of all rows appended; rows appended later get their gaps, too.

@@ -1,5 +1,6 @@
 //! Appending to a store: rows, then a commit that makes them visible and durable at once.
 
+mod gap_files;
 mod gaps;
 mod lock;
 mod open;
@@ -8,7 +9,7 @@ mod widen;
 
 use std::sync::Arc;
 
-use gaps::GapFiles;
+use gap_files::GapFiles;
 use lock::Lock;
 use tally::{OpenBlock, Tally, by_label, joined};
 

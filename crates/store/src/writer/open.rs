@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use super::{
     Creation, Writer,
-    gaps::GapFiles,
+    gap_files::GapFiles,
     lock::Lock,
     tally::{OpenBlock, Tally, by_label},
 };

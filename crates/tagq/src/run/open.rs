@@ -243,17 +243,33 @@ pub fn ingest_sources(
     update_durably(Context { location: &location, options, progress })
 }
 
-/// Sets the tick of a run permanently, replacing one that was given before.
+/// Changes of a store that change no tag.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct StoreChanges {
+    /// The tick, replacing one that was given before.
+    pub tick: Option<Tick>,
+    /// Whether the store has a column of gaps (docs/format.md, section "Gaps").
+    pub gaps: Option<bool>,
+}
+
+/// Changes the store of a run permanently.
 ///
 /// # Errors
 /// [`Error::NothingIngested`], and errors from writing the store.
-pub fn set_tick(path: &Path, store: Option<&Path>, tick: Tick) -> Result<(), Error> {
+pub fn change_store(path: &Path, store: Option<&Path>, changes: StoreChanges) -> Result<(), Error> {
     let location = RunLocation::find(path, store, false)?;
     if !Store::is_at(&location.store) {
         return Err(Error::NothingIngested { path: path.into() });
     }
     let mut writer = open_writer(&location, &OpenOptions::default())?;
-    writer.set_tick(tick, true)?;
+    if let Some(tick) = changes.tick {
+        writer.set_tick(tick, true)?;
+    }
+    match changes.gaps {
+        Some(true) => writer.make_gaps()?,
+        Some(false) => writer.drop_gaps(),
+        None => {}
+    }
     Ok(writer.commit()?)
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use rayon::prelude::*;
-use tagq_store::Channels;
+use tagq_store::{Channels, format::GAP_MAX};
 
 use crate::{
     kernels,
@@ -20,7 +20,7 @@ use crate::{
     run::recording::{Recording, Source},
     scan::{
         morsels::{Execution, Interval, intervals, rows_within_window},
-        plan::Plan,
+        plan::{GAPS, Plan},
         selection::{Buffers, List, Ready, Selected},
     },
 };
@@ -32,11 +32,25 @@ const SELECTED_ROWS: usize = 1 << 16;
 /// Mean number of rows within a window from which on tags are not compared with their neighbours.
 const CROWDED: usize = 1;
 
+/// Mean number of rows within a window from which on gaps are not added up.
+const CROWDED_GAPS: usize = 20;
+
 /// One task.
 struct Morsel<'a> {
     source: &'a Source<'a>,
     interval: Interval,
-    is_direct: bool,
+    reading: Reading<'a>,
+}
+
+/// What the kernels read of the columns.
+#[derive(Clone, Copy)]
+enum Reading<'a> {
+    /// Gaps and labels as stored, up to this many ticks.
+    Gaps(&'a [u16], u16),
+    /// Times and labels as stored.
+    Direct,
+    /// The channels in use, extracted.
+    Selected,
 }
 
 impl Part {
@@ -72,24 +86,27 @@ impl Part {
         let [direct, selected] = self.method.names();
         plan.read(recording, |source| {
             let time = source.tags.time;
-            self.morsels(source, execution).flat_map(
-                move |Morsel { interval, is_direct, .. }| {
-                    if is_direct {
-                        let rows =
-                            if self.is_dark() { 0..0 } else { self.direct_rows(&interval, time) };
-                        return vec![(direct, rows)];
+            self.morsels(source, execution).flat_map(move |Morsel { interval, reading, .. }| {
+                match reading {
+                    Reading::Gaps(..) => return vec![(GAPS, interval.rows(time, 0))],
+                    Reading::Direct if self.is_dark() => return vec![(direct, 0..0)],
+                    Reading::Direct => {
+                        return vec![(direct, self.direct_rows(&interval, time))];
                     }
-                    let interval = interval.looking_back(self.look_back);
-                    let vetoes = self.veto.iter().flat_map(|veto| veto.row_ranges(time, interval));
-                    let ranges =
-                        self.selection.row_ranges(time, interval).into_iter().chain(vetoes);
-                    ranges.map(|rows| (selected, rows)).collect()
-                },
-            )
+                    Reading::Selected => {}
+                }
+                let interval = interval.looking_back(self.look_back);
+                let vetoes = self.veto.iter().flat_map(|veto| veto.row_ranges(time, interval));
+                let ranges = self.selection.row_ranges(time, interval).into_iter().chain(vetoes);
+                ranges.map(|rows| (selected, rows)).collect()
+            })
         });
         plan.is_at_least |= match self.method {
             // If windows turn out to be crowded, channels are extracted after all.
-            Method::Pair | Method::Pairs => recording.sources.iter().any(|s| self.is_direct(s)),
+            Method::Pair | Method::Pairs => {
+                let mut readings = recording.sources.iter().map(|source| self.reading(source));
+                readings.any(|reading| !matches!(reading, Reading::Selected))
+            }
             Method::Folds(_) | Method::Heralds { .. } => false,
             // Rules that use tags up begin at a gap before the range, and continue to the next gap.
             Method::Matches => true,
@@ -112,14 +129,17 @@ impl Part {
         execution: &Execution,
     ) -> impl Iterator<Item = Morsel<'a>> {
         let time = source.tags.time;
-        let is_direct = self.is_direct(source);
-        let cached = if is_direct { DIRECT_ROWS } else { SELECTED_ROWS };
+        let reading = self.reading(source);
+        let cached = match reading {
+            Reading::Gaps(..) | Reading::Direct => DIRECT_ROWS,
+            Reading::Selected => SELECTED_ROWS,
+        };
         let rows = execution.rows_per_morsel(time, self.look_back, cached);
         let mut delays = self.delays.clone();
         delays.sort_unstable();
         delays.dedup();
         let intervals = intervals(time, rows, &delays, self.scope.range);
-        intervals.into_iter().map(move |interval| Morsel { source, interval, is_direct })
+        intervals.into_iter().map(move |interval| Morsel { source, interval, reading })
     }
 
     /// Divides times into cells, if the rule has any.
@@ -134,14 +154,24 @@ impl Part {
         if self.cells.is_some() { 0 } else { self.window }
     }
 
-    /// Returns whether the kernels can read the columns of the store directly.
-    fn is_direct(&self, source: &Source<'_>) -> bool {
+    /// Returns what the kernels read of a source.
+    fn reading<'a>(&self, source: &Source<'a>) -> Reading<'a> {
         let compares = matches!(self.method, Method::Pair | Method::Pairs | Method::Folds(_))
             && self.cells.is_none();
         let is_narrow = matches!(source.tags.channels, Channels::U8(_));
         let is_delayed = self.delays.iter().any(|&delay| delay != 0);
+        if !compares || !is_narrow || is_delayed || self.veto.is_some() {
+            return Reading::Selected;
+        }
         let rows = rows_within_window(source.tags.time, self.window);
-        compares && is_narrow && !is_delayed && self.veto.is_none() && rows < CROWDED
+        let window = u16::try_from(self.window).ok().filter(|&window| window < GAP_MAX);
+        match (source.gaps, window, &self.method) {
+            (Some(gaps), Some(window), Method::Pair) if rows < CROWDED_GAPS => {
+                Reading::Gaps(gaps, window)
+            }
+            _ if rows < CROWDED => Reading::Direct,
+            _ => Reading::Selected,
+        }
     }
 }
 
@@ -176,8 +206,12 @@ impl<'p> Counter<'p> {
 
     /// Adds the coincidences that belong to the morsel.
     fn count(&mut self, morsel: &Morsel<'_>, counts: &mut [u128]) {
-        let is_counted = morsel.is_direct && self.count_direct(morsel, counts).is_some();
-        if !is_counted && self.count_selected(morsel, counts).is_none() {
+        let counted = match morsel.reading {
+            Reading::Gaps(gaps, window) => self.count_gaps(morsel, gaps, window, counts),
+            Reading::Direct => self.count_direct(morsel, counts),
+            Reading::Selected => None,
+        };
+        if counted.is_none() && self.count_selected(morsel, counts).is_none() {
             // Reported as counts that do not fit in 64 bits; more can be added to them.
             counts.fill(1 << 127);
         }
@@ -238,6 +272,25 @@ impl<'p> Counter<'p> {
             }
             // Counted from gap to gap elsewhere.
             Method::Matches => {}
+        }
+        Some(())
+    }
+
+    /// Counts one pair by gaps. Returns `None` if windows are too crowded.
+    fn count_gaps(
+        &self,
+        morsel: &Morsel<'_>,
+        gaps: &[u16],
+        window: u16,
+        counts: &mut [u128],
+    ) -> Option<()> {
+        let tags = morsel.source.tags;
+        let Channels::U8(labels) = tags.channels else { return None };
+        // A label above 255 has no tags in a narrow column, so there is no coincidence.
+        if let [Ok(a), Ok(b)] = [self.part.channels[0], self.part.channels[1]].map(u8::try_from) {
+            let rows = morsel.interval.rows(tags.time, 0);
+            let count = kernels::gaps::pairs(self.simd, gaps, labels, rows, [a, b], window)?;
+            counts[0] += u128::from(count);
         }
         Some(())
     }

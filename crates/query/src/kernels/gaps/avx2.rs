@@ -1,0 +1,54 @@
+//! AVX2: 16 gaps at once.
+#![expect(unsafe_code, reason = "vector loads take pointers")]
+
+use std::{
+    arch::x86_64::{
+        __m256i, _mm256_adds_epu16, _mm256_cmpeq_epi16, _mm256_loadu_si256, _mm256_movemask_epi8,
+        _mm256_packs_epi16, _mm256_permute4x64_epi64, _mm256_set1_epi16, _mm256_setzero_si256,
+        _mm256_subs_epu16,
+    },
+    ops::Range,
+};
+
+use super::{REACH, ROWS, scalar, steps::gap_kernels};
+use crate::kernels::{avx2::equal, prefetch::ask};
+
+gap_kernels!("avx2,bmi1,popcnt");
+
+/// The distances of the rows of a step.
+type Distances = [__m256i; 4];
+
+/// Returns the gaps of the 64 rows from `at` on.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+fn load(gaps: &[u16; 2 * ROWS], at: usize) -> Distances {
+    [0, 16, 32, 48].map(|lane| {
+        let part = &gaps[at + lane..at + lane + 16];
+        // SAFETY: `part` has 16 readable values; the load needs no alignment.
+        unsafe { _mm256_loadu_si256(part.as_ptr().cast()) }
+    })
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+fn add(distances: &mut Distances, gaps: &[u16; 2 * ROWS], at: usize) {
+    let more = load(gaps, at);
+    *distances = [0, 1, 2, 3].map(|i| _mm256_adds_epu16(distances[i], more[i]));
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+fn within(distances: &Distances, window: u16) -> u64 {
+    let window = _mm256_set1_epi16(window.cast_signed());
+    // What is left above the window is zero.
+    let near = |i: usize| {
+        _mm256_cmpeq_epi16(_mm256_subs_epu16(distances[i], window), _mm256_setzero_si256())
+    };
+    let of_32_rows = |i: usize| {
+        // Packing interleaves the halves of both registers.
+        let packed = _mm256_packs_epi16(near(i), near(i + 1));
+        let in_order = _mm256_permute4x64_epi64::<0b11_01_10_00>(packed);
+        u64::from(_mm256_movemask_epi8(in_order).cast_unsigned())
+    };
+    of_32_rows(0) | of_32_rows(2) << 32
+}
