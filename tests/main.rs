@@ -19,6 +19,7 @@ mod fixture;
 mod follow;
 mod foreign;
 mod formats;
+mod gaps;
 mod golden;
 mod help;
 mod identity;

@@ -45,6 +45,9 @@ struct Info<'a> {
     elapsed_s: f64,
     store: String,
     store_bytes: Option<u64>,
+    /// Whether the store has the column of gaps; present if it has.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    gap_column: bool,
     sources_bytes: u64,
     /// Files left by processes that were killed or are still running.
     leftovers: Vec<LeftInfo>,
@@ -227,6 +230,7 @@ fn info(of: &Looked) -> Info<'_> {
         elapsed_s: facts.elapsed_s,
         store: run.store().folder().display().to_string(),
         store_bytes: *store_bytes,
+        gap_column: manifest.has_gaps(),
         sources_bytes: of.sources_bytes(),
         leftovers: of.leftovers.iter().map(left_info).collect(),
         reordered: of.reordered(),
@@ -303,7 +307,10 @@ fn facts(of: &Looked, look: Look) -> Vec<(&'static str, String)> {
         1 => "1 source".to_owned(),
         sources => format!("{} sources", look.count(sources as u64)),
     };
-    let store = of.store_bytes.map(|bytes| format!(", {} of the store", look.bytes(bytes)));
+    let store = of.store_bytes.map(|bytes| {
+        let gaps = if run.store().manifest().has_gaps() { " with the column of gaps" } else { "" };
+        format!(", {} of the store{gaps}", look.bytes(bytes))
+    });
     let store = store.unwrap_or_default();
     let store_at = run.store().folder().display().to_string();
     let left =
