@@ -61,6 +61,24 @@ def test_a_table_gives_the_run_of_its_arrays(tmp_path: Path, name: str) -> None:
     same(renamed, columns="time=t_ps,channel=arm")
 
 
+def test_arrays_of_numpy_give_the_run_of_their_arrays(tmp_path: Path) -> None:
+    rows = numpy.empty(ROWS, dtype=[("note", "S3"), ("channel", "u2"), ("time", "i8"), ("micro", "u4")])
+    rows["time"], rows["channel"], rows["micro"] = TIME, CHANNEL, MICRO
+    numpy.save(tmp_path / "rows.npy", rows)
+    same(tmp_path / "rows.npy", micro=True)
+    columns = numpy.stack([TIME, CHANNEL, MICRO], axis=1)
+    for name, array in (("c.npy", columns), ("fortran.npy", numpy.asfortranarray(columns))):
+        numpy.save(tmp_path / name, array)
+        same(tmp_path / name, columns="time,channel", micro=True)
+    for save in (numpy.savez, numpy.savez_compressed):
+        path = tmp_path / f"{save.__name__}.npz"
+        save(path, time=TIME, channel=CHANNEL, micro=MICRO, tick="4ps")
+        same(path, micro=True, tick=None)
+    numpy.save(tmp_path / "big.npy", columns.astype(">i8"))
+    with pytest.raises(tagq.TagqError, match="big-endian"):
+        tagq.open(tmp_path / "big.npy", columns="time,channel", progress=False)
+
+
 def test_other_forms_are_refused_by_name(tmp_path: Path) -> None:
     table = pyarrow.table({"time": TIME * 1.0, "channel": CHANNEL})
     path = tmp_path / "a.feather"

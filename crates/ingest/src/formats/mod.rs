@@ -22,8 +22,10 @@ use tagq_store::SourceFacts;
 
 use crate::payload::compression::uncompressed_name;
 
+pub(crate) use tables::numpy::is_arrays;
+
 /// The input formats, in the order in which they are asked whether a file is theirs.
-const FORMATS: [&dyn Format; 10] = [
+const FORMATS: [&dyn Format; 12] = [
     &picoquant::PicoQuant,
     &qutag::QuTag,
     &becker::SPC,
@@ -32,6 +34,8 @@ const FORMATS: [&dyn Format; 10] = [
     &photon_hdf5::PhotonHdf5,
     &tables::parquet::Parquet,
     &tables::arrow::Arrow,
+    &tables::numpy::Npy,
+    &tables::numpy::Npz,
     &text::Text,
     &tags::Tags,
 ];

@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// Enough of the first bytes of a file to tell its format.
-pub(crate) const START_BYTES: usize = 12;
+pub(crate) const START_BYTES: usize = 128;
 /// Files below this are decoded on the calling thread.
 const SMALL_BYTES: u64 = 512 * 1024;
 

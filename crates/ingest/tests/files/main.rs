@@ -16,6 +16,7 @@ mod hostile;
 mod ingest;
 mod instruments;
 mod messages;
+mod numpy;
 mod photon_hdf5;
 mod picoquant;
 mod pycapnp;

@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, Read},
+    io::{self, Read, Seek, SeekFrom},
 };
 
 use super::fault::{Fault, damaged};
@@ -39,6 +39,13 @@ impl<'a> Bytes<'a> {
     }
 }
 
+impl<'a> Bytes<'a> {
+    /// All bytes.
+    pub fn all(&self) -> Section<'a> {
+        Section { file: self.file, at: 0, end: self.size }
+    }
+}
+
 /// Some bytes of a file.
 pub(super) struct Section<'a> {
     file: &'a File,
@@ -48,12 +55,25 @@ pub(super) struct Section<'a> {
 
 impl Read for Section<'_> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let len = clamp(bytes.len(), self.end - self.at);
+        let len = clamp(bytes.len(), self.end.saturating_sub(self.at));
         let n = read_at(self.file, &mut bytes[..len], self.at)?;
         if n == 0 && len > 0 {
             return Err(Stopped::Shrunk.into());
         }
         self.at += n as u64;
         Ok(n)
+    }
+}
+
+/// Places are those of the file.
+impl Seek for Section<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let place = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::End(by) => self.end.checked_add_signed(by),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+        };
+        self.at = place.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(self.at)
     }
 }

@@ -6,7 +6,9 @@
 pub(crate) mod arrow;
 mod bytes;
 pub(crate) mod fault;
+pub(crate) mod fixed;
 mod notes;
+pub(crate) mod numpy;
 pub(crate) mod parquet;
 pub(crate) mod reading;
 pub(crate) mod values;

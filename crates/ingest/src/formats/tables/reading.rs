@@ -15,7 +15,7 @@ use super::{
 use crate::{
     error::{Error, io_error},
     formats::{
-        columns::{ColumnNames, Columns},
+        columns::Columns,
         format::{Decoded, Piece, Sink, Summary},
     },
     payload::{
@@ -165,7 +165,7 @@ impl<'a, 's> Reading<'a, 's> {
 
     /// Ends after the last row; `columns` are those that were read. The checksum of the whole file takes
     /// a pass of its own, and a file that was changed meanwhile is refused.
-    pub(crate) fn finish(mut self, columns: ColumnNames) -> Result<Summary, Error> {
+    pub(crate) fn finish(mut self, columns: Columns) -> Result<Summary, Error> {
         self.count(self.rows_max);
         let Self { payload, settings, .. } = self;
         let quiet = Settings { bytes_read: None, ..settings.clone() };
@@ -186,7 +186,7 @@ impl<'a, 's> Reading<'a, 's> {
         Ok(Summary {
             tags: self.rows,
             resume_byte: payload.size,
-            columns: Some(Columns::Named(columns)),
+            columns: Some(columns),
             crc: input.crc(),
             ..Summary::new(payload, settings)
         })

@@ -94,7 +94,7 @@ impl Format for Arrow {
                 reading.part(part)?;
             }
         }
-        reading.finish(names)
+        reading.finish(Columns::Named(names))
     }
 }
 

@@ -91,7 +91,7 @@ impl Format for Parquet {
             };
             reading.part(part().map_err(|fault| fault.name(payload))?)?;
         }
-        reading.finish(names)
+        reading.finish(Columns::Named(names))
     }
 }
 

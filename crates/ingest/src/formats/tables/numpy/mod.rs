@@ -1,0 +1,164 @@
+//! Arrays of NumPy: `.npy` with one array, `.npz` with an array for each column. The libraries `npyz` and `zip` parse
+//! the descriptions; the items are read piece by piece.
+
+mod archive;
+mod array;
+
+use array::{Array, MAGIC};
+
+pub(crate) use archive::is_start as is_arrays;
+
+use super::{
+    bytes::Bytes,
+    check_plain,
+    fault::Fault,
+    fixed::Fixed,
+    reading::{Begin, Part, Reading},
+    values::Column,
+};
+use crate::{
+    error::Error,
+    formats::{
+        columns::{ColumnNames, Columns},
+        format::{Format, Header, Sink, Summary},
+    },
+    payload::Payload,
+    settings::Settings,
+};
+
+const NPY: &str = "npy";
+const NPZ: &str = "npz";
+
+/// Files of one array.
+pub(crate) struct Npy;
+
+/// ZIP archives of arrays.
+pub(crate) struct Npz;
+
+impl Format for Npy {
+    fn names(&self) -> &'static [&'static str] {
+        &[NPY]
+    }
+
+    fn recognised(&self) -> &'static str {
+        "bytes 93 NUMPY; only where the file is named"
+    }
+
+    fn suffixes(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn is_start(&self, start: &[u8]) -> bool {
+        start.starts_with(MAGIC)
+    }
+
+    fn header(&self, payload: &Payload<'_>) -> Result<Option<Header>, Error> {
+        check_plain(payload, "a NumPy array")?;
+        Ok(Some(Header::default()))
+    }
+
+    fn read(
+        &self,
+        payload: &Payload<'_>,
+        settings: &Settings,
+        sink: &mut Sink<'_>,
+    ) -> Result<Summary, Error> {
+        check_plain(payload, "a NumPy array")?;
+        let file = Bytes::of(payload);
+        let open = || -> Result<(Columns, Part<'_>), Fault> {
+            let array = Array::read(&mut file.all(), file.size)?;
+            let (given, before) = (settings.columns.as_ref(), settings.columns_before.as_ref());
+            let (columns, places) = array.columns(given, before)?;
+            let rows = array.rows();
+            let column = |place: array::Place| -> Result<Column<'_>, Fault> {
+                let array::Place { name, number, start, stride, offset } = place;
+                let section = file.section(start, rows.saturating_mul(stride as u64))?;
+                let reader = Box::new(Fixed::new(section, number, stride, offset));
+                Ok(Column { name, kind: number.kind, reader })
+            };
+            let columns_of = places.map(|place| place.map(column).transpose());
+            Ok((columns, part(rows, columns_of)?))
+        };
+        let (columns, part) = open().map_err(|fault| fault.name(payload))?;
+        let facts = Begin { format: NPY, rows_max: part.rows, micro_tick: None };
+        let mut reading = Reading::begin(facts, payload, settings, sink)?;
+        reading.part(part)?;
+        reading.finish(columns)
+    }
+}
+
+impl Format for Npz {
+    fn names(&self) -> &'static [&'static str] {
+        &[NPZ]
+    }
+
+    fn recognised(&self) -> &'static str {
+        "a ZIP archive whose first member is an array; only where the file is named"
+    }
+
+    fn suffixes(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn is_start(&self, start: &[u8]) -> bool {
+        archive::is_start(start)
+    }
+
+    fn header(&self, payload: &Payload<'_>) -> Result<Option<Header>, Error> {
+        check_plain(payload, "an archive of NumPy arrays")?;
+        ticks(Bytes::of(payload)).map(Some).map_err(|fault| fault.name(payload))
+    }
+
+    fn read(
+        &self,
+        payload: &Payload<'_>,
+        settings: &Settings,
+        sink: &mut Sink<'_>,
+    ) -> Result<Summary, Error> {
+        check_plain(payload, "an archive of NumPy arrays")?;
+        let file = Bytes::of(payload);
+        let open = || -> Result<(ColumnNames, Part<'_>), Fault> {
+            let members = archive::members(file)?;
+            let names: Vec<String> = members.iter().map(|member| member.name.clone()).collect();
+            let (given, before) = (settings.columns.as_ref(), settings.columns_before.as_ref());
+            let places = Columns::names(given, before).find(&names).map_err(Fault::Refused)?;
+            let rows = members[places.time].open(file)?.0.rows();
+            let column = |place: usize| -> Result<Column<'_>, Fault> {
+                let name = members[place].name.clone();
+                let (array, input) = members[place].open(file)?;
+                archive::check_rows(&array, &name, rows)?;
+                let number = array::number(&array.of, &name)?;
+                let reader = Box::new(Fixed::new(input, number, number.bytes, 0));
+                Ok(Column { name, kind: number.kind, reader })
+            };
+            let chosen = [Some(places.time), Some(places.channel), places.micro];
+            let columns = chosen.map(|place| place.map(column).transpose());
+            Ok((ColumnNames::at(places, &names), part(rows, columns)?))
+        };
+        let (names, part) = open().map_err(|fault| fault.name(payload))?;
+        let ticks = ticks(file).map_err(|fault| fault.name(payload))?;
+        let micro_tick = ticks.micro_tick.filter(|_| part.micro.is_some());
+        let facts = Begin { format: NPZ, rows_max: part.rows, micro_tick };
+        let mut reading = Reading::begin(facts, payload, settings, sink)?;
+        reading.part(part)?;
+        reading.finish(Columns::Named(names))
+    }
+}
+
+/// All rows of a table with these columns of time, channel and micro time.
+fn part<'a>(
+    rows: u64,
+    [time, channel, micro]: [Result<Option<Column<'a>>, Fault>; 3],
+) -> Result<Part<'a>, Fault> {
+    let there = |column: Option<Column<'a>>| {
+        column.ok_or_else(|| Fault::Damaged("it lacks a column".into()))
+    };
+    Ok(Part { rows, time: there(time?)?, channel: there(channel?)?, micro: micro? })
+}
+
+/// The ticks that an archive states by arrays of these names.
+fn ticks(file: Bytes<'_>) -> Result<Header, Fault> {
+    let members = archive::members(file)?;
+    let tick = |name| archive::named(&members, name).map(|member| member.tick(file)).transpose();
+    Ok(Header { tick: tick("tick")?, micro_tick: tick("micro_tick")?, ..Header::default() })
+}
