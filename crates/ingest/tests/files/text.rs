@@ -1,6 +1,6 @@
 //! Text files: the same tags as from messages, for every cut and every number of threads.
 
-use std::{fs, io::Write as _, path::Path};
+use std::{fmt::Write as _, fs, io::Write as _, path::Path};
 
 use tagq_ingest::{
     Change, Columns, Error, Part, Settings, Summary, compare, first_time, ingest, is_intact,
@@ -9,7 +9,10 @@ use tagq_ingest::{
 };
 use tagq_store::{Creation, Manifest, SourceFacts, Store, Tag, Tick, Writer};
 
-use crate::support::{crc32c, file, frame, read, some_tags, tag};
+use crate::{
+    instruments::{grown_record_by_record, ingested},
+    support::{crc32c, file, frame, read, some_tags, tag},
+};
 
 fn text_of(tags: &[Tag]) -> String {
     let lines: Vec<String> =
@@ -273,4 +276,42 @@ fn a_receiver_that_refuses_stops_the_threads() {
         assert!(matches!(error, Error::Sink(_)), "{error}");
         assert_eq!(calls, 9);
     }
+}
+
+#[test]
+fn columns_that_a_header_names_are_read_as_the_file_grows() {
+    let mut text = "# by another program\nnote;\"t\";detector;micro\n".to_owned();
+    for i in 0..40 {
+        let _ = writeln!(text, "x y;{};\"{}\";{i}", i * 100, i % 5);
+    }
+    let settings = Settings::default();
+    let header = text.find("micro").unwrap() + "micro\n".len();
+    let stored = grown_record_by_record(text.as_bytes(), header, "a.csv", &settings);
+    let expected: Vec<(i64, u64)> = (0..40_i64).map(|i| (i * 100, i.unsigned_abs() % 5)).collect();
+    assert_eq!(stored.rows, expected);
+    assert_eq!(stored.facts.columns.as_deref(), Some("time=t,channel=detector,micro=micro"));
+    let (_, micro) = ingested(&stored.path);
+    assert_eq!(micro, (0..40).collect::<Vec<u32>>());
+    // In frames, of which a later one has no header.
+    let (head, rest) = text.split_at(200);
+    let frames = [frame(head.as_bytes(), true), frame(rest.as_bytes(), true)].concat();
+    let (_folder, path) = file(&frames);
+    let tags = read_all(&path, &settings).unwrap().0;
+    assert_eq!(tags.len(), 40);
+}
+
+#[test]
+fn columns_given_by_name_must_be_in_the_header() {
+    let text = "time,start,arm\n1,2,3\n";
+    let (_folder, path) = file(text.as_bytes());
+    let by =
+        |columns: &str| Settings { columns: Some(columns.parse().unwrap()), ..Settings::default() };
+    let (tags, summary) = read_all(&path, &by("time=start,channel=arm")).unwrap();
+    assert_eq!(tags, [tag(2, 3)]);
+    assert_eq!(summary.columns.unwrap().to_string(), "time=start,channel=arm");
+    let error = read_all(&path, &by("time=end,channel=arm")).unwrap_err().to_string();
+    assert!(error.contains("line 1: it has no column `end`"), "{error}");
+    let (_folder, path) = file(b"1,2\n");
+    let error = read_all(&path, &by("time=start")).unwrap_err().to_string();
+    assert!(error.contains("line 1 is no header of names"), "{error}");
 }

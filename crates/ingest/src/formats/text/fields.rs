@@ -21,13 +21,13 @@ pub enum LineFault {
     /// A time that is no number at all.
     #[error(
         "its time is no number; a line is a channel and a time in whole ticks (a header has the words \
-         channel and time alone)"
+         channel and time, or --columns time=NAME,channel=NAME names its columns)"
     )]
     TimeNoNumber,
     /// A channel that is no number at all.
     #[error(
-        "its channel is no number; a line is a channel and a time in whole ticks (a header has the \
-         words channel and time alone)"
+        "its channel is no number; a line is a channel and a time in whole ticks (a header has the words \
+         channel and time, or --columns time=NAME,channel=NAME names its columns)"
     )]
     ChannelNoNumber,
     /// A time that 64 bits do not hold.
@@ -42,6 +42,15 @@ pub enum LineFault {
     /// A header that says otherwise than what came before.
     #[error("a second header, with the columns in another order; make these two files")]
     OtherHeader,
+    /// A line of a text with a header of names.
+    #[error("not as many fields as the header has names")]
+    FieldCount,
+    /// Quotes that are not closed, or that end inside a field.
+    #[error("a quoted field does not end as it should; write fields without line ends")]
+    Quote,
+    /// A micro time that is no number, or too large.
+    #[error("its micro time is no whole number of 0 to 4294967294, and not empty")]
+    Micro,
     /// A line that has no end for long.
     #[error("more than 64 KiB without a line end")]
     TooLong,

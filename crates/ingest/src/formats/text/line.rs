@@ -168,26 +168,38 @@ fn any_line<const TIME_FIRST: bool>(line: &[u8]) -> Result<Option<Tag>, LineFaul
     }
     let (first, second) = two_fields(line)?;
     let (time, channel) = if TIME_FIRST { (first, second) } else { (second, first) };
-    let channel = whole::<u64>(channel).map_err(|fault| match fault {
-        NumberFault::None => LineFault::ChannelNoNumber,
-        NumberFault::NotWhole => LineFault::ChannelNotWhole,
-        NumberFault::Range => LineFault::ChannelRange,
-    })?;
-    let time = whole::<i64>(time).map_err(|fault| match fault {
-        NumberFault::None => LineFault::TimeNoNumber,
-        NumberFault::NotWhole => LineFault::TimeNotWhole,
-        NumberFault::Range => LineFault::TimeRange,
-    })?;
+    let channel = whole(channel).map_err(NumberFault::of_channel)?;
+    let time = whole(time).map_err(NumberFault::of_time)?;
     Ok(Some(Tag { time, channel }))
 }
 
-enum NumberFault {
+/// Why a field is no whole number.
+pub(super) enum NumberFault {
     None,
     NotWhole,
     Range,
 }
 
-fn whole<T: std::str::FromStr<Err = std::num::ParseIntError>>(
+impl NumberFault {
+    pub(super) fn of_channel(self) -> LineFault {
+        match self {
+            Self::None => LineFault::ChannelNoNumber,
+            Self::NotWhole => LineFault::ChannelNotWhole,
+            Self::Range => LineFault::ChannelRange,
+        }
+    }
+
+    pub(super) fn of_time(self) -> LineFault {
+        match self {
+            Self::None => LineFault::TimeNoNumber,
+            Self::NotWhole => LineFault::TimeNotWhole,
+            Self::Range => LineFault::TimeRange,
+        }
+    }
+}
+
+/// The whole number that a field holds.
+pub(super) fn whole<T: std::str::FromStr<Err = std::num::ParseIntError>>(
     field: &[u8],
 ) -> Result<T, NumberFault> {
     let text = std::str::from_utf8(field).map_err(|_| NumberFault::None)?;

@@ -3,6 +3,7 @@
 pub(crate) mod columns;
 pub(crate) mod fields;
 mod line;
+mod named;
 mod read;
 mod start;
 mod stopped;

@@ -2,9 +2,9 @@
 //! side by side.
 
 use super::{
-    columns::TextColumns,
     line::{WrongLine, parse, parse_one},
-    start::{BYTE_ORDER_MARK, Start},
+    named::NamedColumns,
+    start::{BYTE_ORDER_MARK, Layout, Start},
     stopped::TextStopped,
 };
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
         cut::{Block, CutFault, Cutter, End, Parts},
         input::AnyInput,
     },
-    pipeline::{self, Ahead, Outlet, Receive, Units},
+    pipeline::{self, Ahead, Buffer, Outlet, Receive, Units},
     settings::Settings,
 };
 
@@ -31,7 +31,8 @@ pub(super) fn read(
 ) -> Result<Summary, Error> {
     let threads = if payload.is_threaded() { settings.decoders() } else { 0 };
     let input = payload.input(payload.bytes.clone(), 0, settings)?;
-    let read = pump(input, settings, threads, BLOCK_BYTES, payload.is_compressed(), sink);
+    let form = Form { threads, block_bytes: BLOCK_BYTES, is_compressed: payload.is_compressed() };
+    let read = pump(input, settings, begun(payload, settings)?, form, sink);
     let mut read = read.map_err(|stopped| stopped.name(payload, settings))?;
     if settings.salvage && !payload.is_compressed() {
         read.end.crc.add(read.end.resume_byte, &read.end.begun);
@@ -50,30 +51,55 @@ pub(super) fn read(
     Ok(Summary {
         tags: read.tags,
         resume_byte: read.end.resume_byte,
-        columns: Some(Columns::Order(read.columns)),
+        columns: Some(read.layout.columns()),
         crc: read.end.crc,
         torn,
         ..Summary::new(payload, settings)
     })
 }
 
+/// The columns of a text that goes on, if its header names them. They stand at its beginning alone.
+fn begun(payload: &Payload<'_>, settings: &Settings) -> Result<Option<NamedColumns>, Error> {
+    let Some(Columns::Named(names)) = &settings.columns_before else { return Ok(None) };
+    if settings.start_byte == 0 {
+        return Ok(None);
+    }
+    let start = payload.first(BLOCK_BYTES)?;
+    let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&start);
+    match NamedColumns::of_start(start, names) {
+        Some(columns) => Ok(Some(columns)),
+        None => Err(Error::Table {
+            path: payload.path.into(),
+            what: "its header does not name the columns any more by which it was read".into(),
+        }),
+    }
+}
+
+/// How a text is read.
+#[derive(Clone, Copy)]
+struct Form {
+    threads: usize,
+    block_bytes: usize,
+    is_compressed: bool,
+}
+
 /// Hands the tags of all whole lines of `input` to `sink`, in blocks of this size.
 fn pump(
     input: AnyInput<'_>,
     settings: &Settings,
-    threads: usize,
-    block_bytes: usize,
-    is_compressed: bool,
+    begun: Option<NamedColumns>,
+    Form { threads, block_bytes, is_compressed }: Form,
     sink: &mut Sink<'_>,
 ) -> Result<TextRead, TextStopped> {
     let mut cutter = Cutter::new(input, Parts::Lines, settings.start_byte, block_bytes);
-    let Start { columns, lines, block } = Start::read(&mut cutter, settings)?;
+    let Start { layout, lines, block } = Start::read(&mut cutter, settings, begun)?;
     let mut receiver = Receiver { lines, tags: 0, sink };
     let mut blocks = Blocks { first: block, cutter, fault: None };
     // Half a mebibyte of tags each, at the most, their place, and the end.
     let ahead = Ahead { threads, units: 2 * threads, outputs: 3 };
     let mut cut = |block: &mut Block| blocks.cut(block);
-    pipeline::run(&Parser { columns, is_compressed }, &mut cut, ahead, &mut receiver)?;
+    let parser = Parser { layout, is_compressed };
+    pipeline::run(&parser, &mut cut, ahead, &mut receiver)?;
     let Blocks { mut cutter, fault, .. } = blocks;
     if let Some(fault) = fault {
         return Err(TextStopped::cut(fault, receiver.lines, &cutter));
@@ -85,13 +111,13 @@ fn pump(
             end.crc,
         )))?;
     }
-    Ok(TextRead { tags: receiver.tags, columns, end })
+    Ok(TextRead { tags: receiver.tags, layout: parser.layout, end })
 }
 
 /// Totals of what was handed on.
 struct TextRead {
     tags: u64,
-    columns: TextColumns,
+    layout: Layout,
     end: End,
 }
 
@@ -101,9 +127,13 @@ impl TextRead {
     fn last_line(&mut self, salvage: bool, sink: &mut Sink<'_>) -> Result<Option<String>, Error> {
         let line = &self.end.begun;
         let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
-        let tag = match parse_one(line, self.columns) {
+        let parsed = match &self.layout {
+            Layout::Two(order) => parse_one(line, *order).map(|tag| tag.map(|tag| (tag, None))),
+            Layout::Named(columns) => columns.parse_one(line),
+        };
+        let (tag, micro) = match parsed {
             Ok(None) => return Ok(None),
-            Ok(Some(tag)) if salvage => tag,
+            Ok(Some(row)) if salvage => row,
             Err(fault) if salvage => {
                 return Ok(Some(format!("has no line end and is left out ({fault})")));
             }
@@ -113,7 +143,7 @@ impl TextRead {
                 ));
             }
         };
-        sink(Decoded::Tags(Piece::from(&[tag][..])))?;
+        sink(Decoded::Tags(Piece { tags: &[tag], micro: micro.as_slice() }))?;
         self.tags += 1;
         Ok(Some("has no line end and is taken as it stands".into()))
     }
@@ -143,7 +173,7 @@ impl Blocks<'_> {
 }
 
 struct Parser {
-    columns: TextColumns,
+    layout: Layout,
     is_compressed: bool,
 }
 
@@ -153,9 +183,13 @@ impl Units for Parser {
     type End = Result<u64, TextStopped>;
 
     fn decode(&self, block: &Block, _: i128, out: &mut Outlet<'_>) -> Self::End {
-        let mut tags = out.buffer();
-        let parsed = parse(block.padded(), block.start, block.len(), self.columns, &mut tags);
-        out.tags(tags)?;
+        let mut buffer = Buffer::from(out.buffer());
+        let (start, len) = (block.start, block.len());
+        let parsed = match &self.layout {
+            Layout::Two(order) => parse(block.padded(), start, len, *order, &mut buffer.tags),
+            Layout::Named(columns) => columns.parse(&block.parts()[start.min(len)..], &mut buffer),
+        };
+        out.tags(buffer)?;
         let lines = parsed.map_err(TextStopped::Line)?;
         let checkpoint = (!self.is_compressed).then(|| Checkpoint::at(block.end()));
         out.complete(Complete::new(checkpoint, block.crc()))?;
@@ -186,6 +220,7 @@ impl Receive<Result<u64, TextStopped>> for Receiver<'_, '_> {
                 TextStopped::Line(WrongLine { line: before + wrong.line, ..wrong })
             }
             other @ (TextStopped::Columns { .. }
+            | TextStopped::Named(_)
             | TextStopped::Input { .. }
             | TextStopped::Sink(_)) => other,
         })?;
@@ -202,7 +237,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        formats::text::fields::LineFault,
+        formats::text::{columns::TextColumns, fields::LineFault},
         payload::{
             crc::Crc,
             cut::LINE_BYTES_MAX as LINE_MAX,
@@ -277,15 +312,21 @@ mod tests {
             tags.extend_from_slice(part);
             Ok(())
         };
-        let read =
-            pump(Box::new(Pieces::new(pieces)), settings, threads, block_bytes, true, &mut sink);
+        let form = Form { threads, block_bytes, is_compressed: true };
+        let read = pump(Box::new(Pieces::new(pieces)), settings, None, form, &mut sink);
         let outcome = match read {
             Ok(read) => {
                 assert_eq!(read.tags, tags.len() as u64);
-                Ok((read.end, read.columns))
+                let Layout::Two(columns) = read.layout else { panic!("a header of names") };
+                Ok((read.end, columns))
             }
             Err(TextStopped::Line(wrong)) => Err((wrong.line, wrong.fault)),
-            Err(TextStopped::Columns { .. } | TextStopped::Input { .. } | TextStopped::Sink(_)) => {
+            Err(
+                TextStopped::Columns { .. }
+                | TextStopped::Named(_)
+                | TextStopped::Input { .. }
+                | TextStopped::Sink(_),
+            ) => {
                 panic!("neither tags nor a wrong line")
             }
         };
@@ -428,14 +469,16 @@ mod tests {
                     tags.extend_from_slice(part);
                     Ok(())
                 };
-                let read = pump(input, &settings, 0, block_bytes, true, &mut sink);
+                let form = Form { threads: 0, block_bytes, is_compressed: true };
+                let read = pump(input, &settings, None, form, &mut sink);
                 seen.push(match read {
                     Ok(read) => {
-                        assert!(tags.iter().all(|tag| match read.columns {
+                        let Layout::Two(columns) = read.layout else { panic!("a header of names") };
+                        assert!(tags.iter().all(|tag| match columns {
                             ChannelTime => tag.channel == 7,
                             TimeChannel => tag.time == 7,
                         }));
-                        Ok(read.columns)
+                        Ok(columns)
                     }
                     Err(TextStopped::Columns { line, .. }) => Err(line),
                     Err(_) => Err(0),

@@ -1,8 +1,8 @@
 //! The beginning of a text: comments, blank lines and a header.
 
-use super::{columns::TextColumns, stopped::TextStopped};
+use super::{columns::TextColumns, named::NamedColumns, stopped::TextStopped};
 use crate::{
-    formats::columns::Columns,
+    formats::columns::{ColumnNames, Columns},
     payload::cut::{Block, Cutter},
     settings::Settings,
 };
@@ -22,9 +22,27 @@ pub(super) fn is_text(start: &[u8]) -> bool {
         && rest.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace())
 }
 
+/// Which columns the lines of a text have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// Channel and time in this order.
+    Two(TextColumns),
+    /// Those that a header names.
+    Named(NamedColumns),
+}
+
+impl Layout {
+    pub fn columns(&self) -> Columns {
+        match self {
+            Self::Two(order) => Columns::Order(*order),
+            Self::Named(columns) => Columns::Named(columns.names.clone()),
+        }
+    }
+}
+
 /// The text up to the first tag.
 pub(super) struct Start {
-    pub columns: TextColumns,
+    pub layout: Layout,
     /// Lines before the first tag.
     pub lines: u64,
     /// The block in which the tags begin; `None` when the text has none.
@@ -39,10 +57,24 @@ fn columns_of(settings: &Settings) -> TextColumns {
     columns.unwrap_or_default()
 }
 
+/// The names by which columns are chosen, if they are.
+fn names_of(settings: &Settings) -> Option<&ColumnNames> {
+    match (&settings.columns, &settings.columns_before) {
+        (Some(Columns::Named(names)), _) | (None, Some(Columns::Named(names))) => Some(names),
+        _ => None,
+    }
+}
+
 impl Start {
-    /// Reads comments, blank lines and a header, up to the first line that is none of them.
-    pub(super) fn read(cutter: &mut Cutter<'_>, settings: &Settings) -> Result<Self, TextStopped> {
-        let mut start = Self { columns: columns_of(settings), lines: 0, block: None };
+    /// Reads comments, blank lines and a header, up to the first line that is none of them. `begun` are the columns
+    /// of a text that goes on.
+    pub(super) fn read(
+        cutter: &mut Cutter<'_>,
+        settings: &Settings,
+        begun: Option<NamedColumns>,
+    ) -> Result<Self, TextStopped> {
+        let layout = begun.map_or_else(|| Layout::Two(columns_of(settings)), Layout::Named);
+        let mut start = Self { layout, lines: 0, block: None };
         let mut is_first = true;
         let mut block = Block::default();
         loop {
@@ -61,7 +93,13 @@ impl Start {
                 let rest = &block.parts()[block.start..];
                 let len = rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
                 let line = &rest[..len];
-                if let Some(header) = TextColumns::of_header(line) {
+                let is_line = !matches!(line.trim_ascii_start().first(), None | Some(b'#'));
+                if is_line && let Some(layout) = named(line, start.lines + 1, settings)? {
+                    start.layout = layout;
+                    start.lines += 1;
+                    block.start += len + 1;
+                    return Ok(Self { block: Some(block), ..start });
+                } else if let Some(header) = TextColumns::of_header(line) {
                     if let Some(given) = settings
                         .columns
                         .as_ref()
@@ -71,14 +109,34 @@ impl Start {
                         let line = start.lines + 1;
                         return Err(TextStopped::Columns { line, header, given });
                     }
-                    start.columns = header;
-                } else if !matches!(line.trim_ascii_start().first(), None | Some(b'#')) {
+                    start.layout = Layout::Two(header);
+                } else if is_line {
                     return Ok(Self { block: Some(block), ..start });
                 }
                 start.lines += 1;
                 block.start += len + 1;
             }
         }
+    }
+}
+
+/// The columns that the first line of a text names, if it is a header of others than channel and time. Columns that
+/// are given by name must be in it.
+fn named(line: &[u8], number: u64, settings: &Settings) -> Result<Option<Layout>, TextStopped> {
+    let wanted = names_of(settings);
+    if wanted.is_none() && TextColumns::of_header(line).is_some() {
+        return Ok(None);
+    }
+    let usual = ColumnNames::default();
+    let is_given = matches!(settings.columns, Some(Columns::Named(_)));
+    match NamedColumns::of_header(line, wanted.unwrap_or(&usual)) {
+        Some(Ok(columns)) => Ok(Some(Layout::Named(columns))),
+        Some(Err(what)) if is_given => Err(TextStopped::Named(format!("line {number}: {what}"))),
+        None if is_given => Err(TextStopped::Named(format!(
+            "line {number} is no header of names; of text without one, --columns says the order: time,channel or \
+             channel,time"
+        ))),
+        Some(Err(_)) | None => Ok(None),
     }
 }
 

@@ -24,6 +24,8 @@ pub(super) enum TextStopped {
         header: TextColumns,
         given: TextColumns,
     },
+    /// The columns given are not in the text; why.
+    Named(String),
     Input {
         source: io::Error,
         member: Option<Member>,
@@ -53,6 +55,7 @@ impl TextStopped {
         match self {
             Self::Sink(error) => error,
             Self::Columns { line, header, given } => Error::Columns { path, line, header, given },
+            Self::Named(what) => Error::Table { path, what },
             Self::Input { source, member } => input_error(payload.path, source, member),
             Self::Line(WrongLine { line, fault, text }) => {
                 match lines_before(payload, settings.start_byte) {
