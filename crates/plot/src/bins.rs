@@ -53,7 +53,8 @@ pub(crate) fn of(
         // Without counts the error is one, but this is no reason to end the axis below it.
         let (_, most) = ends(points.iter(), None);
         let y = Axis::for_values(y_label, Quantity::Count, 0.0, most.max(1.0), false);
-        (y, Shape::Columns, None)
+        // Columns of several channels would hide each other.
+        (y, if series.len() > 1 { Shape::Line } else { Shape::Columns }, None)
     };
     (note, Plot::Chart(Chart { x, y, shape, reference, series }))
 }
