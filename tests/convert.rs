@@ -11,7 +11,17 @@ use tagq::{files::encode::Encoder, store::Tag};
 
 use crate::support::{Output, cat, command, fixture_copy, output, root, skipped};
 
-const FORMS: [&str; 6] = [".tags.zst", ".tags", ".tsv", ".tsv.zst", ".csv", ".csv.zst"];
+const FORMS: [&str; 9] = [
+    ".tags.zst",
+    ".tags",
+    ".tsv",
+    ".tsv.zst",
+    ".csv",
+    ".csv.zst",
+    ".tags.gz",
+    ".tsv.gz",
+    ".csv.gz",
+];
 
 fn convert(from: &Path, out: &Path, args: &[&str]) -> Output {
     output(command().arg("convert").args(args).arg(from).arg(out))
@@ -200,7 +210,7 @@ fn what_is_there_is_not_lost() {
     refused(&odd, &here("there.csv"), &[], 1, "--force");
     refused(&odd, &here("folder.csv"), &["--force"], 1, "is there already");
     refused(&odd, &odd, &["--force"], 1, "is the file to read");
-    refused(&odd, &here("out.txt"), &[], 2, ".csv.zst");
+    refused(&odd, &here("out.txt"), &[], 2, ".swabian");
     refused(&here("none"), &here("out.csv"), &[], 1, "no such file");
     refused(&odd, &here("none/out.csv"), &[], 1, "No such file");
     fs::write(here("wrong.tsv"), "1\t2\n".repeat(300_000) + "1\tx\n").unwrap();
@@ -268,4 +278,67 @@ fn columns_are_turned_and_pipes_are_read() {
     let refused = command().arg("convert").arg(&odd).arg("-").stdout(full).output().unwrap();
     assert_eq!(refused.status.code(), Some(1));
     assert!(String::from_utf8(refused.stderr).unwrap().contains("No space left"));
+}
+
+/// What `tagq cat` prints of a file or run: times, channels and micro times.
+fn printed(path: &Path) -> String {
+    let printed = output(command().arg("cat").arg(path));
+    assert_eq!(printed.code, 0, "{}", printed.stderr);
+    printed.text().into()
+}
+
+#[test]
+fn pulses_and_micro_times_of_t3_are_kept_by_ptu_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = |name: &str| folder.path().join(name);
+    let original = root().join("data/fixtures/picoquant/t3.ptu");
+    fs::create_dir(here("run")).unwrap();
+    fs::copy(&original, here("run/t3.ptu")).unwrap();
+    let expected = printed(&original);
+    assert!(expected.lines().count() >= 2_000);
+    // Of the file, of its run, of a store without its file, and of the copy.
+    assert_eq!(convert(&original, &here("a.ptu"), &[]).code, 0);
+    assert_eq!(convert(&here("run"), &here("b.ptu.gz"), &[]).code, 0);
+    fs::remove_file(here("run/t3.ptu")).unwrap();
+    assert_eq!(convert(&here("run/.tagq"), &here("c.ptu.zst"), &[]).code, 0);
+    assert_eq!(convert(&here("a.ptu"), &here("d.ptu"), &[]).code, 0);
+    for name in ["a.ptu", "b.ptu.gz", "c.ptu.zst", "d.ptu"] {
+        assert_eq!(printed(&here(name)), expected, "{name}");
+        let micro = |path: &Path| {
+            let counted = output(command().args(["micro", "1", "--format", "csv", "-q"]).arg(path));
+            assert_eq!(counted.code, 0, "{}", counted.stderr);
+            // The first line names the run.
+            counted.text().split_once('\n').unwrap().1.to_owned()
+        };
+        fs::copy(&original, here("original.ptu")).unwrap();
+        assert_eq!(micro(&here(name)), micro(&here("original.ptu")), "{name}");
+    }
+    let noted = |name: &str| convert(&original, &here(name), &["--force"]).stderr;
+    let lost = "does not hold the tick, the micro times, the names of channels and the facts of";
+    assert!(noted("a.csv").contains(lost), "{}", noted("a.csv"));
+    assert!(noted("a.tags.gz").contains(lost));
+    let lost = "does not hold the micro times, the names of channels and the facts of";
+    assert!(noted("a.swabian").contains(lost), "{}", noted("a.swabian"));
+    assert!(noted("e.ptu").contains("does not hold the facts of"), "{}", noted("e.ptu"));
+}
+
+#[test]
+fn records_of_a_time_tagger_are_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = |name: &str| folder.path().join(name);
+    fs::write(here("a.tsv"), "1\t10\n1003\t20\n0\t30\n").unwrap();
+    let made = convert(&here("a.tsv"), &here("b.swabian.gz"), &["--tick", "5ps"]);
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let again =
+        output(command().args(["cat", "--source-format", "swabian"]).arg(here("b.swabian.gz")));
+    assert_eq!(again.text(), "1\t50\n1003\t100\n0\t150\n");
+    let refused = convert(&here("a.tsv"), &here("c.swabian"), &["--tick", "156.25ps"]);
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("whole picoseconds, and 156.25 ps is none"),
+        "{}",
+        refused.stderr
+    );
+    let untold = convert(&here("a.tsv"), &here("c.swabian"), &[]);
+    assert!(untold.stderr.contains("--tick"), "{}", untold.stderr);
 }

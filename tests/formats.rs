@@ -89,7 +89,7 @@ fn the_list_has_each_format_and_what_is_written() {
     let of = |name: &str| formats.iter().find(|format| format["names"][0] == name).unwrap();
     assert_eq!(of("qutag")["suffixes"][0], ".qutag");
     assert_eq!(of("qutag")["written"].as_array().unwrap().len(), 0);
-    assert_eq!(of("tags")["written"], serde_json::json!([".tags", ".tags.zst"]));
+    assert_eq!(of("tags")["written"], serde_json::json!([".tags", ".tags.zst", ".tags.gz"]));
     let table = tagq(["formats", "--format", "table"]);
     for format in formats {
         assert!(table.text().contains(format["recognised"].as_str().unwrap()), "{}", table.text());

@@ -408,6 +408,19 @@ fn nested_folders_belong_to_a_run_if_asked_for() {
     assert_eq!(ingest(&[], &run).code, 0);
     assert_eq!(info(&run)["tags"], 2_000);
 
+    // What is written there would be a source, too.
+    for args in [&["export", "-o"][..], &["coincidences", "--window", "1us", "-o"]] {
+        let refused = |name: &str| output(command().args(args).arg(run.join(name)).arg(&run));
+        let answer = refused("day 1/morning/out.csv");
+        assert!(answer.stderr.contains("would be one of its sources"), "{}", answer.stderr);
+        fs::create_dir_all(run.join(".hidden/folder")).unwrap();
+        let answer = refused(".hidden/folder/out.csv");
+        assert_eq!(answer.code, 0, "{}", answer.stderr);
+        fs::remove_dir_all(run.join(".hidden")).unwrap();
+    }
+    let converted = output(command().arg("convert").arg(&run).arg(run.join("day 10/a.csv")));
+    assert!(converted.stderr.contains("would be one of its sources"), "{}", converted.stderr);
+
     // A source that moves to another folder is the same one.
     fs::rename(run.join("day 11/3.tags.zst"), run.join("day 1/3.tags.zst")).unwrap();
     recursive(&["ingest"]);

@@ -11,7 +11,7 @@ use tagq::{
     Converted, Input, Progress as _, Tags,
     files::{
         Settings,
-        write::{Content, Form},
+        write::{Content, Form, Packing},
     },
 };
 
@@ -52,7 +52,7 @@ fn write(
     reporter.job("converting", &from, bytes, &read);
     let settings = Settings { bytes_read: Some(read), ..args.store.reading() };
     let converted = if input::is_stdin(&args.out) {
-        let form = Form { content: Content::Tabs, compressed: false };
+        let form = Form { content: Content::Tabs, packing: Packing::Plain };
         tagq::write(
             tags,
             io::stdout(),
@@ -66,9 +66,16 @@ fn write(
         tagq::convert(tags, &args.out, args.force, &settings, args.store.tick, reporter)
     };
     reporter.done();
-    let Converted { tags, torn } = converted?;
+    let Converted { tags, torn, lost } = converted?;
     if let Some(torn) = torn {
         reporter.note(&format!("{from}: {torn}; the {tags} tags before it are written"));
+    }
+    if let Some((last, first)) = lost.split_last() {
+        let first = first.join(", ");
+        let and = if first.is_empty() { "" } else { " and " };
+        let out =
+            if input::is_stdin(&args.out) { "text".into() } else { args.out.display().to_string() };
+        reporter.note(&format!("{out} does not hold {first}{and}{last} of {from}"));
     }
     if !input::is_stdin(&args.out) {
         reporter.note(&format!("{}: {} tags of {from}", args.out.display(), thousands(tags)));

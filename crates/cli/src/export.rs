@@ -32,6 +32,10 @@ pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     let tick = options.tick.or(setup.tick);
     let options = OpenOptions { tick, ingest: !args.no_ingest, ..options };
     let run = input::open(&args.run, &options, &reporter)?;
+    if let Some(out) = &args.output {
+        // Sources in nested folders are known now.
+        NewFile::check_beside(out, &args.run)?;
+    }
     // Names come from the setup; times are exported as they were recorded.
     let scope = tags.scope(&run, &Setup { delays: Vec::new(), ..setup })?;
     let selection = Selection {

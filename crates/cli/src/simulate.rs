@@ -10,7 +10,7 @@ use std::{
 use anyhow::Context as _;
 use tagq::{
     NewFile, Progress as _,
-    files::write::{Content, Form, TagWriter},
+    files::write::{Content, Form, Packing, TagWriter},
     store::{Tick, units::Frequency},
 };
 use tagq_simulate::{
@@ -93,7 +93,8 @@ fn one(
 
 /// Returns the format given by the name of a file, unless it is that of a recorder.
 fn other_form(path: &Path) -> Option<Form> {
-    Form::of_name(path).filter(|form| !form.compressed || form.content != Content::Messages)
+    let recorded = Form { content: Content::Messages, packing: Packing::Zstd };
+    Form::of_name(path).filter(|&form| form != recorded)
 }
 
 /// Refuses options of a recorder's file for other formats.

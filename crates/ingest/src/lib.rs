@@ -56,7 +56,7 @@ pub use formats::{
     text,
 };
 pub use payload::opened::mtime_ns;
-pub use read::{about_tags, first_time, read_header, read_tags};
+pub use read::{about_tags, first_time, read_header, read_tags, read_tags_with_micro};
 pub use settings::Settings;
 pub use source::{
     change::{Change, compare, is_intact, is_unchanged},

@@ -39,12 +39,25 @@ pub fn read_tags(
     settings: &Settings,
     mut sink: impl FnMut(&[Tag]) -> Result<(), Error>,
 ) -> Result<Summary, Error> {
+    read_tags_with_micro(path, settings, |tags, _| sink(tags))
+}
+
+/// Same as [`read_tags`], with the micro time of each tag,
+/// [`MICRO_NONE`](tagq_store::format::MICRO_NONE) for none; empty if none of a piece has one.
+///
+/// # Errors
+/// Same as [`read_tags`].
+pub fn read_tags_with_micro(
+    path: &Path,
+    settings: &Settings,
+    mut sink: impl FnMut(&[Tag], &[u32]) -> Result<(), Error>,
+) -> Result<Summary, Error> {
     let source = Opened::new(path)?;
     // Tags of a torn member could not be taken back.
     let torn_byte = Payload::find(&source, settings, false)?.find_torn(settings)?;
     let settings = Settings { torn_byte: torn_byte.or(settings.torn_byte), ..settings.clone() };
     read_decoded(&source, &settings, &mut |decoded| match decoded {
-        Decoded::Tags(Piece { tags, .. }) => sink(tags),
+        Decoded::Tags(Piece { tags, micro }) => sink(tags, micro),
         _ => Ok(()),
     })
 }

@@ -10,18 +10,20 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use tagq_store::{Tag, Tick};
+use flate2::write::GzEncoder;
+use tagq_store::{Tag, Tick, format::MICRO_NONE};
 
 use crate::{
     formats::{
-        picoquant::{self, writer as ptu},
+        picoquant::{self, by_pulse::ByPulse, writer::PtuTimes},
+        swabian,
         tags::{
             self,
             encode::{self, Encoder},
         },
         text::{self, writer::TextWriter},
     },
-    payload::compression::{Zstd, interface::Compression as _},
+    payload::compression::{Gzip, Zstd, interface::Compression as _},
 };
 
 /// Tags in a message or a frame.
@@ -35,10 +37,34 @@ const LEVEL: i32 = 3;
 /// The form in which a file of tags is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Form {
-    /// Messages or lines.
+    /// Messages, lines or records.
     pub content: Content,
-    /// In Zstandard frames, each of which can be read on its own and carries a checksum.
-    pub compressed: bool,
+    /// How they are compressed.
+    pub packing: Packing,
+}
+
+/// How a file of tags is compressed: in members of which each can be read on its own and carries a checksum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Packing {
+    /// Not at all.
+    Plain,
+    /// In Zstandard frames.
+    Zstd,
+    /// In gzip members.
+    Gzip,
+}
+
+impl Packing {
+    const ALL: [Self; 3] = [Self::Plain, Self::Zstd, Self::Gzip];
+
+    /// The end of the name of a file.
+    fn suffix(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Zstd => Zstd.suffix(),
+            Self::Gzip => Gzip.suffix(),
+        }
+    }
 }
 
 /// The content of a file of tags.
@@ -50,12 +76,24 @@ pub enum Content {
     Tabs,
     /// Lines `channel,time`, and these two words as the first line.
     Commas,
-    /// A PTU file of mode T2.
+    /// A PTU file, of mode T3 if the times are those of sync pulses and micro times, else of mode T2.
     Ptu,
+    /// Records of 16 bytes of Swabian's Time Tagger.
+    Swabian,
 }
 
 impl Content {
-    const ALL: [Self; 4] = [Self::Messages, Self::Tabs, Self::Commas, Self::Ptu];
+    const ALL: [Self; 5] = [Self::Messages, Self::Tabs, Self::Commas, Self::Ptu, Self::Swabian];
+
+    /// The name of its format, see [`FormatName`](crate::FormatName).
+    pub fn format_name(self) -> &'static str {
+        match self {
+            Self::Messages => tags::NAME,
+            Self::Tabs | Self::Commas => text::NAME,
+            Self::Ptu => picoquant::NAME,
+            Self::Swabian => swabian::NAME,
+        }
+    }
 
     /// The end of the name of a file of it that is not compressed.
     pub fn suffix(self) -> &'static str {
@@ -64,6 +102,40 @@ impl Content {
             Self::Tabs => text::TABS_SUFFIX,
             Self::Commas => text::COMMAS_SUFFIX,
             Self::Ptu => picoquant::SUFFIX,
+            Self::Swabian => swabian::SUFFIX,
+        }
+    }
+}
+
+/// Units of the times to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Times {
+    /// The unit of times.
+    pub tick: Tick,
+    /// The period of the sync pulses, if each time is that of a pulse plus the micro time of the tag, in the same
+    /// unit: for files that keep both.
+    pub sync_period: Option<Tick>,
+}
+
+impl From<Tick> for Times {
+    fn from(tick: Tick) -> Self {
+        Self { tick, sync_period: None }
+    }
+}
+
+impl Times {
+    /// The same times without pulses if a file of this content has no place for them; `None` if it cannot state the
+    /// tick.
+    pub fn stated_by(self, content: Content) -> Option<Self> {
+        let Self { tick, sync_period } = self;
+        let plain = Self::from(tick);
+        match content {
+            Content::Messages | Content::Tabs | Content::Commas => Some(plain),
+            Content::Ptu if sync_period.is_some_and(|p| PtuTimes::t3(tick, p).is_some()) => {
+                Some(self)
+            }
+            Content::Ptu => PtuTimes::t2(tick).map(|_| plain),
+            Content::Swabian => swabian::picoseconds(tick).map(|_| plain),
         }
     }
 }
@@ -71,62 +143,79 @@ impl Content {
 impl Form {
     /// Returns all forms.
     pub fn all() -> impl Iterator<Item = Self> {
-        let forms = |content| [false, true].map(|compressed| Self { content, compressed });
+        let forms = |content| Packing::ALL.map(|packing| Self { content, packing });
         Content::ALL.into_iter().flat_map(forms)
     }
 
     /// The end of the name of a file of it.
     pub fn suffix(self) -> String {
-        let compressed = if self.compressed { Zstd.suffix() } else { "" };
-        format!("{}{compressed}", self.content.suffix())
+        format!("{}{}", self.content.suffix(), self.packing.suffix())
     }
 
     /// The form that the name of a file asks for; `None` for other names.
     pub fn of_name(path: &Path) -> Option<Self> {
         let name = path.file_name()?.as_encoded_bytes();
-        let stem = name.strip_suffix(Zstd.suffix().as_bytes());
-        let (stem, compressed) = (stem.unwrap_or(name), stem.is_some());
-        let content =
-            Content::ALL.into_iter().find(|content| stem.ends_with(content.suffix().as_bytes()))?;
-        Some(Self { content, compressed })
+        Self::all().find(|form| name.ends_with(form.suffix().as_bytes()))
     }
 
     fn unit_tags(self) -> usize {
-        if self.compressed || self.content == Content::Messages { UNIT_TAGS } else { TEXT_TAGS }
+        let is_plain = self.packing == Packing::Plain;
+        if is_plain && self.content != Content::Messages { TEXT_TAGS } else { UNIT_TAGS }
     }
 
     /// The bytes of some tags, which can follow those of the tags before.
-    fn encode(self, tick: Tick, Unit { tags, is_first, before, .. }: &Unit) -> io::Result<Vec<u8>> {
-        match (self.content, self.compressed) {
-            (Content::Ptu, compressed) => {
-                let mut bytes = if *is_first { ptu::header(tick) } else { Vec::new() };
-                bytes.extend(ptu::records(tags, *before)?);
-                if !compressed {
-                    return Ok(bytes);
-                }
-                let mut frame = zstd::stream::Encoder::new(Vec::new(), LEVEL)?;
-                frame.include_checksum(true)?;
-                frame.write_all(&bytes)?;
-                frame.finish()
-            }
-            (Content::Messages, true) => {
+    fn encode(self, times: Times, unit: &Unit) -> io::Result<Vec<u8>> {
+        match (self.content, self.packing) {
+            (Content::Messages, Packing::Zstd) => {
                 let mut encoder = Encoder::new(Vec::new()).checksum(true);
-                encoder.frame(tags.len() as u64, [&tags[..]])?;
+                encoder.frame(unit.tags.len() as u64, [&unit.tags[..]])?;
                 Ok(encoder.into_inner())
             }
-            (Content::Messages, false) => encode::message(tags),
-            (_, true) => {
+            (content, Packing::Plain) => {
+                content.encode(times, unit, Vec::with_capacity(unit.tags.len() * 20))
+            }
+            (content, Packing::Zstd) => {
                 let mut frame = zstd::stream::Encoder::new(Vec::new(), LEVEL)?;
                 frame.include_checksum(true)?;
-                self.lines(tags, *is_first, frame)?.finish()
+                content.encode(times, unit, frame)?.finish()
             }
-            (_, false) => self.lines(tags, *is_first, Vec::with_capacity(tags.len() * 20)),
+            (content, Packing::Gzip) => {
+                let member = GzEncoder::new(Vec::new(), flate2::Compression::default());
+                content.encode(times, unit, member)?.finish()
+            }
         }
+    }
+}
+
+impl Content {
+    fn encode<W: Write>(self, times: Times, unit: &Unit, mut out: W) -> io::Result<W> {
+        let Unit { tags, micro, is_first, before, .. } = unit;
+        match self {
+            Self::Messages => out.write_all(&encode::message(tags)?)?,
+            Self::Tabs | Self::Commas => return self.lines(tags, *is_first, out),
+            Self::Ptu => {
+                let ptu = match times.sync_period {
+                    Some(period) => PtuTimes::t3(times.tick, period),
+                    None => PtuTimes::t2(times.tick),
+                };
+                let ptu = ptu.ok_or_else(|| no_tick(times.tick))?;
+                if *is_first {
+                    out.write_all(&ptu.header())?;
+                }
+                out.write_all(&ptu.records(tags, micro, *before)?)?;
+            }
+            Self::Swabian => {
+                let picoseconds = swabian::picoseconds(times.tick);
+                let picoseconds = picoseconds.ok_or_else(|| no_tick(times.tick))?;
+                out.write_all(&swabian::records(tags, picoseconds)?)?;
+            }
+        }
+        Ok(out)
     }
 
     fn lines<W: Write>(self, tags: &[Tag], is_first: bool, mut out: W) -> io::Result<W> {
-        let separator = if self.content == Content::Commas { b',' } else { b'\t' };
-        if is_first && self.content == Content::Commas {
+        let separator = if self == Self::Commas { b',' } else { b'\t' };
+        if is_first && self == Self::Commas {
             out.write_all(b"channel,time\n")?;
         }
         let mut lines = TextWriter::new(out).separator(separator);
@@ -135,9 +224,15 @@ impl Form {
     }
 }
 
+fn no_tick(tick: Tick) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, format!("it cannot state the tick {tick}"))
+}
+
 /// A unit of tags, and where its bytes are awaited.
 struct Unit {
     tags: Vec<Tag>,
+    /// The micro times of the tags, for files with pulses; else empty.
+    micro: Vec<u32>,
     is_first: bool,
     /// Time of the tag before the first one.
     before: Option<i64>,
@@ -162,6 +257,9 @@ struct Unit {
 pub struct TagWriter<W> {
     form: Form,
     tags: Vec<Tag>,
+    micro: Vec<u32>,
+    /// Puts tags in order of their pulses, for files with pulses.
+    by_pulse: Option<ByPulse>,
     is_first: bool,
     /// Time of the last tag that was sent.
     before: Option<i64>,
@@ -179,11 +277,13 @@ struct Pipes {
 }
 
 impl<W: Write + Send + 'static> TagWriter<W> {
-    /// Tags with times in `tick` go to `out` in this form, encoded on so many threads; one a core when 0.
+    /// Tags with these times go to `out` in this form, encoded on so many threads; one a core when 0.
     ///
     /// # Errors
-    /// When no thread can be started.
-    pub fn new(out: W, form: Form, tick: Tick, threads: usize) -> io::Result<Self> {
+    /// When no thread can be started, or a file of this form cannot state the tick.
+    pub fn new(out: W, form: Form, times: impl Into<Times>, threads: usize) -> io::Result<Self> {
+        let times: Times = times.into();
+        let times = times.stated_by(form.content).ok_or_else(|| no_tick(times.tick))?;
         let threads = match threads {
             0 => thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
@@ -196,7 +296,7 @@ impl<W: Write + Send + 'static> TagWriter<W> {
         let mut encoders = Vec::new();
         for _ in 0..threads {
             let (todo, spare) = (Arc::clone(&todo), Arc::clone(&spare));
-            let encode = move || encode_units(form, tick, &todo, &spare);
+            let encode = move || encode_units(form, times, &todo, &spare);
             encoders.push(thread::Builder::new().name("encode".into()).spawn(encode)?);
         }
         let write = move || write_announced(out, &announced);
@@ -204,6 +304,8 @@ impl<W: Write + Send + 'static> TagWriter<W> {
         Ok(Self {
             form,
             tags: Vec::new(),
+            micro: Vec::new(),
+            by_pulse: times.sync_period.map(|_| ByPulse::default()),
             is_first: true,
             before: None,
             pipes: Some(Pipes { units, announce }),
@@ -218,6 +320,20 @@ impl<W: Write + Send + 'static> TagWriter<W> {
     /// # Errors
     /// Those of the output. Nothing more can be written then.
     pub fn push(&mut self, tags: &[Tag]) -> io::Result<()> {
+        self.push_with_micro(tags, &[])
+    }
+
+    /// Takes more tags, and the micro time of each, [`MICRO_NONE`] for none; none of them has one if `micro` is
+    /// empty. They are written by files with [`Times::sync_period`].
+    ///
+    /// # Errors
+    /// Those of the output. Nothing more can be written then.
+    pub fn push_with_micro(&mut self, tags: &[Tag], micro: &[u32]) -> io::Result<()> {
+        if let Some(by_pulse) = &mut self.by_pulse {
+            let micro = micro.iter().copied().chain(std::iter::repeat(MICRO_NONE));
+            tags.iter().zip(micro).for_each(|(&tag, micro)| by_pulse.push(tag, micro));
+            return self.take_by_pulse(false);
+        }
         let mut rest = tags;
         while !rest.is_empty() {
             let room = self.form.unit_tags() - self.tags.len();
@@ -237,10 +353,23 @@ impl<W: Write + Send + 'static> TagWriter<W> {
     /// # Errors
     /// Those of the output.
     pub fn finish(mut self) -> io::Result<W> {
+        self.take_by_pulse(true)?;
         if self.is_first || !self.tags.is_empty() {
             self.send()?;
         }
         self.join()
+    }
+
+    /// Takes the tags whose place in the order of pulses is certain.
+    fn take_by_pulse(&mut self, is_end: bool) -> io::Result<()> {
+        while let Some((tag, micro)) = self.by_pulse.as_mut().and_then(|tags| tags.pop(is_end)) {
+            self.tags.push(tag);
+            self.micro.push(micro);
+            if self.tags.len() == self.form.unit_tags() {
+                self.send()?;
+            }
+        }
+        Ok(())
     }
 
     fn send(&mut self) -> io::Result<()> {
@@ -248,13 +377,14 @@ impl<W: Write + Send + 'static> TagWriter<W> {
         let mut next = spare.unwrap_or_default();
         next.clear();
         let tags = std::mem::replace(&mut self.tags, next);
+        let micro = std::mem::take(&mut self.micro);
         let is_first = std::mem::take(&mut self.is_first);
         let before = self.before;
         self.before = tags.last().map_or(before, |last| Some(last.time));
         let (reply, bytes) = sync_channel(1);
         let is_sent = self.pipes.as_ref().is_some_and(|pipes| {
             pipes.announce.send(bytes).is_ok()
-                && pipes.units.send(Unit { tags, is_first, before, reply }).is_ok()
+                && pipes.units.send(Unit { tags, micro, is_first, before, reply }).is_ok()
         });
         if is_sent {
             return Ok(());
@@ -279,7 +409,7 @@ impl<W: Write + Send + 'static> TagWriter<W> {
 
 fn encode_units(
     form: Form,
-    tick: Tick,
+    times: Times,
     todo: &Mutex<Receiver<Unit>>,
     spare: &Mutex<Vec<Vec<Tag>>>,
 ) {
@@ -287,7 +417,7 @@ fn encode_units(
         let unit = todo.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(unit) = unit else { break };
         // The receiver is gone when the output refused an earlier unit.
-        let _ = unit.reply.send(form.encode(tick, &unit));
+        let _ = unit.reply.send(form.encode(times, &unit));
         spare.lock().unwrap_or_else(PoisonError::into_inner).push(unit.tags);
     }
 }

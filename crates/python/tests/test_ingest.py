@@ -6,6 +6,7 @@ import fcntl
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -129,3 +130,21 @@ def test_nested_folders_are_searched_if_asked_for(tmp_path: Path) -> None:
         file.write("1\t20\n")
     assert len(tagq.open(tmp_path / "run")) == 2
     assert len(tagq.open(tmp_path / "run", recursive=True)) == 3
+
+
+def test_a_format_that_nothing_tells_is_named_once(tmp_path: Path) -> None:
+    record = struct.Struct("<BxHiq")
+    path = tmp_path / "a.bin"
+    path.write_bytes(record.pack(0, 0, 3, 1_000) + record.pack(0, 0, -2, 2_500))
+    with pytest.raises(tagq.TagqError):
+        tagq.ingest(path)
+    with pytest.raises(tagq.QuestionError, match="is no input format"):
+        tagq.ingest(path, source_format="swabia")
+    run = tagq.open(path, source_format="swabian")
+    assert run.tick == "1 ps"
+    assert run.time.tolist() == [1_000, 2_500]
+    assert run.channel.tolist() == [3, 1_002]
+    # The source remembers its format, also when it grows.
+    with path.open("ab") as file:
+        file.write(record.pack(0, 0, 3, 9_000))
+    assert tagq.ingest(path).time.tolist() == [1_000, 2_500, 9_000]

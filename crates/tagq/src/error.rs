@@ -85,12 +85,12 @@ pub enum Error {
         command: Option<String>,
     },
     /// A file cannot state this tick.
-    #[error(
-        "a PTU file states the unit of its times as a decimal number of seconds, and {tick} is none"
-    )]
+    #[error("{needs}, and {tick} is none")]
     TickForm {
         /// The tick.
         tick: tagq_store::Tick,
+        /// The ticks that such a file can state, in words.
+        needs: &'static str,
     },
     /// A source has another tick than the run.
     #[error(
@@ -233,8 +233,8 @@ pub enum Error {
     },
     /// The name of an output file selects no format.
     #[error(
-        "{path}: its name does not say what to write; it ends with .tags.zst, .tags, .tsv, .tsv.zst, \
-         .csv or .csv.zst, or is `-` for text to standard output",
+        "{path}: its name does not say what to write; it ends with .tags, .tsv, .csv, .ptu or .swabian, \
+         or with one of these and .zst or .gz, or is `-` for text to standard output",
         path = path.display()
     )]
     NoForm {

@@ -10,7 +10,11 @@ use std::{
 use tagq_store::{Entry, Folder};
 use tempfile::NamedTempFile;
 
-use crate::{error::Error, progress::Progress, run::location::is_source_name};
+use crate::{
+    error::Error,
+    progress::Progress,
+    run::location::{belongs, is_source_name},
+};
 
 /// Start and end of the name of an unfinished file; unpredictable letters and digits come between.
 const START: &str = ".tagq-";
@@ -42,17 +46,13 @@ impl NewFile {
     }
 
     /// Checks that a file at `out` would not become a source of the run that `run` names: a file with a
-    /// source name in the folder of the run would.
+    /// source name in the folder of the run would, and in a nested folder if the run has sources in such folders.
     ///
     /// # Errors
     /// [`Error::IntoItsRun`].
     pub fn check_beside(out: &Path, run: &Path) -> Result<(), Error> {
         let name = out.file_name().unwrap_or_default().as_encoded_bytes();
-        let around = fs::canonicalize(folder_of(out));
-        let is_inside = around.is_ok_and(|around| {
-            fs::canonicalize(run).is_ok_and(|run| run == around && run.is_dir())
-        });
-        if is_inside && is_source_name(name) {
+        if is_source_name(name) && belongs(folder_of(out), run) {
             return Err(Error::IntoItsRun { path: out.into() });
         }
         Ok(())

@@ -27,11 +27,12 @@ pub(crate) struct CatArgs {
 
 /// Write tags in another format, given by the name of OUT
 ///
-/// OUT ends with .tags.zst, .tags, .tsv, .tsv.zst, .csv or .csv.zst. The content of a file decides how it is
-/// read, not its name, and its tags keep their order. The tags of a folder or a store are written in order of
-/// time. Text has the channel first: .tsv is separated by tabs, .csv by commas and has a header. Compressed
-/// output consists of frames that can be read one by one, with checksums. Micro times are left out; tagq export
-/// writes them. OUT appears only when it is complete.
+/// OUT ends with .tags, .tsv, .csv, .ptu or .swabian, or with one of these and .zst or .gz. The content of a file
+/// decides how it is read, not its name, and its tags keep their order. The tags of a folder or a store are
+/// written in order of time. Text has the channel first: .tsv is separated by tabs, .csv by commas and has a
+/// header. Compressed output consists of members that can be read one by one, with checksums. Micro times are
+/// written to a .ptu if they are those of a PicoQuant file of mode T3, and left out otherwise; tagq export writes
+/// them. OUT appears only when it is complete.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq convert run.tags.zst run.csv

@@ -9,7 +9,7 @@ use super::values::{ChannelDelay, ForChannel};
 
 /// Make a .tags.zst file of simulated photon detections
 ///
-/// OUT may also end with .tags, .tsv, .tsv.zst, .csv or .csv.zst, for the same tags in that format. Photon
+/// OUT may also end like the output of tagq convert, for the same tags in that format. Photon
 /// pairs go to the channels two by two (1 and 2, 3 and 4, …). The same options and seed give the same file.
 /// Except with --live, OUT appears only when it is complete.
 #[derive(Debug, clap::Args)]

@@ -28,7 +28,7 @@ struct FormatInfo {
 impl From<FormatFacts> for FormatInfo {
     fn from(facts: FormatFacts) -> Self {
         let FormatFacts { names, suffixes, recognised, .. } = facts;
-        let written = Form::all().filter(|form| suffixes.contains(&form.content.suffix()));
+        let written = Form::all().filter(|form| names.contains(&form.content.format_name()));
         Self { names, suffixes, recognised, written: written.map(Form::suffix).collect() }
     }
 }

@@ -61,8 +61,26 @@ pub struct Header {
     pub tick_assumed: bool,
     /// The unit of micro times, if tags have some.
     pub micro_tick: Option<Tick>,
+    /// The period of the sync pulses, see [`Recording::pulses`].
+    pub sync_period: Option<Tick>,
     /// Names of channels.
     pub channel_names: Vec<(u16, String)>,
+    /// Whether it states facts about the measurement.
+    pub has_facts: bool,
+}
+
+impl Header {
+    /// The header of the file of a recording, with times in `tick`.
+    pub(crate) fn of(tick: Option<Tick>, micro_tick: Option<Tick>, recording: Recording) -> Self {
+        Self {
+            tick,
+            tick_assumed: false,
+            micro_tick,
+            sync_period: recording.pulses.map(|pulses| pulses.period),
+            has_facts: !recording.facts.is_empty(),
+            channel_names: recording.channel_names,
+        }
+    }
 }
 
 /// Summary of the part of a file that was read.

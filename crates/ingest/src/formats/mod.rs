@@ -9,7 +9,7 @@ mod photon_hdf5;
 pub(crate) mod picoquant;
 mod qutag;
 pub(crate) mod records;
-mod swabian;
+pub(crate) mod swabian;
 mod tables;
 pub(crate) mod tags;
 pub mod text;

@@ -46,12 +46,7 @@ impl Format for QuTag {
 
     fn header(&self, payload: &Payload<'_>) -> Result<Option<Header>, Error> {
         let head = head(payload)?;
-        Ok(head.map(|head| Header {
-            tick: tick(),
-            tick_assumed: false,
-            micro_tick: None,
-            channel_names: head.recording.channel_names,
-        }))
+        Ok(head.map(|head| Header::of(tick(), None, head.recording)))
     }
 
     fn lasting_head(&self, payload: &Payload<'_>) -> Result<Vec<u8>, Error> {

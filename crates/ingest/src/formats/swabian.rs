@@ -3,7 +3,9 @@
 //!
 //! Source: Swabian Instruments, documentation of the Time Tagger, "Time tag format".
 
-use tagq_store::{Recording, Tick};
+use std::io;
+
+use tagq_store::{Recording, Tag, Tick};
 
 use super::{
     format::{Format, Header, Sink, Summary},
@@ -11,7 +13,7 @@ use super::{
 };
 use crate::{error::Error, payload::Payload, settings::Settings};
 
-const NAME: &str = "swabian";
+pub(crate) const NAME: &str = "swabian";
 const TICK: &str = "1ps";
 const RECORD_BYTES: usize = 16;
 /// The falling edge of input n is channel -n, and has this label plus n.
@@ -46,8 +48,7 @@ impl Format for Swabian {
     }
 
     fn header(&self, _: &Payload<'_>) -> Result<Option<Header>, Error> {
-        let tick: Option<Tick> = TICK.parse().ok();
-        Ok(Some(Header { tick, micro_tick: None, tick_assumed: false, channel_names: names() }))
+        Ok(Some(Header::of(TICK.parse().ok(), None, recording())))
     }
 
     fn read(
@@ -56,15 +57,48 @@ impl Format for Swabian {
         settings: &Settings,
         sink: &mut Sink<'_>,
     ) -> Result<Summary, Error> {
-        let recording =
-            Recording { format: NAME.into(), channel_names: names(), ..Recording::default() };
-        let head = Head { lasting: Vec::new(), recording, micro_tick: None };
+        let head = Head { lasting: Vec::new(), recording: recording(), micro_tick: None };
         records::read(&TimeTags, &head, payload, settings, sink)
     }
 }
 
-fn names() -> Vec<(u16, String)> {
-    (1..=INPUTS).map(|input| (1_000 + input, format!("falling{input}"))).collect()
+fn recording() -> Recording {
+    let names = (1..=INPUTS).map(|input| (1_000 + input, format!("falling{input}")));
+    Recording { format: NAME.into(), channel_names: names.collect(), ..Recording::default() }
+}
+
+/// The end of the names of files that are written.
+pub(crate) const SUFFIX: &str = ".swabian";
+
+/// How many picoseconds a tick has; `None` if that is no whole number.
+pub(crate) fn picoseconds(tick: Tick) -> Option<i64> {
+    let tick = tick.in_ticks(TICK.parse().ok()?).filter(num_rational::Ratio::is_integer)?;
+    i64::try_from(tick.to_integer()).ok()
+}
+
+/// Returns the records of tags with times in units of so many picoseconds.
+///
+/// # Errors
+/// A time or a channel that has no place in a record.
+pub(crate) fn records(tags: &[Tag], picoseconds: i64) -> io::Result<Vec<u8>> {
+    let refused = |what| io::Error::new(io::ErrorKind::InvalidInput, what);
+    let mut bytes = Vec::with_capacity(tags.len() * RECORD_BYTES);
+    for &Tag { time, channel } in tags {
+        let picoseconds = time.checked_mul(picoseconds).ok_or_else(|| {
+            refused(format!(
+                "a time of {time} ticks leaves the 64 bits of a record, in picoseconds"
+            ))
+        })?;
+        let input = i32::try_from(channel).map_err(|_| {
+            refused(format!("channel {channel} does not fit in the 32 bits of a record"))
+        })?;
+        let falling = i64::from(input) - FALLING_OFFSET.cast_signed();
+        let input = if falling > 0 { i32::try_from(-falling).unwrap_or(input) } else { input };
+        bytes.extend_from_slice(&[TAG, 0, 0, 0]);
+        bytes.extend_from_slice(&input.to_le_bytes());
+        bytes.extend_from_slice(&picoseconds.to_le_bytes());
+    }
+    Ok(bytes)
 }
 
 struct TimeTags;

@@ -19,6 +19,7 @@ mod messages;
 mod numpy;
 mod photon_hdf5;
 mod picoquant;
+mod pulses;
 mod pycapnp;
 mod qutag;
 mod schema;

@@ -1,8 +1,13 @@
 //! Tags of a Time Tagger, made record by record and compared with a plain decoder.
 
+use std::path::Path;
+
 use proptest::prelude::*;
-use tagq_ingest::{Settings, read_header};
-use tagq_store::{Recording, Tag};
+use tagq_ingest::{
+    Settings, read_header,
+    write::{Form, TagWriter},
+};
+use tagq_store::{Recording, Tag, Tick};
 
 use crate::{
     instruments::{grown_record_by_record, in_order, read_all, stored},
@@ -166,4 +171,31 @@ fn a_file_of_overflows_lists_a_bounded_number_of_spans() {
     assert_eq!(found.dead[0].0, 0);
     assert_eq!(found.dead.last().unwrap().1, 399_999 * 399_999);
     assert!(found.dead.windows(2).all(|pair| pair[0].1 < pair[1].0));
+}
+
+#[test]
+fn tags_are_written_as_the_text_of_the_format_says() {
+    let tags = [tag(-4, 1), tag(0, 0), tag(7, 1_000), tag(9, 1_001), tag(1 << 60, 66_535)];
+    // The tick is 2 ps.
+    let expected: Vec<u8> = [(-8_i64, 1_i32), (0, 0), (14, 1_000), (18, -1), (1 << 61, -65_535)]
+        .into_iter()
+        .flat_map(|(time, channel)| {
+            [&[0; 4][..], &channel.to_le_bytes(), &time.to_le_bytes()].concat()
+        })
+        .collect();
+    let written = |tags: &[Tag], tick: &str| {
+        let form = Form::of_name(Path::new("a.swabian")).unwrap();
+        let mut writer = TagWriter::new(Vec::new(), form, tick.parse::<Tick>().unwrap(), 2)?;
+        writer.push(tags)?;
+        writer.finish()
+    };
+    assert_eq!(written(&tags, "2ps").unwrap(), expected);
+    for (tags, tick, words) in [
+        ([tag(0, 1)], "156.25ps", "cannot state the tick 156.25 ps"),
+        ([tag(i64::MAX, 1)], "2ps", "leaves the 64 bits"),
+        ([tag(0, 1 << 31)], "2ps", "does not fit in the 32 bits"),
+    ] {
+        let error = written(&tags, tick).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
 }

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tagq_store::Store;
+use tagq_store::{Manifest, Store};
 
 use crate::error::Error;
 
@@ -155,6 +155,27 @@ pub(crate) fn is_source_name(name: &[u8]) -> bool {
     !name.starts_with(b".") && tagq_ingest::source_stem(name).is_some()
 }
 
+/// Whether a source in `folder` would belong to the run in the folder `run`: in that folder itself, or nested in it
+/// if the run has sources in nested folders.
+pub(crate) fn belongs(folder: &Path, run: &Path) -> bool {
+    let (Ok(folder), Ok(run)) = (fs::canonicalize(folder), fs::canonicalize(run)) else {
+        return false;
+    };
+    let Some(way) = folder.strip_prefix(&run).ok().filter(|_| run.is_dir()) else { return false };
+    let folders = || way.ancestors().map(|way| run.join(way)).filter(|folder| *folder != run);
+    way.as_os_str().is_empty()
+        || has_nested_sources(&run) && folders().all(|folder| may_have_sources(&folder))
+}
+
+/// Whether sources in nested folders were ingested into the run in the folder `run`.
+fn has_nested_sources(run: &Path) -> bool {
+    let manifest = Manifest::read(&run.join(STORE_IN_FOLDER)).ok().flatten();
+    manifest.is_some_and(|manifest| {
+        let names = manifest.sources.iter().map(|source| Path::new(&source.facts.name));
+        names.into_iter().any(|name| name.is_relative() && name.components().count() > 1)
+    })
+}
+
 /// Returns the sources in a folder, in natural order of their paths. If `is_recursive`, sources in nested folders
 /// belong to them, but not those in hidden folders and in stores, and links to folders are not followed.
 fn sources_in(folder: &Path, is_recursive: bool) -> Result<Vec<PathBuf>, Error> {
@@ -178,10 +199,13 @@ fn sources_in(folder: &Path, is_recursive: bool) -> Result<Vec<PathBuf>, Error> 
 
 /// Returns a folder that may contain sources of the run around it.
 fn nested_folder(entry: &DirEntry) -> Option<PathBuf> {
-    let (name, path) = (entry.file_name(), entry.path());
-    let name = name.as_encoded_bytes();
-    let is_store = name.ends_with(STORE_OF_FILE.as_bytes()) || Store::is_at(&path);
-    (!name.starts_with(b".") && !is_store).then_some(path)
+    Some(entry.path()).filter(|path| may_have_sources(path))
+}
+
+fn may_have_sources(folder: &Path) -> bool {
+    let name = folder.file_name().unwrap_or_default().as_encoded_bytes();
+    let is_store = name.ends_with(STORE_OF_FILE.as_bytes()) || Store::is_at(folder);
+    !name.starts_with(b".") && !is_store
 }
 
 /// Returns a source. A link to a file counts as a file. A file that cannot be inspected is not skipped silently,

@@ -72,12 +72,7 @@ impl Format for BeckerHickl {
 
     fn header(&self, payload: &Payload<'_>) -> Result<Option<Header>, Error> {
         let head = self.head(payload)?;
-        Ok(head.map(|(head, tick)| Header {
-            tick: Some(tick),
-            micro_tick: head.micro_tick,
-            tick_assumed: false,
-            channel_names: head.recording.channel_names,
-        }))
+        Ok(head.map(|(head, tick)| Header::of(Some(tick), head.micro_tick, head.recording)))
     }
 
     fn read(

@@ -70,8 +70,7 @@ impl Format for PhotonHdf5 {
 
     fn header(&self, payload: &Payload<'_>) -> Result<Option<Header>, Error> {
         let Measurement { tick, micro_tick, recording, .. } = measurement(payload)?;
-        let channel_names = recording.channel_names;
-        Ok(Some(Header { tick: Some(tick), tick_assumed: false, micro_tick, channel_names }))
+        Ok(Some(Header::of(Some(tick), micro_tick, recording)))
     }
 
     fn read(

@@ -1,5 +1,6 @@
 //! Files of PicoQuant's instruments in modes T2 and T3: PTU, and the older formats of PicoHarp and HydraHarp.
 
+pub(crate) mod by_pulse;
 mod labels;
 mod legacy;
 mod measurement;
@@ -20,6 +21,8 @@ use crate::{
 use measurement::Measurement;
 use tags::{Fault, HEADER_BYTES_MAX};
 
+/// The name of the format of files that are written, too.
+pub(crate) const NAME: &str = "ptu";
 /// The end of the names of files that are written, too.
 pub(crate) const SUFFIX: &str = ".ptu";
 /// Headers of this length are looked at first, and of the second length if they are longer.
@@ -30,7 +33,7 @@ pub(crate) struct PicoQuant;
 
 impl Format for PicoQuant {
     fn names(&self) -> &'static [&'static str] {
-        &["ptu", "pt2", "pt3", "ht2", "ht3"]
+        &[NAME, "pt2", "pt3", "ht2", "ht3"]
     }
 
     fn recognised(&self) -> &'static str {
@@ -49,12 +52,7 @@ impl Format for PicoQuant {
 
     fn header(&self, payload: &Payload<'_>) -> Result<Option<Header>, Error> {
         let measurement = measurement(payload)?;
-        Ok(measurement.map(|of| Header {
-            tick: Some(of.tick),
-            tick_assumed: false,
-            micro_tick: of.head.micro_tick,
-            channel_names: of.head.recording.channel_names,
-        }))
+        Ok(measurement.map(|of| Header::of(Some(of.tick), of.head.micro_tick, of.head.recording)))
     }
 
     fn lasting_head(&self, payload: &Payload<'_>) -> Result<Vec<u8>, Error> {

@@ -65,6 +65,20 @@ impl Pulses {
         let ticks = pulse.checked_mul(self.whole.into())?.checked_add(part)?;
         i64::try_from(ticks).ok()
     }
+
+    /// Returns the number of the pulse at this time, as [`Self::time`] rounds it; `None` if none is there.
+    pub(super) fn number(self, time: i64) -> Option<i64> {
+        let time = u128::try_from(time).ok()?;
+        let denominator = u128::from(self.denominator);
+        let period = u128::from(self.whole).checked_mul(denominator)? + u128::from(self.rest);
+        let pulse = i64::try_from(time.checked_mul(denominator)?.div_ceil(period)).ok()?;
+        (self.time(pulse).map(i128::from) == i128::try_from(time).ok()).then_some(pulse)
+    }
+
+    /// Whether no two pulses have the same time in ticks.
+    pub(super) fn are_apart(self) -> bool {
+        self.whole > 0
+    }
 }
 
 /// The records of a file.

@@ -1,82 +1,169 @@
-//! Writes tags as a PTU file of mode T2, with the records of a HydraHarp V2.
+//! Writes tags as a PTU file with the records of a HydraHarp V2: of mode T3 if times are those of sync pulses and
+//! micro times after them, else of mode T2.
 
 use std::io;
 
-use tagq_store::{Tag, Tick};
+use tagq_store::{Tag, Tick, format::MICRO_NONE};
 
 use super::{
     labels::{INPUTS_MAX, MARKER_OFFSET, MARKERS, SYNC},
+    records::Pulses,
     tags::{FLOAT, INT, MAGIC, TEXT},
 };
 
-/// Bits of the counter.
+/// Bits of the counter in mode T2, and of the number of the pulse in mode T3.
 const COUNTER_BITS: u32 = 25;
-const OVERFLOWS_MAX: i64 = (1 << COUNTER_BITS) - 1;
+const PULSE_BITS: u32 = 10;
+const CHANNEL_SHIFT: u32 = 25;
+/// The largest micro time.
+pub(crate) const MICRO_MAX: u32 = (1 << 15) - 1;
 const SPECIAL: u32 = 1 << 31;
-const OVERFLOW: u32 = SPECIAL | 63 << COUNTER_BITS;
-const RECORD_TYPE: i64 = 0x0101_0204;
+const OVERFLOW: u32 = SPECIAL | 63 << CHANNEL_SHIFT;
+const T2: i64 = 0x0101_0204;
+const T3: i64 = 0x0101_0304;
 
-/// Returns the header of a file with times in this tick. The number of records is not known before, and 0.
-pub(crate) fn header(tick: Tick) -> Vec<u8> {
-    let mut bytes = [MAGIC, b"1.0.00\0\0"].concat();
-    let mut add = |name: &str, kind: u32, value: [u8; 8], long: &[u8]| {
-        let mut field = [0; 32];
-        field[..name.len()].copy_from_slice(name.as_bytes());
-        bytes.extend_from_slice(&field);
-        bytes.extend_from_slice(&(-1_i32).to_le_bytes());
-        bytes.extend_from_slice(&kind.to_le_bytes());
-        bytes.extend_from_slice(&value);
-        bytes.extend_from_slice(long);
-    };
-    let int = i64::to_le_bytes;
-    let seconds = tick.seconds().to_le_bytes();
-    add("CreatorSW_Name", TEXT, int(8), b"tagq\0\0\0\0");
-    add("Measurement_Mode", INT, int(2), b"");
-    add("Measurement_SubMode", INT, int(0), b"");
-    add("TTResultFormat_TTTRRecType", INT, int(RECORD_TYPE), b"");
-    add("TTResultFormat_BitsPerRecord", INT, int(32), b"");
-    add("HW_InpChannels", INT, int(INPUTS_MAX.into()), b"");
-    add("MeasDesc_GlobalResolution", FLOAT, seconds, b"");
-    add("MeasDesc_Resolution", FLOAT, seconds, b"");
-    add("TTResult_SyncRate", INT, int(0), b"");
-    add("TTResult_NumberOfRecords", INT, int(0), b"");
-    add("Header_End", 0xffff_0008, int(0), b"");
-    bytes
+/// Units of times in a file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PtuTimes {
+    tick: Tick,
+    /// The global resolution: the tick, or the period of the pulses.
+    global_s: f64,
+    /// Hertz of the sync; 0 if unknown, or no whole number.
+    sync_rate: i64,
+    pulses: Option<Pulses>,
 }
 
-/// Returns the records of tags that follow a tag of time `before`, or none.
-///
-/// # Errors
-/// A tag that has no record: a negative time, one far before its predecessor, or a channel other than the sync
-/// input 0, the inputs 1 to 64 and the markers 101 to 104.
-pub(crate) fn records(tags: &[Tag], before: Option<i64>) -> io::Result<Vec<u8>> {
-    let refused = |what: String| Err(io::Error::new(io::ErrorKind::InvalidInput, what));
-    let mut overflows = before.unwrap_or(0) >> COUNTER_BITS;
-    let mut bytes = Vec::with_capacity(tags.len() * 5);
-    for &Tag { time, channel } in tags {
-        let missing = (time >> COUNTER_BITS) - overflows;
-        if time < 0 || missing < 0 {
-            return refused(format!(
-                "a PTU file holds no time that is negative or before an overflow of the tag before it ({time} \
-                 ticks); ingest the tags first and convert the run"
-            ));
-        }
-        let mut left = missing;
-        while left > 0 {
-            let count = left.min(OVERFLOWS_MAX);
-            bytes.extend_from_slice(&(OVERFLOW | low_bits(count)).to_le_bytes());
-            left -= count;
-        }
-        overflows += missing;
-        let Some(code) = code(channel) else {
-            return refused(format!(
-                "a PTU file has no place for channel {channel}: 0 is the sync input, 1 to 64 are inputs, 101 to \
-                 104 are markers"
-            ));
-        };
-        bytes.extend_from_slice(&(code | low_bits(time)).to_le_bytes());
+impl PtuTimes {
+    /// Times in `tick`, in mode T2; `None` if a file cannot state this tick.
+    pub(crate) fn t2(tick: Tick) -> Option<Self> {
+        Some(Self { tick, global_s: stated(tick)?, sync_rate: 0, pulses: None })
     }
-    Ok(bytes)
+
+    /// Pulses with this period, and micro times in `tick`, in mode T3; `None` if a file cannot state them.
+    pub(crate) fn t3(tick: Tick, period: Tick) -> Option<Self> {
+        stated(tick)?;
+        let pulses = Pulses::new(period, tick).filter(|pulses| pulses.are_apart())?;
+        let second: Tick = "1s".parse().ok()?;
+        let rate = second.in_ticks(period).filter(num_rational::Ratio::is_integer);
+        let sync_rate = rate.and_then(|rate| i64::try_from(rate.to_integer()).ok()).unwrap_or(0);
+        // A reader takes the period for 1/rate if it rounds to the stored one.
+        #[expect(clippy::cast_precision_loss, reason = "rounded as a reader does")]
+        let global_s = if sync_rate > 0 { 1.0 / sync_rate as f64 } else { stated(period)? };
+        Some(Self { tick, global_s, sync_rate, pulses: Some(pulses) })
+    }
+
+    /// Returns the header of a file. The number of records is not known before, and 0.
+    pub(crate) fn header(&self) -> Vec<u8> {
+        let mut bytes = [MAGIC, b"1.0.00\0\0"].concat();
+        let mut add = |name: &str, kind: u32, value: [u8; 8], long: &[u8]| {
+            let mut field = [0; 32];
+            field[..name.len()].copy_from_slice(name.as_bytes());
+            bytes.extend_from_slice(&field);
+            bytes.extend_from_slice(&(-1_i32).to_le_bytes());
+            bytes.extend_from_slice(&kind.to_le_bytes());
+            bytes.extend_from_slice(&value);
+            bytes.extend_from_slice(long);
+        };
+        let int = i64::to_le_bytes;
+        let (mode, record_type) = if self.pulses.is_some() { (3, T3) } else { (2, T2) };
+        add("CreatorSW_Name", TEXT, int(8), b"tagq\0\0\0\0");
+        add("Measurement_Mode", INT, int(mode), b"");
+        add("Measurement_SubMode", INT, int(0), b"");
+        add("TTResultFormat_TTTRRecType", INT, int(record_type), b"");
+        add("TTResultFormat_BitsPerRecord", INT, int(32), b"");
+        add("HW_InpChannels", INT, int(INPUTS_MAX.into()), b"");
+        add("MeasDesc_GlobalResolution", FLOAT, self.global_s.to_le_bytes(), b"");
+        add("MeasDesc_Resolution", FLOAT, self.tick.seconds().to_le_bytes(), b"");
+        add("TTResult_SyncRate", INT, int(self.sync_rate), b"");
+        add("TTResult_NumberOfRecords", INT, int(0), b"");
+        add("Header_End", 0xffff_0008, int(0), b"");
+        bytes
+    }
+
+    /// Returns the records of tags that follow a tag of time `before`, or none. In mode T3, times are those of the
+    /// pulses, in order, and `micro` has the micro time of each tag.
+    ///
+    /// # Errors
+    /// A tag that has no record: a negative time, one far before its predecessor, or a channel other than the sync
+    /// input 0, the inputs 1 to 64 and the markers 101 to 104. In mode T3 also a time that is not that of a pulse, a
+    /// photon without a micro time, another tag with one, and the sync input.
+    pub(crate) fn records(
+        &self,
+        tags: &[Tag],
+        micro: &[u32],
+        before: Option<i64>,
+    ) -> io::Result<Vec<u8>> {
+        let counter_bits = if self.pulses.is_some() { PULSE_BITS } else { COUNTER_BITS };
+        let mask = (1 << counter_bits) - 1;
+        let mut overflows = match before {
+            Some(before) => self.counter(before)? >> counter_bits,
+            None => 0,
+        };
+        let mut bytes = Vec::with_capacity(tags.len() * 5);
+        for (at, &Tag { time, channel }) in tags.iter().enumerate() {
+            let counter = self.counter(time)?;
+            let missing = (counter >> counter_bits) - overflows;
+            if time < 0 || missing < 0 {
+                return refused(format!(
+                    "a PTU file holds no time that is negative or before an overflow of the tag before it ({time} \
+                     ticks); ingest the tags first and convert the run"
+                ));
+            }
+            let mut left = missing;
+            while left > 0 {
+                let count = left.min(mask);
+                bytes.extend_from_slice(&(OVERFLOW | low_bits(count)).to_le_bytes());
+                left -= count;
+            }
+            overflows += missing;
+            let Some(mut code) = code(channel).filter(|_| self.is_recorded(channel)) else {
+                return refused(format!(
+                    "a PTU file has no place for channel {channel}: 0 is the sync input (in mode T2), 1 to 64 are \
+                     inputs, 101 to 104 are markers"
+                ));
+            };
+            if self.pulses.is_some() {
+                let micro = micro.get(at).copied().unwrap_or(MICRO_NONE);
+                code |= match (code & SPECIAL, micro) {
+                    (0, 0..=MICRO_MAX) => micro << PULSE_BITS,
+                    (SPECIAL, MICRO_NONE) => 0,
+                    _ => return refused(no_micro(channel, micro)),
+                };
+            }
+            bytes.extend_from_slice(&(code | low_bits(counter & mask)).to_le_bytes());
+        }
+        Ok(bytes)
+    }
+
+    /// The counter at a time: the number of the pulse in mode T3.
+    fn counter(&self, time: i64) -> io::Result<i64> {
+        match self.pulses.map(|pulses| pulses.number(time)) {
+            None => Ok(time),
+            Some(Some(pulse)) => Ok(pulse),
+            Some(None) => refused(format!("no sync pulse is at {time} ticks, where a tag has one")),
+        }
+    }
+
+    fn is_recorded(&self, channel: u64) -> bool {
+        self.pulses.is_none() || channel != SYNC
+    }
+}
+
+/// The float of a tick that is a decimal number of seconds, as files state it.
+fn stated(tick: Tick) -> Option<f64> {
+    Some(tick.seconds()).filter(|&seconds| Tick::of_seconds(seconds) == Ok(tick))
+}
+
+fn no_micro(channel: u64, micro: u32) -> String {
+    match micro {
+        MICRO_NONE => format!("a photon of channel {channel} has no micro time"),
+        0..=MICRO_MAX => format!("a marker, channel {channel}, has a micro time"),
+        _ => format!("a micro time of {micro} does not fit in the 15 bits of a PTU file"),
+    }
+}
+
+fn refused<T>(what: String) -> io::Result<T> {
+    Err(io::Error::new(io::ErrorKind::InvalidInput, what))
 }
 
 /// Returns the bits of a record that say its channel.
@@ -85,16 +172,16 @@ fn code(channel: u64) -> Option<u32> {
     let marker = channel.checked_sub(MARKER_OFFSET + 1).and_then(|bit| u32::try_from(bit).ok());
     match label {
         _ if channel == SYNC => Some(SPECIAL),
-        1..=INPUTS_MAX => Some((u32::from(label) - 1) << COUNTER_BITS),
+        1..=INPUTS_MAX => Some((u32::from(label) - 1) << CHANNEL_SHIFT),
         _ => {
             let bit = marker.filter(|&bit| bit < MARKERS.into())?;
-            Some(SPECIAL | (1 << bit) << COUNTER_BITS)
+            Some(SPECIAL | (1 << bit) << CHANNEL_SHIFT)
         }
     }
 }
 
 fn low_bits(value: i64) -> u32 {
-    #[expect(clippy::cast_sign_loss, reason = "25 bits")]
-    let bits = (value & OVERFLOWS_MAX) as u32;
+    #[expect(clippy::cast_sign_loss, clippy::cast_possible_truncation, reason = "25 bits at most")]
+    let bits = value as u32;
     bits
 }

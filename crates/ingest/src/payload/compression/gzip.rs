@@ -9,7 +9,7 @@ use super::interface::{AnyDecompressor, Compression, Decompressor, Step, begins,
 /// Logarithm of the largest window, which every member may use.
 const WINDOW_BITS: u8 = 15;
 
-pub(super) struct Gzip;
+pub(crate) struct Gzip;
 
 impl Compression for Gzip {
     fn suffix(&self) -> &'static str {

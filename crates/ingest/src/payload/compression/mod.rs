@@ -7,11 +7,11 @@ pub(crate) mod interface;
 mod xz;
 mod zstd;
 
-pub(crate) use self::zstd::Zstd;
+pub(crate) use self::{gzip::Gzip, zstd::Zstd};
 use interface::Compression;
 
 /// The compressions. No two of them begin alike.
-pub(crate) const ALL: [&dyn Compression; 4] = [&Zstd, &gzip::Gzip, &xz::Xz, &bzip2::Bzip2];
+pub(crate) const ALL: [&dyn Compression; 4] = [&Zstd, &Gzip, &xz::Xz, &bzip2::Bzip2];
 
 /// The compression of a file that begins like this.
 pub(crate) fn of_start(start: &[u8]) -> Option<&'static dyn Compression> {
