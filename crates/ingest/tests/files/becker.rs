@@ -4,7 +4,7 @@ use std::fs;
 
 use proptest::prelude::*;
 use tagq_ingest::{Error, Settings, read_header};
-use tagq_store::{Recording, Tag};
+use tagq_store::{Recording, Tag, Tick};
 
 use crate::{
     instruments::{
@@ -177,7 +177,9 @@ proptest! {
             set[32..34].copy_from_slice(&[0x55, 0x55]);
         }
         fs::write(folder.path().join("a.set"), set).unwrap();
-        for settings in [named("spc"), named("spc600"), Settings::default()] {
+        for settings in
+            [named("spc"), named("spc600"), named("spc600-256"), named("spc-qc"), Settings::default()]
+         {
             let _ = read_header(&path, settings.format);
             let _ = read_all(&path, &settings);
         }
@@ -193,6 +195,73 @@ fn records_of_six_bytes_have_gaps_and_invalid_photons() {
     let expected = plain(chunks.iter().map(|record| fields_600(record)), 1 << 24);
     assert_eq!(expected.1.dead.len(), 2);
     check(&bytes, "spc600", &expected);
+}
+
+/// Records of other modules: macro times ascend, with an overflow after each fourth record.
+#[test]
+fn records_of_other_modules_are_decoded_as_the_texts_of_the_formats_say() {
+    let mut x = 3_u32;
+    let mut random = |bits: u32| {
+        x = x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        x >> (32 - bits)
+    };
+    let fields = |word: u32, macro_time: u32, overflows: i64, invalid: bool| Fields {
+        overflows,
+        macro_time: Some(macro_time.into()),
+        routing: 0,
+        invalid,
+        mark: false,
+        gap: word >> 29 & 1 == 1,
+    };
+    // 8 bits of the converter, 17 of macro time, 3 of routing, an unused one, gap, overflow, invalid.
+    let mut words = Vec::new();
+    let mut expected = Vec::new();
+    for i in 0..3_000 {
+        let (adc, macro_time, routing, flags) = (random(8), i % 4 * 30_000, random(3), random(2));
+        let (invalid, overflow) = (i % 11 == 5 && i % 4 != 0, i % 4 == 0);
+        let gap = flags == 3;
+        let word = adc | macro_time << 8 | routing << 25 | u32::from(gap) << 29;
+        words.push(word | u32::from(overflow) << 30 | u32::from(invalid) << 31);
+        expected.push(Fields { routing, ..fields(word, macro_time, overflow.into(), invalid) });
+        if i % 100 == 99 {
+            words.push(3 << 30 | 5);
+            expected.push(Fields { macro_time: None, ..fields(0, 0, 5, true) });
+        }
+    }
+    check(&bytes_of(&words), "spc600-256", &plain(expected.into_iter(), 1 << 17));
+    // 12 bits of macro time, 4 of routing, 12 of micro time, and 4 of the input and the type.
+    for is_large in [false, true] {
+        let (mut words, mut expected) = (Vec::new(), Vec::new());
+        for i in 0..3_000 {
+            let (macro_time, routing, micro, kind) =
+                (i % 4 * 1_000, random(4), random(12), random(4));
+            if i % 4 == 0 {
+                words.push(1 << 31);
+                expected.push(Fields { macro_time: None, ..fields(0, 0, 1, false) });
+            }
+            let is_overflow = if is_large { kind == 8 } else { kind >> 2 == 2 };
+            if is_overflow {
+                continue;
+            }
+            words.push(macro_time | routing << 12 | micro << 16 | kind << 28);
+            let photon = |input: u32, gap| Fields {
+                routing: 16 * input + routing,
+                gap,
+                ..fields(0, macro_time, 0, input >= 6)
+            };
+            let mark = |routing| Fields { routing, mark: true, ..fields(0, macro_time, 0, false) };
+            expected.push(match (is_large, kind) {
+                (false, 0..4) | (true, 0..8) => photon(kind, false),
+                (_, 12..) => photon(kind & 3, true),
+                (false, _) | (true, 10) => mark(routing),
+                (true, _) => mark(0),
+            });
+        }
+        let header = 125 + (1_u32 << 31) + (u32::from(is_large) << 23);
+        let bytes: Vec<u8> =
+            [header].iter().chain(&words).flat_map(|word| word.to_le_bytes()).collect();
+        check(&bytes, "spc-qc", &plain(expected.into_iter(), 1 << 12));
+    }
 }
 
 #[test]
@@ -289,11 +358,23 @@ fn settings_beside_a_file_tell_its_format() {
         assert_eq!(read_all(&frames, &Settings::default()).unwrap(), tags);
     }
     // Another module is refused by its name, told or not.
-    fs::write(folder.path().join("noise.set"), settings(0x8c)).unwrap();
-    for settings in [Settings::default(), named("spc")] {
-        let error = read_all(&path, &settings).unwrap_err();
-        assert!(error.to_string().contains("a module SPC-QC-004"), "{error}");
+    for (code, format) in
+        [(0x29, None), (0x29, Some("spc")), (0x8c, Some("spc")), (0x28, Some("spc-qc"))]
+    {
+        fs::write(folder.path().join("noise.set"), settings(code)).unwrap();
+        let error = read_all(&path, &format.map_or_else(Settings::default, named)).unwrap_err();
+        assert!(error.to_string().contains("whose records are other ones"), "{error}");
     }
+    // A clock in femtoseconds, and a photon of input 3 with the routing 11.
+    fs::write(folder.path().join("noise.set"), settings(0x8c)).unwrap();
+    let clock = 2_048_131 + (1_u32 << 24) + (1 << 31);
+    fs::write(&path, [clock.to_le_bytes(), 0x3007_b00c_u32.to_le_bytes()].concat()).unwrap();
+    assert_eq!(read_all(&path, &Settings::default()).unwrap(), [tag(12, 3 * 16 + 11)]);
+    let header = read_header(&path, None).unwrap().unwrap();
+    assert_eq!(header.tick, "2048.131ps".parse().ok());
+    // 50 ns / 5 / 4096.
+    assert_eq!(header.micro_tick, Tick::of_decimal("2.44140625e-12").ok());
+    assert_eq!(ingested(&path).1, [7]);
     // Without settings nothing tells it.
     fs::remove_file(folder.path().join("noise.set")).unwrap();
     fs::write(&path, bytes_of(&records)).unwrap();

@@ -23,6 +23,13 @@ use settings::{Module, ModuleSettings};
 
 const SUFFIX: &str = ".spc";
 const SETTINGS_SUFFIX: &str = "set";
+/// Units of the macro time clock in a header.
+const TENTH_NS: &str = "e-10";
+const FEMTO: &str = "e-15";
+/// Bits of the header of an SPC-QC: its clock is in femtoseconds (in the second of two words), and it has more than
+/// four inputs (in the third byte).
+const QC_FEMTO: u32 = 1 << 8;
+const QC_LARGE: u8 = 1 << 7;
 /// Markers of a module.
 const MARKERS: u16 = 4;
 
@@ -33,12 +40,18 @@ pub(crate) struct BeckerHickl(Layout);
 pub(crate) const SPC: BeckerHickl = BeckerHickl(Layout::Four);
 /// Records of 6 bytes, of SPC-600 and 630 with 4,096 channels.
 pub(crate) const SPC_600: BeckerHickl = BeckerHickl(Layout::Six);
+/// Records of 4 bytes, of SPC-600 and 630 with 256 channels.
+pub(crate) const SPC_600_256: BeckerHickl = BeckerHickl(Layout::Four256);
+/// Records of 4 bytes, of SPC-QC modules. The header of a file tells the number of inputs, and the layout.
+pub(crate) const SPC_QC: BeckerHickl = BeckerHickl(Layout::Qc4);
 
 impl Format for BeckerHickl {
     fn names(&self) -> &'static [&'static str] {
         match self.0 {
             Layout::Four => &["spc"],
             Layout::Six => &["spc600"],
+            Layout::Four256 => &["spc600-256"],
+            Layout::Qc4 | Layout::Qc6 => &["spc-qc"],
         }
     }
 
@@ -46,14 +59,16 @@ impl Format for BeckerHickl {
         match self.0 {
             Layout::Four => "a .set file beside it, of most SPC modules",
             Layout::Six => "a .set file beside it, of an SPC-600 or SPC-630",
+            Layout::Four256 => "its name alone",
+            Layout::Qc4 | Layout::Qc6 => "a .set file beside it, of an SPC-QC module",
         }
     }
 
     fn suffixes(&self) -> &'static [&'static str] {
         match self.0 {
             Layout::Four => &[SUFFIX],
-            // Files of both layouts have the same names.
-            Layout::Six => &[],
+            // Files of all layouts have the same names.
+            Layout::Six | Layout::Four256 | Layout::Qc4 | Layout::Qc6 => &[],
         }
     }
 
@@ -83,7 +98,8 @@ impl Format for BeckerHickl {
     ) -> Result<Summary, Error> {
         match self.head(payload)? {
             Some((head, _)) => {
-                let records = FifoRecords { layout: self.0, has_micro: head.micro_tick.is_some() };
+                let layout = self.layout(&head.lasting);
+                let records = FifoRecords { layout, has_micro: head.micro_tick.is_some() };
                 fixed::read(&records, &head, payload, settings, sink)
             }
             None => Ok(Summary::inside_header(payload, settings)),
@@ -92,10 +108,25 @@ impl Format for BeckerHickl {
 }
 
 impl BeckerHickl {
+    /// The layout of the records after this header.
+    fn layout(&self, header: &[u8]) -> Layout {
+        let is_large = header.get(2).is_some_and(|byte| byte & QC_LARGE != 0);
+        match self.0 {
+            Layout::Qc4 | Layout::Qc6 if is_large => Layout::Qc6,
+            layout => layout,
+        }
+    }
+
     /// Reads the header and the settings; `None` if the file ends inside its header.
     fn head(&self, payload: &Payload<'_>) -> Result<Option<(Head, Tick)>, Error> {
         let settings = settings_path(payload.path).and_then(|path| ModuleSettings::read(&path));
-        if let Some(ModuleSettings { module: Module::Other, name, .. }) = &settings {
+        let is_other = |module| match module {
+            Module::Read(layout) => layout.is_qc() != self.0.is_qc(),
+            Module::Other => true,
+        };
+        if let Some(ModuleSettings { module, name, .. }) = &settings
+            && is_other(*module)
+        {
             return Err(Error::Foreign {
                 path: payload.path.into(),
                 kind: format!("a file of a module {name}, whose records are other ones"),
@@ -105,24 +136,29 @@ impl BeckerHickl {
         let header = payload.first(self.0.bytes())?;
         let word =
             |at| header.get(at..at + 2).map(|two| u32::from(two[0]) | u32::from(two[1]) << 8);
-        let (clock, routing_bits) = match self.0 {
-            Layout::Four => {
+        let (clock, exponent, routing_bits) = match self.0 {
+            Layout::Four | Layout::Four256 => {
                 let (Some(low), Some(high)) = (word(0), word(2)) else { return Ok(None) };
-                (low | (high & 0xff) << 16, high >> 11 & 15)
+                (low | (high & 0xff) << 16, TENTH_NS, high >> 11 & 15)
+            }
+            Layout::Qc4 | Layout::Qc6 => {
+                let (Some(low), Some(high)) = (word(0), word(2)) else { return Ok(None) };
+                let exponent = if high & QC_FEMTO == 0 { TENTH_NS } else { FEMTO };
+                (low | (high & 0x3f) << 16, exponent, high >> 11 & 15)
             }
             Layout::Six => {
                 let (Some(routing), Some(clock), Some(_)) = (word(0), word(2), word(4)) else {
                     return Ok(None);
                 };
-                (clock, routing & 15)
+                (clock, TENTH_NS, routing & 15)
             }
         };
-        let tick = Tick::of_decimal(&format!("{clock}e-10")).map_err(|_| Error::Header {
+        let tick = Tick::of_decimal(&format!("{clock}{exponent}")).map_err(|_| Error::Header {
             path: payload.path.into(),
-            what: format!("a macro time clock of {clock} · 0.1 ns cannot be the unit of times"),
+            what: format!("a macro time clock of {clock}{exponent} s cannot be the unit of times"),
         })?;
         let mut facts = vec![("routing bits".to_owned(), routing_bits.to_string())];
-        let micro_tick = settings.as_ref().and_then(|settings| settings.micro_tick);
+        let micro_tick = settings.as_ref().and_then(|of| of.micro_tick(self.0.micro_values()));
         match settings {
             Some(settings) => facts.extend(settings.facts),
             None => facts.push((
@@ -133,7 +169,7 @@ impl BeckerHickl {
         let markers = (1..=MARKERS).map(|marker| (100 + marker, format!("marker{marker}")));
         let recording = Recording {
             format: self.names()[0].into(),
-            channel_names: if self.0 == Layout::Four { markers.collect() } else { Vec::new() },
+            channel_names: if self.0.has_markers() { markers.collect() } else { Vec::new() },
             facts,
             ..Recording::default()
         };

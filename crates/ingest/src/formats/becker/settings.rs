@@ -17,11 +17,9 @@ const SETUP_AT: usize = 8;
 const SETUP_LEN_AT: usize = 12;
 const INFO_AT: usize = 2;
 const INFO_LEN_AT: usize = 6;
-/// Values of the counter of a micro time in the records.
-const MICRO_VALUES: f64 = 4_096.0;
 
 /// Modules whose records are read: code, name, and layout.
-const MODULES: [(u16, &str, Layout); 18] = [
+const MODULES: [(u16, &str, Layout); 22] = [
     (0x20, "SPC-130", Layout::Four),
     (0x21, "SPC-600", Layout::Six),
     (0x22, "SPC-630", Layout::Six),
@@ -40,19 +38,16 @@ const MODULES: [(u16, &str, Layout); 18] = [
     (0x86, "SPC-180NXX", Layout::Four),
     (0x87, "SPC-180N-USB", Layout::Four),
     (0x88, "SPC-130IN", Layout::Four),
+    // The header of the file says which of the layouts of an SPC-QC it has.
+    (0x8b, "SPC-QC-104", Layout::Qc4),
+    (0x8c, "SPC-QC-004", Layout::Qc4),
+    (0x8d, "SPC-QC-106", Layout::Qc4),
+    (0x8e, "SPC-QC-006", Layout::Qc4),
 ];
 
 /// Modules of other records.
-const OTHERS: [(u16, &str); 8] = [
-    (0x23, "SPC-700"),
-    (0x24, "SPC-730"),
-    (0x27, "SPC-930"),
-    (0x29, "DPC-230"),
-    (0x8b, "SPC-QC-104"),
-    (0x8c, "SPC-QC-004"),
-    (0x8d, "SPC-QC-106"),
-    (0x8e, "SPC-QC-006"),
-];
+const OTHERS: [(u16, &str); 4] =
+    [(0x23, "SPC-700"), (0x24, "SPC-730"), (0x27, "SPC-930"), (0x29, "DPC-230")];
 
 /// Facts of the texts: what, and the key.
 const INFO: [(&str, &str); 3] = [("title", "Title"), ("date", "Date"), ("time", "Time")];
@@ -61,8 +56,8 @@ const INFO: [(&str, &str); 3] = [("title", "Title"), ("date", "Date"), ("time", 
 pub(super) struct ModuleSettings {
     pub module: Module,
     pub name: String,
-    /// The unit of micro times, to nine digits.
-    pub micro_tick: Option<Tick>,
+    /// The range of micro times in seconds.
+    micro_range: Option<f64>,
     /// Facts for readers.
     pub facts: Vec<(String, String)>,
 }
@@ -115,9 +110,16 @@ impl ModuleSettings {
         facts.extend(range.map(|range| ("TAC range".into(), format!("{:.6} ns", range * 1e9))));
         facts.extend(gain.map(|gain| ("TAC gain".into(), gain.to_string())));
         facts.extend(value(&setup, "SP_ADC_RE").map(|of| ("ADC values".into(), of.to_owned())));
-        let unit = range.zip(gain).map(|(range, gain)| range / gain / MICRO_VALUES);
-        let micro_tick = unit.and_then(|unit| Tick::of_decimal(&format!("{unit:.8e}")).ok());
-        Some(Self { module, name, micro_tick, facts })
+        // A module without an amplifier of times has no gain.
+        let gain = gain.or((module == Module::Read(Layout::Qc4)).then_some(1.0));
+        let micro_range = range.zip(gain).map(|(range, gain)| range / gain);
+        Some(Self { module, name, micro_range, facts })
+    }
+
+    /// The unit of micro times that have so many values, to nine digits.
+    pub(super) fn micro_tick(&self, values: u32) -> Option<Tick> {
+        let unit = self.micro_range? / f64::from(values);
+        Tick::of_decimal(&format!("{unit:.8e}")).ok()
     }
 }
 
