@@ -35,8 +35,8 @@ fn the_column_of_gaps_is_made_kept_and_dropped() {
     ask(&["verify"]);
     // More is ingested: its gaps are there, too.
     let tags = info()["tags"].as_u64().unwrap();
-    let text: String = (0..100).map(|row| format!("3\t{row}\n15\t{row}\n")).collect();
-    fs::write(run.join("0.tsv"), text.as_bytes()).unwrap();
+    let lines: Vec<String> = (0..100).map(|row| format!("3\t{row}\n15\t{row}\n")).collect();
+    fs::write(run.join("0.tsv"), lines.concat()).unwrap();
     ask(&["ingest", "--rebase"]);
     assert_eq!(info()["tags"], tags + 200);
     ask(&["verify"]);
