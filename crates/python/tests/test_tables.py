@@ -46,6 +46,7 @@ WRITERS: dict[str, Callable[[pyarrow.Table, Path], None]] = {
     "polars.parquet": lambda table, path: polars.DataFrame(table).write_parquet(path),
     "lz4.feather": pyarrow.feather.write_feather,
     "plain.arrow": lambda table, path: pyarrow.feather.write_feather(table, path, compression="uncompressed"),
+    "polars.arrow": lambda table, path: polars.DataFrame(table).write_ipc(path, compression="zstd"),
     "stream.arrows": stream,
 }
 

@@ -336,19 +336,14 @@ fn two_thousand_flipped_bytes_cause_no_panic_and_no_half_store() {
     }
 }
 
+/// Polars writes the schema before the batches without its length; the one in the footer counts.
 #[test]
-fn a_file_of_arrow_has_the_batches_that_its_footer_names() {
-    let (columns, _) = columns(20).swap_remove(0);
-    let whole = arrow(&batch(&columns), true, None);
-    // The marker before the second batch: the end of the messages from here on.
-    let marker = [0xff_u8; 4];
-    let places: Vec<usize> =
-        (0..whole.len() - 4).filter(|&at| at % 8 == 0 && whole[at..at + 4] == marker).collect();
-    let mut cut = whole.clone();
-    cut[places[2] + 4..places[2] + 8].fill(0);
-    let error = tags_of(&cut, &Settings::default()).unwrap_err();
-    assert!(error.to_string().contains("another number of batches"), "{error}");
-    // A stream ends there.
+fn batches_of_a_file_of_arrow_stand_where_its_footer_says() {
+    let (columns, expected) = columns(20).swap_remove(0);
+    let mut bytes = arrow(&batch(&columns), true, None);
+    bytes[8..16].fill(0x55);
+    assert_eq!(tags_of(&bytes, &Settings::default()).unwrap(), expected);
+    // A stream has an end, and nothing after it.
     let mut stream = arrow(&batch(&columns), false, None);
     stream.extend([0; 8]);
     let error = tags_of(&stream, &Settings::default()).unwrap_err();

@@ -1,6 +1,6 @@
 //! Arrow's IPC format: messages with a schema and batches of columns. A file of it (Feather, version 2) has the same
-//! messages between a magic number and a footer. They are read one after the other, and the footer tells whether all
-//! are there.
+//! messages between a magic number and a footer, which says where the batches stand. The messages of a stream are read
+//! one after the other.
 //!
 //! The library `arrow-ipc` verifies and decodes the messages. Its reader takes memory for a whole batch, and many
 //! programs write a whole table as one batch: so the columns of a batch are read and decompressed here piece by
@@ -37,8 +37,6 @@ use crate::{
 const NAME: &str = "arrow";
 const KIND: &str = "an Arrow file";
 const MAGIC: &[u8] = b"ARROW1";
-/// Zeros fill the magic number of a file up to a multiple of 8 bytes; at most this one.
-const FILLED_BYTES_MAX: u64 = 256;
 const CONTINUATION: [u8; 4] = [0xff; 4];
 /// The length of the footer and the magic number stand at the end of a file.
 const TAIL_BYTES: u64 = 10;
@@ -70,7 +68,7 @@ impl Format for Arrow {
 
     fn header(&self, payload: &Payload<'_>) -> Result<Option<Header>, Error> {
         check_plain(payload, KIND)?;
-        let schema = Messages::new(payload).schema().map_err(|fault| fault.name(payload))?;
+        let (schema, _) = Messages::open(payload).map_err(|fault| fault.name(payload))?;
         let notes = schema.notes.iter().map(|(key, value)| (&**key, &**value));
         Ok(Some(notes::header(notes)))
     }
@@ -116,24 +114,20 @@ struct Begun<'a> {
 }
 
 fn begin<'a>(payload: &Payload<'a>, settings: &Settings) -> Result<Begun<'a>, Fault> {
-    let mut messages = Messages::new(payload);
-    let schema = messages.schema()?;
+    let (schema, messages) = Messages::open(payload)?;
     let names: Vec<String> = schema.columns.iter().map(|column| column.name.clone()).collect();
     let wanted = Columns::names(settings.columns.as_ref(), settings.columns_before.as_ref());
     let places = wanted.find(&names).map_err(Fault::Refused)?;
     for place in [Some(places.time), Some(places.channel), places.micro].into_iter().flatten() {
         schema.columns[place].number()?;
     }
-    let first = messages.at;
-    let (mut rows, mut batches) = (0_u64, 0);
-    while let Some(message) = messages.next()? {
+    let mut ahead = messages.clone();
+    let mut rows = 0_u64;
+    while let Some(message) = ahead.next()? {
         if let Some(batch) = message.batch()? {
             rows = rows.saturating_add(batch.length().unsigned_abs());
-            batches += 1;
         }
     }
-    messages.check_end(batches)?;
-    messages.at = first;
     Ok(Begun { messages, names: ColumnNames::at(places, &names), schema, places, rows })
 }
 
@@ -154,12 +148,14 @@ fn part<'a>(
     }))
 }
 
-/// The messages of a file.
+/// The messages after the schema.
+#[derive(Clone)]
 struct Messages<'a> {
     file: Bytes<'a>,
-    /// Where the messages of a file begin; those of a stream begin at 0.
-    begin: u64,
+    /// Where the next message of a stream begins.
     at: u64,
+    /// Of a file, where each batch begins that was not read, and the length of its description; the next one last.
+    blocks: Option<Vec<(u64, u64)>>,
 }
 
 /// A message.
@@ -170,57 +166,47 @@ struct Message {
 }
 
 impl<'a> Messages<'a> {
-    fn new(payload: &Payload<'a>) -> Self {
+    /// Reads the schema.
+    fn open(payload: &Payload<'a>) -> Result<(Schema, Self), Fault> {
         let file = Bytes::of(payload);
-        let first = file.read(0, file.size.min(FILLED_BYTES_MAX)).unwrap_or_default();
-        let filled = first.strip_prefix(MAGIC).map_or(0, |rest| {
-            let zeros = rest.iter().take_while(|&&byte| byte == 0).count();
-            (MAGIC.len() + zeros) / 8 * 8
-        });
-        Self { file, begin: filled as u64, at: filled as u64 }
-    }
-
-    /// Checks that these are all batches, after the last message was read.
-    fn check_end(&self, batches: usize) -> Result<(), Fault> {
-        let Self { file, begin, at } = *self;
-        if begin == 0 {
-            return if at == file.size { Ok(()) } else { damaged("bytes follow its end") };
+        let start = file.read(0, file.size.min(MAGIC.len() as u64))?;
+        let mut messages = Self { file, at: 0, blocks: None };
+        if start != MAGIC {
+            let Some(message) = messages.next()? else { return damaged("it has no schema") };
+            return match message.verified()?.header_as_schema() {
+                Some(schema) => Ok((Schema::of(schema)?, messages)),
+                None => damaged("it does not begin with a schema"),
+            };
         }
-        let ends = || damaged("it does not end as an Arrow file does; is it complete?");
-        let Some(tail) = file.size.checked_sub(TAIL_BYTES).filter(|&tail| tail >= at) else {
-            return ends();
-        };
-        let bytes = file.read(tail, TAIL_BYTES)?;
-        let Some((len, MAGIC)) = bytes.split_first_chunk() else {
-            return ends();
-        };
-        let len = u64::from(u32::from_le_bytes(*len));
-        if len > u64::from(MESSAGE_BYTES_MAX) || len > tail - at {
-            return damaged(format!("its footer says that it has {len} bytes"));
-        }
-        let footer = file.read(tail - len, len)?;
+        let footer = footer(file)?;
         let Ok(footer) = root_as_footer(&footer) else {
             return damaged("its footer is impossible");
         };
-        if footer.recordBatches().map_or(0, |blocks| blocks.len()) != batches {
-            return damaged("its footer names another number of batches");
+        let Some(schema) = footer.schema() else { return damaged("it has no schema") };
+        let mut blocks = Vec::new();
+        for block in footer.recordBatches().into_iter().flatten().rev() {
+            let len = u64::try_from(block.metaDataLength());
+            let (Ok(at), Ok(len)) = (u64::try_from(block.offset()), len) else {
+                return damaged("a batch begins before the file");
+            };
+            blocks.push((at, len));
         }
-        Ok(())
-    }
-
-    /// The schema, with which the messages begin.
-    fn schema(&mut self) -> Result<Schema, Fault> {
-        match self.next()? {
-            Some(message) => match message.verified()?.header_as_schema() {
-                Some(schema) => Schema::of(schema),
-                None => damaged("it does not begin with a schema"),
-            },
-            None => damaged("it has no schema"),
-        }
+        messages.blocks = Some(blocks);
+        Ok((Schema::of(schema)?, messages))
     }
 
     /// Reads the next message; `None` after the last one.
     fn next(&mut self) -> Result<Option<Message>, Fault> {
+        if let Some(blocks) = &mut self.blocks {
+            let Some((at, len)) = blocks.pop() else { return Ok(None) };
+            self.at = at;
+            let mut head = 4;
+            if self.len()?.to_le_bytes() == CONTINUATION {
+                head = 8;
+            }
+            self.at = at.saturating_add(head);
+            return self.message(len.saturating_sub(head)).map(Some);
+        }
         if self.at == self.file.size {
             return Ok(None);
         }
@@ -229,20 +215,25 @@ impl<'a> Messages<'a> {
         if len.to_le_bytes() == CONTINUATION {
             len = self.len()?;
         }
-        if len == 0 {
-            return Ok(None);
+        if len > 0 {
+            return self.message(len.into()).map(Some);
         }
-        if len > MESSAGE_BYTES_MAX {
+        if self.at == self.file.size { Ok(None) } else { damaged("bytes follow its end") }
+    }
+
+    /// Reads a message of `len` bytes.
+    fn message(&mut self, len: u64) -> Result<Message, Fault> {
+        if len > u64::from(MESSAGE_BYTES_MAX) {
             return damaged(format!("it has a message of {len} bytes at byte {}", self.at));
         }
-        let mut message = Message { bytes: self.file.read(self.at, len.into())?, body: 0 };
-        message.body = self.at + u64::from(len);
+        let mut message = Message { bytes: self.file.read(self.at, len)?, body: 0 };
+        message.body = self.at + len;
         let Ok(body_bytes) = u64::try_from(message.verified()?.bodyLength()) else {
             return damaged("a message has a negative length");
         };
         self.file.section(message.body, body_bytes)?;
         self.at = message.body + body_bytes;
-        Ok(Some(message))
+        Ok(message)
     }
 
     /// Reads a length.
@@ -251,6 +242,20 @@ impl<'a> Messages<'a> {
         self.at += 4;
         Ok(bytes.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes)))
     }
+}
+
+/// Reads the footer of a file.
+fn footer(file: Bytes<'_>) -> Result<Vec<u8>, Fault> {
+    let tail = file.size.saturating_sub(TAIL_BYTES);
+    let bytes = file.read(tail, file.size - tail)?;
+    let Some((len, MAGIC)) = bytes.split_first_chunk() else {
+        return damaged("it does not end as an Arrow file does; is it complete?");
+    };
+    let len = u64::from(u32::from_le_bytes(*len));
+    if len > u64::from(MESSAGE_BYTES_MAX) || len > tail {
+        return damaged(format!("its footer says that it has {len} bytes"));
+    }
+    file.read(tail - len, len)
 }
 
 impl Message {
