@@ -13,7 +13,7 @@ use crate::{
 /// Returns a note and the values.
 pub(crate) fn of(
     answer: &Answer,
-    name: &str,
+    name: Option<&str>,
     unit: Tick,
     [x_label, y_label]: [&str; 2],
     [values, errors]: [&str; 2],
@@ -30,10 +30,12 @@ pub(crate) fn of(
             err: err.unwrap_or(0.0),
             is_partial: false,
         });
-    let channels = rows.get("channel").map(|column| column.cells.iter().map(|cell| cell.group()));
-    let series = match channels {
-        Some(channels) => of_channels(answer, channels.zip(points)),
-        None => vec![Series { name: name.to_owned(), points: points.collect() }],
+    let series = match name {
+        Some(name) => vec![Series { name: name.to_owned(), points: points.collect() }],
+        None => {
+            let channels = rows.get("channel").into_iter().flat_map(|column| column.cells.iter());
+            of_channels(answer, channels.map(|cell| cell.group()).zip(points))
+        }
     };
     let points: Vec<Point> = series.iter().flat_map(|series| &series.points).copied().collect();
     let (low, high) = (points.first().map_or(0.0, |p| p.from), points.last().map_or(1.0, |p| p.to));

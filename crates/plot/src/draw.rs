@@ -26,8 +26,14 @@ impl Figure {
                 is_ratio,
                 is_logarithmic,
             }) => {
-                let (note, plot) =
-                    bins::of(answer, name, *unit, *labels, *value, [*is_ratio, *is_logarithmic]);
+                let (note, plot) = bins::of(
+                    answer,
+                    name.as_deref(),
+                    *unit,
+                    *labels,
+                    *value,
+                    [*is_ratio, *is_logarithmic],
+                );
                 (title.clone(), note, plot)
             }
             Some(FigureKind::Map { title, labels, value, is_ratio }) => {

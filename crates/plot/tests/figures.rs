@@ -29,7 +29,7 @@ fn bins(value: [&'static str; 2], is_ratio: bool, is_logarithmic: bool) -> Figur
     let (title, name) = ("Differences of times, 3 to Bob".to_owned(), "3,Bob".to_owned());
     FigureKind::Bins {
         title,
-        name,
+        name: Some(name),
         unit: Tick::DEFAULT,
         labels: ["\u{394}", "counts"],
         value,

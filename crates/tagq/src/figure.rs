@@ -9,8 +9,8 @@ pub enum FigureKind {
     Bins {
         /// The counted quantity.
         title: String,
-        /// The channels.
-        name: String,
+        /// The channels; `None` if each row names its channel.
+        name: Option<String>,
         /// The unit of the differences.
         unit: Tick,
         /// Labels of the axes.

@@ -377,7 +377,7 @@ impl Histogram {
         };
         FigureKind::Bins {
             title,
-            name: format!("{start},{stop}"),
+            name: Some(format!("{start},{stop}")),
             unit,
             labels,
             value,

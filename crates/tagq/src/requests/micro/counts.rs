@@ -10,13 +10,13 @@ use crate::{
     table::{Column, Table, Unit},
 };
 
-/// The counts of one run or of several: one part for each bin of a trace, by its number; otherwise one part.
+/// The counts of one run or of several: one entry for each bin of a trace, by its number; without a trace one entry.
 #[derive(Debug, Default)]
-pub(crate) struct MicroCounts(pub BTreeMap<i64, Part>);
+pub(crate) struct MicroCounts(pub BTreeMap<i64, MicroBins>);
 
-/// The counts in a part of the time.
+/// The counts of an interval of time.
 #[derive(Debug, Default)]
-pub(crate) struct Part {
+pub(crate) struct MicroBins {
     /// All bins of the first channel, then those of the next one.
     pub counts: Vec<u64>,
     /// Whether the selection cuts the bin of the trace, or it may still change.
@@ -36,17 +36,17 @@ pub(super) struct Units {
 
 impl MicroCounts {
     pub(super) fn added(mut self, more: Self) -> Self {
-        for (number, part) in more.0 {
+        for (number, interval) in more.0 {
             let sum = self.0.entry(number).or_default();
-            sum.counts.resize(part.counts.len(), 0);
-            sum.counts.iter_mut().zip(part.counts).for_each(|(sum, count)| *sum += count);
-            sum.is_partial |= part.is_partial;
+            sum.counts.resize(interval.counts.len(), 0);
+            sum.counts.iter_mut().zip(interval.counts).for_each(|(sum, count)| *sum += count);
+            sum.is_partial |= interval.is_partial;
         }
         self
     }
 
     pub(super) fn tags(&self) -> u64 {
-        self.0.values().flat_map(|part| &part.counts).sum()
+        self.0.values().flat_map(|interval| &interval.counts).sum()
     }
 
     /// Returns one row for each bin of each channel; with a trace, for each of its bins. Errors are those of
@@ -54,14 +54,14 @@ impl MicroCounts {
     pub(super) fn table(self, channels: &[u16], bins: &Bins, units: Units) -> Table {
         let (bins, channels) = (Arc::new(bins.clone()), Arc::new(channels.to_vec()));
         let of_channel = bins.count().max(1);
-        let of_part = of_channel * channels.len();
-        let parts: Arc<Vec<(i64, Part)>> = Arc::new(self.0.into_iter().collect());
-        let rows = parts.len() * of_part;
+        let of_interval = of_channel * channels.len();
+        let intervals: Arc<Vec<(i64, MicroBins)>> = Arc::new(self.0.into_iter().collect());
+        let rows = intervals.len() * of_interval;
         let mut table = Table::default();
         if let Some(width) = units.trace {
             let start = {
-                let parts = Arc::clone(&parts);
-                move |row: usize| parts[row / of_part].0.saturating_mul(width)
+                let intervals = Arc::clone(&intervals);
+                move |row: usize| intervals[row / of_interval].0.saturating_mul(width)
             };
             let start_s = {
                 let start = start.clone();
@@ -72,7 +72,7 @@ impl MicroCounts {
                 .with(starts.heading("from").unit(Unit::Seconds))
                 .with(Column::integers("start_ticks", Cells::made(rows, start)).hidden());
         }
-        let channel = move |row: usize| Some(channels[row % of_part / of_channel]);
+        let channel = move |row: usize| Some(channels[row % of_interval / of_channel]);
         let edges = Arc::clone(&bins);
         let low = Cells::made(rows, move |row| edges.edge(row % of_channel));
         let edges = Arc::clone(&bins);
@@ -84,8 +84,8 @@ impl MicroCounts {
             Some(units.micro.seconds_of(low + high - 1) / 2.0)
         });
         let count = {
-            let parts = Arc::clone(&parts);
-            move |row: usize| parts[row / of_part].1.counts[row % of_part]
+            let intervals = Arc::clone(&intervals);
+            move |row: usize| intervals[row / of_interval].1.counts[row % of_interval]
         };
         let errors = {
             let count = count.clone();
@@ -101,7 +101,7 @@ impl MicroCounts {
         if units.trace.is_none() {
             return table;
         }
-        let partial = move |row: usize| parts[row / of_part].1.is_partial;
+        let partial = move |row: usize| intervals[row / of_interval].1.is_partial;
         table.with(Column::flags("partial", Cells::made(rows, partial)))
     }
 }

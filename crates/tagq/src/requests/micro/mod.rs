@@ -15,7 +15,7 @@ use tagq_query::{
 };
 use tagq_store::Tick;
 
-use self::counts::{MicroCounts, Part, Units};
+use self::counts::{MicroBins, MicroCounts, Units};
 use super::{
     context::QueryContext,
     header::in_ticks,
@@ -38,8 +38,6 @@ pub(super) struct Query {
     channels: Vec<u16>,
     bins: Bins,
     scope: Scope,
-    /// Width of a bin of the trace in ticks.
-    trace: Option<i64>,
 }
 
 /// The query as it was counted.
@@ -66,7 +64,8 @@ impl Query {
         self.channels.iter().map(|&channel| self.of_channel(channel))
     }
 
-    fn part(&self, recording: &Recording<'_>) -> Result<Vec<u64>, QueryError> {
+    /// Counts the bins of each channel, one channel after the other.
+    fn bins_of(&self, recording: &Recording<'_>) -> Result<Vec<u64>, QueryError> {
         let mut counts = Vec::with_capacity(self.channels.len() * self.bins.count());
         for query in self.of_channels() {
             counts.extend(query.run(recording, &Execution::best())?);
@@ -74,32 +73,36 @@ impl Query {
         Ok(counts)
     }
 
-    fn count(&self, recording: &Recording<'_>) -> Result<MicroCounts, QueryError> {
-        let Some(bin) = self.trace else {
-            let part = Part { counts: self.part(recording)?, is_partial: false };
-            return Ok(MicroCounts(BTreeMap::from([(0, part)])));
+    /// Counts the bins; for each interval of a trace, if it has bins of `trace` ticks.
+    fn count(
+        &self,
+        trace: Option<i64>,
+        recording: &Recording<'_>,
+    ) -> Result<MicroCounts, QueryError> {
+        let Some(bin) = trace else {
+            let whole = MicroBins { counts: self.bins_of(recording)?, is_partial: false };
+            return Ok(MicroCounts(BTreeMap::from([(0, whole)])));
         };
         let rates = Rates {
             scope: Scope { channels: Some(self.channels.clone()), ..self.scope.clone() },
             bin: Some(bin),
         };
-        let trace = rates.run(&recording.in_silence(), &Execution::best())?.trace;
-        let bins = trace.as_ref().map_or(&[][..], |trace| &trace.bins);
-        let pieces = recording.pass(self.scope.range).in_pieces(bins.len());
         let silent = recording.in_silence();
-        let part = |bin| {
+        let Some(trace) = rates.run(&silent, &Execution::best())?.trace else {
+            return Ok(MicroCounts::default());
+        };
+        let pieces = recording.pass(self.scope.range).in_pieces(trace.bins.len());
+        let interval = |bin| {
             pieces.begin()?;
-            let Some(trace) = &trace else { return Ok((0, Part::default())) };
             let query = Self {
                 channels: self.channels.clone(),
                 bins: self.bins.clone(),
                 scope: self.scope.over(trace.range_of(bin).and(&self.scope.range)),
-                trace: None,
             };
             let is_partial = bin.is_cut || !bin.is_final;
-            Ok((bin.number, Part { counts: query.part(&silent)?, is_partial }))
+            Ok((bin.number, MicroBins { counts: query.bins_of(&silent)?, is_partial }))
         };
-        bins.par_iter().map(part).collect::<Result<_, QueryError>>().map(MicroCounts)
+        trace.bins.par_iter().map(interval).collect::<Result<_, QueryError>>().map(MicroCounts)
     }
 }
 
@@ -142,9 +145,7 @@ impl Kind for MicroTimes {
             Some(first) => first.bins.clone(),
             None => self.bins(run, &channels, &scope, context)?,
         };
-        let tick = run.store().manifest().tick;
-        let trace = self.trace.as_ref().map(|trace| trace.ticks(tick)).transpose()?;
-        Ok(Query { channels, bins, scope, trace })
+        Ok(Query { channels, bins, scope })
     }
 
     fn is_alike(&self, one: &Query, other: &Query) -> bool {
@@ -158,7 +159,7 @@ impl Kind for MicroTimes {
         limits::check(bins, "bins", copies * BIN_BYTES, |most| {
             format!("a range of {most} bins would fit")
         })?;
-        let Some(width) = query.trace else { return Ok(()) };
+        let Some(width) = resolved.bin else { return Ok(()) };
         let span = run.count_as(self.selection.join, None, |recording| {
             Ok(limits::span(recording, query.scope.range))
         })?;
@@ -167,9 +168,9 @@ impl Kind for MicroTimes {
     }
 
     fn count(&self, resolved: &Resolved<'_, Query>) -> Result<MicroCounts, Error> {
-        let Resolved { run, context, query, .. } = resolved;
+        let &Resolved { run, context, bin, ref query, .. } = resolved;
         run.count_as(self.selection.join, context.progress.scan(), |recording| {
-            context.pool.install(|| query.count(recording))
+            context.pool.install(|| query.count(bin, recording))
         })
     }
 
@@ -197,17 +198,18 @@ impl Kind for MicroTimes {
             words(first, &used, micro),
             first.tick()
         );
-        let Query { channels, bins, trace, .. } = &first.query;
+        let Query { channels, bins, .. } = &first.query;
         let figure = FigureKind::Bins {
             title: "Micro times".into(),
-            name: names(first),
+            name: None,
             unit: micro,
             labels: ["micro time", "tags per bin"],
             value: ["count", "count_err"],
             is_ratio: false,
             is_logarithmic: false,
         };
-        let rows = counts.table(channels, bins, Units { tick: first.tick(), micro, trace: *trace });
+        let rows =
+            counts.table(channels, bins, Units { tick: first.tick(), micro, trace: first.bin });
         Ok(Finished { header, query: serde_json::to_value(used)?, singles: None, rows, figure })
     }
 
@@ -277,7 +279,7 @@ impl MicroTimes {
             bin_ticks: bin,
             bin_s: micro.seconds_of(bin.into()),
             range_ticks: [query.bins.edge(0), query.bins.edge(query.bins.count())],
-            trace_ticks: query.trace,
+            trace_ticks: resolved.bin,
             selection: SelectionUsed::of(&resolved.selected, self.selection.join, resolved.tick()),
         }
     }
@@ -291,12 +293,6 @@ fn micro_tick(run: &Run) -> Result<Tick, Error> {
             run.path().display()
         ))
     })
-}
-
-fn names(resolved: &Resolved<'_, Query>) -> String {
-    let setup = resolved.context.setup;
-    let names = resolved.query.channels.iter().map(|&channel| setup.name_of(channel));
-    names.collect::<Vec<_>>().join(",")
 }
 
 /// Returns the request as text for the header.
