@@ -52,17 +52,17 @@ impl Writer {
         let mut before = None;
         let mut crc = 0;
         let mut gaps = Vec::new();
-        for (first, rows) in self.stretches() {
+        for RowRange { start, rows, begins_source } in self.row_ranges() {
             let mut times = vec![0_i64; rows];
-            let at = HEADER_BYTES as u64 + first.row * size_of::<i64>() as u64;
+            let at = HEADER_BYTES as u64 + start * size_of::<i64>() as u64;
             self.time.read_at(bytemuck::cast_slice_mut(&mut times), at)?;
             gaps.clear();
-            format::append_gaps(before.filter(|_| !first.begins_source), &times, &mut gaps);
+            format::append_gaps(before.filter(|_| !begins_source), &times, &mut gaps);
             before = times.last().copied();
             let bytes: &[u8] = bytemuck::cast_slice(&gaps);
             files.column.append(bytes)?;
             crc = crc32c::crc32c_append(crc, bytes);
-            if (first.row + rows as u64).is_multiple_of(BLOCK_ROWS as u64) {
+            if (start + rows as u64).is_multiple_of(BLOCK_ROWS as u64) {
                 files.blocks.append(&crc.to_le_bytes())?;
                 crc = 0;
             }
@@ -77,21 +77,21 @@ impl Writer {
         Ok(())
     }
 
-    /// Divides all rows at the first rows of sources and of blocks: where a stretch begins, and its rows.
-    fn stretches(&self) -> Vec<(First, usize)> {
-        let mut stretches = Vec::new();
-        let mut row = 0;
+    /// Divides all rows at the first rows of sources and of blocks.
+    fn row_ranges(&self) -> Vec<RowRange> {
+        let mut ranges = Vec::new();
+        let mut start = 0;
         for source in &self.sources {
-            let end = row + source.rows;
+            let end = start + source.rows;
             let mut begins_source = true;
-            while row < end {
-                let rows = (end - row).min(BLOCK_ROWS as u64 - row % BLOCK_ROWS as u64);
+            while start < end {
+                let rows = (end - start).min(BLOCK_ROWS as u64 - start % BLOCK_ROWS as u64);
                 #[expect(clippy::cast_possible_truncation, reason = "at most the rows of a block")]
-                stretches.push((First { row, begins_source }, rows as usize));
-                (row, begins_source) = (row + rows, false);
+                ranges.push(RowRange { start, rows: rows as usize, begins_source });
+                (start, begins_source) = (start + rows, false);
             }
         }
-        stretches
+        ranges
     }
 
     /// Appends the gaps of rows that follow those appended, if the store has gaps.
@@ -107,8 +107,10 @@ impl Writer {
     }
 }
 
-/// The first row of a stretch.
-struct First {
-    row: u64,
+/// Rows of one source in one block.
+struct RowRange {
+    start: u64,
+    rows: usize,
+    /// Whether the first of them is the first of its source.
     begins_source: bool,
 }

@@ -73,11 +73,11 @@ impl Writer {
             Column::Micro => {
                 self.open_block.crc_micro = crc;
                 files.micro = Some(file);
-                self.manifest.version = 2;
                 self.micro.replace(wide)
             }
         };
         files.blocks.name = blocks_name;
+        self.manifest.set_version();
         let old_blocks = mem::replace(&mut self.blocks, blocks);
         let replaced = old.iter().chain([&old_blocks]);
         self.obsolete.extend(replaced.map(|file| file.name().to_owned()));
