@@ -1,5 +1,5 @@
 //! Kernels over the column of gaps: distances of rows are sums of gaps, which saturate as the gaps do, so that a
-//! distance below [`GAP_MAX`](tagq_store::format::GAP_MAX) is exact and every longer one stays above.
+//! distance below [`GAP_MAX`] is exact and every longer one stays above.
 //!
 //! A row is the later one of its pairs. Rows before those that are counted are looked back at, as far as the window
 //! reaches; the gap of the first row of a source is the largest one, so that no distance spans two sources. All
@@ -18,6 +18,8 @@ mod avx512;
 
 use std::ops::Range;
 
+use tagq_store::format::GAP_MAX;
+
 use super::simd::{Level, Simd};
 
 /// Rows of a step, and the most rows before one that a kernel looks back at.
@@ -27,7 +29,7 @@ const ROWS: usize = 64;
 pub(crate) const REACH: usize = 64;
 
 /// Counts pairs of one tag with label a and one with label b, a ≠ b, at most `window` ticks apart, the later one of
-/// which is in `rows`. `window` is below [`GAP_MAX`](tagq_store::format::GAP_MAX).
+/// which is in `rows`. `window` is below [`GAP_MAX`].
 pub(crate) fn pairs(
     simd: Simd,
     gaps: &[u16],
@@ -38,6 +40,7 @@ pub(crate) fn pairs(
 ) -> Option<u64> {
     assert_eq!(gaps.len(), labels.len());
     assert!(rows.end <= gaps.len());
+    assert!(window < GAP_MAX, "every distance would be within it");
     match simd.level() {
         Level::Scalar => scalar::pairs(gaps, labels, rows, pair, window),
         #[cfg(target_arch = "x86_64")]
@@ -51,10 +54,8 @@ pub(crate) fn pairs(
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-    use tagq_store::format::GAP_MAX;
-
     use super::*;
+    use proptest::prelude::*;
 
     /// Rows of several sources: gaps and labels.
     fn tags() -> impl Strategy<Value = (Vec<u16>, Vec<u8>)> {

@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use tagq_store::format::GAP_MAX;
-
 use super::REACH;
 
 /// See [`super::pairs`].
@@ -31,7 +29,7 @@ fn each_before(gaps: &[u16], row: usize, window: u16, mut take: impl FnMut(usize
     let mut distance = 0_u16;
     for (near, before) in (0..row).rev().enumerate() {
         distance = distance.saturating_add(gaps[before + 1]);
-        if distance > window.min(GAP_MAX - 1) {
+        if distance > window {
             break;
         }
         if near + 1 == REACH {

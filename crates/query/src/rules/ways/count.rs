@@ -39,12 +39,12 @@ const CROWDED_GAPS: usize = 20;
 struct Morsel<'a> {
     source: &'a Source<'a>,
     interval: Interval,
-    reading: Reading<'a>,
+    input: MorselInput<'a>,
 }
 
-/// What the kernels read of the columns.
+/// The columns that the kernels read for a morsel.
 #[derive(Clone, Copy)]
-enum Reading<'a> {
+enum MorselInput<'a> {
     /// Gaps and labels as stored, up to this many ticks.
     Gaps(&'a [u16], u16),
     /// Times and labels as stored.
@@ -86,14 +86,14 @@ impl Part {
         let [direct, selected] = self.method.names();
         plan.read(recording, |source| {
             let time = source.tags.time;
-            self.morsels(source, execution).flat_map(move |Morsel { interval, reading, .. }| {
-                match reading {
-                    Reading::Gaps(..) => return vec![(GAPS, interval.rows(time, 0))],
-                    Reading::Direct if self.is_dark() => return vec![(direct, 0..0)],
-                    Reading::Direct => {
-                        return vec![(direct, self.direct_rows(&interval, time))];
-                    }
-                    Reading::Selected => {}
+            self.morsels(source, execution).flat_map(move |Morsel { interval, input, .. }| {
+                let as_stored = match input {
+                    MorselInput::Gaps(..) => Some((GAPS, interval.rows(time, 0))),
+                    MorselInput::Direct => Some((direct, self.direct_rows(&interval, time))),
+                    MorselInput::Selected => None,
+                };
+                if let Some((kernel, rows)) = as_stored {
+                    return vec![(kernel, if self.is_dark() { 0..0 } else { rows })];
                 }
                 let interval = interval.looking_back(self.look_back);
                 let vetoes = self.veto.iter().flat_map(|veto| veto.row_ranges(time, interval));
@@ -104,8 +104,8 @@ impl Part {
         plan.is_at_least |= match self.method {
             // If windows turn out to be crowded, channels are extracted after all.
             Method::Pair | Method::Pairs => {
-                let mut readings = recording.sources.iter().map(|source| self.reading(source));
-                readings.any(|reading| !matches!(reading, Reading::Selected))
+                let mut inputs = recording.sources.iter().map(|source| self.input(source));
+                inputs.any(|input| !matches!(input, MorselInput::Selected))
             }
             Method::Folds(_) | Method::Heralds { .. } => false,
             // Rules that use tags up begin at a gap before the range, and continue to the next gap.
@@ -129,17 +129,17 @@ impl Part {
         execution: &Execution,
     ) -> impl Iterator<Item = Morsel<'a>> {
         let time = source.tags.time;
-        let reading = self.reading(source);
-        let cached = match reading {
-            Reading::Gaps(..) | Reading::Direct => DIRECT_ROWS,
-            Reading::Selected => SELECTED_ROWS,
+        let input = self.input(source);
+        let cached = match input {
+            MorselInput::Gaps(..) | MorselInput::Direct => DIRECT_ROWS,
+            MorselInput::Selected => SELECTED_ROWS,
         };
         let rows = execution.rows_per_morsel(time, self.look_back, cached);
         let mut delays = self.delays.clone();
         delays.sort_unstable();
         delays.dedup();
         let intervals = intervals(time, rows, &delays, self.scope.range);
-        intervals.into_iter().map(move |interval| Morsel { source, interval, reading })
+        intervals.into_iter().map(move |interval| Morsel { source, interval, input })
     }
 
     /// Divides times into cells, if the rule has any.
@@ -154,23 +154,23 @@ impl Part {
         if self.cells.is_some() { 0 } else { self.window }
     }
 
-    /// Returns what the kernels read of a source.
-    fn reading<'a>(&self, source: &Source<'a>) -> Reading<'a> {
+    /// Returns which columns the kernels read of a source.
+    fn input<'a>(&self, source: &Source<'a>) -> MorselInput<'a> {
         let compares = matches!(self.method, Method::Pair | Method::Pairs | Method::Folds(_))
             && self.cells.is_none();
         let is_narrow = matches!(source.tags.channels, Channels::U8(_));
         let is_delayed = self.delays.iter().any(|&delay| delay != 0);
         if !compares || !is_narrow || is_delayed || self.veto.is_some() {
-            return Reading::Selected;
+            return MorselInput::Selected;
         }
         let rows = rows_within_window(source.tags.time, self.window);
         let window = u16::try_from(self.window).ok().filter(|&window| window < GAP_MAX);
         match (source.gaps, window, &self.method) {
             (Some(gaps), Some(window), Method::Pair) if rows < CROWDED_GAPS => {
-                Reading::Gaps(gaps, window)
+                MorselInput::Gaps(gaps, window)
             }
-            _ if rows < CROWDED => Reading::Direct,
-            _ => Reading::Selected,
+            _ if rows < CROWDED => MorselInput::Direct,
+            _ => MorselInput::Selected,
         }
     }
 }
@@ -206,10 +206,12 @@ impl<'p> Counter<'p> {
 
     /// Adds the coincidences that belong to the morsel.
     fn count(&mut self, morsel: &Morsel<'_>, counts: &mut [u128]) {
-        let counted = match morsel.reading {
-            Reading::Gaps(gaps, window) => self.count_gaps(morsel, gaps, window, counts),
-            Reading::Direct => self.count_direct(morsel, counts),
-            Reading::Selected => None,
+        let counted = match morsel.input {
+            // A label above 255 has no tags in a narrow column, so there is no coincidence.
+            MorselInput::Gaps(..) | MorselInput::Direct if self.part.is_dark() => Some(()),
+            MorselInput::Gaps(gaps, window) => self.count_gaps(morsel, gaps, window, counts),
+            MorselInput::Direct => self.count_direct(morsel, counts),
+            MorselInput::Selected => None,
         };
         if counted.is_none() && self.count_selected(morsel, counts).is_none() {
             // Reported as counts that do not fit in 64 bits; more can be added to them.
@@ -286,7 +288,6 @@ impl<'p> Counter<'p> {
     ) -> Option<()> {
         let tags = morsel.source.tags;
         let Channels::U8(labels) = tags.channels else { return None };
-        // A label above 255 has no tags in a narrow column, so there is no coincidence.
         if let [Ok(a), Ok(b)] = [self.part.channels[0], self.part.channels[1]].map(u8::try_from) {
             let rows = morsel.interval.rows(tags.time, 0);
             let count = kernels::gaps::pairs(self.simd, gaps, labels, rows, [a, b], window)?;
@@ -300,9 +301,6 @@ impl<'p> Counter<'p> {
     fn count_direct(&mut self, morsel: &Morsel<'_>, counts: &mut [u128]) -> Option<()> {
         let (part, tags) = (self.part, morsel.source.tags);
         let Channels::U8(labels) = tags.channels else { return None };
-        if part.is_dark() {
-            return Some(());
-        }
         let own = morsel.interval.rows(tags.time, 0);
         let rows = part.direct_rows(&morsel.interval, tags.time);
         let ready = Ready {
@@ -316,7 +314,6 @@ impl<'p> Counter<'p> {
         }
         match &part.method {
             Method::Pair => {
-                // A label above 255 has no tags in a narrow column, so there is no coincidence.
                 if let [Ok(a), Ok(b)] = [part.channels[0], part.channels[1]].map(u8::try_from) {
                     let near = |rows| {
                         let (time, id) = (&ready.time[..rows], &ready.id[..rows]);
