@@ -49,7 +49,7 @@ pub enum Error {
     DamagedTable {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         what: String,
     },
     /// A table holds no tags that can be read.

@@ -96,7 +96,7 @@ fn read(
     let result = format.and_then(|format| format.read(&payload, settings, &mut certain));
     match result {
         Err(error @ (Error::Sink(_) | Error::Cancelled | Error::TornMember { .. })) => Err(error),
-        // A fault in a torn member is none yet.
+        // A fault in an incomplete member may be gone when the member is complete.
         Err(error) => Err(match payload.find_torn(settings)? {
             Some(start) => Error::TornMember { path: payload.path.into(), start },
             None => error,

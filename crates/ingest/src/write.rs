@@ -43,7 +43,7 @@ pub struct Form {
     pub packing: Packing,
 }
 
-/// How a file of tags is compressed: in members of which each can be read on its own and carries a checksum.
+/// The compression of a file of tags. Each member can be read without the others and has a checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Packing {
     /// Not at all.

@@ -77,7 +77,7 @@ fn fields_600(record: &[u8]) -> Fields {
     }
 }
 
-/// The tags of some records, and what is known of the recording beside them.
+/// Returns the tags of some records, and the facts about the recording.
 fn plain(records: impl Iterator<Item = Fields>, wrap: i64) -> (Vec<Tag>, Recording) {
     let (mut tags, mut sum, mut found) = (Vec::<Tag>::new(), 0, Recording::default());
     let (mut invalid, mut reserved) = (0, 0);

@@ -32,7 +32,7 @@ fn bytes_of(records: &[Record]) -> Vec<u8> {
     records.iter().flat_map(bytes).collect()
 }
 
-/// The tags of some records, and what is known of the recording beside them.
+/// Returns the tags of some records, and the facts about the recording.
 fn plain(records: &[Record]) -> (Vec<Tag>, Recording) {
     let (mut tags, mut latest, mut found) = (Vec::new(), None, Recording::default());
     let mut count = |what: &str, n: u64| {

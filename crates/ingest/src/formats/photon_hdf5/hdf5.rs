@@ -62,7 +62,7 @@ pub(super) struct Array {
     is_unsigned: bool,
 }
 
-/// The bytes of a file, of which the library reads some.
+/// A file, from which the library reads bytes at any place.
 struct Bytes {
     file: fs::File,
     size: u64,

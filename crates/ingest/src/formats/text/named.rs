@@ -1,4 +1,4 @@
-//! Lines of columns that a header names, of which some hold the tags.
+//! Text whose header names its columns; some of them hold the tags.
 
 use tagq_store::{Tag, format::MICRO_NONE};
 
@@ -20,14 +20,14 @@ pub(super) struct NamedColumns {
     places: Places,
     /// Fields of each line.
     count: usize,
-    between: Between,
+    separator: Separator,
     /// The header, which is skipped where files were put together.
     header: Vec<u8>,
 }
 
-/// What stands between fields.
+/// The separator of fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Between {
+enum Separator {
     Byte(u8),
     Blanks,
 }
@@ -43,16 +43,16 @@ impl NamedColumns {
         if header.len() > LINE_BYTES_MAX || header.starts_with(b"#") {
             return None;
         }
-        let between = Between::of(header);
+        let separator = Separator::of(header);
         let mut fields = Vec::new();
-        split(header, between, &mut fields).ok()?;
+        split(header, separator, &mut fields).ok()?;
         let names: Option<Vec<String>> = fields.iter().map(|field| name(field)).collect();
         let names = names.filter(|names| names.len() > 1)?;
         Some(wanted.find(&names).map(|places| Self {
             names: ColumnNames::at(places, &names),
             places,
             count: names.len(),
-            between,
+            separator,
             header: header.to_vec(),
         }))
     }
@@ -64,7 +64,7 @@ impl NamedColumns {
         Self::of_header(line, wanted)?.ok()
     }
 
-    /// Appends the tags of `lines`, each of which ends with a line feed; returns how many lines these are.
+    /// Appends the tags of `lines`, which end with line feeds. Returns the number of lines.
     pub fn parse(&self, lines: &[u8], out: &mut Buffer) -> Result<u64, WrongLine> {
         let mut count = 0;
         let mut fields = Vec::new();
@@ -99,7 +99,7 @@ impl NamedColumns {
             return Ok(None);
         }
         fields.clear();
-        split(line, self.between, fields)?;
+        split(line, self.separator, fields)?;
         if fields.len() != self.count {
             return Err(LineFault::FieldCount);
         }
@@ -117,7 +117,7 @@ impl NamedColumns {
     }
 }
 
-impl Between {
+impl Separator {
     /// The mark that occurs most often in a header outside of quotes; blanks if none does.
     fn of(header: &[u8]) -> Self {
         let count = |mark: u8| {
@@ -150,12 +150,12 @@ fn name(field: &[u8]) -> Option<String> {
 /// Appends the fields of a line, without quotes and the blanks around them.
 fn split<'l>(
     line: &'l [u8],
-    between: Between,
+    separator: Separator,
     fields: &mut Vec<&'l [u8]>,
 ) -> Result<(), LineFault> {
-    let mut rest = match between {
-        Between::Byte(_) => line.strip_suffix(b"\r").unwrap_or(line),
-        Between::Blanks => line.trim_ascii(),
+    let mut rest = match separator {
+        Separator::Byte(_) => line.strip_suffix(b"\r").unwrap_or(line),
+        Separator::Blanks => line.trim_ascii(),
     };
     loop {
         let blanks = rest.iter().take_while(|&&byte| byte == b' ').count();
@@ -165,23 +165,23 @@ fn split<'l>(
             let end = quote_end(quoted).ok_or(LineFault::Quote)?;
             field = &quoted[..end];
             rest = &quoted[end + 1..];
-            if let Between::Byte(_) = between {
+            if let Separator::Byte(_) = separator {
                 let blanks = rest.iter().take_while(|&&byte| byte == b' ').count();
                 rest = &rest[blanks..];
             }
-            if rest.first().is_some_and(|&byte| !between.is(byte)) {
+            if rest.first().is_some_and(|&byte| !separator.is(byte)) {
                 return Err(LineFault::Quote);
             }
         } else {
-            let end = rest.iter().position(|&byte| between.is(byte)).unwrap_or(rest.len());
+            let end = rest.iter().position(|&byte| separator.is(byte)).unwrap_or(rest.len());
             field = rest[..end].trim_ascii();
             rest = &rest[end..];
         }
         fields.push(field);
-        rest = match (rest, between) {
+        rest = match (rest, separator) {
             ([], _) => return Ok(()),
-            ([_, rest @ ..], Between::Byte(_)) => rest,
-            (rest, Between::Blanks) => rest.trim_ascii_start(),
+            ([_, rest @ ..], Separator::Byte(_)) => rest,
+            (rest, Separator::Blanks) => rest.trim_ascii_start(),
         };
     }
 }
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_stand_between_the_mark_of_the_header() {
+    fn fields_stand_separator_the_mark_of_the_header() {
         for (header, lines) in [
             ("energy,t,ch", "1.5,-7,3\r\n\n# x\n\"a,b\", \"8\" ,4\nenergy,t,ch\n"),
             ("energy\tt\tch", "\t-7\t3\nx y\t8\t4\n"),

@@ -66,8 +66,8 @@ fn names_of(settings: &Settings) -> Option<&ColumnNames> {
 }
 
 impl Start {
-    /// Reads comments, blank lines and a header, up to the first line that is none of them. `begun` are the columns
-    /// of a text that goes on.
+    /// Reads up to the first line that is no comment, no blank line and no header. `begun` holds the columns of a text
+    /// whose reading is continued.
     pub(super) fn read(
         cutter: &mut Cutter<'_>,
         settings: &Settings,

@@ -26,7 +26,7 @@ pub(super) struct Field {
     of: Type,
     /// Its type, if that is a number.
     number: Option<Number>,
-    /// What stands for it in the lists of a batch, in their order: for itself first.
+    /// The buffers of the column in a batch, in order: its own, then those of columns in it.
     pub parts: Vec<Buffers>,
 }
 
@@ -118,7 +118,7 @@ fn number(field: FieldOf<'_>) -> Result<Option<Number>, Fault> {
     }))
 }
 
-/// Adds what stands for a field and the fields in it.
+/// Adds the buffers of a field and of the fields in it.
 fn add_parts(field: FieldOf<'_>, depth: u32, parts: &mut Vec<Buffers>) -> Result<(), Fault> {
     if depth > DEPTH_MAX || parts.len() > COLUMNS_MAX {
         return damaged("it has too many columns within columns");
