@@ -30,12 +30,11 @@ pub(crate) fn of(
             err: err.unwrap_or(0.0),
             is_partial: false,
         });
-    let series = match name {
-        Some(name) => vec![Series { name: name.to_owned(), points: points.collect() }],
-        None => {
-            let channels = rows.get("channel").into_iter().flat_map(|column| column.cells.iter());
-            of_channels(answer, channels.map(|cell| cell.group()).zip(points))
-        }
+    let series = if let Some(name) = name {
+        vec![Series { name: name.to_owned(), points: points.collect() }]
+    } else {
+        let channels = rows.get("channel").into_iter().flat_map(|column| column.cells.iter());
+        of_channels(answer, channels.map(|cell| cell.group()).zip(points))
     };
     let points: Vec<Point> = series.iter().flat_map(|series| &series.points).copied().collect();
     let (low, high) = (points.first().map_or(0.0, |p| p.from), points.last().map_or(1.0, |p| p.to));

@@ -13,14 +13,8 @@ use crate::{
 
 /// An input format. Its files may be compressed: [`Payload`] decompresses them.
 pub(crate) trait Format: Sync {
-    /// The names that a user can demand it by; the first one is its own.
-    fn names(&self) -> &'static [&'static str];
-
-    /// How its files are recognised, in words.
-    fn recognised(&self) -> &'static str;
-
-    /// The suffixes of its files; that of a compression may follow each of them.
-    fn suffixes(&self) -> &'static [&'static str];
+    /// Returns its names and suffixes, and how its files are recognised.
+    fn facts(&self) -> FormatFacts;
 
     /// Whether a payload that begins like this is of this format; see [`Payload::start`].
     fn is_start(&self, start: &[u8]) -> bool;
@@ -49,6 +43,18 @@ pub(crate) trait Format: Sync {
         settings: &Settings,
         sink: &mut Sink<'_>,
     ) -> Result<Summary, Error>;
+}
+
+/// An input format, described.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FormatFacts {
+    /// The names by which it can be demanded; the first one is its own.
+    pub names: &'static [&'static str],
+    /// The suffixes of its files; that of a compression may follow each of them.
+    pub suffixes: &'static [&'static str],
+    /// How its files are recognised, in words.
+    pub recognised: &'static str,
 }
 
 /// Facts about a recording that stand before its first tag.

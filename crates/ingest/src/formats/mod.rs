@@ -17,6 +17,7 @@ pub mod text;
 use std::{path::Path, str::FromStr};
 
 use format::Format;
+pub use format::FormatFacts;
 use name::FormatName;
 use tagq_store::SourceFacts;
 
@@ -49,7 +50,7 @@ pub(crate) fn of_start(start: &[u8]) -> Option<&'static dyn Format> {
 
 /// The format of this name.
 pub(crate) fn of_name(name: FormatName) -> Option<&'static dyn Format> {
-    FORMATS.into_iter().find(|format| format.names().contains(&name.0))
+    FORMATS.into_iter().find(|format| format.facts().names.contains(&name.0))
 }
 
 /// The format that a file beside the one at `path` tells.
@@ -61,10 +62,10 @@ impl FromStr for FormatName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let named = FORMATS.iter().find(|format| format.names().contains(&text));
-        let own = named.and_then(|format| format.names().first());
+        let named = described().find(|format| format.names.contains(&text));
+        let own = named.and_then(|format| format.names.first());
         own.map(|own| Self(own)).ok_or_else(|| {
-            let names = FORMATS.iter().filter_map(|format| format.names().first().copied());
+            let names = described().filter_map(|format| format.names.first().copied());
             let names: Vec<&str> = names.collect();
             format!("`{text}` is no input format; there are {}", names.join(", "))
         })
@@ -80,25 +81,9 @@ impl FormatName {
     }
 }
 
-/// An input format, described.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct FormatFacts {
-    /// The names by which it can be demanded; the first one is its own.
-    pub names: &'static [&'static str],
-    /// The suffixes of its files; that of a compression may follow each of them.
-    pub suffixes: &'static [&'static str],
-    /// How its files are recognised, in words.
-    pub recognised: &'static str,
-}
-
 /// Returns all input formats, in the order in which they are asked whether a file is theirs.
 pub fn described() -> impl Iterator<Item = FormatFacts> {
-    FORMATS.into_iter().map(|format| FormatFacts {
-        names: format.names(),
-        suffixes: format.suffixes(),
-        recognised: format.recognised(),
-    })
+    FORMATS.into_iter().map(Format::facts)
 }
 
 /// The name of a source without the end that tells its format; `None` for names of other files.
@@ -109,7 +94,7 @@ pub fn described() -> impl Iterator<Item = FormatFacts> {
 /// ```
 pub fn source_stem(name: &[u8]) -> Option<&[u8]> {
     let name = uncompressed_name(name);
-    let mut suffixes = FORMATS.iter().flat_map(|format| format.suffixes());
+    let mut suffixes = described().flat_map(|format| format.suffixes);
     suffixes.find_map(|suffix| name.strip_suffix(suffix.as_bytes()))
 }
 
@@ -141,8 +126,7 @@ mod tests {
     /// A name belongs to one format at most, and a file without bytes to exactly one.
     #[test]
     fn formats_do_not_overlap() {
-        let suffixes: Vec<&str> =
-            FORMATS.iter().flat_map(|format| format.suffixes()).copied().collect();
+        let suffixes: Vec<&str> = described().flat_map(|format| format.suffixes).copied().collect();
         for (at, one) in suffixes.iter().enumerate() {
             let others = suffixes.iter().enumerate().filter(|(other, _)| *other != at);
             assert!(others.into_iter().all(|(_, other)| !other.ends_with(one)), "{one}");

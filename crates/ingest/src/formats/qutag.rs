@@ -6,7 +6,7 @@
 use tagq_store::{Recording, Tick};
 
 use super::{
-    format::{Format, Header, Sink, Summary},
+    format::{Format, FormatFacts, Header, Sink, Summary},
     records::{self, Found, Head, Records},
 };
 use crate::{error::Error, payload::Payload, settings::Settings};
@@ -28,16 +28,12 @@ const JUDGED_MIN: usize = 8;
 pub(crate) struct QuTag;
 
 impl Format for QuTag {
-    fn names(&self) -> &'static [&'static str] {
-        &[NAME]
-    }
-
-    fn recognised(&self) -> &'static str {
-        "bytes 87 b3 91 fa; without a header only by its name"
-    }
-
-    fn suffixes(&self) -> &'static [&'static str] {
-        &[".qutag"]
+    fn facts(&self) -> FormatFacts {
+        FormatFacts {
+            names: &[NAME],
+            suffixes: &[".qutag"],
+            recognised: "bytes 87 b3 91 fa; without a header only by its name",
+        }
     }
 
     fn is_start(&self, start: &[u8]) -> bool {

@@ -8,7 +8,7 @@ use std::io;
 use tagq_store::{Recording, Tag, Tick};
 
 use super::{
-    format::{Format, Header, Sink, Summary},
+    format::{Format, FormatFacts, Header, Sink, Summary},
     records::{self, Found, Head, Records},
 };
 use crate::{error::Error, payload::Payload, settings::Settings};
@@ -31,16 +31,8 @@ const MISSED_EVENTS: u8 = 4;
 pub(crate) struct Swabian;
 
 impl Format for Swabian {
-    fn names(&self) -> &'static [&'static str] {
-        &[NAME]
-    }
-
-    fn recognised(&self) -> &'static str {
-        "its name alone"
-    }
-
-    fn suffixes(&self) -> &'static [&'static str] {
-        &[]
+    fn facts(&self) -> FormatFacts {
+        FormatFacts { names: &[NAME], suffixes: &[], recognised: "its name alone" }
     }
 
     fn is_start(&self, _: &[u8]) -> bool {

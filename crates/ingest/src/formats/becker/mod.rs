@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use tagq_store::{Recording, Tick};
 
 use super::{
-    format::{Format, Header, Sink, Summary},
+    format::{Format, FormatFacts, Header, Sink, Summary},
     records::{self as fixed, Head},
 };
 use crate::{
@@ -46,30 +46,18 @@ pub(crate) const SPC_600_256: BeckerHickl = BeckerHickl(Layout::Four256);
 pub(crate) const SPC_QC: BeckerHickl = BeckerHickl(Layout::Qc4);
 
 impl Format for BeckerHickl {
-    fn names(&self) -> &'static [&'static str] {
-        match self.0 {
-            Layout::Four => &["spc"],
-            Layout::Six => &["spc600"],
-            Layout::Four256 => &["spc600-256"],
-            Layout::Qc4 | Layout::Qc6 => &["spc-qc"],
-        }
-    }
-
-    fn recognised(&self) -> &'static str {
-        match self.0 {
-            Layout::Four => "a .set file beside it, of most SPC modules",
-            Layout::Six => "a .set file beside it, of an SPC-600 or SPC-630",
-            Layout::Four256 => "its name alone",
-            Layout::Qc4 | Layout::Qc6 => "a .set file beside it, of an SPC-QC module",
-        }
-    }
-
-    fn suffixes(&self) -> &'static [&'static str] {
-        match self.0 {
-            Layout::Four => &[SUFFIX],
-            // Files of all layouts have the same names.
-            Layout::Six | Layout::Four256 | Layout::Qc4 | Layout::Qc6 => &[],
-        }
+    fn facts(&self) -> FormatFacts {
+        let (name, recognised): (&[&str], _) = match self.0 {
+            Layout::Four => (&["spc"], "a .set file beside it, of most SPC modules"),
+            Layout::Six => (&["spc600"], "a .set file beside it, of an SPC-600 or SPC-630"),
+            Layout::Four256 => (&["spc600-256"], "its name alone"),
+            Layout::Qc4 | Layout::Qc6 => {
+                (&["spc-qc"], "a .set file beside it, of an SPC-QC module")
+            }
+        };
+        // Files of all layouts have the same suffix.
+        let suffixes: &[&str] = if self.0 == Layout::Four { &[SUFFIX] } else { &[] };
+        FormatFacts { names: name, suffixes, recognised }
     }
 
     fn is_start(&self, _: &[u8]) -> bool {
@@ -168,7 +156,7 @@ impl BeckerHickl {
         }
         let markers = (1..=MARKERS).map(|marker| (100 + marker, format!("marker{marker}")));
         let recording = Recording {
-            format: self.names()[0].into(),
+            format: self.facts().names[0].into(),
             channel_names: if self.0.has_markers() { markers.collect() } else { Vec::new() },
             facts,
             ..Recording::default()

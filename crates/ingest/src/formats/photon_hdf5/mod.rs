@@ -10,7 +10,7 @@ use std::io::Read as _;
 use tagq_store::{Recording, Tag, Tick, format::MICRO_NONE};
 
 use super::{
-    format::{Decoded, Format, Header, Piece, Sink, Summary},
+    format::{Decoded, Format, FormatFacts, Header, Piece, Sink, Summary},
     tables::check_plain,
 };
 use crate::{
@@ -51,17 +51,13 @@ const NUMBERS: [(&str, &str, &str); 2] = [
 pub(crate) struct PhotonHdf5;
 
 impl Format for PhotonHdf5 {
-    fn names(&self) -> &'static [&'static str] {
-        &[NAME]
-    }
-
-    fn recognised(&self) -> &'static str {
-        "bytes 89 48 44 46 of HDF5, with a group photon_data"
-    }
-
-    /// None: HDF5 files of other kinds have the same suffixes.
-    fn suffixes(&self) -> &'static [&'static str] {
-        &[]
+    fn facts(&self) -> FormatFacts {
+        FormatFacts {
+            names: &[NAME],
+            // No suffix: HDF5 files of other kinds have the same suffixes.
+            suffixes: &[],
+            recognised: "bytes 89 48 44 46 of HDF5, with a group photon_data",
+        }
     }
 
     fn is_start(&self, start: &[u8]) -> bool {

@@ -12,7 +12,7 @@ pub(crate) mod writer;
 use crate::{
     error::Error,
     formats::{
-        format::{Format, Header, Sink, Summary},
+        format::{Format, FormatFacts, Header, Sink, Summary},
         records as fixed,
     },
     payload::Payload,
@@ -32,16 +32,12 @@ const HEADER_BYTES: [usize; 2] = [64 << 10, HEADER_BYTES_MAX];
 pub(crate) struct PicoQuant;
 
 impl Format for PicoQuant {
-    fn names(&self) -> &'static [&'static str] {
-        &[NAME, "pt2", "pt3", "ht2", "ht3"]
-    }
-
-    fn recognised(&self) -> &'static str {
-        "text PQTTTR, PicoHarp 300 or HydraHarp"
-    }
-
-    fn suffixes(&self) -> &'static [&'static str] {
-        &[SUFFIX, ".pt2", ".pt3", ".ht2", ".ht3"]
+    fn facts(&self) -> FormatFacts {
+        FormatFacts {
+            names: &[NAME, "pt2", "pt3", "ht2", "ht3"],
+            suffixes: &[SUFFIX, ".pt2", ".pt3", ".ht2", ".ht3"],
+            recognised: "text PQTTTR, PicoHarp 300 or HydraHarp",
+        }
     }
 
     fn is_start(&self, start: &[u8]) -> bool {

@@ -11,7 +11,7 @@ use tagq_store::Tick;
 
 use crate::{
     error::Error,
-    formats::format::{Format, Header, Sink, Summary},
+    formats::format::{Format, FormatFacts, Header, Sink, Summary},
     payload::Payload,
     settings::Settings,
 };
@@ -26,16 +26,12 @@ pub(crate) const NAME: &str = "tags";
 pub(crate) struct Tags;
 
 impl Format for Tags {
-    fn names(&self) -> &'static [&'static str] {
-        &[NAME]
-    }
-
-    fn recognised(&self) -> &'static str {
-        "the segment table of a Cap'n Proto message"
-    }
-
-    fn suffixes(&self) -> &'static [&'static str] {
-        &[SUFFIX]
+    fn facts(&self) -> FormatFacts {
+        FormatFacts {
+            names: &[NAME],
+            suffixes: &[SUFFIX],
+            recognised: "the segment table of a Cap'n Proto message",
+        }
     }
 
     /// A stream begins with a segment table. A file without bytes is one without messages.

@@ -11,7 +11,7 @@ pub(crate) mod writer;
 
 use crate::{
     error::Error,
-    formats::format::{Format, Header, Sink, Summary},
+    formats::format::{Format, FormatFacts, Header, Sink, Summary},
     payload::Payload,
     settings::Settings,
 };
@@ -32,16 +32,12 @@ pub(crate) const NAME: &str = "text";
 pub(crate) struct Text;
 
 impl Format for Text {
-    fn names(&self) -> &'static [&'static str] {
-        &[NAME]
-    }
-
-    fn recognised(&self) -> &'static str {
-        "lines of numbers"
-    }
-
-    fn suffixes(&self) -> &'static [&'static str] {
-        &[TABS_SUFFIX, COMMAS_SUFFIX]
+    fn facts(&self) -> FormatFacts {
+        FormatFacts {
+            names: &[NAME],
+            suffixes: &[TABS_SUFFIX, COMMAS_SUFFIX],
+            recognised: "lines of numbers",
+        }
     }
 
     fn is_start(&self, start: &[u8]) -> bool {

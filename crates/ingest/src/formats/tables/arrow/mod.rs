@@ -28,7 +28,7 @@ use crate::{
     error::Error,
     formats::{
         columns::{ColumnNames, Columns, Places},
-        format::{Format, Header, Sink, Summary},
+        format::{Format, FormatFacts, Header, Sink, Summary},
     },
     payload::Payload,
     settings::Settings,
@@ -47,16 +47,12 @@ const MESSAGE_BYTES_MAX: u32 = 16 << 20;
 pub(crate) struct Arrow;
 
 impl Format for Arrow {
-    fn names(&self) -> &'static [&'static str] {
-        &[NAME, "feather"]
-    }
-
-    fn recognised(&self) -> &'static str {
-        "bytes ARROW1; a stream: ff ff ff ff and a length; only where the file is named"
-    }
-
-    fn suffixes(&self) -> &'static [&'static str] {
-        &[]
+    fn facts(&self) -> FormatFacts {
+        FormatFacts {
+            names: &[NAME, "feather"],
+            suffixes: &[],
+            recognised: "bytes ARROW1; a stream: ff ff ff ff and a length; only where the file is named",
+        }
     }
 
     fn is_start(&self, start: &[u8]) -> bool {

@@ -20,7 +20,7 @@ use crate::{
     error::Error,
     formats::{
         columns::{ColumnNames, Columns},
-        format::{Format, Header, Sink, Summary},
+        format::{Format, FormatFacts, Header, Sink, Summary},
     },
     payload::Payload,
     settings::Settings,
@@ -36,16 +36,12 @@ pub(crate) struct Npy;
 pub(crate) struct Npz;
 
 impl Format for Npy {
-    fn names(&self) -> &'static [&'static str] {
-        &[NPY]
-    }
-
-    fn recognised(&self) -> &'static str {
-        "bytes 93 NUMPY; only where the file is named"
-    }
-
-    fn suffixes(&self) -> &'static [&'static str] {
-        &[]
+    fn facts(&self) -> FormatFacts {
+        FormatFacts {
+            names: &[NPY],
+            suffixes: &[],
+            recognised: "bytes 93 NUMPY; only where the file is named",
+        }
     }
 
     fn is_start(&self, start: &[u8]) -> bool {
@@ -88,16 +84,12 @@ impl Format for Npy {
 }
 
 impl Format for Npz {
-    fn names(&self) -> &'static [&'static str] {
-        &[NPZ]
-    }
-
-    fn recognised(&self) -> &'static str {
-        "a ZIP archive whose first member is an array; only where the file is named"
-    }
-
-    fn suffixes(&self) -> &'static [&'static str] {
-        &[]
+    fn facts(&self) -> FormatFacts {
+        FormatFacts {
+            names: &[NPZ],
+            suffixes: &[],
+            recognised: "a ZIP archive whose first member is an array; only where the file is named",
+        }
     }
 
     fn is_start(&self, start: &[u8]) -> bool {

@@ -23,7 +23,7 @@ use crate::{
     error::Error,
     formats::{
         columns::{ColumnNames, Columns},
-        format::{Format, Header, Sink, Summary},
+        format::{Format, FormatFacts, Header, Sink, Summary},
     },
     payload::Payload,
     settings::Settings,
@@ -43,16 +43,12 @@ const ARROW_SCHEMA: &str = "ARROW:schema";
 pub(crate) struct Parquet;
 
 impl Format for Parquet {
-    fn names(&self) -> &'static [&'static str] {
-        &[NAME]
-    }
-
-    fn recognised(&self) -> &'static str {
-        "bytes PAR1; only where the file is named"
-    }
-
-    fn suffixes(&self) -> &'static [&'static str] {
-        &[]
+    fn facts(&self) -> FormatFacts {
+        FormatFacts {
+            names: &[NAME],
+            suffixes: &[],
+            recognised: "bytes PAR1; only where the file is named",
+        }
     }
 
     fn is_start(&self, start: &[u8]) -> bool {
