@@ -23,7 +23,8 @@ pub(crate) fn run(args: &DelaysArgs) -> anyhow::Result<()> {
     let mut file = args.write.as_deref().map(SetupFile::open).transpose()?;
     let options = args.store.options();
     let tick = options.tick.or(setup.tick);
-    let options = OpenOptions { tick, ingest: !args.no_ingest, ..options };
+    let threads = args.threads.unwrap_or(0);
+    let options = OpenOptions { tick, ingest: !args.no_ingest, threads, ..options };
     let run = input::open(&args.run, &options, &reporter)?;
     let pool = queries::pool(args.threads)?;
     let context = QueryContext { setup: &setup, pool: &pool, progress: &reporter };

@@ -14,6 +14,7 @@ pub(crate) fn run(args: &IngestArgs) -> anyhow::Result<()> {
     let reporter = Reporter::new(args.store.quiet);
     let options = OpenOptions {
         treatment: Treatment { rebuild: args.rebuild, rebase: args.rebase, salvage: args.salvage },
+        threads: args.threads.unwrap_or(0),
         ..args.store.options()
     };
     if args.follow {

@@ -169,6 +169,7 @@ pub(crate) fn options(args: &QueryArgs) -> OpenOptions {
             Io::Map => Access::Mapped,
             Io::Read => Access::Copied,
         },
+        threads: args.threads.unwrap_or(0),
         ..args.store.options()
     }
 }

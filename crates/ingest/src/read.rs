@@ -19,7 +19,7 @@ use crate::{
         format::{Complete, Decoded, Format, Header, Piece, Sink, Summary},
         name::FormatName,
     },
-    payload::{Payload, opened::Opened},
+    payload::{Decoding, Payload, opened::Opened},
     settings::Settings,
 };
 
@@ -54,9 +54,9 @@ pub fn read_tags_with_micro(
 ) -> Result<Summary, Error> {
     let source = Opened::new(path)?;
     // Tags of a torn member could not be taken back.
-    let torn_byte = Payload::find(&source, settings, false)?.find_torn(settings)?;
+    let torn_byte = Payload::find(&source, settings, Decoding::Here)?.find_torn(settings)?;
     let settings = Settings { torn_byte: torn_byte.or(settings.torn_byte), ..settings.clone() };
-    read_decoded(&source, &settings, &mut |decoded| match decoded {
+    read_decoded(&source, &settings, Decoding::Tags, &mut |decoded| match decoded {
         Decoded::Tags(Piece { tags, micro }) => sink(tags, micro),
         _ => Ok(()),
     })
@@ -67,22 +67,14 @@ pub fn read_tags_with_micro(
 pub(crate) fn read_decoded(
     source: &Opened<'_>,
     settings: &Settings,
-    sink: &mut Sink<'_>,
-) -> Result<Summary, Error> {
-    read(source, settings, true, sink)
-}
-
-fn read(
-    source: &Opened<'_>,
-    settings: &Settings,
-    may_thread: bool,
+    decoding: Decoding,
     sink: &mut Sink<'_>,
 ) -> Result<Summary, Error> {
     if settings.start_byte > 0 {
         let len = source.size().saturating_sub(settings.start_byte);
         tagq_store::start_writing(&source.file, settings.start_byte, len);
     }
-    let payload = Payload::find(source, settings, may_thread)?;
+    let payload = Payload::find(source, settings, decoding)?;
     if !payload.may_be_torn() {
         return format_of(&payload, &payload.start()?, settings.format)?
             .read(&payload, settings, sink);
@@ -148,7 +140,8 @@ pub fn read_header(path: &Path, format: Option<FormatName>) -> Result<Option<Hea
 /// `settings` say how text is to be read.
 pub fn first_time(path: &Path, settings: &Settings) -> Result<Option<i64>, Error> {
     let mut first = None;
-    let result = read(&Opened::new(path)?, settings, false, &mut |decoded| match decoded {
+    let source = Opened::new(path)?;
+    let result = read_decoded(&source, settings, Decoding::Here, &mut |decoded| match decoded {
         Decoded::Tags(Piece { tags: [tag, ..], .. }) => {
             first = Some(tag.time);
             Err(Error::Sink(io::Error::other("enough")))
@@ -176,7 +169,7 @@ pub fn about_tags(path: &Path, settings: &Settings) -> Result<u64, Error> {
     let settings = Settings { bytes_read: Some(Arc::clone(&bytes_read)), ..settings.clone() };
     let mut tags = 0;
     let source = Opened::new(path)?;
-    let result = read(&source, &settings, false, &mut |decoded| match decoded {
+    let result = read_decoded(&source, &settings, Decoding::Here, &mut |decoded| match decoded {
         Decoded::Tags(_) if tags >= SAMPLE_TAGS => Err(Error::Sink(io::Error::other("enough"))),
         Decoded::Tags(more) => {
             tags += more.tags.len() as u64;

@@ -317,6 +317,7 @@ impl Opening {
             format,
             columns: columns.transpose()?,
             cancelled: Some(Arc::new(AtomicBool::new(false))),
+            threads: self.threads.unwrap_or(0),
             ..OpenOptions::default()
         })
     }

@@ -13,7 +13,7 @@ use std::{
 };
 
 use crate::{
-    Access, Channels, Creation, Error, Folder, MicroColumn, RunId, SourceFacts, Store, Tick,
+    Access, Channels, Creation, Error, Folder, MicroColumn, Rows, RunId, SourceFacts, Store, Tick,
     Writer, disk::Disk, error::io_error, format::MICRO_NONE,
 };
 
@@ -367,6 +367,81 @@ fn after_a_failed_sync_nothing_is_tried_again() {
             assert!(matches!(again, Err(Error::Poisoned { .. })), "{again:?}");
             let more = writer.append(&[2], &[1]);
             assert!(matches!(more, Err(Error::Poisoned { .. })), "{more:?}");
+        }
+    }
+}
+
+/// Rows that several threads write: 20 blocks and a part of one.
+const MANY_ROWS: usize = 20 * 65_536 + 1_000;
+
+/// Writes a source of two rows, then one of many, whose writes are of several threads.
+fn write_on_threads(disk: &Arc<FaultyDisk>, folder: &Path) -> Result<(), Error> {
+    let creation =
+        Creation { tick: Tick::DEFAULT, tick_assumed: true, run_id: Some(RunId([1; 16])) };
+    let mut writer = Writer::open_on(Arc::clone(disk) as _, folder, &creation)?;
+    writer.set_threads(3);
+    if writer.manifest().sources.is_empty() {
+        writer.begin_source();
+        writer.append(&[-2, -1], &[3, 3])?;
+        writer.finish_source(SourceFacts::named("few"));
+        writer.commit()?;
+    }
+    if writer.manifest().sources.len() == 1 {
+        writer.make_gaps()?;
+        writer.begin_source();
+        let rows = |(time, label)| Rows::new(time, label, Vec::new());
+        let mut all = rows(((0..).take(MANY_ROWS).collect(), vec![7; MANY_ROWS]));
+        let later = all.split_off(MANY_ROWS / 3);
+        let appended = writer.append_rows(vec![all, later]);
+        writer.finish_source(SourceFacts::named("many"));
+        let committed = writer.commit();
+        if appended.is_err() || committed.is_err() {
+            let again = writer.commit();
+            assert!(matches!(again, Err(Error::Poisoned { .. })), "{again:?}");
+        }
+        assert!(appended.is_ok() || committed.is_err(), "a failed write was committed");
+        appended.and(committed)?;
+    }
+    Ok(())
+}
+
+fn check_on_threads(folder: &Path, context: &str) -> usize {
+    let store = match Store::open(folder, Access::Mapped) {
+        Err(Error::NotAStore { .. }) => return 0,
+        store => store.unwrap_or_else(|e| panic!("{context}: {e}")),
+    };
+    let steps = store.manifest().sources.len();
+    let rows = [0, 2, 2 + MANY_ROWS][steps];
+    assert!(store.tags().time.iter().copied().eq((-2..).take(rows)), "{context}");
+    for block in store.blocks().unwrap() {
+        store.check_block(&block).unwrap();
+    }
+    steps
+}
+
+#[test]
+fn any_write_of_other_threads_may_fail() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = FaultyDisk::new(Fault::Kill, usize::MAX);
+    write_on_threads(&disk, &folder.path().join("s")).unwrap();
+    assert_eq!(check_on_threads(&folder.path().join("s"), "no fault"), 2);
+    let calls = disk.calls();
+    assert!(calls > 100, "{calls}");
+    for at in (0..calls).step_by(5) {
+        for fault in [Fault::Kill, Fault::PowerLoss, Fault::Once(28), Fault::Short] {
+            let context = format!("{fault:?} at call {at}");
+            let folder = tempfile::tempdir().unwrap();
+            let folder = folder.path().join("s");
+            let disk = FaultyDisk::new(fault, at);
+            let written = write_on_threads(&disk, &folder);
+            assert_eq!(written.is_ok(), fault == Fault::Short, "{context}");
+            if fault == Fault::PowerLoss {
+                disk.lose_power();
+            }
+            check_on_threads(&folder, &context);
+            write_on_threads(&FaultyDisk::new(Fault::Kill, usize::MAX), &folder)
+                .unwrap_or_else(|e| panic!("{context}: recovery: {e}"));
+            assert_eq!(check_on_threads(&folder, &context), 2);
         }
     }
 }

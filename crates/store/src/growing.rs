@@ -4,7 +4,7 @@ use std::{
     fs::File,
     os::unix::fs::FileExt as _,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use crate::{
@@ -14,19 +14,25 @@ use crate::{
     error::io_error,
 };
 
-/// Bytes after which the system is told to begin writing them.
+/// Whenever a file reaches a multiple of so many bytes, the system is told to begin writing them.
 const WRITEBACK_BYTES: u64 = 4 << 20;
 
 /// A file of the store that only grows.
 #[derive(Debug)]
 pub(crate) struct Growing {
+    file: Arc<OpenFile>,
+    len: u64,
+}
+
+/// A file of the store, open for any thread to write.
+#[derive(Debug)]
+pub(crate) struct OpenFile {
     disk: Arc<dyn Disk>,
     name: String,
     path: PathBuf,
     file: File,
-    len: u64,
-    /// Up to here the system was told to begin writing.
-    begun: u64,
+    /// Held while bytes are written: the system lets one thread at a time write, and others would spin.
+    writing: Mutex<()>,
 }
 
 impl Growing {
@@ -39,7 +45,7 @@ impl Growing {
     ) -> Result<Self, Error> {
         let file = disk.create(folder, name)?;
         let (name, path) = (name.to_owned(), folder.path().join(name));
-        let mut growing = Self { disk: Arc::clone(disk), name, path, file, len: 0, begun: 0 };
+        let mut growing = Self { file: OpenFile::new(disk, name, path, file), len: 0 };
         growing.append(start)?;
         Ok(growing)
     }
@@ -47,44 +53,68 @@ impl Growing {
     /// Continues a file after its committed bytes.
     pub(crate) fn resume(disk: &Arc<dyn Disk>, checked: CheckedFile) -> Self {
         let CheckedFile { name, path, file, len, .. } = checked;
-        Self { disk: Arc::clone(disk), name, path, file, len, begun: len }
+        Self { file: OpenFile::new(disk, name, path, file), len }
     }
 
     /// Cuts off the bytes after the committed ones.
     pub(crate) fn cut(&self) -> Result<(), Error> {
-        let found = self.file.metadata().map_err(io_error(&self.path, "read the length"))?.len();
+        let OpenFile { disk, path, file, .. } = &*self.file;
+        let found = file.metadata().map_err(io_error(path, "read the length"))?.len();
         if found > self.len {
-            let cut = self.disk.set_len(&self.file, self.len);
-            cut.map_err(io_error(&self.path, "cut off uncommitted rows"))?;
+            let cut = disk.set_len(file, self.len);
+            cut.map_err(io_error(path, "cut off uncommitted rows"))?;
         }
         Ok(())
     }
 
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        write_all(&*self.disk, &self.file, bytes, self.len)
-            .map_err(io_error(&self.path, "write"))?;
+        self.file.write_at(bytes, self.len)?;
         self.len += bytes.len() as u64;
-        if self.len - self.begun >= WRITEBACK_BYTES {
-            self.disk.start_writeback(&self.file, self.begun, self.len - self.begun);
-            self.begun = self.len;
-        }
         Ok(())
     }
 
     /// Fills `bytes` from offset `at`.
     pub(crate) fn read_at(&self, bytes: &mut [u8], at: u64) -> Result<(), Error> {
-        self.file.read_exact_at(bytes, at).map_err(io_error(&self.path, "read"))
+        let OpenFile { path, file, .. } = &*self.file;
+        file.read_exact_at(bytes, at).map_err(io_error(path, "read"))
     }
 
     pub(crate) fn sync(&self) -> Result<(), Error> {
-        self.disk.sync(&self.file).map_err(io_error(&self.path, "make the rows durable"))
+        let OpenFile { disk, path, file, .. } = &*self.file;
+        disk.sync(file).map_err(io_error(path, "make the rows durable"))
+    }
+
+    /// The file itself: other threads write values at their places.
+    pub(crate) fn file(&self) -> Arc<OpenFile> {
+        Arc::clone(&self.file)
     }
 
     pub(crate) fn name(&self) -> &str {
-        &self.name
+        &self.file.name
     }
 
     pub(crate) fn path(&self) -> &Path {
-        &self.path
+        &self.file.path
+    }
+}
+
+impl OpenFile {
+    fn new(disk: &Arc<dyn Disk>, name: String, path: PathBuf, file: File) -> Arc<Self> {
+        Arc::new(Self { disk: Arc::clone(disk), name, path, file, writing: Mutex::default() })
+    }
+
+    pub(crate) fn write_at(&self, bytes: &[u8], at: u64) -> Result<(), Error> {
+        let Self { disk, path, file, writing, .. } = self;
+        let written = {
+            let _writing = writing.lock().unwrap_or_else(PoisonError::into_inner);
+            write_all(&**disk, file, bytes, at)
+        };
+        written.map_err(io_error(path, "write"))?;
+        let end = at + bytes.len() as u64;
+        let [begun, due] = [at, end].map(|byte| byte / WRITEBACK_BYTES * WRITEBACK_BYTES);
+        if due > begun {
+            disk.start_writeback(file, begun, due - begun);
+        }
+        Ok(())
     }
 }

@@ -37,6 +37,7 @@ mod checked;
 mod disk;
 mod growing;
 mod leftovers;
+mod rows;
 mod snapshot;
 mod writer;
 
@@ -56,6 +57,7 @@ pub use manifest::{
     MANIFEST_NAME, Manifest,
     source::{ChannelRows, Recording, ResumePoint, Source, SourceFacts, SyncPulses},
 };
+pub use rows::Rows;
 pub use run_id::RunId;
 pub use snapshot::{
     Store,

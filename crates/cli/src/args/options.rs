@@ -93,7 +93,7 @@ pub(crate) struct QueryArgs {
     /// Count everything from scratch, and cache nothing
     #[arg(long)]
     pub no_cache: bool,
-    /// Threads to scan with [default: one a core]
+    /// Threads to ingest and scan with [default: one a core]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
 }

@@ -75,6 +75,9 @@ pub(crate) struct IngestArgs {
     /// Hold back the newest D of a growing file, so that late tags can still be put in order [default: 10ms]
     #[arg(long, value_name = "D", requires = "follow")]
     pub hold_back: Option<Duration>,
+    /// Number of threads [default: one per core]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
 }
 
 /// Show what a run contains: tick, rates, gaps, sources, disk

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tagq_store::{Recording, Tag, Tick};
+use tagq_store::{CHANNEL_MAX, Recording, Rows, Tag, Tick};
 
 use crate::{
     error::Error,
@@ -164,6 +164,18 @@ impl Piece<'_> {
         let (micro, later_micro) = self.micro.split_at(tag.min(self.micro.len()));
         (Self { tags: now, micro }, Self { tags: later, micro: later_micro })
     }
+
+    /// Returns the tags as rows of a store; `None` if a channel does not fit.
+    pub(crate) fn rows(self) -> Option<Rows> {
+        let Self { tags, micro } = self;
+        let channel_max = tags.iter().map(|tag| tag.channel).fold(0, u64::max);
+        (channel_max <= CHANNEL_MAX).then(|| {
+            let times = tags.iter().map(|tag| tag.time).collect();
+            #[expect(clippy::cast_possible_truncation, reason = "checked before")]
+            let channels = tags.iter().map(|tag| tag.channel as u16).collect();
+            Rows::new(times, channels, micro.to_vec())
+        })
+    }
 }
 
 /// Output of a decoder.
@@ -171,6 +183,9 @@ impl Piece<'_> {
 pub(crate) enum Decoded<'a> {
     /// Tags, in the order of the file.
     Tags(Piece<'a>),
+    /// Tags in the order of the file, whose channels fit into a store; see
+    /// [`Decoding`](crate::payload::Decoding).
+    Rows(Rows),
     /// All tags so far stand in complete messages, lines or records.
     Complete(Complete),
     /// What the header of the file says, and the unit of the micro times if there are some, before any tag.
@@ -179,6 +194,17 @@ pub(crate) enum Decoded<'a> {
     LeftOut(&'static str, u64),
     /// The instrument recorded nothing for a while; told once, as [`Decoded::LeftOut`], before later tags.
     Dead(Dead),
+}
+
+impl Decoded<'_> {
+    /// The number of tags in it.
+    pub(crate) fn tags(&self) -> u64 {
+        match self {
+            Self::Tags(piece) => piece.tags.len() as u64,
+            Self::Rows(rows) => rows.len() as u64,
+            Self::Complete(_) | Self::Recording(..) | Self::LeftOut(..) | Self::Dead(_) => 0,
+        }
+    }
 }
 
 /// An edge of a time during which nothing was recorded.

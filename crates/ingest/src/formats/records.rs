@@ -4,7 +4,7 @@ use std::io::Read as _;
 
 use tagq_store::{Recording, Tag, Tick, format::MICRO_NONE};
 
-use super::format::{Checkpoint, Complete, Dead, Decoded, Piece, Sink, Summary, Until};
+use super::format::{Checkpoint, Complete, Dead, Decoded, Sink, Summary, Until};
 use crate::{
     error::Error,
     payload::{
@@ -138,9 +138,6 @@ pub(crate) fn read(
     };
     let len = records.record_bytes();
     let mut cutter = Cutter::new(input, Parts::Records(len), start, BLOCK_BYTES / len * len);
-    let threads = if payload.is_threaded() { settings.decoders() } else { 0 };
-    // A block sends its dead times, its tags, the number of records left out, its checkpoint and its end.
-    let ahead = Ahead { threads, units: 2 * threads, outputs: 5 };
     let mut fault = None;
     let mut cut = |block: &mut Block| {
         cutter.next(block).unwrap_or_else(|cut| {
@@ -150,7 +147,7 @@ pub(crate) fn read(
     };
     let decoder = Decoder { records, payload, settings };
     let mut receiver = Receiver { tags: 0, overflow: i128::from(settings.start_overflow), sink };
-    pipeline::run(&decoder, &mut cut, ahead, &mut receiver)?;
+    pipeline::run(&decoder, &mut cut, Ahead::of(payload, settings), &mut receiver)?;
     if let Some(CutFault::Input(source)) = fault {
         return Err(input_error(payload.path, source, cutter.input.member()));
     }
@@ -238,9 +235,7 @@ impl Receive<Result<i128, Error>> for Receiver<'_, '_> {
     type Fault = Error;
 
     fn take(&mut self, decoded: Decoded<'_>) -> Result<(), Error> {
-        if let Decoded::Tags(Piece { tags, .. }) = decoded {
-            self.tags += tags.len() as u64;
-        }
+        self.tags += decoded.tags();
         (self.sink)(decoded)
     }
 

@@ -46,18 +46,28 @@ pub(crate) struct Payload<'a> {
     /// The complete frames from [`Settings::start_byte`] on. Other members are not counted, and end where the
     /// file does or [`Settings::torn_byte`] says.
     pub frames: Frames,
-    may_thread: bool,
+    pub decoding: Decoding,
+}
+
+/// How a payload is to be decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Decoding {
+    /// Into tags, on the calling thread.
+    Here,
+    /// Into tags, on threads of their own if it is large.
+    Tags,
+    /// Into rows of a store, on threads of their own if it is large.
+    Rows,
 }
 
 impl<'a> Payload<'a> {
-    /// Finds the payload of `source` from [`Settings::start_byte`] on, to be decoded on the calling thread
-    /// unless `may_thread`.
+    /// Finds the payload of `source` from [`Settings::start_byte`] on.
     pub(crate) fn find(
         source: &'a Opened<'_>,
         settings: &Settings,
-        may_thread: bool,
+        decoding: Decoding,
     ) -> Result<Self, Error> {
-        let mut payload = Self { may_thread, ..Self::of(source)? };
+        let mut payload = Self { decoding, ..Self::of(source)? };
         let start = settings.start_byte;
         payload.bytes = start..payload.size.max(start);
         if payload.has_frames() {
@@ -98,7 +108,7 @@ impl<'a> Payload<'a> {
         let compression = compression::of_start(&start);
         let checksummed = compression.is_some_and(|compression| compression.is_checksummed(&start));
         let frames = Frames { count: 0, end: size, checksummed, tail: Tail::None };
-        Ok(Self { path, file, size, bytes: 0..size, compression, frames, may_thread: false })
+        Ok(Self { path, file, size, bytes: 0..size, compression, frames, decoding: Decoding::Here })
     }
 
     /// Whether the file is compressed: reading can begin again only where a member begins.
@@ -194,7 +204,7 @@ impl<'a> Payload<'a> {
 
     /// Whether to decode on threads of their own.
     pub(crate) fn is_threaded(&self) -> bool {
-        self.may_thread && self.bytes.end - self.bytes.start >= SMALL_BYTES
+        self.decoding != Decoding::Here && self.bytes.end - self.bytes.start >= SMALL_BYTES
     }
 
     /// Describes the torn last member, if there is one, and the fate of its bytes.

@@ -1,14 +1,12 @@
-//! Columns of tags on their way from a decoder to the store.
+//! Columns of tags that are put in order.
 
 use std::ops::Range;
 
-use tagq_store::format::MICRO_NONE;
-
-use crate::formats::format::Piece;
+use tagq_store::{Rows, format::MICRO_NONE};
 
 /// Columns of tags.
 #[derive(Debug, Default)]
-pub(crate) struct Columns {
+pub(super) struct Columns {
     pub time: Vec<i64>,
     pub channel: Vec<u16>,
     /// Empty if none of the tags has a micro time.
@@ -19,38 +17,34 @@ pub(crate) struct Columns {
 pub(super) type Row = (i64, u16, u32);
 
 impl Columns {
-    /// Splits off the rows from the first one on that is not before `time`.
-    pub(super) fn split_off_from(&mut self, time: i64) -> Self {
-        let row = self.time.partition_point(|&earlier| earlier < time);
-        Self {
-            time: self.time.split_off(row),
-            channel: self.channel.split_off(row),
-            micro: self.micro.split_off(row.min(self.micro.len())),
+    /// Joins rows that follow each other.
+    pub(super) fn join(all: &[Rows]) -> Self {
+        let len = all.iter().map(Rows::len).sum();
+        let (time, channel) = (Vec::with_capacity(len), Vec::with_capacity(len));
+        let mut columns = Self { time, channel, micro: Vec::new() };
+        for rows in all {
+            if !rows.micro().is_empty() {
+                columns.make_micro();
+                columns.micro.extend_from_slice(rows.micro());
+            }
+            columns.time.extend_from_slice(rows.times());
+            columns.channel.extend_from_slice(rows.channels());
+            if !columns.micro.is_empty() {
+                columns.make_micro();
+            }
         }
+        columns
     }
 
-    /// Adds tags as they are, whose channels fit.
-    pub(super) fn extend(&mut self, Piece { tags, micro }: Piece<'_>) {
-        if !micro.is_empty() {
-            self.make_micro();
-            self.micro.extend_from_slice(micro);
-        } else if !self.micro.is_empty() {
-            self.micro.resize(self.time.len() + tags.len(), MICRO_NONE);
-        }
-        self.time.extend(tags.iter().map(|tag| tag.time));
-        #[expect(clippy::cast_possible_truncation, reason = "checked before")]
-        self.channel.extend(tags.iter().map(|tag| tag.channel as u16));
+    /// Returns the tags as rows; none if there are no tags.
+    pub(super) fn into_rows(self) -> Vec<Rows> {
+        let Self { time, channel, micro } = self;
+        if time.is_empty() { Vec::new() } else { vec![Rows::new(time, channel, micro)] }
     }
 
     /// Gives all tags a micro time, none unless they have one.
     pub(super) fn make_micro(&mut self) {
         self.micro.resize(self.time.len(), MICRO_NONE);
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.time.clear();
-        self.channel.clear();
-        self.micro.clear();
     }
 
     pub(super) fn row(&self, row: usize) -> Row {

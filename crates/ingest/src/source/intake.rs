@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use tagq_store::{Recording, SourceFacts, Writer};
+use tagq_store::{CHANNEL_MAX, Recording, Rows, SourceFacts, Writer};
 
 use super::{
-    columns::Columns,
     held::Held,
-    order::{HORIZON, Order, Refused},
+    order::{HORIZON, Late, Order},
     resume::Points,
 };
 use crate::{
@@ -44,18 +43,17 @@ pub(super) struct Intake<'a> {
     crc: Option<Crc>,
     pub order: Order,
     pub points: Points,
-    pub rows: Rows<'a>,
+    pub rows: Sorted<'a>,
 }
 
 /// Appends the rows of one source in order of time.
-pub(super) struct Rows<'a> {
+pub(super) struct Sorted<'a> {
     pub writer: &'a mut Writer,
     rebased: i64,
     /// Number of rows that are read again and already stored.
     again: u64,
     /// The time of the last row, before it is moved.
     pub last: Option<i64>,
-    moved: Vec<i64>,
 }
 
 impl<'a> Intake<'a> {
@@ -91,15 +89,26 @@ impl<'a> Intake<'a> {
         let again = if kept.is_some() { 0 } else { rows - facts.resume.rows };
         let Held { order, points, start, .. } =
             kept.unwrap_or_else(|| Held::read_again(horizon, &facts, last));
-        let rows = Rows { writer, rebased, again, last, moved: Vec::new() };
+        let rows = Sorted { writer, rebased, again, last };
         source.describe(&mut facts);
         Ok(Self { source, lasting: lasting_head(source)?, start, facts, crc, order, points, rows })
     }
 
-    pub(super) fn take(&mut self, piece: Piece<'_>) -> Result<(), Error> {
-        let Self { order, rows, source, .. } = self;
+    /// Takes tags, of which a channel may not fit.
+    pub(super) fn take_tags(&mut self, piece: Piece<'_>) -> Result<(), Error> {
+        let Some(rows) = piece.rows() else {
+            let mut numbered = (self.order.number + 1..).zip(piece.tags);
+            let wrong = numbered.find(|(_, tag)| tag.channel > CHANNEL_MAX);
+            let (number, channel) = wrong.map_or((0, 0), |(number, tag)| (number, tag.channel));
+            return Err(Error::Channel { path: self.source.path.into(), number, channel });
+        };
+        self.take(rows)
+    }
+
+    pub(super) fn take(&mut self, rows: Rows) -> Result<(), Error> {
+        let Self { order, rows: sorted, source, .. } = self;
         order
-            .push(piece, |columns| rows.append(columns))
+            .push(rows, |rows| sorted.append(rows))
             .map_err(|failure: Failure| failure.name(source.path))?;
         if let Some(time) = order.take_late() {
             self.points.late(time);
@@ -174,7 +183,7 @@ impl<'a> Intake<'a> {
     pub(super) fn finish(&mut self, hold_back: Option<i64>) -> Result<(), Error> {
         let Self { order, rows, source, .. } = self;
         order
-            .finish(hold_back, |columns| rows.append(columns))
+            .finish(hold_back, |sorted| rows.append(sorted))
             .map_err(|failure: Failure| failure.name(source.path))?;
         self.note_progress();
         Ok(())
@@ -198,25 +207,24 @@ impl<'a> Intake<'a> {
     }
 }
 
-impl Rows<'_> {
-    fn append(&mut self, columns: &Columns) -> Result<(), Failure> {
-        let rows = columns.time.len();
-        #[expect(clippy::cast_possible_truncation, reason = "at most the rows at hand")]
-        let again = self.again.min(rows as u64) as usize;
-        self.again -= again as u64;
-        self.last = self.last.max(columns.time.last().copied());
-        let (time, channel) = (&columns.time[again..], &columns.channel[again..]);
-        let micro = columns.micro.get(again..).unwrap_or_default();
-        if self.rebased == 0 {
-            return Ok(self.writer.append_with_micro(time, channel, micro)?);
+impl Sorted<'_> {
+    fn append(&mut self, mut all: Vec<Rows>) -> Result<(), Failure> {
+        self.last = self.last.max(all.last().and_then(|rows| rows.times().last().copied()));
+        for rows in &mut all {
+            let again = self.again.min(rows.len() as u64);
+            self.again -= again;
+            #[expect(clippy::cast_possible_truncation, reason = "at most the rows at hand")]
+            let new = rows.split_off(again as usize);
+            *rows = if self.rebased == 0 { new } else { moved(&new, self.rebased)? };
         }
-        self.moved.clear();
-        for &time in time {
-            let moved = time.checked_add(self.rebased).ok_or(Failure::Rebase { time })?;
-            self.moved.push(moved);
-        }
-        Ok(self.writer.append_with_micro(&self.moved, channel, micro)?)
+        Ok(self.writer.append_rows(all)?)
     }
+}
+
+fn moved(rows: &Rows, ticks: i64) -> Result<Rows, Failure> {
+    let moved = |&time: &i64| time.checked_add(ticks).ok_or(Failure::Rebase { time });
+    let times: Result<Vec<i64>, Failure> = rows.times().iter().map(moved).collect();
+    Ok(Rows::new(times?, rows.channels().to_vec(), rows.micro().to_vec()))
 }
 
 /// Joins spans that follow each other closely if there are too many: the closest first, until half of them
@@ -239,7 +247,7 @@ fn join_nearest(spans: &mut Vec<(i64, i64)>) {
 }
 
 enum Failure {
-    Refused(Refused),
+    Late(Late),
     Rebase { time: i64 },
     Store(tagq_store::Error),
 }
@@ -248,10 +256,7 @@ impl Failure {
     fn name(self, path: &Path) -> Error {
         let path = path.to_path_buf();
         match self {
-            Self::Refused(Refused::Channel { number, channel }) => {
-                Error::Channel { path, number, channel }
-            }
-            Self::Refused(Refused::Late { number, time, after }) => {
+            Self::Late(Late { number, time, after }) => {
                 Error::Late { path, number, time, after, horizon: HORIZON }
             }
             Self::Rebase { time } => Error::Rebase { path, time },
@@ -260,9 +265,9 @@ impl Failure {
     }
 }
 
-impl From<Refused> for Failure {
-    fn from(reason: Refused) -> Self {
-        Self::Refused(reason)
+impl From<Late> for Failure {
+    fn from(late: Late) -> Self {
+        Self::Late(late)
     }
 }
 
@@ -287,14 +292,11 @@ mod tests {
             let mut writer = Writer::open(folder.path(), &creation).unwrap();
             writer.begin_source();
             // Three rows are stored already.
-            let mut rows =
-                Rows { writer: &mut writer, rebased, again: 3, last: None, moved: Vec::new() };
-            let without = Columns { time: vec![1, 2], channel: vec![1, 2], micro: Vec::new() };
-            let with =
-                Columns { time: vec![3, 4, 5], channel: vec![3, 4, 5], micro: vec![7, 8, 9] };
-            for columns in [&without, &with] {
-                assert!(rows.append(columns).is_ok());
-            }
+            let mut sorted = Sorted { writer: &mut writer, rebased, again: 3, last: None };
+            let without = Rows::new(vec![1, 2], vec![1, 2], Vec::new());
+            let with = Rows::new(vec![3, 4, 5], vec![3, 4, 5], vec![7, 8, 9]);
+            assert!(sorted.append(vec![without]).is_ok());
+            assert!(sorted.append(vec![with]).is_ok());
             writer.finish_source(SourceFacts::named("x"));
             writer.commit().unwrap();
             let store = Store::open(folder.path(), Access::Mapped).unwrap();

@@ -16,7 +16,10 @@ use intake::{Intake, Part};
 use order::HORIZON;
 
 use crate::{
-    Error, Settings, Summary, formats::format::Decoded, payload::opened::Opened, read::read_decoded,
+    Error, Settings, Summary,
+    formats::format::Decoded,
+    payload::{Decoding, opened::Opened},
+    read::read_decoded,
 };
 
 /// Appends the tags of the file at `path` to `writer`, in order of time, and lists the source as `name`.
@@ -64,6 +67,7 @@ fn ingest_opened(
     writer: &mut Writer,
     held: &mut Option<Held>,
 ) -> Result<Summary, Error> {
+    writer.set_threads(settings.decoders());
     let mut intake = Intake::begin(horizon, source, name, part, writer, held.take())?;
     intake.order.set_eager(settings.hold_back.filter(|_| settings.eager));
     let columns = intake.facts.columns.as_deref().and_then(|names| names.parse().ok());
@@ -78,10 +82,11 @@ fn ingest_opened(
         }),
         ..settings.clone()
     };
-    let summary = read_decoded(source, &settings, &mut |decoded| {
+    let summary = read_decoded(source, &settings, Decoding::Rows, &mut |decoded| {
         settings.check_wanted()?;
         match decoded {
-            Decoded::Tags(piece) => intake.take(piece),
+            Decoded::Tags(piece) => intake.take_tags(piece),
+            Decoded::Rows(rows) => intake.take(rows),
             Decoded::Complete(complete) => intake.complete(complete, settings.commit_rows),
             Decoded::Recording(recording, micro_tick) => {
                 intake.begin_recording(recording);
@@ -342,7 +347,8 @@ mod tests {
         fs::write(&path, &bytes).unwrap();
         let source = Opened::new(&path).unwrap();
         let mut last = 0;
-        let summary = read_decoded(&source, &Settings::default(), &mut |decoded| {
+        let settings = Settings::default();
+        let summary = read_decoded(&source, &settings, Decoding::Tags, &mut |decoded| {
             if let Decoded::Tags(Piece { tags, .. }) = decoded {
                 // Of tag 10 and of the last one, the time, after the first piece of tags came.
                 for at in [bytes.len() - 20_000 * 16 + 10 * 16, bytes.len() - 16] {

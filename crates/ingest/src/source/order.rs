@@ -1,24 +1,29 @@
 //! Puts the tags of one source in order of time.
 //!
 //! Recorders hand over tags nearly in order: some come late by a few. A tag may be late by up to
-//! [`HORIZON`] tags; equal times keep the order they arrived in. Tags in order cost one copy into
-//! columns, which the store wants anyway.
+//! [`HORIZON`] tags; equal times keep the order they arrived in. Rows that are in order are handed on as they came,
+//! and no value of theirs is looked at.
 
-use tagq_store::{ResumePoint, Tag};
+use std::mem;
+
+use tagq_store::{ResumePoint, Rows};
 
 use super::columns::{Columns, Row};
-use crate::formats::format::{Checkpoint, Piece};
+use crate::formats::format::Checkpoint;
 
 /// Tags within which order is repaired.
 pub(crate) const HORIZON: usize = 1 << 20;
 /// So often within a horizon an eager [`Order`] releases what is settled.
 const STEPS: usize = 8;
+/// Fewer rows are joined with as few before them.
+const FEW_ROWS: usize = 4_096;
 
-/// Why a tag cannot be taken. `number` counts the tags of the source from 1.
+/// A tag that came too late. `number` counts the tags of the source from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refused {
-    Channel { number: u64, channel: u64 },
-    Late { number: u64, time: i64, after: i64 },
+pub(crate) struct Late {
+    pub number: u64,
+    pub time: i64,
+    pub after: i64,
 }
 
 /// Tags on their way into order.
@@ -27,8 +32,8 @@ pub(crate) struct Order {
     /// Tags older than the newest by more than so many ticks are released long before the horizon.
     eager: Option<i64>,
     /// Full, in order, and released when the newer one is full too.
-    older: Columns,
-    newer: Columns,
+    older: Part,
+    newer: Part,
     /// The rows of the newer one that come before an earlier row of the two.
     late_rows: Vec<usize>,
     time_max: i64,
@@ -43,13 +48,56 @@ pub(crate) struct Order {
     pub reordered: u64,
 }
 
+/// Rows that follow each other.
+#[derive(Default)]
+struct Part {
+    rows: Vec<Rows>,
+    len: usize,
+}
+
+impl Part {
+    fn of(columns: Columns) -> Self {
+        let rows = columns.into_rows();
+        Self { len: rows.iter().map(Rows::len).sum(), rows }
+    }
+
+    fn push(&mut self, rows: Rows) {
+        self.len += rows.len();
+        let is_few = |part: &Rows| part.len() < FEW_ROWS;
+        match self.rows.last_mut().filter(|last| is_few(last) && is_few(&rows)) {
+            Some(last) => last.extend(&rows),
+            None => self.rows.push(rows),
+        }
+    }
+
+    fn last_time(&self) -> Option<i64> {
+        self.rows.last().and_then(|rows| rows.times().last().copied())
+    }
+
+    /// Splits off the rows from the first one on that is not before `time`. They are in order.
+    fn split_off_from(&mut self, time: i64) -> Self {
+        let is_before = |rows: &Rows| rows.times().last().is_some_and(|&last| last < time);
+        let mut later = self.rows.split_off(self.rows.partition_point(is_before));
+        if let Some(rows) = later.first_mut() {
+            let row = rows.times().partition_point(|&earlier| earlier < time);
+            if row > 0 {
+                let after = rows.split_off(row);
+                self.rows.push(mem::replace(rows, after));
+            }
+        }
+        let len = later.iter().map(Rows::len).sum();
+        self.len -= len;
+        Self { rows: later, len }
+    }
+}
+
 impl Order {
     pub(crate) fn new(horizon: usize) -> Self {
         Self {
             horizon,
             eager: None,
-            older: Columns::default(),
-            newer: Columns::default(),
+            older: Part::default(),
+            newer: Part::default(),
             late_rows: Vec::new(),
             time_max: i64::MIN,
             released: None,
@@ -103,7 +151,7 @@ impl Order {
 
     /// Tags of the source that are released.
     pub(crate) fn released_rows(&self) -> u64 {
-        self.number - (self.older.time.len() + self.newer.time.len()) as u64
+        self.number - (self.older.len + self.newer.len) as u64
     }
 
     /// The time of the earliest tag that came after a later one, since this was asked last.
@@ -111,22 +159,22 @@ impl Order {
         self.late.take()
     }
 
-    /// Takes tags as they arrive; hands columns that nothing can come before any more to `release`.
-    pub(crate) fn push<E: From<Refused>>(
+    /// Takes tags as they arrive; hands rows that nothing can come before any more to `release`.
+    pub(crate) fn push<E: From<Late>>(
         &mut self,
-        piece: Piece<'_>,
-        mut release: impl FnMut(&Columns) -> Result<(), E>,
+        mut rows: Rows,
+        mut release: impl FnMut(Vec<Rows>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut rest = piece;
-        while !rest.tags.is_empty() {
-            let (now, later) = rest.split_at(self.room().min(rest.tags.len()));
-            self.take(now)?;
+        while !rows.is_empty() {
+            let later = (self.room() < rows.len()).then(|| rows.split_off(self.room()));
+            self.take(rows)?;
             if self.number.is_multiple_of(self.horizon as u64) {
                 self.turn(&mut release)?;
             } else if self.eager.is_some() && self.number.is_multiple_of(self.step()) {
                 self.finish(self.eager, &mut release)?;
             }
-            rest = later;
+            let Some(later) = later else { break };
+            rows = later;
         }
         Ok(())
     }
@@ -135,17 +183,17 @@ impl Order {
     pub(crate) fn finish<E>(
         &mut self,
         hold_back: Option<i64>,
-        mut release: impl FnMut(&Columns) -> Result<(), E>,
+        mut release: impl FnMut(Vec<Rows>) -> Result<(), E>,
     ) -> Result<(), E> {
         self.sort();
         let limit = hold_back.map(|ticks| self.time_max.saturating_sub(ticks));
-        for columns in [&mut self.older, &mut self.newer] {
-            let held = limit.map(|limit| columns.split_off_from(limit));
-            if let Some(&last) = columns.time.last() {
-                release(columns)?;
+        for part in [&mut self.older, &mut self.newer] {
+            let held = limit.map(|limit| part.split_off_from(limit)).unwrap_or_default();
+            let Part { rows, .. } = mem::replace(part, held);
+            if let Some(last) = rows.last().and_then(|rows| rows.times().last().copied()) {
+                release(rows)?;
                 self.released = Some(last);
             }
-            *columns = held.unwrap_or_default();
         }
         Ok(())
     }
@@ -163,56 +211,46 @@ impl Order {
         (self.horizon / STEPS).max(1) as u64
     }
 
-    fn take(&mut self, piece: Piece<'_>) -> Result<(), Refused> {
-        let Piece { tags, .. } = piece;
-        let in_order = tags.first().is_none_or(|first| first.time >= self.time_max)
-            && tags.is_sorted_by_key(|tag| tag.time);
-        if in_order {
-            self.time_max = tags.last().map_or(self.time_max, |last| last.time);
+    fn take(&mut self, rows: Rows) -> Result<(), Late> {
+        let times = rows.times();
+        if rows.is_sorted() && times.first().is_none_or(|&first| first >= self.time_max) {
+            self.time_max = times.last().map_or(self.time_max, |&last| last);
         } else {
-            self.take_unordered(tags)?;
+            self.take_unordered(times)?;
         }
-        let channel_max = tags.iter().map(|tag| tag.channel).fold(0, u64::max);
-        if channel_max > tagq_store::CHANNEL_MAX {
-            let mut numbered = (self.number + 1..).zip(tags.iter().map(|tag| tag.channel));
-            let wrong = numbered.find(|&(_, channel)| channel > tagq_store::CHANNEL_MAX);
-            if let Some((number, channel)) = wrong {
-                return Err(Refused::Channel { number, channel });
-            }
-        }
-        self.newer.extend(piece);
-        self.number += tags.len() as u64;
+        self.number += rows.len() as u64;
+        self.newer.push(rows);
         Ok(())
     }
 
-    fn take_unordered(&mut self, tags: &[Tag]) -> Result<(), Refused> {
-        for (row, tag) in tags.iter().enumerate() {
-            if tag.time >= self.time_max {
-                self.time_max = tag.time;
+    fn take_unordered(&mut self, times: &[i64]) -> Result<(), Late> {
+        for (row, &time) in times.iter().enumerate() {
+            if time >= self.time_max {
+                self.time_max = time;
                 continue;
             }
             let number = self.number + row as u64 + 1;
             let committed = self.committed.filter(|&(read, _)| number > read);
             let bound = self.released.max(committed.map(|(_, time)| time));
-            if let Some(after) = bound.filter(|&after| tag.time < after) {
-                return Err(Refused::Late { number, time: tag.time, after });
+            if let Some(after) = bound.filter(|&after| time < after) {
+                return Err(Late { number, time, after });
             }
-            self.late_rows.push(self.newer.time.len() + row);
+            self.late_rows.push(self.newer.len + row);
             self.reordered += 1;
-            self.late = Some(self.late.map_or(tag.time, |late| late.min(tag.time)));
+            self.late = Some(self.late.map_or(time, |late| late.min(time)));
         }
         Ok(())
     }
 
-    /// Releases the older columns and puts the newer ones in their place.
-    fn turn<E>(&mut self, release: &mut impl FnMut(&Columns) -> Result<(), E>) -> Result<(), E> {
+    /// Releases the older rows and puts the newer ones in their place.
+    fn turn<E>(&mut self, release: &mut impl FnMut(Vec<Rows>) -> Result<(), E>) -> Result<(), E> {
         self.sort();
-        if let Some(&last) = self.older.time.last() {
-            release(&self.older)?;
+        let newer = mem::take(&mut self.newer);
+        let older = mem::replace(&mut self.older, newer);
+        if let Some(last) = older.last_time() {
+            release(older.rows)?;
             self.released = Some(last);
         }
-        std::mem::swap(&mut self.older, &mut self.newer);
-        self.newer.clear();
         Ok(())
     }
 
@@ -222,49 +260,67 @@ impl Order {
         if self.late_rows.is_empty() {
             return;
         }
-        self.newer.sort(&self.late_rows);
+        let mut newer = Columns::join(&mem::take(&mut self.newer).rows);
+        newer.sort(&self.late_rows);
         self.late_rows.clear();
-        let (older, newer) = (&mut self.older, &mut self.newer);
-        let (Some(&last), Some(&first)) = (older.time.last(), newer.time.first()) else { return };
-        // Few reach over from one to the other.
-        let start = older.time.partition_point(|&time| time <= first);
-        let end = newer.time.partition_point(|&time| time < last);
-        if start < older.time.len() && older.micro.is_empty() != newer.micro.is_empty() {
-            older.make_micro();
-            newer.make_micro();
+        let first = newer.time.first().copied();
+        if first.zip(self.older.last_time()).is_some_and(|(first, last)| first < last) {
+            let mut older = Columns::join(&mem::take(&mut self.older).rows);
+            merge(&mut older, &mut newer);
+            self.older = Part::of(older);
         }
-        let rows = start..older.time.len();
-        let mut tags: Vec<Row> = rows.clone().map(|row| older.row(row)).collect();
-        tags.extend((0..end).map(|row| newer.row(row)));
-        tags.sort_by_key(|&(time, ..)| time);
-        let (earlier, later) = tags.split_at(rows.len());
-        rows.zip(earlier).for_each(|(row, &tag)| older.set(row, tag));
-        (0..end).zip(later).for_each(|(row, &tag)| newer.set(row, tag));
+        self.newer = Part::of(newer);
     }
+}
+
+/// Puts the rows of both in order, each of which are.
+fn merge(older: &mut Columns, newer: &mut Columns) {
+    let (Some(&last), Some(&first)) = (older.time.last(), newer.time.first()) else { return };
+    // Few reach over from one to the other.
+    let start = older.time.partition_point(|&time| time <= first);
+    let end = newer.time.partition_point(|&time| time < last);
+    if start < older.time.len() && older.micro.is_empty() != newer.micro.is_empty() {
+        older.make_micro();
+        newer.make_micro();
+    }
+    let rows = start..older.time.len();
+    let mut tags: Vec<Row> = rows.clone().map(|row| older.row(row)).collect();
+    tags.extend((0..end).map(|row| newer.row(row)));
+    tags.sort_by_key(|&(time, ..)| time);
+    let (earlier, later) = tags.split_at(rows.len());
+    rows.zip(earlier).for_each(|(row, &tag)| older.set(row, tag));
+    (0..end).zip(later).for_each(|(row, &tag)| newer.set(row, tag));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::formats::format::Piece;
     use proptest::prelude::*;
-    use tagq_store::format::MICRO_NONE;
+    use tagq_store::{Tag, format::MICRO_NONE};
 
-    fn ordered(
-        tags: &[Tag],
-        horizon: usize,
-        piece: usize,
-    ) -> Result<(Vec<(i64, u16)>, u64), Refused> {
+    /// Time, label and micro time of each row.
+    fn values(all: &[Rows]) -> Vec<Row> {
+        let columns = Columns::join(all);
+        (0..columns.time.len()).map(|row| columns.row(row)).collect()
+    }
+
+    fn ordered(tags: &[Tag], horizon: usize, piece: usize) -> Result<(Vec<(i64, u16)>, u64), Late> {
         let mut order = Order::new(horizon);
         let mut out = Vec::new();
-        let mut take = |columns: &Columns| {
-            out.extend(columns.time.iter().copied().zip(columns.channel.iter().copied()));
+        let mut take = |rows: Vec<Rows>| {
+            out.extend(values(&rows).into_iter().map(|(time, label, _)| (time, label)));
             Ok(())
         };
         for tags in tags.chunks(piece) {
-            order.push(tags.into(), &mut take)?;
+            order.push(rows_of(tags), &mut take)?;
         }
         order.finish(None, &mut take)?;
         Ok((out, order.reordered))
+    }
+
+    fn rows_of(tags: &[Tag]) -> Rows {
+        Piece::from(tags).rows().unwrap()
     }
 
     fn tags(times: &[i64]) -> Vec<Tag> {
@@ -277,15 +333,15 @@ mod tests {
         tags: &[Tag],
         horizon: usize,
         hold_back: i64,
-    ) -> Result<(usize, Vec<(i64, u16)>), Refused> {
+    ) -> Result<(usize, Vec<(i64, u16)>), Late> {
         let mut order = Order::new(horizon);
         order.set_eager(Some(hold_back));
         let mut out = Vec::new();
-        let mut take = |columns: &Columns| {
-            out.extend(columns.time.iter().copied().zip(columns.channel.iter().copied()));
+        let mut take = |rows: Vec<Rows>| {
+            out.extend(values(&rows).into_iter().map(|(time, label, _)| (time, label)));
             Ok(())
         };
-        order.push(tags.into(), &mut take)?;
+        order.push(rows_of(tags), &mut take)?;
         let before = usize::try_from(order.released_rows()).unwrap();
         order.finish(None, &mut take)?;
         Ok((before, out))
@@ -306,7 +362,7 @@ mod tests {
         assert_eq!(out[85..88], [(85, 85), (85, 100), (86, 86)]);
         late.push(83);
         let refused = released_eagerly(&tags(&late), 64, 10).unwrap_err();
-        assert_eq!(refused, Refused::Late { number: 102, time: 83, after: 84 });
+        assert_eq!(refused, Late { number: 102, time: 83, after: 84 });
         assert!(ordered(&tags(&late), 64, 7).is_ok(), "without it could be put in order");
     }
 
@@ -321,16 +377,11 @@ mod tests {
     fn what_cannot_be_taken_is_named() {
         let late = ordered(&tags(&[1, 2, 3, 4, 5, 6, 7, 8, 1]), 2, 3).unwrap_err();
         // Tags 1 to 6 are released when tag 8 fills the second pair of columns.
-        assert_eq!(late, Refused::Late { number: 9, time: 1, after: 6 });
+        assert_eq!(late, Late { number: 9, time: 1, after: 6 });
         let late = ordered(&tags(&[1, 2, 3, 4, 5, 6, 7, 8, 5]), 2, 3).unwrap_err();
-        assert_eq!(late, Refused::Late { number: 9, time: 5, after: 6 });
+        assert_eq!(late, Late { number: 9, time: 5, after: 6 });
         let just = ordered(&tags(&[1, 2, 3, 4, 5, 6, 7, 8, 6]), 2, 3).unwrap().0;
         assert_eq!(just[5..], [(6, 5), (6, 8), (7, 6), (8, 7)]);
-        let wide = [Tag { time: 0, channel: 65_535 }, Tag { time: 1, channel: 65_536 }];
-        assert_eq!(
-            ordered(&wide, 4, 2).unwrap_err(),
-            Refused::Channel { number: 2, channel: 65_536 }
-        );
         assert_eq!(ordered(&tags(&[i64::MAX, i64::MIN]), 4, 1).unwrap().0.len(), 2);
     }
 
@@ -345,17 +396,18 @@ mod tests {
         let mut order = Order::new(horizon);
         order.set_eager(hold_back);
         let mut out = Vec::new();
-        let mut take = |columns: &Columns| {
-            assert!(columns.micro.is_empty() || columns.micro.len() == columns.time.len());
-            assert!(!columns.micro.is_empty() || !has_micro.iter().all(|&has_micro| has_micro));
-            assert!(columns.micro.is_empty() || has_micro.iter().any(|&has_micro| has_micro));
-            out.extend((0..columns.time.len()).map(|row| columns.row(row)));
-            Ok::<(), Refused>(())
+        let mut take = |rows: Vec<Rows>| {
+            for rows in &rows {
+                assert!(!rows.micro().is_empty() || !has_micro.iter().all(|&has_micro| has_micro));
+                assert!(rows.micro().is_empty() || has_micro.iter().any(|&has_micro| has_micro));
+            }
+            out.extend(values(&rows));
+            Ok::<(), Late>(())
         };
         let pieces = tags.chunks(piece).zip(micro.chunks(piece)).zip(has_micro.iter().cycle());
         for ((tags, micro), &has_micro) in pieces {
             let micro = if has_micro { micro } else { &[] };
-            order.push(Piece { tags, micro }, &mut take).unwrap();
+            order.push(Piece { tags, micro }.rows().unwrap(), &mut take).unwrap();
         }
         order.finish(None, &mut take).unwrap();
         out

@@ -1,9 +1,9 @@
 //! Files large enough for several threads: any number of threads gives the same result.
 
-use std::{fs, io};
+use std::{collections::BTreeMap, fmt::Write as _, fs, io, path::Path};
 
 use tagq_ingest::{Error, Part, Settings, Summary, encode::Encoder, ingest, read_tags};
-use tagq_store::{Creation, RunId, Tag, Tick, Writer};
+use tagq_store::{Access, Creation, RunId, Store, Tag, Tick, Writer};
 
 use crate::support::{file, frame, some_tags};
 
@@ -177,31 +177,117 @@ fn a_torn_end_can_be_salvaged() {
     assert!(all == tags[..29_998]);
 }
 
-/// With a fixed run id, a store has the same bytes for any number of threads.
-#[test]
-fn a_store_does_not_depend_on_the_number_of_threads() {
-    let mut tags = some_tags(9, 400_000);
-    tags.sort_by_key(|tag| tag.time);
+/// Returns all files of a store of the file at `path`, with gaps. It is ingested in one call for each of `steps`.
+fn store_files(path: &Path, steps: &[Settings]) -> BTreeMap<String, Vec<u8>> {
+    let folder = tempfile::tempdir().unwrap();
+    let creation =
+        Creation { tick: Tick::DEFAULT, tick_assumed: true, run_id: Some(RunId([3; 16])) };
+    let mut writer = Writer::open(folder.path(), &creation).unwrap();
+    writer.make_gaps().unwrap();
+    for (step, settings) in steps.iter().enumerate() {
+        let part = if step == 0 { Part::Whole { rebase: None } } else { Part::Rest };
+        ingest(path, "a", part, settings, &mut writer).unwrap();
+        writer.commit().unwrap();
+    }
+    drop(writer);
+    let store = Store::open(folder.path(), Access::Mapped).unwrap();
+    for block in store.blocks().unwrap() {
+        store.check_block(&block).unwrap();
+    }
+    let entries = fs::read_dir(folder.path()).unwrap().map(Result::unwrap);
+    let name = |entry: &fs::DirEntry| entry.file_name().into_string().unwrap();
+    entries.map(|entry| (name(&entry), fs::read(entry.path()).unwrap())).collect()
+}
+
+/// Checks that a store of this file has the same bytes for any number of threads. Returns these.
+fn check_store(bytes: &[u8], steps: &[Settings]) -> BTreeMap<String, Vec<u8>> {
+    let (_folder, path) = file(bytes);
+    let of = |threads| {
+        let steps: Vec<Settings> =
+            steps.iter().map(|settings| Settings { threads, ..settings.clone() }).collect();
+        store_files(&path, &steps)
+    };
+    let one = of(1);
+    for threads in [2, 3, 8] {
+        assert!(of(threads) == one, "{threads} threads");
+    }
+    one
+}
+
+fn in_frames(tags: &[Tag]) -> Vec<u8> {
     let mut encoder = Encoder::new(Vec::new());
-    for part in tags.chunks(1_000) {
+    for part in tags.chunks(70_001) {
         encoder.frame(part.len() as u64, [part]).unwrap();
     }
-    let (_folder, path) = file(&encoder.into_inner());
-    assert!(fs::metadata(&path).unwrap().len() > 1 << 20, "several units");
-    let store = |threads| {
-        let folder = tempfile::tempdir().unwrap();
-        let creation =
-            Creation { tick: Tick::DEFAULT, tick_assumed: true, run_id: Some(RunId([3; 16])) };
-        let mut writer = Writer::open(folder.path(), &creation).unwrap();
-        let settings = Settings { threads, ..Settings::default() };
-        ingest(&path, "a", Part::Whole { rebase: None }, &settings, &mut writer).unwrap();
-        writer.commit().unwrap();
-        ["time.col", "channel.col", "blocks.idx", "counts.idx", "manifest.json"]
-            .map(|name| fs::read(folder.path().join(name)).unwrap())
-    };
-    let one = store(1);
-    assert_eq!(one[0].len(), 4096 + 400_000 * 8);
-    for threads in [2, 16] {
-        assert!(store(threads) == one, "{threads} threads");
+    encoder.into_inner()
+}
+
+/// Enough tags for several releases, in order of time.
+fn many_tags() -> Vec<Tag> {
+    let mut tags = some_tags(9, 2_300_000);
+    for tag in &mut tags {
+        tag.channel %= 200;
     }
+    tags.sort_by_key(|tag| tag.time);
+    tags
+}
+
+/// The times in the column of a store.
+fn times(files: &BTreeMap<String, Vec<u8>>) -> Vec<i64> {
+    let values = files["time.col"][4096..].as_chunks::<8>().0;
+    values.iter().map(|&bytes| i64::from_le_bytes(bytes)).collect()
+}
+
+#[test]
+fn a_store_does_not_depend_on_the_number_of_threads() {
+    let tags = many_tags();
+    let bytes = in_frames(&tags);
+    assert!(bytes.len() > 4 << 20, "several units");
+    let files = check_store(&bytes, &[Settings::default()]);
+    assert!(times(&files).into_iter().eq(tags.iter().map(|tag| tag.time)));
+}
+
+#[test]
+fn a_store_of_late_tags_does_not_depend_on_the_number_of_threads() {
+    let mut tags = many_tags();
+    let expected: Vec<i64> = tags.iter().map(|tag| tag.time).collect();
+    for (at, by) in [(900_000, 10), (1_048_576, 40_000), (2_200_000, 1_048_000)] {
+        let late = tags.remove(at - by);
+        tags.insert(at, late);
+    }
+    let files = check_store(&in_frames(&tags), &[Settings::default()]);
+    assert!(times(&files) == expected);
+}
+
+#[test]
+fn a_store_of_held_back_tags_does_not_depend_on_the_number_of_threads() {
+    let tags = many_tags();
+    let hold_back = Some(tags[2_299_999].time - tags[1_500_000].time);
+    let steps = [false, true].map(|eager| Settings { hold_back, eager, ..Settings::default() });
+    let files = check_store(&in_frames(&tags), &steps);
+    let rows = tags.partition_point(|tag| tag.time < tags[1_500_000].time);
+    assert_eq!(times(&files).len(), rows);
+    let files = check_store(&in_frames(&tags), &[steps[0].clone(), Settings::default()]);
+    assert!(times(&files).into_iter().eq(tags.iter().map(|tag| tag.time)));
+}
+
+#[test]
+fn a_store_that_becomes_wider_does_not_depend_on_the_number_of_threads() {
+    let mut tags = many_tags();
+    tags[1_700_000].channel = 300;
+    let files = check_store(&in_frames(&tags), &[Settings::default()]);
+    assert_eq!(files["channel.1.col"].len(), 4096 + 2 * tags.len());
+}
+
+#[test]
+fn a_store_of_micro_times_does_not_depend_on_the_number_of_threads() {
+    let mut text = "t;detector;micro\n".to_owned();
+    for i in 0..1_300_000_u32 {
+        let micro = if i == 1_200_000 { 70_000 } else { i % 4_096 };
+        writeln!(text, "{};{};{micro}", i * 3, i % 7).unwrap();
+    }
+    let columns = Some("time=t,channel=detector,micro=micro".parse().unwrap());
+    let files = check_store(text.as_bytes(), &[Settings { columns, ..Settings::default() }]);
+    let micro = files.iter().find(|(name, _)| name.starts_with("micro")).unwrap().1;
+    assert_eq!(micro.len(), 4096 + 4 * 1_300_000);
 }

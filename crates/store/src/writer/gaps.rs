@@ -7,7 +7,6 @@ use crate::{
     growing::Growing,
     manifest::files::FileName,
     names::STEMS,
-    writer::tally::joined,
 };
 
 impl Writer {
@@ -35,7 +34,8 @@ impl Writer {
     }
 
     fn make_gap_files(&mut self) -> Result<(), Error> {
-        self.settle();
+        self.check()?;
+        self.drain()?;
         let (commit, run_id) = (self.manifest.commit + 1, self.manifest.run_id);
         let [.., column_stem, blocks_stem] = &STEMS;
         let names = [column_stem, blocks_stem].map(|stem| stem.unused_name(&self.folder, commit));
@@ -92,18 +92,6 @@ impl Writer {
             }
         }
         ranges
-    }
-
-    /// Appends the gaps of rows that follow those appended, if the store has gaps.
-    pub(super) fn append_gaps(&mut self, times: &[i64]) -> Result<(), Error> {
-        let Some(files) = &mut self.gaps else { return Ok(()) };
-        let before = joined(self.open_source.span, self.pending.span).map(|(_, last)| last);
-        self.gap_buffer.clear();
-        format::append_gaps(before, times, &mut self.gap_buffer);
-        let bytes: &[u8] = bytemuck::cast_slice(&self.gap_buffer);
-        files.column.append(bytes)?;
-        self.open_block.crc_gap = crc32c::crc32c_append(self.open_block.crc_gap, bytes);
-        Ok(())
     }
 }
 

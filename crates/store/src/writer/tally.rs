@@ -1,5 +1,6 @@
 //! Rows that a writer has appended, counted.
 
+use super::block_part::BlockPart;
 use crate::{manifest::LastBlock, manifest::source::ChannelRows};
 
 /// Rows counted by channel, and the first and last of their times.
@@ -24,30 +25,20 @@ pub(super) struct OpenBlock {
 }
 
 impl Tally {
-    /// Counts rows in order of time.
-    pub(super) fn add(&mut self, times: &[i64], channels: &[u16]) {
-        let label_max = channels.iter().copied().max().map_or(0, usize::from);
-        if self.by_channel.len() <= label_max {
-            self.by_channel.resize(label_max + 1, 0);
-        }
-        for &channel in channels {
-            self.by_channel[usize::from(channel)] += 1;
-        }
-        self.rows += times.len() as u64;
-        let span = times.first().copied().zip(times.last().copied());
-        self.span = joined(self.span, span);
-    }
-
     /// Adds rows that come after these.
-    pub(super) fn merge(&mut self, later: &Self) {
-        if self.by_channel.len() < later.by_channel.len() {
-            self.by_channel.resize(later.by_channel.len(), 0);
+    pub(super) fn add(&mut self, part: &BlockPart) {
+        let labels = part.channels.last().map_or(0, |last| usize::from(last.channel) + 1);
+        if self.by_channel.len() < labels {
+            self.by_channel.resize(labels, 0);
         }
-        for (rows, more) in self.by_channel.iter_mut().zip(&later.by_channel) {
-            *rows += more;
+        for more in &part.channels {
+            self.by_channel[usize::from(more.channel)] += more.rows;
         }
-        self.rows += later.rows;
-        self.span = joined(self.span, later.span);
+        self.rows += part.rows;
+        self.span = match (self.span, part.span) {
+            (Some((first, _)), Some((_, last))) => Some((first, last)),
+            (span, None) | (None, span) => span,
+        };
     }
 
     /// The channels that have rows, ascending.
@@ -61,6 +52,21 @@ impl Tally {
 }
 
 impl OpenBlock {
+    /// Adds rows that come after these, in columns of channels and micro times of so many bytes a value.
+    pub(super) fn add(&mut self, part: &BlockPart, channel_width: u16, micro_width: u16) {
+        let rows = self.tally.rows;
+        let join = |crc: &mut u32, more: u32, width: u16| {
+            #[expect(clippy::cast_possible_truncation, reason = "a block has 65,536 rows")]
+            let bytes = part.rows as usize * usize::from(width);
+            *crc = if rows == 0 { more } else { crc32c::crc32c_combine(*crc, more, bytes) };
+        };
+        join(&mut self.crc_time, part.crc_time, 8);
+        join(&mut self.crc_channel, part.crc_channel, channel_width);
+        join(&mut self.crc_micro, part.crc_micro, micro_width);
+        join(&mut self.crc_gap, part.crc_gap, 2);
+        self.tally.add(part);
+    }
+
     pub(super) fn resume(block: &LastBlock) -> Self {
         Self {
             tally: Tally {
@@ -73,13 +79,6 @@ impl OpenBlock {
             crc_micro: block.crc_micro.unwrap_or(0),
             crc_gap: block.crc_gap.unwrap_or(0),
         }
-    }
-}
-
-pub(super) fn joined(earlier: Option<(i64, i64)>, later: Option<(i64, i64)>) -> Option<(i64, i64)> {
-    match (earlier, later) {
-        (Some((first, _)), Some((_, last))) => Some((first, last)),
-        (span, None) | (None, span) => span,
     }
 }
 

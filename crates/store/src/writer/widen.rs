@@ -30,7 +30,7 @@ impl Writer {
     }
 
     /// Writes a column again with values of `width` bytes, and the index over it, under new names.
-    /// The old files serve readers until the next commit names the new ones.
+    /// The old files serve readers until the next commit names the new ones. All rows appended are written.
     fn rewrite(&mut self, column: Column, kind: &str, width: u16) -> Result<(), Error> {
         let commit = self.manifest.commit + 1;
         let run_id = self.manifest.run_id;
@@ -48,7 +48,6 @@ impl Writer {
         };
         let mut wide = create(&file.name, file_kind, width)?;
         let mut blocks = create(&blocks_name, FileKind::Blocks, 64)?;
-        self.settle();
         let full_blocks = (self.run.rows - self.open_block.tally.rows) / BLOCK_ROWS as u64;
         self.chain = 0;
         for block in 0..full_blocks {
@@ -62,7 +61,9 @@ impl Writer {
             blocks.append(&entry.encode())?;
             self.chain = entry.chain;
         }
-        let crc = self.rewrite_rows(column, &mut wide, width, full_blocks, self.rows_in_block())?;
+        #[expect(clippy::cast_possible_truncation, reason = "below 65,536")]
+        let rows_left = self.open_block.tally.rows as usize;
+        let crc = self.rewrite_rows(column, &mut wide, width, full_blocks, rows_left)?;
         let files = &mut self.manifest.files;
         let old = match column {
             Column::Channel => {

@@ -33,6 +33,8 @@ pub struct OpenOptions {
     pub cancelled: Option<Arc<AtomicBool>>,
     /// Whether results are cached.
     pub caching: Caching,
+    /// Threads that ingest; one for each core when 0. Any number gives the same store.
+    pub threads: usize,
 }
 
 /// How to treat sources that are not simply new.
@@ -60,6 +62,7 @@ impl Default for OpenOptions {
             columns: None,
             cancelled: None,
             caching: Caching::default(),
+            threads: 0,
         }
     }
 }

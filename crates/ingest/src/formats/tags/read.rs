@@ -19,7 +19,7 @@ use crate::{
         input::{Buffered, Member},
         input_error,
     },
-    pipeline::{self, Ahead, CHUNK_TAGS, Outlet, Receive, Units, WAITING_TAGS},
+    pipeline::{self, Ahead, Outlet, Receive, Units},
     settings::Settings,
 };
 
@@ -46,12 +46,10 @@ pub(super) fn read(
             .map_err(|stopped| stopped.name(payload.path))
             .map(|()| receiver.total)
     };
+    let ahead = Ahead::of(payload, settings);
     // A limit of messages counts from the beginning.
     let is_cut = payload.is_threaded() && settings.messages_max.is_none() && !settings.salvage;
     let total = if let Some(walk) = payload.walk().filter(|_| is_cut) {
-        let threads = settings.decoders();
-        let outputs = (WAITING_TAGS / CHUNK_TAGS / (threads + 1)).max(1);
-        let ahead = Ahead { threads, units: threads, outputs };
         let total = run(&mut Cutter::Frames { walk, frames_before: 0 }, ahead)?;
         let rest = total.resume_byte..payload.bytes.end;
         if rest.is_empty() {
@@ -59,10 +57,10 @@ pub(super) fn read(
         } else {
             let before = scan(payload.file, payload.bytes.start, rest.start);
             let frames_before = before.map_err(io_error(payload.path, "read"))?.count;
-            run(&mut Cutter::one(rest, frames_before), one_thread(payload))?
+            run(&mut Cutter::one(rest, frames_before), ahead.on_one_thread())?
         }
     } else {
-        run(&mut Cutter::one(payload.bytes.clone(), 0), one_thread(payload))?
+        run(&mut Cutter::one(payload.bytes.clone(), 0), ahead.on_one_thread())?
     };
     let Pumped { tags, messages, resume_byte, crc } = total;
     let fate = if settings.salvage { "taken as far as it goes" } else { "left out" };
@@ -72,12 +70,6 @@ pub(super) fn read(
         _ => Some(format!("the file ends inside message {}", messages + 1)),
     };
     Ok(Summary { tags, messages, resume_byte, torn, crc, ..summary })
-}
-
-/// One thread decodes while the calling one receives.
-fn one_thread(payload: &Payload<'_>) -> Ahead {
-    let ahead = Ahead { threads: 1, units: 1, outputs: WAITING_TAGS / CHUNK_TAGS };
-    if payload.is_threaded() { ahead } else { Ahead::NONE }
 }
 
 /// Messages that one thread reads.
@@ -254,9 +246,7 @@ fn pump(
         }
         let mut sink = |part: &[Tag]| {
             pumped.tags += part.len() as u64;
-            let mut tags = out.buffer();
-            tags.extend_from_slice(part);
-            out.tags(tags)
+            out.copy(part)
         };
         match looked.map_err(Fault::Input).and_then(|()| messages.next(&mut sink)) {
             Ok(true) => pumped.messages += 1,

@@ -29,9 +29,9 @@ pub(super) fn read(
     settings: &Settings,
     sink: &mut Sink<'_>,
 ) -> Result<Summary, Error> {
-    let threads = if payload.is_threaded() { settings.decoders() } else { 0 };
+    let ahead = Ahead::of(payload, settings);
     let input = payload.input(payload.bytes.clone(), 0, settings)?;
-    let form = Form { threads, block_bytes: BLOCK_BYTES, is_compressed: payload.is_compressed() };
+    let form = Form { ahead, block_bytes: BLOCK_BYTES, is_compressed: payload.is_compressed() };
     let read = pump(input, settings, begun(payload, settings)?, form, sink);
     let mut read = read.map_err(|stopped| stopped.name(payload, settings))?;
     if settings.salvage && !payload.is_compressed() {
@@ -78,7 +78,7 @@ fn begun(payload: &Payload<'_>, settings: &Settings) -> Result<Option<NamedColum
 /// How a text is read.
 #[derive(Clone, Copy)]
 struct Form {
-    threads: usize,
+    ahead: Ahead,
     block_bytes: usize,
     is_compressed: bool,
 }
@@ -88,15 +88,13 @@ fn pump(
     input: AnyInput<'_>,
     settings: &Settings,
     begun: Option<NamedColumns>,
-    Form { threads, block_bytes, is_compressed }: Form,
+    Form { ahead, block_bytes, is_compressed }: Form,
     sink: &mut Sink<'_>,
 ) -> Result<TextRead, TextStopped> {
     let mut cutter = Cutter::new(input, Parts::Lines, settings.start_byte, block_bytes);
     let Start { layout, lines, block } = Start::read(&mut cutter, settings, begun)?;
     let mut receiver = Receiver { lines, tags: 0, sink };
     let mut blocks = Blocks { first: block, cutter, fault: None };
-    // Half a mebibyte of tags each, at the most, their place, and the end.
-    let ahead = Ahead { threads, units: 2 * threads, outputs: 3 };
     let mut cut = |block: &mut Block| blocks.cut(block);
     let parser = Parser { layout, is_compressed };
     pipeline::run(&parser, &mut cut, ahead, &mut receiver)?;
@@ -207,9 +205,7 @@ impl Receive<Result<u64, TextStopped>> for Receiver<'_, '_> {
     type Fault = TextStopped;
 
     fn take(&mut self, decoded: Decoded<'_>) -> Result<(), Error> {
-        if let Decoded::Tags(Piece { tags, .. }) = decoded {
-            self.tags += tags.len() as u64;
-        }
+        self.tags += decoded.tags();
         (self.sink)(decoded)
     }
 
@@ -300,6 +296,10 @@ mod tests {
 
     type Outcome = (Vec<Tag>, Result<(End, TextColumns), (u64, LineFault)>);
 
+    fn tags_on(threads: usize) -> Ahead {
+        Ahead { threads, as_rows: false }
+    }
+
     fn read(
         pieces: Vec<Vec<u8>>,
         settings: &Settings,
@@ -312,7 +312,7 @@ mod tests {
             tags.extend_from_slice(part);
             Ok(())
         };
-        let form = Form { threads, block_bytes, is_compressed: true };
+        let form = Form { ahead: tags_on(threads), block_bytes, is_compressed: true };
         let read = pump(Box::new(Pieces::new(pieces)), settings, None, form, &mut sink);
         let outcome = match read {
             Ok(read) => {
@@ -469,7 +469,7 @@ mod tests {
                     tags.extend_from_slice(part);
                     Ok(())
                 };
-                let form = Form { threads: 0, block_bytes, is_compressed: true };
+                let form = Form { ahead: tags_on(0), block_bytes, is_compressed: true };
                 let read = pump(input, &settings, None, form, &mut sink);
                 seen.push(match read {
                     Ok(read) => {

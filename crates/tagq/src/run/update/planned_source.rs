@@ -82,6 +82,7 @@ impl PlannedSource {
             torn_byte: source.torn_byte,
             salvage: options.treatment.salvage,
             bytes_read: Some(read),
+            threads: options.threads,
             cancelled: options.cancelled.clone(),
             commit_rows: (!options.treatment.rebuild && !eager).then_some(COMMIT_ROWS),
             hold_back,

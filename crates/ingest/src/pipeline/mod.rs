@@ -3,28 +3,35 @@
 //! A format cuts a file into units. Threads take them one after the other, count them side by side,
 //! and decode each from the sum of the counts before it: so a counter that overflows needs no second
 //! pass. Each unit has a channel of its own, and the receiver empties one channel after the other, so the tags
-//! come in the order of the file whatever the number of threads. Channels are bounded, and so is memory.
+//! come in the order of the file whatever the number of threads. The output of all units that waits for the
+//! receiver is bounded, and so is memory. The unit that is received has room whatever waits in others.
+
+mod waiting;
 
 use std::{
     io,
     sync::{
         Mutex, PoisonError,
-        mpsc::{Receiver, SyncSender, sync_channel},
+        mpsc::{Receiver, Sender, SyncSender, channel, sync_channel},
     },
     thread,
 };
 
-use tagq_store::Tag;
+use tagq_store::{Rows, Tag};
+
+use waiting::{RECEIVED_BYTES, Stop, Waiting};
 
 use crate::{
     error::Error,
     formats::format::{Complete, Dead, Decoded, Piece},
+    payload::{Decoding, Payload},
+    settings::Settings,
 };
 
 /// Tags handed on at once: 256 KiB, so that they are still in the cache when they are used.
 pub(crate) const CHUNK_TAGS: usize = 16_384;
-/// Tags that may wait in all channels together: 32 MiB of them.
-pub(crate) const WAITING_TAGS: usize = 2 << 20;
+/// Bytes of any output, at least.
+const OUTPUT_BYTES: usize = 64;
 
 /// How a format is decoded unit by unit.
 pub(crate) trait Units: Sync {
@@ -55,20 +62,26 @@ pub(crate) trait Receive<End> {
     fn end(&mut self, end: End) -> Result<bool, Self::Fault>;
 }
 
-/// How many threads decode, and how far they may be ahead of the receiver.
+/// How units are decoded.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ahead {
     /// The calling thread decodes when 0.
     pub threads: usize,
-    /// Units that are cut and not received.
-    pub units: usize,
-    /// Outputs of each unit that wait to be received.
-    pub outputs: usize,
+    /// Whether tags become [`Decoded::Rows`] on the thread that decodes them.
+    pub as_rows: bool,
 }
 
 impl Ahead {
-    /// Decode on the calling thread.
-    pub(crate) const NONE: Self = Self { threads: 0, units: 0, outputs: 0 };
+    /// Decodes `payload` as it is to be decoded.
+    pub(crate) fn of(payload: &Payload<'_>, settings: &Settings) -> Self {
+        let threads = if payload.is_threaded() { settings.decoders() } else { 0 };
+        Self { threads, as_rows: payload.decoding == Decoding::Rows }
+    }
+
+    /// Decodes on one thread while the calling one receives, if that is to be done at all.
+    pub(crate) fn on_one_thread(self) -> Self {
+        Self { threads: self.threads.min(1), ..self }
+    }
 }
 
 /// Tags that a decoder made.
@@ -88,9 +101,27 @@ impl From<Vec<Tag>> for Buffer {
 /// Output of a decoder on its way to the receiver.
 enum Output {
     Tags(Buffer),
+    Rows(Rows),
     Complete(Complete),
     LeftOut(&'static str, u64),
     Dead(Dead),
+}
+
+impl Output {
+    /// About how much memory it takes. At least one output of the unit that is received has room.
+    fn bytes(&self) -> usize {
+        let bytes = match self {
+            Self::Tags(Buffer { tags, micro }) => {
+                tags.capacity() * size_of::<Tag>() + size_of_val(&micro[..])
+            }
+            Self::Rows(rows) => {
+                let (times, channels) = (rows.times(), rows.channels());
+                size_of_val(times) + size_of_val(channels) + size_of_val(rows.micro())
+            }
+            Self::Complete(_) | Self::LeftOut(..) | Self::Dead(_) => 0,
+        };
+        bytes.clamp(OUTPUT_BYTES, RECEIVED_BYTES)
+    }
 }
 
 /// Messages of the channel of a unit.
@@ -102,6 +133,7 @@ enum Message<End> {
 /// Takes the output of a decoder.
 pub(crate) struct Outlet<'a> {
     spare: &'a Spare,
+    as_rows: bool,
     take: &'a mut dyn FnMut(Output) -> Result<(), Error>,
 }
 
@@ -113,7 +145,28 @@ impl Outlet<'_> {
 
     /// Hands on tags, with or without micro times.
     pub(crate) fn tags(&mut self, tags: impl Into<Buffer>) -> Result<(), Error> {
-        (self.take)(Output::Tags(tags.into()))
+        let buffer = tags.into();
+        match self.rows(&buffer) {
+            Some(rows) => {
+                self.spare.put(buffer.tags);
+                (self.take)(Output::Rows(rows))
+            }
+            None => (self.take)(Output::Tags(buffer)),
+        }
+    }
+
+    /// Hands on tags as [`Outlet::tags`] does, from memory that the caller keeps.
+    pub(crate) fn copy(&mut self, tags: &[Tag]) -> Result<(), Error> {
+        if let Some(rows) = self.as_rows.then(|| Piece::from(tags).rows()).flatten() {
+            return (self.take)(Output::Rows(rows));
+        }
+        let mut buffer = self.buffer();
+        buffer.extend_from_slice(tags);
+        (self.take)(Output::Tags(buffer.into()))
+    }
+
+    fn rows(&self, Buffer { tags, micro }: &Buffer) -> Option<Rows> {
+        self.as_rows.then(|| Piece { tags, micro }.rows()).flatten()
     }
 
     pub(crate) fn complete(&mut self, at: Complete) -> Result<(), Error> {
@@ -156,21 +209,28 @@ pub(crate) fn run<U: Units, R: Receive<U::End>>(
 ) -> Result<(), R::Fault> {
     let spare = Spare::default();
     if ahead.threads == 0 {
-        return run_here(units, cut, &spare, receiver);
+        return run_here(units, cut, ahead, &spare, receiver);
     }
-    let (announce, announced) = sync_channel(ahead.units);
+    let (announce, announced) = sync_channel(2 * ahead.threads);
     let (first, before) = sync_channel(1);
     // The channel has room for it.
     let _ = first.send(0);
-    let dealer = Mutex::new(Dealer { cut, announce: Some(announce), before, ahead });
+    let dealer = Mutex::new(Dealer { cut, announce: Some(announce), before, dealt: 0 });
+    let waiting = Waiting::default();
+    let decoder = Decoder { units, ahead, spare: &spare, waiting: &waiting };
     thread::scope(|scope| {
         for _ in 0..ahead.threads {
-            scope.spawn(|| decode_dealt(units, &dealer, &spare));
+            scope.spawn(|| decoder.decode_dealt(&dealer));
         }
+        let _stop = Stop(&waiting);
         for messages in announced {
             for message in messages {
                 match message {
-                    Message::Output(output) => receive(output, &spare, receiver)?,
+                    Message::Output(output) => {
+                        let bytes = output.bytes();
+                        receive(output, &spare, receiver)?;
+                        waiting.change(|state| state.bytes -= bytes);
+                    }
                     Message::End(end) => {
                         if !receiver.end(end)? {
                             return Ok(());
@@ -178,6 +238,7 @@ pub(crate) fn run<U: Units, R: Receive<U::End>>(
                     }
                 }
             }
+            waiting.change(|state| state.received += 1);
         }
         Ok(())
     })
@@ -186,6 +247,7 @@ pub(crate) fn run<U: Units, R: Receive<U::End>>(
 fn run_here<U: Units, R: Receive<U::End>>(
     units: &U,
     cut: &mut Cut<'_, U::Unit>,
+    Ahead { as_rows, .. }: Ahead,
     spare: &Spare,
     receiver: &mut R,
 ) -> Result<(), R::Fault> {
@@ -193,7 +255,8 @@ fn run_here<U: Units, R: Receive<U::End>>(
     while cut(&mut unit) {
         let count = units.count(&unit);
         let mut take = |output| receive(output, spare, receiver);
-        let end = units.decode(&unit, before, &mut Outlet { spare, take: &mut take });
+        let mut out = Outlet { spare, as_rows, take: &mut take };
+        let end = units.decode(&unit, before, &mut out);
         before += count;
         if !receiver.end(end)? {
             break;
@@ -219,6 +282,7 @@ fn receive<End>(
             spare.put(tags);
             taken
         }
+        Output::Rows(rows) => receiver.take(Decoded::Rows(rows)),
         Output::Complete(at) => receiver.take(Decoded::Complete(at)),
         Output::LeftOut(what, records) => receiver.take(Decoded::LeftOut(what, records)),
         Output::Dead(edge) => receiver.take(Decoded::Dead(edge)),
@@ -231,12 +295,14 @@ struct Dealer<'a, Unit, End> {
     announce: Option<SyncSender<Receiver<Message<End>>>>,
     /// Where the sum of the counts before the next unit comes from.
     before: Receiver<i128>,
-    ahead: Ahead,
+    /// Units that were dealt out.
+    dealt: usize,
 }
 
 /// The ends of the channels of a unit that was dealt out.
 struct Dealt<End> {
-    messages: SyncSender<Message<End>>,
+    number: usize,
+    messages: Sender<Message<End>>,
     before: Receiver<i128>,
     after: SyncSender<i128>,
 }
@@ -246,11 +312,13 @@ impl<Unit, End> Dealer<'_, Unit, End> {
     fn deal(&mut self, unit: &mut Unit) -> Option<Dealt<End>> {
         let announce = self.announce.as_ref()?;
         if (self.cut)(unit) {
-            let (messages, receiver) = sync_channel(self.ahead.outputs);
+            let (messages, receiver) = channel();
             if announce.send(receiver).is_ok() {
                 let (after, next) = sync_channel(1);
                 let before = std::mem::replace(&mut self.before, next);
-                return Some(Dealt { messages, before, after });
+                let number = self.dealt;
+                self.dealt += 1;
+                return Some(Dealt { number, messages, before, after });
             }
         }
         self.announce = None;
@@ -258,23 +326,35 @@ impl<Unit, End> Dealer<'_, Unit, End> {
     }
 }
 
-fn decode_dealt<U: Units>(units: &U, dealer: &Mutex<Dealer<'_, U::Unit, U::End>>, spare: &Spare) {
-    let mut unit = U::Unit::default();
-    loop {
-        let dealt = dealer.lock().unwrap_or_else(PoisonError::into_inner).deal(&mut unit);
-        let Some(Dealt { messages, before, after }) = dealt else { break };
-        let count = units.count(&unit);
-        // The thread of the unit before panicked.
-        let Ok(before) = before.recv() else { break };
-        // Nothing waits for it after the last unit.
-        let _ = after.send(before + count);
-        let mut take = |output| {
-            let gone = |_| Error::Sink(io::Error::other("nobody receives any more"));
-            messages.send(Message::Output(output)).map_err(gone)
-        };
-        let end = units.decode(&unit, before, &mut Outlet { spare, take: &mut take });
-        // The receiver is gone when an earlier unit went wrong.
-        let _ = messages.send(Message::End(end));
+/// What the threads that decode have in common.
+struct Decoder<'a, U> {
+    units: &'a U,
+    ahead: Ahead,
+    spare: &'a Spare,
+    waiting: &'a Waiting,
+}
+
+impl<U: Units> Decoder<'_, U> {
+    fn decode_dealt(&self, dealer: &Mutex<Dealer<'_, U::Unit, U::End>>) {
+        let Self { units, ahead: Ahead { as_rows, .. }, spare, waiting } = *self;
+        let mut unit = U::Unit::default();
+        loop {
+            let dealt = dealer.lock().unwrap_or_else(PoisonError::into_inner).deal(&mut unit);
+            let Some(Dealt { number, messages, before, after }) = dealt else { break };
+            let count = units.count(&unit);
+            // The thread of the unit before panicked.
+            let Ok(before) = before.recv() else { break };
+            // Nothing waits for it after the last unit.
+            let _ = after.send(before + count);
+            let mut take = |output: Output| {
+                waiting.add(output.bytes(), number);
+                let gone = |_| Error::Sink(io::Error::other("nobody receives any more"));
+                messages.send(Message::Output(output)).map_err(gone)
+            };
+            let end = units.decode(&unit, before, &mut Outlet { spare, as_rows, take: &mut take });
+            // The receiver is gone when an earlier unit went wrong.
+            let _ = messages.send(Message::End(end));
+        }
     }
 }
 
@@ -323,10 +403,18 @@ mod tests {
         type Fault = Error;
 
         fn take(&mut self, decoded: Decoded<'_>) -> Result<(), Error> {
-            let Decoded::Tags(Piece { tags, micro }) = decoded else { return Ok(()) };
-            assert!(tags.len() <= CHUNK_TAGS && micro.len() == tags.len());
-            self.times.extend(tags.iter().map(|tag| tag.time));
-            self.micro.extend(micro);
+            match decoded {
+                Decoded::Tags(Piece { tags, micro }) => {
+                    assert!(tags.len() <= CHUNK_TAGS && micro.len() == tags.len());
+                    self.times.extend(tags.iter().map(|tag| tag.time));
+                    self.micro.extend(micro);
+                }
+                Decoded::Rows(rows) => {
+                    self.times.extend(rows.times());
+                    self.micro.extend(rows.micro());
+                }
+                other => panic!("{other:?}"),
+            }
             Ok(())
         }
 
@@ -350,8 +438,8 @@ mod tests {
         let expected: Vec<i64> = tags().map(|i| (i + 3) / 7 * 200 + i % 5).collect();
         // One unit has more tags than are handed on at once.
         for unit_bytes in [1, 13, 1_000, 20_000] {
-            for threads in 0..4 {
-                let ahead = Ahead { threads, units: threads, outputs: 1 };
+            for (threads, as_rows) in [(0, false), (1, true), (2, false), (3, true)] {
+                let ahead = Ahead { threads, as_rows };
                 let mut received = Received { bytes_max: usize::MAX, ..Received::default() };
                 run(&Counted, &mut cut(&bytes, unit_bytes), ahead, &mut received).unwrap();
                 assert_eq!(received.times, expected, "{unit_bytes} {threads}");
@@ -364,7 +452,7 @@ mod tests {
     #[test]
     fn the_receiver_can_stop() {
         for threads in 0..4 {
-            let ahead = Ahead { threads, units: threads, outputs: 1 };
+            let ahead = Ahead { threads, as_rows: true };
             let mut received = Received { bytes_max: 50, ..Received::default() };
             run(&Counted, &mut cut(&[9; 1_000], 10), ahead, &mut received).unwrap();
             assert_eq!((received.bytes, received.times.len()), (50, 50), "{threads}");

@@ -1,0 +1,240 @@
+//! Appending rows: they are divided into tasks, which any thread runs, and taken into the index in their order.
+
+use std::{mem, sync::Arc};
+
+use super::{
+    Writer,
+    block_part::{BlockPart, Place, RowFiles},
+    planned::{InFlight, Planned},
+    workers::Workers,
+};
+use crate::{
+    Error,
+    format::{self, BLOCK_ROWS, BlockEntry, COUNT_ENTRY_BYTES},
+    manifest::source::ChannelRows,
+    rows::{Appended, Facts, RowSlices, Rows},
+};
+
+/// Rows that one thread writes: 8 blocks.
+const TASK_ROWS: usize = 8 * BLOCK_ROWS;
+/// Rows that may be in memory until they are written: about 30 MiB.
+const IN_FLIGHT_ROWS: u64 = 3 << 20;
+
+impl Writer {
+    /// Writes long appends on so many threads of its own from here on, on the calling one if it is 1. Any number
+    /// gives the same files.
+    pub fn set_threads(&mut self, threads: usize) {
+        if threads != self.threads {
+            (self.threads, self.workers) = (threads, None);
+        }
+    }
+
+    /// Appends rows: `times[i]` in ticks and `channels[i]` are one tag, which has no micro time. Equal
+    /// lengths, times in order and not before the last row.
+    ///
+    /// # Errors
+    /// [`Error::Unsorted`] and [`Error::Span`] before anything is written; after an error of the
+    /// disk the writer refuses everything else.
+    ///
+    /// # Panics
+    /// When the lengths differ.
+    pub fn append(&mut self, times: &[i64], channels: &[u16]) -> Result<(), Error> {
+        self.append_with_micro(times, channels, &[])
+    }
+
+    /// Appends rows as [`Writer::append`] does, `micro[i]` being the micro time of a tag, in units of the
+    /// micro tick: [`MICRO_NONE`](format::MICRO_NONE) for none, and no values at all if none of the tags has one.
+    /// The store gets its column of micro times with the first of them.
+    ///
+    /// # Errors
+    /// As [`Writer::append`].
+    ///
+    /// # Panics
+    /// When the lengths differ.
+    pub fn append_with_micro(
+        &mut self,
+        times: &[i64],
+        channels: &[u16],
+        micro: &[u32],
+    ) -> Result<(), Error> {
+        let rows = RowSlices::new(times, channels, micro);
+        let Some((files, place)) = self.plan([(rows, rows.facts())])? else { return Ok(()) };
+        let written = files.write([rows], place).and_then(|parts| self.take(parts));
+        self.poison(written)
+    }
+
+    /// Appends rows as [`Writer::append_with_micro`] does. Other threads may write them while the calling one goes
+    /// on, see [`Writer::set_threads`]: an error of the disk may then be returned by a later call.
+    ///
+    /// # Errors
+    /// As [`Writer::append`].
+    pub fn append_rows(&mut self, rows: Vec<Rows>) -> Result<(), Error> {
+        let described = rows.iter().map(|rows| (rows.slices(), rows.facts()));
+        let Some((files, mut place)) = self.plan(described)? else { return Ok(()) };
+        let total: usize = rows.iter().map(Rows::len).sum();
+        let is_given = self.threads > 1 && total >= TASK_ROWS;
+        for task in tasks(rows, place.row) {
+            let count: usize = task.iter().map(Rows::len).sum();
+            let next = Place {
+                row: place.row + count as u64,
+                before: task.last().and_then(|rows| rows.times().last().copied()),
+            };
+            let place = mem::replace(&mut place, next);
+            let given = if is_given {
+                self.give(task, &files, place)
+            } else {
+                files.write(task.iter().map(Rows::slices), place).and_then(|parts| {
+                    self.drain()?;
+                    self.take(parts)
+                })
+            };
+            self.poison(given)?;
+        }
+        Ok(())
+    }
+
+    /// Gives rows to a thread that writes them. Waits for earlier ones if there are too many.
+    fn give(&mut self, task: Vec<Rows>, files: &Arc<RowFiles>, place: Place) -> Result<(), Error> {
+        let rows = task.iter().map(|rows| rows.len() as u64).sum();
+        let workers = self.workers.get_or_insert_with(|| Workers::start(self.threads));
+        let files = Arc::clone(files);
+        let written = workers.run(move || files.write(task.iter().map(Rows::slices), place));
+        self.planned.in_flight.push_back(InFlight { rows, written });
+        while self.planned.rows_in_flight() > IN_FLIGHT_ROWS {
+            self.take_first()?;
+        }
+        Ok(())
+    }
+
+    /// Checks rows that are to be appended, and makes columns that they need. Returns the files and where the
+    /// rows belong; `None` if there are none.
+    fn plan<'a>(
+        &mut self,
+        rows: impl IntoIterator<Item = (RowSlices<'a>, Facts)>,
+    ) -> Result<Option<(Arc<RowFiles>, Place)>, Error> {
+        self.check()?;
+        let Planned { rows: before, span, source_last, .. } = self.planned;
+        let appended = Appended::check(rows, before, span.map(|(_, last)| last))?;
+        let Some((first, last)) = appended.span else { return Ok(None) };
+        let first = span.map_or(first, |(first, _)| first);
+        if last.checked_sub(first).is_none() {
+            return Err(Error::Span { first, last });
+        }
+        let widened = self.widen_for(&appended);
+        self.poison(widened)?;
+        self.planned.rows += appended.rows;
+        self.planned.span = Some((first, last));
+        self.planned.source_last = Some(last);
+        let files = RowFiles {
+            time: self.time.file(),
+            channel: (self.channel.file(), self.manifest.files.channel.width),
+            micro: self.micro.as_ref().map(|file| (file.file(), self.micro_width())),
+            gap: self.gaps.as_ref().map(|gaps| gaps.column.file()),
+        };
+        Ok(Some((Arc::new(files), Place { row: before, before: source_last })))
+    }
+
+    fn widen_for(&mut self, appended: &Appended) -> Result<(), Error> {
+        if appended.channel_max > u8::MAX.into() && self.manifest.files.channel.width == 1 {
+            self.drain()?;
+            self.widen_channel()?;
+        }
+        if appended.micro_width > self.micro_width() {
+            self.drain()?;
+            self.widen_micro(appended.micro_width)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until all rows appended are written, and takes them into the index.
+    pub(super) fn drain(&mut self) -> Result<(), Error> {
+        let mut drained = Ok(());
+        while drained.is_ok() && !self.planned.in_flight.is_empty() {
+            drained = self.take_first();
+        }
+        self.poison(drained)
+    }
+
+    /// Waits for the rows that were appended first.
+    fn take_first(&mut self) -> Result<(), Error> {
+        let Some(InFlight { written, .. }) = self.planned.in_flight.pop_front() else {
+            return Ok(());
+        };
+        // Without a result, its thread panicked.
+        let written = written.recv().unwrap_or_else(|_| Err(self.poisoned_error()));
+        self.take(written?)
+    }
+
+    /// Takes rows into the index and the totals, in their order.
+    fn take(&mut self, parts: Vec<BlockPart>) -> Result<(), Error> {
+        for part in parts {
+            self.open_block.add(&part, self.manifest.files.channel.width, self.micro_width());
+            for tally in [&mut self.open_source, &mut self.run] {
+                tally.add(&part);
+            }
+            if self.open_block.tally.rows == BLOCK_ROWS as u64 {
+                self.close_block()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves the full block into the indexes.
+    fn close_block(&mut self) -> Result<(), Error> {
+        let block = mem::take(&mut self.open_block);
+        let counts = encode_counts(&block.tally.channels());
+        let (time_min, time_max) = block.tally.span.unwrap_or_default();
+        let mut entry = BlockEntry {
+            time_min,
+            time_max,
+            counts_start: self.count_entries,
+            counts_len: count_len(&counts),
+            crc_time: block.crc_time,
+            crc_channel: block.crc_channel,
+            chain: 0,
+            crc_micro: self.micro.as_ref().map(|_| block.crc_micro),
+        };
+        if let Some(gaps) = &mut self.gaps {
+            gaps.blocks.append(&block.crc_gap.to_le_bytes())?;
+        }
+        entry.chain = entry.chained(self.chain, &counts);
+        self.counts.append(&counts)?;
+        self.blocks.append(&entry.encode())?;
+        self.chain = entry.chain;
+        self.count_entries += u64::from(entry.counts_len);
+        Ok(())
+    }
+}
+
+/// Divides rows, of which the first has the number `row`, where blocks begin.
+fn tasks(all: Vec<Rows>, mut row: u64) -> Vec<Vec<Rows>> {
+    let mut tasks = vec![Vec::new()];
+    for mut rest in all {
+        while !rest.is_empty() {
+            #[expect(clippy::cast_possible_truncation, reason = "at most the rows of a task")]
+            let room = TASK_ROWS - (row % TASK_ROWS as u64) as usize;
+            let later = (room < rest.len()).then(|| rest.split_off(room));
+            row += rest.len() as u64;
+            if let Some(task) = tasks.last_mut() {
+                task.push(rest);
+            }
+            if row.is_multiple_of(TASK_ROWS as u64) {
+                tasks.push(Vec::new());
+            }
+            let Some(later) = later else { break };
+            rest = later;
+        }
+    }
+    tasks.retain(|task| !task.is_empty());
+    tasks
+}
+
+fn encode_counts(channels: &[ChannelRows]) -> Vec<u8> {
+    #[expect(clippy::cast_possible_truncation, reason = "a block has 65,536 rows")]
+    channels.iter().flat_map(|c| format::encode_count(c.channel, c.rows as u32)).collect()
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a block has at most 65,536 channels")]
+fn count_len(counts: &[u8]) -> u32 {
+    (counts.len() / COUNT_ENTRY_BYTES) as u32
+}

@@ -1,0 +1,178 @@
+//! Writing rows at their places, on any thread: a part of a block is narrowed, checksummed, counted and written.
+
+use std::{mem, sync::Arc};
+
+use crate::{
+    ChannelRows, Error,
+    format::{self, BLOCK_ROWS, HEADER_BYTES, MICRO_NONE},
+    growing::OpenFile,
+    rows::RowSlices,
+};
+
+/// The files of rows, open for any thread, and the bytes of a value where that varies.
+#[derive(Debug)]
+pub(super) struct RowFiles {
+    pub time: Arc<OpenFile>,
+    pub channel: (Arc<OpenFile>, u16),
+    pub micro: Option<(Arc<OpenFile>, u16)>,
+    pub gap: Option<Arc<OpenFile>>,
+}
+
+/// Where rows belong.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    /// The number of the first of them.
+    pub row: u64,
+    /// The time of the row before it; `None` if it is the first of its source.
+    pub before: Option<i64>,
+}
+
+/// Rows of one block that were written.
+#[derive(Debug, Default)]
+pub(super) struct BlockPart {
+    pub rows: u64,
+    pub span: Option<(i64, i64)>,
+    pub crc_time: u32,
+    pub crc_channel: u32,
+    /// Of no meaning in a store without micro times.
+    pub crc_micro: u32,
+    /// Of no meaning in a store without gaps.
+    pub crc_gap: u32,
+    /// Ascending.
+    pub channels: Vec<ChannelRows>,
+}
+
+/// Values as they are written.
+#[derive(Default)]
+struct Buffers {
+    bytes: Vec<u8>,
+    gaps: Vec<u16>,
+    counts: Counts,
+}
+
+/// Rows of each channel in a part of a block.
+struct Counts {
+    /// Of narrow labels: neighbours are counted apart, so that one does not wait for the other.
+    narrow: [[u32; 256]; 4],
+    /// Of wide labels, as many as the largest label seen needs.
+    wide: Vec<u32>,
+}
+
+impl RowFiles {
+    /// Writes rows at their place. Returns the parts of blocks that they are, in order.
+    pub(super) fn write<'a>(
+        &self,
+        rows: impl IntoIterator<Item = RowSlices<'a>>,
+        place: Place,
+    ) -> Result<Vec<BlockPart>, Error> {
+        let Place { mut row, mut before } = place;
+        let mut buffers = Buffers::default();
+        let (mut parts, mut part) = (Vec::new(), BlockPart::default());
+        for mut rest in rows {
+            while rest.len() > 0 {
+                #[expect(clippy::cast_possible_truncation, reason = "a remainder below 65,536")]
+                let room = BLOCK_ROWS - (row % BLOCK_ROWS as u64) as usize;
+                let (now, later) = rest.split_at(room.min(rest.len()));
+                self.write_in_block(now, Place { row, before }, &mut buffers, &mut part)?;
+                row += now.len() as u64;
+                before = now.times.last().copied();
+                rest = later;
+                if row.is_multiple_of(BLOCK_ROWS as u64) {
+                    part.channels = buffers.counts.take();
+                    parts.push(mem::take(&mut part));
+                }
+            }
+        }
+        if part.rows > 0 {
+            part.channels = buffers.counts.take();
+            parts.push(part);
+        }
+        Ok(parts)
+    }
+
+    fn write_in_block(
+        &self,
+        rows: RowSlices<'_>,
+        Place { row, before }: Place,
+        Buffers { bytes, gaps, counts }: &mut Buffers,
+        part: &mut BlockPart,
+    ) -> Result<(), Error> {
+        let RowSlices { times, channels, micro } = rows;
+        let write = |file: &OpenFile, crc: &mut u32, bytes: &[u8], width: u16| {
+            *crc = crc32c::crc32c_append(*crc, bytes);
+            file.write_at(bytes, HEADER_BYTES as u64 + row * u64::from(width))
+        };
+        write(&self.time, &mut part.crc_time, bytemuck::cast_slice(times), 8)?;
+        let (file, width) = &self.channel;
+        if *width == 1 {
+            bytes.clear();
+            #[expect(clippy::cast_possible_truncation, reason = "no label above 255 here")]
+            bytes.extend(channels.iter().map(|&channel| channel as u8));
+            counts.add_narrow(bytes);
+            write(file, &mut part.crc_channel, bytes, 1)?;
+        } else {
+            counts.add_wide(channels);
+            write(file, &mut part.crc_channel, bytemuck::cast_slice(channels), 2)?;
+        }
+        if let Some((file, width)) = &self.micro {
+            if micro.is_empty() {
+                bytes.clear();
+                bytes.resize(times.len() * usize::from(*width), MICRO_NONE.to_le_bytes()[0]);
+            } else {
+                format::encode_unsigned(micro, *width, bytes);
+            }
+            write(file, &mut part.crc_micro, bytes, *width)?;
+        }
+        if let Some(file) = &self.gap {
+            gaps.clear();
+            format::append_gaps(before, times, gaps);
+            write(file, &mut part.crc_gap, bytemuck::cast_slice(gaps), 2)?;
+        }
+        part.rows += times.len() as u64;
+        let first = part.span.map(|(first, _)| first).or(times.first().copied());
+        part.span = first.zip(times.last().copied());
+        Ok(())
+    }
+}
+
+impl Default for Counts {
+    fn default() -> Self {
+        Self { narrow: [[0; 256]; 4], wide: Vec::new() }
+    }
+}
+
+impl Counts {
+    fn add_narrow(&mut self, labels: &[u8]) {
+        let [a, b, c, d] = &mut self.narrow;
+        let (fours, rest) = labels.as_chunks::<4>();
+        for &[first, second, third, fourth] in fours {
+            a[usize::from(first)] += 1;
+            b[usize::from(second)] += 1;
+            c[usize::from(third)] += 1;
+            d[usize::from(fourth)] += 1;
+        }
+        for &label in rest {
+            a[usize::from(label)] += 1;
+        }
+    }
+
+    fn add_wide(&mut self, labels: &[u16]) {
+        let label_max = labels.iter().copied().max().map_or(0, usize::from);
+        if self.wide.len() <= label_max {
+            self.wide.resize(label_max + 1, 0);
+        }
+        for &label in labels {
+            self.wide[usize::from(label)] += 1;
+        }
+    }
+
+    /// Returns the channels that have rows, ascending, and starts again.
+    fn take(&mut self) -> Vec<ChannelRows> {
+        let narrow = (0..256).map(|label| self.narrow.iter().map(|counts| counts[label]).sum());
+        let sums: Vec<u32> =
+            if self.wide.is_empty() { narrow.collect() } else { mem::take(&mut self.wide) };
+        self.narrow = [[0; 256]; 4];
+        let rows = (0..=u16::MAX).zip(sums).filter(|&(_, rows)| rows > 0);
+        rows.map(|(channel, rows)| ChannelRows { channel, rows: rows.into() }).collect()
+    }
+}
