@@ -59,7 +59,7 @@ impl Writer {
     ) -> Result<(), Error> {
         let rows = RowSlices::new(times, channels, micro);
         let Some((files, place)) = self.plan([(rows, rows.facts())])? else { return Ok(()) };
-        let written = files.write([rows], place).and_then(|parts| self.take(parts));
+        let written = self.write_here(&files, [rows], place);
         self.poison(written)
     }
 
@@ -83,14 +83,23 @@ impl Writer {
             let given = if is_given {
                 self.give(task, &files, place)
             } else {
-                files.write(task.iter().map(Rows::slices), place).and_then(|parts| {
-                    self.drain()?;
-                    self.take(parts)
-                })
+                self.write_here(&files, task.iter().map(Rows::slices), place)
             };
             self.poison(given)?;
         }
         Ok(())
+    }
+
+    /// Writes rows on the calling thread.
+    fn write_here<'a>(
+        &mut self,
+        files: &RowFiles,
+        rows: impl IntoIterator<Item = RowSlices<'a>>,
+        place: Place,
+    ) -> Result<(), Error> {
+        let parts = files.write(rows, place)?;
+        self.drain()?;
+        self.take(parts)
     }
 
     /// Gives rows to a thread that writes them. Waits for earlier ones if there are too many.

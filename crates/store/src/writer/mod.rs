@@ -179,7 +179,11 @@ impl Writer {
     }
 
     fn poison(&mut self, result: Result<(), Error>) -> Result<(), Error> {
-        self.poisoned |= result.is_err();
+        if result.is_err() {
+            self.poisoned = true;
+            // No result of a later task is taken without those before it.
+            self.planned.in_flight.clear();
+        }
         result
     }
 

@@ -14,7 +14,7 @@ use std::{fs, ops::Range, path::Path};
 
 use proptest::prelude::*;
 use tagq_store::{
-    Access, ChannelRows, Channels, Creation, Error, RunId, SourceFacts, Store, Tick, Writer,
+    Access, ChannelRows, Channels, Creation, Error, Rows, RunId, SourceFacts, Store, Tick, Writer,
 };
 
 const BLOCK_ROWS: usize = 65_536;
@@ -175,6 +175,34 @@ fn rows_out_of_order_and_spans_too_long_are_refused_before_anything_is_written()
     writer.finish_source(SourceFacts::named("s"));
     writer.commit().unwrap();
     check(folder.path(), &[-5, 7, i64::MAX - 5], &[1, 2, 1]);
+}
+
+#[test]
+fn rows_written_here_and_on_other_threads_are_in_their_order() {
+    let (time, channel): (Vec<i64>, Vec<u16>) =
+        (0..25 * BLOCK_ROWS as i64).map(|i| (i / 2, u16::try_from(i % 9).unwrap())).unzip();
+    for threads in [1, 3] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = Writer::open(folder.path(), &creation()).unwrap();
+        writer.set_threads(threads);
+        writer.begin_source();
+        let mut start = 0_usize;
+        // The long ones are written by other threads while the calling one goes on.
+        for len in [10 * BLOCK_ROWS + 5, 700, 12 * BLOCK_ROWS, 0, 1, 50_000, usize::MAX] {
+            let rows = start..start.saturating_add(len).min(time.len());
+            start = rows.end;
+            let (time, channel) = (&time[rows.clone()], &channel[rows]);
+            if len == 700 {
+                writer.append(time, channel).unwrap();
+            } else {
+                let rows = Rows::new(time.to_vec(), channel.to_vec(), Vec::new());
+                writer.append_rows(vec![rows]).unwrap();
+            }
+        }
+        writer.finish_source(SourceFacts::named("s"));
+        writer.commit().unwrap();
+        check(folder.path(), &time, &channel);
+    }
 }
 
 #[test]
