@@ -122,7 +122,7 @@ fn what_cannot_be_written_is_refused_before_anything_is_read() {
         refused(&[command], &inside, 1, "would be one of its sources");
     }
     refused(&["export", "--channels", "nobody"], &here("out.csv"), 2, "no channel is called");
-    refused(&["export", "--time-unit", "ms"], &here("out.csv"), 2, "ps, ns, us, s");
+    refused(&["export", "--time-unit", "min"], &here("out.csv"), 2, "ps, ns, us, ms, s");
     let info = output(command().arg("info").arg(&run).arg("-o").arg(here("info.arrow")));
     assert_eq!((info.code, here("info.arrow").exists()), (2, false), "{}", info.stderr);
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();

@@ -128,7 +128,10 @@ fn a_text_that_grows_is_continued_and_its_half_line_waits() {
 fn text_that_is_no_tags_is_named_by_its_line() {
     let folder = tempfile::tempdir().unwrap();
     for (text, words) in [
-        ("3\t17\n3\t1.5e3\n", &["line 2: \"3\\t1.5e3\"", "times are whole ticks", "--tick"][..]),
+        (
+            "3\t17\n3\t1.5e3\n",
+            &["line 2: \"3\\t1.5e3\"", "times are whole ticks", "--columns channel,time:ns"][..],
+        ),
         ("3\t17\n\n# x\n3\n", &["line 4", "one field"]),
         ("585950217716\t3\n", &["channel 585950217716 is above 65535", "--columns time,channel"]),
         ("-5\t3\n", &["line 1", "--columns time,channel"]),
@@ -325,4 +328,46 @@ fn a_store_of_text_with_an_assumed_tick_keeps_it() {
     assert!(table.text().contains("tick 156.25 ps (assumed)"), "{}", table.text());
     let rebuilt = output(command().args(["ingest", "--rebuild"]).arg(&path));
     assert_eq!(rebuilt.code, 0, "{}", rebuilt.stderr);
+}
+
+/// 1.5 ns and 2.25 ns are 6 and 9 ticks of 250 ps.
+#[test]
+fn times_in_a_unit_become_ticks_that_only_a_rebuild_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("times.csv");
+    fs::write(&path, "time,channel\n1.5,3\n2.25,4\n").unwrap();
+    let run = |args: &[&str]| output(command().args(args).arg(&path));
+    for name in ["ingest", "cat"] {
+        let missing = run(&[name, "-q", "--columns", "time=:ns"]);
+        assert_eq!(missing.code, 2, "{}", missing.stderr);
+        assert!(missing.stderr.contains("--tick"), "{}", missing.stderr);
+    }
+    let printed = run(&["cat", "-q", "--columns", "time=:ns", "--tick", "250ps"]);
+    assert_eq!(printed.text(), "3\t6\n4\t9\n");
+    let out = folder.path().join("out.tsv");
+    let converted = output(
+        command()
+            .args(["convert", "-q", "--columns", "time=:ns", "--tick", "250ps"])
+            .args([&path, &out]),
+    );
+    assert_eq!((converted.code, fs::read_to_string(&out).unwrap()), (0, "3\t6\n4\t9\n".into()));
+
+    let times = || {
+        let rows = run(&["export", "-q", "--format", "csv"]);
+        rows.text().lines().skip(1).map(|line| line.split(',').next().unwrap().to_owned()).collect()
+    };
+    let taken = run(&["ingest", "-q", "--columns", "time=:ns", "--tick", "250ps"]);
+    assert_eq!(taken.code, 0, "{}", taken.stderr);
+    let found: Vec<String> = times();
+    assert_eq!(found, ["6", "9"]);
+    let set = run(&["set", "--tick", "1ps"]);
+    assert_eq!(set.code, 2, "{}", set.stderr);
+    assert!(set.stderr.contains("tagq ingest --rebuild --tick 1ps"), "{}", set.stderr);
+    let again = run(&["ingest", "-q", "--rebuild", "--tick", "1ps"]);
+    assert_eq!(again.code, 0, "{}", again.stderr);
+    let found: Vec<String> = times();
+    assert_eq!(found, ["1500", "2250"]);
+    let other = run(&["rates", "--columns", "time=:us"]);
+    assert_eq!(other.code, 2, "{}", other.stderr);
+    assert!(other.stderr.contains("time=time:ns"), "{}", other.stderr);
 }

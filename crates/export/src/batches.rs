@@ -103,7 +103,7 @@ impl Selection {
         let span = manifest.time_first.zip(manifest.time_last);
         let (Some(unit), Some((first, last))) = (self.time_unit, span) else { return Ok(false) };
         let end = self.range.to.map_or(last, |to| last.min(to.saturating_sub(1)));
-        let scale = unit.scale(manifest.tick).map_err(tagq::Error::from)?;
+        let scale = Scale::of(unit, manifest.tick).map_err(tagq::Error::from)?;
         Ok(end >= first && scale.blurs(first, end))
     }
 }
@@ -193,7 +193,7 @@ pub(crate) struct Maker {
 impl Maker {
     pub fn new(run: &Run, selection: &Selection) -> Result<Self, Error> {
         let manifest = run.store().manifest();
-        let scale = |unit: TimeUnit| unit.scale(manifest.tick).map_err(tagq::Error::from);
+        let scale = |unit: TimeUnit| Scale::of(unit, manifest.tick).map_err(tagq::Error::from);
         let scale = selection.time_unit.map(scale).transpose()?;
         Ok(Self {
             schema: schema::of_tags(run, selection),

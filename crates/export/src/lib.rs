@@ -35,7 +35,7 @@ pub use batches::{Batches, Touched};
 pub use error::Error;
 pub use form::{BatchWriter, Form};
 pub use selection::{Projection, Selection};
-pub use unit::TimeUnit;
+pub use tagq::store::TimeUnit;
 pub use write::{
     Written, schema_of_listings, stream_listing, write_answers, write_listings, write_tags,
     write_tags_telling,

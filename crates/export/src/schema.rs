@@ -5,10 +5,10 @@ use std::{collections::HashMap, sync::Arc};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use tagq::{
     Run,
-    store::{Channels, MicroColumn},
+    store::{Channels, MicroColumn, TimeUnit},
 };
 
-use crate::{selection::Selection, unit::TimeUnit};
+use crate::selection::Selection;
 
 /// Returns the schema of tags: `time` in ticks, `channel`, `micro` if the run has micro times, and a float of the
 /// time if requested.

@@ -1,8 +1,6 @@
 //! The selection of tags and of their columns.
 
-use tagq::query::TimeRange;
-
-use crate::unit::TimeUnit;
+use tagq::{query::TimeRange, store::TimeUnit};
 
 /// A selection of tags and of their columns.
 #[derive(Debug, Clone, Default)]

@@ -206,6 +206,15 @@ pub enum Error {
         /// The columns given.
         given: TextColumns,
     },
+    /// Times in a unit cannot become ticks.
+    #[error(
+        "{path}: its times have a unit, and the tick that they shall have is not known; give it by `--tick`",
+        path = path.display()
+    )]
+    NoTick {
+        /// The file.
+        path: PathBuf,
+    },
     /// A channel label is larger than a store holds.
     #[error(
         "{path}: tag {number}: channel {channel} is above 65535, the largest that a store holds; \
@@ -284,6 +293,7 @@ impl Error {
             | Self::TornMessage { path, .. }
             | Self::Line { path, .. }
             | Self::Columns { path, .. }
+            | Self::NoTick { path }
             | Self::Channel { path, .. }
             | Self::Late { path, .. }
             | Self::Rebase { path, .. }

@@ -47,7 +47,7 @@ mod tags_capnp;
 pub use error::Error;
 pub use formats::{
     FormatFacts,
-    columns::{ColumnNames, Columns},
+    columns::{ChosenColumns, ColumnNames, Columns},
     described,
     format::{Header, Summary},
     name::FormatName,

@@ -1,6 +1,7 @@
 //! How to read a file.
 
 use std::{
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -8,9 +9,15 @@ use std::{
     thread,
 };
 
+use tagq_store::{Tick, TimeUnit};
+
 use crate::{
     error::Error,
-    formats::{columns::Columns, name::FormatName},
+    formats::{
+        columns::{ColumnNames, Columns},
+        name::FormatName,
+        times::ToTicks,
+    },
 };
 
 /// How to read a file.
@@ -47,6 +54,8 @@ pub struct Settings {
     pub columns: Option<Columns>,
     /// The columns by which the same file was read before. A header overrules their order.
     pub columns_before: Option<Columns>,
+    /// The tick of the times that are handed on, for columns of times in another unit. A table may state it itself.
+    pub tick: Option<Tick>,
     /// Another thread sets this to stop the reading.
     pub cancelled: Option<Arc<AtomicBool>>,
 }
@@ -57,6 +66,31 @@ impl Settings {
             0 => thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
         }
+    }
+
+    /// The names of the columns of tags; the usual ones if none are given.
+    pub(crate) fn column_names(&self) -> ColumnNames {
+        Columns::names(self.columns.as_ref(), self.columns_before.as_ref())
+    }
+
+    /// The unit of times in a text or a table; `None` if they are ticks.
+    pub(crate) fn time_unit(&self) -> Option<TimeUnit> {
+        Columns::unit(self.columns.as_ref(), self.columns_before.as_ref())
+    }
+
+    /// How times of the file at `path` become ticks; `None` if they are ticks. The file may state its tick.
+    ///
+    /// # Errors
+    /// [`Error::NoTick`] if neither it nor the settings do.
+    pub(crate) fn to_ticks(
+        &self,
+        stated: Option<Tick>,
+        path: &Path,
+    ) -> Result<Option<ToTicks>, Error> {
+        let Some(unit) = self.time_unit() else { return Ok(None) };
+        let tick = stated.or(self.tick);
+        let to_ticks = tick.and_then(|tick| ToTicks::new(unit, tick));
+        to_ticks.map(Some).ok_or_else(|| Error::NoTick { path: path.into() })
     }
 
     /// Returns [`Error::Cancelled`] after cancellation.

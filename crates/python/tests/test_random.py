@@ -70,7 +70,7 @@ of_kind = {
         "sync_divider": maybe(st.integers(-1, 9), 1),
     },
     "rates": {**counted, "bin": maybe(st.integers(-1, 10**6).map(lambda n: f"{1000 * n}t"))},
-    "tags": {**selection, "time_unit": maybe(st.sampled_from(["ps", "ns", "us", "s", "ms"]))},
+    "tags": {**selection, "time_unit": maybe(st.sampled_from(["ps", "ns", "us", "ms", "s", "min"]))},
 }
 calls = st.one_of(
     *[st.tuples(st.just(kind), st.fixed_dictionaries({}, optional=words)) for kind, words in of_kind.items()],

@@ -65,7 +65,7 @@ pub use snapshot::{
     index::{Block, Mark},
     tags::{Channels, MicroColumn, Tags},
 };
-pub use units::{Duration, Tick, UnitError};
+pub use units::{Duration, Tick, TimeUnit, UnitError};
 pub use writeback::start_writing;
 pub use writer::{Creation, Writer};
 

@@ -121,6 +121,20 @@ pub enum Error {
         /// The requested columns.
         given: String,
     },
+    /// The tick of times that became ticks at ingest is to be replaced.
+    #[error(
+        "the times of {name} were converted to ticks when it was ingested; `tagq ingest --rebuild --tick {} \
+         {run}` converts them again",
+        given.to_string().replace(' ', ""), run = run.display()
+    )]
+    ConvertedTimes {
+        /// The run.
+        run: PathBuf,
+        /// The name of the source.
+        name: String,
+        /// The tick that was given.
+        given: tagq_store::Tick,
+    },
     /// A source was ingested in another format than the one requested now.
     #[error(
         "{path}: was ingested as {before}, and --source-format says {given}; leave --source-format out, or \
@@ -374,7 +388,10 @@ impl Error {
             | Self::NoTick { .. }
             | Self::OtherTick { .. }
             | Self::NoForm { .. }
-            | Self::Files(tagq_ingest::Error::Columns { .. }) => 2,
+            | Self::ConvertedTimes { .. }
+            | Self::Files(tagq_ingest::Error::Columns { .. } | tagq_ingest::Error::NoTick { .. }) => {
+                2
+            }
             Self::Store(error) | Self::Files(tagq_ingest::Error::Store(error)) => store_code(error),
             Self::Files(error) if error.is_damage() => 3,
             _ => 1,

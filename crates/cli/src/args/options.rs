@@ -116,7 +116,8 @@ pub(crate) struct StoreArgs {
     #[arg(long, value_name = "NAME")]
     pub source_format: Option<FormatName>,
     /// The columns of a table or text: time=NAME,channel=NAME; of text without a header their order:
-    /// channel,time or time,channel [default: usual names; channel,time; or as it was taken before]
+    /// channel,time or time,channel. Times that are no ticks have a unit: time=NAME:ns or channel,time:ns
+    /// [default: usual names; channel,time; or as it was taken before]
     #[arg(long, value_name = "NAMES")]
     pub columns: Option<Columns>,
     /// No progress and no notes, only errors
@@ -142,6 +143,7 @@ impl StoreArgs {
         Settings {
             format: self.source_format,
             columns: self.columns.clone(),
+            tick: self.tick,
             ..Settings::default()
         }
     }

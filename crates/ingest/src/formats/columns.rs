@@ -2,19 +2,34 @@
 
 use std::{fmt, str::FromStr};
 
+use tagq_store::TimeUnit;
+
 use super::text::columns::TextColumns;
 
-/// The columns that hold the tags: an order of two, or names.
+/// The columns that hold the tags, and the unit of their times.
 ///
 /// ```
-/// use tagq_ingest::{ColumnNames, Columns, text::TextColumns};
+/// use tagq_ingest::{ChosenColumns, ColumnNames, Columns, text::TextColumns};
+/// use tagq_store::TimeUnit;
 ///
-/// assert_eq!("time,channel".parse(), Ok(Columns::Order(TextColumns::TimeChannel)));
-/// let names = ColumnNames { time: Some("t_ps".into()), ..ColumnNames::default() };
-/// assert_eq!("time=t_ps".parse(), Ok(Columns::Named(names)));
+/// let columns: Columns = "time:ns,channel".parse()?;
+/// assert_eq!(columns.chosen, ChosenColumns::Order(TextColumns::TimeChannel));
+/// assert_eq!(columns.time_unit, Some(TimeUnit::Ns));
+/// let names = ColumnNames { time: Some("start".into()), ..ColumnNames::default() };
+/// assert_eq!("time=start".parse(), Ok(Columns { chosen: ChosenColumns::Named(names), time_unit: None }));
+/// # Ok::<(), String>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Columns {
+pub struct Columns {
+    /// The columns.
+    pub chosen: ChosenColumns,
+    /// The unit of the times; `None` if they are whole ticks.
+    pub time_unit: Option<TimeUnit>,
+}
+
+/// The columns that hold the tags: an order of two, or names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChosenColumns {
     /// The order of two columns without names.
     Order(TextColumns),
     /// Names of columns.
@@ -24,7 +39,7 @@ pub enum Columns {
 /// The names of the columns of tags. A column without a name here has one of its usual names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ColumnNames {
-    /// The column of times in ticks; else `time`, `timestamp` or `t`.
+    /// The column of times; else `time`, `timestamp` or `t`.
     pub time: Option<String>,
     /// The column of channels; else `channel`, `ch` or `detector`.
     pub channel: Option<String>,
@@ -53,13 +68,16 @@ impl Columns {
         let is_of = |name: &Option<String>, word: &str| {
             name.as_deref().is_none_or(|name| name.eq_ignore_ascii_case(word))
         };
-        match (self, before) {
-            (Self::Order(order), Self::Order(before)) => order != before,
-            (Self::Order(_), Self::Named(_)) => false,
-            (Self::Named(names), Self::Order(_)) => {
+        if self.states_times() && self.time_unit != before.time_unit {
+            return true;
+        }
+        match (&self.chosen, &before.chosen) {
+            (ChosenColumns::Order(order), ChosenColumns::Order(before)) => order != before,
+            (ChosenColumns::Order(_), ChosenColumns::Named(_)) => false,
+            (ChosenColumns::Named(names), ChosenColumns::Order(_)) => {
                 !is_of(&names.time, TIMES[0]) || !is_of(&names.channel, CHANNELS[0])
             }
-            (Self::Named(names), Self::Named(before)) => {
+            (ChosenColumns::Named(names), ChosenColumns::Named(before)) => {
                 [&names.time, &names.channel, &names.micro]
                     .into_iter()
                     .zip([&before.time, &before.channel, &before.micro])
@@ -70,19 +88,35 @@ impl Columns {
 
     /// The order of two columns without names.
     pub(crate) fn order(&self) -> Option<TextColumns> {
-        match self {
-            Self::Order(order) => Some(*order),
-            Self::Named(_) => None,
+        match &self.chosen {
+            ChosenColumns::Order(order) => Some(*order),
+            ChosenColumns::Named(_) => None,
+        }
+    }
+
+    /// The names, if columns are chosen by names.
+    pub(crate) fn named(&self) -> Option<&ColumnNames> {
+        match &self.chosen {
+            ChosenColumns::Order(_) => None,
+            ChosenColumns::Named(names) => Some(names),
         }
     }
 
     /// The names; the usual ones if none are given.
     pub(crate) fn names(given: Option<&Self>, before: Option<&Self>) -> ColumnNames {
-        let names = [given, before].into_iter().flatten().find_map(|columns| match columns {
-            Self::Named(names) => Some(names.clone()),
-            Self::Order(_) => None,
-        });
-        names.unwrap_or_default()
+        [given, before].into_iter().flatten().find_map(Self::named).cloned().unwrap_or_default()
+    }
+
+    /// Whether they say which column has the times, and so in which unit.
+    fn states_times(&self) -> bool {
+        let is_named = self.named().is_none_or(|names| names.time.is_some());
+        is_named || self.time_unit.is_some()
+    }
+
+    /// The unit of times by the columns that are given, or else by those of an earlier reading.
+    pub(crate) fn unit(given: Option<&Self>, before: Option<&Self>) -> Option<TimeUnit> {
+        let stating = [given, before].into_iter().flatten().find(|columns| columns.states_times());
+        stating.and_then(|columns| columns.time_unit)
     }
 }
 
@@ -143,10 +177,20 @@ fn shown(names: &[String]) -> String {
 
 impl fmt::Display for Columns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Order(order) => order.fmt(f),
-            Self::Named(ColumnNames { time, channel, micro }) => {
-                let keys = [("time", time), ("channel", channel), ("micro", micro)];
+        let unit = self.time_unit.map(|unit| format!(":{}", unit.name())).unwrap_or_default();
+        match &self.chosen {
+            ChosenColumns::Order(TextColumns::TimeChannel) => write!(f, "time{unit},channel"),
+            ChosenColumns::Order(TextColumns::ChannelTime) => write!(f, "channel,time{unit}"),
+            ChosenColumns::Named(ColumnNames { time, channel, micro }) => {
+                let time = match time {
+                    // The name itself ends like a unit.
+                    Some(name) if unit.is_empty() && name_and_unit(name).0 != name => {
+                        Some(format!("{name}:"))
+                    }
+                    Some(name) => Some(format!("{name}{unit}")),
+                    None => Some(unit).filter(|unit| !unit.is_empty()),
+                };
+                let keys = [("time", &time), ("channel", channel), ("micro", micro)];
                 let named = keys.iter().filter_map(|(key, name)| Some((key, name.as_ref()?)));
                 let named: Vec<String> = named.map(|(key, name)| format!("{key}={name}")).collect();
                 f.write_str(&named.join(","))
@@ -158,31 +202,58 @@ impl fmt::Display for Columns {
 impl FromStr for Columns {
     type Err = String;
 
-    /// Parses `time,channel`, `channel,time`, or `time=NAME,channel=NAME,micro=NAME` with some of these.
+    /// Parses `time,channel`, `channel,time`, or `time=NAME,channel=NAME,micro=NAME` with some of these. Times may have
+    /// a unit, as in `time:ns,channel`, `time=NAME:ns` or `time=:ns`.
     fn from_str(text: &str) -> Result<Self, String> {
         if !text.contains('=') {
-            return text.parse().map(Self::Order);
+            let Some((before, after)) = text.split_once("time:") else {
+                let order = text.parse()?;
+                return Ok(Self { chosen: ChosenColumns::Order(order), time_unit: None });
+            };
+            let (unit, after) = after.split_at(after.find(',').unwrap_or(after.len()));
+            let order = format!("{before}time{after}").parse()?;
+            let time_unit = Some(unit.parse()?);
+            return Ok(Self { chosen: ChosenColumns::Order(order), time_unit });
         }
         let mut names = ColumnNames::default();
+        let mut time_unit = None;
         for part in text.split(',') {
             let named = part.split_once('=').filter(|(_, name)| !name.is_empty());
             let column = named.and_then(|(key, name)| match key.trim() {
-                "time" => Some((&mut names.time, name)),
+                "time" if time_unit.is_none() => {
+                    let (name, unit) = name_and_unit(name);
+                    time_unit = unit;
+                    Some((&mut names.time, name))
+                }
                 "channel" => Some((&mut names.channel, name)),
                 "micro" => Some((&mut names.micro, name)),
                 _ => None,
             });
             match column {
-                Some((column @ None, name)) => *column = Some(name.into()),
+                Some((column @ None, name)) => {
+                    *column = Some(name).filter(|name| !name.is_empty()).map(Into::into);
+                }
                 _ => {
                     return Err(format!(
                         "`{text}` names no columns; they are time=NAME,channel=NAME, and micro=NAME \
-                         if there is one"
+                         if there is one; a unit of times follows their name, as in time=NAME:ns"
                     ));
                 }
             }
         }
-        Ok(Self::Named(names))
+        Ok(Self { chosen: ChosenColumns::Named(names), time_unit })
+    }
+}
+
+/// Splits the unit off a name of times. An empty unit is none: `:ns:` is the name `:ns`.
+fn name_and_unit(text: &str) -> (&str, Option<TimeUnit>) {
+    match text.rsplit_once(':') {
+        Some((name, "")) => (name, None),
+        Some((name, unit)) => match unit.parse() {
+            Ok(unit) => (name, Some(unit)),
+            Err(_) => (text, None),
+        },
+        None => (text, None),
     }
 }
 
@@ -200,8 +271,52 @@ mod tests {
         {
             assert_eq!(text.parse::<Columns>().unwrap().to_string(), text);
         }
-        for text in ["time=", "time=a,time=b", "speed=a", "time=a,channel", "a=b=c", "="] {
+        for text in [
+            "time=",
+            "time=a,time=b",
+            "time=:ns,time=:ns",
+            "speed=a",
+            "time=a,channel",
+            "a=b=c",
+            "=",
+            "time:min,channel",
+            "channel:ns,time",
+            "time:ns",
+        ] {
             assert!(text.parse::<Columns>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_unit_follows_the_time() {
+        for (text, name, unit) in [
+            ("time=t:ns,channel=c", Some("t"), Some(TimeUnit::Ns)),
+            ("time=:s", None, Some(TimeUnit::S)),
+            ("time=t:ns:,channel=c", Some("t:ns"), None),
+            ("time=t::", Some("t:"), None),
+            ("time=t:us:ms", Some("t:us"), Some(TimeUnit::Ms)),
+            ("time=t:min", Some("t:min"), None),
+            ("channel=c:ns", None, None),
+        ] {
+            let columns: Columns = text.parse().unwrap();
+            assert_eq!(columns.named().unwrap().time.as_deref(), name, "{text}");
+            assert_eq!(columns.time_unit, unit, "{text}");
+            assert_eq!(columns.to_string(), text);
+        }
+        for text in ["time:ps,channel", "channel,time:s"] {
+            let columns: Columns = text.parse().unwrap();
+            assert!(columns.order().is_some() && columns.time_unit.is_some(), "{text}");
+            assert_eq!(columns.to_string(), text);
+        }
+        for (given, before, unit) in [
+            ("time,channel", "time:ns,channel", None),
+            ("channel=c", "time=t:ns,channel=c", Some(TimeUnit::Ns)),
+            ("time=t", "time=t:ns", None),
+            ("time=:ps", "time=t:ns", Some(TimeUnit::Ps)),
+        ] {
+            let [given, before] = [given, before].map(|text| text.parse::<Columns>().unwrap());
+            assert_eq!(Columns::unit(Some(&given), Some(&before)), unit, "{given} {before}");
+            assert_eq!(Columns::unit(None, Some(&before)), Some(TimeUnit::Ns));
         }
     }
 
@@ -228,6 +343,13 @@ mod tests {
             ("time=c", "time=a,channel=b", true),
             ("time=Time,channel=channel", "time,channel", false),
             ("time=a", "time,channel", true),
+            ("time:ns,channel", "time,channel", true),
+            ("time,channel", "time:ns,channel", true),
+            ("time=a", "time=a:ns,channel=b", true),
+            ("time=:ns", "time=a:ns,channel=b", false),
+            ("time=:ps", "time=a:ns,channel=b", true),
+            ("channel=b", "time=a:ns,channel=b", false),
+            ("time=time:ns", "time:ns,channel", false),
         ] {
             let [given, before] = [given, before].map(|text| text.parse::<Columns>().unwrap());
             assert_eq!(given.contradict(&before), expected, "{given} {before}");

@@ -13,6 +13,7 @@ pub(crate) mod swabian;
 mod tables;
 pub(crate) mod tags;
 pub mod text;
+pub(crate) mod times;
 
 use std::{path::Path, str::FromStr};
 

@@ -27,6 +27,7 @@ mod swabian;
 mod tables;
 mod text;
 mod threads;
+mod units;
 
 #[rustfmt::skip]
 #[allow(warnings, clippy::all, clippy::pedantic, reason = "generated")]

@@ -25,9 +25,9 @@ use crate::{
     support::{file, frame, tag},
 };
 
-type Named = (&'static str, ArrayRef);
+pub type Named = (&'static str, ArrayRef);
 
-fn batch(columns: &[Named]) -> RecordBatch {
+pub fn batch(columns: &[Named]) -> RecordBatch {
     let fields = columns.iter().map(|(name, array)| {
         Field::new(*name, array.data_type().clone(), array.null_count() > 0 || array.len() % 2 == 1)
     });
@@ -45,7 +45,7 @@ fn parquet(batch: &RecordBatch, properties: WriterProperties) -> Vec<u8> {
     writer.into_inner().unwrap()
 }
 
-fn arrow(batch: &RecordBatch, is_file: bool, compression: Option<CompressionType>) -> Vec<u8> {
+pub fn arrow(batch: &RecordBatch, is_file: bool, compression: Option<CompressionType>) -> Vec<u8> {
     let options = IpcWriteOptions::default().try_with_compression(compression).unwrap();
     let halves = [
         batch.slice(0, batch.num_rows() / 2),
@@ -69,7 +69,7 @@ fn arrow(batch: &RecordBatch, is_file: bool, compression: Option<CompressionType
 }
 
 /// The forms in which a table is written, with their names.
-fn forms(batch: &RecordBatch) -> Vec<(String, Vec<u8>)> {
+pub fn forms(batch: &RecordBatch) -> Vec<(String, Vec<u8>)> {
     let mut forms = Vec::new();
     for compression in [None, Some(CompressionType::LZ4_FRAME), Some(CompressionType::ZSTD)] {
         for is_file in [true, false] {

@@ -3,9 +3,8 @@
 use std::{fmt::Write as _, fs, io::Write as _, path::Path};
 
 use tagq_ingest::{
-    Change, Columns, Error, Part, Settings, Summary, compare, first_time, ingest, is_intact,
-    read_tags,
-    text::{LineFault, TextColumns},
+    Change, Error, Part, Settings, Summary, compare, first_time, ingest, is_intact, read_tags,
+    text::LineFault,
 };
 use tagq_store::{Creation, Manifest, SourceFacts, Store, Tag, Tick, Writer};
 
@@ -60,7 +59,7 @@ fn any_number_of_threads_and_any_frames_give_the_lines_in_their_order() {
             assert_eq!((summary.tags, summary.frames), (200_000, count), "{name}");
             assert_eq!(summary.resume_byte, bytes.len() as u64, "{name}");
             assert_eq!((summary.torn, summary.checksummed), (None, count > 0), "{name}");
-            assert_eq!(summary.columns, Some(Columns::Order(TextColumns::ChannelTime)), "{name}");
+            assert_eq!(summary.columns, Some("channel,time".parse().unwrap()), "{name}");
         }
         let first = first_time(&path, &Settings::default()).unwrap();
         assert_eq!(first, Some(tags[0].time), "{name}");
@@ -203,8 +202,7 @@ fn a_text_that_grows_is_continued_wherever_it_was_cut() {
         }
     }
     // The order given at first applies to later data.
-    let given =
-        Settings { columns: Some(Columns::Order(TextColumns::TimeChannel)), ..Settings::default() };
+    let given = Settings { columns: Some("time,channel".parse().unwrap()), ..Settings::default() };
     let (times, facts) = grown(&[b"5 1\n1", b"7 2\n", b"18"], &given);
     assert_eq!(times, [5, 17]);
     assert_eq!(facts.columns.as_deref(), Some("time,channel"));

@@ -60,7 +60,8 @@ def open(
         Format of the files, such as "qutag", whatever their content says; ``tagq formats`` lists them.
     columns
         Columns of a table or a text: "time=NAME,channel=NAME,micro=NAME" with some of these, or the order of two
-        columns without names: "channel,time" or "time,channel".
+        columns without names: "channel,time" or "time,channel". Times that are no ticks have a unit, as in
+        "time=NAME:ns".
     setup
         File with tick, names, delays and groups of the experiment [default: ``tagq.toml`` in the run's
         folder]. ``no_setup`` uses no file.
@@ -269,7 +270,7 @@ class Run(Requests):
         from_: str | None = None,
         to: str | None = None,
         last: str | None = None,
-        time_unit: Literal["ps", "ns", "us", "s"] | None = None,
+        time_unit: Literal["ps", "ns", "us", "ms", "s"] | None = None,
     ) -> Tags:
         """Returns tags as an Arrow stream, for ``polars.DataFrame``, ``pyarrow.table`` and others: ``time``
         (Int64, ticks), ``channel`` (UInt8 or UInt16), ``micro`` (UInt16 or UInt32, null for none) if the run has

@@ -11,6 +11,7 @@ mod frequency;
 mod meant;
 mod shown;
 mod tick;
+mod time_unit;
 
 #[cfg(test)]
 mod tests;
@@ -19,3 +20,4 @@ pub use duration::Duration;
 pub use error::UnitError;
 pub use frequency::Frequency;
 pub use tick::Tick;
+pub use time_unit::TimeUnit;

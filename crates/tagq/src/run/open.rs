@@ -255,7 +255,7 @@ pub struct StoreChanges {
 /// Changes the store of a run permanently.
 ///
 /// # Errors
-/// [`Error::NothingIngested`], and errors from writing the store.
+/// [`Error::NothingIngested`], [`Error::ConvertedTimes`], and errors from writing the store.
 pub fn change_store(path: &Path, store: Option<&Path>, changes: StoreChanges) -> Result<(), Error> {
     let location = RunLocation::find(path, store, false)?;
     if !Store::is_at(&location.store) {
@@ -263,6 +263,11 @@ pub fn change_store(path: &Path, store: Option<&Path>, changes: StoreChanges) ->
     }
     let mut writer = open_writer(&location, &OpenOptions::default())?;
     if let Some(tick) = changes.tick {
+        let sources = &writer.manifest().sources;
+        if let Some(source) = sources.iter().find(|source| update::is_converted(source)) {
+            let (run, name) = (path.into(), source.facts.name.clone());
+            return Err(Error::ConvertedTimes { run, name, given: tick });
+        }
         writer.set_tick(tick, true)?;
     }
     match changes.gaps {

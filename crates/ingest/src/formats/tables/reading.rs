@@ -15,8 +15,9 @@ use super::{
 use crate::{
     error::{Error, io_error},
     formats::{
-        columns::Columns,
+        columns::{ChosenColumns, Columns},
         format::{Decoded, Piece, Sink, Summary},
+        times::{TimeFault, ToTicks},
     },
     payload::{
         Payload,
@@ -40,6 +41,8 @@ pub(crate) struct Begin<'a> {
     pub format: &'a str,
     /// Rows of the whole table.
     pub rows_max: u64,
+    /// The tick that it states.
+    pub tick: Option<Tick>,
     /// The unit of its micro times.
     pub micro_tick: Option<Tick>,
 }
@@ -50,6 +53,8 @@ pub(crate) struct Reading<'a, 's> {
     settings: &'a Settings,
     sink: &'a mut Sink<'s>,
     modified: Option<SystemTime>,
+    /// How times become ticks; `None` if they are ticks.
+    to_ticks: Option<ToTicks>,
     /// Rows of the whole table.
     rows_max: u64,
     rows: u64,
@@ -62,22 +67,41 @@ pub(crate) struct Reading<'a, 's> {
 impl<'a, 's> Reading<'a, 's> {
     /// Begins to read a table.
     pub(crate) fn begin(
-        Begin { format, rows_max, micro_tick }: Begin<'_>,
+        Begin { format, rows_max, tick, micro_tick }: Begin<'_>,
         payload: &'a Payload<'a>,
         settings: &'a Settings,
         sink: &'a mut Sink<'s>,
     ) -> Result<Self, Error> {
+        let to_ticks = settings.to_ticks(tick, payload.path)?;
         let recording = Recording { format: format.into(), ..Recording::default() };
         sink(Decoded::Recording(recording, micro_tick))?;
         let modified = modified(payload)?;
-        let (tags, micro) = (Vec::new(), Vec::new());
-        Ok(Self { payload, settings, sink, modified, rows_max, rows: 0, counted: 0, tags, micro })
+        let (rows, counted, tags, micro) = (0, 0, Vec::new(), Vec::new());
+        Ok(Self {
+            payload,
+            settings,
+            sink,
+            modified,
+            to_ticks,
+            rows_max,
+            rows,
+            counted,
+            tags,
+            micro,
+        })
     }
 
     /// Hands on the tags of the next rows.
     pub(crate) fn part(&mut self, part: Part<'_>) -> Result<(), Error> {
         let Part { rows, mut time, mut channel, mut micro } = part;
-        for column in [Some(&time), Some(&channel), micro.as_ref()].into_iter().flatten() {
+        if time.kind == Kind::Float && self.to_ticks.is_none() {
+            let name = time.name.escape_debug();
+            let what = format!(
+                "the column `{name}` holds floats; say the unit of its times, as in --columns time={name}:ns"
+            );
+            return Err(Fault::Refused(what).name(self.payload));
+        }
+        for column in [&channel].into_iter().chain(&micro) {
             if column.kind == Kind::Float {
                 return Err(no_numbers(&column.name, "floats").name(self.payload));
             }
@@ -94,7 +118,9 @@ impl<'a, 's> Reading<'a, 's> {
                 let read = column.reader.read(rows, values);
                 read.map_err(|fault| fault.name(self.payload))?;
             }
-            let made = self.make(rows, &columns, [&time, &channel], micro.as_ref());
+            let made = self
+                .convert(&time, &mut columns[0])
+                .and_then(|()| self.make(rows, &columns, [&time, &channel], micro.as_ref()));
             made.map_err(|fault| fault.name(self.payload))?;
             (self.sink)(Decoded::Tags(Piece { tags: &self.tags, micro: &self.micro }))?;
             left -= rows as u64;
@@ -102,6 +128,32 @@ impl<'a, 's> Reading<'a, 's> {
             self.count(self.rows);
         }
         Ok(())
+    }
+
+    /// Makes ticks of times in a unit.
+    fn convert(&self, column: &Column<'_>, times: &mut Values) -> Result<(), Fault> {
+        let Some(to_ticks) = self.to_ticks else { return Ok(()) };
+        for (row, value) in times.bits.iter_mut().enumerate() {
+            let ticks = match column.kind {
+                Kind::Signed => to_ticks.of_integer((*value).into()),
+                Kind::Unsigned => to_ticks.of_integer(value.cast_unsigned().into()),
+                Kind::Float => to_ticks.of_float(f64::from_bits(value.cast_unsigned())),
+            };
+            *value = match ticks {
+                Ok(ticks) => ticks,
+                Err(TimeFault::NoNumber) => return self.fault(row, column, "is no finite number"),
+                Err(TimeFault::Range) => {
+                    return self.fault(row, column, "is a time whose ticks leave 64 bits");
+                }
+            };
+        }
+        Ok(())
+    }
+
+    /// Refuses a row of those that are being read.
+    fn fault<T>(&self, row: usize, column: &Column<'_>, what: &str) -> Result<T, Fault> {
+        let (number, name) = (self.rows + row as u64 + 1, column.name.escape_debug());
+        Err(Fault::Refused(format!("row {number}: `{name}` {what}")))
     }
 
     /// Makes tags of some values.
@@ -116,21 +168,22 @@ impl<'a, 's> Reading<'a, 's> {
         if !is_whole(times) || !is_whole(channels) || (micro.is_some() && !is_whole(micros)) {
             return damaged("its columns have different lengths");
         }
-        let fault = |row: usize, column: &Column<'_>, what: &str| {
-            let (number, name) = (self.rows + row as u64 + 1, column.name.escape_debug());
-            Err(Fault::Refused(format!("row {number}: `{name}` {what}")))
-        };
         for (column, values) in [(time, times), (channel, channels)] {
             if let Some(row) = values.is_there.iter().position(|is_there| !is_there) {
-                return fault(row, column, "is null; leave rows without a time or channel out");
+                return self.fault(
+                    row,
+                    column,
+                    "is null; leave rows without a time or channel out",
+                );
             }
         }
         let is_negative = |values: &Values| values.bits.iter().position(|&value| value < 0);
-        if let Some(row) = is_negative(times).filter(|_| time.kind == Kind::Unsigned) {
-            return fault(row, time, "is above 9223372036854775807, the largest time");
+        let is_above = time.kind == Kind::Unsigned && self.to_ticks.is_none();
+        if let Some(row) = is_negative(times).filter(|_| is_above) {
+            return self.fault(row, time, "is above 9223372036854775807, the largest time");
         }
         if let Some(row) = is_negative(channels).filter(|_| channel.kind == Kind::Signed) {
-            return fault(row, channel, "is negative; channels are 0 to 65535");
+            return self.fault(row, channel, "is negative; channels are 0 to 65535");
         }
         self.tags.clear();
         self.tags.extend(
@@ -147,7 +200,7 @@ impl<'a, 's> Reading<'a, 's> {
             self.micro.push(match value {
                 _ if !micros.is_there(row) => MICRO_NONE,
                 Some(value) => value,
-                None => return fault(row, micro, "is outside of 0 to 4294967294"),
+                None => return self.fault(row, micro, "is outside of 0 to 4294967294"),
             });
         }
         Ok(())
@@ -163,9 +216,9 @@ impl<'a, 's> Reading<'a, 's> {
         self.counted = share;
     }
 
-    /// Ends after the last row; `columns` are those that were read. The checksum of the whole file takes
+    /// Ends after the last row; `chosen` are the columns that were read. The checksum of the whole file takes
     /// a pass of its own, and a file that was changed meanwhile is refused.
-    pub(crate) fn finish(mut self, columns: Columns) -> Result<Summary, Error> {
+    pub(crate) fn finish(mut self, chosen: ChosenColumns) -> Result<Summary, Error> {
         self.count(self.rows_max);
         let Self { payload, settings, .. } = self;
         let quiet = Settings { bytes_read: None, ..settings.clone() };
@@ -186,7 +239,7 @@ impl<'a, 's> Reading<'a, 's> {
         Ok(Summary {
             tags: self.rows,
             resume_byte: payload.size,
-            columns: Some(columns),
+            columns: Some(Columns { chosen, time_unit: settings.time_unit() }),
             crc: input.crc(),
             ..Summary::new(payload, settings)
         })

@@ -12,7 +12,8 @@ pub enum LineFault {
     ManyFields,
     /// A time with a fraction or an exponent.
     #[error(
-        "times are whole ticks, digits only; multiply before writing, and name the unit by --tick"
+        "times are whole ticks, digits only; say the unit of other times, as in --columns channel,time:ns or --columns \
+         time=NAME:ns"
     )]
     TimeNotWhole,
     /// A channel with a fraction or an exponent.

@@ -9,7 +9,10 @@ use super::{
     columns::TextColumns,
     fields::{LineFault, two_fields},
 };
-use crate::payload::cut::{LINE_BYTES_MAX, PADDING};
+use crate::{
+    formats::times::{TimeFault, ToTicks},
+    payload::cut::{LINE_BYTES_MAX, PADDING},
+};
 
 /// Bytes of a line that a message shows.
 const SHOWN_BYTES: usize = 40;
@@ -37,11 +40,12 @@ pub(crate) fn parse(
     at: usize,
     len: usize,
     columns: TextColumns,
+    to_ticks: Option<ToTicks>,
     tags: &mut Vec<Tag>,
 ) -> Result<u64, WrongLine> {
     match columns {
-        TextColumns::ChannelTime => parse_lines::<false>(bytes, at, len, tags),
-        TextColumns::TimeChannel => parse_lines::<true>(bytes, at, len, tags),
+        TextColumns::ChannelTime => parse_lines::<false>(bytes, at, len, to_ticks, tags),
+        TextColumns::TimeChannel => parse_lines::<true>(bytes, at, len, to_ticks, tags),
     }
 }
 
@@ -49,20 +53,23 @@ fn parse_lines<const TIME_FIRST: bool>(
     bytes: &[u8],
     mut at: usize,
     len: usize,
+    to_ticks: Option<ToTicks>,
     tags: &mut Vec<Tag>,
 ) -> Result<u64, WrongLine> {
     debug_assert!(bytes.len() >= len + PADDING);
     let mut lines = 0;
     while at < len {
         lines += 1;
-        if let Some((tag, next)) = plain_line::<TIME_FIRST>(bytes, at) {
+        if to_ticks.is_none()
+            && let Some((tag, next)) = plain_line::<TIME_FIRST>(bytes, at)
+        {
             tags.push(tag);
             at = next;
             continue;
         }
         let line = &bytes[at..len];
         let line = &line[..line.iter().position(|&byte| byte == b'\n').unwrap_or(line.len())];
-        match any_line::<TIME_FIRST>(line) {
+        match any_line::<TIME_FIRST>(line, to_ticks) {
             Ok(tag) => tags.extend(tag),
             Err(fault) => return Err(WrongLine::new(lines, fault, line)),
         }
@@ -72,10 +79,14 @@ fn parse_lines<const TIME_FIRST: bool>(
 }
 
 /// The tag of one line that ends before anything follows, for the end of a file.
-pub(crate) fn parse_one(line: &[u8], columns: TextColumns) -> Result<Option<Tag>, LineFault> {
+pub(crate) fn parse_one(
+    line: &[u8],
+    columns: TextColumns,
+    to_ticks: Option<ToTicks>,
+) -> Result<Option<Tag>, LineFault> {
     match columns {
-        TextColumns::ChannelTime => any_line::<false>(line),
-        TextColumns::TimeChannel => any_line::<true>(line),
+        TextColumns::ChannelTime => any_line::<false>(line, to_ticks),
+        TextColumns::TimeChannel => any_line::<true>(line, to_ticks),
     }
 }
 
@@ -152,7 +163,10 @@ fn digits(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
 /// Any line, without its line feed: its tag, or `None` when it is blank, a comment, or the header
 /// once more.
 #[cold]
-fn any_line<const TIME_FIRST: bool>(line: &[u8]) -> Result<Option<Tag>, LineFault> {
+fn any_line<const TIME_FIRST: bool>(
+    line: &[u8],
+    to_ticks: Option<ToTicks>,
+) -> Result<Option<Tag>, LineFault> {
     if line.len() > LINE_BYTES_MAX {
         return Err(LineFault::TooLong);
     }
@@ -169,8 +183,16 @@ fn any_line<const TIME_FIRST: bool>(line: &[u8]) -> Result<Option<Tag>, LineFaul
     let (first, second) = two_fields(line)?;
     let (time, channel) = if TIME_FIRST { (first, second) } else { (second, first) };
     let channel = whole(channel).map_err(NumberFault::of_channel)?;
-    let time = whole(time).map_err(NumberFault::of_time)?;
-    Ok(Some(Tag { time, channel }))
+    Ok(Some(Tag { time: ticks(time, to_ticks)?, channel }))
+}
+
+/// The time that a field holds, in ticks.
+pub(super) fn ticks(field: &[u8], to_ticks: Option<ToTicks>) -> Result<i64, LineFault> {
+    let Some(to_ticks) = to_ticks else { return whole(field).map_err(NumberFault::of_time) };
+    to_ticks.of_decimal(field).map_err(|fault| match fault {
+        TimeFault::NoNumber => LineFault::TimeNoNumber,
+        TimeFault::Range => LineFault::TimeRange,
+    })
 }
 
 /// Why a field is no whole number.
@@ -189,7 +211,7 @@ impl NumberFault {
         }
     }
 
-    pub(super) fn of_time(self) -> LineFault {
+    fn of_time(self) -> LineFault {
         match self {
             Self::None => LineFault::TimeNoNumber,
             Self::NotWhole => LineFault::TimeNotWhole,

@@ -4,10 +4,13 @@ use tagq_store::{Tag, format::MICRO_NONE};
 
 use super::{
     fields::LineFault,
-    line::{NumberFault, WrongLine, whole},
+    line::{NumberFault, WrongLine, ticks, whole},
 };
 use crate::{
-    formats::columns::{ColumnNames, Places},
+    formats::{
+        columns::{ColumnNames, Places},
+        times::ToTicks,
+    },
     payload::cut::LINE_BYTES_MAX,
     pipeline::Buffer,
 };
@@ -65,13 +68,18 @@ impl NamedColumns {
     }
 
     /// Appends the tags of `lines`, which end with line feeds. Returns the number of lines.
-    pub fn parse(&self, lines: &[u8], out: &mut Buffer) -> Result<u64, WrongLine> {
+    pub fn parse(
+        &self,
+        lines: &[u8],
+        to_ticks: Option<ToTicks>,
+        out: &mut Buffer,
+    ) -> Result<u64, WrongLine> {
         let mut count = 0;
         let mut fields = Vec::new();
         for line in lines.split_inclusive(|&byte| byte == b'\n') {
             let line = line.strip_suffix(b"\n").unwrap_or(line);
             count += 1;
-            let row = self.row(line, &mut fields);
+            let row = self.row(line, to_ticks, &mut fields);
             if let Some((tag, micro)) = row.map_err(|fault| WrongLine::new(count, fault, line))? {
                 out.tags.push(tag);
                 out.micro.extend(micro);
@@ -81,14 +89,19 @@ impl NamedColumns {
     }
 
     /// The tag of one line that ends before anything follows, for the end of a file.
-    pub fn parse_one(&self, line: &[u8]) -> Result<Option<Row>, LineFault> {
-        self.row(line, &mut Vec::new())
+    pub fn parse_one(
+        &self,
+        line: &[u8],
+        to_ticks: Option<ToTicks>,
+    ) -> Result<Option<Row>, LineFault> {
+        self.row(line, to_ticks, &mut Vec::new())
     }
 
     /// The tag of a line without its line feed; `None` when it is blank, a comment, or the header once more.
     fn row<'l>(
         &self,
         line: &'l [u8],
+        to_ticks: Option<ToTicks>,
         fields: &mut Vec<&'l [u8]>,
     ) -> Result<Option<Row>, LineFault> {
         if line.len() > LINE_BYTES_MAX {
@@ -105,7 +118,7 @@ impl NamedColumns {
         }
         let field = |place: usize| fields.get(place).copied().unwrap_or_default();
         let channel = whole(field(self.places.channel)).map_err(NumberFault::of_channel)?;
-        let time = whole(field(self.places.time)).map_err(NumberFault::of_time)?;
+        let time = ticks(field(self.places.time), to_ticks)?;
         let micro = self.places.micro.map(field).map(|field| match field {
             b"" => Ok(MICRO_NONE),
             field => whole::<u32>(field)
@@ -209,7 +222,7 @@ mod tests {
     fn rows(header: &str, lines: &str) -> Result<Vec<(i64, u64)>, LineFault> {
         let mut out = Buffer::from(Vec::new());
         let columns = of(header).unwrap().unwrap();
-        let parsed = columns.parse(lines.as_bytes(), &mut out);
+        let parsed = columns.parse(lines.as_bytes(), None, &mut out);
         parsed.map_err(|wrong| wrong.fault)?;
         Ok(out.tags.iter().map(|tag| (tag.time, tag.channel)).collect())
     }
@@ -249,8 +262,8 @@ mod tests {
         assert!(of("dead,time").unwrap().is_err());
         let mut out = Buffer::from(Vec::new());
         let columns = of("micro,time,channel").unwrap().unwrap();
-        columns.parse(b"5,1,2\n,3,4\n", &mut out).unwrap();
+        columns.parse(b"5,1,2\n,3,4\n", None, &mut out).unwrap();
         assert_eq!(out.micro, [5, MICRO_NONE]);
-        assert_eq!(columns.parse_one(b"4294967295,1,2"), Err(LineFault::Micro));
+        assert_eq!(columns.parse_one(b"4294967295,1,2", None), Err(LineFault::Micro));
     }
 }

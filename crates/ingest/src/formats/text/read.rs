@@ -9,8 +9,11 @@ use super::{
 };
 use crate::{
     error::Error,
-    formats::columns::Columns,
-    formats::format::{Checkpoint, Complete, Decoded, Piece, Sink, Summary},
+    formats::{
+        columns::Columns,
+        format::{Checkpoint, Complete, Decoded, Piece, Sink, Summary},
+        times::ToTicks,
+    },
     payload::{
         Payload,
         cut::{Block, CutFault, Cutter, End, Parts},
@@ -32,7 +35,8 @@ pub(super) fn read(
     let ahead = Ahead::of(payload, settings);
     let input = payload.input(payload.bytes.clone(), 0, settings)?;
     let form = Form { ahead, block_bytes: BLOCK_BYTES, is_compressed: payload.is_compressed() };
-    let read = pump(input, settings, begun(payload, settings)?, form, sink);
+    let to_ticks = settings.to_ticks(None, payload.path)?;
+    let read = pump(input, settings, begun(payload, settings)?, to_ticks, form, sink);
     let mut read = read.map_err(|stopped| stopped.name(payload, settings))?;
     if settings.salvage && !payload.is_compressed() {
         read.end.crc.add(read.end.resume_byte, &read.end.begun);
@@ -51,7 +55,7 @@ pub(super) fn read(
     Ok(Summary {
         tags: read.tags,
         resume_byte: read.end.resume_byte,
-        columns: Some(read.layout.columns()),
+        columns: Some(Columns { chosen: read.layout.chosen(), time_unit: settings.time_unit() }),
         crc: read.end.crc,
         torn,
         ..Summary::new(payload, settings)
@@ -60,10 +64,8 @@ pub(super) fn read(
 
 /// The columns of a text that goes on, if its header names them. They stand at its beginning alone.
 fn begun(payload: &Payload<'_>, settings: &Settings) -> Result<Option<NamedColumns>, Error> {
-    let Some(Columns::Named(names)) = &settings.columns_before else { return Ok(None) };
-    if settings.start_byte == 0 {
-        return Ok(None);
-    }
+    let names = settings.columns_before.as_ref().and_then(Columns::named);
+    let Some(names) = names.filter(|_| settings.start_byte > 0) else { return Ok(None) };
     let start = payload.first(BLOCK_BYTES)?;
     let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&start);
     match NamedColumns::of_start(start, names) {
@@ -88,6 +90,7 @@ fn pump(
     input: AnyInput<'_>,
     settings: &Settings,
     begun: Option<NamedColumns>,
+    to_ticks: Option<ToTicks>,
     Form { ahead, block_bytes, is_compressed }: Form,
     sink: &mut Sink<'_>,
 ) -> Result<TextRead, TextStopped> {
@@ -96,7 +99,7 @@ fn pump(
     let mut receiver = Receiver { lines, tags: 0, sink };
     let mut blocks = Blocks { first: block, cutter, fault: None };
     let mut cut = |block: &mut Block| blocks.cut(block);
-    let parser = Parser { layout, is_compressed };
+    let parser = Parser { layout, to_ticks, is_compressed };
     pipeline::run(&parser, &mut cut, ahead, &mut receiver)?;
     let Blocks { mut cutter, fault, .. } = blocks;
     if let Some(fault) = fault {
@@ -109,13 +112,14 @@ fn pump(
             end.crc,
         )))?;
     }
-    Ok(TextRead { tags: receiver.tags, layout: parser.layout, end })
+    Ok(TextRead { tags: receiver.tags, layout: parser.layout, to_ticks, end })
 }
 
 /// Totals of what was handed on.
 struct TextRead {
     tags: u64,
     layout: Layout,
+    to_ticks: Option<ToTicks>,
     end: End,
 }
 
@@ -126,8 +130,10 @@ impl TextRead {
         let line = &self.end.begun;
         let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
         let parsed = match &self.layout {
-            Layout::Two(order) => parse_one(line, *order).map(|tag| tag.map(|tag| (tag, None))),
-            Layout::Named(columns) => columns.parse_one(line),
+            Layout::Two(order) => {
+                parse_one(line, *order, self.to_ticks).map(|tag| tag.map(|tag| (tag, None)))
+            }
+            Layout::Named(columns) => columns.parse_one(line, self.to_ticks),
         };
         let (tag, micro) = match parsed {
             Ok(None) => return Ok(None),
@@ -172,6 +178,7 @@ impl Blocks<'_> {
 
 struct Parser {
     layout: Layout,
+    to_ticks: Option<ToTicks>,
     is_compressed: bool,
 }
 
@@ -184,8 +191,12 @@ impl Units for Parser {
         let mut buffer = Buffer::from(out.buffer());
         let (start, len) = (block.start, block.len());
         let parsed = match &self.layout {
-            Layout::Two(order) => parse(block.padded(), start, len, *order, &mut buffer.tags),
-            Layout::Named(columns) => columns.parse(&block.parts()[start.min(len)..], &mut buffer),
+            Layout::Two(order) => {
+                parse(block.padded(), start, len, *order, self.to_ticks, &mut buffer.tags)
+            }
+            Layout::Named(columns) => {
+                columns.parse(&block.parts()[start.min(len)..], self.to_ticks, &mut buffer)
+            }
         };
         out.tags(buffer)?;
         let lines = parsed.map_err(TextStopped::Line)?;
@@ -233,7 +244,10 @@ mod tests {
 
     use super::*;
     use crate::{
-        formats::text::{columns::TextColumns, fields::LineFault},
+        formats::{
+            columns::ChosenColumns,
+            text::{columns::TextColumns, fields::LineFault},
+        },
         payload::{
             crc::Crc,
             cut::LINE_BYTES_MAX as LINE_MAX,
@@ -313,7 +327,7 @@ mod tests {
             Ok(())
         };
         let form = Form { ahead: tags_on(threads), block_bytes, is_compressed: true };
-        let read = pump(Box::new(Pieces::new(pieces)), settings, None, form, &mut sink);
+        let read = pump(Box::new(Pieces::new(pieces)), settings, None, None, form, &mut sink);
         let outcome = match read {
             Ok(read) => {
                 assert_eq!(read.tags, tags.len() as u64);
@@ -454,10 +468,11 @@ mod tests {
     #[test]
     fn headers_and_settings_say_which_column_is_which() {
         use TextColumns::{ChannelTime, TimeChannel};
+        let in_ticks = |order| Columns { chosen: ChosenColumns::Order(order), time_unit: None };
         let columns = |text: &str, given: Option<TextColumns>, before: Option<TextColumns>| {
             let settings = Settings {
-                columns: given.map(Columns::Order),
-                columns_before: before.map(Columns::Order),
+                columns: given.map(in_ticks),
+                columns_before: before.map(in_ticks),
                 ..Settings::default()
             };
             let mut seen = Vec::new();
@@ -470,7 +485,7 @@ mod tests {
                     Ok(())
                 };
                 let form = Form { ahead: tags_on(0), block_bytes, is_compressed: true };
-                let read = pump(input, &settings, None, form, &mut sink);
+                let read = pump(input, &settings, None, None, form, &mut sink);
                 seen.push(match read {
                     Ok(read) => {
                         let Layout::Two(columns) = read.layout else { panic!("a header of names") };

@@ -2,7 +2,7 @@
 
 use super::{columns::TextColumns, named::NamedColumns, stopped::TextStopped};
 use crate::{
-    formats::columns::{ColumnNames, Columns},
+    formats::columns::{ChosenColumns, ColumnNames, Columns},
     payload::cut::{Block, Cutter},
     settings::Settings,
 };
@@ -32,10 +32,10 @@ pub(super) enum Layout {
 }
 
 impl Layout {
-    pub fn columns(&self) -> Columns {
+    pub fn chosen(&self) -> ChosenColumns {
         match self {
-            Self::Two(order) => Columns::Order(*order),
-            Self::Named(columns) => Columns::Named(columns.names.clone()),
+            Self::Two(order) => ChosenColumns::Order(*order),
+            Self::Named(columns) => ChosenColumns::Named(columns.names.clone()),
         }
     }
 }
@@ -59,10 +59,7 @@ fn columns_of(settings: &Settings) -> TextColumns {
 
 /// The names by which columns are chosen, if they are.
 fn names_of(settings: &Settings) -> Option<&ColumnNames> {
-    match (&settings.columns, &settings.columns_before) {
-        (Some(Columns::Named(names)), _) | (None, Some(Columns::Named(names))) => Some(names),
-        _ => None,
-    }
+    settings.columns.as_ref().or(settings.columns_before.as_ref()).and_then(Columns::named)
 }
 
 impl Start {
@@ -128,7 +125,7 @@ fn named(line: &[u8], number: u64, settings: &Settings) -> Result<Option<Layout>
         return Ok(None);
     }
     let usual = ColumnNames::default();
-    let is_given = matches!(settings.columns, Some(Columns::Named(_)));
+    let is_given = settings.columns.as_ref().and_then(Columns::named).is_some();
     match NamedColumns::of_header(line, wanted.unwrap_or(&usual)) {
         Some(Ok(columns)) => Ok(Some(Layout::Named(columns))),
         Some(Err(what)) if is_given => Err(TextStopped::Named(format!("line {number}: {what}"))),

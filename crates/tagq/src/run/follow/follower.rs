@@ -262,8 +262,9 @@ impl Follower {
             writer.manifest().tick
         } else {
             let manifest = Manifest::read(&self.location.store)?;
-            let known = manifest.as_ref().map_or(&[][..], |manifest| &manifest.sources);
-            self.memory.learn_formats(known);
+            if let Some(manifest) = &manifest {
+                self.memory.learn(manifest);
+            }
             let tick = self.options.tick.unwrap_or(Tick::DEFAULT);
             manifest.map_or(tick, |manifest| manifest.tick)
         };

@@ -10,7 +10,7 @@ use std::{
 };
 
 use tagq_ingest::{Columns, FormatName, Held, Settings, is_intact, mtime_ns};
-use tagq_store::{Source, Writer};
+use tagq_store::{Manifest, Source, Tick, Writer};
 
 use super::context::Context;
 use crate::{error::Error, run::options::OpenOptions};
@@ -28,6 +28,8 @@ pub(crate) struct IngestState {
     columns: HashMap<String, Columns>,
     /// The format in which sources were ingested before, by name.
     formats: HashMap<String, FormatName>,
+    /// The tick of the store, if it is not assumed.
+    tick: Option<Tick>,
     sources: HashMap<PathBuf, SourceState>,
 }
 
@@ -77,8 +79,10 @@ pub(crate) struct FileStamp {
 }
 
 impl IngestState {
-    /// Adds the formats and columns of the sources of a store.
-    pub fn learn_formats(&mut self, sources: &[Source]) {
+    /// Adds the tick of a store, and the formats and columns of its sources.
+    pub fn learn(&mut self, manifest: &Manifest) {
+        self.tick = Some(manifest.tick).filter(|_| !manifest.tick_assumed);
+        let sources = &manifest.sources;
         let columns = |source: &Source| Some((source.facts.name.clone(), columns_of(source)?));
         self.columns.extend(sources.iter().filter_map(columns));
         let is_recorded = |source: &&Source| source.facts.recording.is_some();
@@ -119,7 +123,8 @@ impl IngestState {
         let columns_before = self.columns.get(name).cloned();
         let format = options.format.or_else(|| self.formats.get(name).copied());
         let columns = options.columns.clone();
-        Settings { format, columns, columns_before, ..Settings::default() }
+        let tick = options.tick.or(self.tick);
+        Settings { format, columns, columns_before, tick, ..Settings::default() }
     }
 
     /// Whether all ingested bytes of a source are unchanged in its file; compared once per state of the

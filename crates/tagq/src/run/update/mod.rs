@@ -84,7 +84,9 @@ pub(super) fn bring_up_to_date(context: Context<'_>, sources: &[PathBuf]) -> Res
     let manifest = Manifest::read(&location.store)?;
     let known = manifest.as_ref().map_or(&[][..], |manifest| &manifest.sources);
     let mut memory = IngestState::default();
-    memory.learn_formats(known);
+    if let Some(manifest) = &manifest {
+        memory.learn(manifest);
+    }
     // Sources are checked before the store is created, so that invalid files leave no store.
     let compared = if options.treatment.rebuild { &[] } else { known };
     let plan = Plan::find(context, sources, compared, &mut memory)?;
@@ -122,6 +124,11 @@ pub(super) fn left_out(location: &RunLocation) -> Result<Vec<String>, Error> {
         manifest.iter().flat_map(|m| &m.sources).map(|source| source.facts.name.as_str()).collect();
     let sources = location.sources.iter().flatten().map(|source| location.name_of(source));
     Ok(sources.filter(|name| !known.contains(name.as_str())).collect())
+}
+
+/// Whether times of a source were converted to ticks at ingest.
+pub(super) fn is_converted(source: &tagq_store::Source) -> bool {
+    ingest_state::columns_of(source).is_some_and(|columns| columns.time_unit.is_some())
 }
 
 impl<'a> Update<'a> {
@@ -207,6 +214,7 @@ impl<'a> Update<'a> {
         if let Some(tick) = stated {
             writer.set_tick(tick, false)?;
         }
+        self.memory.learn(writer.manifest());
         let new = plan.sources.iter().map(|source| {
             let rest = || writer.last_source().map_or(0, |last| last.facts.resume.byte);
             let settings = Settings {

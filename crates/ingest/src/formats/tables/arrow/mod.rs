@@ -27,7 +27,7 @@ use super::{
 use crate::{
     error::Error,
     formats::{
-        columns::{ColumnNames, Columns, Places},
+        columns::{ChosenColumns, ColumnNames, Places},
         format::{Format, FormatFacts, Header, Sink, Summary},
     },
     payload::Payload,
@@ -79,8 +79,9 @@ impl Format for Arrow {
         let begun = begin(payload, settings).map_err(|fault| fault.name(payload))?;
         let Begun { mut messages, schema, places, names, rows } = begun;
         let notes = schema.notes.iter().map(|(key, value)| (&**key, &**value));
-        let micro_tick = notes::header(notes).micro_tick.filter(|_| places.micro.is_some());
-        let facts = Begin { format: NAME, rows_max: rows, micro_tick };
+        let Header { tick, micro_tick, .. } = notes::header(notes);
+        let micro_tick = micro_tick.filter(|_| places.micro.is_some());
+        let facts = Begin { format: NAME, rows_max: rows, tick, micro_tick };
         let mut reading = Reading::begin(facts, payload, settings, sink)?;
         while let Some(message) = messages.next().map_err(|fault| fault.name(payload))? {
             let part = part(&message, messages.file, &schema, places);
@@ -88,7 +89,7 @@ impl Format for Arrow {
                 reading.part(part)?;
             }
         }
-        reading.finish(Columns::Named(names))
+        reading.finish(ChosenColumns::Named(names))
     }
 }
 
@@ -112,8 +113,7 @@ struct Begun<'a> {
 fn begin<'a>(payload: &Payload<'a>, settings: &Settings) -> Result<Begun<'a>, Fault> {
     let (schema, messages) = Messages::open(payload)?;
     let names: Vec<String> = schema.columns.iter().map(|column| column.name.clone()).collect();
-    let wanted = Columns::names(settings.columns.as_ref(), settings.columns_before.as_ref());
-    let places = wanted.find(&names).map_err(Fault::Refused)?;
+    let places = settings.column_names().find(&names).map_err(Fault::Refused)?;
     for place in [Some(places.time), Some(places.channel), places.micro].into_iter().flatten() {
         schema.columns[place].number()?;
     }

@@ -6,13 +6,16 @@ use std::io::Read;
 
 use npyz::{DType, Endianness, NpyHeader, Order, TypeChar, TypeStr};
 
-use crate::formats::{
-    columns::{ColumnNames, Columns, Places},
-    tables::{
-        fault::{Fault, damaged, guarded, no_numbers},
-        values::{Kind, Number, read_exact},
+use crate::{
+    formats::{
+        columns::{ChosenColumns, ColumnNames, Columns, Places},
+        tables::{
+            fault::{Fault, damaged, guarded, no_numbers},
+            values::{Kind, Number, read_exact},
+        },
+        text::columns::TextColumns,
     },
-    text::columns::TextColumns,
+    settings::Settings,
 };
 
 pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
@@ -103,20 +106,20 @@ impl Array {
     /// The columns of tags, and what they were chosen by.
     pub fn columns(
         &self,
-        given: Option<&Columns>,
-        before: Option<&Columns>,
-    ) -> Result<(Columns, [Option<Place>; 3]), Fault> {
+        settings: &Settings,
+    ) -> Result<(ChosenColumns, [Option<Place>; 3]), Fault> {
         match &self.of {
-            DType::Record(_) => self.fields(&Columns::names(given, before)),
+            DType::Record(_) => self.fields(&settings.column_names()),
             DType::Plain(of) => {
-                let order = [given, before].into_iter().flatten().find_map(Columns::order);
+                let columns = [&settings.columns, &settings.columns_before];
+                let order = columns.into_iter().flatten().find_map(Columns::order);
                 self.by_position(of, order)
             }
             DType::Array(..) => damaged("the items of an array are arrays"),
         }
     }
 
-    fn fields(&self, wanted: &ColumnNames) -> Result<(Columns, [Option<Place>; 3]), Fault> {
+    fn fields(&self, wanted: &ColumnNames) -> Result<(ChosenColumns, [Option<Place>; 3]), Fault> {
         let DType::Record(fields) = &self.of else { return damaged("it has no fields") };
         if self.shape.len() != 1 {
             return Err(Fault::Refused(format!(
@@ -135,7 +138,7 @@ impl Array {
         let Places { time, channel, micro } = places;
         let chosen = [Some(time), Some(channel), micro];
         let [time, channel, micro] = chosen.map(|at| at.map(place).transpose());
-        let columns = Columns::Named(ColumnNames::at(places, &names));
+        let columns = ChosenColumns::Named(ColumnNames::at(places, &names));
         Ok((columns, [time?, channel?, micro?]))
     }
 
@@ -143,7 +146,7 @@ impl Array {
         &self,
         of: &TypeStr,
         order: Option<TextColumns>,
-    ) -> Result<(Columns, [Option<Place>; 3]), Fault> {
+    ) -> Result<(ChosenColumns, [Option<Place>; 3]), Fault> {
         let &[rows, count @ (2 | 3)] = &self.shape[..] else {
             let shape: Vec<String> = self.shape.iter().map(ToString::to_string).collect();
             return Err(Fault::Refused(format!(
@@ -176,7 +179,7 @@ impl Array {
         };
         let micro = if count == 3 { Some(place("micro", 2)?) } else { None };
         let places = [Some(place("time", time)?), Some(place("channel", channel)?), micro];
-        Ok((Columns::Order(order), places))
+        Ok((ChosenColumns::Order(order), places))
     }
 
     /// Rows of the array.

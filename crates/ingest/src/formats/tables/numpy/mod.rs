@@ -19,7 +19,7 @@ use super::{
 use crate::{
     error::Error,
     formats::{
-        columns::{ColumnNames, Columns},
+        columns::{ChosenColumns, ColumnNames},
         format::{Format, FormatFacts, Header, Sink, Summary},
     },
     payload::Payload,
@@ -61,10 +61,9 @@ impl Format for Npy {
     ) -> Result<Summary, Error> {
         check_plain(payload, "a NumPy array")?;
         let file = Bytes::of(payload);
-        let open = || -> Result<(Columns, Part<'_>), Fault> {
+        let open = || -> Result<(ChosenColumns, Part<'_>), Fault> {
             let array = Array::read(&mut file.all(), file.size)?;
-            let (given, before) = (settings.columns.as_ref(), settings.columns_before.as_ref());
-            let (columns, places) = array.columns(given, before)?;
+            let (columns, places) = array.columns(settings)?;
             let rows = array.rows();
             let column = |place: array::Place| -> Result<Column<'_>, Fault> {
                 let array::Place { name, number, start, stride, offset } = place;
@@ -76,7 +75,7 @@ impl Format for Npy {
             Ok((columns, part(rows, columns_of)?))
         };
         let (columns, part) = open().map_err(|fault| fault.name(payload))?;
-        let facts = Begin { format: NPY, rows_max: part.rows, micro_tick: None };
+        let facts = Begin { format: NPY, rows_max: part.rows, tick: None, micro_tick: None };
         let mut reading = Reading::begin(facts, payload, settings, sink)?;
         reading.part(part)?;
         reading.finish(columns)
@@ -112,8 +111,7 @@ impl Format for Npz {
         let open = || -> Result<(ColumnNames, Part<'_>), Fault> {
             let members = archive::members(file)?;
             let names: Vec<String> = members.iter().map(|member| member.name.clone()).collect();
-            let (given, before) = (settings.columns.as_ref(), settings.columns_before.as_ref());
-            let places = Columns::names(given, before).find(&names).map_err(Fault::Refused)?;
+            let places = settings.column_names().find(&names).map_err(Fault::Refused)?;
             let rows = members[places.time].open(file)?.0.rows();
             let column = |place: usize| -> Result<Column<'_>, Fault> {
                 let name = members[place].name.clone();
@@ -128,12 +126,12 @@ impl Format for Npz {
             Ok((ColumnNames::at(places, &names), part(rows, columns)?))
         };
         let (names, part) = open().map_err(|fault| fault.name(payload))?;
-        let ticks = ticks(file).map_err(|fault| fault.name(payload))?;
-        let micro_tick = ticks.micro_tick.filter(|_| part.micro.is_some());
-        let facts = Begin { format: NPZ, rows_max: part.rows, micro_tick };
+        let Header { tick, micro_tick, .. } = ticks(file).map_err(|fault| fault.name(payload))?;
+        let micro_tick = micro_tick.filter(|_| part.micro.is_some());
+        let facts = Begin { format: NPZ, rows_max: part.rows, tick, micro_tick };
         let mut reading = Reading::begin(facts, payload, settings, sink)?;
         reading.part(part)?;
-        reading.finish(Columns::Named(names))
+        reading.finish(ChosenColumns::Named(names))
     }
 }
 

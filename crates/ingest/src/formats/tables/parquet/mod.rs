@@ -22,7 +22,7 @@ use super::{
 use crate::{
     error::Error,
     formats::{
-        columns::{ColumnNames, Columns},
+        columns::{ChosenColumns, ColumnNames},
         format::{Format, FormatFacts, Header, Sink, Summary},
     },
     payload::Payload,
@@ -71,8 +71,9 @@ impl Format for Parquet {
         let footer = footer(payload).map_err(|fault| fault.name(payload))?;
         let chosen = Chosen::of(&footer, settings).map_err(|fault| fault.name(payload))?;
         let Chosen { names, numbers, rows } = chosen;
-        let micro_tick = noted(&footer).micro_tick.filter(|_| numbers[2].is_some());
-        let facts = Begin { format: NAME, rows_max: rows, micro_tick };
+        let Header { tick, micro_tick, .. } = noted(&footer);
+        let micro_tick = micro_tick.filter(|_| numbers[2].is_some());
+        let facts = Begin { format: NAME, rows_max: rows, tick, micro_tick };
         let mut reading = Reading::begin(facts, payload, settings, sink)?;
         let guard = Guard::new(payload.file, payload.size);
         let guard = guard.map_err(|error| Fault::Io(error).name(payload))?;
@@ -87,7 +88,7 @@ impl Format for Parquet {
             };
             reading.part(part().map_err(|fault| fault.name(payload))?)?;
         }
-        reading.finish(Columns::Named(names))
+        reading.finish(ChosenColumns::Named(names))
     }
 }
 
@@ -142,8 +143,7 @@ impl Chosen {
             .collect();
         let names: Vec<String> =
             columns.iter().map(|&number| schema.column(number).name().to_owned()).collect();
-        let wanted = Columns::names(settings.columns.as_ref(), settings.columns_before.as_ref());
-        let places = wanted.find(&names).map_err(Fault::Refused)?;
+        let places = settings.column_names().find(&names).map_err(Fault::Refused)?;
         let numbers = [Some(places.time), Some(places.channel), places.micro]
             .map(|place| place.and_then(|place| columns.get(place).copied()));
         for number in numbers.into_iter().flatten() {
