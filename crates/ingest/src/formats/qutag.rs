@@ -20,9 +20,9 @@ const TICK: &str = "1ps";
 const MARKERS: std::ops::RangeInclusive<i16> = 100..=103;
 /// Once a millisecond.
 const MILLISECOND: i16 = 104;
-/// As many first records tell records of 10 bytes from those of 5.
+/// As many first records tell records of 10 bytes from those of 5. More than half of them decide, however many are
+/// there: so a file that is read stays one as it grows.
 const JUDGED: usize = 64;
-const JUDGED_MIN: usize = 8;
 
 /// The format of the quTAG.
 pub(crate) struct QuTag;
@@ -37,7 +37,7 @@ impl Format for QuTag {
     }
 
     fn is_start(&self, start: &[u8]) -> bool {
-        start.starts_with(&MAGIC)
+        begins(start)
     }
 
     fn header(&self, payload: &Payload<'_>) -> Result<Option<Header>, Error> {
@@ -62,6 +62,11 @@ impl Format for QuTag {
     }
 }
 
+/// Whether a header begins like this; a growing file may have only the first of its bytes.
+fn begins(start: &[u8]) -> bool {
+    !start.is_empty() && MAGIC.starts_with(&start[..start.len().min(MAGIC.len())])
+}
+
 fn tick() -> Option<Tick> {
     TICK.parse().ok()
 }
@@ -69,11 +74,11 @@ fn tick() -> Option<Tick> {
 /// Reads the header; `None` if the file ends inside it.
 fn head(payload: &Payload<'_>) -> Result<Option<Head>, Error> {
     let first = payload.first(HEADER_BYTES + JUDGED * RECORD_BYTES)?;
-    let bytes = if first.starts_with(&MAGIC) { HEADER_BYTES } else { 0 };
+    let bytes = if begins(&first) { HEADER_BYTES } else { 0 };
     let Some(first) = first.get(bytes..) else { return Ok(None) };
     let (first, _) = first.as_chunks::<RECORD_BYTES>();
     let impossible = first.iter().filter(|record| matches!(kind(channel(record)), Kind::Unknown));
-    if first.len() >= JUDGED_MIN && impossible.count() > first.len() / 2 {
+    if impossible.count() > JUDGED / 2 {
         return Err(Error::Foreign {
             path: payload.path.into(),
             kind:

@@ -106,6 +106,30 @@ fn records_of_five_bytes_are_refused_by_name() {
 }
 
 #[test]
+fn a_file_that_ends_inside_its_header_is_empty() {
+    for len in 1..header(0).len() {
+        let (_folder, path) = file(&header(0)[..len]);
+        assert_eq!(read_all(&path, &Settings::default()).unwrap(), [], "{len}");
+        assert!(read_header(&path, None).unwrap().is_none(), "{len}");
+    }
+}
+
+/// A file is judged alike however long it is: what is read of it stays so as it grows.
+#[test]
+fn impossible_channels_at_the_beginning_do_not_refuse_a_growing_file() {
+    for (impossible, is_read) in [(32, true), (33, false)] {
+        let all: Vec<(i64, i16)> =
+            (0..64).map(|i| (i, if i < impossible { -1 } else { 2 })).collect();
+        let whole = [header(0), records(&all)].concat();
+        for records in [8, 31, 64] {
+            let (_folder, path) = file(&whole[..whole.len() - 10 * (64 - records)]);
+            let read = read_all(&path, &Settings::default());
+            assert_eq!(read.is_ok(), is_read || records < 33, "{impossible} {records}");
+        }
+    }
+}
+
+#[test]
 fn a_growing_file_is_continued_at_every_record_and_its_header_may_change() {
     let all: Vec<(i64, i16)> = (0..60_i64)
         .map(|i| match i % 10 {
