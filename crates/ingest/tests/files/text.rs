@@ -189,16 +189,21 @@ fn grown(parts: &[&[u8]], settings: &Settings) -> (Vec<i64>, SourceFacts) {
 
 #[test]
 fn a_text_that_grows_is_continued_wherever_it_was_cut() {
-    let text = "time,channel\r\n5,65535\r\n17,3\r\n\r\n18,4\r\n";
-    for first in 0..=text.len() {
-        for second in (first..=text.len()).step_by(5) {
-            let (a, b, c) = (&text[..first], &text[first..second], &text[second..]);
-            let (times, facts) =
-                grown(&[a.as_bytes(), b.as_bytes(), c.as_bytes()], &Settings::default());
-            assert_eq!(times, [5, 17, 18], "cut at {first} and {second}");
-            assert_eq!((facts.torn, facts.resume.byte), (None, text.len() as u64));
-            assert_eq!(facts.columns.as_deref(), Some("time,channel"));
-            assert_eq!(facts.read_crc32c, Some(crc32c(text.as_bytes())));
+    for (text, columns) in [
+        ("time,channel\r\n5,65535\r\n17,3\r\n\r\n18,4\r\n", "time,channel"),
+        ("# begun\n\n# by hand\ntime channel\n5 3\n17 3\n18 4\n", "time,channel"),
+        ("# begun\n\nnote;t;ch\n;5;3\n;17;3\nx;18;4\n", "time=t,channel=ch"),
+    ] {
+        for first in 0..=text.len() {
+            for second in (first..=text.len()).step_by(5) {
+                let (a, b, c) = (&text[..first], &text[first..second], &text[second..]);
+                let (times, facts) =
+                    grown(&[a.as_bytes(), b.as_bytes(), c.as_bytes()], &Settings::default());
+                assert_eq!(times, [5, 17, 18], "cut at {first} and {second}");
+                assert_eq!((facts.torn, facts.resume.byte), (None, text.len() as u64));
+                assert_eq!(facts.columns.as_deref(), Some(columns));
+                assert_eq!(facts.read_crc32c, Some(crc32c(text.as_bytes())));
+            }
         }
     }
     // The order given at first applies to later data.

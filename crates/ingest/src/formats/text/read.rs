@@ -96,6 +96,8 @@ fn pump(
 ) -> Result<TextRead, TextStopped> {
     let mut cutter = Cutter::new(input, Parts::Lines, settings.start_byte, block_bytes);
     let Start { layout, lines, block } = Start::read(&mut cutter, settings, begun)?;
+    // A header may still come, and is found from the beginning alone.
+    let is_begun = block.is_some();
     let mut receiver = Receiver { lines, tags: 0, sink };
     let mut blocks = Blocks { first: block, cutter, fault: None };
     let mut cut = |block: &mut Block| blocks.cut(block);
@@ -106,7 +108,7 @@ fn pump(
         return Err(TextStopped::cut(fault, receiver.lines, &cutter));
     }
     let end = cutter.end();
-    if !end.is_beyond {
+    if is_begun && !end.is_beyond {
         receiver.take(Decoded::Complete(Complete::new(
             Some(Checkpoint::at(end.resume_byte)),
             end.crc,
