@@ -31,7 +31,7 @@ const KINDS: [Kind; 7] = [
     (
         b"PK\x03\x04",
         "a ZIP archive",
-        "unpack it first: unzip -p FILE MEMBER > NEW, or compress the member by gzip",
+        "pass its member on: unzip -p FILE MEMBER | tagq ingest --store NEW -, or unpack it: unzip -p FILE MEMBER > NEW",
     ),
 ];
 
