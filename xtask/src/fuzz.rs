@@ -9,10 +9,11 @@ use std::{
 /// Name of a target, and the length of its longest input in bytes.
 type Target = (&'static str, u32);
 
-const TARGETS: [Target; 7] = [
+const TARGETS: [Target; 8] = [
     ("messages", 4096),
     ("sources", 4096),
     ("instruments", 4096),
+    ("tables", 12 << 10),
     ("stores", 1024),
     ("questions", 1024),
     ("durations", 160),

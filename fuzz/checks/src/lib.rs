@@ -21,6 +21,7 @@ mod stores;
 mod durations;
 mod instruments;
 mod partials;
+mod tables;
 
 #[expect(dead_code, reason = "the rest is for the tests of the ingest crate")]
 #[path = "../../../crates/ingest/tests/files/support.rs"]
@@ -38,3 +39,4 @@ pub use partials::partials;
 pub use questions::questions;
 pub use sources::sources;
 pub use stores::stores;
+pub use tables::tables;

@@ -12,7 +12,7 @@ use tagq_store::{
 };
 
 use crate::{
-    messages::{is_text, stream},
+    messages::stream,
     recipe::Recipe,
     support::{Packing, frame, handed, skippable},
 };
@@ -72,22 +72,29 @@ pub fn sources(input: &[u8]) {
 /// Checks the above for a file, and for its first `cut` bytes and then all of it. The content of the file tells
 /// its format unless it is given.
 pub(crate) fn check_file(bytes: &[u8], cut: usize, format: Option<FormatName>) {
+    let settings = Settings { threads: 2, format, ..Settings::default() };
+    let Some((tags, Ok(summary))) = check_whole(bytes, &settings) else { return };
+    // Lines may be cut anywhere.
+    if summary.columns.is_none() && cut < bytes.len() {
+        check_growing(bytes, cut, &tags, &settings);
+    }
+}
+
+/// Checks what holds of a whole file. Returns its tags; nothing when they are too many to go on.
+pub(crate) fn check_whole(
+    bytes: &[u8],
+    settings: &Settings,
+) -> Option<(Vec<Tag>, Result<Summary, Error>)> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a file");
     fs::write(&path, bytes).unwrap();
-    let settings = Settings { threads: 2, format, ..Settings::default() };
-    if count(&path, &settings).is_none() {
-        return;
-    }
-    let (tags, result) = handed(&path, &settings);
-    if is_text(&result) {
-        return;
-    }
-    check_first(&path, &tags, &result, &settings);
+    count(&path, settings)?;
+    let (tags, result) = handed(&path, settings);
+    check_first(&path, &tags, &result, settings);
     let store = folder.path().join("store");
-    let taken = take(&path, Part::Whole { rebase: None }, &settings, &store);
+    let taken = take(&path, Part::Whole { rebase: None }, settings, &store);
     match &result {
-        Ok(_) => check_taken(&path, &store, &tags, &taken, &settings),
+        Ok(_) => check_taken(&path, &store, &tags, &taken, settings),
         Err(expected) => {
             let found = taken.unwrap_err();
             // Both a fault of the file and one of its tags may be found first.
@@ -96,9 +103,7 @@ pub(crate) fn check_file(bytes: &[u8], cut: usize, format: Option<FormatName>) {
             }
         }
     }
-    if result.is_ok() && cut < bytes.len() {
-        check_growing(folder.path(), bytes, cut, &tags, &settings);
-    }
+    Some((tags, result))
 }
 
 /// A stream of messages in members that are cut without regard to them, each made of a byte and its piece of the
@@ -259,8 +264,9 @@ fn rows(store: &Store) -> Vec<Row> {
 }
 
 /// The file is taken when so much of it is there, then the rest.
-fn check_growing(folder: &Path, bytes: &[u8], cut: usize, tags: &[Tag], settings: &Settings) {
-    let (path, store) = (folder.join("growing"), folder.join("growing.tagq"));
+fn check_growing(bytes: &[u8], cut: usize, tags: &[Tag], settings: &Settings) {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, store) = (folder.path().join("growing"), folder.path().join("growing.tagq"));
     fs::write(&path, &bytes[..cut]).unwrap();
     let mut settings = settings.clone();
     let (mut first, mut result) = handed(&path, &settings);

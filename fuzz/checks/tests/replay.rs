@@ -54,3 +54,8 @@ fn partials() {
 fn instruments() {
     replay("instruments", tagq_checks::instruments);
 }
+
+#[test]
+fn tables() {
+    replay("tables", tagq_checks::tables);
+}
