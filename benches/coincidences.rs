@@ -31,6 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let tags = made.store.tags();
     let Channels::U8(label) = tags.channels else { return Err("a narrow column expected".into()) };
     let recording = Recording::of(&made.store);
+    let times = Recording::from_tags(tags);
     println!(
         "{} rows, {} threads, best level {}\n",
         tags.len(),
@@ -38,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Simd::best().name()
     );
     let lists = Lists::new(LazyCell::new(Box::new(|| plain::times_of_channels(tags.time, label))));
-    let mut bench = Bench { recording: &recording, lists, cases: Vec::new() };
+    let mut bench = Bench { recording: &recording, times: &times, lists, cases: Vec::new() };
     bench.cases.push(Case {
         name: "floor: sum of both columns".into(),
         run: Box::new(move || vec![sum_of_columns(tags.time, label)]),
@@ -61,18 +62,23 @@ type Delays = &'static [(u16, i64)];
 
 struct Bench<'a> {
     recording: &'a Recording<'a>,
+    /// The same tags without gaps.
+    times: &'a Recording<'a>,
     lists: Lists<'a>,
     cases: Vec<Case<'a>>,
 }
 
 impl<'a> Bench<'a> {
-    fn add(&mut self, name: &str, simd: Simd, query: Coincidences, answer: Option<Answer<'a>>) {
-        let (execution, recording) = (Execution { simd, ..Execution::best() }, self.recording);
-        self.cases.push(Case {
-            name: format!("{name}, {}", simd.name()),
-            run: Box::new(move || counts(&query, recording, &execution)),
-            answer,
-        });
+    fn add(&mut self, name: &str, simd: Simd, query: &Coincidences, answer: Option<&Answer<'a>>) {
+        let execution = Execution { simd, ..Execution::best() };
+        for (recording, column) in [(self.recording, ""), (self.times, ", from times")] {
+            let query = query.clone();
+            self.cases.push(Case {
+                name: format!("{name}, {}{column}", simd.name()),
+                run: Box::new(move || counts(&query, recording, &execution)),
+                answer: answer.cloned(),
+            });
+        }
     }
 
     /// Returns the answer that a plain method computes from the times of each channel.
@@ -99,10 +105,11 @@ impl<'a> Bench<'a> {
     fn pairs(&mut self) {
         const FOUR: [&[u16]; 6] = [&[1, 2], &[1, 3], &[1, 4], &[2, 3], &[2, 4], &[3, 4]];
         let listed = |groups: &[&[u16]]| groups.iter().map(|group| group.to_vec()).collect();
-        let cases: [(&str, Coincidences, Delays); 4] = [
+        let cases: [(&str, Coincidences, Delays); 5] = [
             ("one pair, 2 ns", query(&[&[1, 2]], NARROW, &[]), &[]),
             ("all 28 pairs, 2 ns", every(Groups::EveryPair, NARROW), &[]),
-            ("one pair with a delay, 2 ns", query(&[&[1, 2]], NARROW, &[(2, 640)]), &[(2, 640)]),
+            ("one pair, delay 100 ns", query(&[&[1, 2]], NARROW, &[(2, 640)]), &[(2, 640)]),
+            ("one pair, delay 1 us", query(&[&[1, 2]], NARROW, &[(1, 6_400)]), &[(1, 6_400)]),
             (
                 "6 pairs of 4 channels, 4 delays, 2 ns",
                 query(&FOUR, NARROW, &[(2, 640), (3, -5_000), (4, 81)]),
@@ -116,16 +123,16 @@ impl<'a> Bench<'a> {
             };
             let answer = self.plain_all(groups, NARROW, delays);
             for simd in Simd::available() {
-                self.add(name, simd, query.clone(), answer.clone());
+                self.add(name, simd, &query, answer.as_ref());
             }
         }
-        for (name, window) in [("1 us", 6_400), ("1 ms", 6_400_000)] {
+        for (name, window) in [("100 ns", 640), ("1 us", 6_400), ("1 ms", 6_400_000)] {
             let answer = self.plain_all(listed(&[&[1, 2]]), window, &[]);
             let one = query(&[&[1, 2]], window, &[]);
-            self.add(&format!("one pair, {name}"), Simd::best(), one, answer);
+            self.add(&format!("one pair, {name}"), Simd::best(), &one, answer.as_ref());
             let answer = self.plain_all(every_choice(2), window, &[]);
             let every = every(Groups::EveryPair, window);
-            self.add(&format!("all 28 pairs, {name}"), Simd::best(), every, answer);
+            self.add(&format!("all 28 pairs, {name}"), Simd::best(), &every, answer.as_ref());
         }
     }
 
@@ -134,11 +141,11 @@ impl<'a> Bench<'a> {
             for group in [&[1, 2, 3][..], &[1, 2, 3, 4]] {
                 let answer = self.plain_all(vec![group.to_vec()], window, &[]);
                 let name = format!("one group of {}, {name}", group.len());
-                self.add(&name, Simd::best(), query(&[group], window, &[]), answer);
+                self.add(&name, Simd::best(), &query(&[group], window, &[]), answer.as_ref());
             }
             let answer = self.plain_all(every_choice(3), window, &[]);
             let every = every(Groups::EveryFold(3), window);
-            self.add(&format!("all 56 groups of 3, {name}"), Simd::best(), every, answer);
+            self.add(&format!("all 56 groups of 3, {name}"), Simd::best(), &every, answer.as_ref());
         }
     }
 
@@ -152,11 +159,16 @@ impl<'a> Bench<'a> {
                     vec![plain::herald(&[&lists[1], &lists[2], &lists[3]], window, once)]
                 });
                 let query = by_rule(&[&[1, 2, 3]], rule, window);
-                self.add(&format!("one group of 3, {rule:?}, {name}"), best, query, answer);
+                self.add(
+                    &format!("one group of 3, {rule:?}, {name}"),
+                    best,
+                    &query,
+                    answer.as_ref(),
+                );
             }
             let answer = self.plain(move |lists| vec![plain::grid(&lists[1], &lists[2], window)]);
             let query = by_rule(&[&[1, 2]], Rule::Grid, window);
-            self.add(&format!("one pair, Grid, {name}"), best, query, answer);
+            self.add(&format!("one pair, Grid, {name}"), best, &query, answer.as_ref());
             for group in [&[1, 2][..], &[1, 2, 3]] {
                 let channels = group.to_vec();
                 let answer = self.plain(move |lists| {
@@ -165,7 +177,8 @@ impl<'a> Bench<'a> {
                     vec![plain::once(&lists, window)]
                 });
                 let name = format!("one group of {}, Once, {name}", group.len());
-                self.add(&name, best, by_rule(&[group], Rule::Once, window), answer);
+                let query = by_rule(&[group], Rule::Once, window);
+                self.add(&name, best, &query, answer.as_ref());
             }
             for channels in [&[1, 2, 3][..], &[1, 2, 3, 4, 5, 6, 7, 8]] {
                 let wanted = channels.to_vec();
@@ -175,7 +188,7 @@ impl<'a> Bench<'a> {
                 let mut query = by_rule(&[], Rule::Cluster, window);
                 query.scope.channels = Some(channels.to_vec());
                 let name = format!("Cluster of {} channels, {name}", channels.len());
-                self.add(&name, best, query, answer);
+                self.add(&name, best, &query, answer.as_ref());
             }
         }
     }
@@ -192,7 +205,7 @@ impl<'a> Bench<'a> {
             let all = pairs([lists[1].len(), lists[2].len()]);
             vec![all - pairs([before(&lists[1]), before(&lists[2])])]
         });
-        self.add("one pair, 2 ns, the last second", Simd::best(), query.clone(), answer);
+        self.add("one pair, 2 ns, the last second", Simd::best(), &query, answer.as_ref());
         let answer =
             self.plain(move |lists| plain::trace(&lists[1], &lists[2], NARROW, first, BIN, last));
         let recording = self.recording;

@@ -19,7 +19,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let tags = made.store.tags();
     let Channels::U8(label) = tags.channels else { return Err("a narrow column expected".into()) };
     println!("{} rows, {} threads\n", tags.len(), rayon::current_num_threads());
-    suite(tags, label, &Recording::of(&made.store), "8 channels")?.run(rounds);
+    let (with_gaps, times) = (Recording::of(&made.store), Recording::from_tags(tags));
+    suite(tags, label, [&with_gaps, &times], "8 channels")?.run(rounds);
 
     // The same times with two main labels: every row is a start or a stop, except one in 64 of another
     // channel.
@@ -30,14 +31,16 @@ fn main() -> Result<(), Box<dyn Error>> {
         .collect();
     let tags = Tags { time, channels: Channels::U8(&two) };
     println!();
-    suite(tags, &two, &Recording::from_tags(tags), "2 channels")?.run(rounds);
+    let times = Recording::from_tags(tags);
+    suite(tags, &two, [&times; 2], "2 channels")?.run(rounds);
     Ok(())
 }
 
+/// The cases over a recording, and those that gaps can count also over the same tags without gaps.
 fn suite<'a>(
     tags: Tags<'a>,
     label: &'a [u8],
-    recording: &'a Recording<'a>,
+    [recording, times]: [&'a Recording<'a>; 2],
     what: &'a str,
 ) -> Result<Suite<'a>, Box<dyn Error>> {
     let floor = Case {
@@ -66,13 +69,17 @@ fn suite<'a>(
         let scope = Scope { delays, ..Scope::default() };
         let query = Histogram { start: 1, stop: 2, bins, mode: Mode::All, fold: None, scope };
         let execution = Execution { simd, ..Execution::best() };
-        cases.push(Case {
-            name: format!("{name}, {}", simd.name()),
-            run: Box::new(move || {
+        let mut case = |name: String, recording: &'a Recording<'a>| {
+            let query = query.clone();
+            let run = move || {
                 query.run(recording, &execution).map(|binned| binned.counts).unwrap_or_default()
-            }),
-            answer,
-        });
+            };
+            cases.push(Case { name, run: Box::new(run), answer: answer.clone() });
+        };
+        case(format!("{name}, {}", simd.name()), recording);
+        if !std::ptr::eq(recording, times) {
+            case(format!("{name}, {}, from times", simd.name()), times);
+        }
     };
     let narrow = Bins::centred(640, 1)?;
     let plain = |bins: &Bins, delay| {
@@ -85,6 +92,11 @@ fn suite<'a>(
     }
     let best = Simd::best();
     add("the same with a delay", best, narrow.clone(), 640, plain(&narrow, 640));
+    let one_us = Bins::centred(6_400, 1)?;
+    let of_one_us = plain(&one_us, 0);
+    for simd in Simd::available() {
+        add("±1 us, bins of 1 tick", simd, one_us.clone(), 0, of_one_us.clone());
+    }
     let wide = Bins::centred(64_000, 8)?;
     let of_wide = plain(&wide, 0);
     add("±10 us, bins of 8 ticks", best, wide.clone(), 0, of_wide.clone());

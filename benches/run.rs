@@ -1,4 +1,4 @@
-//! The run of the benches: eight channels, a tag every 640 ticks, one tag in ten from a true pair.
+//! The run of the benches: eight channels, a tag every 640 ticks, one tag in ten from a true pair, with gaps.
 
 use std::{error::Error, fs, path::PathBuf};
 
@@ -26,7 +26,9 @@ pub struct Made {
 pub fn made_run(rows: u64) -> Result<Made, Box<dyn Error>> {
     let folder =
         PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../target/bench-runs/{rows}.tagq"));
-    if let Ok(store) = Store::open(&folder, Access::Mapped) {
+    if let Ok(store) = Store::open(&folder, Access::Mapped)
+        && store.gaps().is_some()
+    {
         return Ok(Made { folder, store });
     }
     eprintln!("making {}", folder.display());
@@ -62,6 +64,7 @@ fn make(folder: &std::path::Path, rows: u64) -> Result<(), Box<dyn Error>> {
     };
     let creation = Creation { tick: Tick::DEFAULT, tick_assumed: false, run_id: None };
     let mut writer = Writer::open(folder, &creation)?;
+    writer.make_gaps()?;
     writer.begin_source();
     let mut tags = simulation.tags()?;
     let (mut time, mut channel) = (Vec::new(), Vec::new());

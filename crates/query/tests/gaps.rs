@@ -7,7 +7,8 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use tagq_query::{
-    Coincidences, Execution, Groups, Kind as _, Recording, Rule, Scope, Simd, TimeRange,
+    Bins, Coincidences, Delay, Execution, Groups, Histogram, Kind as _, Mode, Recording, Rule,
+    Scope, Simd, TimeRange,
 };
 use tagq_store::{Access, Creation, SourceFacts, Store, Tick, Writer};
 
@@ -42,8 +43,13 @@ fn sources() -> impl Strategy<Value = Sources> {
         1 => 0..3_i64,
         1 => 100_000..1_000_000_i64,
     ];
-    let channel = prop_oneof![9 => 0..4_u16, 1 => Just(255)];
-    let rows = prop::collection::vec((gap, channel), 0..300);
+    // Bursts of more tags than kernels look back at.
+    let burst = prop_oneof![150 => 0..3_i64, 1 => 1_000_000..10_000_000_i64];
+    let channel = || prop_oneof![9 => 0..4_u16, 1 => Just(255)];
+    let rows = prop_oneof![
+        3 => prop::collection::vec((gap, channel()), 0..300),
+        1 => prop::collection::vec((burst, channel()), 0..600),
+    ];
     prop::collection::vec(rows, 1..4).prop_map(|mut sources| {
         let mut time = -1_000;
         for row in sources.iter_mut().flatten() {
@@ -54,13 +60,23 @@ fn sources() -> impl Strategy<Value = Sources> {
     })
 }
 
-fn counts(query: &Coincidences, store: &Store, execution: &Execution) -> Vec<u64> {
+/// Returns the range between two rows, each with some ticks more.
+fn time_range(sources: &Sources, range: Option<(usize, usize, i64)>) -> TimeRange {
+    let rows = sources.concat();
+    let edge = |row: usize, by: i64| rows.get(row % rows.len().max(1)).map(|row| row.0 + by);
+    range.map_or(TimeRange::default(), |(from, to, by)| {
+        let (from, to) = (edge(from, by), edge(to, -by));
+        TimeRange { from: from.min(to), to: from.max(to) }
+    })
+}
+
+fn counts(query: &Coincidences, store: &Store, execution: &Execution) -> Vec<(Vec<u16>, u64)> {
     let counted = query.run(&Recording::of(store), execution).unwrap();
-    counted.rows.iter().map(|row| row.count).collect()
+    counted.rows.into_iter().map(|row| (row.channels, row.count)).collect()
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(250))]
+    #![proptest_config(ProptestConfig::with_cases(800))]
 
     #[test]
     fn gaps_and_times_give_the_same_counts(
@@ -71,22 +87,34 @@ proptest! {
             Groups::Listed(vec![vec![0, 255]]),
             Groups::Listed(vec![vec![2, 300]]),
             Groups::EveryPair,
+            Groups::EveryFold(3),
+            Groups::Listed(vec![vec![0, 1, 2], vec![0, 1, 2, 3], vec![1, 2, 255]]),
+            Groups::Listed(vec![vec![3, 2, 1, 0]]),
         ]),
         range in prop::option::of((0..400_usize, 0..400_usize, -2..3_i64)),
+        delays in prop_oneof![
+            2 => Just(vec![]),
+            1 => (-70_000..70_000_i64).prop_map(|all| vec![all; 4]),
+            2 => prop::collection::vec(-300..300_i64, 4),
+            1 => prop::collection::vec(prop_oneof![-66_000..66_000_i64, Just(i64::MIN / 4)], 4),
+        ],
+        rule in prop_oneof![
+            3 => Just(Rule::All),
+            1 => Just(Rule::Herald),
+            1 => Just(Rule::PerHerald),
+            1 => Just(Rule::Once),
+            1 => Just(Rule::Cluster),
+        ],
         morsel_rows in prop_oneof![Just(None), (1..90_usize).prop_map(Some)],
     ) {
         let folder = tempfile::tempdir().unwrap();
         let by_times = store(folder.path(), &sources);
         let by_gaps = with_gaps(folder.path());
         prop_assert!(by_times.gaps().is_none() && by_gaps.gaps().is_some());
-        let rows = sources.concat();
-        let edge = |row: usize, by: i64| rows.get(row % rows.len().max(1)).map(|row| row.0 + by);
-        let range = range.map_or(TimeRange::default(), |(from, to, by)| {
-            let (from, to) = (edge(from, by), edge(to, -by));
-            TimeRange { from: from.min(to), to: from.max(to) }
-        });
-        let scope = Scope { range, ..Scope::default() };
-        let query = Coincidences { groups, rule: Rule::All, window, veto: None, scope };
+        let range = time_range(&sources, range);
+        let delays = (0..).zip(delays).map(|(channel, ticks)| Delay { channel, ticks }).collect();
+        let scope = Scope { range, delays, ..Scope::default() };
+        let query = Coincidences { groups, rule, window, veto: None, scope };
         let expected = counts(&query, &by_times, &Execution { morsel_rows, ..Execution::best() });
         for simd in Simd::available() {
             let execution = Execution { simd, morsel_rows };
@@ -95,7 +123,53 @@ proptest! {
     }
 }
 
-/// A tag each 10 ticks: windows below 200 ticks are read from gaps, others from times.
+fn histogram(query: &Histogram, store: &Store, execution: &Execution) -> Vec<u64> {
+    query.run(&Recording::of(store), execution).unwrap().counts
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn gaps_and_times_give_the_same_histograms(
+        sources in sources(),
+        (start, stop) in (0..4_u16, 0..4_u16),
+        (low, width, count) in prop_oneof![
+            (-90..90_i64, 1..5_i64, 1..60_usize),
+            (-33_000..200_i64, 1..64_i64, 1..1_100_usize),
+            (-200_i64..200, 13..14_i64, 1..300_usize),
+        ],
+        range in prop::option::of((0..400_usize, 0..400_usize, -2..3_i64)),
+        delays in prop_oneof![
+            2 => Just([0; 2]),
+            1 => (-70_000..70_000_i64).prop_map(|both| [both; 2]),
+            2 => [-300..300_i64, -300..300_i64],
+            1 => [-66_000..66_000_i64, -66_000..66_000_i64],
+        ],
+        morsel_rows in prop_oneof![Just(None), (1..90_usize).prop_map(Some)],
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let by_times = store(folder.path(), &sources);
+        let by_gaps = with_gaps(folder.path());
+        let count = i64::try_from(count).unwrap();
+        let bins = Bins::linear(low, low + width * count, width).unwrap();
+        let delay = |channel, ticks| Delay { channel, ticks };
+        let mut delays = vec![delay(start, delays[0]), delay(stop, delays[1])];
+        if start == stop {
+            delays.pop();
+        }
+        let scope = Scope { range: time_range(&sources, range), delays, ..Scope::default() };
+        let query = Histogram { start, stop, bins, mode: Mode::All, fold: None, scope };
+        let expected = histogram(&query, &by_times, &Execution { morsel_rows, ..Execution::best() });
+        for simd in Simd::available() {
+            let execution = Execution { simd, morsel_rows };
+            prop_assert_eq!(&histogram(&query, &by_gaps, &execution), &expected, "{:?}", simd);
+        }
+    }
+}
+
+/// A tag each 10 ticks: one pair is read from gaps for windows below 200 ticks, pairs of all channels below 20 ticks,
+/// groups while a window does not hold as many rows as the smallest has channels.
 #[test]
 fn gaps_are_read_where_they_are_faster() {
     let folder = tempfile::tempdir().unwrap();
@@ -106,7 +180,10 @@ fn gaps_are_read_where_they_are_faster() {
     for (window, groups, reads_gaps) in [
         (190, vec![vec![0, 1]], true),
         (210, vec![vec![0, 1]], false),
-        (190, vec![vec![0, 1, 2]], false),
+        (19, vec![vec![0, 1], vec![1, 2]], true),
+        (21, vec![vec![0, 1], vec![1, 2]], false),
+        (29, vec![vec![0, 1, 2]], true),
+        (31, vec![vec![0, 1, 2]], false),
     ] {
         let (groups, scope) = (Groups::Listed(groups), Scope::default());
         let query = Coincidences { groups, rule: Rule::All, window, veto: None, scope };

@@ -140,8 +140,8 @@ pub(crate) struct VerifyArgs {
 
 /// Correct the tick of a store, or make its column of gaps
 ///
-/// Times are stored in ticks, so another tick changes no tag. With a column of gaps, two bytes a tag, one pair of
-/// channels in a window of at most 65534 ticks is counted from three bytes a tag in place of nine. Later ingests
+/// Times are stored in ticks, so another tick changes no tag. With a column of gaps, two bytes a tag, coincidences
+/// and histograms within at most 65534 ticks are counted from three bytes a tag in place of nine. Later ingests
 /// extend the column.
 #[derive(Debug, clap::Args)]
 #[command(

@@ -3,7 +3,7 @@
 //! The number of bits in a mask is unpredictable, and a loop over them mispredicts the end of nearly every
 //! mask. Here a fixed few are written, whether the bits exist or not.
 
-use super::rows::{MASK_ROWS, ROWS};
+use super::rows::MASK_ROWS;
 
 /// The number of rows collected before they are processed.
 const ROOM: usize = 1024;
@@ -11,21 +11,21 @@ const ROOM: usize = 1024;
 const AT_ONCE: usize = 8;
 
 /// Rows not yet processed, in order.
-pub(super) struct Found {
+pub(crate) struct Found {
     rows: [usize; ROOM + MASK_ROWS],
     len: usize,
 }
 
 impl Found {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { rows: [0; ROOM + MASK_ROWS], len: 0 }
     }
 
     /// Adds the rows `start + i` of the bits i of a mask; passes all rows to `take` when there are many.
     #[inline]
-    pub(super) fn add(&mut self, start: usize, mut mask: u64, take: impl FnMut(usize)) {
+    pub(crate) fn add(&mut self, start: usize, mut mask: u64, take: impl FnMut(usize)) {
         let count = mask.count_ones() as usize;
-        let Some(free) = self.rows[self.len..].first_chunk_mut::<ROWS>() else { return };
+        let Some(free) = self.rows[self.len..].first_chunk_mut::<MASK_ROWS>() else { return };
         let mut write = |row: &mut usize| {
             *row = start + mask.trailing_zeros() as usize;
             mask &= mask.wrapping_sub(1);
@@ -46,7 +46,7 @@ impl Found {
 
     /// Passes all rows to `take`.
     #[inline]
-    pub(super) fn take(&mut self, take: impl FnMut(usize)) {
+    pub(crate) fn take(&mut self, take: impl FnMut(usize)) {
         self.rows[..self.len].iter().copied().for_each(take);
         self.len = 0;
     }
@@ -73,8 +73,8 @@ mod tests {
             let (mut found, mut rows) = (Found::new(), Vec::new());
             let mut wanted = Vec::new();
             for (step, &mask) in masks.iter().enumerate() {
-                found.add(step * ROWS, mask, |row| rows.push(row));
-                wanted.extend((0..ROWS).filter(|bit| mask >> bit & 1 == 1).map(|bit| step * ROWS + bit));
+                found.add(step * MASK_ROWS, mask, |row| rows.push(row));
+                wanted.extend((0..MASK_ROWS).filter(|bit| mask >> bit & 1 == 1).map(|bit| step * MASK_ROWS + bit));
             }
             found.take(|row| rows.push(row));
             prop_assert_eq!(rows, wanted);

@@ -10,7 +10,7 @@ pub(crate) fn count<L: Copy + Eq>(simd: Simd, labels: &[L], label: L) -> u64 {
         Level::Avx2 => unsafe { avx2(labels, label) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
-        Level::Avx512 => unsafe { avx512(labels, label) },
+        Level::Avx512 | Level::Vbmi2 => unsafe { avx512(labels, label) },
         Level::Scalar => plain(labels, label),
     }
 }

@@ -40,9 +40,12 @@ impl Matrix {
         &mut self.counts[usize::from(y) * self.stride..][..len]
     }
 
+    pub(crate) fn get(&self, x: u8, y: u8) -> u64 {
+        self.counts[usize::from(x) * self.stride + usize::from(y)]
+    }
+
     /// Returns the pairs of x and y in either order, x ≠ y.
     pub(crate) fn either(&self, x: u8, y: u8) -> u64 {
-        let at = |x: u8, y: u8| self.counts[usize::from(x) * self.stride + usize::from(y)];
-        at(x, y) + at(y, x)
+        self.get(x, y) + self.get(y, x)
     }
 }

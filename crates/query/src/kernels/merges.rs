@@ -30,7 +30,7 @@ impl Merges {
     ) -> [u64; EDGES] {
         match simd.level() {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 | Level::Avx512 if fits(owners, edges) => {
+            Level::Avx2 | Level::Avx512 | Level::Vbmi2 if fits(owners, edges) => {
                 // SAFETY: a token of these levels is made only where their features were detected.
                 unsafe { avx2::reaching(self, owners, others, edges) }
             }

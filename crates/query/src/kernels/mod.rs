@@ -16,13 +16,30 @@
     expect(unsafe_code, reason = "the token of a level is the proof that its code may be called")
 )]
 
+/// Calls the kernel of the level that `simd` proves to be available.
+macro_rules! at_level {
+    ($simd:expr, $kernel:ident($($argument:expr),* $(,)?)) => {
+        match $simd.level() {
+            $crate::kernels::simd::Level::Scalar => scalar::$kernel($($argument),*),
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: a token of this level is made only where its features were detected.
+            $crate::kernels::simd::Level::Avx2 => unsafe { avx2::$kernel($($argument),*) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            $crate::kernels::simd::Level::Avx512 => unsafe { avx512::$kernel($($argument),*) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            $crate::kernels::simd::Level::Vbmi2 => unsafe { vbmi2::$kernel($($argument),*) },
+        }
+    };
+}
+
 #[cfg(target_arch = "x86_64")]
 mod neighbours;
 
 mod scalar;
 
-#[cfg(target_arch = "x86_64")]
-mod found;
+pub(crate) mod found;
 #[cfg(target_arch = "x86_64")]
 mod prefetch;
 
@@ -36,6 +53,10 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
+// Most kernels gain nothing from VBMI2.
+#[cfg(target_arch = "x86_64")]
+use avx512 as vbmi2;
+
 pub(crate) mod matrix;
 pub(crate) mod rows;
 pub(crate) mod simd;
@@ -48,23 +69,6 @@ pub(crate) use two_lists::{far_pairs, merge, window_starts};
 
 #[cfg(test)]
 mod tests;
-
-use simd::Level;
-
-/// Calls the kernel of the level that `simd` proves to be available.
-macro_rules! at_level {
-    ($simd:expr, $kernel:ident($($argument:expr),* $(,)?)) => {
-        match $simd.level() {
-            Level::Scalar => scalar::$kernel($($argument),*),
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: a token of this level is made only where its features were detected.
-            Level::Avx2 => unsafe { avx2::$kernel($($argument),*) },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above.
-            Level::Avx512 => unsafe { avx512::$kernel($($argument),*) },
-        }
-    };
-}
 
 /// Counts pairs of one tag with `id` a and one with `id` b, a ≠ b, at most `window` ticks apart.
 pub(crate) fn pairs(

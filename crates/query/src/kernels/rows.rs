@@ -43,3 +43,12 @@ pub(super) fn pairs_from(
     }
     Some(())
 }
+
+/// Iterates over the places of the set bits, ascending.
+pub(crate) fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
+        mask &= mask - 1;
+        Some(place)
+    })
+}

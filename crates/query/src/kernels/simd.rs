@@ -14,6 +14,9 @@ pub(crate) enum Level {
     Avx2,
     #[cfg(target_arch = "x86_64")]
     Avx512,
+    /// AVX-512 with VBMI2, which packs values of 16 bits.
+    #[cfg(target_arch = "x86_64")]
+    Vbmi2,
 }
 
 impl Simd {
@@ -36,6 +39,9 @@ impl Simd {
                 && is_x86_feature_detected!("avx512vl")
             {
                 levels.push(Self(Level::Avx512));
+                if is_x86_feature_detected!("avx512vbmi2") {
+                    levels.push(Self(Level::Vbmi2));
+                }
             }
             levels
         };
@@ -51,7 +57,7 @@ impl Simd {
         self.0
     }
 
-    /// Returns the name of the level: `scalar`, `avx2` or `avx512`.
+    /// Returns the name of the level: `scalar`, `avx2`, `avx512` or `avx512vbmi2`.
     pub fn name(self) -> &'static str {
         match self.0 {
             Level::Scalar => "scalar",
@@ -59,6 +65,8 @@ impl Simd {
             Level::Avx2 => "avx2",
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 => "avx512",
+            #[cfg(target_arch = "x86_64")]
+            Level::Vbmi2 => "avx512vbmi2",
         }
     }
 }

@@ -4,12 +4,15 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::{
     error::Error,
-    kernels::{rows::MASK_ROWS, simd::Simd},
+    kernels::{
+        rows::{MASK_ROWS, bits},
+        simd::Simd,
+    },
     partial::Open,
     rules::{
         definition::{Definition, Engine},
         groups::channels_of,
-        sequential::{Machine, bits, run},
+        sequential::{Machine, run},
         ways::part::Part,
     },
     run::{
@@ -67,6 +70,8 @@ pub(crate) fn channels(scope: &Scope, recording: &Recording<'_>) -> Result<Vec<u
 #[derive(Clone)]
 pub(crate) struct Clusters {
     window: i64,
+    /// Its channels have the numbers below.
+    channels: u8,
     range: TimeRange,
     /// The first time of the open cluster, and one bit for each dense number in it.
     open: Option<(i64, u64)>,
@@ -87,7 +92,7 @@ impl Machine for Clusters {
     type Counts = Sets;
 
     fn sees(&self, number: u8) -> bool {
-        number < 64
+        number < self.channels
     }
 
     fn push_alone(&self, tags: Selected<'_>, alone: &[u64], sets: &mut Sets) {
@@ -126,6 +131,20 @@ impl Machine for Clusters {
             && self.range.contains(first)
         {
             sets.add(set, 1);
+        }
+    }
+
+    fn add_alone(&self, number: u8, tags: u64, sets: &mut Sets) {
+        if tags > 0 {
+            sets.add(1 << number, tags);
+        }
+    }
+
+    fn add_pairs(&self, numbers: [u8; 2], pairs: u64, sets: &mut Sets) {
+        let bit = |number: u8| if self.sees(number) { 1 << number } else { 0 };
+        let set = bit(numbers[0]) | bit(numbers[1]);
+        if pairs > 0 && set != 0 {
+            sets.add(set, pairs);
         }
     }
 }
@@ -167,11 +186,13 @@ pub(crate) fn clusters(
     execution: &Execution,
 ) -> Clustered {
     let (window, range) = (part.window, part.scope.range);
+    // At most MOST_CHANNELS.
+    let channels = u8::try_from(part.channels.len()).unwrap_or(u8::MAX);
     let pass = recording.pass(range);
     let mut total: HashMap<u64, u128> = HashMap::new();
     let mut clustered = Clustered { sets: BTreeMap::new(), open: Vec::new() };
     for (number, source) in (0..).zip(&recording.sources) {
-        let mut machine = Clusters { window, range, open: None };
+        let mut machine = Clusters { window, channels, range, open: None };
         let known = before.unwrap_or(&[]).iter().find(|open| open.source == number);
         // A cluster that was already counted takes tags, but is not counted again: it begins before the
         // range.

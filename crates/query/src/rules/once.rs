@@ -128,6 +128,15 @@ impl Machine for Matches<'_> {
     }
 
     fn finish(&mut self, _: &mut u64) {}
+
+    fn add_alone(&self, _: u8, _: u64, _: &mut u64) {}
+
+    fn add_pairs(&self, numbers: [u8; 2], pairs: u64, count: &mut u64) {
+        let [a, b] = numbers.map(|number| self.place_of[usize::from(number)]);
+        if self.matching.unused.len() == 2 && a != b && a != NOT_SEEN && b != NOT_SEEN {
+            *count += pairs;
+        }
+    }
 }
 
 /// Counts by rule `once`, group by group, over all sources, from the end of `before`. Also returns the tags

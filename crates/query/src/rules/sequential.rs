@@ -11,16 +11,21 @@ use rayon::prelude::*;
 
 use crate::{
     kernels,
-    kernels::{rows::MASK_ROWS, simd::Simd},
-    rules::ways::part::Part,
+    kernels::{
+        matrix::Matrix,
+        rows::{MASK_ROWS, bits},
+        simd::Simd,
+    },
+    rules::ways::{input::NarrowGaps, part::Part},
     run::{
         progress::{Pass, Pieces},
         recording::Source,
         time_range::TimeRange,
     },
     scan::{
+        chains::{self, Member},
         morsels::{Execution, Interval, intervals},
-        selection::{Buffers, Selected, Selection, keep_only},
+        selection::{Buffers, Selected, Selection, StoredRows, keep_only},
     },
 };
 
@@ -44,6 +49,13 @@ pub(crate) trait Machine: Clone + Send + Sync {
 
     /// Ends the input: no more tags follow.
     fn finish(&mut self, counts: &mut Self::Counts);
+
+    /// Takes so many tags of a number it looks at that are further than the window from all other tags.
+    fn add_alone(&self, number: u8, tags: u64, counts: &mut Self::Counts);
+
+    /// Takes so many pairs of tags of these numbers within the window of each other, and further than it from all
+    /// other tags; it need not look at both numbers.
+    fn add_pairs(&self, numbers: [u8; 2], pairs: u64, counts: &mut Self::Counts);
 }
 
 /// The results of the machines for a source.
@@ -65,6 +77,10 @@ pub(crate) fn run<M: Machine>(
     execution: &Execution,
 ) -> Outcome<M> {
     let range = part.scope.range;
+    if !is_resumed && let Some((gaps, ranges)) = part.chains(source, execution) {
+        let counts = run_chains(machines, part, pass, (source, gaps, ranges), execution.simd);
+        return Outcome { counts, ends: machines.iter().map(|_| None).collect() };
+    }
     let from = range.from.filter(|_| is_resumed);
     let morsels = Morsels::new(source, part, TimeRange { from, to: range.to }, execution);
     let all = 0..morsels.intervals.len();
@@ -95,6 +111,73 @@ pub(crate) fn run<M: Machine>(
         }
     }
     outcome
+}
+
+/// Runs machines over whole chains of all rows of a source. Returns the counts of each task, machine by machine.
+fn run_chains<M: Machine>(
+    machines: &[M],
+    part: &Part,
+    pass: Pass<'_>,
+    (source, NarrowGaps { gaps, labels, distances }, ranges): (
+        &Source<'_>,
+        NarrowGaps<'_>,
+        Vec<Range<usize>>,
+    ),
+    simd: Simd,
+) -> Vec<Vec<M::Counts>> {
+    let window = distances.reach();
+    let channels = part.channels.len();
+    let side = channels + 1;
+    #[expect(clippy::cast_possible_truncation, reason = "a part has at most 255 channels")]
+    let number_of = part.selection.narrow_numbers(channels as u8);
+    let pieces = pass.over(source.tags.len()).in_pieces(ranges.len());
+    let zero = || machines.iter().map(|_| M::Counts::default()).collect::<Vec<_>>();
+    // The tags of each number in longer chains.
+    let thread = || (zero(), Matrix::new(side), vec![0_u64; side]);
+    let threads: Vec<_> = ranges
+        .into_par_iter()
+        .fold(thread, |(mut counts, mut pairs, mut members), rows| {
+            if pieces.begin().is_ok() {
+                let rows = StoredRows { gaps, labels, rows, number_of: &number_of };
+                let mut machines = machines.to_vec();
+                chains::walk(simd, window, &rows, &mut pairs, |Member { row, time }| {
+                    let number = rows.number(row);
+                    members[usize::from(number)] += 1;
+                    for (machine, counts) in machines.iter_mut().zip(&mut counts) {
+                        if machine.sees(number) {
+                            machine.push(time, number, counts);
+                        }
+                    }
+                });
+                machines.iter_mut().zip(&mut counts).for_each(|(m, counts)| m.finish(counts));
+            }
+            (counts, pairs, members)
+        })
+        .collect();
+    let numbers = || (0..=u8::MAX).take(side);
+    let mut in_chains = vec![0_u64; side];
+    let mut all = Vec::new();
+    for (mut counts, pairs, members) in threads {
+        in_chains.iter_mut().zip(members).for_each(|(all, more)| *all += more);
+        for (x, y) in numbers().flat_map(|x| numbers().map(move |y| (x, y))) {
+            let found = pairs.get(x, y);
+            in_chains[usize::from(x)] += found;
+            in_chains[usize::from(y)] += found;
+            for (machine, counts) in machines.iter().zip(&mut counts) {
+                machine.add_pairs([x, y], found, counts);
+            }
+        }
+        all.push(counts);
+    }
+    let mut alone = zero();
+    for ((number, &channel), in_chains) in (0..).zip(&part.channels).zip(in_chains) {
+        let tags = source.singles_of(channel).saturating_sub(in_chains);
+        for (machine, counts) in machines.iter().zip(&mut alone) {
+            machine.add_alone(number, tags, counts);
+        }
+    }
+    all.push(alone);
+    all
 }
 
 /// A source, cut into morsels.
@@ -283,13 +366,4 @@ impl<'a> Morsels<'a> {
     fn is_gap(&self, before: Option<i64>, time: i64) -> bool {
         before.is_none_or(|before| time - before > self.window)
     }
-}
-
-/// Iterates over the places of the set bits, ascending.
-pub(crate) fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let place = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
-        mask &= mask - 1;
-        Some(place)
-    })
 }

@@ -1,6 +1,7 @@
 //! The scan of tags, common to all queries: morsels, the selection of channels, singles, and the plan of the
 //! scan.
 
+pub(crate) mod chains;
 pub(crate) mod morsels;
 pub(crate) mod plan;
 pub(crate) mod selection;

@@ -53,6 +53,12 @@ pub(crate) struct Interval {
 }
 
 impl Interval {
+    /// Returns the interval into which `delay` moves these rows; no row before or after them has the same time.
+    pub(crate) fn of_rows(time: &[i64], rows: &Range<usize>, delay: i64) -> Self {
+        let start = if rows.start == 0 { i64::MIN } else { time[rows.start].saturating_add(delay) };
+        Self { start, end: time.get(rows.end).map(|time| time.saturating_add(delay)) }
+    }
+
     /// Returns the rows of the tags that `delay` moves into the interval.
     ///
     /// Consecutive intervals together cover all rows, even rows that are out of order. The time of the first
@@ -134,6 +140,19 @@ pub(crate) fn intervals(
     starts.insert(0, first);
     let ends = starts[1..].iter().map(|&start| Some(start)).chain([range.to]);
     starts.iter().zip(ends).map(|(&start, end)| Interval { start, end }).collect()
+}
+
+/// Cuts a range of rows into ranges of about this many. Equal times, between which gaps are 0, are never separated.
+pub(crate) fn row_ranges(gaps: &[u16], all: Range<usize>, rows: usize) -> Vec<Range<usize>> {
+    let mut ranges = Vec::new();
+    let mut start = all.start;
+    while start < all.end {
+        let cut = start.saturating_add(rows).min(all.end);
+        let equal = gaps[cut..all.end].iter().take_while(|&&gap| gap == 0).count();
+        ranges.push(start..cut + equal);
+        start = cut + equal;
+    }
+    ranges
 }
 
 #[cfg(test)]

@@ -75,6 +75,24 @@ pub(crate) struct Ready<'a> {
     pub number_of: &'a [u8; 256],
 }
 
+/// Rows as stored, of all channels: the distances of neighbours and the labels. Rows before `rows` are only looked
+/// back at.
+pub(crate) struct StoredRows<'a> {
+    pub gaps: &'a [u16],
+    pub labels: &'a [u8],
+    pub rows: Range<usize>,
+    /// The number of each label; labels not in use have the number after the last.
+    pub number_of: &'a [u8; 256],
+}
+
+impl StoredRows<'_> {
+    /// Returns the number of the label of a row.
+    #[inline]
+    pub(crate) fn number(&self, row: usize) -> u8 {
+        self.number_of[usize::from(self.labels[row])]
+    }
+}
+
 impl Selection {
     /// Creates a selection in which `channels[n]` has number n and the delay `delays[n]`; at most 255
     /// channels. There is one list for each different delay.

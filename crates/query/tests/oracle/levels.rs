@@ -10,7 +10,7 @@ use tagq_query::Simd;
 fn levels_ascend_to_the_best() {
     let levels: Vec<_> = Simd::available().into_iter().map(Simd::name).collect();
     println!("levels: {}", levels.join(", "));
-    assert_eq!(levels, ["scalar", "avx2", "avx512"][..levels.len()]);
+    assert_eq!(levels, ["scalar", "avx2", "avx512", "avx512vbmi2"][..levels.len()]);
     let best = Simd::best().name();
     assert_eq!(levels.last(), Some(&best));
     if let Ok(expected) = env::var("TAGQ_LEVEL") {

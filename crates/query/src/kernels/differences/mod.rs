@@ -40,7 +40,9 @@ pub(crate) fn differences(
         Level::Avx2 => unsafe { avx2::steps(time, id, wanted, buffer, &mut take) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
-        Level::Avx512 => unsafe { avx512::steps(time, id, wanted, buffer, &mut take) },
+        Level::Avx512 | Level::Vbmi2 => unsafe {
+            avx512::steps(time, id, wanted, buffer, &mut take)
+        },
         Level::Scalar => Ok(0),
     };
     let done = match rest {
@@ -63,7 +65,7 @@ pub(crate) fn distances(
     match simd.level() {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a token of this level is made only where its features were detected.
-        Level::Avx2 | Level::Avx512 => unsafe {
+        Level::Avx2 | Level::Avx512 | Level::Vbmi2 => unsafe {
             avx2::distances(owners, others, wanted, buffer, &mut take);
         },
         Level::Scalar => spans(owners, others, wanted, buffer, &mut take),

@@ -105,7 +105,7 @@ fn spans_at<V: Copy>(
     match simd.level() {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a token of this level is made only where its features were detected.
-        Level::Avx2 | Level::Avx512 => unsafe {
+        Level::Avx2 | Level::Avx512 | Level::Vbmi2 => unsafe {
             spans_avx2(owners, others, wanted, values, value, take);
         },
         Level::Scalar => spans(owners, others, wanted, values, value, take),

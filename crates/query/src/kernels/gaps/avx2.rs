@@ -5,13 +5,18 @@ use std::{
     arch::x86_64::{
         __m256i, _mm256_adds_epu16, _mm256_cmpeq_epi16, _mm256_loadu_si256, _mm256_movemask_epi8,
         _mm256_packs_epi16, _mm256_permute4x64_epi64, _mm256_set1_epi16, _mm256_setzero_si256,
-        _mm256_subs_epu16,
+        _mm256_storeu_si256, _mm256_sub_epi16, _mm256_subs_epu16,
     },
     ops::Range,
 };
 
-use super::{REACH, ROWS, scalar, steps::gap_kernels};
-use crate::kernels::{avx2::equal, prefetch::ask};
+use super::{
+    PairDistances, REACH, ROW_BITS, ROWS, Span,
+    gathered::Gathered,
+    scalar,
+    steps::{Ends, gap_kernels},
+};
+use crate::kernels::{avx2::equal, found::Found, matrix::Matrix, prefetch::ask, rows::bits};
 
 gap_kernels!("avx2,bmi1,popcnt");
 
@@ -51,4 +56,30 @@ fn within(distances: &Distances, window: u16) -> u64 {
         u64::from(_mm256_movemask_epi8(in_order).cast_unsigned())
     };
     of_32_rows(0) | of_32_rows(2) << 32
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+fn minus(distances: &Distances, low: u16) -> Distances {
+    let low = _mm256_set1_epi16(low.cast_signed());
+    distances.map(|distances| _mm256_sub_epi16(distances, low))
+}
+
+/// Writes the distances of the rows in `pairs`, those in `back` negated, less `low`, modulo 2^16.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+fn write(distances: &Distances, pairs: u64, back: u64, low: u16, gathered: &mut Gathered) {
+    if pairs == 0 {
+        return;
+    }
+    let mut stored = [0_u16; ROWS];
+    for (part, &distances) in stored.as_chunks_mut::<16>().0.iter_mut().zip(distances) {
+        // SAFETY: `part` has 16 places; the store needs no alignment.
+        unsafe { _mm256_storeu_si256(part.as_mut_ptr().cast(), distances) };
+    }
+    for row in bits(pairs) {
+        // All bits set if the distance is negated.
+        let sign = ((back >> row & 1) as u16).wrapping_neg();
+        gathered.push((stored[row] ^ sign).wrapping_sub(sign).wrapping_sub(low));
+    }
 }

@@ -1,6 +1,7 @@
 //! The query "histogram": differences of the times of two channels, in bins.
 
 mod bins;
+mod by_gaps;
 mod fold;
 mod nearest;
 mod normalise;

@@ -22,7 +22,7 @@ use crate::{
         time_range::TimeRange,
     },
     scan::{
-        morsels::{Execution, Interval, intervals, seek},
+        morsels::{Execution, Interval, intervals, row_ranges, seek},
         plan,
         selection::{Buffers, Selected, Selection},
         threads::add_up,
@@ -67,8 +67,11 @@ pub(super) fn plan(
     let (range, before) = plan.ranges(query.scope.range);
     for range in [Some(range), before].into_iter().flatten() {
         into.read(recording, |source| {
-            let morsels = plan.morsels(source, execution, range);
-            morsels.iter().flat_map(|morsel| plan.row_ranges(morsel)).collect::<Vec<_>>()
+            let of = |task| match task {
+                Task::Rows(_, rows) => vec![(plan::GAPS, rows)],
+                Task::Times(morsel) => plan.row_ranges(&morsel),
+            };
+            plan.tasks(source, execution, range).into_iter().flat_map(of).collect::<Vec<_>>()
         });
     }
     // If too many tags turn out to lie within reach, lists are extracted for the rest.
@@ -77,7 +80,7 @@ pub(super) fn plan(
 
 /// The unit in which times are counted.
 #[derive(Debug, Clone, Copy)]
-enum Scale {
+pub(super) enum Scale {
     Ticks,
     /// Cells of this many ticks, truncated toward zero: cell 0 is twice as wide.
     Cells(i64),
@@ -102,19 +105,27 @@ impl Scale {
 }
 
 /// A query prepared for counting.
-struct Plan {
+pub(super) struct Plan {
     starts: Selection,
     stops: Selection,
     /// Both channels in one list: starts have number 0; stops have number 1 if they are of another channel.
     both: Selection,
-    ends: [Channel; 2],
-    bins: Bins,
-    binning: Binning,
-    scale: Scale,
-    simd: Simd,
+    pub(super) ends: [Channel; 2],
+    pub(super) bins: Bins,
+    pub(super) binning: Binning,
+    pub(super) scale: Scale,
+    pub(super) simd: Simd,
 }
 
-/// One task: the owners of a source from `from` up to, not including, `to`.
+/// One task.
+enum Task<'a> {
+    /// Pairs whose later row is one of these, by gaps.
+    Rows(&'a Source<'a>, Range<usize>),
+    /// Pairs whose later tag has its delayed time in a range.
+    Times(Morsel<'a>),
+}
+
+/// The owners of a source from `from` up to, not including, `to`.
 struct Morsel<'a> {
     source: &'a Source<'a>,
     owned: TimeRange,
@@ -136,10 +147,10 @@ struct Rows {
 }
 
 /// The buffers of one thread.
-struct Thread {
+pub(super) struct Thread {
     both: Buffers,
-    lists: Lists,
-    bucket: Bucket,
+    pub(super) lists: Lists,
+    pub(super) bucket: Bucket,
 }
 
 /// Tags in order; those before `head` are only looked back at and own nothing.
@@ -160,10 +171,10 @@ enum Near {
 }
 
 #[derive(Default)]
-struct Lists {
+pub(super) struct Lists {
     buffers: Buffers,
-    starts: Vec<i64>,
-    stops: Vec<i64>,
+    pub(super) starts: Vec<i64>,
+    pub(super) stops: Vec<i64>,
 }
 
 impl Plan {
@@ -211,16 +222,19 @@ impl Plan {
         execution: &Execution,
         range: TimeRange,
     ) -> Vec<u64> {
-        let morsels: Vec<Morsel<'_>> = recording
-            .sources
-            .iter()
-            .flat_map(|source| self.morsels(source, execution, range))
-            .collect();
-        let count = |morsel: &Morsel<'_>, thread: &mut Thread, counts: &mut [u64]| {
-            match self.near(morsel.source) {
-                Some(Near::Columns(wanted)) => self.count_columns(morsel, &wanted, thread, counts),
-                Some(Near::List(wanted)) => self.count_list(morsel, &wanted, thread, counts),
-                None => self.count_lists(morsel, thread, counts),
+        let sources = recording.sources.iter();
+        let tasks: Vec<Task<'_>> =
+            sources.flat_map(|source| self.tasks(source, execution, range)).collect();
+        let count = |task: &Task<'_>, thread: &mut Thread, counts: &mut [u64]| {
+            match task {
+                Task::Rows(source, rows) => self.count_rows(source, rows.clone(), thread, counts),
+                Task::Times(morsel) => match self.near(morsel.source) {
+                    Some(Near::Columns(wanted)) => {
+                        self.count_columns(morsel, &wanted, thread, counts);
+                    }
+                    Some(Near::List(wanted)) => self.count_list(morsel, &wanted, thread, counts),
+                    None => self.count_lists(morsel, thread, counts),
+                },
             }
             0
         };
@@ -232,15 +246,22 @@ impl Plan {
         };
         let finish = |mut thread: Thread, counts: &mut [u64]| thread.bucket.tally.drain(counts);
         let pass = recording.pass(range);
-        add_up(&pass, &morsels, bins, thread, count, finish).0
+        add_up(&pass, &tasks, bins, thread, count, finish).0
     }
 
-    fn morsels<'r>(
+    fn tasks<'r>(
         &self,
         source: &'r Source<'r>,
         execution: &Execution,
         range: TimeRange,
-    ) -> Vec<Morsel<'r>> {
+    ) -> Vec<Task<'r>> {
+        if let Some(found) = self.by_gaps(source, range) {
+            let inside = Interval { start: range.from.unwrap_or(i64::MIN), end: range.to };
+            let inside = inside.rows(source.tags.time, self.ends[0].delay);
+            let rows = execution.morsel_rows.unwrap_or(DIRECT_ROWS).max(1);
+            let ranges = row_ranges(found.gaps, inside, rows).into_iter();
+            return ranges.map(|rows| Task::Rows(source, rows)).collect();
+        }
         let look_back = |side: &Side<'_>| self.ticks(side.last - side.first);
         let window = self.sides(source).iter().map(look_back).max().unwrap_or(0);
         let time = source.tags.time;
@@ -261,7 +282,7 @@ impl Plan {
                 TimeRange { from, to: interval.end.map(cut) }.and(&range)
             })
             .filter(|owned| owned.from.zip(owned.to).is_none_or(|(from, to)| from < to))
-            .map(|owned| Morsel { source, owned })
+            .map(|owned| Task::Times(Morsel { source, owned }))
             .collect()
     }
 
@@ -438,7 +459,7 @@ impl Plan {
     }
 
     /// Counts the pairs whose later tag is not before `from`.
-    fn count_sides(
+    pub(super) fn count_sides(
         &self,
         source: &Source<'_>,
         lists: &Lists,

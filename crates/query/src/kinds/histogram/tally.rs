@@ -3,6 +3,7 @@
 use super::bins::{Binning, WithBin};
 use crate::kernels::{
     differences::{buffer::Buffer, narrow::Narrow},
+    gaps::gathered::Gathered,
     merges::Merges,
 };
 
@@ -35,6 +36,7 @@ pub(super) struct Tally {
 /// The buffers a thread needs to put differences into bins, or to count beyond their edges.
 pub(super) struct Bucket {
     pub(super) buffer: Buffer,
+    pub(super) gathered: Gathered,
     pub(super) narrow: Narrow,
     pub(super) tally: Tally,
     pub(super) merges: Merges,
@@ -43,7 +45,8 @@ pub(super) struct Bucket {
 impl Bucket {
     pub(super) fn new(bins: usize) -> Self {
         let (tally, merges) = (Tally::new(bins), Merges::default());
-        Self { buffer: Buffer::new(), narrow: Narrow::new(), tally, merges }
+        let (buffer, gathered) = (Buffer::new(), Gathered::new());
+        Self { buffer, gathered, narrow: Narrow::new(), tally, merges }
     }
 }
 
@@ -71,6 +74,20 @@ impl Tally {
             self.count(numbers, counts);
         }
         self.numbers = numbers;
+    }
+
+    /// Works like [`Tally::add`], with differences that may be modified.
+    pub(super) fn add_narrow(
+        &mut self,
+        binning: &Binning,
+        distances: &mut [u16],
+        counts: &mut [u64],
+    ) {
+        match *binning {
+            // They are the numbers of their bins.
+            Binning::Shift(0) if self.is_small() => self.count(distances, counts),
+            _ => self.add(binning, &*distances, counts),
+        }
     }
 
     /// Returns whether there are few enough bins to count them by their numbers.

@@ -3,55 +3,27 @@
 use std::ops::Range;
 
 use rayon::prelude::*;
-use tagq_store::{Channels, format::GAP_MAX};
+use tagq_store::Channels;
 
 use crate::{
-    kernels,
-    kernels::{matrix::Matrix, simd::Simd},
+    kernels::{self, gaps, simd::Simd},
     rules::{
         definition::Method,
         grid, herald,
         ways::{
             folds::Inside,
+            heralds::HeraldChains,
+            input::{Morsel, MorselInput, NarrowGaps},
             part::Part,
-            sliding::{self, Sliding},
+            tally::Tally,
         },
     },
     run::recording::{Recording, Source},
     scan::{
-        morsels::{Execution, Interval, intervals, rows_within_window},
-        plan::{GAPS, Plan},
-        selection::{Buffers, List, Ready, Selected},
+        morsels::{Execution, Interval, seek},
+        selection::{Buffers, List, Ready, Selected, StoredRows},
     },
 };
-
-/// Rows of a morsel that is read from the columns: 2.25 MiB.
-const DIRECT_ROWS: usize = 1 << 18;
-/// Rows of a morsel that goes through buffers, chosen so that they stay in a core's cache.
-const SELECTED_ROWS: usize = 1 << 16;
-/// Mean number of rows within a window from which on tags are not compared with their neighbours.
-const CROWDED: usize = 1;
-
-/// Mean number of rows within a window from which on gaps are not added up.
-const CROWDED_GAPS: usize = 20;
-
-/// One task.
-struct Morsel<'a> {
-    source: &'a Source<'a>,
-    interval: Interval,
-    input: MorselInput<'a>,
-}
-
-/// The columns that the kernels read for a morsel.
-#[derive(Clone, Copy)]
-enum MorselInput<'a> {
-    /// Gaps and labels as stored, up to this many ticks.
-    Gaps(&'a [u16], u16),
-    /// Times and labels as stored.
-    Direct,
-    /// The channels in use, extracted.
-    Selected,
-}
 
 impl Part {
     /// Counts the coincidences of each group, for all rules but `once`.
@@ -81,67 +53,6 @@ impl Part {
             })
     }
 
-    /// Adds the rows that counting reads to the plan.
-    pub(crate) fn plan(&self, recording: &Recording<'_>, execution: &Execution, plan: &mut Plan) {
-        let [direct, selected] = self.method.names();
-        plan.read(recording, |source| {
-            let time = source.tags.time;
-            self.morsels(source, execution).flat_map(move |Morsel { interval, input, .. }| {
-                let as_stored = match input {
-                    MorselInput::Gaps(..) => Some((GAPS, interval.rows(time, 0))),
-                    MorselInput::Direct => Some((direct, self.direct_rows(&interval, time))),
-                    MorselInput::Selected => None,
-                };
-                if let Some((kernel, rows)) = as_stored {
-                    return vec![(kernel, if self.is_dark() { 0..0 } else { rows })];
-                }
-                let interval = interval.looking_back(self.look_back);
-                let vetoes = self.veto.iter().flat_map(|veto| veto.row_ranges(time, interval));
-                let ranges = self.selection.row_ranges(time, interval).into_iter().chain(vetoes);
-                ranges.map(|rows| (selected, rows)).collect()
-            })
-        });
-        plan.is_at_least |= match self.method {
-            // If windows turn out to be crowded, channels are extracted after all.
-            Method::Pair | Method::Pairs => {
-                let mut inputs = recording.sources.iter().map(|source| self.input(source));
-                inputs.any(|input| !matches!(input, MorselInput::Selected))
-            }
-            Method::Folds(_) | Method::Heralds { .. } => false,
-            // Rules that use tags up begin at a gap before the range, and continue to the next gap.
-            Method::Matches => true,
-        };
-    }
-
-    /// Returns the rows that a morsel reads if it is counted in the columns as stored.
-    fn direct_rows(&self, interval: &Interval, time: &[i64]) -> Range<usize> {
-        interval.looking_back(self.window).rows(time, 0)
-    }
-
-    /// Returns whether the one pair has a label above 255; no tag in a narrow column has such a label.
-    fn is_dark(&self) -> bool {
-        matches!(self.method, Method::Pair) && self.channels.iter().any(|&c| c > u8::MAX.into())
-    }
-
-    fn morsels<'a>(
-        &self,
-        source: &'a Source<'a>,
-        execution: &Execution,
-    ) -> impl Iterator<Item = Morsel<'a>> {
-        let time = source.tags.time;
-        let input = self.input(source);
-        let cached = match input {
-            MorselInput::Gaps(..) | MorselInput::Direct => DIRECT_ROWS,
-            MorselInput::Selected => SELECTED_ROWS,
-        };
-        let rows = execution.rows_per_morsel(time, self.look_back, cached);
-        let mut delays = self.delays.clone();
-        delays.sort_unstable();
-        delays.dedup();
-        let intervals = intervals(time, rows, &delays, self.scope.range);
-        intervals.into_iter().map(move |interval| Morsel { source, interval, input })
-    }
-
     /// Divides times into cells, if the rule has any.
     fn divide(&self, list: &mut List) {
         if let Some(width) = self.cells {
@@ -152,26 +63,6 @@ impl Part {
     /// Returns the window in which divided times are compared.
     fn divided_window(&self) -> i64 {
         if self.cells.is_some() { 0 } else { self.window }
-    }
-
-    /// Returns which columns the kernels read of a source.
-    fn input<'a>(&self, source: &Source<'a>) -> MorselInput<'a> {
-        let compares = matches!(self.method, Method::Pair | Method::Pairs | Method::Folds(_))
-            && self.cells.is_none();
-        let is_narrow = matches!(source.tags.channels, Channels::U8(_));
-        let is_delayed = self.delays.iter().any(|&delay| delay != 0);
-        if !compares || !is_narrow || is_delayed || self.veto.is_some() {
-            return MorselInput::Selected;
-        }
-        let rows = rows_within_window(source.tags.time, self.window);
-        let window = u16::try_from(self.window).ok().filter(|&window| window < GAP_MAX);
-        match (source.gaps, window, &self.method) {
-            (Some(gaps), Some(window), Method::Pair) if rows < CROWDED_GAPS => {
-                MorselInput::Gaps(gaps, window)
-            }
-            _ if rows < CROWDED => MorselInput::Direct,
-            _ => MorselInput::Selected,
-        }
     }
 }
 
@@ -185,6 +76,7 @@ struct Counter<'p> {
     number_of_label: [u8; 256],
     tally: Tally,
     inside: Inside,
+    heralds: HeraldChains,
 }
 
 impl<'p> Counter<'p> {
@@ -193,6 +85,7 @@ impl<'p> Counter<'p> {
         let others = part.channels.len() as u8;
         let side = usize::from(others) + 1;
         let has_matrix = matches!(part.method, Method::Pairs);
+        let has_heralds = matches!(part.method, Method::Heralds { .. });
         Self {
             part,
             simd,
@@ -201,29 +94,46 @@ impl<'p> Counter<'p> {
             number_of_label: part.selection.narrow_numbers(others),
             tally: Tally::new(if has_matrix { side } else { 0 }),
             inside: Inside::default(),
+            heralds: HeraldChains::new(if has_heralds { side } else { 0 }),
         }
     }
 
     /// Adds the coincidences that belong to the morsel.
     fn count(&mut self, morsel: &Morsel<'_>, counts: &mut [u128]) {
-        let counted = match morsel.input {
-            // A label above 255 has no tags in a narrow column, so there is no coincidence.
-            MorselInput::Gaps(..) | MorselInput::Direct if self.part.is_dark() => Some(()),
-            MorselInput::Gaps(gaps, window) => self.count_gaps(morsel, gaps, window, counts),
-            MorselInput::Direct => self.count_direct(morsel, counts),
-            MorselInput::Selected => None,
+        let source = morsel.source;
+        let (counted, interval) = match &morsel.input {
+            MorselInput::Gaps(gaps, rows) => {
+                if self.count_gaps(*gaps, rows.clone(), counts).is_some() {
+                    return;
+                }
+                let delay = self.part.delays[0];
+                if self.part.delays.iter().any(|&other| other != delay) {
+                    counts[0] += self.count_crowded_pair(source, gaps.distances.reach(), rows);
+                    return;
+                }
+                (None, Interval::of_rows(source.tags.time, rows, delay))
+            }
+            MorselInput::Direct(interval) => {
+                (self.count_direct(source, *interval, counts), *interval)
+            }
+            MorselInput::Selected(interval) => (None, *interval),
         };
-        if counted.is_none() && self.count_selected(morsel, counts).is_none() {
+        if counted.is_none() && self.count_selected(source, interval, counts).is_none() {
             // Reported as counts that do not fit in 64 bits; more can be added to them.
             counts.fill(1 << 127);
         }
     }
 
     /// Extracts the channels and counts. Returns `None` if times do not fit in 64 bits.
-    fn count_selected(&mut self, morsel: &Morsel<'_>, counts: &mut [u128]) -> Option<()> {
-        let (part, simd, source) = (self.part, self.simd, morsel.source);
-        let (selection, start) = (&part.selection, morsel.interval.start);
-        let interval = morsel.interval.looking_back(part.look_back);
+    fn count_selected(
+        &mut self,
+        source: &Source<'_>,
+        interval: Interval,
+        counts: &mut [u128],
+    ) -> Option<()> {
+        let (part, simd) = (self.part, self.simd);
+        let (selection, start) = (&part.selection, interval.start);
+        let interval = interval.looking_back(part.look_back);
         let vetoes = part.veto.as_ref().map(|veto| {
             let times = veto.times(simd, source, interval, &mut self.vetoes);
             (veto, times)
@@ -278,38 +188,77 @@ impl<'p> Counter<'p> {
         Some(())
     }
 
-    /// Counts one pair by gaps. Returns `None` if windows are too crowded.
+    /// Counts by gaps. Returns `None`, and adds nothing, if windows are too crowded.
     fn count_gaps(
-        &self,
-        morsel: &Morsel<'_>,
-        gaps: &[u16],
-        window: u16,
+        &mut self,
+        NarrowGaps { gaps, labels, distances }: NarrowGaps<'_>,
+        rows: Range<usize>,
         counts: &mut [u128],
     ) -> Option<()> {
-        let tags = morsel.source.tags;
-        let Channels::U8(labels) = tags.channels else { return None };
-        if let [Ok(a), Ok(b)] = [self.part.channels[0], self.part.channels[1]].map(u8::try_from) {
-            let rows = morsel.interval.rows(tags.time, 0);
-            let count = kernels::gaps::pairs(self.simd, gaps, labels, rows, [a, b], window)?;
-            counts[0] += u128::from(count);
+        let (part, simd) = (self.part, self.simd);
+        let rows = StoredRows { gaps, labels, rows, number_of: &self.number_of_label };
+        let window = distances.reach();
+        match &part.method {
+            Method::Pair => {
+                if let [Ok(a), Ok(b)] = [part.channels[0], part.channels[1]].map(u8::try_from) {
+                    let count = gaps::pairs(simd, gaps, labels, rows.rows, [a, b], &distances)?;
+                    counts[0] += u128::from(count);
+                }
+            }
+            Method::Folds(folds) => {
+                folds.count_by_gaps(simd, window, &rows, &mut self.inside, counts)?;
+            }
+            Method::Heralds { once } => {
+                let heralds = &mut self.heralds;
+                heralds.count(part, simd, window, &rows, *once, counts);
+            }
+            _ => self.tally.add_by_gaps(part, simd, window, &rows, counts)?,
         }
         Some(())
     }
 
+    /// Counts the pairs of two channels with different delays whose later row is one of these, by ranks: those among
+    /// these rows and the rows up to `reach` ticks before them, less those among the latter.
+    fn count_crowded_pair(&self, source: &Source<'_>, reach: u16, rows: &Range<usize>) -> u128 {
+        let (part, tags) = (self.part, source.tags);
+        let earliest = tags.time[rows.start].saturating_sub(reach.into());
+        let head = seek(tags.time, rows.start, |time| time < earliest);
+        let (Channels::U8(labels), true) =
+            (tags.channels, source.is_in_order(self.simd, head..rows.end))
+        else {
+            return 0;
+        };
+        let pairs = |rows: Range<usize>| {
+            let lists = [0, 1].map(|n| {
+                let tags = tags.time[rows.clone()].iter().zip(&labels[rows.clone()]);
+                let is_wanted = |label: u8| u16::from(label) == part.channels[n];
+                let wanted = tags.filter(|&(_, &label)| is_wanted(label));
+                wanted.map(|(&time, _)| time + part.delays[n]).collect::<Vec<i64>>()
+            });
+            pairs_by_rank(lists.each_ref().map(|list| &list[..]), [0; 2], part.window)
+        };
+        pairs(head..rows.end) - pairs(head..rows.start)
+    }
+
     /// Counts in the columns as stored. Returns `None` if windows are too crowded or times decrease;
     /// decreasing times are found again, and recorded, when channels are extracted.
-    fn count_direct(&mut self, morsel: &Morsel<'_>, counts: &mut [u128]) -> Option<()> {
-        let (part, tags) = (self.part, morsel.source.tags);
+    fn count_direct(
+        &mut self,
+        source: &Source<'_>,
+        interval: Interval,
+        counts: &mut [u128],
+    ) -> Option<()> {
+        let (part, tags) = (self.part, source.tags);
         let Channels::U8(labels) = tags.channels else { return None };
-        let own = morsel.interval.rows(tags.time, 0);
-        let rows = part.direct_rows(&morsel.interval, tags.time);
+        let own = interval.rows(tags.time, 0);
+        let rows = interval.looking_back(part.window).rows(tags.time, 0);
         let ready = Ready {
             time: &tags.time[rows.clone()],
             id: &labels[rows.clone()],
             head: own.start - rows.start,
             number_of: &self.number_of_label,
         };
-        if !morsel.source.spans(ready.time) {
+        if !source.spans(ready.time) {
             return None;
         }
         match &part.method {
@@ -337,57 +286,6 @@ fn pairs_by_rank(lists: [&[i64]; 2], heads: [usize; 2], window: i64) -> u128 {
     let product = |[a, b]: [usize; 2]| a as u128 * b as u128;
     let far = kernels::far_pairs(lists, heads, window);
     product(lists.map(<[i64]>::len)) - product(heads) - u128::from(far)
-}
-
-/// The matrices of one thread: one for all rows of a morsel, and one for the rows before it.
-struct Tally {
-    all: Matrix,
-    before: Matrix,
-    sliding: Sliding,
-}
-
-impl Tally {
-    fn new(side: usize) -> Self {
-        Self { all: Matrix::new(side), before: Matrix::new(side), sliding: Sliding::default() }
-    }
-
-    /// Adds the pairs of every group that the morsel owns.
-    fn add(&mut self, part: &Part, simd: Simd, window: i64, ready: Ready<'_>, counts: &mut [u128]) {
-        let is_crowded = rows_within_window(ready.time, window) >= CROWDED;
-        if is_crowded || self.add_near(part, simd, window, ready, counts).is_none() {
-            self.all.clear();
-            self.before.clear();
-            sliding::matrix(&mut self.sliding, ready, window, &mut self.all);
-            self.add_to(part, counts);
-        }
-    }
-
-    /// Works like [`Tally::add`], by comparing neighbours. Returns `None` if there are too many of them.
-    fn add_near(
-        &mut self,
-        part: &Part,
-        simd: Simd,
-        window: i64,
-        ready: Ready<'_>,
-        counts: &mut [u128],
-    ) -> Option<()> {
-        let near = |rows, matrix: &mut Matrix| {
-            matrix.clear();
-            let (time, id) = (&ready.time[..rows], &ready.id[..rows]);
-            kernels::matrix(simd, time, id, window, ready.number_of, matrix)
-        };
-        near(ready.time.len(), &mut self.all)?;
-        near(ready.head, &mut self.before)?;
-        self.add_to(part, counts);
-        Some(())
-    }
-
-    fn add_to(&self, part: &Part, counts: &mut [u128]) {
-        for (count, group) in counts.iter_mut().zip(&part.numbered) {
-            let (a, b) = (group[0], group[1]);
-            *count += u128::from(self.all.either(a, b).wrapping_sub(self.before.either(a, b)));
-        }
-    }
 }
 
 /// The ids of selected tags are already numbers.

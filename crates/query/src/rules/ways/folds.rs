@@ -6,13 +6,24 @@
 
 use crate::{
     kernels,
-    kernels::{first_fall, rows::MASK_ROWS, simd::Simd},
+    kernels::{
+        first_fall,
+        gaps::{REACH, near},
+        rows::{MASK_ROWS, bits},
+        simd::Simd,
+    },
     rules::ways::sliding::Sliding,
-    scan::{morsels::rows_within_window, selection::Ready},
+    scan::{
+        morsels::rows_within_window,
+        selection::{Ready, StoredRows},
+    },
 };
 
 /// The largest number of channels of a group besides the channel of the last tag.
 const MOST_OTHERS: usize = 15;
+
+/// The number of steps per row from which on sliding is faster.
+const STEPS: usize = 2;
 
 /// The groups that a tag of each number can close.
 #[derive(Debug)]
@@ -37,6 +48,8 @@ pub(crate) struct Inside {
     /// Tags of each number in the window; all 0 between calls.
     tags: Vec<u32>,
     masks: Vec<u64>,
+    /// The counts of a morsel that may be given up.
+    found: Vec<u128>,
     sliding: Sliding,
 }
 
@@ -57,6 +70,57 @@ impl Folds {
         }
         let fewest = groups.iter().map(Vec::len).min().unwrap_or(0);
         Self { closed_by, fewest }
+    }
+
+    /// Returns the number of channels of the smallest group.
+    pub(crate) fn fewest(&self) -> usize {
+        self.fewest
+    }
+
+    /// Adds the tuples whose last tag is in these rows, by gaps. Returns `None`, and adds nothing, if windows are
+    /// crowded.
+    pub(crate) fn count_by_gaps(
+        &self,
+        simd: Simd,
+        window: u16,
+        rows: &StoredRows<'_>,
+        inside: &mut Inside,
+        counts: &mut [u128],
+    ) -> Option<()> {
+        let (gaps, own) = (rows.gaps, &rows.rows);
+        let number = |row: usize| usize::from(rows.number(row));
+        let k = self.fewest - 1;
+        if k > REACH {
+            return None;
+        }
+        let Inside { tags, masks, found, .. } = inside;
+        tags.resize(self.closed_by.len(), 0);
+        masks.resize(own.len().div_ceil(MASK_ROWS), 0);
+        found.clear();
+        found.resize(counts.len(), 0);
+        near(simd, (gaps, rows.labels), own.clone(), k, window, masks);
+        let mut steps_left = STEPS * own.len();
+        for (step, &mask) in masks.iter().enumerate() {
+            for bit in bits(mask) {
+                let last = own.start + step * MASK_ROWS + bit;
+                if self.closed_by[number(last)].is_empty() {
+                    continue;
+                }
+                let mut distance = 0;
+                let before = (0..last).rev().take_while(|&before| {
+                    distance += u64::from(gaps[before + 1]);
+                    distance <= u64::from(window)
+                });
+                let walked = before.map(|before| tags[number(before)] += 1).count();
+                self.add(number(last), tags, found);
+                for before in last - walked..last {
+                    tags[number(before)] = 0;
+                }
+                steps_left = steps_left.checked_sub(walked)?;
+            }
+        }
+        counts.iter_mut().zip(found).for_each(|(count, more)| *count += *more);
+        Some(())
     }
 
     /// Adds the tuples whose last tag is not in the head. Returns `None` if times decrease.
@@ -111,13 +175,10 @@ impl Folds {
         tags.resize(self.closed_by.len(), 0);
         masks.resize(rows.div_ceil(MASK_ROWS), 0);
         kernels::near(simd, &time[first..], k, window, masks, true)?;
-        // Sliding costs a few steps per row.
-        let mut steps_left = 2 * rows;
+        let mut steps_left = STEPS * rows;
         for (step, &mask) in masks.iter().enumerate() {
-            let mut mask = mask;
-            while mask != 0 {
-                let row = first + step * MASK_ROWS + mask.trailing_zeros() as usize + k;
-                mask &= mask - 1;
+            for bit in bits(mask) {
+                let row = first + step * MASK_ROWS + bit + k;
                 if row >= head {
                     let walked = self.close(row, window, ready, tags, counts);
                     let Some(left) = steps_left.checked_sub(walked) else { return Some(row + 1) };
