@@ -78,6 +78,19 @@ fn a_file_with_a_changed_byte_is_refused_or_has_as_many_rows() {
     }
 }
 
+/// All arrays say that they have 700 rows. Their chunks hold 600.
+#[test]
+fn rows_that_are_not_stored_are_no_tags() {
+    let mut bytes = fixture("earliest.h5");
+    for at in 0..bytes.len() - 8 {
+        if bytes[at..at + 8] == 500_u64.to_le_bytes() {
+            bytes[at..at + 8].copy_from_slice(&700_u64.to_le_bytes());
+        }
+    }
+    let error = stored(&bytes, "a.h5", &Settings::default()).map(|_| ()).unwrap_err();
+    assert!(error.to_string().contains("is not stored completely"), "{error}");
+}
+
 /// The last chunk of the timestamps has another Fletcher-32: the rows before it are not committed.
 #[test]
 fn nothing_is_stored_of_a_file_with_a_damaged_chunk() {
