@@ -222,14 +222,12 @@ fn in_frames(tags: &[Tag]) -> Vec<u8> {
     encoder.into_inner()
 }
 
-/// Enough tags for several releases, in order of time.
+/// Enough tags for several releases, in order of time and closer than the largest gap.
 fn many_tags() -> Vec<Tag> {
-    let mut tags = some_tags(9, 2_300_000);
-    for tag in &mut tags {
-        tag.channel %= 200;
-    }
-    tags.sort_by_key(|tag| tag.time);
-    tags
+    let random = some_tags(9, 2_300_000);
+    let tag =
+        |(i, tag): (i64, &Tag)| Tag { time: i * 64 + (tag.time & 63), channel: tag.channel % 200 };
+    (0..).zip(&random).map(tag).collect()
 }
 
 /// The times in the column of a store.
