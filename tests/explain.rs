@@ -21,7 +21,14 @@ fn long(folder: &Path) -> PathBuf {
     let args = "simulate --rate 1MHz --channels 1,2,3,4 --duration 100ms --seed 3";
     let made = output(command().args(args.split_whitespace()).arg(&run));
     assert_eq!(made.code, 0, "{}", made.stderr);
+    without_gaps(&run);
     run
+}
+
+/// Makes a store whose queries read times.
+fn without_gaps(run: &Path) {
+    let made = output(command().args(["ingest", "-q", "--no-gaps"]).arg(run));
+    assert_eq!(made.code, 0, "{}", made.stderr);
 }
 
 #[test]
@@ -92,6 +99,7 @@ fn every_kind_of_question_says_what_it_would_read() {
 fn a_plan_is_a_table_or_json_and_of_each_run() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture_copy(folder.path());
+    without_gaps(&run);
     let rows = cat(&run).len();
     let table = ask("coincidences --window 2ns --explain --format table", &run);
     let text = table.text();

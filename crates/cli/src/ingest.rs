@@ -15,6 +15,7 @@ pub(crate) fn run(args: &IngestArgs) -> anyhow::Result<()> {
     let options = OpenOptions {
         treatment: Treatment { rebuild: args.rebuild, rebase: args.rebase, salvage: args.salvage },
         threads: args.threads.unwrap_or(0),
+        gaps: !args.no_gaps,
         ..args.store.options()
     };
     if args.follow {

@@ -286,6 +286,7 @@ pub(crate) struct Opening {
     rebuild: bool,
     rebase: bool,
     salvage: bool,
+    gaps: bool,
     setup: Option<PathBuf>,
     no_setup: bool,
     threads: Option<usize>,
@@ -318,6 +319,7 @@ impl Opening {
             columns: columns.transpose()?,
             cancelled: Some(Arc::new(AtomicBool::new(false))),
             threads: self.threads.unwrap_or(0),
+            gaps: self.gaps,
             ..OpenOptions::default()
         })
     }

@@ -95,6 +95,7 @@ def ingest(
     rebuild: bool = False,
     rebase: bool = False,
     salvage: bool = False,
+    gaps: bool = True,
     progress: Progress | None = None,
 ) -> Run:
     """Ingests new files into the store, durably, and opens it. Several sources become one run in ``store``.
@@ -113,6 +114,8 @@ def ingest(
         Move a file that begins before the run's end to 1 s after it.
     salvage
         Ingest also the readable part of a torn end.
+    gaps
+        Whether a new store gets a column of gaps: 11 bytes a tag in place of 9, and faster queries.
     """
     if isinstance(sources, (str, os.PathLike)):
         sources = [sources]
@@ -125,6 +128,7 @@ def ingest(
         rebuild=rebuild,
         rebase=rebase,
         salvage=salvage,
+        gaps=gaps,
         progress=progress,
     )
     return Run(_tagq.ingest([_path(source) for source in sources], opening))
@@ -142,6 +146,7 @@ def _opening(**given: Any) -> dict[str, Any]:
         "rebuild": False,
         "rebase": False,
         "salvage": False,
+        "gaps": True,
         "setup": None,
         "no_setup": False,
         "threads": None,
@@ -155,7 +160,7 @@ def _opening(**given: Any) -> dict[str, Any]:
     for name in ("store", "setup"):
         if opening[name] is not None:
             opening[name] = _path(opening[name], name)
-    for name in ("recursive", "ingest", "rebuild", "rebase", "salvage", "no_setup"):
+    for name in ("recursive", "ingest", "rebuild", "rebase", "salvage", "gaps", "no_setup"):
         if not isinstance(opening[name], bool):
             raise WrongTypeError(f"{name}: True or False is wanted")
     threads = opening["threads"]

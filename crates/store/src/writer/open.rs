@@ -83,6 +83,9 @@ impl Writer {
         }
         let mut writer = Self::create(disk, folder, manifest, lock)?;
         writer.obsolete = obsolete;
+        if before.files.gap.is_some() {
+            writer.make_gaps()?;
+        }
         Ok(writer)
     }
 

@@ -25,6 +25,8 @@ pub struct OpenOptions {
     pub access: Access,
     /// The id of a new store; random by default.
     pub run_id: Option<RunId>,
+    /// Whether a new store gets a column of gaps: two bytes more a tag, and faster queries.
+    pub gaps: bool,
     /// The format of the sources, whatever their content says; ingested sources keep theirs.
     pub format: Option<FormatName>,
     /// The columns of tags in texts and tables; ingested sources keep theirs.
@@ -58,6 +60,7 @@ impl Default for OpenOptions {
             treatment: Treatment::default(),
             access: Access::Mapped,
             run_id: None,
+            gaps: true,
             format: None,
             columns: None,
             cancelled: None,

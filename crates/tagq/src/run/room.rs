@@ -7,8 +7,8 @@ use tagq_store::Folder;
 
 use crate::error::Error;
 
-/// Bytes of a row: a time and a label. The index over it is less than a hundredth of that.
-const ROW_BYTES: u64 = 9;
+/// Bytes of a row: a time, a label and a gap. The index over it is less than a hundredth of that.
+const ROW_BYTES: u64 = 11;
 /// Bytes of a micro time, if tags have some.
 const MICRO_BYTES: u64 = 2;
 /// The rows of a recording never take more than this multiple of its size: with that much space the

@@ -9,14 +9,30 @@ use crate::error::Error;
 
 /// Opens the writer of the store of the run, and creates the store if needed.
 pub(crate) fn open_writer(location: &RunLocation, options: &OpenOptions) -> Result<Writer, Error> {
-    Writer::open(&location.store, &creation(options)).map_err(|error| match error {
-        StoreError::Io { source, .. }
-            if is_not_writable(&source) && !Store::is_at(&location.store) =>
-        {
-            Error::NotWritable { store: location.store.clone(), reason: source.to_string() }
-        }
-        error => error.into(),
-    })
+    let mut writer =
+        Writer::open(&location.store, &creation(options)).map_err(|error| match error {
+            StoreError::Io { source, .. }
+                if is_not_writable(&source) && !Store::is_at(&location.store) =>
+            {
+                Error::NotWritable { store: location.store.clone(), reason: source.to_string() }
+            }
+            error => error.into(),
+        })?;
+    if options.gaps && writer.manifest().commit == 0 {
+        writer.make_gaps()?;
+    }
+    Ok(writer)
+}
+
+/// Works like [`open_writer`], for a store that replaces the one that is there.
+pub(crate) fn open_writer_for_rebuild(
+    location: &RunLocation,
+    options: &OpenOptions,
+) -> Result<Writer, Error> {
+    if !Store::is_at(&location.store) {
+        return open_writer(location, options);
+    }
+    Ok(Writer::open_for_rebuild(&location.store, &creation(options))?)
 }
 
 /// Returns the parameters of a new store.

@@ -75,7 +75,9 @@ pub(super) fn plan(
         });
     }
     // If too many tags turn out to lie within reach, lists are extracted for the rest.
-    into.is_at_least |= recording.sources.iter().any(|source| plan.near(source).is_some());
+    let is_near =
+        |source: &Source<'_>| plan.by_gaps(source, range).is_some() || plan.near(source).is_some();
+    into.is_at_least |= recording.sources.iter().any(is_near);
 }
 
 /// The unit in which times are counted.

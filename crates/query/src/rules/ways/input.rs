@@ -76,13 +76,13 @@ impl Part {
         });
         plan.is_at_least |= match self.method {
             // If windows turn out to be crowded, channels are extracted after all.
-            Method::Pair | Method::Pairs => {
+            Method::Pair | Method::Pairs | Method::Folds(_) => {
                 let mut sources = recording.sources.iter();
                 sources.any(|source| {
                     self.gaps(source, execution.simd).is_some() || self.is_direct(source)
                 })
             }
-            Method::Folds(_) | Method::Heralds { .. } => false,
+            Method::Heralds { .. } => false,
             // Rules that use tags up begin at a gap before the range, and continue to the next gap.
             Method::Matches => true,
         };

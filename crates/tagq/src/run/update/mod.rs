@@ -30,7 +30,7 @@ use super::{
     location::RunLocation,
     options::OpenOptions,
     room,
-    writer::{creation, open_writer},
+    writer::{open_writer, open_writer_for_rebuild},
 };
 use crate::error::Error;
 pub(super) use context::Context;
@@ -178,7 +178,7 @@ impl<'a> Update<'a> {
             None if options.treatment.rebuild => {
                 check_all_there(location, sources)?;
                 drop(open_writer(location, options)?);
-                Writer::open_for_rebuild(&location.store, &creation(options))?
+                open_writer_for_rebuild(location, options)?
             }
             None => open_writer(location, options)?,
         };
