@@ -104,7 +104,7 @@ impl Plan {
         let mut before = vec![0; counts.len()];
         take(head..crowded, &mut before);
         for (count, before) in counts.iter_mut().zip(before) {
-            *count -= before;
+            *count = count.wrapping_sub(before);
         }
     }
 }

@@ -259,7 +259,9 @@ impl<'a> Side<'a> {
             for (sum, merged) in sums.iter().zip(merged).take(group.len()) {
                 let pairs = sum + merged;
                 if let Some(before) = pairs_before.replace(pairs) {
-                    counts[self.bin(bin - 1)] += before - pairs;
+                    let count = &mut counts[self.bin(bin - 1)];
+                    // In damaged rows, more may have been subtracted than was counted.
+                    *count = count.wrapping_add(before - pairs);
                 }
                 bin += 1;
             }

@@ -122,13 +122,14 @@ impl Tally {
         }
     }
 
-    /// Adds the small counts to `counts` and resets them.
+    /// Adds the small counts to `counts` and resets them. Counts wrap: in damaged rows, more may have been subtracted than
+    /// was counted, and the result is then refused.
     pub(super) fn drain(&mut self, counts: &mut [u64]) {
         self.len = 0;
         let copies = if self.bins <= COPIED_BINS { COPIES } else { 1 };
         for copy in self.small.chunks_mut(COPIED_BINS.max(self.bins)).take(copies) {
             for (count, small) in counts.iter_mut().zip(copy) {
-                *count += u64::from(std::mem::take(small));
+                *count = count.wrapping_add(std::mem::take(small).into());
             }
         }
     }
@@ -166,11 +167,12 @@ impl<D: Copy + Into<u64>> WithBin<()> for Scatter<'_, D> {
         for eight in eights {
             // All bins are computed first: an increment would delay the next shift or multiplication.
             for bin in eight.map(|distance| bin(distance.into())) {
-                counts[bin] += 1;
+                counts[bin] = counts[bin].wrapping_add(1);
             }
         }
         for &distance in rest {
-            counts[bin(distance.into())] += 1;
+            let bin = bin(distance.into());
+            counts[bin] = counts[bin].wrapping_add(1);
         }
     }
 }
