@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::{Checked, program};
 
 const HEADER_BYTES: u64 = 4096;
-const PARTS: [&str; 4] = ["time", "channel", "blocks", "counts"];
+const PARTS: [&str; 6] = ["time", "channel", "blocks", "counts", "gap", "gaps"];
 
 /// Content of a store, without the parts that differ between two stores of the same tags: the run id, the
 /// number of its commit, the names of its files, and the times and paths of its sources.
@@ -21,7 +21,7 @@ const PARTS: [&str; 4] = ["time", "channel", "blocks", "counts"];
 pub(super) struct Content {
     pub sources: usize,
     manifest: Value,
-    parts: [Vec<u8>; 4],
+    parts: [Vec<u8>; PARTS.len()],
     answer: Value,
 }
 
@@ -34,8 +34,9 @@ impl Content {
         };
         let mut manifest: Value = serde_json::from_slice(&text)?;
         let rows = manifest["rows"].as_u64().ok_or("no rows in the manifest")?;
-        let values = [rows, rows, rows / 65_536, manifest["count_entries"].as_u64().unwrap_or(0)];
-        let mut parts = [const { Vec::new() }; 4];
+        let (blocks, counts) = (rows / 65_536, manifest["count_entries"].as_u64().unwrap_or(0));
+        let values = [rows, rows, blocks, counts, rows, blocks];
+        let mut parts = [const { Vec::new() }; PARTS.len()];
         for ((part, name), values) in parts.iter_mut().zip(PARTS).zip(values) {
             let file = &manifest["files"][name];
             let name = file["name"].as_str().ok_or("a file without a name")?;
