@@ -11,19 +11,19 @@ const ROOM: usize = 1024;
 const AT_ONCE: usize = 8;
 
 /// Rows not yet processed, in order.
-pub(crate) struct Found {
+pub(super) struct Found {
     rows: [usize; ROOM + MASK_ROWS],
     len: usize,
 }
 
 impl Found {
-    pub(crate) fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { rows: [0; ROOM + MASK_ROWS], len: 0 }
     }
 
     /// Adds the rows `start + i` of the bits i of a mask; passes all rows to `take` when there are many.
     #[inline]
-    pub(crate) fn add(&mut self, start: usize, mut mask: u64, take: impl FnMut(usize)) {
+    pub(super) fn add(&mut self, start: usize, mut mask: u64, take: impl FnMut(usize)) {
         let count = mask.count_ones() as usize;
         let Some(free) = self.rows[self.len..].first_chunk_mut::<MASK_ROWS>() else { return };
         let mut write = |row: &mut usize| {
@@ -46,7 +46,7 @@ impl Found {
 
     /// Passes all rows to `take`.
     #[inline]
-    pub(crate) fn take(&mut self, take: impl FnMut(usize)) {
+    pub(super) fn take(&mut self, take: impl FnMut(usize)) {
         self.rows[..self.len].iter().copied().for_each(take);
         self.len = 0;
     }

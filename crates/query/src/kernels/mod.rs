@@ -39,7 +39,8 @@ mod neighbours;
 
 mod scalar;
 
-pub(crate) mod found;
+#[cfg(target_arch = "x86_64")]
+mod found;
 #[cfg(target_arch = "x86_64")]
 mod prefetch;
 

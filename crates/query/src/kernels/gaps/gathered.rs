@@ -8,7 +8,7 @@ use crate::kernels::rows::MASK_ROWS;
 const LEN: usize = 1024;
 /// The largest number of differences of a step: both ways with each row before it that is looked at.
 const PER_STEP: usize = 2 * MASK_ROWS * REACH;
-/// The values that one write may put behind the differences that count.
+/// One write may overwrite up to this many values after the collected differences.
 const SLACK: usize = MASK_ROWS;
 
 /// Collects differences.

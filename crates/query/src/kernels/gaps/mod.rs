@@ -70,18 +70,17 @@ impl PairDistances {
 
 /// Returns the mean number of rows within reach from which on one pair is counted faster by ranks.
 pub(crate) fn crowded_pair(simd: Simd, distances: &PairDistances) -> usize {
-    let is_plain = distances.forward == distances.back;
     match simd.level() {
         Level::Scalar => 1,
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 if !is_plain => 5,
+        Level::Avx2 if distances.forward != distances.back => 5,
         #[cfg(target_arch = "x86_64")]
         _ => 20,
     }
 }
 
-/// Counts pairs of a tag with label a and one with label b, a ≠ b, at one of these distances, the later one of which
-/// is in `rows`.
+/// Counts pairs of a tag with label a and a tag with label b, a ≠ b. Their distance is one of `distances`, and the
+/// later tag is in `rows`. Returns `None` if a row has [`REACH`] others within reach.
 pub(crate) fn pairs(
     simd: Simd,
     gaps: &[u16],
@@ -114,8 +113,8 @@ pub(crate) fn differences(
     end
 }
 
-/// Adds to `matrix` the pairs of rows, the later one first, at most `window` ticks apart, the later one of which is in
-/// `rows`. `number_of` gives the number of each label, below the side of the matrix.
+/// Adds pairs of rows to `matrix`, the number of the later row first. The rows are at most `window` ticks apart, and the
+/// later row is in `rows`. `number_of` gives the number of each label, below the side of the matrix.
 pub(crate) fn matrix(
     simd: Simd,
     gaps: &[u16],
