@@ -245,7 +245,7 @@ impl FromStr for Columns {
     }
 }
 
-/// Splits the unit off a name of times. An empty unit is none: `:ns:` is the name `:ns`.
+/// Splits a text into the name of the column of times and its unit. An empty unit means none: `:ns:` is the name `:ns`.
 fn name_and_unit(text: &str) -> (&str, Option<TimeUnit>) {
     match text.rsplit_once(':') {
         Some((name, "")) => (name, None),

@@ -8,7 +8,7 @@ use std::{cmp::Ordering, num::IntErrorKind};
 
 use tagq_store::{Tick, TimeUnit};
 
-/// Nothing of a numerator is left after so many divisions by ten or more.
+/// After this many divisions by ten or more, a numerator is zero.
 const ZEROS_MAX: u64 = 40;
 
 /// The half ticks of a unit of time, as a fraction.
@@ -118,7 +118,7 @@ impl ToTicks {
     }
 
     /// A fraction times the numerator: its floor, and whether there is more. The fraction in base `BASE`, at most 16,
-    /// has `zeros` zeros after its point, and then these digits, of which the last one comes first.
+    /// has `zeros` zeros after its point and then these digits, given from the last to the first.
     fn fraction<const BASE: u128>(
         self,
         zeros: u64,

@@ -94,7 +94,7 @@ impl<'a> Intake<'a> {
         Ok(Self { source, lasting: lasting_head(source)?, start, facts, crc, order, points, rows })
     }
 
-    /// Takes tags, of which a channel may not fit.
+    /// Takes tags. A channel may be too large for a label.
     pub(super) fn take_tags(&mut self, piece: Piece<'_>) -> Result<(), Error> {
         let Some(rows) = piece.rows() else {
             let mut numbered = (self.order.number + 1..).zip(piece.tags);

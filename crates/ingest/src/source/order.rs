@@ -273,7 +273,7 @@ impl Order {
     }
 }
 
-/// Puts the rows of both in order, each of which are.
+/// Merges two lists of rows, each of them in order of time: afterwards no row of `newer` is before one of `older`.
 fn merge(older: &mut Columns, newer: &mut Columns) {
     let (Some(&last), Some(&first)) = (older.time.last(), newer.time.first()) else { return };
     // Few reach over from one to the other.

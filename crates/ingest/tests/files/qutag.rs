@@ -114,7 +114,7 @@ fn a_file_that_ends_inside_its_header_is_empty() {
     }
 }
 
-/// A file is judged alike however long it is: what is read of it stays so as it grows.
+/// Whether a file is accepted does not depend on its length, so a growing file stays accepted.
 #[test]
 fn impossible_channels_at_the_beginning_do_not_refuse_a_growing_file() {
     for (impossible, is_read) in [(32, true), (33, false)] {

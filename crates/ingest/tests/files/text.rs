@@ -295,7 +295,7 @@ fn columns_that_a_header_names_are_read_as_the_file_grows() {
     assert_eq!(stored.facts.columns.as_deref(), Some("time=t,channel=detector,micro=micro"));
     let (_, micro) = ingested(&stored.path);
     assert_eq!(micro, (0..40).collect::<Vec<u32>>());
-    // In frames, of which a later one has no header.
+    // Two frames; only the first has the header.
     let (head, rest) = text.split_at(200);
     let frames = [frame(head.as_bytes(), true), frame(rest.as_bytes(), true)].concat();
     let (_folder, path) = file(&frames);
