@@ -10,22 +10,21 @@ use std::arch::x86_64::{
 };
 
 use super::{
-    found::Found,
-    matrix::Matrix,
-    neighbours::kernels,
+    columns::kernels,
     prefetch::ask,
-    rows::{REACH, ROWS, behind, pairs_from},
+    rows::{ROWS, behind},
 };
 
 kernels!("avx2,bmi1,popcnt");
 
-/// Returns a mask: bit i is set if rows i and i + k are at most `window` apart.
+/// Returns a mask: bit i is set if rows `from` + i and `from` + i + k are at most `window` apart.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-pub(super) fn near<const N: usize>(times: &[i64; N], k: usize, window: i64) -> u64 {
+pub(super) fn near<const N: usize>(times: &[i64; N], from: usize, k: usize, window: i64) -> u64 {
     let window = _mm256_set1_epi64x(window);
     let far = |i: usize| {
-        let difference = _mm256_sub_epi64(load_times(times, i + k), load_times(times, i));
+        let (now, later) = (load_times(times, from + i), load_times(times, from + i + k));
+        let difference = _mm256_sub_epi64(later, now);
         let lanes = _mm256_castsi256_pd(_mm256_cmpgt_epi64(difference, window));
         u64::from(_mm256_movemask_pd(lanes).cast_unsigned())
     };
@@ -64,31 +63,21 @@ impl Order {
     /// See the AVX-512 version.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,popcnt")]
+    pub(super) fn add_step(&mut self, times: &[i64; 2 * ROWS]) {
+        for i in (ROWS..2 * ROWS).step_by(4) {
+            let (before, now) = (load_times(times, i - 1), load_times(times, i));
+            self.add(now, _mm256_sub_epi64(now, before));
+        }
+    }
+
+    /// See the AVX-512 version.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,popcnt")]
     pub(super) fn is_certain(self) -> bool {
         let large = _mm256_or_si256(self.times, _mm256_slli_epi64::<1>(self.times));
         let any = _mm256_or_si256(self.differences, large);
         _mm256_movemask_pd(_mm256_castsi256_pd(any)) == 0
     }
-}
-
-/// See the AVX-512 version.
-#[inline]
-#[target_feature(enable = "avx2,bmi1,popcnt")]
-fn near_next<const N: usize>(times: &[i64; N], window: i64, order: &mut Order) -> u64 {
-    let window = _mm256_set1_epi64x(window);
-    let mut far = |i: usize| {
-        let (now, next) = (load_times(times, i), load_times(times, i + 1));
-        let difference = _mm256_sub_epi64(next, now);
-        order.add(now, difference);
-        let lanes = _mm256_castsi256_pd(_mm256_cmpgt_epi64(difference, window));
-        u64::from(_mm256_movemask_pd(lanes).cast_unsigned())
-    };
-    let (mut low, mut high) = (0, 0);
-    for i in (0..ROWS / 2).step_by(4).rev() {
-        low = low << 4 | far(i);
-        high = high << 4 | far(i + ROWS / 2);
-    }
-    !(low | high << (ROWS / 2))
 }
 
 /// See the AVX-512 version.

@@ -11,22 +11,21 @@ use std::arch::x86_64::{
 };
 
 use super::{
-    found::Found,
-    matrix::Matrix,
-    neighbours::kernels,
+    columns::kernels,
     prefetch::ask,
-    rows::{REACH, ROWS, behind, pairs_from},
+    rows::{ROWS, behind},
 };
 
 kernels!("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt");
 
-/// Returns a mask: bit i is set if rows i and i + k are at most `window` apart.
+/// Returns a mask: bit i is set if rows `from` + i and `from` + i + k are at most `window` apart.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
-pub(super) fn near<const N: usize>(times: &[i64; N], k: usize, window: i64) -> u64 {
+pub(super) fn near<const N: usize>(times: &[i64; N], from: usize, k: usize, window: i64) -> u64 {
     let window = _mm512_set1_epi64(window);
     let near = |i: usize| {
-        let difference = _mm512_sub_epi64(load_times(times, i + k), load_times(times, i));
+        let (now, later) = (load_times(times, from + i), load_times(times, from + i + k));
+        let difference = _mm512_sub_epi64(later, now);
         u64::from(_mm512_cmple_epi64_mask(difference, window))
     };
     // The masks are moved one by one, half by half. With eight masks each moved to its place, they become a
@@ -63,6 +62,16 @@ impl Order {
         self.times = _mm512_or_si512(self.times, times);
     }
 
+    /// Adds the rows of a step, which follows the first rows, and their differences to the row before each.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
+    pub(super) fn add_step(&mut self, times: &[i64; 2 * ROWS]) {
+        for i in (ROWS..2 * ROWS).step_by(8) {
+            let (before, now) = (load_times(times, i - 1), load_times(times, i));
+            self.add(now, _mm512_sub_epi64(now, before));
+        }
+    }
+
     /// Returns whether times are certainly in order; if not, they have to be compared.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
@@ -71,25 +80,6 @@ impl Order {
         let large = _mm512_or_si512(self.times, _mm512_slli_epi64::<1>(self.times));
         _mm512_movepi64_mask(_mm512_or_si512(self.differences, large)) == 0
     }
-}
-
-/// Computes [`near`] for the next row and adds the order of the step, up to the first row after it.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
-fn near_next<const N: usize>(times: &[i64; N], window: i64, order: &mut Order) -> u64 {
-    let window = _mm512_set1_epi64(window);
-    let mut near = |i: usize| {
-        let (now, next) = (load_times(times, i), load_times(times, i + 1));
-        let difference = _mm512_sub_epi64(next, now);
-        order.add(now, difference);
-        u64::from(_mm512_cmple_epi64_mask(difference, window))
-    };
-    let (mut low, mut high) = (0, 0);
-    for i in (0..ROWS / 2).step_by(8).rev() {
-        low = low << 8 | near(i);
-        high = high << 8 | near(i + ROWS / 2);
-    }
-    low | high << (ROWS / 2)
 }
 
 /// Adds the order of a step, up to the first row after it.

@@ -6,10 +6,6 @@
 //! The counts of a kernel are meaningful if times are in order and their differences fit in `i64`. But the
 //! times come from a file that may be damaged: so no length, index or loop relies on a time or a label, and
 //! differences wrap. For any values a kernel terminates, does not panic, and accesses only its slices.
-//!
-//! The kernels that compare each tag with its next neighbours return `None` if a tag has more than [`REACH`]
-//! others within the window: counting by ranks or sliding is faster there. They also return `None` if times
-//! decrease, because they read columns as stored.
 
 #![cfg_attr(
     target_arch = "x86_64",
@@ -19,23 +15,30 @@
 /// Calls the kernel of the level that `simd` proves to be available.
 macro_rules! at_level {
     ($simd:expr, $kernel:ident($($argument:expr),* $(,)?)) => {
+        at_level!($simd, self, $kernel($($argument),*))
+    };
+    ($simd:expr, $module:ident, $kernel:ident($($argument:expr),* $(,)?)) => {
         match $simd.level() {
-            $crate::kernels::simd::Level::Scalar => scalar::$kernel($($argument),*),
+            $crate::kernels::simd::Level::Scalar => $module::scalar::$kernel($($argument),*),
             #[cfg(target_arch = "x86_64")]
             // SAFETY: a token of this level is made only where its features were detected.
-            $crate::kernels::simd::Level::Avx2 => unsafe { avx2::$kernel($($argument),*) },
+            $crate::kernels::simd::Level::Avx2 => unsafe { $module::avx2::$kernel($($argument),*) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
-            $crate::kernels::simd::Level::Avx512 => unsafe { avx512::$kernel($($argument),*) },
+            $crate::kernels::simd::Level::Avx512 => unsafe {
+                $module::avx512::$kernel($($argument),*)
+            },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
-            $crate::kernels::simd::Level::Vbmi2 => unsafe { vbmi2::$kernel($($argument),*) },
+            $crate::kernels::simd::Level::Vbmi2 => unsafe {
+                $module::vbmi2::$kernel($($argument),*)
+            },
         }
     };
 }
 
 #[cfg(target_arch = "x86_64")]
-mod neighbours;
+mod columns;
 
 mod scalar;
 
@@ -45,9 +48,9 @@ mod found;
 mod prefetch;
 
 pub(crate) mod differences;
-pub(crate) mod gaps;
 pub(crate) mod labels;
 pub(crate) mod merges;
+pub(crate) mod neighbours;
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -63,58 +66,16 @@ pub(crate) mod rows;
 pub(crate) mod simd;
 mod two_lists;
 
-pub(crate) use matrix::Matrix;
-pub(crate) use rows::{MASK_ROWS, REACH};
+pub(crate) use rows::MASK_ROWS;
 pub use simd::Simd;
 pub(crate) use two_lists::{far_pairs, merge, window_starts};
 
 #[cfg(test)]
 mod tests;
 
-/// Counts pairs of one tag with `id` a and one with `id` b, a ≠ b, at most `window` ticks apart.
-pub(crate) fn pairs(
-    simd: Simd,
-    time: &[i64],
-    id: &[u8],
-    pair: [u8; 2],
-    window: i64,
-) -> Option<u64> {
-    assert_eq!(time.len(), id.len());
-    at_level!(simd, pairs(time, id, pair, window))
-}
-
-/// Adds to `matrix[x * side + y]` the pairs of tags with dense numbers x and y, in the order of
-/// rows, at most `window` ticks apart. `dense` maps an `id` to its number below `side`.
-pub(crate) fn matrix(
-    simd: Simd,
-    time: &[i64],
-    id: &[u8],
-    window: i64,
-    dense: &[u8; 256],
-    matrix: &mut Matrix,
-) -> Option<()> {
-    assert_eq!(time.len(), id.len());
-    at_level!(simd, matrix(time, id, window, dense, matrix))
-}
-
 /// Returns the first row whose time is before that of the preceding row.
 pub(crate) fn first_fall(simd: Simd, time: &[i64]) -> Option<usize> {
     at_level!(simd, first_fall(time))
-}
-
-/// Sets bit i of the masks if row i + k exists and is at most `window` ticks after row i. `k` must be at most
-/// [`REACH`], and there must be a mask for every row. Returns `None` if times decrease and `is_looked_at` is
-/// set.
-pub(crate) fn near(
-    simd: Simd,
-    time: &[i64],
-    k: usize,
-    window: i64,
-    masks: &mut [u64],
-    is_looked_at: bool,
-) -> Option<()> {
-    assert!(k <= REACH && masks.len() == time.len().div_ceil(MASK_ROWS));
-    at_level!(simd, near_masks(time, k, window, masks, is_looked_at))
 }
 
 /// Sets bit i of the masks if label i is one of `wanted`.

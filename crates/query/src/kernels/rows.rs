@@ -1,7 +1,5 @@
-//! Code shared by all levels: the rows of a step, and the rows after the last whole step.
+//! Code shared by all levels: the rows of a step and the bits of a mask.
 
-/// The largest number of neighbours that a tag is compared with.
-pub(crate) const REACH: usize = 16;
 /// Rows of a mask: its bits.
 pub(crate) const MASK_ROWS: usize = 64;
 /// Rows that one step of a kernel handles.
@@ -19,29 +17,6 @@ pub(super) fn behind<const N: usize>(slices: [&mut [i64]; N], ends: [usize; N]) 
 pub(super) fn low_half(number: i64) -> u32 {
     let [a, b, c, d, ..] = number.to_le_bytes();
     u32::from_le_bytes([a, b, c, d])
-}
-
-/// Passes the pairs of the rows from `start` on to `pair`, one by one: the rows after the last whole step.
-pub(super) fn pairs_from(
-    start: usize,
-    time: &[i64],
-    id: &[u8],
-    window: i64,
-    mut pair: impl FnMut(u8, u8),
-) -> Option<()> {
-    for i in start..time.len() {
-        for j in i + 1..time.len() {
-            let difference = time[j].wrapping_sub(time[i]);
-            if difference > window {
-                break;
-            }
-            if j - i > REACH {
-                return None;
-            }
-            pair(id[i], id[j]);
-        }
-    }
-    Some(())
 }
 
 /// Iterates over the places of the set bits, ascending.

@@ -1,59 +1,10 @@
 //! Plain code: the level of every machine.
 
-use super::{
-    matrix::Matrix,
-    rows::{MASK_ROWS, pairs_from},
-};
-
-/// See [`super::pairs`].
-pub(super) fn pairs(time: &[i64], id: &[u8], [a, b]: [u8; 2], window: i64) -> Option<u64> {
-    if !time.is_sorted() {
-        return None;
-    }
-    let mut count = 0;
-    pairs_from(0, time, id, window, |x, y| {
-        count += u64::from([x, y] == [a, b] || [x, y] == [b, a]);
-    })?;
-    Some(count)
-}
-
-/// See [`super::matrix`].
-pub(super) fn matrix(
-    time: &[i64],
-    id: &[u8],
-    window: i64,
-    dense: &[u8; 256],
-    matrix: &mut Matrix,
-) -> Option<()> {
-    if !time.is_sorted() {
-        return None;
-    }
-    pairs_from(0, time, id, window, |x, y| {
-        matrix.add(dense[usize::from(x)], dense[usize::from(y)], 1);
-    })
-}
+use super::rows::MASK_ROWS;
 
 /// See [`super::first_fall`].
 pub(super) fn first_fall(time: &[i64]) -> Option<usize> {
     time.windows(2).position(|two| two[1] < two[0]).map(|row| row + 1)
-}
-
-/// See [`super::near`].
-pub(super) fn near_masks(
-    time: &[i64],
-    k: usize,
-    window: i64,
-    masks: &mut [u64],
-    is_looked_at: bool,
-) -> Option<()> {
-    masks.fill(0);
-    let later = &time[k.min(time.len())..];
-    for ((time, later), mask) in time.chunks(MASK_ROWS).zip(later.chunks(MASK_ROWS)).zip(masks) {
-        for (bit, (&time, &later)) in time.iter().zip(later).enumerate() {
-            *mask |= u64::from(later.wrapping_sub(time) <= window) << bit;
-        }
-    }
-    (!is_looked_at || time.is_sorted()).then_some(())
 }
 
 /// See [`super::matching`].

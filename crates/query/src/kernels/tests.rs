@@ -13,11 +13,11 @@ use super::{
         distances,
         narrow::{LIMIT, Narrow},
     },
-    first_fall, matching, matrix,
+    first_fall, matching,
     matrix::Matrix,
     merges::{EDGES, Merges},
-    near, pairs,
-    rows::{MASK_ROWS, REACH},
+    neighbours::{PairDistances, REACH, chains, matrix, near, pairs},
+    rows::MASK_ROWS,
     two_lists::{far_pairs, merge, window_starts},
 };
 use crate::{
@@ -70,7 +70,7 @@ proptest! {
         time in times(0..400),
         seed in any::<u64>(),
         window in windows(),
-        k in 0..=REACH,
+        k in 1..=REACH,
         head in any::<prop::sample::Index>(),
     ) {
         let id = labels(&time, seed);
@@ -80,15 +80,18 @@ proptest! {
         let head = head.index(time.len() + 1);
         for simd in Simd::available() {
             prop_assert_eq!(first_fall(simd, &time), falls);
-            let is_seen = !time.is_sorted();
-            let mut masks = vec![0; time.len().div_ceil(MASK_ROWS)].into_boxed_slice();
-            let found = [
-                pairs(simd, &time, &id, [0, 1], window).map(drop),
-                matrix(simd, &time, &id, window, &dense, &mut Matrix::new(5)),
-                near(simd, &time, k, window, &mut masks, true),
-            ];
-            prop_assert!(!is_seen || found == [None; 3], "{:?} {found:?}", simd);
             let ready = Ready { time: &time, id: &id, head, number_of: &dense };
+            let rows = ready.rows();
+            let is_seen = !time[head.saturating_sub(REACH)..].is_sorted();
+            let mut masks = vec![0; rows.range.len().div_ceil(MASK_ROWS)].into_boxed_slice();
+            let distances = PairDistances::of(-window, window).unwrap();
+            let found = [
+                pairs(simd, &rows, [0, 1], &distances).map(drop),
+                matrix(simd, &rows, window, &mut Matrix::new(5)),
+                chains(simd, &rows, window, &mut Matrix::new(5), |_| ()),
+                near(simd, &rows, k, window, &mut masks),
+            ];
+            prop_assert!(!is_seen || found == [None; 4], "{:?} {found:?}", simd);
             let mut sliding = Sliding::default();
             sliding::matrix(&mut sliding, ready, window, &mut Matrix::new(5));
             let _: Option<u128> = sliding.one_group(ready, 4, window);
@@ -196,12 +199,15 @@ fn a_deep_decrease_is_noticed_at_every_row() {
         time[lost..end].fill(i64::MIN);
         let mut masks = vec![0; time.len().div_ceil(MASK_ROWS)].into_boxed_slice();
         for simd in Simd::available() {
+            let rows = Ready { time: &time, id: &id, head: 0, number_of: &[0; 256] }.rows();
+            let distances = PairDistances::of(-5, 5).unwrap();
             let found = [
-                pairs(simd, &time, &id, [0, 1], 5).map(drop),
-                matrix(simd, &time, &id, 5, &[0; 256], &mut Matrix::new(2)),
-                near(simd, &time, 2, 5, &mut masks, true),
+                pairs(simd, &rows, [0, 1], &distances).map(drop),
+                matrix(simd, &rows, 5, &mut Matrix::new(2)),
+                chains(simd, &rows, 5, &mut Matrix::new(2), |_| ()),
+                near(simd, &rows, 2, 5, &mut masks),
             ];
-            assert_eq!(found, [None; 3], "{simd:?}, row {lost}");
+            assert_eq!(found, [None; 4], "{simd:?}, row {lost}");
             masks.fill(0);
             let mut into = vec![0; MASK_ROWS];
             assert!(!compress(simd, &time, [&masks], [0], [&mut into]), "{simd:?}, row {lost}");

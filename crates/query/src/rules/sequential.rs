@@ -10,13 +10,13 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::{
-    kernels,
     kernels::{
         matrix::Matrix,
+        neighbours::{self, REACH, Rows},
         rows::{MASK_ROWS, bits},
         simd::Simd,
     },
-    rules::ways::{input::NarrowGaps, part::Part},
+    rules::ways::{input::Neighbours, part::Part},
     run::{
         progress::{Pass, Pieces},
         recording::Source,
@@ -25,7 +25,7 @@ use crate::{
     scan::{
         chains::{self, Member},
         morsels::{Execution, Interval, intervals},
-        selection::{Buffers, Selected, Selection, StoredRows, keep_only},
+        selection::{Buffers, Selected, Selection, keep_only},
     },
 };
 
@@ -77,8 +77,8 @@ pub(crate) fn run<M: Machine>(
     execution: &Execution,
 ) -> Outcome<M> {
     let range = part.scope.range;
-    if !is_resumed && let Some((gaps, ranges)) = part.chains(source, execution) {
-        let counts = run_chains(machines, part, pass, (source, gaps, ranges), execution.simd);
+    if !is_resumed && let Some((columns, ranges)) = part.chains(source, execution) {
+        let counts = run_chains(machines, part, pass, (source, columns, ranges), execution.simd);
         return Outcome { counts, ends: machines.iter().map(|_| None).collect() };
     }
     let from = range.from.filter(|_| is_resumed);
@@ -118,9 +118,9 @@ fn run_chains<M: Machine>(
     machines: &[M],
     part: &Part,
     pass: Pass<'_>,
-    (source, NarrowGaps { gaps, labels, distances }, ranges): (
+    (source, Neighbours { column, labels, distances }, ranges): (
         &Source<'_>,
-        NarrowGaps<'_>,
+        Neighbours<'_>,
         Vec<Range<usize>>,
     ),
     simd: Simd,
@@ -138,18 +138,23 @@ fn run_chains<M: Machine>(
         .into_par_iter()
         .fold(thread, |(mut counts, mut pairs, mut members), rows| {
             if pieces.begin().is_ok() {
-                let rows = StoredRows { gaps, labels, rows, number_of: &number_of };
+                let rows = Rows { column, labels, range: rows, number_of: &number_of };
                 let mut machines = machines.to_vec();
-                chains::walk(simd, window, &rows, &mut pairs, |Member { row, time }| {
-                    let number = rows.number(row);
-                    members[usize::from(number)] += 1;
-                    for (machine, counts) in machines.iter_mut().zip(&mut counts) {
-                        if machine.sees(number) {
-                            machine.push(time, number, counts);
+                let walked =
+                    chains::walk(simd, window, &rows, &mut pairs, |Member { row, time }| {
+                        let number = rows.number(row);
+                        members[usize::from(number)] += 1;
+                        for (machine, counts) in machines.iter_mut().zip(&mut counts) {
+                            if machine.sees(number) {
+                                machine.push(time, number, counts);
+                            }
                         }
-                    }
-                });
+                    });
                 machines.iter_mut().zip(&mut counts).for_each(|(m, counts)| m.finish(counts));
+                if walked.is_none() {
+                    let first = rows.range.start.saturating_sub(REACH);
+                    source.is_in_order(simd, first..rows.range.end);
+                }
             }
             (counts, pairs, members)
         })
@@ -269,7 +274,7 @@ impl<'a> Morsels<'a> {
             .collect();
         let interval = self.intervals[at];
         let tags = self.first_tags(&interval, buffers);
-        self.find_alone(tags.time, interval.start, alone);
+        self.find_alone(tags, interval.start, alone);
         for (runner, counts) in runners.iter_mut().zip(&mut *counts) {
             runner.machine.push_alone(tags, alone, counts);
             let mut take = |time: i64, number: u8| {
@@ -320,15 +325,16 @@ impl<'a> Morsels<'a> {
     /// Sets a bit for each row from time `start` on that is further than the window from its neighbours.
     /// There is a gap on both sides of such a row, so it belongs to this morsel, and no machine needs to
     /// process it. The last row gets no bit, because the row after it is not known.
-    fn find_alone(&self, time: &[i64], start: i64, alone: &mut Vec<u64>) {
+    fn find_alone(&self, tags: Selected<'_>, start: i64, alone: &mut Vec<u64>) {
+        let (time, rows) = (tags.time, tags.after(0).rows());
         alone.resize(time.len().div_ceil(MASK_ROWS), 0);
         // A selection always yields tags in order.
-        let _: Option<()> = kernels::near(self.simd, time, 1, self.window, alone, false);
-        let mut before = 0;
-        for near in &mut *alone {
-            let last = *near >> (MASK_ROWS - 1);
-            *near = !(*near | *near << 1 | before);
-            before = last;
+        let _: Option<()> = neighbours::near(self.simd, &rows, 1, self.window, alone);
+        let mut after = 0;
+        for near in alone.iter_mut().rev() {
+            let first = *near << (MASK_ROWS - 1);
+            *near = !(*near | *near >> 1 | after);
+            after = first;
         }
         let owned = time.partition_point(|&time| time < start);
         keep_only(alone, owned..time.len().saturating_sub(1).max(owned));

@@ -6,9 +6,10 @@
 
 use std::ops::Range;
 
-use crate::{
-    kernels::{gaps, matrix::Matrix, simd::Simd},
-    scan::selection::StoredRows,
+use crate::kernels::{
+    matrix::Matrix,
+    neighbours::{self, Column, Rows},
+    simd::Simd,
 };
 
 /// Mean number of rows within a window from which on rows are not divided into chains: most are in long ones.
@@ -24,35 +25,35 @@ pub(crate) struct Member {
 }
 
 /// Adds the chains of two rows to `pairs`, by their numbers, the later row first, and passes the rows of longer chains to
-/// `take` in order. No chain may begin before the rows or end after them.
+/// `take` in order. No chain may begin before the rows or end after them. Returns `None` if times decrease.
 pub(crate) fn walk(
     simd: Simd,
-    window: u16,
-    tags: &StoredRows<'_>,
+    window: i64,
+    rows: &Rows<'_>,
     pairs: &mut Matrix,
     mut take: impl FnMut(Member),
-) {
-    let &StoredRows { gaps, labels, number_of, .. } = tags;
-    let mut time = 0;
-    gaps::chains(simd, (gaps, labels), tags.rows.clone(), window, number_of, pairs, |row| {
-        let gap = gaps[row];
-        time += i64::from(if gap <= window { gap } else { gaps::GAP_MAX });
+) -> Option<()> {
+    let mut time = 0_i64;
+    neighbours::chains(simd, rows, window, pairs, |row| {
+        // The times of damaged rows do not overflow, either.
+        let gap = rows.column.gap(row).clamp(0, window.saturating_add(1));
+        time = time.saturating_add(gap);
         take(Member { row, time });
-    });
+    })
 }
 
 /// Returns the part of a range of rows that holds whole chains.
-pub(crate) fn whole_chains(gaps: &[u16], rows: Range<usize>, window: u16) -> Range<usize> {
-    let is_linked = |&gap: &u16| gap <= window;
+pub(crate) fn whole_chains(column: Column<'_>, rows: Range<usize>, window: i64) -> Range<usize> {
+    let is_linked = |&row: &usize| column.gap(row) <= window;
     let first = match rows.start {
         0 => 0,
-        start => start + gaps[start..rows.end].iter().take_while(|&gap| is_linked(gap)).count(),
+        start => start + (start..rows.end).take_while(is_linked).count(),
     };
-    let cut = if rows.end == gaps.len() {
+    let cut = if rows.end == column.len() {
         0
     } else {
         // The rows from the beginning of the last chain on, which continues behind the range.
-        let links = gaps[first..=rows.end].iter().rev().take_while(|&gap| is_linked(gap)).count();
+        let links = (first..=rows.end).rev().take_while(is_linked).count();
         links.min(rows.end - first)
     };
     first..rows.end - cut
@@ -61,16 +62,16 @@ pub(crate) fn whole_chains(gaps: &[u16], rows: Range<usize>, window: u16) -> Ran
 /// Cuts a range of rows before which a chain begins, and after which one ends, into ranges of about this many rows and
 /// whole chains.
 pub(crate) fn chain_ranges(
-    gaps: &[u16],
+    column: Column<'_>,
     all: Range<usize>,
-    window: u16,
+    window: i64,
     rows: usize,
 ) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     let mut start = all.start;
     while start < all.end {
         let cut = start.saturating_add(rows).min(all.end);
-        let linked = gaps[cut..all.end].iter().take_while(|&&gap| gap <= window).count();
+        let linked = (cut..all.end).take_while(|&row| column.gap(row) <= window).count();
         ranges.push(start..cut + linked);
         start = cut + linked;
     }

@@ -5,7 +5,10 @@
 
 use std::ops::Range;
 
-use crate::{kernels::simd::Simd, run::time_range::TimeRange};
+use crate::{
+    kernels::{neighbours::Column, simd::Simd},
+    run::time_range::TimeRange,
+};
 
 /// The number of rows below which a cut is not worth its search, however many delays there are.
 const FEWEST_ROWS: usize = 1 << 12;
@@ -142,13 +145,13 @@ pub(crate) fn intervals(
     starts.iter().zip(ends).map(|(&start, end)| Interval { start, end }).collect()
 }
 
-/// Cuts a range of rows into ranges of about this many. Equal times, between which gaps are 0, are never separated.
-pub(crate) fn row_ranges(gaps: &[u16], all: Range<usize>, rows: usize) -> Vec<Range<usize>> {
+/// Cuts a range of rows into ranges of about this many. Equal times are never separated.
+pub(crate) fn row_ranges(column: Column<'_>, all: Range<usize>, rows: usize) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     let mut start = all.start;
     while start < all.end {
         let cut = start.saturating_add(rows).min(all.end);
-        let equal = gaps[cut..all.end].iter().take_while(|&&gap| gap == 0).count();
+        let equal = (cut..all.end).take_while(|&row| column.gap(row) == 0).count();
         ranges.push(start..cut + equal);
         start = cut + equal;
     }

@@ -203,11 +203,11 @@ mod tests {
         let query = Coincidences { groups, rule: Rule::All, window: 9, veto: None, scope };
         let plan = query.plan(&recording(), &EXECUTION()).unwrap();
         assert_eq!(plan.kernels(), ["pairs, neighbours in the columns", LABELS]);
-        // Of the three morsels, from 6,505, 7,000 and 8,000 on, only the first looks back to a row: 650.
+        // No row is within the window before either morsel, rows 651..751 and 751..850.
         // Singles of each of four channels read rows 651..700 and 800..850.
-        assert_eq!((plan.rows(), plan.bytes()), (vec![650..850; 1], 200 * 9));
-        assert_eq!((plan.rows_taken(), plan.is_at_least), (200 + 4 * 99, true));
-        // Rule `once` also looks for a gap before them.
+        assert_eq!((plan.rows(), plan.bytes()), (vec![651..850; 1], 199 * 9));
+        assert_eq!((plan.rows_taken(), plan.is_at_least), (199 + 4 * 99, true));
+        // Rule `once` begins at the time of the range, and also looks for a gap before it.
         let query = Coincidences { rule: Rule::Once, ..query };
         let plan = query.plan(&recording(), &EXECUTION()).unwrap();
         assert_eq!((plan.rows(), plan.is_at_least), (vec![650..850; 1], true));

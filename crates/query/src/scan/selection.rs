@@ -10,7 +10,11 @@ use tagq_store::Channels;
 
 use crate::{
     kernels,
-    kernels::{rows::MASK_ROWS, simd::Simd},
+    kernels::{
+        neighbours::{Column, Rows},
+        rows::MASK_ROWS,
+        simd::Simd,
+    },
     run::recording::Source,
     scan::morsels::Interval,
 };
@@ -75,21 +79,18 @@ pub(crate) struct Ready<'a> {
     pub number_of: &'a [u8; 256],
 }
 
-/// Rows as stored, of all channels: the distances of neighbours and the labels. Rows before `rows` are only looked
-/// back at.
-pub(crate) struct StoredRows<'a> {
-    pub gaps: &'a [u16],
-    pub labels: &'a [u8],
-    pub rows: Range<usize>,
-    /// The number of each label; labels not in use have the number after the last.
-    pub number_of: &'a [u8; 256],
+impl<'b> Selected<'b> {
+    /// Returns the tags for the kernels; the first `head` are only looked back at.
+    pub(crate) fn after(self, head: usize) -> Ready<'b> {
+        Ready { time: self.time, id: self.number, head, number_of: &IDENTITY }
+    }
 }
 
-impl StoredRows<'_> {
-    /// Returns the number of the label of a row.
-    #[inline]
-    pub(crate) fn number(&self, row: usize) -> u8 {
-        self.number_of[usize::from(self.labels[row])]
+impl<'a> Ready<'a> {
+    /// Returns the same rows, to be compared with those before them.
+    pub(crate) fn rows(&self) -> Rows<'a> {
+        let Self { time, id, head, number_of } = *self;
+        Rows { column: Column::Times(time), labels: id, range: head..time.len(), number_of }
     }
 }
 
@@ -409,3 +410,17 @@ fn merge_all(buffers: &mut Buffers) -> &mut List {
     }
     &mut lists[0]
 }
+
+/// The ids of selected tags are already numbers.
+const IDENTITY: [u8; 256] = {
+    let mut identity = [0; 256];
+    let mut number = 0;
+    while number < 256 {
+        #[expect(clippy::cast_possible_truncation, reason = "below 256")]
+        {
+            identity[number] = number as u8;
+        }
+        number += 1;
+    }
+    identity
+};

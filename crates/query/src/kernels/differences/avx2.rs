@@ -46,7 +46,7 @@ fn write(
     wanted: &Wanted,
     buffer: &mut Buffer,
 ) -> bool {
-    let near = near(times, k, wanted.reach);
+    let near = near(times, 0, k, wanted.reach);
     let either = (forward | back) & near;
     if either.count_ones() <= FEW {
         let mut left = either;

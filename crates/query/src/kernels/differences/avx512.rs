@@ -29,7 +29,7 @@ fn write(
     wanted: &Wanted,
     buffer: &mut Buffer,
 ) -> bool {
-    let near = near(times, k, wanted.reach);
+    let near = near(times, 0, k, wanted.reach);
     let either = (forward | back) & near;
     if either == 0 {
         return near != 0;

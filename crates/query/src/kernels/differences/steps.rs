@@ -27,7 +27,7 @@ macro_rules! steps {
                 if wanted.is_column {
                     add_order(times, &mut order);
                 }
-                if near(times, REACH, wanted.reach) != 0 {
+                if near(times, 0, REACH, wanted.reach) != 0 {
                     let is_in_order = order.is_certain() || time.is_sorted();
                     return Err(if is_in_order { start } else { 0 });
                 }

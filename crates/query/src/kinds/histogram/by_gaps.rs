@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tagq_store::Channels;
+use tagq_store::{Channels, format::GAP_MAX};
 
 use super::{
     pairs::{Plan, Scale, Thread},
@@ -10,7 +10,7 @@ use super::{
     tally::Bucket,
 };
 use crate::{
-    kernels::gaps::{self, PairDistances},
+    kernels::neighbours::{PairDistances, gaps},
     run::{recording::Source, time_range::TimeRange},
     scan::morsels::{rows_within_window, seek},
 };
@@ -44,8 +44,9 @@ impl Plan {
             return None;
         }
         let distances = PairDistances::of(i64::try_from(low).ok()?, i64::try_from(high).ok()?)?;
-        let within = rows_within_window(source.tags.time, distances.reach().into());
-        (within < NEIGHBOUR_ROWS).then_some(ByGaps { gaps, labels, ends, distances })
+        let within = rows_within_window(source.tags.time, distances.reach());
+        let is_exact = distances.reach() < GAP_MAX.into();
+        (is_exact && within < NEIGHBOUR_ROWS).then_some(ByGaps { gaps, labels, ends, distances })
     }
 
     /// Returns the smallest and the largest counted difference of recorded times, without delays.
@@ -81,7 +82,7 @@ impl Plan {
         );
         let Err(crowded) = done else { return };
         let time = source.tags.time;
-        let earliest = time[crowded].saturating_sub(distances.reach().into());
+        let earliest = time[crowded].saturating_sub(distances.reach());
         let head = seek(time, crowded, |time| time < earliest);
         if !source.is_in_order(self.simd, head..rows.end) {
             return;

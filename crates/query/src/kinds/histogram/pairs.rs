@@ -15,6 +15,7 @@ use crate::{
             differences,
         },
         first_fall,
+        neighbours::Column,
         simd::Simd,
     },
     run::{
@@ -261,7 +262,7 @@ impl Plan {
             let inside = Interval { start: range.from.unwrap_or(i64::MIN), end: range.to };
             let inside = inside.rows(source.tags.time, self.ends[0].delay);
             let rows = execution.morsel_rows.unwrap_or(DIRECT_ROWS).max(1);
-            let ranges = row_ranges(found.gaps, inside, rows).into_iter();
+            let ranges = row_ranges(Column::Gaps(found.gaps), inside, rows).into_iter();
             return ranges.map(|rows| Task::Rows(source, rows)).collect();
         }
         let look_back = |side: &Side<'_>| self.ticks(side.last - side.first);

@@ -3,8 +3,8 @@
 use super::bins::{Binning, WithBin};
 use crate::kernels::{
     differences::{buffer::Buffer, narrow::Narrow},
-    gaps::gathered::Gathered,
     merges::Merges,
+    neighbours::gaps::gathered::Gathered,
 };
 
 /// Copies of the bins, so that an increment need not wait for the previous one.

@@ -6,14 +6,18 @@ use rayon::prelude::*;
 use tagq_store::Channels;
 
 use crate::{
-    kernels::{self, gaps, simd::Simd},
+    kernels::{
+        self,
+        neighbours::{self, Column, REACH, Rows},
+        simd::Simd,
+    },
     rules::{
         definition::Method,
         grid, herald,
         ways::{
             folds::Inside,
             heralds::HeraldChains,
-            input::{Morsel, MorselInput, NarrowGaps},
+            input::{Morsel, MorselInput, Neighbours},
             part::Part,
             tally::Tally,
         },
@@ -21,7 +25,7 @@ use crate::{
     run::recording::{Recording, Source},
     scan::{
         morsels::{Execution, Interval, seek},
-        selection::{Buffers, List, Ready, Selected, StoredRows},
+        selection::{Buffers, List},
     },
 };
 
@@ -101,27 +105,47 @@ impl<'p> Counter<'p> {
     /// Adds the coincidences that belong to the morsel.
     fn count(&mut self, morsel: &Morsel<'_>, counts: &mut [u128]) {
         let source = morsel.source;
-        let (counted, interval) = match &morsel.input {
-            MorselInput::Gaps(gaps, rows) => {
-                if self.count_gaps(*gaps, rows.clone(), counts).is_some() {
-                    return;
+        let interval = match &morsel.input {
+            MorselInput::Rows(neighbours, rows) => {
+                match self.count_rows(source, neighbours, rows, counts) {
+                    Ok(()) => return,
+                    Err(interval) => interval,
                 }
-                let delay = self.part.delays[0];
-                if self.part.delays.iter().any(|&other| other != delay) {
-                    counts[0] += self.count_crowded_pair(source, gaps.distances.reach(), rows);
-                    return;
-                }
-                (None, Interval::of_rows(source.tags.time, rows, delay))
             }
-            MorselInput::Direct(interval) => {
-                (self.count_direct(source, *interval, counts), *interval)
-            }
-            MorselInput::Selected(interval) => (None, *interval),
+            MorselInput::Selected(interval) => *interval,
         };
-        if counted.is_none() && self.count_selected(source, interval, counts).is_none() {
+        if self.count_selected(source, interval, counts).is_none() {
             // Reported as counts that do not fit in 64 bits; more can be added to them.
             counts.fill(1 << 127);
         }
+    }
+
+    /// Compares rows with their neighbours; a pair with different delays is counted by ranks if windows are too crowded.
+    /// Returns as an error the interval to extract instead.
+    fn count_rows(
+        &mut self,
+        source: &Source<'_>,
+        neighbours: &Neighbours<'_>,
+        rows: &Range<usize>,
+        counts: &mut [u128],
+    ) -> Result<(), Interval> {
+        if self.count_near(source, neighbours, rows, counts).is_some() {
+            return Ok(());
+        }
+        let (part, time) = (self.part, source.tags.time);
+        if let Column::Times(_) = neighbours.column {
+            // Times may decrease where the interval does not show it.
+            let first = rows.start.saturating_sub(REACH);
+            if !source.is_in_order(self.simd, first..rows.end) {
+                return Ok(());
+            }
+        }
+        let delay = part.delays[0];
+        if part.delays.iter().all(|&other| other == delay) {
+            return Err(Interval::of_rows(time, rows, delay));
+        }
+        counts[0] += self.count_crowded_pair(source, neighbours.distances.reach(), rows);
+        Ok(())
     }
 
     /// Extracts the channels and counts. Returns `None` if times do not fit in 64 bits.
@@ -174,13 +198,13 @@ impl<'p> Counter<'p> {
                 let base = list.view().time.first().copied();
                 let head = head_of(list, base)?;
                 part.divide(list);
-                let Selected { time, number } = list.view();
-                let ready = Ready { time, id: number, head, number_of: &IDENTITY };
+                let ready = list.view().after(head);
                 let window = part.divided_window();
                 if let Method::Folds(folds) = &part.method {
-                    return folds.count(simd, window, ready, &mut self.inside, counts);
+                    folds.count(simd, window, ready, &mut self.inside, counts);
+                } else {
+                    self.tally.add(part, simd, window, ready, counts);
                 }
-                self.tally.add(part, simd, window, ready, counts);
             }
             // Counted from gap to gap elsewhere.
             Method::Matches => {}
@@ -188,40 +212,42 @@ impl<'p> Counter<'p> {
         Some(())
     }
 
-    /// Counts by gaps. Returns `None`, and adds nothing, if windows are too crowded.
-    fn count_gaps(
+    /// Compares rows with their neighbours. Returns `None`, and adds nothing, if windows are too crowded or times decrease.
+    fn count_near(
         &mut self,
-        NarrowGaps { gaps, labels, distances }: NarrowGaps<'_>,
-        rows: Range<usize>,
+        source: &Source<'_>,
+        &Neighbours { column, labels, distances }: &Neighbours<'_>,
+        rows: &Range<usize>,
         counts: &mut [u128],
     ) -> Option<()> {
         let (part, simd) = (self.part, self.simd);
-        let rows = StoredRows { gaps, labels, rows, number_of: &self.number_of_label };
-        let window = distances.reach();
+        if matches!(column, Column::Times(_)) && !source.spans(&source.tags.time[rows.clone()]) {
+            return None;
+        }
+        let rows = Rows { column, labels, range: rows.clone(), number_of: &self.number_of_label };
         match &part.method {
             Method::Pair => {
                 if let [Ok(a), Ok(b)] = [part.channels[0], part.channels[1]].map(u8::try_from) {
-                    let count = gaps::pairs(simd, gaps, labels, rows.rows, [a, b], &distances)?;
+                    let count = neighbours::pairs(simd, &rows, [a, b], &distances)?;
                     counts[0] += u128::from(count);
                 }
+                Some(())
             }
             Method::Folds(folds) => {
-                folds.count_by_gaps(simd, window, &rows, &mut self.inside, counts)?;
+                folds.count_near(simd, part.window, &rows, &mut self.inside, counts)
             }
-            Method::Heralds { once } => {
-                let heralds = &mut self.heralds;
-                heralds.count(part, simd, window, &rows, *once, counts);
-            }
-            _ => self.tally.add_by_gaps(part, simd, window, &rows, counts)?,
+            Method::Heralds { once } => self.heralds.count(part, simd, &rows, *once, counts),
+            Method::Pairs => self.tally.add_near(part, simd, part.window, &rows, counts),
+            // Counted from gap to gap elsewhere.
+            Method::Matches => Some(()),
         }
-        Some(())
     }
 
     /// Counts the pairs of two channels with different delays whose later row is one of these, by ranks: those among
     /// these rows and the rows up to `reach` ticks before them, less those among the latter.
-    fn count_crowded_pair(&self, source: &Source<'_>, reach: u16, rows: &Range<usize>) -> u128 {
+    fn count_crowded_pair(&self, source: &Source<'_>, reach: i64, rows: &Range<usize>) -> u128 {
         let (part, tags) = (self.part, source.tags);
-        let earliest = tags.time[rows.start].saturating_sub(reach.into());
+        let earliest = tags.time[rows.start].saturating_sub(reach);
         let head = seek(tags.time, rows.start, |time| time < earliest);
         let (Channels::U8(labels), true) =
             (tags.channels, source.is_in_order(self.simd, head..rows.end))
@@ -239,45 +265,6 @@ impl<'p> Counter<'p> {
         };
         pairs(head..rows.end) - pairs(head..rows.start)
     }
-
-    /// Counts in the columns as stored. Returns `None` if windows are too crowded or times decrease;
-    /// decreasing times are found again, and recorded, when channels are extracted.
-    fn count_direct(
-        &mut self,
-        source: &Source<'_>,
-        interval: Interval,
-        counts: &mut [u128],
-    ) -> Option<()> {
-        let (part, tags) = (self.part, source.tags);
-        let Channels::U8(labels) = tags.channels else { return None };
-        let own = interval.rows(tags.time, 0);
-        let rows = interval.looking_back(part.window).rows(tags.time, 0);
-        let ready = Ready {
-            time: &tags.time[rows.clone()],
-            id: &labels[rows.clone()],
-            head: own.start - rows.start,
-            number_of: &self.number_of_label,
-        };
-        if !source.spans(ready.time) {
-            return None;
-        }
-        match &part.method {
-            Method::Pair => {
-                if let [Ok(a), Ok(b)] = [part.channels[0], part.channels[1]].map(u8::try_from) {
-                    let near = |rows| {
-                        let (time, id) = (&ready.time[..rows], &ready.id[..rows]);
-                        kernels::pairs(self.simd, time, id, [a, b], part.window)
-                    };
-                    counts[0] += u128::from(near(rows.len())?.wrapping_sub(near(ready.head)?));
-                }
-            }
-            Method::Folds(folds) => {
-                folds.count(self.simd, part.window, ready, &mut self.inside, counts)?;
-            }
-            _ => self.tally.add_near(part, self.simd, part.window, ready, counts)?,
-        }
-        Some(())
-    }
 }
 
 /// Counts the pairs of two lists that are at most `window` apart and whose later tag is not in the head of
@@ -287,17 +274,3 @@ fn pairs_by_rank(lists: [&[i64]; 2], heads: [usize; 2], window: i64) -> u128 {
     let far = kernels::far_pairs(lists, heads, window);
     product(lists.map(<[i64]>::len)) - product(heads) - u128::from(far)
 }
-
-/// The ids of selected tags are already numbers.
-const IDENTITY: [u8; 256] = {
-    let mut identity = [0; 256];
-    let mut number = 0;
-    while number < 256 {
-        #[expect(clippy::cast_possible_truncation, reason = "below 256")]
-        {
-            identity[number] = number as u8;
-        }
-        number += 1;
-    }
-    identity
-};

@@ -5,18 +5,13 @@
 //! is the last.
 
 use crate::{
-    kernels,
     kernels::{
-        first_fall,
-        gaps::{REACH, near},
+        neighbours::{REACH, Rows, near},
         rows::{MASK_ROWS, bits},
         simd::Simd,
     },
     rules::ways::sliding::Sliding,
-    scan::{
-        morsels::rows_within_window,
-        selection::{Ready, StoredRows},
-    },
+    scan::{morsels::rows_within_window, selection::Ready},
 };
 
 /// The largest number of channels of a group besides the channel of the last tag.
@@ -77,39 +72,39 @@ impl Folds {
         self.fewest
     }
 
-    /// Adds the tuples whose last tag is in these rows, by gaps. Returns `None`, and adds nothing, if windows are
-    /// crowded.
-    pub(crate) fn count_by_gaps(
+    /// Adds the tuples whose last tag is in these rows, by visiting only rows that have enough others in the window before
+    /// them. Returns `None`, and adds nothing, if these windows hold too many rows in total or if times decrease.
+    pub(crate) fn count_near(
         &self,
         simd: Simd,
-        window: u16,
-        rows: &StoredRows<'_>,
+        window: i64,
+        rows: &Rows<'_>,
         inside: &mut Inside,
         counts: &mut [u128],
     ) -> Option<()> {
-        let (gaps, own) = (rows.gaps, &rows.rows);
         let number = |row: usize| usize::from(rows.number(row));
+        // The smallest group needs this many tags before its last one.
         let k = self.fewest - 1;
         if k > REACH {
             return None;
         }
         let Inside { tags, masks, found, .. } = inside;
         tags.resize(self.closed_by.len(), 0);
-        masks.resize(own.len().div_ceil(MASK_ROWS), 0);
+        masks.resize(rows.range.len().div_ceil(MASK_ROWS), 0);
         found.clear();
         found.resize(counts.len(), 0);
-        near(simd, (gaps, rows.labels), own.clone(), k, window, masks);
-        let mut steps_left = STEPS * own.len();
+        near(simd, rows, k, window, masks)?;
+        let mut steps_left = STEPS * rows.range.len();
         for (step, &mask) in masks.iter().enumerate() {
             for bit in bits(mask) {
-                let last = own.start + step * MASK_ROWS + bit;
+                let last = rows.range.start + step * MASK_ROWS + bit;
                 if self.closed_by[number(last)].is_empty() {
                     continue;
                 }
-                let mut distance = 0;
+                let mut distance = 0_i64;
                 let before = (0..last).rev().take_while(|&before| {
-                    distance += u64::from(gaps[before + 1]);
-                    distance <= u64::from(window)
+                    distance = distance.saturating_add(rows.column.gap(before + 1));
+                    distance <= window
                 });
                 let walked = before.map(|before| tags[number(before)] += 1).count();
                 self.add(number(last), tags, found);
@@ -123,7 +118,7 @@ impl Folds {
         Some(())
     }
 
-    /// Adds the tuples whose last tag is not in the head. Returns `None` if times decrease.
+    /// Adds the tuples whose last tag is not in the head.
     pub(crate) fn count(
         &self,
         simd: Simd,
@@ -131,86 +126,21 @@ impl Folds {
         ready: Ready<'_>,
         inside: &mut Inside,
         counts: &mut [u128],
-    ) -> Option<()> {
+    ) {
         let is_sparse = rows_within_window(ready.time, window) < self.fewest;
-        let done = if is_sparse {
-            self.look_at_near(simd, window, ready, inside, counts)?
-        } else if first_fall(simd, ready.time).is_none() {
-            ready.head
-        } else {
-            return None;
-        };
-        if done < ready.time.len() {
-            let rest = Ready { head: done, ..ready };
-            let channels = self.closed_by.len() - 1;
-            if let [count] = counts
-                && let Some(more) = inside.sliding.one_group(rest, channels, window)
-            {
-                *count += more;
-                return Some(());
-            }
-            inside.sliding.each_row(rest, channels, window, |number, inside| {
-                self.add(usize::from(number), inside, counts);
-            });
+        if is_sparse && self.count_near(simd, window, &ready.rows(), inside, counts).is_some() {
+            return;
         }
-        Some(())
-    }
-
-    /// Visits only rows that have enough others in the window before them. Stops when these windows hold too
-    /// many rows in total, and returns the first row not visited. Returns `None` if times decrease.
-    fn look_at_near(
-        &self,
-        simd: Simd,
-        window: i64,
-        ready: Ready<'_>,
-        inside: &mut Inside,
-        counts: &mut [u128],
-    ) -> Option<usize> {
-        let Ready { time, head, .. } = ready;
-        // The smallest group needs this many tags before its last one.
-        let k = self.fewest - 1;
-        let first = head.saturating_sub(k);
-        let rows = time.len() - first;
-        let Inside { tags, masks, .. } = inside;
-        tags.resize(self.closed_by.len(), 0);
-        masks.resize(rows.div_ceil(MASK_ROWS), 0);
-        kernels::near(simd, &time[first..], k, window, masks, true)?;
-        let mut steps_left = STEPS * rows;
-        for (step, &mask) in masks.iter().enumerate() {
-            for bit in bits(mask) {
-                let row = first + step * MASK_ROWS + bit + k;
-                if row >= head {
-                    let walked = self.close(row, window, ready, tags, counts);
-                    let Some(left) = steps_left.checked_sub(walked) else { return Some(row + 1) };
-                    steps_left = left;
-                }
-            }
+        let channels = self.closed_by.len() - 1;
+        if let [count] = counts
+            && let Some(more) = inside.sliding.one_group(ready, channels, window)
+        {
+            *count += more;
+            return;
         }
-        Some(time.len())
-    }
-
-    /// Adds the tuples that one row closes; returns how many rows were in its window.
-    fn close(
-        &self,
-        row: usize,
-        window: i64,
-        ready: Ready<'_>,
-        tags: &mut [u32],
-        counts: &mut [u128],
-    ) -> usize {
-        let Ready { time, id, number_of, .. } = ready;
-        let number = |row: usize| usize::from(number_of[usize::from(id[row])]);
-        if self.closed_by[number(row)].is_empty() {
-            return 0;
-        }
-        let is_inside = |&before: &usize| time[row].wrapping_sub(time[before]) <= window;
-        let before = (0..row).rev().take_while(is_inside);
-        let walked = before.map(|before| tags[number(before)] += 1).count();
-        self.add(number(row), tags, counts);
-        for before in row - walked..row {
-            tags[number(before)] = 0;
-        }
-        walked
+        inside.sliding.each_row(ready, channels, window, |number, inside| {
+            self.add(usize::from(number), inside, counts);
+        });
     }
 
     #[inline(always)]

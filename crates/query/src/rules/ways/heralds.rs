@@ -1,12 +1,9 @@
 //! Groups with a herald, chain by chain.
 
 use crate::{
-    kernels::{matrix::Matrix, simd::Simd},
+    kernels::{matrix::Matrix, neighbours::Rows, simd::Simd},
     rules::{herald, ways::part::Part},
-    scan::{
-        chains::{Member, walk},
-        selection::StoredRows,
-    },
+    scan::chains::{Member, walk},
 };
 
 /// Counts groups with a herald chain by chain; the buffers of one thread.
@@ -22,30 +19,30 @@ impl HeraldChains {
         Self { pairs: Matrix::new(side), times: vec![Vec::new(); side] }
     }
 
-    /// Adds the coincidences of whole chains.
+    /// Adds the coincidences of whole chains. Returns `None`, and adds nothing, if times decrease.
     pub(super) fn count(
         &mut self,
         part: &Part,
         simd: Simd,
-        window: u16,
-        rows: &StoredRows<'_>,
+        rows: &Rows<'_>,
         once: bool,
         counts: &mut [u128],
-    ) {
+    ) -> Option<()> {
         let Self { pairs, times } = self;
         pairs.clear();
         times.iter_mut().for_each(Vec::clear);
-        walk(simd, window, rows, pairs, |Member { row, time }| {
+        walk(simd, part.window, rows, pairs, |Member { row, time }| {
             times[usize::from(rows.number(row))].push(time);
-        });
+        })?;
         let lists: Vec<herald::List<'_>> =
             times.iter().map(|time| herald::List { time, head: 0 }).collect();
         for (group, count) in part.numbered.iter().zip(counts) {
             if let &[herald, other] = &group[..] {
                 *count += u128::from(pairs.either(herald, other));
             }
-            let more = herald::count(&lists, group, window.into(), once);
+            let more = herald::count(&lists, group, part.window, once);
             *count = count.saturating_add(more);
         }
+        Some(())
     }
 }

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use tagq_store::Channels;
+use tagq_store::{Channels, format::GAP_MAX};
 
 use crate::{
     kernels::{
-        gaps::{self, PairDistances},
+        neighbours::{Column, PairDistances, crowded_pair},
         simd::Simd,
     },
     rules::{definition::Method, ways::part::Part},
@@ -25,10 +25,9 @@ use crate::{
 const DIRECT_ROWS: usize = 1 << 18;
 /// Rows of a morsel that goes through buffers, chosen so that they stay in a core's cache.
 const SELECTED_ROWS: usize = 1 << 16;
-/// Mean number of rows within a window from which on tags are not compared with their neighbours.
+/// Mean number of rows within a window from which on tags are not compared with their neighbours, by times.
 pub(super) const CROWDED: usize = 1;
-
-/// The same where gaps are added up for the pairs of many channels; for one pair see [`gaps::crowded_pair`].
+/// The same by gaps, for the pairs of many channels; for one pair see [`crowded_pair`].
 const CROWDED_GAPS: usize = 2;
 
 /// One task.
@@ -39,18 +38,16 @@ pub(super) struct Morsel<'a> {
 
 /// The tags that a morsel owns, and the columns that the kernels read for them.
 pub(super) enum MorselInput<'a> {
-    /// Rows, from gaps and labels as stored. No time before the rows equals one of theirs.
-    Gaps(NarrowGaps<'a>, Range<usize>),
-    /// Times and labels as stored.
-    Direct(Interval),
+    /// Rows of all channels as stored. No time before the rows equals one of theirs.
+    Rows(Neighbours<'a>, Range<usize>),
     /// The channels in use, extracted.
     Selected(Interval),
 }
 
-/// The gaps of a source whose labels are narrow, and the distances that count.
+/// The columns of a source whose rows are compared with their neighbours, and the distances that count.
 #[derive(Clone, Copy)]
-pub(crate) struct NarrowGaps<'a> {
-    pub gaps: &'a [u16],
+pub(crate) struct Neighbours<'a> {
+    pub column: Column<'a>,
     pub labels: &'a [u8],
     pub distances: PairDistances,
 }
@@ -62,10 +59,13 @@ impl Part {
         plan.read(recording, |source| {
             let time = source.tags.time;
             self.morsels(source, execution).into_iter().flat_map(move |morsel| match morsel.input {
-                MorselInput::Gaps(_, rows) => vec![(GAPS, rows)],
-                MorselInput::Direct(interval) => {
-                    vec![(direct, interval.looking_back(self.window).rows(time, 0))]
-                }
+                MorselInput::Rows(Neighbours { column, distances, .. }, rows) => match column {
+                    Column::Gaps(_) => vec![(GAPS, rows)],
+                    Column::Times(_) => {
+                        let own = Interval::of_rows(time, &rows, 0);
+                        vec![(direct, own.looking_back(distances.reach()).rows(time, 0))]
+                    }
+                },
                 MorselInput::Selected(interval) => {
                     let interval = interval.looking_back(self.look_back);
                     let vetoes = self.veto.iter().flat_map(|veto| veto.row_ranges(time, interval));
@@ -78,9 +78,7 @@ impl Part {
             // If windows turn out to be crowded, channels are extracted after all.
             Method::Pair | Method::Pairs | Method::Folds(_) => {
                 let mut sources = recording.sources.iter();
-                sources.any(|source| {
-                    self.gaps(source, execution.simd).is_some() || self.is_direct(source)
-                })
+                sources.any(|source| self.neighbours(source, execution.simd).is_some())
             }
             Method::Heralds { .. } => false,
             // Rules that use tags up begin at a gap before the range, and continue to the next gap.
@@ -101,91 +99,89 @@ impl Part {
             return Vec::new();
         }
         let range = self.scope.range;
-        if let Some(gaps) = self.gaps(source, execution.simd) {
-            return self.row_morsels(source, gaps, execution);
+        if let Some(neighbours) = self.neighbours(source, execution.simd) {
+            return self.row_morsels(source, neighbours, execution);
         }
-        let is_direct = self.is_direct(source);
-        let (cached, input): (_, fn(_) -> _) = if is_direct {
-            (DIRECT_ROWS, MorselInput::Direct)
-        } else {
-            (SELECTED_ROWS, MorselInput::Selected)
-        };
-        let rows = execution.rows_per_morsel(time, self.look_back, cached);
+        let rows = execution.rows_per_morsel(time, self.look_back, SELECTED_ROWS);
         let mut delays = self.delays.clone();
         delays.sort_unstable();
         delays.dedup();
         let intervals = intervals(time, rows, &delays, range).into_iter();
-        intervals.map(|interval| Morsel { source, input: input(interval) }).collect()
+        let input = intervals.map(MorselInput::Selected);
+        input.map(|input| Morsel { source, input }).collect()
     }
 
-    /// Cuts the rows of a source that is counted by gaps.
+    /// Cuts the rows of a source that are compared with their neighbours.
     fn row_morsels<'a>(
         &self,
         source: &'a Source<'a>,
-        gaps: NarrowGaps<'a>,
+        neighbours: Neighbours<'a>,
         execution: &Execution,
     ) -> Vec<Morsel<'a>> {
         let (time, delay, range) = (source.tags.time, self.delays[0], self.scope.range);
         let inside = Interval { start: range.from.unwrap_or(i64::MIN), end: range.to };
         let inside = inside.rows(time, delay);
+        let Neighbours { column, distances, .. } = neighbours;
         let rows = execution.morsel_rows.unwrap_or(DIRECT_ROWS).max(1);
         let morsel = |input| Morsel { source, input };
-        let by_gaps = |rows| morsel(MorselInput::Gaps(gaps, rows));
+        let of_rows = |rows| morsel(MorselInput::Rows(neighbours, rows));
         if !self.is_in_chains() {
-            return row_ranges(gaps.gaps, inside, rows).into_iter().map(by_gaps).collect();
+            return row_ranges(column, inside, rows).into_iter().map(of_rows).collect();
         }
-        // The chains that the ends of the range cut are counted by times.
-        let whole = whole_chains(gaps.gaps, inside.clone(), gaps.distances.reach());
+        // The channels of the chains that the ends of the range cut are extracted.
+        let whole = whole_chains(column, inside.clone(), distances.reach());
         let cut = [inside.start..whole.start, whole.end..inside.end];
-        let by_times = cut.into_iter().filter(|rows| !rows.is_empty()).map(|rows| {
+        let of_ends = cut.into_iter().filter(|rows| !rows.is_empty()).map(|rows| {
             let Interval { start, end } = Interval::of_rows(time, &rows, delay);
             let start = range.from.map_or(start, |from| start.max(from));
             let end = range.to.map_or(end, |to| Some(end.map_or(to, |end| end.min(to))));
             morsel(MorselInput::Selected(Interval { start, end }))
         });
-        let ranges = chain_ranges(gaps.gaps, whole, gaps.distances.reach(), rows);
-        ranges.into_iter().map(by_gaps).chain(by_times).collect()
+        let ranges = chain_ranges(column, whole, distances.reach(), rows);
+        ranges.into_iter().map(of_rows).chain(of_ends).collect()
     }
 
-    /// Returns whether rows are divided into chains if they are counted by gaps.
+    /// Returns whether rows are divided into chains if they are compared with their neighbours.
     fn is_in_chains(&self) -> bool {
         matches!(self.method, Method::Heralds { .. } | Method::Matches)
     }
 
-    /// Returns the rows of a source and their ranges of whole chains, if a rule that uses tags up can count by gaps.
+    /// Returns the columns of a source and its ranges of whole chains, if a rule that uses tags up can count chain by
+    /// chain.
     pub(crate) fn chains<'a>(
         &'a self,
         source: &Source<'a>,
         execution: &Execution,
-    ) -> Option<(NarrowGaps<'a>, Vec<Range<usize>>)> {
-        let gaps = self.gaps(source, execution.simd)?;
+    ) -> Option<(Neighbours<'a>, Vec<Range<usize>>)> {
+        let neighbours = self.neighbours(source, execution.simd)?;
+        let Neighbours { column, distances, .. } = neighbours;
         let rows = execution.morsel_rows.unwrap_or(DIRECT_ROWS).max(1);
-        Some((gaps, chain_ranges(gaps.gaps, 0..gaps.gaps.len(), gaps.distances.reach(), rows)))
+        Some((neighbours, chain_ranges(column, 0..column.len(), distances.reach(), rows)))
     }
 
-    /// Returns whether rows are compared with their neighbours as they are stored.
-    fn compares_rows(&self, source: &Source<'_>) -> bool {
-        let is_narrow = matches!(source.tags.channels, Channels::U8(_));
-        is_narrow && self.cells.is_none() && self.veto.is_none()
-    }
-
-    /// Returns the gaps of a source if tags are counted by them.
-    fn gaps<'a>(&self, source: &Source<'a>, simd: Simd) -> Option<NarrowGaps<'a>> {
-        let (gaps, Channels::U8(labels)) = (source.gaps?, source.tags.channels) else {
+    /// Returns the columns of a source if its rows are compared with their neighbours as they are stored.
+    fn neighbours<'a>(&self, source: &Source<'a>, simd: Simd) -> Option<Neighbours<'a>> {
+        let Channels::U8(labels) = source.tags.channels else { return None };
+        if self.cells.is_some() || self.veto.is_some() {
             return None;
+        }
+        let (distances, time) = (self.distances()?, source.tags.time);
+        let column = match source.gaps {
+            Some(gaps) if distances.reach() < GAP_MAX.into() => Column::Gaps(gaps),
+            _ => Column::Times(time),
         };
-        let distances = self.distances().filter(|_| self.compares_rows(source))?;
-        let crowded = match &self.method {
-            Method::Pair => gaps::crowded_pair(simd, &distances),
-            Method::Pairs => CROWDED_GAPS,
-            Method::Folds(folds) => folds.fewest(),
-            Method::Heralds { .. } | Method::Matches => chains::CROWDED,
+        let crowded = match (&self.method, column) {
+            (Method::Pair, _) => crowded_pair(simd, column, &distances),
+            (Method::Pairs, Column::Gaps(_)) => CROWDED_GAPS,
+            (Method::Folds(folds), Column::Gaps(_)) => folds.fewest(),
+            (Method::Pairs | Method::Folds(_), Column::Times(_)) => CROWDED,
+            (Method::Heralds { .. } | Method::Matches, _) => chains::CROWDED,
         };
-        let is_crowded = rows_within_window(source.tags.time, distances.reach().into()) >= crowded;
-        (!is_crowded).then_some(NarrowGaps { gaps, labels, distances })
+        let is_crowded = rows_within_window(time, distances.reach()) >= crowded;
+        (!is_crowded).then_some(Neighbours { column, labels, distances })
     }
 
-    /// Returns the distances of the recorded times that count, if gaps can decide about them.
+    /// Returns the distances of the recorded times that count, if distances alone decide which tags count.
     fn distances(&self) -> Option<PairDistances> {
         let first = self.delays[0];
         // A rule that uses tags up begins and ends with a state in recorded times if the range is limited.
@@ -201,12 +197,5 @@ impl Part {
         }
         let apart = first.checked_sub(self.delays[1])?;
         PairDistances::of(apart.checked_sub(self.window)?, apart.checked_add(self.window)?)
-    }
-
-    /// Returns whether times are compared in the columns as stored, if there are no gaps.
-    fn is_direct(&self, source: &Source<'_>) -> bool {
-        let is_delayed = self.delays.iter().any(|&delay| delay != 0);
-        let is_crowded = rows_within_window(source.tags.time, self.window) >= CROWDED;
-        self.compares_rows(source) && !self.is_in_chains() && !is_delayed && !is_crowded
     }
 }

@@ -1,27 +1,20 @@
-//! Kernels over the column of gaps: distances of rows are sums of gaps, which saturate as the gaps do, so that a
-//! distance below [`GAP_MAX`] is exact and every longer one stays above.
+//! Kernels that compare rows with the rows before them, over the column of gaps or over that of times.
 //!
 //! A row is the later one of its pairs. Rows before those that are counted are looked back at, as far as the window
-//! reaches; the gap of the first row of a source is the largest one, so that no distance spans two sources. All
-//! kernels give up, by returning `None`, if a row has [`REACH`] others within the window. Gaps and labels come from a
-//! file that may be damaged: no length, index or loop relies on their values.
+//! reaches. The gap of the first row of a source is the largest one, so that no distance spans two sources; times are
+//! those of one source. All kernels give up, by returning `None`, if a row has [`REACH`] others within the window, or if
+//! times decrease. Values and labels come from a file that may be damaged: no length, index or loop relies on them.
 
 #[cfg(target_arch = "x86_64")]
 mod steps;
 
-pub(crate) mod gathered;
+pub(crate) mod gaps;
 mod scalar;
-
-#[cfg(target_arch = "x86_64")]
-mod avx2;
-#[cfg(target_arch = "x86_64")]
-mod avx512;
-#[cfg(target_arch = "x86_64")]
-mod vbmi2;
+mod times;
 
 use std::ops::Range;
 
-pub(crate) use tagq_store::format::GAP_MAX;
+use tagq_store::format::GAP_MAX;
 
 use super::{
     matrix::Matrix,
@@ -38,131 +31,173 @@ const ROW_BITS: u32 = 56;
 /// The number of rows within the window of one from which on a kernel gives up.
 pub(crate) const REACH: usize = 64;
 
-/// The distances that the two tags of a pair may have, in ticks, up to below [`GAP_MAX`].
+/// The column from which the distances of rows follow.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct PairDistances {
-    /// If the tag with the second label is the later row.
-    pub forward: Option<Span>,
-    /// If the tag with the first label is the later row.
-    pub back: Option<Span>,
+pub(crate) enum Column<'a> {
+    /// Gaps, for distances below [`GAP_MAX`].
+    Gaps(&'a [u16]),
+    /// Times, whose differences must fit in `i64`.
+    Times(&'a [i64]),
 }
 
-/// The smallest and the largest distance.
-pub(crate) type Span = (u16, u16);
+impl Column<'_> {
+    /// Returns the distance of a row from the row before it; all distances from [`GAP_MAX`] on may be the same.
+    #[inline]
+    pub(crate) fn gap(self, row: usize) -> i64 {
+        match self {
+            Self::Gaps(gaps) => gaps[row].into(),
+            Self::Times(times) => match row.checked_sub(1) {
+                Some(before) => times[row].wrapping_sub(times[before]),
+                None => i64::MAX,
+            },
+        }
+    }
+
+    /// Returns the number of rows.
+    pub(crate) fn len(self) -> usize {
+        match self {
+            Self::Gaps(gaps) => gaps.len(),
+            Self::Times(times) => times.len(),
+        }
+    }
+}
+
+/// Rows of all channels. Rows before those in `range` are only looked back at.
+#[derive(Clone)]
+pub(crate) struct Rows<'a> {
+    pub column: Column<'a>,
+    pub labels: &'a [u8],
+    pub range: Range<usize>,
+    /// The number of each label; labels not in use have the number after the last.
+    pub number_of: &'a [u8; 256],
+}
+
+impl Rows<'_> {
+    /// Returns the number of the label of a row.
+    #[inline]
+    pub(crate) fn number(&self, row: usize) -> u8 {
+        self.number_of[usize::from(self.labels[row])]
+    }
+}
+
+/// The distances that the two tags of a pair may have, in ticks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PairDistances<T = i64> {
+    /// If the tag with the second label is the later row.
+    pub forward: Option<Span<T>>,
+    /// If the tag with the first label is the later row.
+    pub back: Option<Span<T>>,
+}
+
+/// The smallest and the largest distance, at least 0.
+pub(crate) type Span<T = i64> = (T, T);
 
 impl PairDistances {
     /// Returns the distances of pairs in which the time of the second tag less that of the first is `low` to `high`.
-    /// Returns `None` if gaps cannot decide about all of them.
+    /// Returns `None` if they do not fit in 64 bits.
     pub(crate) fn of(low: i64, high: i64) -> Option<Self> {
-        let span = |low: i64, high: i64| {
-            let narrow = |ticks: i64| u16::try_from(ticks).ok().filter(|&ticks| ticks < GAP_MAX);
-            if high < 0 { Some(None) } else { Some(Some((narrow(low.max(0))?, narrow(high)?))) }
-        };
-        let forward = span(low, high)?;
-        Some(Self { forward, back: span(high.checked_neg()?, low.checked_neg()?)? })
+        let span = |low: i64, high: i64| (high >= 0).then_some((low.max(0), high));
+        Some(Self { forward: span(low, high), back: span(high.checked_neg()?, low.checked_neg()?) })
     }
 
+    /// Returns whether all distances up to the reach are wanted, in either order.
+    #[cfg(target_arch = "x86_64")]
+    fn are_within_reach(&self) -> bool {
+        let all = Some((0, self.reach()));
+        [self.forward, self.back] == [all, all]
+    }
+
+    /// Returns the same distances in another type.
+    #[cfg(target_arch = "x86_64")]
+    fn map<T>(&self, ticks: impl Fn(i64) -> T) -> PairDistances<T> {
+        let span = |(low, high)| (ticks(low), ticks(high));
+        PairDistances { forward: self.forward.map(span), back: self.back.map(span) }
+    }
+}
+
+impl<T: Copy + Ord + Default> PairDistances<T> {
     /// Returns the largest distance.
-    pub(crate) fn reach(&self) -> u16 {
-        self.forward.into_iter().chain(self.back).map(|span| span.1).max().unwrap_or(0)
+    pub(crate) fn reach(&self) -> T {
+        self.forward.into_iter().chain(self.back).map(|span| span.1).max().unwrap_or_default()
     }
 }
 
 /// Returns the mean number of rows within reach from which on one pair is counted faster by ranks.
-pub(crate) fn crowded_pair(simd: Simd, distances: &PairDistances) -> usize {
-    match simd.level() {
-        Level::Scalar => 1,
+pub(crate) fn crowded_pair(simd: Simd, column: Column<'_>, distances: &PairDistances) -> usize {
+    match (simd.level(), column) {
+        (Level::Scalar, _) | (_, Column::Times(_)) => 1,
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 if distances.forward != distances.back => 5,
+        (Level::Avx2, _) if distances.forward != distances.back => 5,
         #[cfg(target_arch = "x86_64")]
         _ => 20,
     }
 }
 
+/// Calls the kernel of the column and level.
+macro_rules! of_column {
+    ($simd:expr, $rows:expr, $kernel:ident($($argument:expr),* $(,)?)) => {{
+        let (labels, range) = ($rows.labels, $rows.range.clone());
+        match $rows.column {
+            Column::Gaps(gaps) => at_level!($simd, gaps, $kernel(gaps, labels, range, $($argument),*)),
+            Column::Times(times) => {
+                at_level!($simd, times, $kernel(times, labels, range, $($argument),*))
+            }
+        }
+    }};
+}
+
 /// Counts pairs of a tag with label a and a tag with label b, a ≠ b. Their distance is one of `distances`, and the
-/// later tag is in `rows`. Returns `None` if a row has [`REACH`] others within reach.
+/// later tag is in the range of rows.
 pub(crate) fn pairs(
     simd: Simd,
-    gaps: &[u16],
-    labels: &[u8],
-    rows: Range<usize>,
+    rows: &Rows<'_>,
     pair: [u8; 2],
     distances: &PairDistances,
 ) -> Option<u64> {
-    check(gaps, labels.len(), &rows, distances.reach());
-    at_level!(simd, pairs(gaps, labels, rows, pair, distances))
-}
-
-/// Passes to `take`, some at a time, the differences of the pairs that [`pairs`] counts, in any order: the time of the tag
-/// with the second label less that of the other and less `low`, modulo 2^16. With equal labels each pair is taken both
-/// ways. Gives up with the first row whose differences were not passed.
-pub(crate) fn differences(
-    simd: Simd,
-    (gaps, labels): (&[u16], &[u8]),
-    rows: Range<usize>,
-    pair: [u8; 2],
-    (distances, low): (&PairDistances, i128),
-    gathered: &mut gathered::Gathered,
-    mut take: impl FnMut(&mut [u16]),
-) -> Result<(), usize> {
-    check(gaps, labels.len(), &rows, distances.reach());
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "modulo 2^16")]
-    let wanted = (distances, low as u16);
-    let end = at_level!(simd, differences(gaps, labels, rows, pair, wanted, gathered, &mut take));
-    gathered.empty(&mut take);
-    end
+    check(rows.column, rows.labels, &rows.range, distances.reach());
+    of_column!(simd, rows, pairs(pair, distances))
 }
 
 /// Adds pairs of rows to `matrix`, the number of the later row first. The rows are at most `window` ticks apart, and the
-/// later row is in `rows`. `number_of` gives the number of each label, below the side of the matrix.
-pub(crate) fn matrix(
-    simd: Simd,
-    gaps: &[u16],
-    labels: &[u8],
-    rows: Range<usize>,
-    window: u16,
-    number_of: &[u8; 256],
-    matrix: &mut Matrix,
-) -> Option<()> {
-    check(gaps, labels.len(), &rows, window);
-    at_level!(simd, matrix(gaps, labels, rows, window, number_of, matrix))
+/// later row is in the range of rows.
+pub(crate) fn matrix(simd: Simd, rows: &Rows<'_>, window: i64, matrix: &mut Matrix) -> Option<()> {
+    check(rows.column, rows.labels, &rows.range, window);
+    of_column!(simd, rows, matrix(window, rows.number_of, matrix))
 }
 
 /// Divides rows into chains, in each of which a row is at most `window` ticks after the one before. Adds those of two rows
 /// to `matrix`, as [`matrix()`] does, and passes the rows of longer ones to `take`, in order. No chain may begin before
-/// `rows` or end after them.
+/// the range of rows or end after it. Gives up only if times decrease.
 pub(crate) fn chains(
     simd: Simd,
-    input: (&[u16], &[u8]),
-    rows: Range<usize>,
-    window: u16,
-    number_of: &[u8; 256],
+    rows: &Rows<'_>,
+    window: i64,
     matrix: &mut Matrix,
     mut take: impl FnMut(usize),
-) {
-    check(input.0, input.1.len(), &rows, window);
-    at_level!(simd, chains(input, rows, window, number_of, matrix, &mut take));
+) -> Option<()> {
+    check(rows.column, rows.labels, &rows.range, window);
+    of_column!(simd, rows, chains(window, rows.number_of, matrix, &mut take))
 }
 
-/// Sets bit i of the masks if the i-th of `rows` is at most `window` ticks after the row k before it. `k` is 1 to
-/// [`REACH`], and there must be a mask for every row. Prefetches labels that are read soon.
+/// Sets bit i of the masks if the i-th row is at most `window` ticks after the row k before it. `k` is 1 to [`REACH`],
+/// and there must be a mask for every row. Gives up only if times decrease.
 pub(crate) fn near(
     simd: Simd,
-    (gaps, labels): (&[u16], &[u8]),
-    rows: Range<usize>,
+    rows: &Rows<'_>,
     k: usize,
-    window: u16,
+    window: i64,
     masks: &mut [u64],
-) {
-    check(gaps, gaps.len(), &rows, window);
-    assert!((1..=REACH).contains(&k) && masks.len() == rows.len().div_ceil(MASK_ROWS));
-    at_level!(simd, near((gaps, labels), rows, k, window, masks));
+) -> Option<()> {
+    check(rows.column, rows.labels, &rows.range, window);
+    assert!((1..=REACH).contains(&k) && masks.len() == rows.range.len().div_ceil(MASK_ROWS));
+    of_column!(simd, rows, near(k, window, masks))
 }
 
-fn check(gaps: &[u16], labels: usize, rows: &Range<usize>, window: u16) {
-    assert_eq!(gaps.len(), labels);
-    assert!(rows.start <= rows.end && rows.end <= gaps.len());
-    assert!(window < GAP_MAX, "every distance would be within it");
+fn check(column: Column<'_>, labels: &[u8], rows: &Range<usize>, window: i64) {
+    assert_eq!(column.len(), labels.len());
+    assert!(rows.start <= rows.end && rows.end <= labels.len());
+    let is_gaps = matches!(column, Column::Gaps(_));
+    assert!(!is_gaps || window < GAP_MAX.into(), "every distance would be within it");
 }
 
 #[cfg(test)]
@@ -202,7 +237,29 @@ mod tests {
     }
 
     fn within(window: u16) -> PairDistances {
-        PairDistances { forward: Some((0, window)), back: Some((0, window)) }
+        PairDistances::of(-i64::from(window), window.into()).unwrap()
+    }
+
+    /// Times with these gaps, where the largest gap is a longer one.
+    fn times(gaps: &[u16]) -> Vec<i64> {
+        let longer = |gap: u16| if gap == GAP_MAX { 1 << 40 } else { gap.into() };
+        let add = |time: &mut i64, &gap: &u16| {
+            *time += longer(gap);
+            Some(*time)
+        };
+        gaps.iter().scan(-5_000_000, add).collect()
+    }
+
+    /// Both columns.
+    fn columns<'a>(gaps: &'a [u16], times: &'a [i64]) -> [Column<'a>; 2] {
+        [Column::Gaps(gaps), Column::Times(times)]
+    }
+
+    /// Each column at each level.
+    fn each(columns: [Column<'_>; 2]) -> impl Iterator<Item = (Column<'_>, Simd)> {
+        columns
+            .into_iter()
+            .flat_map(|column| Simd::available().into_iter().map(move |simd| (column, simd)))
     }
 
     /// Numbers that differ from the labels.
@@ -231,13 +288,15 @@ mod tests {
             let of_pair = expected.as_ref().map(|all| all.iter().filter(is_wanted).count() as u64);
             let is_near = |row: usize| distance(&gaps, row, k).is_some_and(|d| d <= window.into());
             let near_rows: Vec<bool> = rows.clone().map(is_near).collect();
-            for simd in Simd::available() {
-                let found = pairs(simd, &gaps, &labels, rows.clone(), [1, 3], &within(window));
+            let times = times(&gaps);
+            for (column, simd) in each(columns(&gaps, &times)) {
+                let range = rows.clone();
+                let stored = Rows { column, labels: &labels, range, number_of: &NUMBER_OF };
+                let found = pairs(simd, &stored, [1, 3], &within(window));
                 prop_assert_eq!(found, of_pair, "{:?}", simd);
 
                 let mut counted = Matrix::new(5);
-                let found =
-                    matrix(simd, &gaps, &labels, rows.clone(), window, &NUMBER_OF, &mut counted);
+                let found = matrix(simd, &stored, window.into(), &mut counted);
                 prop_assert_eq!(found.is_some(), expected.is_some(), "{:?}", simd);
                 for (x, y) in (0..5).flat_map(|x| (0..5).map(move |y| (x, y))) {
                     let Some(expected) = &expected else { break };
@@ -247,7 +306,7 @@ mod tests {
                 }
 
                 let mut masks = vec![u64::MAX; rows.len().div_ceil(MASK_ROWS)];
-                near(simd, (&gaps, &labels), rows.clone(), k, window, &mut masks);
+                near(simd, &stored, k, window.into(), &mut masks).unwrap();
                 let bit = |at: usize| masks[at / MASK_ROWS] >> (at % MASK_ROWS) & 1 == 1;
                 let found: Vec<bool> = (0..rows.len()).map(bit).collect();
                 prop_assert_eq!(&found, &near_rows, "{:?} {}", simd, k);
@@ -256,7 +315,7 @@ mod tests {
     }
 
     fn span() -> impl Strategy<Value = Option<Span>> {
-        let end = || prop_oneof![0..200_u16, 65_400..65_535_u16];
+        let end = || prop_oneof![0..200_i64, 65_400..65_535_i64];
         prop::option::of((end(), end()).prop_map(|(a, b)| (a.min(b), a.max(b))))
     }
 
@@ -271,10 +330,10 @@ mod tests {
         ) {
             let rows = from.min(gaps.len())..gaps.len();
             let wanted = PairDistances { forward, back };
-            let window = wanted.reach();
+            let window = wanted.reach().unsigned_abs();
             let mut expected = Some(0);
             for row in rows.clone() {
-                let near = |&k: &usize| distance(&gaps, row, k).is_some_and(|d| d <= window.into());
+                let near = |&k: &usize| distance(&gaps, row, k).is_some_and(|d| d <= window);
                 let near: Vec<usize> = (1..=row).take_while(near).collect();
                 for &k in &near {
                     let span = match [labels[row - k], labels[row]] {
@@ -283,7 +342,8 @@ mod tests {
                         _ => None,
                     };
                     let is_in = |(low, high): Span| {
-                        distance(&gaps, row, k).is_some_and(|d| (low.into()..=high.into()).contains(&d))
+                        let span = low.unsigned_abs()..=high.unsigned_abs();
+                        distance(&gaps, row, k).is_some_and(|d| span.contains(&d))
                     };
                     expected = expected.map(|count| count + u64::from(span.is_some_and(is_in)));
                 }
@@ -291,8 +351,11 @@ mod tests {
                     expected = None;
                 }
             }
-            for simd in Simd::available() {
-                let found = pairs(simd, &gaps, &labels, rows.clone(), [1, 3], &wanted);
+            let times = times(&gaps);
+            for (column, simd) in each(columns(&gaps, &times)) {
+                let range = rows.clone();
+                let stored = Rows { column, labels: &labels, range, number_of: &NUMBER_OF };
+                let found = pairs(simd, &stored, [1, 3], &wanted);
                 prop_assert_eq!(found, expected, "{:?}", simd);
             }
         }
@@ -320,11 +383,13 @@ mod tests {
             for chain in chains.filter(|chain| chain.len() == 2) {
                 expected.add(number(chain[1]), number(chain[0]), 1);
             }
-            for simd in Simd::available() {
+            let times = times(&gaps);
+            for (column, simd) in each(columns(&gaps, &times)) {
                 let (mut found, mut taken) = (Matrix::new(5), Vec::new());
-                let input = (&gaps[..], &labels[..]);
+                let range = rows.clone();
+                let stored = Rows { column, labels: &labels, range, number_of: &NUMBER_OF };
                 let take = |row| taken.push(row);
-                super::chains(simd, input, rows.clone(), window, &NUMBER_OF, &mut found, take);
+                super::chains(simd, &stored, window.into(), &mut found, take).unwrap();
                 prop_assert_eq!(&taken, &members, "{:?}", simd);
                 for (x, y) in (0..5).flat_map(|x| (0..5).map(move |y| (x, y))) {
                     prop_assert_eq!(found.get(x, y), expected.get(x, y), "{:?}", simd);
@@ -342,8 +407,11 @@ mod tests {
                 gaps.extend(vec![0; near]);
                 gaps.extend([GAP_MAX; 70]);
                 let labels: Vec<u8> = (0..gaps.len()).map(|row| u8::from(row == first)).collect();
-                for simd in Simd::available() {
-                    let found = pairs(simd, &gaps, &labels, 0..gaps.len(), [0, 1], &within(0));
+                let times = times(&gaps);
+                for (column, simd) in each(columns(&gaps, &times)) {
+                    let range = 0..gaps.len();
+                    let stored = Rows { column, labels: &labels, range, number_of: &NUMBER_OF };
+                    let found = pairs(simd, &stored, [0, 1], &within(0));
                     assert_eq!(found, is_counted.then_some(near as u64), "{first} {simd:?}");
                 }
             }

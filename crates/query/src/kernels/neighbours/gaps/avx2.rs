@@ -5,20 +5,24 @@ use std::{
     arch::x86_64::{
         __m256i, _mm256_adds_epu16, _mm256_cmpeq_epi16, _mm256_loadu_si256, _mm256_movemask_epi8,
         _mm256_packs_epi16, _mm256_permute4x64_epi64, _mm256_set1_epi16, _mm256_setzero_si256,
-        _mm256_storeu_si256, _mm256_sub_epi16, _mm256_subs_epu16,
+        _mm256_storeu_si256, _mm256_subs_epu16,
     },
     ops::Range,
 };
 
 use super::{
-    PairDistances, REACH, ROW_BITS, ROWS, Span,
+    super::{
+        PairDistances, REACH, ROW_BITS, ROWS, Span, scalar,
+        steps::{Ends, neighbour_kernels},
+    },
     gathered::Gathered,
-    scalar,
-    steps::{Ends, gap_kernels},
+    levels::{Order, Ticks, Value, is_sorted, ticks},
+    steps::difference_kernel,
 };
 use crate::kernels::{avx2::equal, found::Found, matrix::Matrix, prefetch::ask, rows::bits};
 
-gap_kernels!("avx2,bmi1,popcnt");
+neighbour_kernels!("avx2,bmi1,popcnt");
+difference_kernel!("avx2,bmi1,popcnt");
 
 /// The distances of the rows of a step.
 type Distances = [__m256i; 4];
@@ -34,10 +38,22 @@ fn load(gaps: &[u16; 2 * ROWS], at: usize) -> Distances {
     })
 }
 
+/// Returns the distances of the rows of a step to the k-th row before each.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-fn add(distances: &mut Distances, gaps: &[u16; 2 * ROWS], at: usize) {
-    let more = load(gaps, at);
+fn at(gaps: &[u16; 2 * ROWS], k: usize) -> Distances {
+    let mut distances = load(gaps, ROWS);
+    for k in 1..k {
+        next(&mut distances, gaps, k);
+    }
+    distances
+}
+
+/// Makes the distances of k into those of k + 1.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+fn next(distances: &mut Distances, gaps: &[u16; 2 * ROWS], k: usize) {
+    let more = load(gaps, ROWS - k);
     *distances = [0, 1, 2, 3].map(|i| _mm256_adds_epu16(distances[i], more[i]));
 }
 
@@ -56,13 +72,6 @@ fn within(distances: &Distances, window: u16) -> u64 {
         u64::from(_mm256_movemask_epi8(in_order).cast_unsigned())
     };
     of_32_rows(0) | of_32_rows(2) << 32
-}
-
-#[inline]
-#[target_feature(enable = "avx2,bmi1,popcnt")]
-fn minus(distances: &Distances, low: u16) -> Distances {
-    let low = _mm256_set1_epi16(low.cast_signed());
-    distances.map(|distances| _mm256_sub_epi16(distances, low))
 }
 
 /// Writes the distances of the rows in `pairs`, those in `back` negated, less `low`, modulo 2^16.

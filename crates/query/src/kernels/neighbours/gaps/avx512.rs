@@ -6,20 +6,24 @@ use std::{
         __m512i, _mm256_storeu_si256, _mm512_add_epi16, _mm512_adds_epu16, _mm512_castsi512_si256,
         _mm512_cmple_epu16_mask, _mm512_cvtepi32_epi16, _mm512_cvtepu16_epi32,
         _mm512_extracti64x4_epi64, _mm512_loadu_epi16, _mm512_mask_sub_epi16,
-        _mm512_maskz_compress_epi32, _mm512_set1_epi16, _mm512_sub_epi16,
+        _mm512_maskz_compress_epi32, _mm512_set1_epi16,
     },
     ops::Range,
 };
 
 use super::{
-    PairDistances, REACH, ROW_BITS, ROWS, Span,
+    super::{
+        PairDistances, REACH, ROW_BITS, ROWS, Span, scalar,
+        steps::{Ends, neighbour_kernels},
+    },
     gathered::Gathered,
-    scalar,
-    steps::{Ends, gap_kernels},
+    levels::{Order, Ticks, Value, is_sorted, ticks},
+    steps::difference_kernel,
 };
 use crate::kernels::{avx512::equal, found::Found, matrix::Matrix, prefetch::ask, rows::bits};
 
-gap_kernels!("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt");
+neighbour_kernels!("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt");
+difference_kernel!("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt");
 
 /// The distances of the rows of a step.
 pub(super) type Distances = [__m512i; 2];
@@ -27,7 +31,7 @@ pub(super) type Distances = [__m512i; 2];
 /// Returns the gaps of the 64 rows from `at` on.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
-pub(super) fn load(gaps: &[u16; 2 * ROWS], at: usize) -> Distances {
+fn load(gaps: &[u16; 2 * ROWS], at: usize) -> Distances {
     [0, 32].map(|lane| {
         let part = &gaps[at + lane..at + lane + 32];
         // SAFETY: `part` has 32 readable values; the load needs no alignment.
@@ -35,10 +39,22 @@ pub(super) fn load(gaps: &[u16; 2 * ROWS], at: usize) -> Distances {
     })
 }
 
+/// Returns the distances of the rows of a step to the k-th row before each.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
-pub(super) fn add(distances: &mut Distances, gaps: &[u16; 2 * ROWS], at: usize) {
-    let more = load(gaps, at);
+pub(super) fn at(gaps: &[u16; 2 * ROWS], k: usize) -> Distances {
+    let mut distances = load(gaps, ROWS);
+    for k in 1..k {
+        next(&mut distances, gaps, k);
+    }
+    distances
+}
+
+/// Makes the distances of k into those of k + 1.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
+pub(super) fn next(distances: &mut Distances, gaps: &[u16; 2 * ROWS], k: usize) {
+    let more = load(gaps, ROWS - k);
     *distances = [0, 1].map(|i| _mm512_adds_epu16(distances[i], more[i]));
 }
 
@@ -48,13 +64,6 @@ pub(super) fn within(distances: &Distances, window: u16) -> u64 {
     let window = _mm512_set1_epi16(window.cast_signed());
     let [low, high] = [0, 1].map(|i| u64::from(_mm512_cmple_epu16_mask(distances[i], window)));
     low | high << 32
-}
-
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
-pub(super) fn minus(distances: &Distances, low: u16) -> Distances {
-    let low = _mm512_set1_epi16(low.cast_signed());
-    distances.map(|distances| _mm512_sub_epi16(distances, low))
 }
 
 /// Returns the mask of the 32 rows of a step in register `i`.

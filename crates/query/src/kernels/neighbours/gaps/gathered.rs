@@ -1,7 +1,6 @@
 //! Differences of 16 bits, written one after the other.
 
-use super::REACH;
-use crate::kernels::rows::MASK_ROWS;
+use crate::kernels::{neighbours::REACH, rows::MASK_ROWS};
 
 /// Differences that are collected before they are passed on: 2 KiB, which leaves room for bins in a core's nearest
 /// cache.

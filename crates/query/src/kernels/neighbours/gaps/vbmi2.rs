@@ -10,15 +10,19 @@ use std::{
 };
 
 use super::{
-    PairDistances, REACH, ROW_BITS, ROWS, Span,
-    avx512::{Distances, add, lanes, load, minus, within},
+    super::{
+        PairDistances, REACH, ROW_BITS, ROWS, Span, scalar,
+        steps::{Ends, neighbour_kernels},
+    },
+    avx512::{Distances, at, lanes, next, within},
     gathered::Gathered,
-    scalar,
-    steps::{Ends, gap_kernels},
+    levels::{Order, Ticks, Value, is_sorted, ticks},
+    steps::difference_kernel,
 };
 use crate::kernels::{avx512::equal, found::Found, matrix::Matrix, prefetch::ask, rows::bits};
 
-gap_kernels!("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,avx2,bmi1,popcnt");
+neighbour_kernels!("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,avx2,bmi1,popcnt");
+difference_kernel!("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,avx2,bmi1,popcnt");
 
 /// Writes the distances of the rows in `pairs`, those in `back` negated, less `low`, modulo 2^16.
 #[inline]

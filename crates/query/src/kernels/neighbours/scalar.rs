@@ -1,0 +1,202 @@
+//! Columns without vector instructions: row by row.
+
+use std::ops::Range;
+
+use super::{PairDistances, REACH, Span};
+use crate::kernels::{matrix::Matrix, rows::MASK_ROWS};
+
+/// A value of a column from which distances follow.
+pub(super) trait Value: Copy + PartialOrd {
+    /// Returns the distance from `row` to row `before`, given that to the row after `before`.
+    fn distance(column: &[Self], row: usize, before: usize, shorter: i64) -> i64;
+
+    /// Returns whether the rows are in order of time.
+    fn is_in_order(column: &[Self]) -> bool;
+}
+
+/// A gap.
+impl Value for u16 {
+    #[inline]
+    fn distance(column: &[Self], _: usize, before: usize, shorter: i64) -> i64 {
+        shorter.saturating_add(column[before + 1].into())
+    }
+
+    fn is_in_order(_: &[Self]) -> bool {
+        true
+    }
+}
+
+/// A time.
+impl Value for i64 {
+    #[inline]
+    fn distance(column: &[Self], row: usize, before: usize, _: i64) -> i64 {
+        column[row].wrapping_sub(column[before])
+    }
+
+    fn is_in_order(column: &[Self]) -> bool {
+        column.is_sorted()
+    }
+}
+
+/// Returns whether the rows are in order of time.
+pub(super) fn is_in_order<V: Value>(column: &[V]) -> bool {
+    V::is_in_order(column)
+}
+
+/// Returns whether `rows` and the rows that are looked back at are in order of time.
+fn are_in_order<V: Value>(column: &[V], rows: &Range<usize>) -> Option<()> {
+    V::is_in_order(&column[rows.start.saturating_sub(REACH)..rows.end]).then_some(())
+}
+
+/// See [`super::pairs`].
+pub(super) fn pairs<V: Value>(
+    column: &[V],
+    labels: &[u8],
+    rows: Range<usize>,
+    pair: [u8; 2],
+    wanted: &PairDistances,
+) -> Option<u64> {
+    are_in_order(column, &rows)?;
+    pairs_of(column, labels, rows, pair, wanted)
+}
+
+/// Counts pairs without a look at the order of times.
+pub(super) fn pairs_of<V: Value>(
+    column: &[V],
+    labels: &[u8],
+    rows: Range<usize>,
+    pair: [u8; 2],
+    wanted: &PairDistances,
+) -> Option<u64> {
+    let mut count = 0;
+    for row in rows {
+        each_pair(column, labels, row, pair, wanted, |_| count += 1)?;
+    }
+    Some(count)
+}
+
+/// Passes the differences of the pairs whose later tag is in this row.
+#[inline]
+pub(super) fn each_pair<V: Value>(
+    column: &[V],
+    labels: &[u8],
+    row: usize,
+    [a, b]: [u8; 2],
+    wanted: &PairDistances,
+    mut take: impl FnMut(i64),
+) -> Option<()> {
+    each_before(column, row, wanted.reach(), |before, distance| {
+        let pair = [labels[before], labels[row]];
+        let is_in =
+            |span: Option<Span>| span.is_some_and(|(low, high)| (low..=high).contains(&distance));
+        if pair == [a, b] && is_in(wanted.forward) {
+            take(distance);
+        }
+        if pair == [b, a] && is_in(wanted.back) {
+            take(-distance);
+        }
+    })
+}
+
+/// See [`super::matrix`].
+pub(super) fn matrix<V: Value>(
+    column: &[V],
+    labels: &[u8],
+    rows: Range<usize>,
+    window: i64,
+    number_of: &[u8; 256],
+    matrix: &mut Matrix,
+) -> Option<()> {
+    are_in_order(column, &rows)?;
+    matrix_of(column, labels, rows, window, number_of, matrix)
+}
+
+/// Counts in a matrix without a look at the order of times.
+pub(super) fn matrix_of<V: Value>(
+    column: &[V],
+    labels: &[u8],
+    rows: Range<usize>,
+    window: i64,
+    number_of: &[u8; 256],
+    matrix: &mut Matrix,
+) -> Option<()> {
+    let number = |row: usize| number_of[usize::from(labels[row])];
+    for row in rows {
+        each_before(column, row, window, |before, _| matrix.add(number(row), number(before), 1))?;
+    }
+    Some(())
+}
+
+/// See [`super::chains`].
+pub(super) fn chains<V: Value>(
+    column: &[V],
+    labels: &[u8],
+    rows: Range<usize>,
+    window: i64,
+    number_of: &[u8; 256],
+    matrix: &mut Matrix,
+    take: &mut impl FnMut(usize),
+) -> Option<()> {
+    are_in_order(column, &rows)?;
+    let number = |row: usize| number_of[usize::from(labels[row])];
+    let is_linked = |&row: &usize| V::distance(column, row, row - 1, 0) <= window;
+    let mut start = rows.start;
+    while start < rows.end {
+        let linked = (start + 1..rows.end).take_while(is_linked).count();
+        match linked {
+            0 => {}
+            1 => matrix.add(number(start + 1), number(start), 1),
+            _ => (start..=start + linked).for_each(&mut *take),
+        }
+        start += linked + 1;
+    }
+    Some(())
+}
+
+/// See [`super::near`].
+pub(super) fn near<V: Value>(
+    column: &[V],
+    _: &[u8],
+    rows: Range<usize>,
+    k: usize,
+    window: i64,
+    masks: &mut [u64],
+) -> Option<()> {
+    are_in_order(column, &rows)?;
+    for (mask, start) in masks.iter_mut().zip(rows.clone().step_by(MASK_ROWS)) {
+        *mask = near_rows(column, start..rows.end.min(start + MASK_ROWS), k, window);
+    }
+    Some(())
+}
+
+/// Returns which of at most [`MASK_ROWS`] rows are within the window of the k-th row before them.
+pub(super) fn near_rows<V: Value>(column: &[V], rows: Range<usize>, k: usize, window: i64) -> u64 {
+    let is_near = |row: usize| {
+        let before = (0..row).rev().take(k);
+        let distance = before.clone().fold(0, |d, before| V::distance(column, row, before, d));
+        before.len() == k && distance <= window
+    };
+    rows.enumerate().fold(0, |mask, (bit, row)| mask | u64::from(is_near(row)) << bit)
+}
+
+/// Passes the rows before `row` that are within the window of it, the nearest first, and their distances.
+#[inline]
+fn each_before<V: Value>(
+    column: &[V],
+    row: usize,
+    window: i64,
+    mut take: impl FnMut(usize, i64),
+) -> Option<()> {
+    let mut distance = 0;
+    for (near, before) in (0..row).rev().enumerate() {
+        distance = V::distance(column, row, before, distance);
+        if distance > window {
+            break;
+        }
+        if near + 1 == REACH {
+            return None;
+        }
+        take(before, distance);
+    }
+    Some(())
+}
