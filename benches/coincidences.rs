@@ -17,6 +17,8 @@ use tagq_benches::{Answer, Case, Suite, made_run, plain, sum_of_columns};
 
 /// 2 ns in ticks.
 const NARROW: i64 = 12;
+/// Delays of all channels, as cables make them: up to 13 ns.
+const CABLES: Delays = &[(1, 17), (2, -42), (3, 81), (4, -64), (5, 33), (6, 5), (7, -12), (8, 60)];
 /// 10 ms and 1 s in ticks.
 const BIN: i64 = 64_000_000;
 const SECOND: i64 = 100 * BIN;
@@ -47,6 +49,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     });
     bench.pairs();
     bench.groups();
+    bench.delays();
     bench.rules(tags, label);
     bench.ranges(tags);
     Suite { rows: tags.len() as u64, row_bytes: 9, cases: bench.cases }.run(rounds);
@@ -146,6 +149,32 @@ impl<'a> Bench<'a> {
             let answer = self.plain_all(every_choice(3), window, &[]);
             let every = every(Groups::EveryFold(3), window);
             self.add(&format!("all 56 groups of 3, {name}"), Simd::best(), &every, answer.as_ref());
+        }
+    }
+
+    fn delays(&mut self) {
+        let name = |what: &str| format!("{what}, 2 ns, cables");
+        let answer = self.plain_all(every_choice(2), NARROW, CABLES);
+        let pairs = Coincidences { groups: Groups::EveryPair, ..query(&[], NARROW, CABLES) };
+        self.add(&name("all 28 pairs"), Simd::best(), &pairs, answer.as_ref());
+        let group = query(&[&[1, 2, 3]], NARROW, CABLES);
+        let answer = self.plain_all(vec![vec![1, 2, 3]], NARROW, CABLES);
+        self.add(&name("one group of 3"), Simd::best(), &group, answer.as_ref());
+        let of_lists = |count: fn(&[&[i64]]) -> u64| {
+            move |lists: &[Vec<i64>]| {
+                let list = |at: usize| plain::delayed(&lists[at], CABLES[at - 1].1);
+                let lists = [1, 2, 3].map(list);
+                vec![count(&lists.each_ref().map(|list| &list[..]))]
+            }
+        };
+        for (rule, count) in [
+            (Rule::Herald, (|lists| plain::herald(lists, NARROW, false)) as fn(&[&[i64]]) -> u64),
+            (Rule::Once, |lists| plain::once(lists, NARROW)),
+        ] {
+            let answer = self.plain(of_lists(count));
+            let query = Coincidences { rule, ..group.clone() };
+            let name = name(&format!("one group of 3, {rule:?}"));
+            self.add(&name, Simd::best(), &query, answer.as_ref());
         }
     }
 

@@ -16,7 +16,7 @@ use super::{
     first_fall, matching,
     matrix::Matrix,
     merges::{EDGES, Merges},
-    neighbours::{PairDistances, REACH, chains, matrix, near, pairs},
+    neighbours::{PairDistances, REACH, Window, chains, matrix, near, pairs},
     rows::MASK_ROWS,
     two_lists::{far_pairs, merge, window_starts},
 };
@@ -87,7 +87,7 @@ proptest! {
             let distances = PairDistances::of(-window, window).unwrap();
             let found = [
                 pairs(simd, &rows, [0, 1], &distances).map(drop),
-                matrix(simd, &rows, window, &mut Matrix::new(5)),
+                matrix(simd, &rows, &Window::new(window, &[0]).unwrap(), &mut Matrix::new(5)),
                 chains(simd, &rows, window, &mut Matrix::new(5), |_| ()),
                 near(simd, &rows, k, window, &mut masks),
             ];
@@ -203,7 +203,7 @@ fn a_deep_decrease_is_noticed_at_every_row() {
             let distances = PairDistances::of(-5, 5).unwrap();
             let found = [
                 pairs(simd, &rows, [0, 1], &distances).map(drop),
-                matrix(simd, &rows, 5, &mut Matrix::new(2)),
+                matrix(simd, &rows, &Window::new(5, &[0]).unwrap(), &mut Matrix::new(2)),
                 chains(simd, &rows, 5, &mut Matrix::new(2), |_| ()),
                 near(simd, &rows, 2, 5, &mut masks),
             ];

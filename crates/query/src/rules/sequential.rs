@@ -118,14 +118,13 @@ fn run_chains<M: Machine>(
     machines: &[M],
     part: &Part,
     pass: Pass<'_>,
-    (source, Neighbours { column, labels, distances }, ranges): (
+    (source, Neighbours { column, labels, window }, ranges): (
         &Source<'_>,
         Neighbours<'_>,
         Vec<Range<usize>>,
     ),
     simd: Simd,
 ) -> Vec<Vec<M::Counts>> {
-    let window = distances.reach();
     let channels = part.channels.len();
     let side = channels + 1;
     #[expect(clippy::cast_possible_truncation, reason = "a part has at most 255 channels")]
@@ -141,7 +140,7 @@ fn run_chains<M: Machine>(
                 let rows = Rows { column, labels, range: rows, number_of: &number_of };
                 let mut machines = machines.to_vec();
                 let walked =
-                    chains::walk(simd, window, &rows, &mut pairs, |Member { row, time }| {
+                    chains::walk(simd, window.reach, &rows, &mut pairs, |Member { row, time }| {
                         let number = rows.number(row);
                         members[usize::from(number)] += 1;
                         for (machine, counts) in machines.iter_mut().zip(&mut counts) {

@@ -251,6 +251,27 @@ proptest! {
         check(&sources, &query, threads, &[Some(morsel), None]);
     }
 
+    /// Most rows are alone, so rows are compared with their neighbours whatever the delays.
+    #[test]
+    fn sparse_runs_equal_the_oracle(
+        rows in prop::collection::vec((prop_oneof![0..4_i64, 0..60_i64, 300..900_i64], 0..5_u16), 0..60),
+        groups in groups(),
+        rule in prop::sample::select(vec![Rule::All, Rule::All, Rule::Herald, Rule::PerHerald, Rule::Once]),
+        window in prop_oneof![2 => 0_i64..12, 1 => 0_i64..60],
+        delays in prop::collection::hash_map(0_u16..4, prop_oneof![-5_i64..5, -60_i64..60], 0..4),
+        morsel in 1_usize..30,
+        threads in 1_usize..4,
+    ) {
+        let mut time = -9_000;
+        let tags = rows.into_iter().map(|(gap, label)| {
+            time += gap;
+            (time, if label == 4 { 255 } else { label })
+        });
+        let delays: Vec<(u16, i64)> = delays.into_iter().collect();
+        let query = query(groups, rule, window, &delays);
+        check(&vec![tags.unzip()], &query, threads, &[Some(morsel), None]);
+    }
+
     #[test]
     fn cells_equal_the_oracle(
         sources in sources(90),

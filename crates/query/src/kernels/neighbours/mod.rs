@@ -122,12 +122,49 @@ impl<T: Copy + Ord + Default> PairDistances<T> {
     }
 }
 
+/// The largest distance of delayed times, and the delays.
+#[derive(Debug, Clone)]
+pub(crate) struct Window {
+    pub ticks: i64,
+    /// The largest distance of recorded times that delayed times within the window can have.
+    pub reach: i64,
+    /// The delay of each number, counted from the smallest delay; `None` if all are equal.
+    pub delays: Option<Box<[i64; 256]>>,
+}
+
+impl Window {
+    /// Creates a window for numbers with these delays. Returns `None` if its reach does not fit in 64 bits.
+    pub(crate) fn new(ticks: i64, of_numbers: &[i64]) -> Option<Self> {
+        let (first, last) = (of_numbers.iter().min()?, of_numbers.iter().max()?);
+        let apart = last.checked_sub(*first)?;
+        let mut delays = Box::new([0; 256]);
+        for (delay, of_number) in delays.iter_mut().zip(of_numbers) {
+            *delay = of_number - first;
+        }
+        Some(Self {
+            ticks,
+            reach: ticks.checked_add(apart)?,
+            delays: (apart > 0).then_some(delays),
+        })
+    }
+
+    /// Returns whether rows of these numbers are within the window, given the distance of their recorded times, which is
+    /// at most the reach.
+    #[inline]
+    fn holds(&self, [later, earlier]: [u8; 2], apart: impl FnOnce() -> i64) -> bool {
+        self.delays.as_ref().is_none_or(|delays| {
+            let [later, earlier] = [later, earlier].map(|number| delays[usize::from(number)]);
+            (-self.ticks..=self.ticks).contains(&(apart() + later - earlier))
+        })
+    }
+}
+
 /// Returns the mean number of rows within reach from which on one pair is counted faster by ranks.
-pub(crate) fn crowded_pair(simd: Simd, column: Column<'_>, distances: &PairDistances) -> usize {
+pub(crate) fn crowded_pair(simd: Simd, column: Column<'_>, is_delayed: bool) -> usize {
     match (simd.level(), column) {
         (Level::Scalar, _) | (_, Column::Times(_)) => 1,
         #[cfg(target_arch = "x86_64")]
-        (Level::Avx2, _) if distances.forward != distances.back => 5,
+        (Level::Avx2, _) if is_delayed => 5,
         #[cfg(target_arch = "x86_64")]
         _ => 20,
     }
@@ -158,16 +195,21 @@ pub(crate) fn pairs(
     of_column!(simd, rows, pairs(pair, distances))
 }
 
-/// Adds pairs of rows to `matrix`, the number of the later row first. The rows are at most `window` ticks apart, and the
-/// later row is in the range of rows.
-pub(crate) fn matrix(simd: Simd, rows: &Rows<'_>, window: i64, matrix: &mut Matrix) -> Option<()> {
-    check(rows.column, rows.labels, &rows.range, window);
+/// Adds pairs of rows within the window to `matrix`, the number of the later row first. The later row is in the range of
+/// rows.
+pub(crate) fn matrix(
+    simd: Simd,
+    rows: &Rows<'_>,
+    window: &Window,
+    matrix: &mut Matrix,
+) -> Option<()> {
+    check(rows.column, rows.labels, &rows.range, window.reach);
     of_column!(simd, rows, matrix(window, rows.number_of, matrix))
 }
 
 /// Divides rows into chains, in each of which a row is at most `window` ticks after the one before. Adds those of two rows
-/// to `matrix`, as [`matrix()`] does, and passes the rows of longer ones to `take`, in order. No chain may begin before
-/// the range of rows or end after it. Gives up only if times decrease.
+/// to `matrix`, the number of the later row first, and passes the rows of longer ones to `take`, in order. No chain may
+/// begin before the range of rows or end after it. Gives up only if times decrease.
 pub(crate) fn chains(
     simd: Simd,
     rows: &Rows<'_>,
@@ -296,7 +338,8 @@ mod tests {
                 prop_assert_eq!(found, of_pair, "{:?}", simd);
 
                 let mut counted = Matrix::new(5);
-                let found = matrix(simd, &stored, window.into(), &mut counted);
+                let of_matrix = Window::new(window.into(), &[0]).unwrap();
+                let found = matrix(simd, &stored, &of_matrix, &mut counted);
                 prop_assert_eq!(found.is_some(), expected.is_some(), "{:?}", simd);
                 for (x, y) in (0..5).flat_map(|x| (0..5).map(move |y| (x, y))) {
                     let Some(expected) = &expected else { break };

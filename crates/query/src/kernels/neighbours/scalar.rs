@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{PairDistances, REACH, Span};
+use super::{PairDistances, REACH, Span, Window};
 use crate::kernels::{matrix::Matrix, rows::MASK_ROWS};
 
 /// A value of a column from which distances follow.
@@ -103,7 +103,7 @@ pub(super) fn matrix<V: Value>(
     column: &[V],
     labels: &[u8],
     rows: Range<usize>,
-    window: i64,
+    window: &Window,
     number_of: &[u8; 256],
     matrix: &mut Matrix,
 ) -> Option<()> {
@@ -116,13 +116,16 @@ pub(super) fn matrix_of<V: Value>(
     column: &[V],
     labels: &[u8],
     rows: Range<usize>,
-    window: i64,
+    window: &Window,
     number_of: &[u8; 256],
     matrix: &mut Matrix,
 ) -> Option<()> {
     let number = |row: usize| number_of[usize::from(labels[row])];
     for row in rows {
-        each_before(column, row, window, |before, _| matrix.add(number(row), number(before), 1))?;
+        each_before(column, row, window.reach, |before, apart| {
+            let numbers = [number(row), number(before)];
+            matrix.add(numbers[0], numbers[1], window.holds(numbers, || apart).into());
+        })?;
     }
     Some(())
 }
@@ -172,11 +175,15 @@ pub(super) fn near<V: Value>(
 /// Returns which of at most [`MASK_ROWS`] rows are within the window of the k-th row before them.
 pub(super) fn near_rows<V: Value>(column: &[V], rows: Range<usize>, k: usize, window: i64) -> u64 {
     let is_near = |row: usize| {
-        let before = (0..row).rev().take(k);
-        let distance = before.clone().fold(0, |d, before| V::distance(column, row, before, d));
-        before.len() == k && distance <= window
+        row.checked_sub(k).is_some_and(|before| distance(column, row, before) <= window)
     };
     rows.enumerate().fold(0, |mask, (bit, row)| mask | u64::from(is_near(row)) << bit)
+}
+
+/// Returns the distance of `row` from the row `before`.
+#[inline]
+pub(super) fn distance<V: Value>(column: &[V], row: usize, before: usize) -> i64 {
+    (before..row).rev().fold(0, |shorter, before| V::distance(column, row, before, shorter))
 }
 
 /// Passes the rows before `row` that are within the window of it, the nearest first, and their distances.

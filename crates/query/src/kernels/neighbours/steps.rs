@@ -110,7 +110,24 @@ macro_rules! neighbour_kernels {
             values: &[Value],
             labels: &[u8],
             rows: Range<usize>,
-            window: i64,
+            window: &Window,
+            number_of: &[u8; 256],
+            matrix: &mut Matrix,
+        ) -> Option<()> {
+            // A look at the delays would slow down pairs without them.
+            if window.delays.is_none() {
+                delayed_matrix::<false>(values, labels, rows, window, number_of, matrix)
+            } else {
+                delayed_matrix::<true>(values, labels, rows, window, number_of, matrix)
+            }
+        }
+
+        #[target_feature(enable = $features)]
+        fn delayed_matrix<const HAS_DELAYS: bool>(
+            values: &[Value],
+            labels: &[u8],
+            rows: Range<usize>,
+            window: &Window,
             number_of: &[u8; 256],
             matrix: &mut Matrix,
         ) -> Option<()> {
@@ -121,10 +138,13 @@ macro_rules! neighbour_kernels {
             // A row, and above it how many rows lie between it and the other one of the pair.
             let mut add = |found: usize| {
                 let (row, k) = (found & (1 << ROW_BITS) - 1, found >> ROW_BITS);
-                matrix.add(number(row), number(row - k), 1);
+                let numbers = [number(row), number(row - k)];
+                let apart = || scalar::distance(values, row, row - k);
+                let is_in = !HAS_DELAYS || window.holds(numbers, apart);
+                matrix.add(numbers[0], numbers[1], is_in.into());
             };
             let (mut found, mut order) = (Found::new(), Order::new());
-            let (rest, windows) = (begin..rows.end, (ticks(window), &mut order));
+            let (rest, windows) = (begin..rows.end, (ticks(window.reach), &mut order));
             let end = steps(values, labels, rest, windows, |start, _, k, near, _| {
                 found.add(start | k << ROW_BITS, near, &mut add);
             });
@@ -239,7 +259,7 @@ macro_rules! neighbour_kernels {
                 ask(values, start);
                 ask(labels, start);
                 order.add_step(of_values);
-                // The first two are made where k is known: loads are shared, and nothing is called.
+                // Outside of the loop, where k is known: the loads are those of the order.
                 let mut distances = at(of_values, 1);
                 let mut near = within(&distances, window);
                 let mut k = 1;
@@ -248,13 +268,8 @@ macro_rules! neighbour_kernels {
                         return Err(start);
                     }
                     take(start, of_labels, k, near, &distances);
-                    if k == 1 {
-                        distances = at(of_values, 2);
-                        near = within(&distances, window);
-                    } else {
-                        next(&mut distances, of_values, k);
-                        near = within(&distances, window);
-                    }
+                    next(&mut distances, of_values, k);
+                    near = within(&distances, window);
                     k += 1;
                 }
                 start += ROWS;

@@ -2,9 +2,6 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-use tagq_store::Channels;
-
 use crate::{
     kernels::{
         self,
@@ -25,9 +22,10 @@ use crate::{
     run::recording::{Recording, Source},
     scan::{
         morsels::{Execution, Interval, seek},
-        selection::{Buffers, List},
+        selection::{Buffers, List, Selected},
     },
 };
+use rayon::prelude::*;
 
 impl Part {
     /// Counts the coincidences of each group, for all rules but `once`.
@@ -88,7 +86,8 @@ impl<'p> Counter<'p> {
         #[expect(clippy::cast_possible_truncation, reason = "a part has at most 255 channels")]
         let others = part.channels.len() as u8;
         let side = usize::from(others) + 1;
-        let has_matrix = matches!(part.method, Method::Pairs);
+        // Crowded rows of one pair with delays are counted in a matrix, too.
+        let has_matrix = matches!(part.method, Method::Pair | Method::Pairs);
         let has_heralds = matches!(part.method, Method::Heralds { .. });
         Self {
             part,
@@ -120,7 +119,7 @@ impl<'p> Counter<'p> {
         }
     }
 
-    /// Compares rows with their neighbours; a pair with different delays is counted by ranks if windows are too crowded.
+    /// Compares rows with their neighbours; crowded pairs with different delays are put in order first.
     /// Returns as an error the interval to extract instead.
     fn count_rows(
         &mut self,
@@ -140,11 +139,10 @@ impl<'p> Counter<'p> {
                 return Ok(());
             }
         }
-        let delay = part.delays[0];
-        if part.delays.iter().all(|&other| other == delay) {
-            return Err(Interval::of_rows(time, rows, delay));
+        if !part.has_different_delays() {
+            return Err(Interval::of_rows(time, rows, part.delays[0]));
         }
-        counts[0] += self.count_crowded_pair(source, neighbours.distances.reach(), rows);
+        self.count_crowded(source, neighbours, rows, counts);
         Ok(())
     }
 
@@ -216,7 +214,7 @@ impl<'p> Counter<'p> {
     fn count_near(
         &mut self,
         source: &Source<'_>,
-        &Neighbours { column, labels, distances }: &Neighbours<'_>,
+        &Neighbours { column, labels, window }: &Neighbours<'_>,
         rows: &Range<usize>,
         counts: &mut [u128],
     ) -> Option<()> {
@@ -228,7 +226,7 @@ impl<'p> Counter<'p> {
         match &part.method {
             Method::Pair => {
                 if let [Ok(a), Ok(b)] = [part.channels[0], part.channels[1]].map(u8::try_from) {
-                    let count = neighbours::pairs(simd, &rows, [a, b], &distances)?;
+                    let count = neighbours::pairs(simd, &rows, [a, b], &part.distances()?)?;
                     counts[0] += u128::from(count);
                 }
                 Some(())
@@ -237,33 +235,46 @@ impl<'p> Counter<'p> {
                 folds.count_near(simd, part.window, &rows, &mut self.inside, counts)
             }
             Method::Heralds { once } => self.heralds.count(part, simd, &rows, *once, counts),
-            Method::Pairs => self.tally.add_near(part, simd, part.window, &rows, counts),
+            Method::Pairs => self.tally.add_near(part, simd, window, &rows, counts),
             // Counted from gap to gap elsewhere.
             Method::Matches => Some(()),
         }
     }
 
-    /// Counts the pairs of two channels with different delays whose later row is one of these, by ranks: those among
-    /// these rows and the rows up to `reach` ticks before them, less those among the latter.
-    fn count_crowded_pair(&self, source: &Source<'_>, reach: i64, rows: &Range<usize>) -> u128 {
-        let (part, tags) = (self.part, source.tags);
-        let earliest = tags.time[rows.start].saturating_sub(reach);
-        let head = seek(tags.time, rows.start, |time| time < earliest);
-        let (Channels::U8(labels), true) =
-            (tags.channels, source.is_in_order(self.simd, head..rows.end))
-        else {
-            return 0;
-        };
-        let pairs = |rows: Range<usize>| {
-            let lists = [0, 1].map(|n| {
-                let tags = tags.time[rows.clone()].iter().zip(&labels[rows.clone()]);
-                let is_wanted = |label: u8| u16::from(label) == part.channels[n];
-                let wanted = tags.filter(|&(_, &label)| is_wanted(label));
-                wanted.map(|(&time, _)| time + part.delays[n]).collect::<Vec<i64>>()
+    /// Counts pairs with different delays whose later row is one of these: those among these rows and the rows that they
+    /// reach before them, less those among the latter.
+    fn count_crowded(
+        &mut self,
+        source: &Source<'_>,
+        &Neighbours { labels, window, .. }: &Neighbours<'_>,
+        rows: &Range<usize>,
+        counts: &mut [u128],
+    ) {
+        let (part, simd, time) = (self.part, self.simd, source.tags.time);
+        let earliest = time[rows.start].saturating_sub(window.reach);
+        let head = seek(time, rows.start, |time| time < earliest);
+        if !source.is_in_order(simd, head..rows.end) {
+            return;
+        }
+        let mut pairs = |rows: Range<usize>| {
+            let numbers =
+                labels[rows.clone()].iter().map(|&l| self.number_of_label[usize::from(l)]);
+            let in_use = time[rows].iter().zip(numbers).filter_map(|(&time, number)| {
+                let delay = part.delays.get(usize::from(number))?;
+                Some((time + delay, number))
             });
-            pairs_by_rank(lists.each_ref().map(|list| &list[..]), [0; 2], part.window)
+            let mut tags: Vec<(i64, u8)> = in_use.collect();
+            tags.sort_by_key(|&(time, _)| time);
+            let (time, number): (Vec<i64>, Vec<u8>) = tags.into_iter().unzip();
+            let mut counts = vec![0; part.groups.len()];
+            let ready = Selected { time: &time, number: &number }.after(0);
+            self.tally.add(part, simd, part.window, ready, &mut counts);
+            counts
         };
-        pairs(head..rows.end) - pairs(head..rows.start)
+        let (all, before) = (pairs(head..rows.end), pairs(head..rows.start));
+        for (count, (all, before)) in counts.iter_mut().zip(all.into_iter().zip(before)) {
+            *count += all - before;
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use tagq_store::{Channels, format::GAP_MAX};
 
 use crate::{
     kernels::{
-        neighbours::{Column, PairDistances, crowded_pair},
+        neighbours::{Column, PairDistances, Window, crowded_pair},
         simd::Simd,
     },
     rules::{definition::Method, ways::part::Part},
@@ -44,12 +44,12 @@ pub(super) enum MorselInput<'a> {
     Selected(Interval),
 }
 
-/// The columns of a source whose rows are compared with their neighbours, and the distances that count.
+/// The columns of a source whose rows are compared with their neighbours, and the window.
 #[derive(Clone, Copy)]
 pub(crate) struct Neighbours<'a> {
     pub column: Column<'a>,
     pub labels: &'a [u8],
-    pub distances: PairDistances,
+    pub window: &'a Window,
 }
 
 impl Part {
@@ -59,11 +59,11 @@ impl Part {
         plan.read(recording, |source| {
             let time = source.tags.time;
             self.morsels(source, execution).into_iter().flat_map(move |morsel| match morsel.input {
-                MorselInput::Rows(Neighbours { column, distances, .. }, rows) => match column {
+                MorselInput::Rows(Neighbours { column, window, .. }, rows) => match column {
                     Column::Gaps(_) => vec![(GAPS, rows)],
                     Column::Times(_) => {
                         let own = Interval::of_rows(time, &rows, 0);
-                        vec![(direct, own.looking_back(distances.reach()).rows(time, 0))]
+                        vec![(direct, own.looking_back(window.reach).rows(time, 0))]
                     }
                 },
                 MorselInput::Selected(interval) => {
@@ -87,7 +87,7 @@ impl Part {
     }
 
     pub(super) fn morsels<'a>(
-        &self,
+        &'a self,
         source: &'a Source<'a>,
         execution: &Execution,
     ) -> Vec<Morsel<'a>> {
@@ -113,7 +113,7 @@ impl Part {
 
     /// Cuts the rows of a source that are compared with their neighbours.
     fn row_morsels<'a>(
-        &self,
+        &'a self,
         source: &'a Source<'a>,
         neighbours: Neighbours<'a>,
         execution: &Execution,
@@ -121,7 +121,7 @@ impl Part {
         let (time, delay, range) = (source.tags.time, self.delays[0], self.scope.range);
         let inside = Interval { start: range.from.unwrap_or(i64::MIN), end: range.to };
         let inside = inside.rows(time, delay);
-        let Neighbours { column, distances, .. } = neighbours;
+        let Neighbours { column, window, .. } = neighbours;
         let rows = execution.morsel_rows.unwrap_or(DIRECT_ROWS).max(1);
         let morsel = |input| Morsel { source, input };
         let of_rows = |rows| morsel(MorselInput::Rows(neighbours, rows));
@@ -129,7 +129,7 @@ impl Part {
             return row_ranges(column, inside, rows).into_iter().map(of_rows).collect();
         }
         // The channels of the chains that the ends of the range cut are extracted.
-        let whole = whole_chains(column, inside.clone(), distances.reach());
+        let whole = whole_chains(column, inside.clone(), window.reach);
         let cut = [inside.start..whole.start, whole.end..inside.end];
         let of_ends = cut.into_iter().filter(|rows| !rows.is_empty()).map(|rows| {
             let Interval { start, end } = Interval::of_rows(time, &rows, delay);
@@ -137,13 +137,18 @@ impl Part {
             let end = range.to.map_or(end, |to| Some(end.map_or(to, |end| end.min(to))));
             morsel(MorselInput::Selected(Interval { start, end }))
         });
-        let ranges = chain_ranges(column, whole, distances.reach(), rows);
+        let ranges = chain_ranges(column, whole, window.reach, rows);
         ranges.into_iter().map(of_rows).chain(of_ends).collect()
     }
 
     /// Returns whether rows are divided into chains if they are compared with their neighbours.
     fn is_in_chains(&self) -> bool {
         matches!(self.method, Method::Heralds { .. } | Method::Matches)
+    }
+
+    /// Returns whether channels have different delays.
+    pub(super) fn has_different_delays(&self) -> bool {
+        self.delays.iter().any(|&delay| delay != self.delays[0])
     }
 
     /// Returns the columns of a source and its ranges of whole chains, if a rule that uses tags up can count chain by
@@ -154,48 +159,48 @@ impl Part {
         execution: &Execution,
     ) -> Option<(Neighbours<'a>, Vec<Range<usize>>)> {
         let neighbours = self.neighbours(source, execution.simd)?;
-        let Neighbours { column, distances, .. } = neighbours;
+        let Neighbours { column, window, .. } = neighbours;
         let rows = execution.morsel_rows.unwrap_or(DIRECT_ROWS).max(1);
-        Some((neighbours, chain_ranges(column, 0..column.len(), distances.reach(), rows)))
+        Some((neighbours, chain_ranges(column, 0..column.len(), window.reach, rows)))
     }
 
     /// Returns the columns of a source if its rows are compared with their neighbours as they are stored.
-    fn neighbours<'a>(&self, source: &Source<'a>, simd: Simd) -> Option<Neighbours<'a>> {
+    fn neighbours<'a>(&'a self, source: &Source<'a>, simd: Simd) -> Option<Neighbours<'a>> {
         let Channels::U8(labels) = source.tags.channels else { return None };
         if self.cells.is_some() || self.veto.is_some() {
             return None;
         }
-        let (distances, time) = (self.distances()?, source.tags.time);
-        let column = match source.gaps {
-            Some(gaps) if distances.reach() < GAP_MAX.into() => Column::Gaps(gaps),
-            _ => Column::Times(time),
-        };
-        let crowded = match (&self.method, column) {
-            (Method::Pair, _) => crowded_pair(simd, column, &distances),
-            (Method::Pairs, Column::Gaps(_)) => CROWDED_GAPS,
-            (Method::Folds(folds), Column::Gaps(_)) => folds.fewest(),
-            (Method::Pairs | Method::Folds(_), Column::Times(_)) => CROWDED,
-            (Method::Heralds { .. } | Method::Matches, _) => chains::CROWDED,
-        };
-        let is_crowded = rows_within_window(time, distances.reach()) >= crowded;
-        (!is_crowded).then_some(Neighbours { column, labels, distances })
-    }
-
-    /// Returns the distances of the recorded times that count, if distances alone decide which tags count.
-    fn distances(&self) -> Option<PairDistances> {
-        let first = self.delays[0];
-        // A rule that uses tags up begins and ends with a state in recorded times if the range is limited.
         let is_whole = self.scope.range == TimeRange::default();
-        if self.delays.iter().all(|&delay| delay == first) {
-            let distances = PairDistances::of(-self.window, self.window);
-            return distances.filter(|_| is_whole || !matches!(self.method, Method::Matches));
-        }
-        // The delayed time of the later tag decides whether a pair is in the range, and it can be of either row.
-        let is_one_pair = matches!(self.method, Method::Pair);
-        if !is_one_pair || !is_whole {
+        let is_possible = match self.method {
+            // With different delays, the delayed time of the later tag decides whether a pair is in the range, and it can
+            // be of either row.
+            Method::Pair | Method::Pairs => is_whole || !self.has_different_delays(),
+            Method::Folds(_) | Method::Heralds { .. } => !self.has_different_delays(),
+            // These rules begin and end with a state in recorded times.
+            Method::Matches => is_whole && !self.has_different_delays(),
+        };
+        if !is_possible {
             return None;
         }
-        let apart = first.checked_sub(self.delays[1])?;
+        let window = self.near.as_ref()?;
+        let column = match source.gaps {
+            Some(gaps) if window.reach < GAP_MAX.into() => Column::Gaps(gaps),
+            _ => Column::Times(source.tags.time),
+        };
+        let crowded = match (&self.method, column) {
+            (Method::Heralds { .. } | Method::Matches, _) => chains::CROWDED,
+            (Method::Pair, _) => crowded_pair(simd, column, self.has_different_delays()),
+            (Method::Folds(folds), Column::Gaps(_)) => folds.fewest(),
+            (_, Column::Gaps(_)) => CROWDED_GAPS,
+            (_, Column::Times(_)) => CROWDED,
+        };
+        let is_crowded = rows_within_window(source.tags.time, window.reach) >= crowded;
+        (!is_crowded).then_some(Neighbours { column, labels, window })
+    }
+
+    /// Returns the distances of the recorded times of the one pair that are within the window.
+    pub(super) fn distances(&self) -> Option<PairDistances> {
+        let apart = self.delays[0].checked_sub(self.delays[1])?;
         PairDistances::of(apart.checked_sub(self.window)?, apart.checked_add(self.window)?)
     }
 }

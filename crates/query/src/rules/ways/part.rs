@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
+    kernels::neighbours::Window,
     rules::{
         definition::{Definition, Method},
         groups::channels_of,
@@ -41,6 +42,8 @@ pub(crate) struct Part {
     pub cells: Option<i64>,
     pub selection: Selection,
     pub window: i64,
+    /// The same with the delays; `None` if its reach does not fit in 64 bits.
+    pub near: Option<Window>,
     /// How far before the time of a coincidence its other tags can lie.
     pub look_back: i64,
     pub scope: Scope,
@@ -81,7 +84,7 @@ impl Part {
         let scope = condition.scope.clone();
         let (cells, look_back) = (rule.cells(window), rule.look_back(window, groups[0].len()));
         let veto = condition.veto.map(|veto| Forbidding::new(veto, condition.scope));
-        let groups = pack;
+        let (groups, near) = (pack, Window::new(window, &delays));
         Self {
             groups,
             numbered,
@@ -91,6 +94,7 @@ impl Part {
             cells,
             selection,
             window,
+            near,
             look_back,
             scope,
             veto,

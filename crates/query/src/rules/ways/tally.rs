@@ -3,7 +3,7 @@
 use crate::{
     kernels::{
         matrix::Matrix,
-        neighbours::{self, Rows},
+        neighbours::{self, Rows, Window},
         simd::Simd,
     },
     rules::ways::{
@@ -35,7 +35,9 @@ impl Tally {
         counts: &mut [u128],
     ) {
         let is_crowded = rows_within_window(ready.time, window) >= CROWDED;
-        if is_crowded || self.add_near(part, simd, window, &ready.rows(), counts).is_none() {
+        // The delays are in the times.
+        let all = Window { ticks: window, reach: window, delays: None };
+        if is_crowded || self.add_near(part, simd, &all, &ready.rows(), counts).is_none() {
             self.matrix.clear();
             sliding::matrix(&mut self.sliding, ready, window, &mut self.matrix);
             self.add_to(part, counts);
@@ -48,7 +50,7 @@ impl Tally {
         &mut self,
         part: &Part,
         simd: Simd,
-        window: i64,
+        window: &Window,
         rows: &Rows<'_>,
         counts: &mut [u128],
     ) -> Option<()> {

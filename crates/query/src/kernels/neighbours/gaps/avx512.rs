@@ -13,7 +13,7 @@ use std::{
 
 use super::{
     super::{
-        PairDistances, REACH, ROW_BITS, ROWS, Span, scalar,
+        PairDistances, REACH, ROW_BITS, ROWS, Span, Window, scalar,
         steps::{Ends, neighbour_kernels},
     },
     gathered::Gathered,

@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     super::{
-        PairDistances, REACH, ROW_BITS, ROWS, Span, scalar,
+        PairDistances, REACH, ROW_BITS, ROWS, Span, Window, scalar,
         steps::{Ends, neighbour_kernels},
     },
     avx512::{Distances, at, lanes, next, within},

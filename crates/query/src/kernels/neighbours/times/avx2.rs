@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{
     super::{
-        PairDistances, REACH, ROW_BITS, ROWS, Span, scalar,
+        PairDistances, REACH, ROW_BITS, ROWS, Span, Window, scalar,
         steps::{Ends, neighbour_kernels},
     },
     levels::{Distances, Ticks, Value, at, next, ticks},
