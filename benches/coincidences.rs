@@ -10,6 +10,7 @@ use std::{cell::LazyCell, env, error::Error, path::Path, process::Command, rc::R
 use tagq::{
     query::{
         Coincidences, Delay, Execution, Groups, Kind as _, Recording, Rule, Scope, Simd, TimeRange,
+        Veto,
     },
     store::{Channels, Tags},
 };
@@ -50,6 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     bench.pairs();
     bench.groups();
     bench.delays();
+    bench.vetoes();
     bench.rules(tags, label);
     bench.ranges(tags);
     Suite { rows: tags.len() as u64, row_bytes: 9, cases: bench.cases }.run(rounds);
@@ -176,6 +178,16 @@ impl<'a> Bench<'a> {
             let name = name(&format!("one group of 3, {rule:?}"));
             self.add(&name, Simd::best(), &query, answer.as_ref());
         }
+    }
+
+    fn vetoes(&mut self) {
+        const GUARD: i64 = 64;
+        let answer = self.plain(|lists| {
+            vec![plain::allowed_pairs(&lists[1], &lists[2], &lists[8], NARROW, GUARD)]
+        });
+        let veto = Some(Veto { channels: vec![8], guard: GUARD });
+        let query = Coincidences { veto, ..query(&[&[1, 2]], NARROW, &[]) };
+        self.add("one pair, 2 ns, a veto 10 ns around", Simd::best(), &query, answer.as_ref());
     }
 
     fn rules(&mut self, tags: Tags<'a>, label: &'a [u8]) {

@@ -56,6 +56,25 @@ pub fn herald(lists: &[&[i64]], window: i64, once: bool) -> u64 {
     count
 }
 
+/// Counts pairs within the window without a veto from `guard` before the earlier tag to `guard` after the later one.
+pub fn allowed_pairs(a: &[i64], b: &[i64], vetoes: &[i64], window: i64, guard: i64) -> u64 {
+    let mut count = 0;
+    let (mut first, mut veto) = (0, 0);
+    for &time in a {
+        first += b[first..].iter().take_while(|&&other| other < time - window).count();
+        for &other in b[first..].iter().take_while(|&&other| other <= time + window) {
+            let (earliest, latest) = (time.min(other) - guard, time.max(other) + guard);
+            // The earlier tag may be earlier than that of the pair before.
+            while veto > 0 && vetoes[veto - 1] >= earliest {
+                veto -= 1;
+            }
+            veto += vetoes[veto..].iter().take_while(|&&veto| veto < earliest).count();
+            count += u64::from(vetoes.get(veto).is_none_or(|&veto| veto > latest));
+        }
+    }
+    count
+}
+
 /// Counts pairs in one cell, for non-negative times.
 pub fn grid(a: &[i64], b: &[i64], width: i64) -> u64 {
     let (mut from, mut to, mut count) = (0, 0, 0);

@@ -8,9 +8,12 @@ use std::path::Path;
 use proptest::prelude::*;
 use tagq_query::{
     Bins, Coincidences, Delay, Execution, Groups, Histogram, Kind as _, Mode, Recording, Rule,
-    Scope, Simd, TimeRange,
+    Scope, Simd, TimeRange, Veto,
 };
 use tagq_store::{Access, Channels, Creation, SourceFacts, Store, Tags, Tick, Writer};
+
+/// The channel of vetoes, which belongs to no listed group.
+const VETO: u16 = 4;
 
 /// Sources of rows, in order of time.
 type Sources = Vec<Vec<(i64, u16)>>;
@@ -45,7 +48,7 @@ fn sources() -> impl Strategy<Value = Sources> {
     ];
     // Bursts of more tags than kernels look back at.
     let burst = prop_oneof![150 => 0..3_i64, 1 => 1_000_000..10_000_000_i64];
-    let channel = || prop_oneof![9 => 0..4_u16, 1 => Just(255)];
+    let channel = || prop_oneof![9 => 0..4_u16, 1 => Just(VETO), 1 => Just(255)];
     let rows = prop_oneof![
         3 => prop::collection::vec((gap, channel()), 0..300),
         1 => prop::collection::vec((burst, channel()), 0..600),
@@ -107,7 +110,7 @@ proptest! {
         range in prop::option::of((0..400_usize, 0..400_usize, -2..3_i64)),
         delays in prop_oneof![
             2 => Just(vec![]),
-            1 => (-70_000..70_000_i64).prop_map(|all| vec![all; 4]),
+            1 => (-70_000..70_000_i64).prop_map(|all| vec![all; 256]),
             2 => prop::collection::vec(-300..300_i64, 4),
             2 => prop::collection::vec(-20..20_i64, 4),
             1 => prop::collection::vec(prop_oneof![-66_000..66_000_i64, Just(i64::MIN / 4)], 4),
@@ -119,6 +122,7 @@ proptest! {
             1 => Just(Rule::Once),
             1 => Just(Rule::Cluster),
         ],
+        guard in prop::option::of(prop_oneof![0..300_i64, 0..80_000_i64]),
         morsel_rows in prop_oneof![Just(None), (1..90_usize).prop_map(Some)],
     ) {
         let folder = tempfile::tempdir().unwrap();
@@ -128,11 +132,17 @@ proptest! {
         let range = time_range(&sources, range);
         let delays = (0..).zip(delays).map(|(channel, ticks)| Delay { channel, ticks }).collect();
         let scope = Scope { range, delays, ..Scope::default() };
-        let query = Coincidences { groups, rule, window, veto: None, scope };
+        let is_vetoed = matches!(groups, Groups::Listed(_)) && rule != Rule::Cluster;
+        let veto = guard.filter(|_| is_vetoed).map(|guard| Veto { channels: vec![VETO, 77], guard });
+        let query = Coincidences { groups, rule, window, veto, scope };
         let execution = Execution { morsel_rows, ..Execution::best() };
         let columns: Vec<(Vec<i64>, Vec<u16>)> =
             sources.iter().map(|rows| rows.iter().copied().unzip()).collect();
         let expected = counts(&query, &with_wide_labels(&columns), &execution);
+        let left = |recording: &Recording<'_>| {
+            query.left_by_veto(recording, &[1, 0, 2], &execution).unwrap()
+        };
+        prop_assert_eq!(left(&Recording::of(&by_gaps)), left(&with_wide_labels(&columns)));
         for simd in Simd::available() {
             let execution = Execution { simd, morsel_rows };
             for store in [&by_times, &by_gaps] {

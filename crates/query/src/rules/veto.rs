@@ -2,9 +2,16 @@
 
 use std::ops::Range;
 
+use tagq_store::format::GAP_MAX;
+
 use crate::{
     error::Error,
-    kernels::simd::Simd,
+    kernels::{
+        matching,
+        neighbours::{Column, Rows},
+        rows::{MASK_ROWS, bits},
+        simd::Simd,
+    },
     run::{recording::Source, scope::Scope},
     scan::{
         morsels::{Interval, seek},
@@ -119,6 +126,16 @@ impl Forbidding {
         }
     }
 
+    /// Returns the veto channels that a narrow column can have.
+    fn narrow_labels(&self) -> Vec<u8> {
+        self.channels.iter().filter_map(|&(channel, _)| u8::try_from(channel).ok()).collect()
+    }
+
+    /// Returns whether all veto channels have this delay.
+    pub(crate) fn have_delay(&self, delay: i64) -> bool {
+        self.channels.iter().all(|&(_, of_channel)| of_channel == delay)
+    }
+
     /// Removes from `list` the tags that are near a veto, and moves the tags between one veto and the next
     /// apart from the others by more than `window`: a coincidence is accepted if all its tags lie between the
     /// same two vetoes and none of them is near a veto. Times are then counted from `base`. Returns how many
@@ -152,5 +169,73 @@ impl Forbidding {
         }
         list.truncate(len);
         Some(head)
+    }
+}
+
+/// Gaps and labels of rows, changed so that rows near a veto are of no channel in use, and so that no distance spans a
+/// veto; the buffers of one thread.
+#[derive(Default)]
+pub(crate) struct AllowedRows {
+    gaps: Vec<u16>,
+    labels: Vec<u8>,
+    masks: Vec<u64>,
+}
+
+impl AllowedRows {
+    /// Copies the rows, and those up to `reach` ticks before them. Veto channels must have the delay of all others.
+    pub(crate) fn fill<'b>(
+        &'b mut self,
+        simd: Simd,
+        veto: &Forbidding,
+        time: &[i64],
+        (gaps, stored): (&[u16], &Rows<'b>),
+        reach: i64,
+    ) -> Rows<'b> {
+        let Self { gaps: own_gaps, labels: own_labels, masks } = self;
+        let Range { start, end } = stored.range;
+        let mut distance = 0;
+        let is_reached = |&row: &usize| {
+            distance += i64::from(gaps[row]);
+            distance <= reach
+        };
+        let head = start - (1..=start).rev().take_while(is_reached).count();
+        own_gaps.clear();
+        own_gaps.extend_from_slice(&gaps[head..end]);
+        own_labels.clear();
+        own_labels.extend_from_slice(&stored.labels[head..end]);
+        if start < end {
+            let guard = veto.guard;
+            let first_of = |time: i64| time.saturating_sub(guard);
+            let last_of = |time: i64| time.saturating_add(guard);
+            let (earliest, latest) = (first_of(time[head]), last_of(time[end - 1]));
+            let first = seek(time, head, |time| time < earliest).min(head);
+            let last = seek(time, end, |time| time <= latest).max(end);
+            let labels = &stored.labels[first..last];
+            masks.resize(labels.len().div_ceil(MASK_ROWS), 0);
+            matching(simd, labels, &veto.narrow_labels(), masks);
+            // The end of the rows near the veto before.
+            let mut done = head;
+            for (step, &mask) in masks.iter().enumerate() {
+                for bit in bits(mask) {
+                    let row = first + step * MASK_ROWS + bit;
+                    let (earliest, latest) = (first_of(time[row]), last_of(time[row]));
+                    let begin = seek(time, row, |time| time < earliest);
+                    let behind = seek(time, row, |time| time <= latest);
+                    for near in begin.max(done)..behind.min(end) {
+                        own_labels[near - head] = stored.labels[row];
+                    }
+                    done = done.max(behind);
+                    if (head..end).contains(&behind) {
+                        own_gaps[behind - head] = GAP_MAX;
+                    }
+                }
+            }
+        }
+        Rows {
+            column: Column::Gaps(own_gaps),
+            labels: own_labels,
+            range: start - head..end - head,
+            number_of: stored.number_of,
+        }
     }
 }

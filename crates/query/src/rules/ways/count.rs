@@ -11,6 +11,7 @@ use crate::{
     rules::{
         definition::Method,
         grid, herald,
+        veto::AllowedRows,
         ways::{
             folds::Inside,
             heralds::HeraldChains,
@@ -74,6 +75,7 @@ struct Counter<'p> {
     simd: Simd,
     buffers: Buffers,
     vetoes: Buffers,
+    allowed: AllowedRows,
     /// The number of each label of a narrow column.
     number_of_label: [u8; 256],
     tally: Tally,
@@ -94,6 +96,7 @@ impl<'p> Counter<'p> {
             simd,
             buffers: Buffers::default(),
             vetoes: Buffers::default(),
+            allowed: AllowedRows::default(),
             number_of_label: part.selection.narrow_numbers(others),
             tally: Tally::new(if has_matrix { side } else { 0 }),
             inside: Inside::default(),
@@ -222,7 +225,12 @@ impl<'p> Counter<'p> {
         if matches!(column, Column::Times(_)) && !source.spans(&source.tags.time[rows.clone()]) {
             return None;
         }
-        let rows = Rows { column, labels, range: rows.clone(), number_of: &self.number_of_label };
+        let number_of = &self.number_of_label;
+        let mut rows = Rows { column, labels, range: rows.clone(), number_of };
+        if let (Some(veto), Column::Gaps(gaps)) = (&part.veto, column) {
+            let time = source.tags.time;
+            rows = self.allowed.fill(simd, veto, time, (gaps, &rows), window.reach);
+        }
         match &part.method {
             Method::Pair => {
                 if let [Ok(a), Ok(b)] = [part.channels[0], part.channels[1]].map(u8::try_from) {

@@ -122,7 +122,8 @@ impl Part {
         let inside = Interval { start: range.from.unwrap_or(i64::MIN), end: range.to };
         let inside = inside.rows(time, delay);
         let Neighbours { column, window, .. } = neighbours;
-        let rows = execution.morsel_rows.unwrap_or(DIRECT_ROWS).max(1);
+        let cached = if self.veto.is_some() { SELECTED_ROWS } else { DIRECT_ROWS };
+        let rows = execution.morsel_rows.unwrap_or(cached).max(1);
         let morsel = |input| Morsel { source, input };
         let of_rows = |rows| morsel(MorselInput::Rows(neighbours, rows));
         if !self.is_in_chains() {
@@ -167,7 +168,8 @@ impl Part {
     /// Returns the columns of a source if its rows are compared with their neighbours as they are stored.
     fn neighbours<'a>(&'a self, source: &Source<'a>, simd: Simd) -> Option<Neighbours<'a>> {
         let Channels::U8(labels) = source.tags.channels else { return None };
-        if self.cells.is_some() || self.veto.is_some() {
+        // A tag of a group of one channel is a coincidence without neighbours.
+        if self.cells.is_some() || self.numbered.iter().any(|group| group.len() < 2) {
             return None;
         }
         let is_whole = self.scope.range == TimeRange::default();
@@ -179,12 +181,19 @@ impl Part {
             // These rules begin and end with a state in recorded times.
             Method::Matches => is_whole && !self.has_different_delays(),
         };
-        if !is_possible {
+        let delay = self.delays[0];
+        let are_vetoes_possible = self.veto.as_ref().is_none_or(|veto| {
+            let is_matches = matches!(self.method, Method::Matches);
+            !is_matches && !self.has_different_delays() && veto.have_delay(delay)
+        });
+        if !is_possible || !are_vetoes_possible {
             return None;
         }
         let window = self.near.as_ref()?;
         let column = match source.gaps {
             Some(gaps) if window.reach < GAP_MAX.into() => Column::Gaps(gaps),
+            // Vetoes change gaps and labels.
+            _ if self.veto.is_some() => return None,
             _ => Column::Times(source.tags.time),
         };
         let crowded = match (&self.method, column) {
