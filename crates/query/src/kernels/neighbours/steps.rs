@@ -2,7 +2,7 @@
 //!
 //! A column and level provide `Value` (the values of the column), `Ticks` (distances and windows), `Distances` (of the
 //! rows of a step to the k-th row before each), `at` (makes them for any k), `next` (makes those of k + 1 from those of
-//! k), `within` (the rows of a step whose distance is within the window), `Order` and `is_sorted` (whether times are in
+//! k), `within` (the rows of a step whose distance is within the window), `within_span` (from a smallest distance on), `Order` and `is_sorted` (whether times are in
 //! order) and `equal` (the rows of a step with a label).
 
 use crate::kernels::rows::MASK_ROWS;
@@ -95,11 +95,11 @@ macro_rules! neighbour_kernels {
             distances: &Distances,
             wanted: &PairDistances<Ticks>,
         ) -> [u64; 2] {
-            let in_span = |span: Option<Span<Ticks>>, pairs: u64| {
-                let Some((low, high)) = span else { return 0 };
+            let in_span = |span: Option<Span<Ticks>>, pairs: u64| match span {
                 // Near rows are at most the larger of both ends.
-                let below = if high == wanted.reach() { near } else { within(distances, high) };
-                below & pairs & if low == 0 { u64::MAX } else { !within(distances, low - 1) }
+                Some((0, high)) if high == wanted.reach() => near & pairs,
+                Some(span) => within_span(distances, span) & pairs,
+                None => 0,
             };
             [in_span(wanted.forward, forward), in_span(wanted.back, back)]
         }

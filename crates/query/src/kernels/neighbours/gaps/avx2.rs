@@ -5,7 +5,7 @@ use std::{
     arch::x86_64::{
         __m256i, _mm256_adds_epu16, _mm256_cmpeq_epi16, _mm256_loadu_si256, _mm256_movemask_epi8,
         _mm256_packs_epi16, _mm256_permute4x64_epi64, _mm256_set1_epi16, _mm256_setzero_si256,
-        _mm256_storeu_si256, _mm256_subs_epu16,
+        _mm256_storeu_si256, _mm256_sub_epi16, _mm256_subs_epu16,
     },
     ops::Range,
 };
@@ -72,6 +72,13 @@ fn within(distances: &Distances, window: u16) -> u64 {
         u64::from(_mm256_movemask_epi8(in_order).cast_unsigned())
     };
     of_32_rows(0) | of_32_rows(2) << 32
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+fn within_span(distances: &Distances, (low, high): Span<u16>) -> u64 {
+    let least = _mm256_set1_epi16(low.cast_signed());
+    within(&distances.map(|distances| _mm256_sub_epi16(distances, least)), high - low)
 }
 
 /// Writes the distances of the rows in `pairs`, those in `back` negated, less `low`, modulo 2^16.

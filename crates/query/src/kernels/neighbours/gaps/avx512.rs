@@ -6,7 +6,7 @@ use std::{
         __m512i, _mm256_storeu_si256, _mm512_add_epi16, _mm512_adds_epu16, _mm512_castsi512_si256,
         _mm512_cmple_epu16_mask, _mm512_cvtepi32_epi16, _mm512_cvtepu16_epi32,
         _mm512_extracti64x4_epi64, _mm512_loadu_epi16, _mm512_mask_sub_epi16,
-        _mm512_maskz_compress_epi32, _mm512_set1_epi16,
+        _mm512_maskz_compress_epi32, _mm512_set1_epi16, _mm512_sub_epi16,
     },
     ops::Range,
 };
@@ -64,6 +64,13 @@ pub(super) fn within(distances: &Distances, window: u16) -> u64 {
     let window = _mm512_set1_epi16(window.cast_signed());
     let [low, high] = [0, 1].map(|i| u64::from(_mm512_cmple_epu16_mask(distances[i], window)));
     low | high << 32
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
+pub(super) fn within_span(distances: &Distances, (low, high): Span<u16>) -> u64 {
+    let least = _mm512_set1_epi16(low.cast_signed());
+    within(&distances.map(|distances| _mm512_sub_epi16(distances, least)), high - low)
 }
 
 /// Returns the mask of the 32 rows of a step in register `i`.

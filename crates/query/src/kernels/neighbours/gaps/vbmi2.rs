@@ -14,7 +14,7 @@ use super::{
         PairDistances, REACH, ROW_BITS, ROWS, Span, Window, scalar,
         steps::{Ends, neighbour_kernels},
     },
-    avx512::{Distances, at, lanes, next, within},
+    avx512::{Distances, at, lanes, next, within, within_span},
     gathered::Gathered,
     levels::{Order, Ticks, Value, is_sorted, ticks},
     steps::difference_kernel,

@@ -27,6 +27,12 @@ fn within(distances: &Distances<'_>, window: i64) -> u64 {
     avx2::near(times, ROWS - k, k, window)
 }
 
+#[inline]
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+fn within_span(distances: &Distances<'_>, (low, high): Span) -> u64 {
+    within(distances, high) & !within(distances, low - 1)
+}
+
 /// Returns whether times are in order.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,popcnt")]
