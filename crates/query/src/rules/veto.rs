@@ -220,13 +220,14 @@ impl AllowedRows {
                     let row = first + step * MASK_ROWS + bit;
                     let (earliest, latest) = (first_of(time[row]), last_of(time[row]));
                     let begin = seek(time, row, |time| time < earliest);
-                    let behind = seek(time, row, |time| time <= latest);
-                    for near in begin.max(done)..behind.min(end) {
+                    // The first row that is not near this veto.
+                    let next = seek(time, row, |time| time <= latest);
+                    for near in begin.max(done)..next.min(end) {
                         own_labels[near - head] = stored.labels[row];
                     }
-                    done = done.max(behind);
-                    if (head..end).contains(&behind) {
-                        own_gaps[behind - head] = GAP_MAX;
+                    done = done.max(next);
+                    if (head..end).contains(&next) {
+                        own_gaps[next - head] = GAP_MAX;
                     }
                 }
             }

@@ -20,7 +20,7 @@ use crate::kernels::simd::{Level, Simd};
 
 /// Passes Δ − low of all wanted pairs whose later tag is not before row `head` to `take`, buffer by buffer.
 /// Returns the row before which every tag was compared with all its neighbours: the end, or the first row of
-/// a step with a tag that has [`REACH`] of them or more. If times decrease, it returns a row at or before the
+/// a step with a tag that has [`buffer::REACH`] of them or more. If times decrease, it returns a row at or before the
 /// decrease. Distances are below the wanted width for any order of times.
 pub(crate) fn differences(
     simd: Simd,

@@ -207,9 +207,9 @@ pub(crate) fn matrix(
     of_column!(simd, rows, matrix(window, rows.number_of, matrix))
 }
 
-/// Divides rows into chains, in each of which a row is at most `window` ticks after the one before. Adds those of two rows
-/// to `matrix`, the number of the later row first, and passes the rows of longer ones to `take`, in order. No chain may
-/// begin before the range of rows or end after it. Gives up only if times decrease.
+/// Divides rows into chains: runs of rows that are each at most `window` ticks after the row before. Adds the chains of
+/// two rows to `matrix`, the number of the later row first, and passes the rows of longer chains to `take`, in order. No
+/// chain may begin before the range of rows or end after it. Gives up only if times decrease.
 pub(crate) fn chains(
     simd: Simd,
     rows: &Rows<'_>,

@@ -1,4 +1,4 @@
-//! What is the same at all levels.
+//! Types and functions of the kernels over gaps that do not depend on the level.
 
 use tagq_store::format::GAP_MAX;
 

@@ -1,4 +1,5 @@
-//! The column of times: distances are differences of 64 bits, of which a step makes masks at once.
+//! The column of times: distances are differences of 64 bits. They are not stored; each is computed when it is compared
+//! with a window.
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx2;
