@@ -56,11 +56,12 @@ pub use formats::{
     text,
 };
 pub use payload::opened::mtime_ns;
+pub use pipeline::files::ReadAhead;
 pub use read::{about_tags, first_time, read_header, read_tags, read_tags_with_micro};
 pub use settings::Settings;
 pub use source::{
     change::{Change, compare, is_intact, is_unchanged},
     held::Held,
-    ingest, ingest_holding,
+    ingest, ingest_ahead, ingest_holding,
     intake::Part,
 };

@@ -65,7 +65,7 @@ pub fn read_tags_with_micro(
 /// Hands what is decoded of a file to `sink`, see [`read_tags`]. A torn member that only decompression shows is
 /// [`Error::TornMember`]. The tags before the last [`Decoded::Complete`] contain no tag of this member.
 pub(crate) fn read_decoded(
-    source: &Opened<'_>,
+    source: &Opened,
     settings: &Settings,
     decoding: Decoding,
     sink: &mut Sink<'_>,
@@ -86,14 +86,20 @@ pub(crate) fn read_decoded(
     };
     let format = format_of(&payload, &payload.start()?, settings.format);
     let result = format.and_then(|format| format.read(&payload, settings, &mut certain));
-    match result {
-        Err(error @ (Error::Sink(_) | Error::Cancelled | Error::TornMember { .. })) => Err(error),
-        // A fault in an incomplete member may be gone when the member is complete.
-        Err(error) => Err(match payload.find_torn(settings)? {
-            Some(start) => Error::TornMember { path: payload.path.into(), start },
-            None => error,
-        }),
-        result => result,
+    result.map_err(|error| name_torn(source, settings, error))
+}
+
+/// Returns the error for a source whose reading ended in `error`: a fault in an incomplete member may be gone
+/// when the member is complete.
+pub(crate) fn name_torn(source: &Opened, settings: &Settings, error: Error) -> Error {
+    if matches!(error, Error::Sink(_) | Error::Cancelled | Error::TornMember { .. }) {
+        return error;
+    }
+    let payload = Payload::find(source, settings, Decoding::Here);
+    match payload.and_then(|payload| payload.find_torn(settings)) {
+        Ok(Some(start)) => Error::TornMember { path: source.path.clone(), start },
+        Ok(None) => error,
+        Err(other) => other,
     }
 }
 
@@ -112,7 +118,7 @@ fn format_of(
 
 /// Returns the header of a file with zeros in place of what changes when a measurement ends; empty for other
 /// files, and for those whose header cannot be read.
-pub(crate) fn lasting_head(source: &Opened<'_>) -> Result<Vec<u8>, Error> {
+pub(crate) fn lasting_head(source: &Opened) -> Result<Vec<u8>, Error> {
     let payload = Payload::begin(source)?;
     if payload.is_compressed() {
         return Ok(Vec::new());

@@ -58,12 +58,14 @@ pub(crate) enum Decoding {
     Tags,
     /// Into rows of a store, on threads of their own if it is large.
     Rows,
+    /// Into rows of a store, on the calling thread.
+    RowsHere,
 }
 
 impl<'a> Payload<'a> {
     /// Finds the payload of `source` from [`Settings::start_byte`] on.
     pub(crate) fn find(
-        source: &'a Opened<'_>,
+        source: &'a Opened,
         settings: &Settings,
         decoding: Decoding,
     ) -> Result<Self, Error> {
@@ -91,7 +93,7 @@ impl<'a> Payload<'a> {
 
     /// Finds the payload of `source` from its first byte on, to look at its beginning: later frames are not
     /// counted.
-    pub(crate) fn begin(source: &'a Opened<'_>) -> Result<Self, Error> {
+    pub(crate) fn begin(source: &'a Opened) -> Result<Self, Error> {
         let mut payload = Self::of(source)?;
         if let Some(mut walk) = payload.walk()
             && walk.step().map_err(payload.unreadable())?.is_err()
@@ -102,8 +104,8 @@ impl<'a> Payload<'a> {
     }
 
     /// The whole file, frames not counted.
-    fn of(source: &'a Opened<'_>) -> Result<Self, Error> {
-        let (path, file, size) = (source.path, &source.file, source.size());
+    fn of(source: &'a Opened) -> Result<Self, Error> {
+        let (path, file, size) = (&*source.path, &source.file, source.size());
         let start = first_bytes(file, START_BYTES).map_err(io_error(path, "read"))?;
         let compression = compression::of_start(&start);
         let checksummed = compression.is_some_and(|compression| compression.is_checksummed(&start));
@@ -204,7 +206,22 @@ impl<'a> Payload<'a> {
 
     /// Whether to decode on threads of their own.
     pub(crate) fn is_threaded(&self) -> bool {
-        self.decoding != Decoding::Here && self.bytes.end - self.bytes.start >= SMALL_BYTES
+        let is_here = matches!(self.decoding, Decoding::Here | Decoding::RowsHere);
+        !is_here && self.bytes.end - self.bytes.start >= SMALL_BYTES
+    }
+
+    /// Whether tags become rows of a store where they are decoded.
+    pub(crate) fn is_for_rows(&self) -> bool {
+        matches!(self.decoding, Decoding::Rows | Decoding::RowsHere)
+    }
+
+    /// About how many parts several threads can decode side by side.
+    pub(crate) fn parts(&self) -> u64 {
+        match self.compression {
+            None => (self.bytes.end - self.bytes.start) / SMALL_BYTES,
+            Some(_) if self.has_frames() => self.frames.count as u64,
+            Some(_) => 1,
+        }
     }
 
     /// Describes the torn last member, if there is one, and the fate of its bytes.

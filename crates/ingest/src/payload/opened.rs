@@ -4,7 +4,7 @@
 use std::{
     fs::{self, File, Metadata, OpenOptions},
     os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use tagq_store::SourceFacts;
@@ -17,15 +17,15 @@ const END_BYTES: u64 = 64 * 1024;
 
 /// An open file and how it looked then.
 #[derive(Debug)]
-pub(crate) struct Opened<'a> {
-    pub path: &'a Path,
+pub(crate) struct Opened {
+    pub path: PathBuf,
     pub file: File,
     metadata: Metadata,
 }
 
-impl<'a> Opened<'a> {
+impl Opened {
     /// Opens the file at `path`; nothing else than a file, and without waiting for anybody.
-    pub(crate) fn new(path: &'a Path) -> Result<Self, Error> {
+    pub(crate) fn new(path: &Path) -> Result<Self, Error> {
         // To open a device can move it, and to open a pipe means to wait for whoever writes to it.
         check_file(path, &fs::metadata(path).map_err(io_error(path, "open"))?)?;
         let mut options = OpenOptions::new();
@@ -33,7 +33,7 @@ impl<'a> Opened<'a> {
         let file = file.map_err(io_error(path, "open"))?;
         let metadata = file.metadata().map_err(io_error(path, "read the length of"))?;
         check_file(path, &metadata)?;
-        Ok(Self { path, file, metadata })
+        Ok(Self { path: path.into(), file, metadata })
     }
 
     /// Its length when it was opened.
@@ -55,7 +55,7 @@ impl<'a> Opened<'a> {
             #[expect(clippy::cast_possible_truncation, reason = "at most 64 KiB")]
             let mut bytes = vec![0; (end - start) as usize];
             let read = self.file.read_exact_at(&mut bytes, start);
-            read.map_err(io_error(self.path, "read"))?;
+            read.map_err(io_error(&self.path, "read"))?;
             put_over(&mut bytes, start, lasting);
             Ok(format!("{:016x}", xxh3_64(&bytes)))
         };

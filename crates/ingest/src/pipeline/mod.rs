@@ -6,6 +6,7 @@
 //! come in the order of the file whatever the number of threads. The output of all units that waits for the
 //! receiver is bounded, and so is memory. The unit that is received has room whatever waits in others.
 
+pub(crate) mod files;
 mod waiting;
 
 use std::{
@@ -17,14 +18,14 @@ use std::{
     thread,
 };
 
-use tagq_store::{Rows, Tag};
+use tagq_store::{Recording, Rows, Tag, Tick};
 
 use waiting::{RECEIVED_BYTES, Stop, Waiting};
 
 use crate::{
     error::Error,
-    formats::format::{Complete, Dead, Decoded, Piece},
-    payload::{Decoding, Payload},
+    formats::format::{Complete, Dead, Decoded, Piece, Sink},
+    payload::Payload,
     settings::Settings,
 };
 
@@ -75,7 +76,7 @@ impl Ahead {
     /// Decodes `payload` as it is to be decoded.
     pub(crate) fn of(payload: &Payload<'_>, settings: &Settings) -> Self {
         let threads = if payload.is_threaded() { settings.decoders() } else { 0 };
-        Self { threads, as_rows: payload.decoding == Decoding::Rows }
+        Self { threads, as_rows: payload.is_for_rows() }
     }
 
     /// Decodes on one thread while the calling one receives, if that is to be done at all.
@@ -103,8 +104,26 @@ enum Output {
     Tags(Buffer),
     Rows(Rows),
     Complete(Complete),
+    Recording(Box<Recording>, Option<Tick>),
     LeftOut(&'static str, u64),
     Dead(Dead),
+}
+
+impl From<Decoded<'_>> for Output {
+    fn from(decoded: Decoded<'_>) -> Self {
+        match decoded {
+            Decoded::Tags(Piece { tags, micro }) => {
+                Self::Tags(Buffer { tags: tags.to_vec(), micro: micro.to_vec() })
+            }
+            Decoded::Rows(rows) => Self::Rows(rows),
+            Decoded::Complete(complete) => Self::Complete(complete),
+            Decoded::Recording(recording, micro_tick) => {
+                Self::Recording(Box::new(recording), micro_tick)
+            }
+            Decoded::LeftOut(what, records) => Self::LeftOut(what, records),
+            Decoded::Dead(edge) => Self::Dead(edge),
+        }
+    }
 }
 
 impl Output {
@@ -118,7 +137,7 @@ impl Output {
                 let (times, channels) = (rows.times(), rows.channels());
                 size_of_val(times) + size_of_val(channels) + size_of_val(rows.micro())
             }
-            Self::Complete(_) | Self::LeftOut(..) | Self::Dead(_) => 0,
+            Self::Complete(_) | Self::Recording(..) | Self::LeftOut(..) | Self::Dead(_) => 0,
         };
         bytes.clamp(OUTPUT_BYTES, RECEIVED_BYTES)
     }
@@ -163,6 +182,11 @@ impl Outlet<'_> {
         let mut buffer = self.buffer();
         buffer.extend_from_slice(tags);
         (self.take)(Output::Tags(buffer.into()))
+    }
+
+    /// Hands on what a decoder of another unit made.
+    fn decoded(&mut self, decoded: Decoded<'_>) -> Result<(), Error> {
+        (self.take)(decoded.into())
     }
 
     fn rows(&self, Buffer { tags, micro }: &Buffer) -> Option<Rows> {
@@ -211,13 +235,9 @@ pub(crate) fn run<U: Units, R: Receive<U::End>>(
     if ahead.threads == 0 {
         return run_here(units, cut, ahead, &spare, receiver);
     }
-    let (announce, announced) = sync_channel(2 * ahead.threads);
-    let (first, before) = sync_channel(1);
-    // The channel has room for it.
-    let _ = first.send(0);
-    let dealer = Mutex::new(Dealer { cut, announce: Some(announce), before, dealt: 0 });
+    let (dealer, announced) = Dealer::new(cut, ahead.threads);
     let waiting = Waiting::default();
-    let decoder = Decoder { units, ahead, spare: &spare, waiting: &waiting };
+    let decoder = Decoder { units, as_rows: ahead.as_rows, spare: &spare, waiting: &waiting };
     thread::scope(|scope| {
         for _ in 0..ahead.threads {
             scope.spawn(|| decoder.decode_dealt(&dealer));
@@ -228,7 +248,7 @@ pub(crate) fn run<U: Units, R: Receive<U::End>>(
                 match message {
                     Message::Output(output) => {
                         let bytes = output.bytes();
-                        receive(output, &spare, receiver)?;
+                        receive(output, &spare, &mut |decoded| receiver.take(decoded))?;
                         waiting.change(|state| state.bytes -= bytes);
                     }
                     Message::End(end) => {
@@ -254,7 +274,7 @@ fn run_here<U: Units, R: Receive<U::End>>(
     let (mut unit, mut before) = (U::Unit::default(), 0);
     while cut(&mut unit) {
         let count = units.count(&unit);
-        let mut take = |output| receive(output, spare, receiver);
+        let mut take = |output| receive(output, spare, &mut |decoded| receiver.take(decoded));
         let mut out = Outlet { spare, as_rows, take: &mut take };
         let end = units.decode(&unit, before, &mut out);
         before += count;
@@ -265,33 +285,33 @@ fn run_here<U: Units, R: Receive<U::End>>(
     Ok(())
 }
 
-fn receive<End>(
-    output: Output,
-    spare: &Spare,
-    receiver: &mut impl Receive<End>,
-) -> Result<(), Error> {
+/// Hands an output to `sink`.
+fn receive(output: Output, spare: &Spare, sink: &mut Sink<'_>) -> Result<(), Error> {
     match output {
         Output::Tags(Buffer { tags, micro }) => {
             let mut rest = Piece { tags: &tags, micro: &micro };
             let mut taken = Ok(());
             while !rest.tags.is_empty() && taken.is_ok() {
                 let (now, later) = rest.split_at(CHUNK_TAGS.min(rest.tags.len()));
-                taken = receiver.take(Decoded::Tags(now));
+                taken = sink(Decoded::Tags(now));
                 rest = later;
             }
             spare.put(tags);
             taken
         }
-        Output::Rows(rows) => receiver.take(Decoded::Rows(rows)),
-        Output::Complete(at) => receiver.take(Decoded::Complete(at)),
-        Output::LeftOut(what, records) => receiver.take(Decoded::LeftOut(what, records)),
-        Output::Dead(edge) => receiver.take(Decoded::Dead(edge)),
+        Output::Rows(rows) => sink(Decoded::Rows(rows)),
+        Output::Complete(at) => sink(Decoded::Complete(at)),
+        Output::Recording(recording, micro_tick) => {
+            sink(Decoded::Recording(*recording, micro_tick))
+        }
+        Output::LeftOut(what, records) => sink(Decoded::LeftOut(what, records)),
+        Output::Dead(edge) => sink(Decoded::Dead(edge)),
     }
 }
 
 /// Deals out units, and announces their channels in the same order.
-struct Dealer<'a, Unit, End> {
-    cut: &'a mut Cut<'a, Unit>,
+struct Dealer<Cut, End> {
+    cut: Cut,
     announce: Option<SyncSender<Receiver<Message<End>>>>,
     /// Where the sum of the counts before the next unit comes from.
     before: Receiver<i128>,
@@ -307,9 +327,21 @@ struct Dealt<End> {
     after: SyncSender<i128>,
 }
 
-impl<Unit, End> Dealer<'_, Unit, End> {
+impl<Cut, End> Dealer<Cut, End> {
+    /// Deals out what `cut` makes to so many threads. Returns where the channels of the units are announced.
+    fn new(cut: Cut, threads: usize) -> (Mutex<Self>, Receiver<Receiver<Message<End>>>) {
+        let (announce, announced) = sync_channel(2 * threads);
+        let (first, before) = sync_channel(1);
+        // The channel has room for it.
+        let _ = first.send(0);
+        (Mutex::new(Self { cut, announce: Some(announce), before, dealt: 0 }), announced)
+    }
+
     /// Fills `unit`; `None` when there are no more, or the receiver is gone.
-    fn deal(&mut self, unit: &mut Unit) -> Option<Dealt<End>> {
+    fn deal<Unit>(&mut self, unit: &mut Unit) -> Option<Dealt<End>>
+    where
+        Cut: FnMut(&mut Unit) -> bool,
+    {
         let announce = self.announce.as_ref()?;
         if (self.cut)(unit) {
             let (messages, receiver) = channel();
@@ -329,14 +361,17 @@ impl<Unit, End> Dealer<'_, Unit, End> {
 /// What the threads that decode have in common.
 struct Decoder<'a, U> {
     units: &'a U,
-    ahead: Ahead,
+    as_rows: bool,
     spare: &'a Spare,
     waiting: &'a Waiting,
 }
 
 impl<U: Units> Decoder<'_, U> {
-    fn decode_dealt(&self, dealer: &Mutex<Dealer<'_, U::Unit, U::End>>) {
-        let Self { units, ahead: Ahead { as_rows, .. }, spare, waiting } = *self;
+    fn decode_dealt<Cut>(&self, dealer: &Mutex<Dealer<Cut, U::End>>)
+    where
+        Cut: FnMut(&mut U::Unit) -> bool,
+    {
+        let Self { units, as_rows, spare, waiting } = *self;
         let mut unit = U::Unit::default();
         loop {
             let dealt = dealer.lock().unwrap_or_else(PoisonError::into_inner).deal(&mut unit);

@@ -18,7 +18,7 @@ pub(super) struct WaitingState {
     pub bytes: usize,
     /// The number of the unit that is received.
     pub received: usize,
-    is_stopped: bool,
+    pub is_stopped: bool,
 }
 
 impl WaitingState {

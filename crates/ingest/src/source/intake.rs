@@ -33,7 +33,7 @@ pub enum Part {
 
 /// The ingest of one source.
 pub(super) struct Intake<'a> {
-    source: &'a Opened<'a>,
+    source: &'a Opened,
     /// Where reading begins.
     pub start: Checkpoint,
     pub facts: SourceFacts,
@@ -59,7 +59,7 @@ pub(super) struct Sorted<'a> {
 impl<'a> Intake<'a> {
     pub(super) fn begin(
         horizon: usize,
-        source: &'a Opened<'a>,
+        source: &'a Opened,
         name: &str,
         part: Part,
         writer: &'a mut Writer,
@@ -100,7 +100,7 @@ impl<'a> Intake<'a> {
             let mut numbered = (self.order.number + 1..).zip(piece.tags);
             let wrong = numbered.find(|(_, tag)| tag.channel > CHANNEL_MAX);
             let (number, channel) = wrong.map_or((0, 0), |(number, tag)| (number, tag.channel));
-            return Err(Error::Channel { path: self.source.path.into(), number, channel });
+            return Err(Error::Channel { path: self.source.path.clone(), number, channel });
         };
         self.take(rows)
     }
@@ -109,7 +109,7 @@ impl<'a> Intake<'a> {
         let Self { order, rows: sorted, source, .. } = self;
         order
             .push(rows, |rows| sorted.append(rows))
-            .map_err(|failure: Failure| failure.name(source.path))?;
+            .map_err(|failure: Failure| failure.name(&source.path))?;
         if let Some(time) = order.take_late() {
             self.points.late(time);
         }
@@ -184,7 +184,7 @@ impl<'a> Intake<'a> {
         let Self { order, rows, source, .. } = self;
         order
             .finish(hold_back, |sorted| rows.append(sorted))
-            .map_err(|failure: Failure| failure.name(source.path))?;
+            .map_err(|failure: Failure| failure.name(&source.path))?;
         self.note_progress();
         Ok(())
     }

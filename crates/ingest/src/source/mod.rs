@@ -7,7 +7,7 @@ pub(crate) mod intake;
 mod order;
 mod resume;
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use tagq_store::Writer;
 
@@ -17,8 +17,9 @@ use order::HORIZON;
 
 use crate::{
     Error, Settings, Summary,
-    formats::format::Decoded,
+    formats::format::{Decoded, Sink},
     payload::{Decoding, opened::Opened},
+    pipeline::files::ReadAhead,
     read::read_decoded,
 };
 
@@ -57,18 +58,52 @@ pub fn ingest_holding(
     ingest_opened(HORIZON, &Opened::new(path)?, name, part, settings, writer, held)
 }
 
+/// Same as [`ingest_holding`] of a whole file, which is the next one of `ahead`. `settings` read it as those
+/// that `ahead` was given for it.
+///
+/// # Errors
+/// Same as [`ingest`].
+pub fn ingest_ahead(
+    ahead: &mut ReadAhead,
+    path: &Path,
+    name: &str,
+    rebase: Option<i64>,
+    settings: &Settings,
+    writer: &mut Writer,
+    held: &mut Option<Held>,
+) -> Result<Summary, Error> {
+    let turn = ahead.next(path)?;
+    let source = Arc::clone(&turn.source);
+    let part = Part::Whole { rebase };
+    let intake = Intake::begin(HORIZON, &source, name, part, writer, held.take())?;
+    ingest_from(intake, settings, held, |settings, sink| turn.read(settings, sink))
+}
+
 /// Same as [`ingest_holding`], for an open file.
 fn ingest_opened(
     horizon: usize,
-    source: &Opened<'_>,
+    source: &Opened,
     name: &str,
     part: Part,
     settings: &Settings,
     writer: &mut Writer,
     held: &mut Option<Held>,
 ) -> Result<Summary, Error> {
-    writer.set_threads(settings.decoders());
-    let mut intake = Intake::begin(horizon, source, name, part, writer, held.take())?;
+    let intake = Intake::begin(horizon, source, name, part, writer, held.take())?;
+    let read = |settings: &Settings, sink: &mut Sink<'_>| {
+        read_decoded(source, settings, Decoding::Rows, sink)
+    };
+    ingest_from(intake, settings, held, read)
+}
+
+/// Ingests what `read` hands to its sink.
+fn ingest_from(
+    mut intake: Intake<'_>,
+    settings: &Settings,
+    held: &mut Option<Held>,
+    read: impl FnOnce(&Settings, &mut Sink<'_>) -> Result<Summary, Error>,
+) -> Result<Summary, Error> {
+    intake.rows.writer.set_threads(settings.decoders());
     intake.order.set_eager(settings.hold_back.filter(|_| settings.eager));
     let columns = intake.facts.columns.as_deref().and_then(|names| names.parse().ok());
     let settings = Settings {
@@ -82,7 +117,7 @@ fn ingest_opened(
         }),
         ..settings.clone()
     };
-    let summary = read_decoded(source, &settings, Decoding::Rows, &mut |decoded| {
+    let summary = read(&settings, &mut |decoded| {
         settings.check_wanted()?;
         match decoded {
             Decoded::Tags(piece) => intake.take_tags(piece),

@@ -23,7 +23,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tagq_ingest::Settings;
+use tagq_ingest::{ReadAhead, Settings};
 use tagq_store::{Manifest, Writer};
 
 use super::{
@@ -70,6 +70,8 @@ enum State {
 struct Pass {
     writer: Writer,
     sources: Vec<PlannedSource>,
+    /// The whole files among them, if there are several.
+    ahead: Option<ReadAhead>,
     /// Number of sources that are ingested.
     done: usize,
     is_changed: bool,
@@ -184,8 +186,9 @@ impl<'a> Update<'a> {
         };
         match self.prepare(sources, &mut writer) {
             Ok((sources, is_changed)) => {
-                let committed = Instant::now();
-                Ok(State::Ingest(Pass { writer, sources, done: 0, is_changed, committed, failed }))
+                let (ahead, committed) = (self.read_ahead(&sources), Instant::now());
+                let pass = Pass { writer, sources, ahead, done: 0, is_changed, committed, failed };
+                Ok(State::Ingest(pass))
             }
             Err(error) => {
                 writer.discard();
@@ -228,13 +231,24 @@ impl<'a> Update<'a> {
         Ok((plan.sources, is_changed))
     }
 
+    /// Begins to decode the whole files among `sources`, if there are several.
+    fn read_ahead(&mut self, sources: &[PlannedSource]) -> Option<ReadAhead> {
+        let whole = sources.iter().filter(|source| !source.is_rest());
+        let files: Vec<(PathBuf, Settings)> = whole
+            .map(|source| (source.path.clone(), source.reading_settings(self.context, self.memory)))
+            .collect();
+        (files.len() > 1).then(|| ReadAhead::new(files))
+    }
+
     fn ingest(&mut self, mut pass: Pass) -> Result<State, Error> {
         let Some(source) = pass.sources.get(pass.done) else { return Ok(State::Commit(pass)) };
         let is_rebuild = self.context.options.treatment.rebuild;
         // A source that is followed by another one does not grow.
         let is_last = pass.done + 1 == pass.sources.len();
         let hold_back = self.memory.hold_back_of(&source.path).filter(|_| is_last);
-        if let Err(error) = source.ingest(self.context, hold_back, &mut pass.writer, self.memory) {
+        let ahead = pass.ahead.as_mut().filter(|_| !source.is_rest());
+        let (writer, memory) = (&mut pass.writer, &mut *self.memory);
+        if let Err(error) = source.ingest(self.context, ahead, hold_back, writer, memory) {
             // The rows of this source are discarded, and with them all sources since the last commit.
             // Those are complete, and are ingested again.
             pass.writer.discard();

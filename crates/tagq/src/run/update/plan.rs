@@ -72,7 +72,7 @@ impl Plan {
             let Some(source) = source else {
                 let begins = first_time(path, &memory.reading_settings(options, name))?;
                 let extent = Extent::Whole { begins };
-                plan.sources.push(PlannedSource { path: path.clone(), name: name.clone(), extent });
+                plan.sources.push(PlannedSource::new(path, name, extent));
                 continue;
             };
             if let (Some(given), Some(before)) = (&options.columns, columns_of(source))
@@ -104,7 +104,7 @@ impl Plan {
                     }
                     let is_complete = source.facts.finished;
                     let extent = if is_complete { Extent::Growth } else { Extent::Remainder };
-                    grown = Some(PlannedSource { path: path.clone(), name: name.clone(), extent });
+                    grown = Some(PlannedSource::new(path, name, extent));
                 }
                 FileState::Unchanged | FileState::Touched(_) | FileState::Grown => {}
             }

@@ -6,12 +6,12 @@ use std::{
     sync::{Arc, atomic::AtomicU64},
 };
 
-use tagq_ingest::{Part, Settings, ingest_holding};
+use tagq_ingest::{Part, ReadAhead, Settings, ingest_ahead, ingest_holding};
 use tagq_store::{Error as StoreError, Writer};
 
 use super::{
     context::Context,
-    ingest_state::{IngestState, Lateness},
+    ingest_state::{IngestState, Lateness, SourceState},
 };
 use crate::{error::Error, notes::Notes, progress::Progress, run::location::RunLocation};
 
@@ -26,6 +26,8 @@ pub(super) struct PlannedSource {
     pub path: PathBuf,
     pub name: String,
     pub extent: Extent,
+    /// The bytes that were read of it, to show progress.
+    pub read: Arc<AtomicU64>,
 }
 
 /// The part of a source that is ingested.
@@ -40,6 +42,10 @@ pub(super) enum Extent {
 }
 
 impl PlannedSource {
+    pub(super) fn new(path: &Path, name: &str, extent: Extent) -> Self {
+        Self { path: path.into(), name: name.into(), extent, read: Arc::default() }
+    }
+
     pub(super) fn begins(&self) -> Option<i64> {
         match self.extent {
             Extent::Whole { begins } => begins,
@@ -51,9 +57,30 @@ impl PlannedSource {
         !matches!(self.extent, Extent::Whole { .. })
     }
 
+    /// Returns how its tags are read.
+    pub(super) fn reading_settings(
+        &self,
+        context: Context<'_>,
+        memory: &mut IngestState,
+    ) -> Settings {
+        let Context { options, .. } = context;
+        let &mut SourceState { messages_max, torn_byte, .. } = memory.source(&self.path);
+        Settings {
+            messages_max,
+            torn_byte,
+            salvage: options.treatment.salvage,
+            bytes_read: Some(Arc::clone(&self.read)),
+            threads: options.threads,
+            cancelled: options.cancelled.clone(),
+            ..memory.reading_settings(options, &self.name)
+        }
+    }
+
+    /// Ingests it; with `ahead`, it is the next one of these.
     pub(super) fn ingest(
         &self,
         context: Context<'_>,
+        ahead: Option<&mut ReadAhead>,
         hold_back: Option<i64>,
         writer: &mut Writer,
         memory: &mut IngestState,
@@ -69,28 +96,25 @@ impl PlannedSource {
                 Part::Whole { rebase: None }
             }
         };
-        let read = Arc::new(AtomicU64::new(0));
         let bytes = fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
-        progress.source(&self.name, bytes, &read);
+        progress.source(&self.name, bytes, &self.read);
         // The user waits for the end of a recording, and most of it can be written before.
         let new = bytes.saturating_sub(writer.last_source().map_or(0, |last| last.facts.read_byte));
         let is_live = self.is_rest() && hold_back.is_some() && new <= EAGER_BYTES;
-        let source = memory.source(&self.path);
-        let eager = is_live && source.lateness == Lateness::WithinHoldBack;
+        let eager = is_live && memory.source(&self.path).lateness == Lateness::WithinHoldBack;
         let settings = Settings {
-            messages_max: source.messages_max,
-            torn_byte: source.torn_byte,
-            salvage: options.treatment.salvage,
-            bytes_read: Some(read),
-            threads: options.threads,
-            cancelled: options.cancelled.clone(),
             commit_rows: (!options.treatment.rebuild && !eager).then_some(COMMIT_ROWS),
             hold_back,
             eager,
-            ..memory.reading_settings(options, &self.name)
+            ..self.reading_settings(context, memory)
         };
-        let held = &mut memory.held;
-        let result = ingest_holding(&self.path, &self.name, part, &settings, writer, held);
+        let (path, name, held) = (&self.path, &self.name, &mut memory.held);
+        let result = match (ahead, part) {
+            (Some(ahead), Part::Whole { rebase }) => {
+                ingest_ahead(ahead, path, name, rebase, &settings, writer, held)
+            }
+            _ => ingest_holding(path, name, part, &settings, writer, held),
+        };
         progress.done();
         let is_waiting = memory.hold_back.is_some();
         match (result, self.extent) {
