@@ -9,8 +9,8 @@ use tagq_query::{
     Rule, Scope, Simd, oracle,
 };
 use tagq_store::{
-    Access, Block, Channels, Creation, MANIFEST_NAME, RunId, SourceFacts, Store, Tags, Tick,
-    Writer,
+    Access, Block, Channels, Creation, MANIFEST_NAME, RunId, Source, SourceFacts, Store, Tags,
+    Tick, Writer,
     format::{
         BLOCK_ENTRY_BYTES, BLOCK_ROWS, BlockEntry, COUNT_ENTRY_BYTES, HEADER_BYTES, MICRO_NONE,
     },
@@ -43,7 +43,7 @@ pub fn stores(input: &[u8]) {
         kind if kind < SMALL.len() + LARGE.len() && recipe.byte() % 16 == 15 => {
             (LARGE[kind - SMALL.len()].clone(), 1000)
         }
-        _ => (made(&any_sources(&mut recipe), recipe.below(3)), 1),
+        _ => (made(&any_sources(&mut recipe), recipe.below(3), recipe.is()), 1),
     };
     let changes = recipe.below(4);
     for _ in 0..changes {
@@ -114,6 +114,12 @@ impl Seen {
         };
         let blocks = blocks.map_err(|e| e.to_string());
         let intact = blocks.clone().map(drop).and(intact.map_err(|e| e.to_string()));
+        let has_span = |(source, rows): (&Source, Range<usize>)| {
+            let times = &time[rows];
+            times.first() == source.time_first.as_ref() && times.last() == source.time_last.as_ref()
+        };
+        let are_spanned = store.sources().all(has_span);
+        let intact = intact.and(are_spanned.then_some(()).ok_or("the span of a source".into()));
         let recording = Recording::of(store);
         Self {
             times: time.to_vec(),
@@ -217,10 +223,10 @@ pub(crate) static SMALL: LazyLock<[Files; 4]> = LazyLock::new(|| {
     };
     let later = rows(50, 4).into_iter().map(|(time, channel)| (time + 1000, channel)).collect();
     [
-        made(&[], 1),
-        made(&[sorted(rows(3, 2))], 1),
-        made(&[sorted(rows(90, 5)), vec![], sorted(later)], 2),
-        made(&[vec![(-5, 3), (0, 300), (0, 3), (7, 300), (i64::MAX - 5, 1)]], 1),
+        made(&[], 1, true),
+        made(&[sorted(rows(3, 2))], 1, false),
+        made(&[sorted(rows(90, 5)), vec![], sorted(later)], 2, true),
+        made(&[vec![(-5, 3), (0, 300), (0, 3), (7, 300), (i64::MAX - 5, 1)]], 1, true),
     ]
 });
 
@@ -233,8 +239,8 @@ pub(crate) static LARGE: LazyLock<[Files; 2]> = LazyLock::new(|| {
     };
     let wide = [vec![(-1, 300)], rows(0..BLOCK_ROWS as u32 - 1, 10)].concat();
     [
-        made(&[rows(0..40_000, 3), rows(40_000..65_000, 3), rows(65_000..66_000, 3)], 2),
-        made(&[wide], 1),
+        made(&[rows(0..40_000, 3), rows(40_000..65_000, 3), rows(65_000..66_000, 3)], 2, true),
+        made(&[wide], 1, false),
     ]
 });
 
@@ -263,12 +269,16 @@ fn any_sources(recipe: &mut Recipe<'_>) -> Vec<Vec<Row>> {
     sources
 }
 
-/// The files of a store of these sources, made in so many commits. Tags of channel 300 have micro times.
-fn made(sources: &[Vec<Row>], commits: usize) -> Files {
+/// The files of a store of these sources, made in so many commits, with or without gaps. Tags of channel 300 have
+/// micro times.
+fn made(sources: &[Vec<Row>], commits: usize, has_gaps: bool) -> Files {
     let folder = tempfile::tempdir().unwrap();
     let run_id = Some(RunId([7; 16]));
     let creation = Creation { tick: Tick::DEFAULT, tick_assumed: true, run_id };
     let mut writer = Writer::open(folder.path(), &creation).unwrap();
+    if has_gaps {
+        writer.make_gaps().unwrap();
+    }
     for (i, rows) in sources.iter().enumerate() {
         writer.begin_source();
         let (times, channels): (Vec<i64>, Vec<u16>) = rows.iter().copied().unzip();
@@ -293,8 +303,11 @@ fn made(sources: &[Vec<Row>], commits: usize) -> Files {
 /// Changes something in one of the files.
 pub(crate) fn change(files: &mut Files, recipe: &mut Recipe<'_>) {
     let mut key = ["time", "channel", "blocks", "counts", ""][recipe.below(5)];
-    if key == "channel" && name_of(files, "micro") != MANIFEST_NAME && recipe.is() {
-        key = "micro";
+    for (of, other) in [("channel", "micro"), ("time", "gap"), ("blocks", "gaps")] {
+        if key == of && name_of(files, other) != MANIFEST_NAME && recipe.is() {
+            key = other;
+            break;
+        }
     }
     let name = name_of(files, key);
     let Some(bytes) = files.get_mut(&name) else { return };
@@ -419,6 +432,7 @@ pub(crate) fn repair(files: &mut Files, which: u8) {
     }
     if is(1) {
         repair_blocks(files, is(2));
+        repair_gaps(files);
     }
     if let Some(text) = files.get_mut(MANIFEST_NAME).filter(|_| is(3)) {
         sign(text);
@@ -493,6 +507,25 @@ fn repair_blocks(files: &mut Files, times: bool) -> Option<()> {
     let name = name_of(files, "blocks");
     files.get_mut(&name)?.truncate(HEADER_BYTES);
     files.get_mut(&name)?.extend(blocks);
+    files.insert(MANIFEST_NAME.into(), written(&manifest));
+    Some(())
+}
+
+/// Makes the checksums of the gaps right again. What does not fit is left as it is.
+fn repair_gaps(files: &mut Files) -> Option<()> {
+    let mut manifest = parse(files.get(MANIFEST_NAME)?)?;
+    let rows = manifest["rows"].as_u64()? as usize;
+    let gaps = files.get(&name_of(files, "gap"))?.get(HEADER_BYTES..)?;
+    let gaps = gaps.get(..rows.checked_mul(2)?)?;
+    let (full, rest) = gaps.split_at(rows / BLOCK_ROWS * BLOCK_ROWS * 2);
+    let crcs: Vec<[u8; 4]> =
+        full.chunks(BLOCK_ROWS * 2).map(|block| crc32c::crc32c(block).to_le_bytes()).collect();
+    if let Some(last) = manifest.get_mut("last_block").filter(|last| last.is_object()) {
+        set(last, "crc_gap", crc32c::crc32c(rest))?;
+    }
+    let name = name_of(files, "gaps");
+    let found = files.get_mut(&name)?.get_mut(HEADER_BYTES..)?;
+    found.get_mut(..4 * crcs.len())?.copy_from_slice(crcs.as_flattened());
     files.insert(MANIFEST_NAME.into(), written(&manifest));
     Some(())
 }
