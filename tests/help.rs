@@ -175,6 +175,10 @@ fn world(folder: &Path) {
     simulate(&["--seed", "3", "--start", "1s"], "b.tags.zst");
     simulate(&["--seed", "4"], "alice.ptu");
     simulate(&["--seed", "5"], "bob.ptu");
+    for run in ["monday", "tuesday"] {
+        fs::create_dir(here(run)).unwrap();
+        fs::copy(here("b.tags.zst"), here(run).join("b.tags.zst")).unwrap();
+    }
     for run in ["run", "run.tags.zst"] {
         assert_eq!(output(command().arg("ingest").arg(here(run))).code, 0);
     }
@@ -206,6 +210,15 @@ fn every_command_has_two_examples_that_work() {
     for name in commands() {
         let folder = tempfile::tempdir().unwrap();
         world(folder.path());
+        if ["partial", "merge"].contains(&name.as_str()) {
+            let plan = "tagq plan coincidences --window 2ns run/ --parts 3 -o plan.json";
+            let parts =
+                (0..3).map(|part| format!("tagq partial plan.json --index {part} -o p.{part}"));
+            let script: Vec<String> = [plan.to_owned()].into_iter().chain(parts).collect();
+            let mut made = Command::new("bash");
+            made.args(["-ec", &script.join("\n")]).current_dir(folder.path()).env("PATH", &path);
+            assert_eq!(output(&mut made).code, 0);
+        }
         if name == "micro" {
             // Its examples want a run of mode T3.
             let run = folder.path().join("run");

@@ -28,6 +28,7 @@ const FLOORS: [Floors; 4] = [
             &["run", "error"],
             &["partial"],
             &["scan"],
+            &["parts"],
             &["rules"],
             &["estimate"],
             &["kinds"],
@@ -43,6 +44,7 @@ const FLOORS: [Floors; 4] = [
             &["setup"],
             &["answer", "convert", "merge"],
             &["pulses", "requests", "delays"],
+            &["plan"],
         ],
     },
     Floors {
@@ -67,7 +69,7 @@ const FLOORS: [Floors; 4] = [
             &["queries", "follow"],
             &[
                 "watch", "cat", "convert", "delays", "export", "formats", "info", "ingest",
-                "merge", "name", "simulate", "verify",
+                "merge", "name", "parts", "simulate", "verify",
             ],
         ],
     },

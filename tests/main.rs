@@ -29,6 +29,7 @@ mod limits;
 mod lists;
 mod micro;
 mod outputs;
+mod parts;
 mod physics;
 mod plots;
 mod queries;

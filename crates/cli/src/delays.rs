@@ -23,7 +23,7 @@ pub(crate) fn run(args: &DelaysArgs) -> anyhow::Result<()> {
     let mut file = args.write.as_deref().map(SetupFile::open).transpose()?;
     let options = args.store.options();
     let tick = options.tick.or(setup.tick);
-    let threads = args.threads.unwrap_or(0);
+    let threads = queries::number_of(args.threads);
     let options = OpenOptions { tick, ingest: !args.no_ingest, threads, ..options };
     let run = input::open(&args.run, &options, &reporter)?;
     let pool = queries::pool(args.threads)?;

@@ -12,6 +12,7 @@ mod ingest;
 mod input;
 mod merge;
 mod name;
+mod parts;
 mod progress;
 mod queries;
 mod report;
@@ -31,6 +32,8 @@ fn main() -> ExitCode {
     let result = match &args.command {
         Command::Watch(args) => return watch::run(args).unwrap_or_else(|error| end(&error)),
         Command::Request(command) => queries::run(command),
+        Command::Plan(command) => parts::plan(&command.query),
+        Command::Partial(args) => parts::partial(args),
         Command::Delays(args) => delays::run(args),
         Command::Name(args) => name::run(args),
         Command::Ingest(args) => ingest::run(args),
@@ -90,9 +93,35 @@ impl std::fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
+/// An error of a part that may not occur when it is tried again.
+#[derive(Debug)]
+struct Retry(anyhow::Error);
+
+impl Retry {
+    /// The exit code that says so (`EX_TEMPFAIL` of sysexits.h).
+    const CODE: u8 = 75;
+
+    /// Marks errors of reading and writing.
+    fn if_it_may_help(error: anyhow::Error) -> anyhow::Error {
+        let is_io = error.chain().any(<dyn std::error::Error>::is::<std::io::Error>);
+        if is_io { Self(error).into() } else { error }
+    }
+}
+
+impl std::fmt::Display for Retry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&message(&self.0))
+    }
+}
+
+impl std::error::Error for Retry {}
+
 fn exit_code(error: &anyhow::Error) -> u8 {
     if error.is::<Usage>() {
         return 2;
+    }
+    if error.is::<Retry>() {
+        return Retry::CODE;
     }
     let of_run = |error: &tagq_export::Error| match error {
         tagq_export::Error::Run(error) => error.exit_code(),

@@ -1,6 +1,7 @@
 //! The queries: each run is opened and asked, and the answers printed.
 
 use std::{
+    env,
     io::{self, IsTerminal as _},
     path::{Path, PathBuf},
 };
@@ -21,7 +22,7 @@ use crate::{
 
 /// Answers the request of a command.
 pub(crate) fn run(command: &RequestCommand) -> anyhow::Result<()> {
-    let RequestCommand { request, answer } = command;
+    let RequestCommand { request, answer, .. } = command;
     if !answer.list {
         return answer.ask(request);
     }
@@ -88,10 +89,7 @@ impl AnswerArgs {
         reporter: &Reporter,
         ask: impl FnOnce(&[(&Run, &QueryContext<'_>)]) -> Result<Vec<T>, tagq::Error>,
     ) -> anyhow::Result<Vec<T>> {
-        input::check_once(&self.query.runs)?;
-        let open = |path: &PathBuf| self.open(path, named, reporter);
-        let opened: Vec<(Setup, Run)> =
-            self.query.runs.iter().map(open).collect::<anyhow::Result<_>>()?;
+        let opened = open_all(&self.query, &self.setup, named, reporter)?;
         let tags = opened.iter().map(|(_, run)| run.store().manifest().rows).sum();
         let _waiting = reporter.counting("counting in", tags);
         let context = |(setup, _)| QueryContext { setup, pool, progress: reporter };
@@ -107,10 +105,7 @@ impl AnswerArgs {
         let reporter = Reporter::new(self.query.store.quiet);
         report::check(&self.output, &self.query.runs)?;
         let pool = pool(self.query.threads)?;
-        input::check_once(&self.query.runs)?;
-        let open = |path: &PathBuf| self.open(path, &named, &reporter);
-        let runs: Vec<(Setup, Run)> =
-            self.query.runs.iter().map(open).collect::<anyhow::Result<_>>()?;
+        let runs = open_all(&self.query, &self.setup, &named, &reporter)?;
         let listing = |(setup, run)| {
             let context = QueryContext { setup, pool: &pool, progress: &reporter };
             question.listing(run, &context)
@@ -123,27 +118,36 @@ impl AnswerArgs {
         let _waiting = (!is_shown).then(|| reporter.waiting("listing from", tags));
         report::print_list(&listings, &self.output, &reporter)
     }
+}
 
-    /// A run and its setup. The channels named are looked up before the run is opened, which may take
-    /// long.
-    fn open(
-        &self,
-        path: &Path,
-        named: &[&Channel],
-        reporter: &Reporter,
-    ) -> anyhow::Result<(Setup, Run)> {
-        let setup = setup(path, &self.setup, named, reporter)?;
-        let options = options(&self.query);
+/// The runs that a command names, and their setups. The channels named are looked up before a run is opened, which
+/// may take long.
+pub(crate) fn open_all(
+    query: &QueryArgs,
+    of: &SetupArgs,
+    named: &[&Channel],
+    reporter: &Reporter,
+) -> anyhow::Result<Vec<(Setup, Run)>> {
+    input::check_once(&query.runs)?;
+    let open = |path: &PathBuf| {
+        let setup = setup(path, of, named, reporter)?;
+        let options = options(query);
         let tick = options.tick.or(setup.tick);
         let run = input::open(path, &OpenOptions { tick, ..options }, reporter)?;
         Ok((setup, run))
-    }
+    };
+    query.runs.iter().map(open).collect()
 }
 
 /// The threads that count.
 pub(crate) fn pool(threads: Option<usize>) -> anyhow::Result<rayon::ThreadPool> {
-    // Zero means one a core to rayon.
-    Ok(rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build()?)
+    Ok(rayon::ThreadPoolBuilder::new().num_threads(number_of(threads)).build()?)
+}
+
+/// The number of threads: as asked, else as many as Slurm gave the job; 0 for one a core.
+pub(crate) fn number_of(threads: Option<usize>) -> usize {
+    let of_job = || env::var("SLURM_CPUS_PER_TASK").ok()?.parse().ok();
+    threads.or_else(of_job).unwrap_or(0)
 }
 
 /// The setup of a run, in which all channels that are named must be known.
@@ -169,7 +173,7 @@ pub(crate) fn options(args: &QueryArgs) -> OpenOptions {
             Io::Map => Access::Mapped,
             Io::Read => Access::Copied,
         },
-        threads: args.threads.unwrap_or(0),
+        threads: number_of(args.threads),
         ..args.store.options()
     }
 }

@@ -239,6 +239,14 @@ pub enum Error {
          alone; give the period instead"
     )]
     NoPartial,
+    /// A number that a question needs was not counted by any part.
+    #[error(
+        "the parts lack {what}: they were counted by another version of tagq, or for another question"
+    )]
+    PartMissing {
+        /// The number.
+        what: String,
+    },
     /// The partial is of another query.
     #[error("a partial answer to `{found}` is none to `{expected}`")]
     PartialOf {

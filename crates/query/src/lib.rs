@@ -31,6 +31,8 @@ mod scan;
 
 mod partial;
 
+mod parts;
+
 mod run;
 
 mod kernels;
@@ -50,6 +52,7 @@ pub use kinds::{
     SourceRates, Trace, TraceBin, Tuple, Tuples, normalised, shortest_intervals,
 };
 pub use partial::Partial;
+pub use parts::{InParts, PartCounts};
 pub use rules::{Groups, Rule, Veto};
 pub use run::{
     Delay, Pass, Pieces, ProgressSnapshot, Recording, ScanProgress, Scope, Source, TimeRange,

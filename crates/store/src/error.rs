@@ -77,6 +77,16 @@ pub enum Error {
         /// Bytes there.
         found: u64,
     },
+    /// The first rows of a store are not those that are asked for.
+    #[error("{path}: its first {rows} rows are not those that are asked for: {what}", path = path.display())]
+    OtherRows {
+        /// The folder of the store.
+        path: PathBuf,
+        /// The number of rows that are asked for.
+        rows: u64,
+        /// The difference.
+        what: &'static str,
+    },
     /// Another process writes this store.
     #[error("{path}: another tagq is writing this store; wait until it is done", path = path.display())]
     Busy {

@@ -316,6 +316,26 @@ pub enum Error {
     /// An answer cannot be serialized.
     #[error("the answer cannot be written down: {0}")]
     Answer(#[from] serde_json::Error),
+    /// A file is no plan that this version can use.
+    #[error("{path}: {reason}", path = path.display())]
+    Plan {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        reason: String,
+    },
+    /// A partial result does not fit a plan or other partial results.
+    #[error("{reason}")]
+    Parts {
+        /// The reason.
+        reason: String,
+    },
+    /// Parts of a plan were not given.
+    #[error("parts of the plan are missing: {missing}")]
+    PartsMissing {
+        /// Their numbers, as `sbatch --array=` takes them.
+        missing: String,
+    },
     /// The receiver of a list returned an error.
     #[error("cannot write the list: {0}")]
     Output(#[source] std::io::Error),
@@ -373,10 +393,11 @@ impl Error {
     }
 
     /// Returns the exit code of a program that ends with this error: 1 failure, 2 invalid request, 3
-    /// damaged data, 4 another process is writing.
+    /// damaged data, 4 another process is writing, 5 parts are missing.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::SourceDamaged { .. }
+            | Self::Parts { .. }
             | Self::Unordered { .. }
             | Self::Query(tagq_query::Error::Unordered { .. }) => 3,
             Self::Unit(_)
@@ -384,6 +405,7 @@ impl Error {
             | Self::Setup { .. }
             | Self::NoSuchChannel { .. }
             | Self::Request(_)
+            | Self::Plan { .. }
             | Self::Columns { .. }
             | Self::NoTick { .. }
             | Self::OtherTick { .. }
@@ -392,6 +414,7 @@ impl Error {
             | Self::Files(tagq_ingest::Error::Columns { .. } | tagq_ingest::Error::NoTick { .. }) => {
                 2
             }
+            Self::PartsMissing { .. } => 5,
             Self::Store(error) | Self::Files(tagq_ingest::Error::Store(error)) => store_code(error),
             Self::Files(error) if error.is_damage() => 3,
             _ => 1,

@@ -50,6 +50,8 @@ mod cache;
 mod delays;
 mod pulses;
 
+mod plan;
+
 pub use answer::{Answer, ChannelFacts, RunFacts, SCHEMA_VERSION};
 pub use cells::Cells;
 pub use convert::{Converted, Tags, check_out, convert, write};
@@ -63,6 +65,7 @@ pub use merge::{Alignment, Drift, Merged, merge};
 pub use new_file::NewFile;
 pub use new_store::NewStore;
 pub use notes::{ChannelSettings, Notes, Singles};
+pub use plan::{Part, Parts, Plan, PlannedRun};
 pub use progress::{Progress, Silent};
 pub use run::{
     follow::{FollowChange, FollowLoop, Follower, HOLD_BACK, Waiter},

@@ -68,6 +68,20 @@ impl NewFile {
             // A file that cannot be removed only takes space.
             drop(fs::remove_file(name));
         }
+        Self::create_beside_others(out, force, progress)
+    }
+
+    /// Same as [`NewFile::create`], but leaves unfinished files of killed processes: on another computer a lock may
+    /// not be seen, and the file may be one that is being written.
+    ///
+    /// # Errors
+    /// Same as [`NewFile::create`].
+    pub fn create_beside_others(
+        out: &Path,
+        force: bool,
+        progress: &dyn Progress,
+    ) -> Result<Self, Error> {
+        Self::check(out, force)?;
         let fresh = fresh_in(folder_of(out)).map_err(io_error(out, "write beside it"))?;
         progress.temporary(fresh.path());
         Ok(Self { fresh, out: out.into(), force })

@@ -88,6 +88,7 @@ fn histogram(mode: Mode) -> Histogram {
         g2: mode == Mode::All,
         errors: Errors::Formula,
         covariance: false,
+        chosen_bins: None,
         selection: Selection::default(),
     }
 }

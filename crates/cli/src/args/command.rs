@@ -12,10 +12,11 @@ use super::{
     files::{CatArgs, ConvertArgs, ExportArgs},
     help::HelpArgs,
     pages::{CompletionsArgs, ManArgs},
+    parts::{MergeArgs, PartialArgs, PlanCommand},
     requests::RequestCommand,
     setup::{DelaysArgs, NameArgs},
     simulate::SimulateArgs,
-    stores::{FormatsArgs, InfoArgs, IngestArgs, MergeArgs, SetArgs, VerifyArgs},
+    stores::{FormatsArgs, InfoArgs, IngestArgs, SetArgs, VerifyArgs},
     watch::WatchArgs,
 };
 
@@ -33,6 +34,8 @@ pub(crate) enum Command {
     #[command(flatten)]
     Request(Box<RequestCommand>),
     Delays(DelaysArgs),
+    Plan(Box<PlanCommand>),
+    Partial(PartialArgs),
     Watch(WatchArgs),
     Ingest(IngestArgs),
     Merge(MergeArgs),

@@ -22,10 +22,11 @@ const TOPICS: [(&str, &str); 2] =
     [("rules", include_str!("topics/rules.txt")), ("windows", include_str!("topics/windows.txt"))];
 
 /// The commands as a person looks for them.
-const FAMILIES: [(&str, &[&str]); 5] = [
+const FAMILIES: [(&str, &[&str]); 6] = [
     // After the types of requests.
     ("Ask", &["delays"]),
     ("Watch", &["watch"]),
+    ("Clusters", &["plan", "partial"]),
     ("Stores", &["ingest", "merge", "info", "verify", "name", "set"]),
     ("Files", &["cat", "convert", "export", "formats", "simulate"]),
     ("Other", &["completions", "help"]),

@@ -1,19 +1,35 @@
 //! The commands that ask a run, one for each type of request. Their options come from the table of
 //! [`tagq::requests`].
 
-use clap::{Arg, ArgMatches, Args as _, Command, FromArgMatches, Subcommand, error::ErrorKind};
-use tagq::requests::{REQUEST_TYPES, Request, RequestType};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Subcommand, error::ErrorKind};
+use tagq::requests::{OptionValues, REQUEST_TYPES, Request, RequestType};
 
 use super::{
     answer::AnswerArgs,
     table::{arg, flag, usage, values, with_flags},
 };
 
-/// A request, and how to answer it.
+/// A request, and what is to be done with it.
 #[derive(Debug)]
-pub(crate) struct RequestCommand {
+pub(crate) struct RequestCommand<A = AnswerArgs> {
     pub request: Request,
-    pub answer: AnswerArgs,
+    /// The name of its type, and its options.
+    pub name: &'static str,
+    pub options: OptionValues,
+    pub answer: A,
+}
+
+/// The arguments of a command besides those of its request.
+pub(crate) trait RequestArgs: Args + FromArgMatches {
+    /// The words before the name of the request.
+    const COMMAND: &'static str;
+    /// The words after the run in an example.
+    const EXAMPLE: &'static str;
+}
+
+impl RequestArgs for AnswerArgs {
+    const COMMAND: &'static str = "tagq";
+    const EXAMPLE: &'static str = "";
 }
 
 /// Additions to the help of requests that need more than a table.
@@ -25,9 +41,9 @@ const LONG_HELP: [(&str, &str); 2] = [
     ("g2", include_str!("topics/g2.txt")),
 ];
 
-impl Subcommand for RequestCommand {
+impl<A: RequestArgs> Subcommand for RequestCommand<A> {
     fn augment_subcommands(program: Command) -> Command {
-        REQUEST_TYPES.iter().fold(program, |program, of| program.subcommand(command(of)))
+        REQUEST_TYPES.iter().fold(program, |program, of| program.subcommand(command::<A>(of)))
     }
 
     fn augment_subcommands_for_update(program: Command) -> Command {
@@ -39,7 +55,7 @@ impl Subcommand for RequestCommand {
     }
 }
 
-impl FromArgMatches for RequestCommand {
+impl<A: RequestArgs> FromArgMatches for RequestCommand<A> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let found = matches.subcommand().and_then(|(name, matches)| {
             let of = REQUEST_TYPES.into_iter().find(|of| of.name == name)?;
@@ -66,9 +82,9 @@ impl FromArgMatches for RequestCommand {
                 options.insert((*option).to_owned(), value.into());
             }
         }
-        let request = Request::of_options(of.name, options)
+        let request = Request::of_options(of.name, options.clone())
             .map_err(|error| usage(&with_flags(&error.to_string())))?;
-        Ok(Self { request, answer: AnswerArgs::from_arg_matches(matches)? })
+        Ok(Self { request, name: of.name, options, answer: A::from_arg_matches(matches)? })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -78,7 +94,7 @@ impl FromArgMatches for RequestCommand {
 }
 
 /// Returns the command of a type of request.
-fn command(of: &'static RequestType) -> Command {
+fn command<A: RequestArgs>(of: &'static RequestType) -> Command {
     let mut command = Command::new(of.name);
     for position in of.positions {
         let arg = Arg::new(position.value_name).value_name(position.value_name);
@@ -86,14 +102,14 @@ fn command(of: &'static RequestType) -> Command {
     }
     command = command.args(of.options().filter(|option| !of.is_positional(option.name)).map(arg));
     // The arguments bring a description of their own, which is replaced.
-    command = AnswerArgs::augment_args(command).about(of.summary).long_about(None);
+    command = A::augment_args(command).about(of.summary).long_about(None);
     if !of.details.is_empty() {
         command = command.long_about(format!("{}\n\n{}", of.summary, of.details));
     }
-    if !of.can_list {
+    if !of.can_list && command.get_arguments().any(|arg| arg.get_id() == "list") {
         command = command.mut_arg("list", |arg| arg.hide(true));
     }
-    let examples = examples(of);
+    let examples = examples::<A>(of);
     let long = LONG_HELP.iter().find(|(name, _)| *name == of.name);
     if let Some((_, text)) = long {
         command = command.after_long_help(format!("{}\n\n{examples}", text.trim_end()));
@@ -102,9 +118,9 @@ fn command(of: &'static RequestType) -> Command {
 }
 
 /// Returns the examples as command lines.
-fn examples(of: &RequestType) -> String {
+fn examples<A: RequestArgs>(of: &RequestType) -> String {
     let line = |given: &&[(&str, &str)]| {
-        let mut line = format!("\n  tagq {}", of.name);
+        let mut line = format!("\n  {} {}", A::COMMAND, of.name);
         for position in of.positions {
             let value =
                 |name: &&str| given.iter().find(|(of, _)| of == name).map_or("", |(_, v)| *v);
@@ -116,7 +132,7 @@ fn examples(of: &RequestType) -> String {
             let flag = option.map_or_else(String::new, flag);
             line = format!("{line} --{flag} {value}");
         }
-        format!("{line} run/")
+        format!("{line} run/{}", A::EXAMPLE)
     };
     format!("Examples:{}", of.examples.iter().map(line).collect::<String>())
 }
@@ -126,14 +142,17 @@ mod tests {
     use clap::Parser as _;
 
     use super::*;
+    use crate::args::parts::PlanArgs;
 
     #[test]
     fn every_example_is_a_request() {
         for of in REQUEST_TYPES {
-            for line in examples(of).lines().skip(1) {
-                let words = line.split_whitespace();
-                let args = crate::args::command::Args::try_parse_from(words);
-                assert!(args.is_ok(), "{line}: {args:?}");
+            for examples in [examples::<AnswerArgs>(of), examples::<PlanArgs>(of)] {
+                for line in examples.lines().skip(1) {
+                    let words = line.split_whitespace();
+                    let args = crate::args::command::Args::try_parse_from(words);
+                    assert!(args.is_ok(), "{line}: {args:?}");
+                }
             }
         }
     }

@@ -2,44 +2,9 @@
 
 use std::path::PathBuf;
 
-use tagq::{
-    Drift,
-    store::{Duration, Tick},
-};
+use tagq::store::{Duration, Tick};
 
 use super::options::{OutputArgs, QueryArgs, SetupArgs, StoreArgs};
-
-/// Merge the recordings of two instruments into one run
-///
-/// The new store has the tags of both runs in order of time, in the tick of the first. A time t of the second run
-/// becomes t · (1 + drift) + offset, rounded down to a tick. Tags of equal times: those of the first run come first.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  tagq merge alice.ptu bob.ptu -o both.tagq --offset 3.2us --channels-b +100
-  tagq merge alice.ptu bob.ptu -o slow.tagq --drift=-0.35 --channels-b +100")]
-pub(crate) struct MergeArgs {
-    /// The first run
-    #[arg(value_name = "A")]
-    pub first: PathBuf,
-    /// The second run
-    #[arg(value_name = "B")]
-    pub second: PathBuf,
-    /// The store to make
-    #[arg(long, short = 'o', value_name = "STORE", required = true)]
-    pub out: PathBuf,
-    /// Add D to the times of the second run
-    #[arg(long, value_name = "D", allow_negative_numbers = true, default_value = "0s")]
-    pub offset: Duration,
-    /// Multiply the times of the second run by 1 + PPM / 10^6, for a clock that runs slow by so much
-    #[arg(long, value_name = "PPM", allow_negative_numbers = true)]
-    pub drift: Option<Drift>,
-    /// Add N to the channels of the second run
-    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value = "0")]
-    pub channels_b: i32,
-    /// No progress and no notes, only errors
-    #[arg(long, short)]
-    pub quiet: bool,
-}
 
 /// Ingest new files into the store
 ///

@@ -2,8 +2,8 @@
 
 use crate::{
     error::Error,
-    partial::{Counts, Partial, State},
-    run::{recording::Recording, scope::Scope, time_range::TimeRange},
+    partial::{Partial, State},
+    run::{counts::Counts, recording::Recording, scope::Scope, time_range::TimeRange},
     scan::{morsels::Execution, plan::Plan},
 };
 
@@ -94,7 +94,13 @@ pub trait Kind: Sized {
     /// Fails for an invalid query, and if delayed times or counts do not fit in 64 bits.
     fn run(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Self::Answer, Error> {
         self.check(recording)?;
-        let (counts, _) = self.count(recording, None, execution)?;
+        let counts = recording.counted(|| self.key(), self.scope().range, &|in_full, range| {
+            if !recording.is_in_parts() {
+                return Ok(self.count(in_full, None, execution)?.0);
+            }
+            self.check_additive()?;
+            Ok(self.over(range).count(in_full, None, execution)?.0)
+        })?;
         recording.check_pass()?;
         self.answer(recording, counts, execution)
     }

@@ -8,7 +8,9 @@ use tagq_store::MicroColumn;
 use super::histogram::Bins;
 use crate::{
     error::Error,
+    partial::keys::delays,
     run::{
+        counts::Counts,
         recording::{Recording, Source},
         scope::Scope,
     },
@@ -37,6 +39,19 @@ impl MicroTimes {
     /// Errors of bins and scope; [`Error::Cancelled`] after cancellation.
     pub fn run(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Vec<u64>, Error> {
         self.bins.check()?;
+        let counts = recording.counted(|| self.key(), self.scope.range, &|recording, range| {
+            let part = Self { scope: self.scope.over(range), bins: self.bins.clone(), ..*self };
+            Ok(Counts::Bins(part.count(recording, execution)?, 0))
+        })?;
+        Ok(counts.bins(self.bins.count())?.0)
+    }
+
+    fn key(&self) -> String {
+        let Self { channel, bins, scope } = self;
+        format!("micro times; {channel}; bins {}{}", bins.key(), delays(scope, Some(&[*channel])))
+    }
+
+    fn count(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Vec<u64>, Error> {
         let bins = self.bins.count();
         let counted =
             self.fold(recording, execution, &|| vec![0_u64; bins], &|counts, micro| {

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{Counts, Open, Partial, State, Unused};
-use crate::{error::Error, run::time_range::TimeRange};
+use super::{Open, Partial, State, Unused};
+use crate::{
+    error::Error,
+    run::{counts::Counts, time_range::TimeRange},
+};
 
 /// The first eight bytes. Part of a released format: never changed.
 const MAGIC: [u8; 8] = *b"TAGQPART";
@@ -62,7 +65,7 @@ fn crc_of(bytes: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&bytes[..12]), &bytes[HEAD_BYTES..])
 }
 
-fn put_len(out: &mut Vec<u8>, len: usize) {
+pub(crate) fn put_len(out: &mut Vec<u8>, len: usize) {
     out.extend((len as u64).to_le_bytes());
 }
 
@@ -71,7 +74,7 @@ fn put_channels(out: &mut Vec<u8>, channels: &[u16]) {
     out.extend(channels.iter().flat_map(|channel| channel.to_le_bytes()));
 }
 
-fn put_counts(out: &mut Vec<u8>, counts: &Counts) {
+pub(crate) fn put_counts(out: &mut Vec<u8>, counts: &Counts) {
     match counts {
         Counts::Groups(groups) => {
             out.push(1);
@@ -126,16 +129,16 @@ fn put_state(out: &mut Vec<u8>, state: &State) {
 }
 
 /// Bytes that are left to read.
-struct Input<'a> {
-    left: &'a [u8],
+pub(crate) struct Input<'a> {
+    pub left: &'a [u8],
 }
 
 impl<'a> Input<'a> {
-    fn take(&mut self, len: usize) -> Result<&'a [u8], Error> {
+    pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8], Error> {
         self.left.split_off(..len).ok_or(Error::PartialDamaged { what: "an end in the middle" })
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
         let (array, left) = self
             .left
             .split_first_chunk()
@@ -144,17 +147,17 @@ impl<'a> Input<'a> {
         Ok(*array)
     }
 
-    fn u64(&mut self) -> Result<u64, Error> {
+    pub(crate) fn u64(&mut self) -> Result<u64, Error> {
         Ok(u64::from_le_bytes(self.array()?))
     }
 
-    fn i64(&mut self) -> Result<i64, Error> {
+    pub(crate) fn i64(&mut self) -> Result<i64, Error> {
         Ok(i64::from_le_bytes(self.array()?))
     }
 
     /// Reads how many values follow, each of at least `bytes` bytes; rejects more values than the remaining
     /// bytes allow.
-    fn len(&mut self, bytes: usize) -> Result<usize, Error> {
+    pub(crate) fn len(&mut self, bytes: usize) -> Result<usize, Error> {
         let len = self.u64()?;
         let fitting = usize::try_from(len).ok().filter(|&len| len <= self.left.len() / bytes);
         fitting.ok_or(Error::PartialDamaged { what: "a length beyond its end" })
@@ -181,7 +184,7 @@ impl<'a> Input<'a> {
         Ok(channels.iter().map(|&channel| u16::from_le_bytes(channel)).collect())
     }
 
-    fn counts(&mut self) -> Result<Counts, Error> {
+    pub(crate) fn counts(&mut self) -> Result<Counts, Error> {
         let [kind] = self.array()?;
         match kind {
             1 => {
@@ -255,14 +258,18 @@ impl<'a> Input<'a> {
         }
     }
 
-    fn end(&self) -> Result<(), Error> {
+    pub(crate) fn end(&self) -> Result<(), Error> {
         let what = "more than its end";
         if self.left.is_empty() { Ok(()) } else { Err(Error::PartialDamaged { what }) }
     }
 }
 
 /// Inserts a count after the existing ones: keys must ascend, without duplicates.
-fn put_behind<K: Ord, V>(counts: &mut BTreeMap<K, V>, key: K, count: V) -> Result<(), Error> {
+pub(crate) fn put_behind<K: Ord, V>(
+    counts: &mut BTreeMap<K, V>,
+    key: K,
+    count: V,
+) -> Result<(), Error> {
     if counts.last_key_value().is_some_and(|(last, _)| *last >= key) {
         return Err(Error::PartialDamaged { what: "counts out of order" });
     }

@@ -4,12 +4,13 @@
 //! up to the counts of all of them together. Queries over a growing run continue from the last result, and
 //! parts that were counted elsewhere are merged.
 
-mod bytes;
+pub(crate) mod bytes;
 pub(crate) mod keys;
 
-use std::collections::BTreeMap;
-
-use crate::{error::Error, run::time_range::TimeRange};
+use crate::{
+    error::Error,
+    run::{counts::Counts, time_range::TimeRange},
+};
 
 /// The counts of a query in an interval of delayed time.
 ///
@@ -24,17 +25,6 @@ pub struct Partial {
     pub(crate) interval: TimeRange,
     pub(crate) counts: Counts,
     pub(crate) state: State,
-}
-
-/// Counts that add up.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Counts {
-    /// The count of each group, or of each set of channels that was a cluster; 0 for those not listed.
-    Groups(BTreeMap<Vec<u16>, u128>),
-    /// The count of each bin, and the tags in no bin.
-    Bins(Vec<u64>, u64),
-    /// The tags of each channel of each source.
-    Tags(BTreeMap<(u32, u16), u64>),
 }
 
 /// The state that rules that use tags up leave at the end of an interval.
@@ -126,53 +116,4 @@ impl Partial {
 
 fn follows(earlier: &Partial, later: &Partial) -> bool {
     earlier.interval.to.is_some() && earlier.interval.to == later.interval.from
-}
-
-/// The error for counts of another shape than the query has.
-const OTHER_SHAPE: Error = Error::PartialDamaged { what: "counts of another kind" };
-
-impl Counts {
-    /// Returns the counts of groups.
-    pub(crate) fn groups(self) -> Result<BTreeMap<Vec<u16>, u128>, Error> {
-        if let Self::Groups(groups) = self { Ok(groups) } else { Err(OTHER_SHAPE) }
-    }
-
-    /// Returns the counts of `len` bins, and the tags in no bin.
-    pub(crate) fn bins(self, len: usize) -> Result<(Vec<u64>, u64), Error> {
-        match self {
-            Self::Bins(bins, dropped) if bins.len() == len => Ok((bins, dropped)),
-            _ => Err(OTHER_SHAPE),
-        }
-    }
-
-    /// Returns the tags of each channel of each source.
-    pub(crate) fn tags(self) -> Result<BTreeMap<(u32, u16), u64>, Error> {
-        if let Self::Tags(tags) = self { Ok(tags) } else { Err(OTHER_SHAPE) }
-    }
-
-    fn add(&mut self, more: &Self) -> Result<(), Error> {
-        let add = |count: &mut u64, more: u64| {
-            *count = count.checked_add(more).ok_or(Error::PartialSum)?;
-            Ok(())
-        };
-        match (self, more) {
-            (Self::Groups(counts), Self::Groups(more)) => {
-                more.iter().try_for_each(|(group, &more)| {
-                    let count = counts.entry(group.clone()).or_default();
-                    *count = count.checked_add(more).ok_or(Error::PartialSum)?;
-                    Ok(())
-                })
-            }
-            (Self::Tags(counts), Self::Tags(more)) => {
-                more.iter().try_for_each(|(&of, &more)| add(counts.entry(of).or_default(), more))
-            }
-            (Self::Bins(counts, dropped), Self::Bins(more, more_dropped))
-                if counts.len() == more.len() =>
-            {
-                counts.iter_mut().zip(more).try_for_each(|(count, &more)| add(count, more))?;
-                add(dropped, *more_dropped)
-            }
-            _ => Err(OTHER_SHAPE),
-        }
-    }
 }

@@ -1,5 +1,6 @@
 //! The input and state of a query: the recording, the scope of the query in it, and the progress of the scan.
 
+pub(crate) mod counts;
 pub(crate) mod progress;
 pub(crate) mod pulses;
 pub(crate) mod recording;

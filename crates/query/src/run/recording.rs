@@ -13,6 +13,7 @@ use crate::{
     error::Error,
     kernels::{first_fall, simd::Simd},
     run::{
+        counts::Counts,
         progress::{Pass, ScanProgress},
         pulses::Pulses,
         time_range::TimeRange,
@@ -28,6 +29,10 @@ pub struct Recording<'a> {
     /// Can cancel queries; receives their progress if `is_reported`.
     progress: Option<&'a ScanProgress>,
     is_reported: bool,
+    /// The one source of the run that this is of; `None` for all.
+    pub(crate) of: Option<u32>,
+    /// How it answers if it is counted in parts.
+    parts: Option<&'a dyn AnswersInParts>,
 }
 
 /// One source: a range of tags in order of time.
@@ -51,7 +56,43 @@ pub struct Source<'a> {
     index: Option<(Arc<Index<'a>>, u64)>,
     /// The first row that a scan found out of order; all bits set if none was found.
     unordered: Arc<AtomicUsize>,
+    /// How it answers if the recording is counted in parts, and its number in the run.
+    parts: Option<(&'a dyn AnswersInParts, u32)>,
+    /// The number of its tags, which may be none of `tags`.
+    rows: usize,
 }
+
+/// How a recording answers that is counted in parts (`crate::parts`).
+pub(crate) trait AnswersInParts: std::fmt::Debug + Send + Sync {
+    /// Whether answers are those of the whole run.
+    fn is_whole(&self) -> bool;
+
+    /// Answers with the counts that `key` identifies in a range of delayed time; `count` counts them in a recording
+    /// that is not in parts.
+    fn count(
+        &self,
+        recording: &Recording<'_>,
+        asked: (String, TimeRange),
+        count: &CountIn<'_>,
+    ) -> Result<Counts, Error>;
+
+    /// Answers with the first row of a source at or after an undelayed time, which lies in its span; `find` finds
+    /// it. `of` is the number of the source.
+    fn row_at(&self, of: u32, source: &Source<'_>, time: i64, find: &dyn Fn() -> usize) -> usize;
+
+    /// Adds the tags of channels between two rows, unless they are to be counted: then returns `false`.
+    fn add_rows(
+        &self,
+        of: u32,
+        source: &Source<'_>,
+        channels: &[u16],
+        rows: [usize; 2],
+        counts: &mut [u64],
+    ) -> bool;
+}
+
+/// Counts in a range of a recording.
+pub(crate) type CountIn<'a> = dyn Fn(&Recording<'_>, TimeRange) -> Result<Counts, Error> + 'a;
 
 /// The summaries of blocks of rows, available without reading the rows.
 #[derive(Debug)]
@@ -64,19 +105,22 @@ struct Index<'a> {
 impl<'a> Recording<'a> {
     /// Creates a recording of these sources, which must be in order of time.
     pub fn new(sources: Vec<Source<'a>>) -> Self {
-        Self { sources, progress: None, is_reported: true }
+        Self { sources, progress: None, is_reported: true, of: None, parts: None }
     }
 
     /// Returns all sources of a store. Reads no column.
     pub fn of(store: &'a Store) -> Self {
         let tags = store.tags();
-        let index = Arc::new(Index { store: Some(store), blocks: OnceLock::new() });
+        let index =
+            Arc::new(Index { store: store.has_rows().then_some(store), blocks: OnceLock::new() });
         let tick = store.manifest().tick;
         let sources = store
             .sources()
             .map(|(source, rows)| Source {
                 index: Some((Arc::clone(&index), rows.start as u64)),
-                tags: tags.rows(rows.clone()),
+                tags: if store.has_rows() { tags.rows(rows.clone()) } else { tags },
+                rows: rows.len(),
+                parts: None,
                 micro: store.micro().map(|micro| micro.rows(rows.clone())),
                 gaps: store.gaps().map(|gaps| &gaps[rows]),
                 singles: source.channels.clone(),
@@ -93,10 +137,13 @@ impl<'a> Recording<'a> {
     /// column.
     pub fn joined(store: &'a Store) -> Self {
         let manifest = store.manifest();
-        let index = Arc::new(Index { store: Some(store), blocks: OnceLock::new() });
+        let index =
+            Arc::new(Index { store: store.has_rows().then_some(store), blocks: OnceLock::new() });
         let source = Source {
             index: Some((index, 0)),
             tags: store.tags(),
+            rows: usize::try_from(manifest.rows).unwrap_or(usize::MAX),
+            parts: None,
             micro: store.micro(),
             // They separate the sources.
             gaps: None,
@@ -139,6 +186,8 @@ impl<'a> Recording<'a> {
         let span = tags.time.first().copied().zip(tags.time.last().copied());
         Self::new(vec![Source {
             tags,
+            rows: tags.len(),
+            parts: None,
             micro: None,
             gaps: None,
             singles,
@@ -153,7 +202,8 @@ impl<'a> Recording<'a> {
     /// Returns a recording of one of its sources.
     #[must_use]
     pub fn of_source(&self, source: usize) -> Self {
-        Self { sources: vec![self.sources[source].clone()], ..*self }
+        let of = u32::try_from(source).ok();
+        Self { sources: vec![self.sources[source].clone()], of, ..*self }
     }
 
     /// Returns a recording of some of its sources.
@@ -188,6 +238,11 @@ fn in_order() -> Arc<AtomicUsize> {
 }
 
 impl Source<'_> {
+    /// Returns the same source, not counted in parts.
+    pub(crate) fn without_parts(&self) -> Self {
+        Self { parts: None, ..self.clone() }
+    }
+
     /// Returns whether these rows are in order of time and in the span of the source. If not, they must not
     /// be counted, because times with their delays, and differences, may not fit in 64 bits; the row is
     /// recorded for [`Recording::check_order`].
@@ -239,6 +294,16 @@ impl Source<'_> {
         }
     }
 
+    /// Returns the number of its tags.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Returns how it answers if the recording is counted in parts, and its number in the run.
+    pub(crate) fn in_parts(&self) -> Option<(&dyn AnswersInParts, u32)> {
+        self.parts
+    }
+
     /// Returns the first and the last time in ticks; `None` if the source has no tags.
     pub fn span(&self) -> Option<(i64, i64)> {
         self.span
@@ -267,6 +332,45 @@ impl Source<'_> {
 }
 
 impl<'a> Recording<'a> {
+    /// Returns the same recording, which answers as `parts` does.
+    pub(crate) fn answered_by(mut self, parts: &'a dyn AnswersInParts) -> Self {
+        self.parts = Some(parts);
+        for (number, source) in (0..).zip(&mut self.sources) {
+            source.parts = Some((parts, number));
+        }
+        self
+    }
+
+    /// Returns the same recording, not counted in parts.
+    pub(crate) fn without_parts(&self) -> Self {
+        let sources = self.sources.iter().map(Source::without_parts).collect();
+        Self { sources, parts: None, ..*self }
+    }
+
+    /// Returns whether it is counted in parts.
+    pub(crate) fn is_in_parts(&self) -> bool {
+        self.parts.is_some()
+    }
+
+    /// Returns whether it is counted in parts that know only their own tags.
+    pub(crate) fn is_part(&self) -> bool {
+        self.parts.is_some_and(|parts| !parts.is_whole())
+    }
+
+    /// Counts in a range of delayed time, or takes the sum of parts that were counted. `key` identifies what is
+    /// counted, apart from range and sources.
+    pub(crate) fn counted(
+        &self,
+        key: impl FnOnce() -> String,
+        range: TimeRange,
+        count: &CountIn<'_>,
+    ) -> Result<Counts, Error> {
+        match self.parts {
+            Some(parts) => parts.count(self, (key(), range), count),
+            None => count(self, range),
+        }
+    }
+
     /// Attaches `progress`, which receives the progress of queries and can cancel them.
     #[must_use]
     pub fn with_progress(self, progress: Option<&'a ScanProgress>) -> Self {

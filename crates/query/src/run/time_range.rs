@@ -20,6 +20,11 @@ impl TimeRange {
         self.from.is_none() && self.to.is_none()
     }
 
+    /// Returns whether no time lies in the range.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.from.zip(self.to).is_some_and(|(from, to)| from >= to)
+    }
+
     /// Returns the times that lie in both ranges.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {

@@ -194,6 +194,15 @@ impl Manifest {
         self.rows / format::BLOCK_ROWS as u64
     }
 
+    /// Returns the manifest if its numbers do not contradict each other; `path` names where it comes from.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn checked(self, path: &Path) -> Result<Self, Error> {
+        self.check(path)?;
+        Ok(self)
+    }
+
     /// The bytes of the file: top-level keys a line each, sources a line each.
     pub(crate) fn encode(&self) -> Result<Vec<u8>, serde_json::Error> {
         let serde_json::Value::Object(fields) = serde_json::to_value(self)? else {

@@ -38,6 +38,7 @@ pub struct Store {
     counts: Vec<u8>,
     /// A page of a column was missing.
     broken: AtomicBool,
+    has_rows: bool,
 }
 
 impl Store {
@@ -98,7 +99,89 @@ impl Store {
             blocks: blocks.copy()?,
             counts: counts.copy()?,
             broken: AtomicBool::new(false),
+            has_rows: true,
         })
+    }
+
+    /// Opens the store in `folder` as of an earlier commit, whose manifest is `earlier`. Costs as much as
+    /// [`Store::open`], and reads the rows after the last full block.
+    ///
+    /// # Errors
+    /// Errors of [`Store::open`], and [`Error::OtherRows`] if the first rows of the store are not those of `earlier`.
+    pub fn open_prefix(folder: &Path, earlier: &Manifest, access: Access) -> Result<Self, Error> {
+        let (mut at, mut current) = last_commit(folder)?;
+        let other = |what| Error::OtherRows { path: folder.into(), rows: earlier.rows, what };
+        loop {
+            if current.run_id != earlier.run_id {
+                return Err(other("it is a store of another run"));
+            }
+            if current.rows < earlier.rows {
+                return Err(other("it has fewer rows"));
+            }
+            let widths = |manifest: &Manifest| {
+                let files = &manifest.files;
+                (files.channel.width, files.micro.as_ref().map(|file| file.width))
+            };
+            if widths(&current) != widths(earlier) {
+                return Err(other("its columns were widened since, which changes all checksums"));
+            }
+            let mut manifest = Manifest { files: current.files.clone(), ..earlier.clone() };
+            manifest.set_version();
+            let opened = match Self::open_commit(&at, &manifest, access) {
+                Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                    let newer = last_commit(folder)?;
+                    if newer.1.commit == current.commit {
+                        return Self::open_commit(&newer.0, &manifest, access);
+                    }
+                    (at, current) = newer;
+                    continue;
+                }
+                opened => opened?,
+            };
+            return if opened.guarded(Self::has_rows_of_manifest)? {
+                Ok(opened)
+            } else {
+                Err(other("they have other checksums"))
+            };
+        }
+    }
+
+    /// Whether the chain of the full blocks and the checksums of later rows are those of the manifest.
+    fn has_rows_of_manifest(&self) -> bool {
+        let Manifest { chain, last_block, .. } = &self.manifest;
+        let full = self.manifest.full_rows();
+        let has_chain =
+            full == 0 || self.mark(full).ok().flatten().is_some_and(|mark| mark.chain == *chain);
+        let rest = self.tags().rows(usize::try_from(full).unwrap_or(usize::MAX)..self.tags().len());
+        let channels = match rest.channels {
+            Channels::U8(labels) => crc32c::crc32c(labels),
+            Channels::U16(labels) => crc32c::crc32c(bytemuck::cast_slice(labels)),
+        };
+        let found = (crc32c::crc32c(bytemuck::cast_slice(rest.time)), channels);
+        has_chain
+            && last_block.as_ref().is_none_or(|last| found == (last.crc_time, last.crc_channel))
+    }
+
+    /// A store of which only the manifest is known: there are no rows to read.
+    pub fn without_rows(manifest: Manifest) -> Self {
+        Self {
+            folder: PathBuf::new(),
+            manifest,
+            time: Column::Copied(Vec::new()),
+            channel: ChannelColumn::U8(Column::Copied(Vec::new())),
+            micro: None,
+            gap: None,
+            gap_blocks: None,
+            blocks: Vec::new(),
+            counts: Vec::new(),
+            broken: AtomicBool::new(false),
+            has_rows: false,
+        }
+    }
+
+    /// Whether its rows can be read, see [`Store::without_rows`].
+    pub fn has_rows(&self) -> bool {
+        self.has_rows
     }
 
     /// Whether the file or folder at `path` is a store: a folder whose `manifest.json` begins with

@@ -11,6 +11,10 @@ const EVEN: f64 = 10.0;
 ///
 /// Reads a bounded sample of the run.
 pub(crate) fn note(run: &Run, channels: [u16; 2], full_width: i128) -> Option<String> {
+    run.pulses_note(|| find_note(run, channels, full_width))
+}
+
+fn find_note(run: &Run, channels: [u16; 2], full_width: i128) -> Option<String> {
     let tick_s = run.store().manifest().tick.seconds();
     let found =
         run.count(|recording| Ok(Pulses::find(recording, channels, tick_s, 0, Effort::Small)));

@@ -1,6 +1,6 @@
 //! The interface of all kinds of requests, and their common driver.
 
-use tagq_query::{Error as QueryError, Plan, Recording};
+use tagq_query::{Bins, Error as QueryError, Plan, Recording};
 use tagq_store::Tick;
 
 use super::{
@@ -41,6 +41,19 @@ pub(super) trait Kind {
     /// Adopts the bins of an answer to the same request, if they were chosen automatically.
     fn take_bins(&mut self, _: &Answer) -> Result<(), Error> {
         Ok(())
+    }
+
+    /// Returns the bins of a query that were chosen automatically.
+    fn chosen_bins(&self, _: &Self::Query) -> Option<Bins> {
+        None
+    }
+
+    /// Takes these bins in place of those that would be chosen.
+    fn take_chosen_bins(&mut self, _: Bins) {}
+
+    /// Returns the gap at which a run may be divided into parts, if not everywhere.
+    fn gap(&self, _: &Resolved<'_, Self::Query>) -> Result<Option<Gap>, Error> {
+        Ok(None)
     }
 
     /// Returns why everything is counted from scratch each time; `None` if only new data is counted.
@@ -111,6 +124,15 @@ pub(super) trait Kind {
     ) -> Result<(String, serde_json::Value), Error>;
 }
 
+/// A gap before which and after which tags do not belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Gap {
+    /// It is longer than so many ticks of recorded time.
+    pub ticks: i64,
+    /// The smallest delay of a channel: tags after the gap are at the first of their times plus this delay, or later.
+    pub earliest: i64,
+}
+
 /// A request resolved for one run.
 pub(super) struct Resolved<'a, Q> {
     pub run: &'a Run,
@@ -157,8 +179,11 @@ pub(super) fn resolve<'a, K: Kind>(
     Ok(Resolved { run, context, selected, bin, query })
 }
 
-/// Counts a request in each run and adds up the counts.
-pub(super) fn sum<K: Kind>(kind: &K, runs: &[(&Run, &QueryContext<'_>)]) -> Result<Answer, Error> {
+/// Resolves a request for several runs whose counts are to be added up.
+fn resolve_all<'a, K: Kind>(
+    kind: &K,
+    runs: &[(&'a Run, &'a QueryContext<'a>)],
+) -> Result<Vec<Resolved<'a, K::Query>>, Error> {
     let mut all: Vec<Resolved<'_, K::Query>> = Vec::with_capacity(runs.len());
     for &(run, context) in runs {
         let resolved = resolve(kind, run, context, all.first().map(|first| &first.query))?;
@@ -173,14 +198,68 @@ pub(super) fn sum<K: Kind>(kind: &K, runs: &[(&Run, &QueryContext<'_>)]) -> Resu
         }
     }
     kind.unify(&mut all);
-    for resolved in &all {
+    Ok(all)
+}
+
+/// Counts a request in each run and adds up the counts.
+pub(super) fn sum<K: Kind>(kind: &K, runs: &[(&Run, &QueryContext<'_>)]) -> Result<Answer, Error> {
+    let all = resolve_all(kind, runs)?;
+    // Parts were checked when they were planned.
+    for resolved in all.iter().filter(|resolved| resolved.run.store().has_rows()) {
         kind.check_work(resolved, all.len())?;
     }
+    answer_all(kind, &all)
+}
+
+fn answer_all<K: Kind>(kind: &K, all: &[Resolved<'_, K::Query>]) -> Result<Answer, Error> {
     let counts = all.iter().map(|resolved| kind.count(resolved)).collect::<Result<_, _>>()?;
-    let counts = kind.add(&all, counts)?;
-    let Finished { header, query, singles, rows, figure } = kind.finish(&all, counts)?;
-    let run = RunFacts::sum(runs.iter().map(|(run, context)| context.facts(run)));
+    let counts = kind.add(all, counts)?;
+    let Finished { header, query, singles, rows, figure } = kind.finish(all, counts)?;
+    let run = RunFacts::sum(all.iter().map(|of| of.context.facts(of.run)));
     Ok(Answer { header, query, run, singles, rows, figure: Some(figure) })
+}
+
+/// Rejects a request that cannot be counted in parts. `checked` are the same runs, which count nothing. Returns the
+/// bins that were chosen.
+pub(super) fn check_parts<'a, K: Kind>(
+    kind: &K,
+    runs: &[(&'a Run, &'a QueryContext<'a>)],
+    checked: &[(&'a Run, &'a QueryContext<'a>)],
+) -> Result<Option<Bins>, Error> {
+    let mut all = resolve_all(kind, runs)?;
+    let bins = kind.chosen_bins(&all[0].query);
+    for (resolved, &(run, context)) in all.iter_mut().zip(checked) {
+        (resolved.run, resolved.context) = (run, context);
+    }
+    answer_all(kind, &all)?;
+    Ok(bins)
+}
+
+/// Rejects requests that do not fit in memory. Returns the gaps at which each run may be divided, if not everywhere.
+pub(super) fn check_work<K: Kind>(
+    kind: &K,
+    runs: &[(&Run, &QueryContext<'_>)],
+) -> Result<Vec<Option<Gap>>, Error> {
+    let all = resolve_all(kind, runs)?;
+    all.iter()
+        .map(|resolved| {
+            kind.check_work(resolved, all.len())?;
+            kind.gap(resolved)
+        })
+        .collect()
+}
+
+/// Counts a request in `counted`, which is a part of run number `number`.
+pub(super) fn count_part<'a, K: Kind>(
+    kind: &K,
+    runs: &[(&'a Run, &'a QueryContext<'a>)],
+    number: usize,
+    counted: &'a Run,
+) -> Result<(), Error> {
+    let mut all = resolve_all(kind, runs)?;
+    let mut resolved = all.swap_remove(number);
+    resolved.run = counted;
+    kind.count(&resolved).map(drop)
 }
 
 /// Explains what a request would read in a run, without counting.

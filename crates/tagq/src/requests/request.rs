@@ -1,5 +1,6 @@
 //! A request of any kind, for callers that handle all kinds alike.
 
+use tagq_query::Bins;
 use tagq_store::Duration;
 
 use super::{
@@ -8,7 +9,7 @@ use super::{
     explain::Explained,
     histogram::{G2, HISTOGRAM, Histogram},
     histogram2d::{HISTOGRAM2D, Histogram2d},
-    kind::{self, Kind as _},
+    kind::{self, Gap, Kind as _},
     micro::{MICRO, MicroTimes},
     options::{OptionValues, RequestType, deserialize},
     rates::{RATES, Rates},
@@ -154,6 +155,41 @@ impl Request {
     /// the runs.
     pub fn sum(&self, runs: &[(&Run, &QueryContext<'_>)]) -> Result<Answer, Error> {
         with_kind!(self, of => kind::sum(of, runs))
+    }
+
+    /// Rejects it if it cannot be counted in parts, because it depends on the whole run.
+    pub(crate) fn check_parts(
+        &self,
+        runs: &[(&Run, &QueryContext<'_>)],
+        checked: &[(&Run, &QueryContext<'_>)],
+    ) -> Result<Option<Bins>, Error> {
+        with_kind!(self, of => kind::check_parts(of, runs, checked))
+    }
+
+    /// Rejects it if it does not fit in memory. Returns the gaps at which each run may be divided.
+    pub(crate) fn check_work(
+        &self,
+        runs: &[(&Run, &QueryContext<'_>)],
+    ) -> Result<Vec<Option<Gap>>, Error> {
+        with_kind!(self, of => kind::check_work(of, runs))
+    }
+
+    /// Counts it in a part of run number `number`.
+    pub(crate) fn count_part(
+        &self,
+        runs: &[(&Run, &QueryContext<'_>)],
+        number: usize,
+        counted: &Run,
+    ) -> Result<(), Error> {
+        with_kind!(self, of => kind::count_part(of, runs, number, counted))
+    }
+
+    /// Returns the same request with these bins in place of those that would be chosen.
+    pub(crate) fn with_chosen_bins(mut self, bins: Option<Bins>) -> Self {
+        if let Some(bins) = bins {
+            with_kind!(&mut self, of => of.take_chosen_bins(bins));
+        }
+        self
     }
 
     /// Explains what [`Request::ask`] would read, without counting.

@@ -10,10 +10,11 @@ use std::{
 };
 
 use tagq_ingest::Error as FilesError;
-use tagq_query::{Recording, ScanProgress};
+use tagq_query::{PartCounts, Recording, ScanProgress};
 use tagq_store::{Error as StoreError, Store, Tick, Writer};
 
 use super::{
+    in_parts::RunInParts,
     location::RunLocation,
     options::{Caching, OpenOptions},
     update::{self, Context},
@@ -28,6 +29,8 @@ pub struct Run {
     is_recursive: bool,
     store: Arc<Store>,
     caching: Caching,
+    /// How it answers if it is counted in parts.
+    parts: Option<Arc<RunInParts>>,
 }
 
 impl Run {
@@ -38,7 +41,49 @@ impl Run {
 
     fn new(location: &RunLocation, store: Store, caching: Caching) -> Self {
         let RunLocation { path, is_recursive, .. } = location;
-        Self { path: path.clone(), is_recursive: *is_recursive, store: Arc::new(store), caching }
+        let (path, store) = (path.clone(), Arc::new(store));
+        Self { path, is_recursive: *is_recursive, store, caching, parts: None }
+    }
+
+    /// Returns a run whose path the user gave as `path`, counted in parts.
+    pub(crate) fn of_parts(path: &Path, store: Store, parts: Arc<RunInParts>) -> Self {
+        Self {
+            path: path.into(),
+            is_recursive: false,
+            store: Arc::new(store),
+            caching: Caching::Off,
+            parts: Some(parts),
+        }
+    }
+
+    /// Returns the same run, counted in parts.
+    pub(crate) fn in_parts(&self, parts: Arc<RunInParts>) -> Self {
+        Self { parts: Some(parts), caching: Caching::Off, ..self.clone() }
+    }
+
+    /// Returns the note that its light is pulsed, from `find` or, without tags, from where it was kept.
+    pub(crate) fn pulses_note(&self, find: impl FnOnce() -> Option<String>) -> Option<String> {
+        match &self.parts {
+            Some(parts) => parts.pulses(self.store.has_rows().then_some(find)),
+            None => find(),
+        }
+    }
+
+    /// Returns the note that was kept.
+    pub(crate) fn pulses(&self) -> Option<String> {
+        self.parts.as_ref()?.pulses(None::<fn() -> Option<String>>)
+    }
+
+    /// Returns what it counted as part number `part`.
+    pub(crate) fn part_counts(&self, part: u32, is_joined: bool) -> Result<PartCounts, Error> {
+        let Some(parts) = &self.parts else { return Ok(PartCounts::default()) };
+        self.count_as(is_joined, None, |recording| parts.role().counts(part, recording))
+    }
+
+    /// Returns an error if the parts lacked a number.
+    pub(crate) fn check_complete(&self) -> Result<(), Error> {
+        let parts = self.parts.as_ref();
+        Ok(parts.map_or(Ok(()), |parts| parts.role().check_complete())?)
     }
 
     /// Returns the path that the user gave.
@@ -93,7 +138,12 @@ impl Run {
     ) -> Result<T, Error> {
         self.store.guarded(|store| {
             let recording = if is_joined { Recording::joined(store) } else { Recording::of(store) };
-            query(&recording.with_progress(progress)).map_err(|error| match error {
+            let recording = recording.with_progress(progress);
+            let recording = match &self.parts {
+                Some(parts) => parts.role().recording(recording),
+                None => recording,
+            };
+            query(&recording).map_err(|error| match error {
                 tagq_query::Error::Unordered { row, block } => {
                     Error::Unordered { path: store.time_path(), row, block }
                 }

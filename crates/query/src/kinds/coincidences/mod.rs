@@ -9,7 +9,7 @@ use crate::{
     estimate::singles::SourceSingles,
     kinds::kind::Kind,
     partial::{
-        Counts, Open, Partial, State, Unused,
+        Open, Partial, State, Unused,
         keys::{channels, delays, numbers},
     },
     rules::{
@@ -21,7 +21,7 @@ use crate::{
         veto::Veto,
         ways::part::{Condition, Part},
     },
-    run::{recording::Recording, scope::Scope, time_range::TimeRange},
+    run::{counts::Counts, recording::Recording, scope::Scope, time_range::TimeRange},
     scan::{morsels::Execution, plan::Plan},
 };
 use singles::SinglesInScope;
@@ -90,6 +90,12 @@ impl Coincidences {
         self.rule.definition().engine() != Engine::Clusters
     }
 
+    /// Returns whether a count that begins anywhere looks back to the last gap that is wider than the window: the
+    /// rule uses tags up, so that a match depends on all tags since then.
+    pub fn looks_back_to_gap(&self) -> bool {
+        self.rule.definition().engine() != Engine::Ways
+    }
+
     /// Returns the channels whose tags can affect the result; `None` if all can.
     fn touched(&self) -> Option<Vec<u16>> {
         let mut touched = match &self.groups {
@@ -138,15 +144,26 @@ impl Coincidences {
         }
         // A herald without other channels is a complete coincidence by itself.
         let query = Self { rule: Rule::PerHerald, window: 0, ..self.clone() };
-        let mut left = vec![0; groups.len()];
-        for part in Part::all(&groups, query.condition()) {
-            for (&group, count) in part.groups.iter().zip(part.count(recording, execution)) {
-                left[group] = u64::try_from(count)
-                    .map_err(|_| Error::CountRange { channels: groups[group].clone() })?;
-            }
-        }
+        let counts = recording.counted(
+            || format!("left by veto; of {}; {}", numbers(channels), self.key()),
+            self.scope.range,
+            &|recording, range| {
+                let query = query.over(range);
+                let mut counts = BTreeMap::new();
+                for part in Part::all(&groups, query.condition()) {
+                    let of_part = part.groups.iter().map(|&group| groups[group].clone());
+                    counts.extend(of_part.zip(part.count(recording, execution)));
+                }
+                Ok(Counts::Groups(counts))
+            },
+        )?;
         recording.check_pass()?;
-        Ok(Some(left))
+        let counts = counts.groups()?;
+        let left = groups.into_iter().map(|channels| {
+            let count = counts.get(&channels).copied().unwrap_or(0);
+            u64::try_from(count).map_err(|_| Error::CountRange { channels })
+        });
+        left.collect::<Result<_, _>>().map(Some)
     }
 
     fn check_veto(&self, groups: &[Vec<u16>]) -> Result<(), Error> {
@@ -257,6 +274,11 @@ impl Kind for Coincidences {
             // By size, then by channels.
             groups = known.keys().cloned().collect();
             groups.sort_by_key(Vec::len);
+        }
+        if recording.is_part() && !self.counts_groups() {
+            // Other parts may find any set of channels.
+            let all = cluster::channels(&self.scope, recording)?;
+            SinglesInScope::new(recording, &self.scope, &[all], execution).of_every_set();
         }
         let singles = SinglesInScope::new(recording, &self.scope, &groups, execution);
         let rows = groups.into_iter().map(|channels| {

@@ -1,5 +1,7 @@
 //! The tags and the live time that belong to the counts of each group.
 
+use std::collections::BTreeSet;
+
 use crate::{
     estimate::singles::SourceSingles,
     rules::groups,
@@ -50,7 +52,22 @@ impl<'a> SinglesInScope<'a> {
 
     pub(super) fn of_group(&self, group: &[u16]) -> Vec<SourceSingles> {
         let delays = group.iter().map(|&channel| self.scope.delay_of(channel));
-        let (earliest, latest) = (delays.clone().min().unwrap_or(0), delays.max().unwrap_or(0));
+        self.between(group, delays.clone().min().unwrap_or(0), delays.max().unwrap_or(0))
+    }
+
+    /// Asks for the singles that any set of the channels may need.
+    pub(super) fn of_every_set(&self) {
+        let delays: BTreeSet<i64> =
+            self.channels.iter().map(|&channel| self.scope.delay_of(channel)).collect();
+        for &earliest in &delays {
+            for &latest in delays.range(earliest..) {
+                self.between(&self.channels, earliest, latest);
+            }
+        }
+    }
+
+    /// Returns the singles of a group with these smallest and largest delays.
+    fn between(&self, group: &[u16], earliest: i64, latest: i64) -> Vec<SourceSingles> {
         let sources = self.recording.sources.iter().zip(self.live.iter().zip(&self.singles));
         let of_source = |(source, (&live, singles)): (&Source<'_>, (&i64, &Vec<u64>))| {
             let of_channel = |channel| match self.channels.binary_search(channel) {

@@ -133,7 +133,11 @@ impl Bins {
         }
     }
 
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    /// Rejects bins that are none, or too many.
+    ///
+    /// # Errors
+    /// The fault.
+    pub fn check(&self) -> Result<(), Error> {
         match *self {
             Self::Linear { width, .. } if width < 1 => Err(Error::BinWidth { width }),
             Self::Linear { low, count: 0, .. } => Err(Error::EmptyRange { low, high: low }),

@@ -20,10 +20,25 @@ use crate::{
     error::Error,
     estimate::singles::SourceSingles,
     kinds::kind::Kind,
-    partial::{Counts, Partial, State, keys::delays},
-    run::{recording::Recording, scope::Scope, time_range::TimeRange},
+    partial::{Partial, State, keys::delays},
+    run::{counts::Counts, recording::Recording, scope::Scope, time_range::TimeRange},
     scan::{morsels::Execution, plan::Plan},
 };
+
+impl Histogram {
+    /// Returns the number of starts in the range that have no stop in their source.
+    fn without_stop(&self, recording: &Recording<'_>, execution: &Execution) -> Result<u64, Error> {
+        let counts = recording.counted(
+            || format!("without stop; {}", self.key()),
+            self.scope.range,
+            &|recording, range| {
+                let starts = nearest::without_stop(&self.over(range), recording, execution);
+                Ok(Counts::Bins(vec![starts], 0))
+            },
+        )?;
+        Ok(counts.bins(1)?.0[0])
+    }
+}
 
 /// Cost: one pass over the columns, plus either a step per pair or a few steps per tag for each bin, whichever
 /// is less.
@@ -124,7 +139,7 @@ impl Kind for Histogram {
         let dropped = match self.mode {
             Mode::All | Mode::Grid => None,
             Mode::Last => Some(dropped),
-            Mode::Next => Some(dropped + nearest::without_stop(self, recording, execution)),
+            Mode::Next => Some(dropped + self.without_stop(recording, execution)?),
         };
         let range = self.scope.range;
         let sources = recording.sources.iter().map(|source| {

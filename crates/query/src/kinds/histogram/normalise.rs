@@ -236,7 +236,7 @@ struct Counter<'a> {
 
 impl<'a> Counter<'a> {
     fn new(source: &'a Source<'a>, channel: Channel, simd: Simd) -> Self {
-        let (rows, count) = (0..source.tags.len(), source.singles_of(channel.label));
+        let (rows, count) = (0..source.rows(), source.singles_of(channel.label));
         Self { source, channel: channel.label, simd, rows, count }
     }
 
@@ -246,7 +246,7 @@ impl<'a> Counter<'a> {
         let row = |half: i128| match i64::try_from(half.div_euclid(2) + half.rem_euclid(2)) {
             Ok(tick) => row_at(self.source, tick, 0),
             Err(_) if half < 0 => 0,
-            Err(_) => self.source.tags.len(),
+            Err(_) => self.source.rows(),
         };
         let (start, end) = (row(begin), row(end));
         let rows = start..end.max(start);

@@ -6,8 +6,8 @@ use crate::{
     error::Error,
     estimate::singles::SourceSingles,
     kinds::{histogram::Bins, kind::Kind},
-    partial::{Counts, Partial, State, keys::delays},
-    run::{recording::Recording, scope::Scope, time_range::TimeRange},
+    partial::{Partial, State, keys::delays},
+    run::{counts::Counts, recording::Recording, scope::Scope, time_range::TimeRange},
     scan::{morsels::Execution, plan::Plan},
 };
 

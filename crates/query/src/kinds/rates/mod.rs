@@ -11,10 +11,11 @@ use crate::{
     error::Error,
     kinds::kind::Kind,
     partial::{
-        Counts, Partial, State,
+        Partial, State,
         keys::{channels, delays},
     },
     run::{
+        counts::Counts,
         recording::{Recording, Source},
         scope::Scope,
         time_range::TimeRange,
@@ -165,7 +166,8 @@ impl Rates {
                 *bin = grid.bin(number, recording, counting, &mut counts[..counting.channels]);
             }
         });
-        let needed = grid.needed(&bins, &counts);
+        // A part does not know in which of the outer bins others have tags.
+        let needed = if recording.is_part() { 0..len } else { grid.needed(&bins, &counts) };
         bins.truncate(needed.end);
         bins.drain(..needed.start);
         counts.truncate(needed.end * stride);

@@ -32,7 +32,7 @@ use super::{
     coarse,
     context::QueryContext,
     header::{header_end, in_ticks, spaced},
-    kind::{Finished, Kind, Resolved, resolve},
+    kind::{Finished, Gap, Kind, Resolved, resolve},
     limits,
     selection::{Selected, Selection},
     used::{LIVE_TIME_OF_BINS, SelectionUsed, live_of},
@@ -268,6 +268,20 @@ impl Kind for Coincidences {
 
     fn errors(&self) -> Errors {
         self.errors
+    }
+
+    fn gap(&self, resolved: &Resolved<'_, Query>) -> Result<Option<Gap>, Error> {
+        let query = &resolved.query;
+        if !query.looks_back_to_gap() {
+            return Ok(None);
+        }
+        let shift = self.shift_of(query, resolved.tick())?;
+        let longest = i64::try_from(shift.map_or(0, Shift::longest)).unwrap_or(i64::MAX);
+        let delays = || query.scope.delays.iter().map(|delay| delay.ticks);
+        let earliest = delays().min().unwrap_or(0).min(0).saturating_sub(longest);
+        let latest = delays().max().unwrap_or(0).max(0).saturating_add(longest);
+        let ticks = query.window.saturating_add(latest.saturating_sub(earliest));
+        Ok(Some(Gap { ticks, earliest }))
     }
 
     fn check(&self) -> Result<(), Error> {

@@ -106,6 +106,14 @@ impl Kind for Histogram {
         Ok(())
     }
 
+    fn chosen_bins(&self, query: &Query) -> Option<Bins> {
+        (!self.chosen().is_empty()).then(|| query.bins.clone())
+    }
+
+    fn take_chosen_bins(&mut self, bins: Bins) {
+        self.chosen_bins = Some(bins);
+    }
+
     fn recount_reason(&self) -> Option<&'static str> {
         if self.sync_divider.is_some() {
             return Some("its period is the mean over the whole run, and changes with it");

@@ -51,6 +51,9 @@ pub struct Histogram {
     /// The tags that are used.
     #[serde(default)]
     pub selection: Selection,
+    /// The bins that were chosen before, in place of bins and range.
+    #[serde(skip)]
+    pub chosen_bins: Option<tagq_query::Bins>,
 }
 
 /// Histogram as a user states it.

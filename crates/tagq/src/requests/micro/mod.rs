@@ -122,6 +122,14 @@ impl Kind for MicroTimes {
         self.trace.as_ref()
     }
 
+    fn chosen_bins(&self, query: &Query) -> Option<Bins> {
+        self.range.is_none().then(|| query.bins.clone())
+    }
+
+    fn take_chosen_bins(&mut self, bins: Bins) {
+        self.chosen_bins = Some(bins);
+    }
+
     fn recount_reason(&self) -> Option<&'static str> {
         Some(RECOUNT)
     }
@@ -248,6 +256,9 @@ impl MicroTimes {
         scope: &Scope,
         context: &QueryContext<'_>,
     ) -> Result<Bins, Error> {
+        if let Some(bins) = &self.chosen_bins {
+            return Ok(bins.clone());
+        }
         let micro = micro_tick(run)?;
         let width = self.bin.as_ref().map_or(Ok(1), |bin| bin.ticks(micro))?;
         match &self.range {

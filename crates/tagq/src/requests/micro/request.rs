@@ -23,6 +23,9 @@ pub struct MicroTimes {
     pub trace: Option<BinWidth>,
     /// The tags that are used; those of each channel are counted separately.
     pub selection: Selection,
+    /// The bins that were chosen before, in place of a range.
+    #[serde(skip)]
+    pub chosen_bins: Option<tagq_query::Bins>,
 }
 
 /// The request as a user states it.

@@ -1,0 +1,120 @@
+//! Commands that count a run in parts: a plan, its partial results, and what they add up to.
+
+use std::path::PathBuf;
+
+use tagq::{Drift, store::Duration};
+
+use super::{
+    options::{OutputArgs, QueryArgs, SetupArgs},
+    requests::{RequestArgs, RequestCommand},
+    values::Io,
+};
+
+/// Divide a query over runs into parts that are counted anywhere
+///
+/// `tagq partial` counts a part of the plan, on any machine that sees the store of its run, and `tagq merge` answers
+/// from all of them. The plan names the rows of each run: parts read exactly these, however the runs grow.
+#[derive(Debug, clap::Args)]
+#[command(subcommand_value_name = "QUERY", subcommand_help_heading = "Queries")]
+#[command(after_help = "Examples:
+  tagq plan coincidences --window 2ns run/ --parts 8 -o plan.json
+  tagq plan g2 3,15 monday/ tuesday/ --parts 100 -o g2.json")]
+pub(crate) struct PlanCommand {
+    #[command(subcommand)]
+    pub query: RequestCommand<PlanArgs>,
+}
+
+/// What a plan takes besides its query.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PlanArgs {
+    /// Divide into about N parts with equally many tags, at least one a run
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = PLAN)]
+    pub parts: usize,
+    /// The plan to write
+    #[arg(long, short, value_name = "FILE", required = true, help_heading = PLAN)]
+    pub output: PathBuf,
+    /// Replace FILE if it is there
+    #[arg(long, help_heading = PLAN)]
+    pub force: bool,
+    #[command(flatten)]
+    pub setup: SetupArgs,
+    #[command(flatten)]
+    pub query: QueryArgs,
+}
+
+/// Over the options of a plan.
+const PLAN: &str = "Plan";
+
+impl RequestArgs for PlanArgs {
+    const COMMAND: &'static str = "tagq plan";
+    const EXAMPLE: &'static str = " --parts 8 -o plan.json";
+}
+
+/// Count one part of a plan
+///
+/// The partial result is written whole or not at all, and replaces FILE: a job that runs twice changes nothing.
+/// Exit codes: 75 when it may succeed if it is tried again (reading or writing failed), any other when it will not.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tagq partial plan.json --index 2 -o p.2
+  tagq partial plan.json --index 2 --io read --threads 4 -o p.2")]
+pub(crate) struct PartialArgs {
+    /// A plan made by `tagq plan`
+    pub plan: PathBuf,
+    /// The number of the part, from 0 [default: $SLURM_ARRAY_TASK_ID]
+    #[arg(long, value_name = "I")]
+    pub index: Option<u32>,
+    /// The partial result to write
+    #[arg(long, short, value_name = "FILE", required = true)]
+    pub output: PathBuf,
+    /// How the columns are read: `read` copies them into memory first, for network file systems on
+    /// which files may be cut short while they are mapped
+    #[arg(long, value_enum, default_value_t = Io::Map)]
+    pub io: Io,
+    /// Threads to count with [default: $SLURM_CPUS_PER_TASK, else one a core]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// No progress and no notes, only errors
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Merge the recordings of two instruments, or the partial results of a plan
+///
+/// Of two runs: the new store has the tags of both in order of time, in the tick of the first. A time t of the second
+/// run becomes t · (1 + drift) + offset, rounded down to a tick. Tags of equal times: those of the first run come
+/// first.
+///
+/// Of a plan: the answer of the query, which needs all of its partial results and no run. With --partial the sum of
+/// some of them is written in place of the answer.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tagq merge alice.ptu bob.ptu -o both.tagq --offset 3.2us --channels-b +100
+  tagq merge alice.ptu bob.ptu -o slow.tagq --drift=-0.35 --channels-b +100
+  tagq merge plan.json p.0 p.1 p.2
+  tagq merge plan.json p.0 p.1 --partial p.0-1")]
+pub(crate) struct MergeArgs {
+    /// Two runs, or a plan and its partial results
+    #[arg(value_name = "INPUT", required = true)]
+    pub inputs: Vec<PathBuf>,
+    /// Of two runs: add D to the times of the second
+    #[arg(long, value_name = "D", allow_negative_numbers = true)]
+    pub offset: Option<Duration>,
+    /// Of two runs: multiply the times of the second by 1 + PPM / 10^6, for a clock that runs slow by so much
+    #[arg(long, value_name = "PPM", allow_negative_numbers = true)]
+    pub drift: Option<Drift>,
+    /// Of two runs: add N to the channels of the second
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub channels_b: Option<i32>,
+    /// Of a plan: write the sum of the partial results to FILE
+    #[arg(long, value_name = "FILE", conflicts_with = "output")]
+    pub partial: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// Threads to compute with [default: one a core]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// No progress and no notes, only errors
+    #[arg(long, short)]
+    pub quiet: bool,
+}

@@ -1,0 +1,91 @@
+//! `tagq plan`, `tagq partial`, and `tagq merge` of partial results.
+
+use std::{env, fs, io::Write as _, path::Path};
+
+use anyhow::Context as _;
+use tagq::{NewFile, Parts, Plan, Progress as _, requests::QueryContext, store::Access};
+
+use crate::{
+    Retry, Usage,
+    args::{Io, MergeArgs, PartialArgs, PlanArgs, RequestCommand},
+    progress::Reporter,
+    queries, report,
+};
+
+/// Writes the plan of a query.
+pub(crate) fn plan(command: &RequestCommand<PlanArgs>) -> anyhow::Result<()> {
+    let RequestCommand { request, name, options, answer: args } = command;
+    let reporter = Reporter::new(args.query.store.quiet);
+    NewFile::check(&args.output, args.force)?;
+    let pool = queries::pool(args.query.threads)?;
+    let opened = queries::open_all(&args.query, &args.setup, &request.named(), &reporter)?;
+    let contexts: Vec<QueryContext<'_>> = opened
+        .iter()
+        .map(|(setup, _)| QueryContext { setup, pool: &pool, progress: &reporter })
+        .collect();
+    let runs: Vec<_> = opened.iter().map(|(_, run)| run).zip(&contexts).collect();
+    let plan = Plan::make(name, options, &runs, args.parts)?;
+    write(&args.output, plan.text()?.as_bytes(), args.force, &reporter)?;
+    let last = plan.parts.len() - 1;
+    reporter.note(&format!("{}: parts 0 to {last}", args.output.display()));
+    Ok(())
+}
+
+/// Counts a part of a plan.
+pub(crate) fn partial(args: &PartialArgs) -> anyhow::Result<()> {
+    let reporter = Reporter::new(args.quiet);
+    let of_array = || env::var("SLURM_ARRAY_TASK_ID").ok()?.parse().ok();
+    let index = args.index.or_else(of_array).ok_or_else(|| {
+        Usage("the number of the part is missing: --index I, or $SLURM_ARRAY_TASK_ID".into())
+    })?;
+    let access = match args.io {
+        Io::Map => Access::Mapped,
+        Io::Read => Access::Copied,
+    };
+    let count = || -> anyhow::Result<()> {
+        let plan = Plan::read(&args.plan)?;
+        let pool = queries::pool(args.threads)?;
+        let _waiting = reporter.counting("counting in", plan.tags_of(index));
+        let counted = plan.count(index, access, &pool, &reporter)?;
+        write(&args.output, &counted.to_bytes(), true, &reporter)
+    };
+    count().map_err(Retry::if_it_may_help)
+}
+
+/// Answers from the partial results of a plan, or adds them up.
+pub(crate) fn merge(
+    plan: &Path,
+    parts: &[impl AsRef<Path>],
+    args: &MergeArgs,
+) -> anyhow::Result<()> {
+    let reporter = Reporter::new(args.quiet);
+    if args.offset.is_some() || args.drift.is_some() || args.channels_b.is_some() {
+        let options = "--offset, --drift and --channels-b are of the second of two runs";
+        return Err(Usage(format!("{options}, and {} is a plan", plan.display())).into());
+    }
+    report::check(&args.output, &[])?;
+    let plan = Plan::read(plan)?;
+    let mut sum = Parts::none(&plan);
+    for path in parts {
+        let path = path.as_ref();
+        let named = || path.display().to_string();
+        let bytes = fs::read(path).with_context(named)?;
+        let part = Parts::from_bytes(&bytes).with_context(named)?;
+        part.check(&plan).with_context(named)?;
+        sum.add(part).with_context(named)?;
+    }
+    if let Some(out) = &args.partial {
+        return write(out, &sum.to_bytes(), args.output.force, &reporter);
+    }
+    let pool = queries::pool(args.threads)?;
+    let answer = plan.answer(sum, &pool, &reporter)?;
+    report::print(&[answer], &args.output, &reporter)
+}
+
+/// Writes a file that appears complete or not at all.
+fn write(out: &Path, bytes: &[u8], force: bool, reporter: &Reporter) -> anyhow::Result<()> {
+    let fresh = NewFile::create_beside_others(out, force, reporter)?;
+    let mut file = fresh.file()?;
+    file.write_all(bytes).with_context(|| out.display().to_string())?;
+    Ok(fresh.keep(&file)?)
+}

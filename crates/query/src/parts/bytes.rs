@@ -1,0 +1,135 @@
+//! The serialised form of [`PartCounts`] (docs/partials.md): little-endian, exactly one form per value.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::counts::{Asked, PartCounts, PartRows};
+use crate::{
+    error::Error,
+    partial::bytes::{Input, put_behind, put_counts, put_len},
+};
+
+/// The bits that say which numbers of a question are there.
+const SOURCE: u8 = 1;
+const FROM: u8 = 2;
+const TO: u8 = 4;
+
+impl PartCounts {
+    /// Returns the serialised form: equal counts give equal bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        let keys: BTreeSet<&str> = self.counts.keys().map(|asked| &*asked.key).collect();
+        let keys: BTreeMap<&str, u32> = keys.into_iter().zip(0..).collect();
+        put_len(&mut out, keys.len());
+        for key in keys.keys() {
+            put_len(&mut out, key.len());
+            out.extend(key.as_bytes());
+        }
+        put_len(&mut out, self.counts.len());
+        for (Asked { source, key, range: (from, to) }, counts) in &self.counts {
+            let bit = |is_there: bool, bit: u8| if is_there { bit } else { 0 };
+            out.push(
+                bit(source.is_some(), SOURCE) | bit(from.is_some(), FROM) | bit(to.is_some(), TO),
+            );
+            out.extend(source.unwrap_or(0).to_le_bytes());
+            out.extend(keys[&**key].to_le_bytes());
+            out.extend(from.unwrap_or(0).to_le_bytes());
+            out.extend(to.unwrap_or(0).to_le_bytes());
+            put_counts(&mut out, counts);
+        }
+        put_len(&mut out, self.places.len());
+        for ((source, time), row) in &self.places {
+            out.extend(source.to_le_bytes());
+            out.extend(time.to_le_bytes());
+            out.extend(row.to_le_bytes());
+        }
+        put_len(&mut out, self.singles.len());
+        for ((source, row, channel), tags) in &self.singles {
+            out.extend(source.to_le_bytes());
+            out.extend(row.to_le_bytes());
+            out.extend(channel.to_le_bytes());
+            out.extend(tags.to_le_bytes());
+        }
+        put_len(&mut out, self.rows.len());
+        for ((source, part), PartRows { begin, end, tags }) in &self.rows {
+            out.extend(source.to_le_bytes());
+            out.extend(part.to_le_bytes());
+            out.extend(begin.to_le_bytes());
+            out.extend(end.to_le_bytes());
+            put_len(&mut out, tags.len());
+            for (channel, tags) in tags {
+                out.extend(channel.to_le_bytes());
+                out.extend(tags.to_le_bytes());
+            }
+        }
+        out
+    }
+
+    /// Parses the serialised form. Rejects all other bytes.
+    ///
+    /// # Errors
+    /// [`Error::PartialDamaged`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let mut input = Input { left: bytes };
+        let mut keys: Vec<String> = Vec::new();
+        for _ in 0..input.len(8)? {
+            let len = input.len(1)?;
+            let key = str::from_utf8(input.take(len)?)
+                .map_err(|_| Error::PartialDamaged { what: "a query that is no text" })?;
+            if keys.last().is_some_and(|last| &**last >= key) {
+                return Err(Error::PartialDamaged { what: "queries out of order" });
+            }
+            keys.push(key.into());
+        }
+        let mut all = Self::default();
+        let mut used = vec![false; keys.len()];
+        for _ in 0..input.len(26)? {
+            let [there] = input.array()?;
+            let source = u32::from_le_bytes(input.array()?);
+            let number = u32::from_le_bytes(input.array()?) as usize;
+            let (from, to) = (input.i64()?, input.i64()?);
+            let of = |bit: u8| there & bit != 0;
+            let is_plain = there <= SOURCE | FROM | TO
+                && (of(SOURCE) || source == 0)
+                && (of(FROM) || from == 0)
+                && (of(TO) || to == 0);
+            let key = keys.get(number).filter(|_| is_plain);
+            let key = key.ok_or(Error::PartialDamaged { what: "a question that is none" })?;
+            used[number] = true;
+            let asked = Asked {
+                source: of(SOURCE).then_some(source),
+                key: key.clone(),
+                range: (of(FROM).then_some(from), of(TO).then_some(to)),
+            };
+            put_behind(&mut all.counts, asked, input.counts()?)?;
+        }
+        if used.contains(&false) {
+            return Err(Error::PartialDamaged { what: "a query without counts" });
+        }
+        for _ in 0..input.len(20)? {
+            let place = (u32::from_le_bytes(input.array()?), input.i64()?);
+            put_behind(&mut all.places, place, input.u64()?)?;
+        }
+        for _ in 0..input.len(22)? {
+            let (source, row) = (u32::from_le_bytes(input.array()?), input.u64()?);
+            let of = (source, row, u16::from_le_bytes(input.array()?));
+            put_behind(&mut all.singles, of, input.u64()?)?;
+        }
+        for _ in 0..input.len(32)? {
+            let of = (u32::from_le_bytes(input.array()?), u32::from_le_bytes(input.array()?));
+            let (begin, end) = (input.u64()?, input.u64()?);
+            let mut tags = BTreeMap::new();
+            for _ in 0..input.len(10)? {
+                let channel = u16::from_le_bytes(input.array()?);
+                put_behind(&mut tags, channel, input.u64()?)?;
+            }
+            let tags: Vec<(u16, u64)> = tags.into_iter().collect();
+            let sum = tags.iter().map(|&(_, count)| u128::from(count)).sum::<u128>();
+            if begin >= end || sum != u128::from(end - begin) {
+                return Err(Error::PartialDamaged { what: "rows that are none" });
+            }
+            put_behind(&mut all.rows, of, PartRows { begin, end, tags })?;
+        }
+        input.end()?;
+        Ok(all)
+    }
+}

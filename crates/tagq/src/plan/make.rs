@@ -1,0 +1,104 @@
+//! Making a plan: the question is resolved in each run, and each run is divided.
+
+use std::{path::Path, sync::Arc};
+
+use tagq_query::InParts;
+
+use super::{
+    cuts::cuts,
+    file::{Part, Plan, PlannedBins, PlannedRun, PlannedSetup},
+};
+use crate::{
+    error::Error,
+    progress::Silent,
+    requests::{OptionValues, QueryContext, Request},
+    run::{Run, in_parts::RunInParts},
+};
+
+/// Options that repeat the question for bins and blocks of time; a plan is checked without them.
+fn per_time(query: &str) -> &'static [&'static str] {
+    match query {
+        "coincidences" | "rates" => &["errors", "bin"],
+        "micro" => &["trace"],
+        _ => &["errors", "covariance"],
+    }
+}
+
+impl Plan {
+    /// Divides the query with this name and these options over `runs` into about `parts` parts of equally many tags,
+    /// at least one for each run. The counts of all runs are added up.
+    ///
+    /// # Errors
+    /// Errors of the request; [`Error::Query`] with [`tagq_query::Error::NoPartial`] for a query that cannot be
+    /// counted in parts.
+    pub fn make(
+        query: &str,
+        options: &OptionValues,
+        runs: &[(&Run, &QueryContext<'_>)],
+        parts: usize,
+    ) -> Result<Self, Error> {
+        let mut plain = options.clone();
+        plain.retain(|name, _| !per_time(query).contains(&name.as_str()));
+        let checked: Vec<Run> = runs
+            .iter()
+            .map(|(run, _)| run.in_parts(Arc::new(RunInParts::new(InParts::check(), None))))
+            .collect();
+        let silent: Vec<QueryContext<'_>> = runs
+            .iter()
+            .map(|(_, context)| QueryContext { progress: &Silent, ..**context })
+            .collect();
+        let in_silence: Vec<(&Run, &QueryContext<'_>)> = checked.iter().zip(&silent).collect();
+        let bins = Request::of_options(query, plain)?.check_parts(runs, &in_silence)?;
+        let request = Request::of_options(query, options.clone())?.with_chosen_bins(bins.clone());
+        let gaps = request.check_work(runs)?;
+        let tags: u64 = runs.iter().map(|(run, _)| run.store().manifest().rows).sum();
+        let (mut planned, mut intervals) = (Vec::new(), Vec::new());
+        for (number, (&(run, context), gap)) in runs.iter().zip(gaps).enumerate() {
+            let manifest = run.store().manifest();
+            let share = u128::from(manifest.rows) * parts as u128 / u128::from(tags.max(1));
+            let share = usize::try_from(share).unwrap_or(usize::MAX).max(1);
+            let cuts = run.count_as(request.selection().join, None, |recording| {
+                Ok(cuts(recording, share, gap))
+            })?;
+            if gap.is_some() && cuts.len() + 1 < share {
+                context.progress.note(&format!(
+                    "{}: {} parts instead of {share}: a part begins behind a gap between tags that is longer than \
+                     the window, and there are no more",
+                    run.path().display(),
+                    cuts.len() + 1
+                ));
+            }
+            let begins = [None].into_iter().chain(cuts.iter().copied().map(Some));
+            let ends = cuts.iter().copied().map(Some).chain([None]);
+            intervals.extend(begins.zip(ends).map(|(from, to)| Part { run: number, from, to }));
+            planned.push(PlannedRun {
+                path: run.path().display().to_string(),
+                store: text_of(&absolute(run.store().folder())?)?,
+                manifest: manifest.clone(),
+                setup: PlannedSetup::of(context.setup),
+                pulses: checked[number].pulses(),
+            });
+        }
+        Self::new(
+            query,
+            options.clone(),
+            bins.as_ref().and_then(PlannedBins::of),
+            planned,
+            intervals,
+        )
+    }
+}
+
+fn absolute(path: &Path) -> Result<std::path::PathBuf, Error> {
+    path.canonicalize().map_err(|source| Error::Io { path: path.into(), action: "find", source })
+}
+
+/// A plan is a text, and so are the paths in it.
+fn text_of(path: &Path) -> Result<String, Error> {
+    path.to_str().map(str::to_owned).ok_or_else(|| {
+        Error::Request(format!(
+            "the path {} is not UTF-8, and cannot stand in a plan",
+            path.display()
+        ))
+    })
+}

@@ -1,0 +1,128 @@
+//! A question about runs, divided into parts that are counted anywhere and in any order.
+//!
+//! A [`Plan`] names the rows of each run and the intervals of time to count. [`Plan::count`] counts one interval, in
+//! a process that needs the store of its run and nothing else. [`Parts`] adds up what was counted, and
+//! [`Plan::answer`] needs no run any more: the numbers that are not counts follow from the manifests in the plan.
+
+mod cuts;
+mod file;
+mod make;
+mod parts;
+
+use file::PlannedBins;
+pub use file::{Part, Plan, PlannedRun};
+pub use parts::Parts;
+
+use std::{path::Path, sync::Arc};
+
+use tagq_query::{InParts, TimeRange};
+use tagq_store::{Access, Store};
+
+use crate::{
+    answer::Answer,
+    error::Error,
+    progress::Progress,
+    requests::{QueryContext, Request, Setup},
+    run::{Run, in_parts::RunInParts},
+};
+
+impl Plan {
+    /// Counts a part. Equal parts have equal bytes, wherever they are counted.
+    ///
+    /// # Errors
+    /// [`Error::Request`] if there is no such part, [`tagq_store::Error::OtherRows`] if the store of its run does not
+    /// begin with the rows of the plan, and errors from reading it.
+    pub fn count(
+        &self,
+        part: u32,
+        access: Access,
+        pool: &rayon::ThreadPool,
+        progress: &dyn Progress,
+    ) -> Result<Parts, Error> {
+        let number = part as usize;
+        let Part { run, from, to } = self.parts.get(number).copied().ok_or_else(|| {
+            let last = self.parts.len().saturating_sub(1);
+            Error::Request(format!("the plan has no part {part}; its parts are 0 to {last}"))
+        })?;
+        let planned = &self.runs[run];
+        let store = Store::open_prefix(Path::new(&planned.store), &planned.manifest, access)?;
+        let role = RunInParts::new(InParts::part(TimeRange { from, to }), None);
+        let counted = Run::of_parts(planned.path.as_ref(), store, Arc::new(role));
+        let (request, setups) = (self.request()?, self.setups()?);
+        let facts: Vec<Run> = self.runs.iter().map(|run| run.without_rows(None)).collect();
+        let runs = contexts(&facts, &setups, pool, progress);
+        request.count_part(&pairs(&runs), run, &counted)?;
+        let counts = counted.part_counts(part, request.selection().join)?;
+        Ok(Parts::of(self, part, counts))
+    }
+
+    /// Answers from all parts, with the counts of all runs added up.
+    ///
+    /// # Errors
+    /// [`Error::Parts`] if `parts` lacks some, or is of another plan; errors of the request.
+    pub fn answer(
+        &self,
+        parts: Parts,
+        pool: &rayon::ThreadPool,
+        progress: &dyn Progress,
+    ) -> Result<Answer, Error> {
+        let mut of_runs = parts.of_runs(self)?;
+        let (request, setups) = (self.request()?, self.setups()?);
+        let runs = self.runs.iter().enumerate().map(|(number, run)| {
+            let counts = of_runs.remove(&number).unwrap_or_default();
+            run.without_rows(Some(InParts::sum(counts)))
+        });
+        let runs: Vec<Run> = runs.collect();
+        let answer = request.sum(&pairs(&contexts(&runs, &setups, pool, progress)));
+        for run in &runs {
+            run.check_complete()?;
+        }
+        answer
+    }
+
+    /// Returns about how many tags a part has.
+    pub fn tags_of(&self, part: u32) -> u64 {
+        let Some(Part { run, .. }) = self.parts.get(part as usize) else { return 0 };
+        let parts = self.parts.iter().filter(|part| part.run == *run).count() as u64;
+        self.runs[*run].manifest.rows / parts.max(1)
+    }
+
+    /// Returns its request.
+    ///
+    /// # Errors
+    /// [`Error::Request`].
+    pub fn request(&self) -> Result<Request, Error> {
+        let request = Request::of_options(&self.query, self.options.clone())?;
+        Ok(request.with_chosen_bins(self.bins.as_ref().map(PlannedBins::bins).transpose()?))
+    }
+
+    fn setups(&self) -> Result<Vec<Setup>, Error> {
+        self.runs.iter().map(|run| run.setup.read()).collect()
+    }
+}
+
+impl PlannedRun {
+    /// Returns the run without its rows, with the sums of its parts.
+    fn without_rows(&self, sum: Option<InParts>) -> Run {
+        let role = RunInParts::new(sum.unwrap_or_else(InParts::check), self.pulses.clone());
+        let store = Store::without_rows(self.manifest.clone());
+        Run::of_parts(self.path.as_ref(), store, Arc::new(role))
+    }
+}
+
+/// Runs and their contexts.
+type WithContexts<'a> = Vec<(&'a Run, QueryContext<'a>)>;
+
+fn contexts<'a>(
+    runs: &'a [Run],
+    setups: &'a [Setup],
+    pool: &'a rayon::ThreadPool,
+    progress: &'a dyn Progress,
+) -> WithContexts<'a> {
+    let context = |setup| QueryContext { setup, pool, progress };
+    runs.iter().zip(setups.iter().map(context)).collect()
+}
+
+fn pairs<'a>(runs: &'a WithContexts<'a>) -> Vec<(&'a Run, &'a QueryContext<'a>)> {
+    runs.iter().map(|(run, context)| (*run, context)).collect()
+}

@@ -1,0 +1,265 @@
+//! Partial results: what some of the parts of a plan counted (docs/partials.md, "Partial results of a plan").
+
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use tagq_query::PartCounts;
+
+use super::file::Plan;
+use crate::error::Error;
+
+/// The first eight bytes. Part of a released format: never changed.
+const MAGIC: [u8; 8] = *b"TAGQPART";
+/// The version written. Part of a released format: never changed.
+const VERSION: u32 = 2;
+/// Magic, version and checksum.
+const HEAD_BYTES: usize = 16;
+
+/// What some of the parts of a plan counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parts {
+    /// The hash of the plan.
+    plan: String,
+    /// The numbers of the parts, each with its interval as the plan has it.
+    numbers: BTreeMap<u32, Interval>,
+    /// The counts by number of the run.
+    runs: BTreeMap<u32, PartCounts>,
+}
+
+/// The number of a run, and an interval of delayed time.
+type Interval = (u32, Option<i64>, Option<i64>);
+
+impl Parts {
+    /// Returns the counts of one part of `plan`.
+    pub(super) fn of(plan: &Plan, part: u32, counts: PartCounts) -> Self {
+        let interval = interval_of(plan, part);
+        let run = interval.map_or(0, |(run, ..)| run);
+        Self {
+            plan: plan.hash.clone(),
+            numbers: interval.map(|interval| (part, interval)).into_iter().collect(),
+            runs: BTreeMap::from([(run, counts)]),
+        }
+    }
+
+    /// Returns nothing of `plan`, to which parts are added.
+    pub fn none(plan: &Plan) -> Self {
+        Self { plan: plan.hash.clone(), numbers: BTreeMap::new(), runs: BTreeMap::new() }
+    }
+
+    /// Adds other parts, in any order. After an error nothing has been added, unless a sum did not fit.
+    ///
+    /// # Errors
+    /// [`Error::Parts`] for parts of another plan, and for parts that are there already.
+    pub fn add(&mut self, other: Self) -> Result<(), Error> {
+        if self.plan != other.plan {
+            return Err(Error::Parts {
+                reason: format!("they are of plan {}, not of plan {}", other.plan, self.plan),
+            });
+        }
+        let twice: Vec<u32> =
+            other.numbers.keys().copied().filter(|part| self.numbers.contains_key(part)).collect();
+        if !twice.is_empty() {
+            let reason = format!("part {} is there already", ranges(&twice));
+            return Err(Error::Parts { reason });
+        }
+        self.numbers.extend(other.numbers);
+        for (run, counts) in other.runs {
+            self.runs.entry(run).or_default().add(counts)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the numbers of the parts.
+    pub fn numbers(&self) -> impl Iterator<Item = u32> {
+        self.numbers.keys().copied()
+    }
+
+    /// Returns the parts of `plan` that are not among these, as `sbatch --array=` takes them; `None` if there are
+    /// none.
+    pub fn missing(&self, plan: &Plan) -> Option<String> {
+        let numbers = (0_u32..).take(plan.parts.len());
+        let missing: Vec<u32> = numbers.filter(|part| !self.numbers.contains_key(part)).collect();
+        (!missing.is_empty()).then(|| ranges(&missing))
+    }
+
+    /// Returns the counts of each run of `plan`, of which these must be all parts.
+    pub(super) fn of_runs(self, plan: &Plan) -> Result<BTreeMap<usize, PartCounts>, Error> {
+        self.check(plan)?;
+        if let Some(missing) = self.missing(plan) {
+            return Err(Error::PartsMissing { missing });
+        }
+        Ok(self.runs.into_iter().map(|(run, counts)| (run as usize, counts)).collect())
+    }
+
+    /// Rejects parts that are not of `plan`.
+    ///
+    /// # Errors
+    /// [`Error::Parts`].
+    pub fn check(&self, plan: &Plan) -> Result<(), Error> {
+        if self.plan != plan.hash {
+            let reason = format!("it is of plan {}, and this is plan {}", self.plan, plan.hash);
+            return Err(Error::Parts { reason });
+        }
+        let is_of_plan =
+            |(&part, &interval): (&u32, &Interval)| interval_of(plan, part) == Some(interval);
+        let is_of_run = |run: &u32| (*run as usize) < plan.runs.len();
+        if !self.numbers.iter().all(is_of_plan) || !self.runs.keys().all(is_of_run) {
+            let reason = "it has another interval than the plan".into();
+            return Err(Error::Parts { reason });
+        }
+        Ok(())
+    }
+
+    /// Returns the serialised form: equal parts give equal bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = [&MAGIC[..], &VERSION.to_le_bytes(), &[0; 4]].concat();
+        let put_text = |out: &mut Vec<u8>, text: &str| {
+            out.extend((text.len() as u64).to_le_bytes());
+            out.extend(text.as_bytes());
+        };
+        put_text(&mut out, &self.plan);
+        put_text(&mut out, env!("CARGO_PKG_VERSION"));
+        out.extend((self.numbers.len() as u64).to_le_bytes());
+        for (part, (run, from, to)) in &self.numbers {
+            out.extend(part.to_le_bytes());
+            out.extend(run.to_le_bytes());
+            out.push(u8::from(from.is_some()) | u8::from(to.is_some()) << 1);
+            out.extend(from.unwrap_or(0).to_le_bytes());
+            out.extend(to.unwrap_or(0).to_le_bytes());
+        }
+        out.extend((self.runs.len() as u64).to_le_bytes());
+        for (run, counts) in &self.runs {
+            let counts = counts.to_bytes();
+            out.extend(run.to_le_bytes());
+            out.extend((counts.len() as u64).to_le_bytes());
+            out.extend(counts);
+        }
+        let crc = crc_of(&out).to_le_bytes();
+        out[12..HEAD_BYTES].copy_from_slice(&crc);
+        out
+    }
+
+    /// Parses the serialised form. Rejects all other bytes.
+    ///
+    /// # Errors
+    /// [`Error::Parts`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let mut input = Input(bytes);
+        if input.array()? != MAGIC {
+            return Err(damaged("it is no partial result of tagq"));
+        }
+        let version = u32::from_le_bytes(input.array()?);
+        if version != VERSION {
+            return Err(Error::Parts {
+                reason: format!("it has version {version}, not {VERSION}"),
+            });
+        }
+        if u32::from_le_bytes(input.array()?) != crc_of(bytes) {
+            return Err(damaged("it is damaged or not complete: its checksum is another one"));
+        }
+        let plan = input.text()?.to_owned();
+        let made = input.text()?;
+        if made != env!("CARGO_PKG_VERSION") {
+            let reason = format!(
+                "it was counted by tagq {made}, this is tagq {}; count it again",
+                env!("CARGO_PKG_VERSION")
+            );
+            return Err(Error::Parts { reason });
+        }
+        let mut numbers = BTreeMap::new();
+        for _ in 0..input.len()? {
+            let [part, run] =
+                [u32::from_le_bytes(input.array()?), u32::from_le_bytes(input.array()?)];
+            let [has] = input.array()?;
+            let [from, to] =
+                [i64::from_le_bytes(input.array()?), i64::from_le_bytes(input.array()?)];
+            let end = |bit: u8, time: i64| (has & bit != 0).then_some(time);
+            let is_plain = has <= 3 && (has & 1 != 0 || from == 0) && (has & 2 != 0 || to == 0);
+            if !is_plain || numbers.last_key_value().is_some_and(|(&last, _)| last >= part) {
+                return Err(damaged("its intervals are damaged"));
+            }
+            numbers.insert(part, (run, end(1, from), end(2, to)));
+        }
+        let mut runs = BTreeMap::new();
+        for _ in 0..input.len()? {
+            let run = u32::from_le_bytes(input.array()?);
+            let len = input.len()?;
+            let counts = PartCounts::from_bytes(input.take(len)?)?;
+            if runs.last_key_value().is_some_and(|(&last, _)| last >= run) {
+                return Err(damaged("its runs are damaged"));
+            }
+            runs.insert(run, counts);
+        }
+        if !input.0.is_empty() {
+            return Err(damaged("it is longer than it says"));
+        }
+        Ok(Self { plan, numbers, runs })
+    }
+}
+
+fn interval_of(plan: &Plan, part: u32) -> Option<Interval> {
+    let part = plan.parts.get(part as usize)?;
+    Some((u32::try_from(part.run).ok()?, part.from, part.to))
+}
+
+/// Formats ascending numbers with ranges: `0,3-5,9`.
+fn ranges(numbers: &[u32]) -> String {
+    let mut text = String::new();
+    for range in numbers.chunk_by(|a, b| a + 1 == *b) {
+        let (first, last) = (range[0], range[range.len() - 1]);
+        let comma = if text.is_empty() { "" } else { "," };
+        // Writing to a text cannot fail.
+        let _ = if first == last {
+            write!(text, "{comma}{first}")
+        } else {
+            write!(text, "{comma}{first}-{last}")
+        };
+    }
+    text
+}
+
+/// The crc32c of all bytes except the checksum itself.
+fn crc_of(bytes: &[u8]) -> u32 {
+    crc32c::crc32c_append(crc32c::crc32c(&bytes[..12]), bytes.get(HEAD_BYTES..).unwrap_or(&[]))
+}
+
+fn damaged(reason: &str) -> Error {
+    Error::Parts { reason: reason.into() }
+}
+
+/// Bytes that are left to read.
+struct Input<'a>(&'a [u8]);
+
+impl<'a> Input<'a> {
+    fn take(&mut self, len: usize) -> Result<&'a [u8], Error> {
+        self.0.split_off(..len).ok_or_else(|| damaged("it is not complete"))
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+        let (array, left) =
+            self.0.split_first_chunk().ok_or_else(|| damaged("it is not complete"))?;
+        self.0 = left;
+        Ok(*array)
+    }
+
+    /// Reads how many values or bytes follow: no more than there are bytes.
+    fn len(&mut self) -> Result<usize, Error> {
+        let len = usize::try_from(u64::from_le_bytes(self.array()?));
+        len.ok().filter(|&len| len <= self.0.len()).ok_or_else(|| damaged("it is not complete"))
+    }
+
+    fn text(&mut self) -> Result<&'a str, Error> {
+        let len = self.len()?;
+        str::from_utf8(self.take(len)?).map_err(|_| damaged("a text in it is none"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_ranges() {
+        assert_eq!(ranges(&[3]), "3");
+        assert_eq!(ranges(&[0, 2, 3, 4, 7, 9, 10]), "0,2-4,7,9-10");
+    }
+}

@@ -1,0 +1,194 @@
+//! Answers from parts that were counted one by one equal those of a single count.
+
+#![expect(clippy::unwrap_used, reason = "a test says so by failing")]
+
+use std::{path::Path, sync::LazyLock};
+
+use proptest::prelude::*;
+use serde_json::json;
+use tagq::{
+    Answer, Caching, OpenOptions, Parts, Plan, Run, Silent, open,
+    requests::{OptionValues, QueryContext, Request, Setup},
+    store::{Access, Creation, RunId, SourceFacts, Tick, Writer},
+};
+
+/// Time and label of each tag.
+type Tags = Vec<(i64, u16)>;
+
+static POOL: LazyLock<rayon::ThreadPool> =
+    LazyLock::new(|| rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
+
+/// Each kind, rule, mode and option that changes how it is counted.
+fn questions() -> Vec<(&'static str, OptionValues)> {
+    let groups = json!([["0", "1"], ["2", "0", "1"], ["1", "3"]]);
+    let of = |query, options: serde_json::Value| {
+        let serde_json::Value::Object(options) = options else { panic!("{options}") };
+        (query, options)
+    };
+    let rules = ["all", "herald", "per-herald", "once"];
+    let mut all: Vec<(&'static str, OptionValues)> = Vec::new();
+    for rule in rules {
+        all.extend([
+            of("coincidences", json!({"window": "9t", "rule": rule, "groups": groups})),
+            of("coincidences", json!({"window": "9t", "rule": rule})),
+            of("coincidences", json!({"window": "9t", "rule": rule, "bin": "700t", "groups": groups})),
+            of("coincidences", json!({"window": "9t", "rule": rule, "errors": "blocks:5"})),
+            of(
+                "coincidences",
+                json!({"window": "9t", "rule": rule, "groups": [["0", "1"]], "veto": ["3"], "guard": "20t"}),
+            ),
+        ]);
+    }
+    all.extend([
+        of("coincidences", json!({"window": "9t", "rule": "cluster"})),
+        of("coincidences", json!({"window": "9t", "rule": "cluster", "bin": "500t"})),
+        of("coincidences", json!({"window": "9t", "rule": "cluster", "errors": "blocks:4"})),
+        of("coincidences", json!({"window": "8t", "rule": "grid", "groups": [["0", "1"]], "delays": []})),
+        of("coincidences", json!({"window": "9t", "choose": 3, "errors": "blocks:3", "bin": "2000t"})),
+        of(
+            "coincidences",
+            json!({"window": "9t", "groups": groups, "accidentals": "shifted:3", "shift": "50t"}),
+        ),
+        of(
+            "coincidences",
+            json!({"window": "9t", "groups": [["0", "1"]], "veto": ["3"], "accidentals": "shifted:2",
+                   "shift": "30t", "errors": "blocks:4", "bin": "1500t"}),
+        ),
+        of("rates", json!({})),
+        of("rates", json!({"bin": "300t"})),
+        of("rates", json!({"bin": "900t", "errors": "blocks:3"})),
+        of("rates", json!({"errors": "blocks:6", "channels": ["0", "3"]})),
+        of("histogram", json!({"start": "0", "stop": "1"})),
+        of("histogram", json!({"start": "1", "stop": "1", "range": "60t"})),
+        of("histogram", json!({"start": "0", "stop": "2", "log": 5, "range": "1t..400t"})),
+        of("g2", json!({"start": "0", "stop": "1", "bin": "4t", "range": "-40t..40t"})),
+        of("g2", json!({"start": "0", "stop": "0", "bin": "4t", "range": "-40t..40t", "errors": "blocks:5",
+                        "covariance": true})),
+        of("histogram2d", json!({"herald": "0", "a": "1", "b": "2", "bin": "20t", "range": "-60t..100t"})),
+    ]);
+    for mode in ["all", "next", "last"] {
+        for stop in ["0", "1", "5"] {
+            all.push(of(
+                "histogram",
+                json!({"start": "0", "stop": stop, "mode": mode, "bin": "3t", "range": "-30t..90t"}),
+            ));
+        }
+    }
+    all
+}
+
+fn writer(store: &Path) -> Writer {
+    let run_id = Some(RunId([9; 16]));
+    Writer::open(store, &Creation { tick: Tick::DEFAULT, tick_assumed: false, run_id }).unwrap()
+}
+
+fn append(store: &Path, tags: &[(i64, u16)]) {
+    let mut writer = writer(store);
+    writer.make_gaps().unwrap();
+    writer.begin_source();
+    let (times, labels): (Vec<i64>, Vec<u16>) = tags.iter().copied().unzip();
+    writer.append(&times, &labels).unwrap();
+    writer.finish_source(SourceFacts::named("by hand"));
+    writer.commit().unwrap();
+}
+
+fn open_run(store: &Path) -> Run {
+    open(store, &OpenOptions { caching: Caching::Off, ..OpenOptions::default() }, &Silent).unwrap()
+}
+
+/// Returns the complete content of an answer.
+fn said(answer: &Answer) -> String {
+    let Answer { header, query, run, singles, rows, figure: _ } = answer;
+    format!("{header} {query} {run:?} {singles:?} {rows:?}")
+}
+
+/// Counts all parts of a plan, each in bytes, and adds them up in another order and in pairs.
+fn counted(plan: &Plan, order: u64) -> Parts {
+    let last = u32::try_from(plan.parts.len()).unwrap();
+    let mut parts: Vec<Parts> = (0..last)
+        .map(|part| {
+            let part = plan.count(part, Access::Copied, &POOL, &Silent).unwrap();
+            let bytes = part.to_bytes();
+            let read = Parts::from_bytes(&bytes).unwrap();
+            assert_eq!(read, part);
+            assert_eq!(read.to_bytes(), bytes);
+            read
+        })
+        .collect();
+    let mut state = order | 1;
+    while parts.len() > 1 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let one = parts.swap_remove(usize::try_from(state >> 33).unwrap() % parts.len());
+        let other = usize::try_from(state >> 40).unwrap() % parts.len();
+        parts[other].add(one).unwrap();
+        parts[other] = Parts::from_bytes(&parts[other].to_bytes()).unwrap();
+    }
+    parts.remove(0)
+}
+
+fn tags(gaps: &[(u8, u8)], rows: usize, mut time: i64) -> Tags {
+    let of = |&(gap, label): &(u8, u8)| {
+        time += if gap > 250 { 400 } else { i64::from(gap % 16) };
+        (time, u16::from(label % 5))
+    };
+    gaps.iter().cycle().take(rows).map(of).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn parts_give_the_answer_of_one_count(
+        gaps in prop::collection::vec(any::<(u8, u8)>(), 1..300),
+        rows in prop::collection::vec(0_usize..500, 1..4),
+        parts in 1_usize..9,
+        delays in prop::collection::vec(-25_i64..25, 0..4),
+        is_joined: bool,
+        from in prop::option::weighted(0.3, 0_u32..1_000),
+        to in prop::option::weighted(0.3, 500_u32..6_000),
+        later: bool,
+        order: u64,
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = folder.path().join("run.tagq");
+        let mut time = -300;
+        for rows in rows {
+            let of_source = tags(&gaps, rows, time);
+            time = of_source.last().map_or(time, |last| last.0 + 7);
+            append(&store, &of_source);
+        }
+        let setup = Setup { names: vec![(1, "idler".into())], ..Setup::default() };
+        let run = open_run(&store);
+        let context = QueryContext { setup: &setup, pool: &POOL, progress: &Silent };
+        let mut plans = Vec::new();
+        for (query, mut options) in questions() {
+            if !options.contains_key("delays") {
+                let delays = (0..).zip(&delays).map(|(of, ticks)| json!([format!("{of}"), format!("{ticks}t")]));
+                options.insert("delays".into(), delays.collect());
+            }
+            options.insert("join".into(), is_joined.into());
+            for (name, side) in [("from", from), ("to", to)] {
+                if let Some(ticks) = side {
+                    options.insert(name.into(), format!("{ticks}t").into());
+                }
+            }
+            let request = Request::of_options(query, options.clone()).unwrap();
+            let expected = request.ask(&run, &context).map(|answer| said(&answer));
+            let plan = Plan::make(query, &options, &[(&run, &context)], parts);
+            match (expected, plan) {
+                (Ok(expected), Ok(plan)) => plans.push((expected, plan)),
+                (Err(expected), Err(found)) => prop_assert_eq!(expected.to_string(), found.to_string()),
+                (expected, plan) => prop_assert!(false, "{query} {options:?}: {expected:?} {plan:?}"),
+            }
+        }
+        if later {
+            // Parts read the rows of the plan, however the run has grown since.
+            append(&store, &tags(&gaps, 70, time));
+        }
+        for (expected, plan) in plans {
+            let plan = Plan::parse(plan.text().unwrap().as_bytes(), &store).unwrap();
+            let answer = plan.answer(counted(&plan, order), &POOL, &Silent).map(|answer| said(&answer));
+            prop_assert_eq!(answer.unwrap(), expected, "{} {:?}", &plan.query, &plan.options);
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Queries that are counted in parts: `tagq plan`, `tagq partial` and `tagq merge`.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::support::{Output, command, fixture_copy, output};
+
+/// A folder with the fixture in `run`, and the same tags once more in `later`.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let run = fixture_copy(folder.path());
+        let later = folder.path().join("later");
+        fs::create_dir(&later).unwrap();
+        fs::copy(run.join("2.tags.zst"), later.join("2.tags.zst")).unwrap();
+        Self(folder)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn tagq(&self, line: &str) -> Output {
+        output(command().args(line.split_whitespace()).current_dir(self.0.path()))
+    }
+
+    /// Runs a command that must succeed.
+    fn done(&self, line: &str) -> Output {
+        let done = self.tagq(line);
+        assert_eq!(done.code, 0, "{line}: {}", done.stderr);
+        done
+    }
+
+    /// Plans a query, and counts its parts into `PLAN.0`, `PLAN.1` and so on. Returns these names.
+    fn counted(&self, query: &str, parts: usize, plan: &str) -> Vec<String> {
+        let planned = self.done(&format!("plan {query} --parts {parts} -o {plan}"));
+        let last = planned.stderr.rsplit(" to ").next().unwrap().trim().parse::<usize>();
+        let names = (0..=last.unwrap()).map(|part| {
+            let name = format!("{plan}.{part}");
+            self.done(&format!("partial {plan} --index {part} -o {name}"));
+            name
+        });
+        names.collect()
+    }
+
+    fn refused(&self, line: &str, code: i32, words: &str) {
+        let refused = self.tagq(line);
+        assert_eq!(refused.code, code, "{line}: {}", refused.stderr);
+        assert!(refused.stderr.contains(words), "{line}: {}", refused.stderr);
+        assert!(refused.stdout.is_empty());
+    }
+}
+
+const PAIRS: &str = "coincidences --window 2ns run";
+
+#[test]
+fn the_answer_of_all_parts_is_that_of_one_process() {
+    let place = Place::new();
+    for (number, query) in [
+        PAIRS,
+        "coincidences --window 100ns --rule once run",
+        "coincidences --window 1us --rule cluster --bin 100ms run",
+        "coincidences --window 1us --group 1,2,3 --rule herald --veto 4 --errors blocks:5 run",
+        "coincidences --window 2ns --accidentals shifted:4 --shift 100ns run",
+        "coincidences --window 2ns --last 200ms run",
+        "coincidences --window 2ns --sum run later",
+        "coincidences --window 1us --rule cluster --sum run later",
+        "histogram --start 1 --stop 2 --range 5ns run",
+        "histogram --start 1 --stop 2 --mode next --bin 64t --range 0ns..10us --sum run later",
+        "g2 1,2 --range 100ns --bin 16t --errors blocks:5 --covariance --sum run later",
+        "histogram2d 1 2 3 --bin 100ns --range 1us run",
+        "rates --bin 50ms --sum run later",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let plan = format!("plan{number}");
+        let parts = place.counted(&query.replace(" --sum", ""), 7, &plan);
+        assert!(parts.len() > 4, "{query}: {}", parts.len());
+        for format in ["json", "table", "csv"] {
+            let one = place.done(&format!("{query} --format {format}"));
+            let merged = place.done(&format!("merge {plan} {} --format {format}", parts.join(" ")));
+            assert_eq!(merged.text(), one.text(), "{query}");
+        }
+        assert_eq!(
+            place.done(&format!("merge {plan} {}", parts.join(" "))).stderr,
+            place.done(query).stderr,
+            "{query}"
+        );
+    }
+}
+
+#[test]
+fn parts_are_merged_in_any_steps() {
+    let place = Place::new();
+    let parts = place.counted(PAIRS, 5, "plan");
+    let all = place.done(&format!("merge plan {}", parts.join(" "))).stdout;
+    // Parts that do not touch wait together.
+    place.done("merge plan plan.4 plan.0 --partial sum.0");
+    place.done("merge plan plan.1 sum.0 plan.3 --partial sum.1");
+    place.refused("merge plan sum.1", 5, "parts of the plan are missing: 2\n");
+    place.done("merge plan sum.1 plan.2 --partial sum.2");
+    assert_eq!(place.done("merge plan sum.2").stdout, all);
+    // The sum of all parts has the same bytes in whatever order they come.
+    place.done(&format!("merge plan {} --partial sum", parts.join(" ")));
+    assert_eq!(fs::read(place.path("sum")).unwrap(), fs::read(place.path("sum.2")).unwrap());
+    place.refused("merge plan plan.1", 5, "missing: 0,2-4\n");
+}
+
+#[test]
+fn a_part_that_does_not_fit_is_refused_by_name() {
+    let place = Place::new();
+    place.counted(PAIRS, 3, "plan");
+    place.counted("coincidences --window 3ns run", 3, "other");
+    place.refused("merge plan plan.0 plan.1 plan.2 plan.1", 3, "plan.1: part 1 is there already");
+    place.refused("merge plan plan.0 other.1 plan.2", 3, "other.1: it is of plan");
+    place.refused("merge plan plan.0 absent plan.2", 1, "absent: No such file");
+    place.refused("merge plan run/1.tags.zst", 3, "run/1.tags.zst: it is no partial result");
+    let bytes = fs::read(place.path("plan.1")).unwrap();
+    let step = bytes.len() / 40 + 1;
+    for at in (0..bytes.len()).step_by(step) {
+        fs::write(place.path("cut"), &bytes[..at]).unwrap();
+        place.refused("merge plan plan.0 cut plan.2", 3, "cut: it ");
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 1 << (at % 8);
+        fs::write(place.path("flipped"), flipped).unwrap();
+        place.refused("merge plan plan.0 flipped plan.2", 3, "flipped: it ");
+    }
+    let text = fs::read_to_string(place.path("plan")).unwrap();
+    for (from, to) in
+        [("\"2ns\"", "\"3ns\""), ("\"run\": 0", "\"run\": 1"), ("\"rows\": ", "\"rows\": 1")]
+    {
+        assert!(text.contains(from), "{from}");
+        fs::write(place.path("edited"), text.replacen(from, to, 1)).unwrap();
+        place.refused("merge edited plan.0 plan.1 plan.2", 2, "edited: it was edited");
+        place.refused("partial edited --index 0 -o new", 2, "edited: it was edited");
+    }
+    fs::write(place.path("edited"), text.replacen("\"version\": 1", "\"version\": 9", 1)).unwrap();
+    place.refused("partial edited --index 0 -o new", 2, "make the plan again");
+    place.refused(
+        "partial plan --index 3 -o new",
+        2,
+        "the plan has no part 3; its parts are 0 to 2",
+    );
+    place.refused("partial plan -o new", 2, "--index I");
+    assert!(!place.path("new").exists());
+    place.refused(
+        "plan histogram --start 1 --stop 2 --mode last --sync-divider 2 run -o new",
+        2,
+        "--sync-divider",
+    );
+    place.refused(&format!("plan {PAIRS} -o plan"), 1, "is there already");
+}
+
+#[test]
+fn parts_read_the_rows_of_the_plan() {
+    let place = Place::new();
+    let later = place.path("later").join("2.tags.zst");
+    fs::rename(place.path("run").join("2.tags.zst"), &later).unwrap();
+    let expected = place.done(PAIRS).stdout;
+    place.done(&format!("plan {PAIRS} --parts 2 -o plan"));
+    place.done("partial plan --index 0 -o part.0");
+    // The run grows between one part and the other.
+    fs::copy(&later, place.path("run").join("2.tags.zst")).unwrap();
+    assert_ne!(place.done(PAIRS).stdout, expected);
+    place.done("partial plan --index 1 -o part.1");
+    assert_eq!(place.done("merge plan part.0 part.1").stdout, expected);
+    // A job that runs twice writes the same bytes again.
+    let bytes = fs::read(place.path("part.0")).unwrap();
+    place.done("partial plan --index 0 -o part.0 --threads 1 --io read");
+    assert_eq!(fs::read(place.path("part.0")).unwrap(), bytes);
+    // Another run in its place is refused, and nothing is written.
+    fs::remove_dir_all(place.path("run").join(".tagq")).unwrap();
+    place.done("ingest run");
+    place.refused("partial plan --index 0 -o new", 1, "are not those that are asked for");
+    assert!(!place.path("new").exists());
+}
+
+#[test]
+fn the_job_says_which_part_and_whether_to_try_again() {
+    let place = Place::new();
+    place.done(&format!("plan {PAIRS} --parts 2 -o plan"));
+    let of_job = |part: &str, out: &str| {
+        output(
+            command()
+                .args(["partial", "plan", "-o", out])
+                .env("SLURM_ARRAY_TASK_ID", part)
+                .env("SLURM_CPUS_PER_TASK", "1")
+                .current_dir(place.0.path()),
+        )
+    };
+    assert_eq!(of_job("0", "part.0").code, 0);
+    assert_eq!(of_job("1", "part.1").code, 0);
+    assert_eq!(place.done("merge plan part.0 part.1").stdout, place.done(PAIRS).stdout);
+    // What cannot be written now may be written later; a part that the plan does not have will never be there.
+    assert_eq!(of_job("0", "absent/part.0").code, 75);
+    assert_eq!(of_job("2", "part.2").code, 2);
+    fs::rename(place.path("plan"), place.path("moved")).unwrap();
+    assert!(Path::new(&place.path("moved")).exists());
+    assert_ne!(of_job("0", "part.0").code, 0);
+}
