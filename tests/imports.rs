@@ -43,6 +43,7 @@ const FLOORS: [Floors; 4] = [
             &["progress", "notes", "details", "input", "new_file", "new_store", "cache", "run"],
             &["setup"],
             &["answer", "convert", "merge"],
+            &["catalogue"],
             &["pulses", "requests", "delays"],
             &["plan"],
         ],
@@ -69,7 +70,7 @@ const FLOORS: [Floors; 4] = [
             &["queries", "follow"],
             &[
                 "watch", "cat", "convert", "delays", "export", "formats", "info", "ingest",
-                "merge", "name", "parts", "simulate", "verify",
+                "merge", "name", "parts", "runs", "simulate", "verify",
             ],
         ],
     },

@@ -34,6 +34,7 @@ mod physics;
 mod plots;
 mod queries;
 mod real_data;
+mod runs;
 mod screens;
 mod simulated;
 mod sources;

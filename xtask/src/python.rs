@@ -8,8 +8,9 @@ use std::{
 };
 
 /// Libraries for the tests and for comparison.
-const LIBRARIES: [&str; 12] = [
+const LIBRARIES: [&str; 13] = [
     "maturin>=1.16,<2",
+    "distributed>=2024.5",
     "duckdb>=1.3",
     "h5py>=3.12",
     "hypothesis>=6.100",

@@ -16,6 +16,7 @@ mod parts;
 mod progress;
 mod queries;
 mod report;
+mod runs;
 mod signals;
 mod simulate;
 mod verify;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         Command::Request(command) => queries::run(command),
         Command::Plan(command) => parts::plan(&command.query),
         Command::Partial(args) => parts::partial(args),
+        Command::Runs(args) => runs::run(args),
         Command::Delays(args) => delays::run(args),
         Command::Name(args) => name::run(args),
         Command::Ingest(args) => ingest::run(args),

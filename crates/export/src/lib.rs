@@ -18,6 +18,7 @@
 
 mod answers;
 mod batches;
+mod catalogue;
 mod form;
 mod schema;
 mod selection;
@@ -32,6 +33,7 @@ mod error;
 
 pub use answers::{batches_of, schema_of_answers};
 pub use batches::{Batches, Touched};
+pub use catalogue::{batch_of_runs, write_runs};
 pub use error::Error;
 pub use form::{BatchWriter, Form};
 pub use selection::{Projection, Selection};

@@ -8,9 +8,9 @@ use pyo3::{
     prelude::*,
     types::{PyBytes, PyCapsule, PyList},
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tagq::{Cell, CellType, RunFacts, SCHEMA_VERSION, Table};
+use tagq::{Cell, CellType, Column, RunFacts, SCHEMA_VERSION, Table};
 
 use crate::{errors, stream};
 
@@ -28,6 +28,97 @@ struct Written<'a> {
     query: &'a Value,
     run: &'a RunFacts,
     rows: &'a Table,
+}
+
+/// An answer for another process: what is read of it in Python.
+#[derive(Serialize, Deserialize)]
+struct PlainAnswer {
+    header: String,
+    query: Value,
+    run: RunFacts,
+    columns: Vec<Plain>,
+}
+
+/// A column: its key, its type, whether its cells are lists, and the cells.
+#[derive(Serialize, Deserialize)]
+struct Plain(String, PlainType, bool, Vec<PlainCell>);
+
+#[derive(Serialize, Deserialize)]
+enum PlainType {
+    Count,
+    Integer,
+    Float,
+    Flag,
+    Channel,
+}
+
+#[derive(Serialize, Deserialize)]
+enum PlainCell {
+    Missing,
+    Count(u64),
+    Integer(i64),
+    /// The bits of the number, which JSON would round.
+    Float(u64),
+    Flag(bool),
+    Channel(u16),
+    List(Vec<Self>),
+}
+
+impl Plain {
+    fn of(column: &Column) -> Self {
+        let of = match column.of {
+            CellType::Count => PlainType::Count,
+            CellType::Integer => PlainType::Integer,
+            CellType::Float => PlainType::Float,
+            CellType::Flag => PlainType::Flag,
+            CellType::Channel => PlainType::Channel,
+        };
+        Self(
+            column.key.clone().into_owned(),
+            of,
+            column.is_list,
+            column.cells.iter().map(PlainCell::of).collect(),
+        )
+    }
+
+    fn column(self) -> Column {
+        let Self(key, of, is_list, cells) = self;
+        let of = match of {
+            PlainType::Count => CellType::Count,
+            PlainType::Integer => CellType::Integer,
+            PlainType::Float => CellType::Float,
+            PlainType::Flag => CellType::Flag,
+            PlainType::Channel => CellType::Channel,
+        };
+        let cells: Vec<Cell> = cells.into_iter().map(PlainCell::cell).collect();
+        Column { is_list, ..Column::of_cells(key, of, cells.into()) }
+    }
+}
+
+impl PlainCell {
+    fn of(cell: Cell) -> Self {
+        match cell {
+            Cell::Missing => Self::Missing,
+            Cell::Count(value) => Self::Count(value),
+            Cell::Integer(value) => Self::Integer(value),
+            Cell::Float(value) => Self::Float(value.to_bits()),
+            Cell::Flag(value) => Self::Flag(value),
+            Cell::Channel(value) => Self::Channel(value),
+            Cell::List(items) => Self::List(items.into_iter().map(Self::of).collect()),
+        }
+    }
+
+    fn cell(self) -> Cell {
+        match self {
+            Self::Missing => Cell::Missing,
+            Self::Count(value) => Cell::Count(value),
+            Self::Integer(value) => Cell::Integer(value),
+            Self::Float(bits) => Cell::Float(f64::from_bits(bits)),
+            Self::Flag(value) => Cell::Flag(value),
+            Self::Channel(value) => Cell::Channel(value),
+            Self::List(items) => Cell::List(items.into_iter().map(Self::cell).collect()),
+        }
+    }
 }
 
 impl Answer {
@@ -60,6 +151,26 @@ impl Answer {
         let tagq::Answer { query, run, rows, .. } = &self.answer;
         let written = Written { schema_version: SCHEMA_VERSION, query, run, rows };
         serde_json::to_string(&written).map_err(|e| errors::of_run(&e.into()))
+    }
+
+    /// Returns all that [`Answer::of_state`] makes the same answer from.
+    fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let tagq::Answer { header, query, run, rows, .. } = &self.answer;
+        let columns = rows.columns().iter().map(Plain::of).collect();
+        let plain =
+            PlainAnswer { header: header.clone(), query: query.clone(), run: run.clone(), columns };
+        let bytes = serde_json::to_vec(&plain).map_err(|e| errors::of_run(&e.into()))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Makes an answer from its bytes.
+    #[staticmethod]
+    fn of_state(bytes: &[u8]) -> PyResult<Self> {
+        let plain: PlainAnswer =
+            serde_json::from_slice(bytes).map_err(|e| errors::of_run(&e.into()))?;
+        let PlainAnswer { header, query, run, columns } = plain;
+        let rows = columns.into_iter().map(Plain::column).fold(Table::default(), Table::with);
+        Self::new(tagq::Answer { header, query, run, singles: None, rows, figure: None })
     }
 
     /// Returns a column: a NumPy type and its bytes, or a list of lists. Undefined floats are NaN; the

@@ -10,6 +10,7 @@ mod following;
 mod making;
 mod options;
 mod origin;
+mod parts;
 mod process;
 mod run;
 mod stream;
@@ -28,6 +29,7 @@ mod _tagq {
         following::Follower,
         making::NewStore,
         options::{keywords, request_types},
+        parts::Plan,
         run::{Run, ask_sum, ingest, open},
         tags::{Batch, Column, Scan, Tags},
         tuples::Tuples,

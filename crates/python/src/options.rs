@@ -33,10 +33,14 @@ pub(crate) fn text<T: FromStr<Err: Display>>(
 
 /// Creates the request of the type with this name.
 pub(crate) fn request(name: &str, keywords: &Bound<'_, PyDict>) -> PyResult<Request> {
+    Request::of_options(name, named(name, keywords)?).map_err(|error| errors::of_run(&error))
+}
+
+/// Converts the keywords of the request with this name.
+pub(crate) fn named(name: &str, keywords: &Bound<'_, PyDict>) -> PyResult<OptionValues> {
     let of = REQUEST_TYPES.iter().find(|of| of.name == name);
     let known = of.map_or_else(Vec::new, |of| of.options().collect());
-    let options = options(keywords, &known)?;
-    Request::of_options(name, options).map_err(|error| errors::of_run(&error))
+    options(keywords, &known)
 }
 
 /// Creates a selection; other keywords are ignored.

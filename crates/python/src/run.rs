@@ -11,7 +11,7 @@ use pyo3::{
 };
 use rayon::ThreadPool;
 use tagq::{
-    OpenOptions, RunFacts, Treatment,
+    OpenOptions, PlannedRun, RunFacts, Treatment,
     query::TimeRange,
     requests::{Channel, QueryContext, Request, Setup},
     store::Access,
@@ -68,6 +68,12 @@ impl Run {
         Ok(open.clone())
     }
 
+    /// Returns the open run and its setup.
+    pub fn parts(&self) -> PyResult<(Arc<tagq::Run>, Arc<Setup>)> {
+        let Open { run, setup, .. } = self.open()?;
+        Ok((run, setup))
+    }
+
     pub fn origin(&self) -> PyResult<Origin> {
         Ok(self.open()?.origin)
     }
@@ -82,9 +88,14 @@ impl Run {
 
 /// Creates a pool of counting threads; one per core by default.
 fn pool(threads: Option<usize>) -> PyResult<Arc<Own<ThreadPool>>> {
+    Ok(Arc::new(Own::new(pool_of(threads)?)))
+}
+
+/// Creates a pool of counting threads for one call.
+pub(crate) fn pool_of(threads: Option<usize>) -> PyResult<ThreadPool> {
     // For rayon, zero means one per core.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build();
-    Ok(Arc::new(Own::new(pool.map_err(|e| question(format!("threads: {e}")))?)))
+    pool.map_err(|e| question(format!("threads: {e}")))
 }
 
 #[pymethods]
@@ -92,6 +103,21 @@ impl Run {
     /// Answers the request with this name.
     fn ask(&self, py: Python<'_>, name: &str, keywords: &Bound<'_, PyDict>) -> PyResult<Answer> {
         ask_all(py, &[self.open()?], &options::request(name, keywords)?)
+    }
+
+    /// Returns a text that names its store and its rows, for [`Run::of_text`] in another process.
+    fn text(&self) -> PyResult<String> {
+        let Open { run, setup, .. } = self.open()?;
+        PlannedRun::of(&run, &setup).and_then(|run| run.text()).map_err(|e| errors::of_run(&e))
+    }
+
+    /// Opens a run with exactly the rows that a text names.
+    #[staticmethod]
+    fn of_text(text: &str) -> PyResult<Self> {
+        let opened = PlannedRun::parse(text).and_then(|run| run.open(Access::Mapped));
+        let (run, setup) = opened.map_err(|e| errors::of_run(&e))?;
+        let origin = Origin::of_store(&run);
+        Self::new(run, setup, None, origin)
     }
 
     /// Lists the tags of each coincidence, as Arrow.

@@ -1,6 +1,6 @@
 //! Answers: the query, the run, and a table of results.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tagq_store::Tick;
 
 use crate::{figure::FigureKind, run::Run, table::Table};
@@ -26,7 +26,7 @@ pub struct Answer {
 }
 
 /// Facts about the run that was counted.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RunFacts {
     /// The path that the user gave.
     pub path: String,
@@ -52,12 +52,12 @@ pub struct RunFacts {
 }
 
 /// The tags of one channel of a run.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ChannelFacts {
     /// The channel.
     pub channel: u16,
     /// Its name, if the setup has one.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Its number of tags.
     pub count: u64,
@@ -73,6 +73,11 @@ impl RunFacts {
             of.name = name.map(|(_, name)| name.clone());
         }
         facts
+    }
+
+    /// Returns the tags of all channels per second of live time; `None` without live time.
+    pub fn rate_hz(&self) -> Option<f64> {
+        (self.live_s > 0.0).then(|| self.tags as f64 / self.live_s)
     }
 
     /// Returns the facts about a run.

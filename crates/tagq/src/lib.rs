@@ -47,12 +47,15 @@ mod answer;
 
 mod cache;
 
+mod catalogue;
+
 mod delays;
 mod pulses;
 
 mod plan;
 
 pub use answer::{Answer, ChannelFacts, RunFacts, SCHEMA_VERSION};
+pub use catalogue::{FoundRun, Moment, RunState, Wanted, runs};
 pub use cells::Cells;
 pub use convert::{Converted, Tags, check_out, convert, write};
 pub use delays::{Delayed, Delays};

@@ -112,7 +112,8 @@ pub enum Priority {
 }
 
 impl Column {
-    fn new(key: impl Into<Cow<'static, str>>, of: CellType, cells: Cells<Cell>) -> Self {
+    /// Creates a column of cells of this type.
+    pub fn of_cells(key: impl Into<Cow<'static, str>>, of: CellType, cells: Cells<Cell>) -> Self {
         let key = key.into();
         let shown = Shown {
             heading: key.clone(),
@@ -127,34 +128,34 @@ impl Column {
 
     /// Creates a column of counts.
     pub fn counts(key: impl Into<Cow<'static, str>>, cells: Cells<u64>) -> Self {
-        Self::new(key, CellType::Count, cells.map(Cell::Count))
+        Self::of_cells(key, CellType::Count, cells.map(Cell::Count))
     }
 
     /// Creates a column of ticks or row numbers.
     pub fn integers(key: impl Into<Cow<'static, str>>, cells: Cells<i64>) -> Self {
-        Self::new(key, CellType::Integer, cells.map(Cell::Integer))
+        Self::of_cells(key, CellType::Integer, cells.map(Cell::Integer))
     }
 
     /// Creates a column of integers that are missing in some rows. They are shown without separators.
     pub fn some_integers(key: impl Into<Cow<'static, str>>, cells: Cells<Option<i64>>) -> Self {
         let cells = cells.map(|value| value.map_or(Cell::Missing, Cell::Integer));
-        Self::new(key, CellType::Integer, cells).unit(Unit::Plain)
+        Self::of_cells(key, CellType::Integer, cells).unit(Unit::Plain)
     }
 
     /// Creates a column of measured values.
     pub fn floats(key: impl Into<Cow<'static, str>>, cells: Cells<Option<f64>>) -> Self {
-        Self::new(key, CellType::Float, cells.map(float))
+        Self::of_cells(key, CellType::Float, cells.map(float))
     }
 
     /// Creates a column of flags. The heading is empty, and rows with the flag set show the key.
     pub fn flags(key: impl Into<Cow<'static, str>>, cells: Cells<bool>) -> Self {
-        Self::new(key, CellType::Flag, cells.map(Cell::Flag)).heading("")
+        Self::of_cells(key, CellType::Flag, cells.map(Cell::Flag)).heading("")
     }
 
     /// Creates a column of channels; a missing one means all channels together.
     pub fn channels(key: impl Into<Cow<'static, str>>, cells: Cells<Option<u16>>) -> Self {
         let cells = cells.map(|channel| channel.map_or(Cell::Missing, Cell::Channel));
-        Self::new(key, CellType::Channel, cells)
+        Self::of_cells(key, CellType::Channel, cells)
     }
 
     /// Creates a column of groups of channels.
@@ -179,7 +180,7 @@ impl Column {
         cell: fn(T) -> Cell,
     ) -> Self {
         let cells = cells.map(move |list| Cell::List(list.into_iter().map(cell).collect()));
-        Self { is_list: true, ..Self::new(key, of, cells) }
+        Self { is_list: true, ..Self::of_cells(key, of, cells) }
     }
 
     /// Sets a heading that replaces the key.

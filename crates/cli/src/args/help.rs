@@ -26,7 +26,7 @@ const FAMILIES: [(&str, &[&str]); 6] = [
     // After the types of requests.
     ("Ask", &["delays"]),
     ("Watch", &["watch"]),
-    ("Clusters", &["plan", "partial"]),
+    ("Many", &["runs", "plan", "partial"]),
     ("Stores", &["ingest", "merge", "info", "verify", "name", "set"]),
     ("Files", &["cat", "convert", "export", "formats", "simulate"]),
     ("Other", &["completions", "help"]),

@@ -1,8 +1,8 @@
-//! Commands that count a run in parts: a plan, its partial results, and what they add up to.
+//! Commands for many runs and many computers: a list of runs, a plan, its partial results, and what they add up to.
 
 use std::path::PathBuf;
 
-use tagq::{Drift, store::Duration};
+use tagq::{Drift, Moment, store::Duration};
 
 use super::{
     options::{OutputArgs, QueryArgs, SetupArgs},
@@ -22,6 +22,34 @@ use super::{
 pub(crate) struct PlanCommand {
     #[command(subcommand)]
     pub query: RequestCommand<PlanArgs>,
+}
+
+/// List the runs in a folder and in nested folders: dates, channels, rates
+///
+/// A run is a store, a folder of sources, or a source with a store of its own. Reads manifests, but no tags, and writes
+/// nothing. The date is that of the last change of its sources, in UTC.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tagq runs .
+  tagq runs . --since 2026-11-01 --name 'run*' --format json
+  tagq plan rates $(tagq runs . --name 'run*' --paths) --parts 9 -o month.json")]
+pub(crate) struct RunsArgs {
+    /// The folder
+    pub folder: PathBuf,
+    /// Only runs that ended at T or later: 2026-11-24, 2026-11-24T18:30, in UTC
+    #[arg(long, value_name = "T")]
+    pub since: Option<Moment>,
+    /// Only runs that ended before T
+    #[arg(long, value_name = "T")]
+    pub until: Option<Moment>,
+    /// Only runs whose path in the folder fits the pattern, with * and ?
+    #[arg(long, value_name = "PATTERN")]
+    pub name: Option<glob::Pattern>,
+    /// Print the paths alone, one on a line
+    #[arg(long, conflicts_with_all = ["format", "output"])]
+    pub paths: bool,
+    #[command(flatten)]
+    pub output: OutputArgs,
 }
 
 /// What a plan takes besides its query.

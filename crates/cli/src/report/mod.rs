@@ -12,6 +12,7 @@ mod plot;
 mod print;
 mod quantities;
 mod room;
+mod runs;
 mod table;
 mod text;
 
@@ -19,6 +20,6 @@ pub(crate) use info::{Looked, left_over};
 pub(crate) use plot::{check_plot, print_plot, shown};
 pub(crate) use print::{
     check, check_explained, print, print_delays, print_explained, print_formats, print_info,
-    print_list, update,
+    print_list, print_runs, update,
 };
 pub(crate) use quantities::{counted, hertz, thousands};

@@ -8,11 +8,11 @@ use std::{
 
 use anyhow::Context as _;
 use tagq::{
-    Answer, Delayed, NewFile,
+    Answer, Delayed, FoundRun, NewFile,
     requests::{Explained, Listing},
     store::Tick,
 };
-use tagq_export::{Form, write_answers, write_listings};
+use tagq_export::{Form, write_answers, write_listings, write_runs};
 
 use crate::{
     Usage,
@@ -20,7 +20,9 @@ use crate::{
     progress::Reporter,
 };
 
-use super::{csv, delays, explained, formats, info, info::Looked, json, list, look::Look, table};
+use super::{
+    csv, delays, explained, formats, info, info::Looked, json, list, look::Look, runs, table,
+};
 
 /// Checks the output before the query, which may take long. The format comes from --format or from the name
 /// of the file; otherwise it is a table on a terminal and JSON elsewhere.
@@ -182,6 +184,26 @@ pub(crate) fn print_info(
         }
     };
     put(text.as_bytes(), output, reporter)
+}
+
+/// Prints a list of runs.
+pub(crate) fn print_runs(
+    runs: &[FoundRun],
+    output: &OutputArgs,
+    reporter: &Reporter,
+) -> anyhow::Result<()> {
+    let form = if output.output.is_some() { Form::Arrow } else { Form::Stream };
+    let format = chosen(output)?;
+    put_with(output, reporter, |out| {
+        match format {
+            Format::Table => out.write_all(runs::text(runs).as_bytes())?,
+            Format::Json => out.write_all(runs::json(runs)?.as_bytes())?,
+            Format::Csv => runs::csv(runs, out)?,
+            Format::Arrow => drop(write_runs(runs, out, form)?),
+            Format::Parquet => drop(write_runs(runs, out, Form::Parquet)?),
+        }
+        Ok(())
+    })
 }
 
 /// Prints the formats of files.

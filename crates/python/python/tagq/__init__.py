@@ -15,6 +15,7 @@ and tables are whole ticks (64 bits), channels are whole numbers (8 or 16 bits).
 project defines what each query counts.
 """
 
+from . import distributed
 from ._errors import (
     BusyError,
     ClosedError,
@@ -52,6 +53,7 @@ __all__ = [
     "Tuples",
     "WrongTypeError",
     "__version__",
+    "distributed",
     "from_arrays",
     "from_table",
     "ingest",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from . import _tagq
@@ -27,6 +28,9 @@ class Result:
     def __init__(self, answer: _tagq.Answer) -> None:
         self._answer = answer
         self._read: dict[str, Any] | None = None
+
+    def __reduce__(self) -> tuple[Callable[[bytes], Result], tuple[bytes]]:
+        return _result_of_state, (self._answer.state(),)
 
     def _json(self) -> dict[str, Any]:
         if self._read is None:
@@ -118,6 +122,10 @@ class Result:
 
     def _repr_html_(self) -> str:
         return html_table(self.header, *self._table())
+
+
+def _result_of_state(answer: bytes) -> Result:
+    return Result(_tagq.Answer.of_state(answer))
 
 
 class Tuples:

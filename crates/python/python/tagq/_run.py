@@ -180,6 +180,10 @@ def _path(path: object, name: str = "path") -> str:
     return path
 
 
+def _run_of_text(text: str) -> Run:
+    return Run(_tagq.Run.of_text(text))
+
+
 class Run(Requests):
     """An open run with the tags of the last commit at the time of opening.
 
@@ -191,6 +195,11 @@ class Run(Requests):
         self._run = run
         self._ask = run.ask
         self._list = run.tuples
+
+    def __reduce__(self) -> tuple[Callable[[str], Run], tuple[str]]:
+        """Pickles the run by the path of its store, its id and its commit: another process that sees the store
+        opens exactly these rows."""
+        return _run_of_text, (self._run.text(),)
 
     # Facts that need no counting.
 

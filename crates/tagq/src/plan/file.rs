@@ -4,10 +4,14 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use tagq_query::Bins;
-use tagq_store::{Manifest, read_side_file};
+use tagq_store::{Access, Manifest, Store, read_side_file};
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::{error::Error, requests::OptionValues, requests::Setup};
+use crate::{
+    error::Error,
+    requests::{OptionValues, Setup},
+    run::Run,
+};
 
 /// The value of the key `format`, by which a plan is recognised.
 const FORMAT: &str = "tagq plan";
@@ -200,6 +204,67 @@ impl Plan {
             return Err(fault("a part of it is of no run".into()));
         }
         Ok(plan)
+    }
+}
+
+impl PlannedRun {
+    /// Returns a run as of its commit, with what `setup` says about it.
+    ///
+    /// # Errors
+    /// [`Error::Request`] for a path that is not UTF-8, [`Error::Io`].
+    pub fn of(run: &Run, setup: &Setup) -> Result<Self, Error> {
+        let folder = run.store().folder();
+        let store = folder.canonicalize().map_err(|source| Error::Io {
+            path: folder.into(),
+            action: "find",
+            source,
+        })?;
+        let store = store.to_str().map(str::to_owned).ok_or_else(|| {
+            let path = store.display();
+            Error::Request(format!("the path {path} is not UTF-8, and cannot stand in a plan"))
+        })?;
+        Ok(Self {
+            path: run.path().display().to_string(),
+            store,
+            manifest: run.store().manifest().clone(),
+            setup: PlannedSetup::of(setup),
+            pulses: None,
+        })
+    }
+
+    /// Opens the store of the run, with exactly these rows.
+    ///
+    /// # Errors
+    /// [`tagq_store::Error::OtherRows`] if it does not begin with these rows, and errors from reading it.
+    pub(super) fn open_store(&self, access: Access) -> Result<Store, Error> {
+        Ok(Store::open_prefix(Path::new(&self.store), &self.manifest, access)?)
+    }
+
+    /// Opens the run with exactly these rows, and returns its setup.
+    ///
+    /// # Errors
+    /// Same as opening a store; [`tagq_store::Error::OtherRows`] if its store does not begin with these rows.
+    pub fn open(&self, access: Access) -> Result<(Run, Setup), Error> {
+        let run = Run::of_rows(self.path.as_ref(), self.open_store(access)?);
+        Ok((run, self.setup.read()?))
+    }
+
+    /// Returns its text, which names the run for another process.
+    ///
+    /// # Errors
+    /// [`Error::Answer`].
+    pub fn text(&self) -> Result<String, Error> {
+        Ok(serde_json::to_string(self)?)
+    }
+
+    /// Parses the text of a run.
+    ///
+    /// # Errors
+    /// [`Error::Answer`] for another text, [`tagq_store::Error::Damaged`] if its numbers contradict each other.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let run: Self = serde_json::from_str(text)?;
+        run.manifest.clone().checked(Path::new(&run.path))?;
+        Ok(run)
     }
 }
 

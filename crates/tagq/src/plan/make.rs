@@ -1,12 +1,12 @@
 //! Making a plan: the question is resolved in each run, and each run is divided.
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use tagq_query::InParts;
 
 use super::{
     cuts::cuts,
-    file::{Part, Plan, PlannedBins, PlannedRun, PlannedSetup},
+    file::{Part, Plan, PlannedBins, PlannedRun},
 };
 use crate::{
     error::Error,
@@ -71,13 +71,8 @@ impl Plan {
             let begins = [None].into_iter().chain(cuts.iter().copied().map(Some));
             let ends = cuts.iter().copied().map(Some).chain([None]);
             intervals.extend(begins.zip(ends).map(|(from, to)| Part { run: number, from, to }));
-            planned.push(PlannedRun {
-                path: run.path().display().to_string(),
-                store: text_of(&absolute(run.store().folder())?)?,
-                manifest: manifest.clone(),
-                setup: PlannedSetup::of(context.setup),
-                pulses: checked[number].pulses(),
-            });
+            let pulses = checked[number].pulses();
+            planned.push(PlannedRun { pulses, ..PlannedRun::of(run, context.setup)? });
         }
         Self::new(
             query,
@@ -87,18 +82,4 @@ impl Plan {
             intervals,
         )
     }
-}
-
-fn absolute(path: &Path) -> Result<std::path::PathBuf, Error> {
-    path.canonicalize().map_err(|source| Error::Io { path: path.into(), action: "find", source })
-}
-
-/// A plan is a text, and so are the paths in it.
-fn text_of(path: &Path) -> Result<String, Error> {
-    path.to_str().map(str::to_owned).ok_or_else(|| {
-        Error::Request(format!(
-            "the path {} is not UTF-8, and cannot stand in a plan",
-            path.display()
-        ))
-    })
 }

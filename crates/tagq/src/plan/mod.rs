@@ -13,7 +13,7 @@ use file::PlannedBins;
 pub use file::{Part, Plan, PlannedRun};
 pub use parts::Parts;
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use tagq_query::{InParts, TimeRange};
 use tagq_store::{Access, Store};
@@ -45,7 +45,7 @@ impl Plan {
             Error::Request(format!("the plan has no part {part}; its parts are 0 to {last}"))
         })?;
         let planned = &self.runs[run];
-        let store = Store::open_prefix(Path::new(&planned.store), &planned.manifest, access)?;
+        let store = planned.open_store(access)?;
         let role = RunInParts::new(InParts::part(TimeRange { from, to }), None);
         let counted = Run::of_parts(planned.path.as_ref(), store, Arc::new(role));
         let (request, setups) = (self.request()?, self.setups()?);

@@ -12,8 +12,6 @@ use tagq_store::{Manifest, Store};
 
 use crate::error::Error;
 
-/// The name of the store inside a folder of sources.
-const STORE_IN_FOLDER: &str = ".tagq";
 /// Suffix of a single source that names its store.
 const STORE_OF_FILE: &str = ".tagq";
 
@@ -33,6 +31,9 @@ pub struct RunLocation {
 }
 
 impl RunLocation {
+    /// The name of the store inside a folder of sources.
+    pub(crate) const STORE_IN_FOLDER: &str = ".tagq";
+
     /// Finds the run that `path` names; `store` overrides the location of its store. If `is_recursive`, nested
     /// folders are searched for sources, too.
     ///
@@ -60,7 +61,7 @@ impl RunLocation {
 
     /// Returns the location of a folder that may get sources later.
     pub(crate) fn of_empty_folder(path: &Path, store: Option<&Path>) -> Result<Self, Error> {
-        let inside = || not_linked(path.join(STORE_IN_FOLDER));
+        let inside = || not_linked(path.join(RunLocation::STORE_IN_FOLDER));
         let store = store.map_or_else(inside, |store| Ok(store.into()))?;
         Ok(Self::new(path, store, Some(Vec::new())))
     }
@@ -128,7 +129,7 @@ impl RunLocation {
 
     /// Returns the default location of the store of the run at `path`.
     fn store_for(path: &Path) -> PathBuf {
-        if path.is_dir() { path.join(STORE_IN_FOLDER) } else { beside(path) }
+        if path.is_dir() { path.join(RunLocation::STORE_IN_FOLDER) } else { beside(path) }
     }
 }
 
@@ -169,7 +170,7 @@ pub(crate) fn belongs(folder: &Path, run: &Path) -> bool {
 
 /// Whether sources in nested folders were ingested into the run in the folder `run`.
 fn has_nested_sources(run: &Path) -> bool {
-    let manifest = Manifest::read(&run.join(STORE_IN_FOLDER)).ok().flatten();
+    let manifest = Manifest::read(&run.join(RunLocation::STORE_IN_FOLDER)).ok().flatten();
     manifest.is_some_and(|manifest| {
         let names = manifest.sources.iter().map(|source| Path::new(&source.facts.name));
         names.into_iter().any(|name| name.is_relative() && name.components().count() > 1)
@@ -202,7 +203,7 @@ fn nested_folder(entry: &DirEntry) -> Option<PathBuf> {
     Some(entry.path()).filter(|path| may_have_sources(path))
 }
 
-fn may_have_sources(folder: &Path) -> bool {
+pub(crate) fn may_have_sources(folder: &Path) -> bool {
     let name = folder.file_name().unwrap_or_default().as_encoded_bytes();
     let is_store = name.ends_with(STORE_OF_FILE.as_bytes()) || Store::is_at(folder);
     !name.starts_with(b".") && !is_store

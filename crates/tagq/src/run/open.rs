@@ -45,15 +45,15 @@ impl Run {
         Self { path, is_recursive: *is_recursive, store, caching, parts: None }
     }
 
+    /// Returns a run whose path the user gave as `path`, with the rows of a store.
+    pub(crate) fn of_rows(path: &Path, store: Store) -> Self {
+        let (path, store) = (path.into(), Arc::new(store));
+        Self { path, is_recursive: false, store, caching: Caching::Off, parts: None }
+    }
+
     /// Returns a run whose path the user gave as `path`, counted in parts.
     pub(crate) fn of_parts(path: &Path, store: Store, parts: Arc<RunInParts>) -> Self {
-        Self {
-            path: path.into(),
-            is_recursive: false,
-            store: Arc::new(store),
-            caching: Caching::Off,
-            parts: Some(parts),
-        }
+        Self { parts: Some(parts), ..Self::of_rows(path, store) }
     }
 
     /// Returns the same run, counted in parts.

@@ -1,0 +1,116 @@
+//! Queries that are counted in parts.
+
+#![expect(clippy::needless_pass_by_value, reason = "arguments of Python come as values")]
+
+use std::{path::Path, sync::atomic::AtomicBool};
+
+use pyo3::{prelude::*, pybacked::PyBackedBytes, types::PyBytes};
+use tagq::{Parts, requests::QueryContext, store::Access};
+
+use crate::{
+    answer::Answer,
+    errors::{self, question},
+    options,
+    run::{Run, pool_of},
+    waiting::wait,
+};
+
+/// A query over runs, divided into parts.
+#[pyclass(frozen, module = "tagq._tagq")]
+pub(crate) struct Plan {
+    plan: tagq::Plan,
+}
+
+#[pymethods]
+impl Plan {
+    /// Reads a plan from its text.
+    #[new]
+    fn new(text: &str) -> PyResult<Self> {
+        let plan = tagq::Plan::parse(text.as_bytes(), Path::new("the plan"));
+        Ok(Self { plan: plan.map_err(|e| errors::of_run(&e))? })
+    }
+
+    /// Divides the request with this name over runs into about so many parts.
+    #[staticmethod]
+    fn make(
+        py: Python<'_>,
+        runs: Vec<PyRef<'_, Run>>,
+        name: &str,
+        keywords: &Bound<'_, pyo3::types::PyDict>,
+        parts: usize,
+    ) -> PyResult<Self> {
+        let opened: Vec<_> = runs.iter().map(|run| run.parts()).collect::<PyResult<_>>()?;
+        let options = options::named(name, keywords)?;
+        let pool = pool_of(None)?;
+        let plan = wait(py, None, &AtomicBool::default(), |told| {
+            let contexts: Vec<QueryContext<'_>> = opened
+                .iter()
+                .map(|(_, setup)| QueryContext { setup, pool: &pool, progress: told })
+                .collect();
+            let runs = opened.iter().map(|(run, _)| &**run).zip(&contexts);
+            tagq::Plan::make(name, &options, &runs.collect::<Vec<_>>(), parts)
+        });
+        Ok(Self { plan: plan? })
+    }
+
+    /// Returns its text.
+    fn text(&self) -> PyResult<String> {
+        self.plan.text().map_err(|e| errors::of_run(&e))
+    }
+
+    /// Returns the number of its parts.
+    fn __len__(&self) -> usize {
+        self.plan.parts.len()
+    }
+
+    /// Counts a part. Returns the partial result.
+    fn count<'py>(
+        &self,
+        py: Python<'py>,
+        part: u32,
+        threads: usize,
+        io: &str,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let access = match io {
+            "map" => Access::Mapped,
+            "read" => Access::Copied,
+            other => return Err(question(format!("io: `{other}` is none of map, read"))),
+        };
+        let pool = pool_of(Some(threads))?;
+        let counted = wait(py, None, &AtomicBool::default(), |told| {
+            Ok(self.plan.count(part, access, &pool, told)?.to_bytes())
+        });
+        Ok(PyBytes::new(py, &counted?))
+    }
+
+    /// Adds partial results. Returns their sum as a partial result.
+    fn add<'py>(
+        &self,
+        py: Python<'py>,
+        parts: Vec<PyBackedBytes>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let sum = py.detach(|| self.sum(&parts).map(|sum| sum.to_bytes()));
+        Ok(PyBytes::new(py, &sum.map_err(|e| errors::of_run(&e))?))
+    }
+
+    /// Answers from all partial results.
+    fn answer(&self, py: Python<'_>, parts: Vec<PyBackedBytes>) -> PyResult<Answer> {
+        let pool = pool_of(None)?;
+        let answer = wait(py, None, &AtomicBool::default(), |told| {
+            self.plan.answer(self.sum(&parts)?, &pool, told)
+        });
+        Answer::new(answer?)
+    }
+}
+
+impl Plan {
+    fn sum(&self, parts: &[PyBackedBytes]) -> Result<Parts, tagq::Error> {
+        let mut sum = Parts::none(&self.plan);
+        for bytes in parts {
+            let part = Parts::from_bytes(bytes)?;
+            part.check(&self.plan)?;
+            sum.add(part)?;
+        }
+        Ok(sum)
+    }
+}

@@ -1,0 +1,131 @@
+//! The list of runs in a folder.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use serde_json::Value;
+
+use crate::support::{Output, command, fixture_copy, output};
+
+/// 2026-11-15 in UTC.
+const DAY: u64 = 20_772 * 86_400;
+
+/// A folder with four runs: a folder of sources with a new source, a source with its own store, a store whose source is gone,
+/// and a folder that was never ingested. Each ended a day after the one before.
+struct Lab(tempfile::TempDir);
+
+impl Lab {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let lab = Self(folder);
+        let fixture = fixture_copy(lab.0.path());
+        let copy = |from: &str, to: &str, day: u64| {
+            let to = lab.path(to);
+            fs::create_dir_all(to.parent().unwrap()).unwrap();
+            fs::copy(fixture.join(from), &to).unwrap();
+            let ended = SystemTime::UNIX_EPOCH + Duration::from_secs(DAY + day * 86_400);
+            fs::File::options().write(true).open(&to).unwrap().set_modified(ended).unwrap();
+        };
+        copy("1.tags.zst", "lab/bell/1.tags.zst", 0);
+        copy("1.tags.zst", "lab/raw/night/x.tags.zst", 1);
+        copy("1.tags.zst", "gone.tags.zst", 2);
+        copy("2.tags.zst", "lab/bell2/2.tags.zst", 3);
+        for ingest in
+            ["lab/bell", "lab/raw/night/x.tags.zst", "--store lab/raw/old.tagq gone.tags.zst"]
+        {
+            lab.tagq(&format!("ingest --tick 156.25ps {ingest}"));
+        }
+        lab.tagq("name lab/bell 1=alice");
+        fs::remove_file(lab.path("gone.tags.zst")).unwrap();
+        copy("2.tags.zst", "lab/bell/2.tags.zst", 0);
+        // Neither hidden folders nor links to folders are looked into.
+        fs::create_dir(lab.path("lab/.git")).unwrap();
+        fs::copy(fixture.join("1.tags.zst"), lab.path("lab/.git/1.tags.zst")).unwrap();
+        std::os::unix::fs::symlink(&fixture, lab.path("lab/linked")).unwrap();
+        lab
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn run(&self, line: &str) -> Output {
+        output(command().args(line.split_whitespace()).current_dir(self.0.path()))
+    }
+
+    fn tagq(&self, line: &str) -> Output {
+        let done = self.run(line);
+        assert_eq!(done.code, 0, "{line}: {}", done.stderr);
+        done
+    }
+
+    /// Returns the names that are listed, and their states.
+    fn listed(&self, line: &str) -> Vec<(String, String)> {
+        let listed = self.tagq(&format!("runs lab {line} --format json")).json();
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let runs = listed["runs"].as_array().unwrap().iter();
+        runs.map(|run| (text(&run["name"]), text(&run["state"]))).collect()
+    }
+}
+
+#[test]
+fn runs_are_found_with_what_their_manifests_say() {
+    let lab = Lab::new();
+    let expected = [
+        ("bell", "new data"),
+        ("bell2", "not ingested"),
+        ("raw/night/x.tags.zst", "ingested"),
+        ("raw/old.tagq", "ingested"),
+    ];
+    let expected = expected.map(|(name, state)| (name.to_owned(), state.to_owned()));
+    assert_eq!(lab.listed(""), expected);
+    let all = lab.tagq("runs lab --format json").json();
+    let [bell, bell2, ..] = &all["runs"].as_array().unwrap()[..] else { panic!("{all}") };
+    assert_eq!(bell["facts"]["channels"][0]["name"], "alice");
+    assert_eq!(
+        bell["facts"]["tags"],
+        lab.tagq("rates lab/raw/old.tagq --format json").json()["run"]["tags"]
+    );
+    assert_eq!((&bell2["facts"], &bell2["ended"]), (&Value::Null, &"2026-11-18T00:00:00Z".into()));
+    // Nothing was ingested, and nothing was written.
+    assert!(!lab.path("lab/bell2/.tagq").exists());
+    let table = lab.tagq("runs lab --format table");
+    assert!(table.text().contains("alice,2,3,4") && table.text().contains("2026-11-15 00:00:00"));
+    let csv = lab.tagq("runs lab --format csv");
+    assert!(csv.text().contains("\nbell2,lab/bell2,not ingested,2026-11-18T00:00:00Z,,,,,,,\n"));
+    // The folder itself may be a run.
+    assert_eq!(lab.tagq("runs lab/bell --paths").text(), "lab/bell\n");
+    assert_eq!(lab.run("runs absent").code, 1);
+}
+
+#[test]
+fn runs_are_chosen_by_date_and_name() {
+    let lab = Lab::new();
+    let names = |line: &str| -> Vec<String> {
+        lab.listed(line).into_iter().map(|(name, _)| name).collect()
+    };
+    assert_eq!(names("--since 2026-11-17"), ["bell2", "raw/old.tagq"]);
+    assert_eq!(names("--until 2026-11-17T00:00"), ["bell", "raw/night/x.tags.zst"]);
+    assert_eq!(
+        names("--since 2026-11-16 --until 2026-11-18"),
+        ["raw/night/x.tags.zst", "raw/old.tagq"]
+    );
+    assert_eq!(names("--name bell*"), ["bell", "bell2"]);
+    assert_eq!(names("--name nothing"), Vec::<String>::new());
+    assert_eq!(lab.tagq("runs lab --name bell? --paths").text(), "lab/bell2\n");
+    assert_eq!(lab.run("runs lab --since yesterday").code, 2);
+}
+
+#[test]
+fn a_damaged_store_is_listed_with_its_fault() {
+    let lab = Lab::new();
+    let manifest = lab.path("lab/bell/.tagq/manifest.json");
+    let text = fs::read(&manifest).unwrap();
+    fs::write(&manifest, &text[..text.len() / 2]).unwrap();
+    assert_eq!(lab.listed("--name bell"), [("bell".to_owned(), "unreadable".to_owned())]);
+    assert!(lab.tagq("runs lab --format table").text().contains("manifest.json: damaged"));
+    assert!(Path::new(&manifest).exists());
+}
