@@ -3,9 +3,10 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 
-use crate::support::{Output, command, fixture_copy, output};
+use crate::support::{Output, command, fixture_copy, output, root};
 
 /// A folder with the fixture in `run`, and the same tags once more in `later`.
 struct Place(tempfile::TempDir);
@@ -178,6 +179,36 @@ fn parts_read_the_rows_of_the_plan() {
     place.done("ingest run");
     place.refused("partial plan --index 0 -o new", 1, "are not those that are asked for");
     assert!(!place.path("new").exists());
+}
+
+/// The script of docs/clusters.md, as Slurm runs it for each task.
+#[test]
+fn the_script_for_slurm_counts_its_part() {
+    let place = Place::new();
+    let program = Path::new(env!("CARGO_BIN_EXE_tagq")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let task = |number: &str| {
+        output(
+            Command::new("bash")
+                .arg(root().join("docs/examples/tagq.sbatch"))
+                .envs([
+                    ("SLURM_ARRAY_TASK_ID", number),
+                    ("SLURM_CPUS_PER_TASK", "1"),
+                    ("PATH", &path),
+                ])
+                // As if it had been tried often enough.
+                .env("SLURM_RESTART_COUNT", "3")
+                .current_dir(place.0.path()),
+        )
+    };
+    place.done(&format!("plan {PAIRS} --parts 3 -o plan.json"));
+    for number in ["0", "1", "2"] {
+        assert_eq!(task(number).code, 0);
+    }
+    assert_eq!(place.done("merge plan.json p.0 p.1 p.2").stdout, place.done(PAIRS).stdout);
+    assert_eq!(task("3").code, 2);
+    fs::remove_file(place.path("run/.tagq/time.col")).unwrap();
+    assert_eq!(task("0").code, 75);
 }
 
 #[test]

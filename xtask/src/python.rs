@@ -8,11 +8,12 @@ use std::{
 };
 
 /// Libraries for the tests and for comparison.
-const LIBRARIES: [&str; 13] = [
+const LIBRARIES: [&str; 14] = [
     "maturin>=1.16,<2",
     "distributed>=2024.5",
     "duckdb>=1.3",
     "h5py>=3.12",
+    "htcondor>=24",
     "hypothesis>=6.100",
     "matplotlib>=3.8",
     "numpy>=2",

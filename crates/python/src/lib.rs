@@ -5,6 +5,7 @@
 //! the memory-mapped store; other Python threads run while a query counts.
 
 mod answer;
+mod catalogue;
 mod errors;
 mod following;
 mod making;
@@ -26,6 +27,7 @@ mod _tagq {
     #[pymodule_export]
     use crate::{
         answer::Answer,
+        catalogue::Catalogue,
         following::Follower,
         making::NewStore,
         options::{keywords, request_types},

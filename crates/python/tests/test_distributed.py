@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import re
 import shutil
 import signal
 from collections.abc import Iterator
@@ -17,9 +18,10 @@ import pytest
 from distributed import Client, LocalCluster
 
 import tagq
+from conftest import ROOT
 from test_answers import QUESTIONS
 
-pytestmark = pytest.mark.filterwarnings("default")
+pytestmark = pytest.mark.filterwarnings("default", "ignore::tagq.TagqWarning")
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +134,29 @@ def test_an_error_of_a_part_is_that_of_the_query(folder: Path, tmp_path: Path, c
         spread = tagq.distributed.query(run, executor=executor, parts=2, retries=1)
         with pytest.raises(tagq.TagqError, match="are not those that are asked for"):
             spread.coincidences(window="2ns")
+
+
+def test_the_example_of_the_page_works(
+    folder: Path, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (ROOT / "docs/clusters.md").read_text()
+    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    monkeypatch.chdir(folder.parent)
+    for day in ("monday", "tuesday"):
+        shutil.copytree(folder, f"lab/{day}")
+    monkeypatch.setattr("dask.distributed.Client", lambda: client)
+    names: dict[str, object] = {}
+    exec(example, names)
+    one = tagq.sum(names["runs"]).coincidences(window="2ns")
+    assert names["pairs"].to_json() == one.to_json()
+
+
+def test_the_submit_file_is_one_of_htcondor() -> None:
+    htcondor = pytest.importorskip("htcondor2")
+    submit = htcondor.Submit((ROOT / "docs/examples/tagq.sub").read_text())
+    assert submit.getQArgs() == "$(parts)"
+    assert submit["arguments"] == "partial plan.json --index $(Process) --threads 4 -o p.$(Process)"
+    assert (submit["retry_until"], submit["request_cpus"]) == ("ExitCode != 75", "4")
 
 
 def test_runs_and_results_are_pickled(folder: Path) -> None:

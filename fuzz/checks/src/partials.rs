@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use tagq::Parts;
 use tagq_query::{
-    Coincidences, Delay, Error, Execution, Groups, Kind as _, Partial, Recording, Rule, Scope,
-    TimeRange,
+    Coincidences, Delay, Error, Execution, Groups, Kind as _, PartCounts, Partial, Recording, Rule,
+    Scope, TimeRange,
 };
 use tagq_store::{Channels, Tags};
 
@@ -24,6 +25,7 @@ pub fn partials(input: &[u8]) {
     if recipe.is() {
         let len = recipe.below(1 << 16);
         let rest = recipe.rest();
+        check_parts(rest);
         let (one, other) = rest.split_at(len.min(rest.len()));
         let read: Vec<Partial> = [one, other].into_iter().filter_map(as_read).collect();
         for a in &read {
@@ -36,14 +38,31 @@ pub fn partials(input: &[u8]) {
     }
 }
 
-/// The partial answer that these bytes are, once their checksum is right.
-fn as_read(bytes: &[u8]) -> Option<Partial> {
-    drop(Partial::from_bytes(bytes));
+/// Bytes are refused as parts of a plan and as the counts in them, or are the only form of these.
+fn check_parts(bytes: &[u8]) {
+    if let Ok(counts) = PartCounts::from_bytes(bytes) {
+        assert_eq!(counts.to_bytes(), bytes);
+    }
+    let bytes = with_checksum(bytes);
+    if let Ok(parts) = Parts::from_bytes(&bytes) {
+        assert_eq!(parts.to_bytes(), bytes);
+    }
+}
+
+/// The same bytes with a right checksum.
+fn with_checksum(bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     if bytes.len() >= 16 {
         let crc = crc32c::crc32c_append(crc32c::crc32c(&bytes[..12]), &bytes[16..]);
         bytes[12..16].copy_from_slice(&crc.to_le_bytes());
     }
+    bytes
+}
+
+/// The partial answer that these bytes are, once their checksum is right.
+fn as_read(bytes: &[u8]) -> Option<Partial> {
+    drop(Partial::from_bytes(bytes));
+    let bytes = with_checksum(bytes);
     let partial = Partial::from_bytes(&bytes).ok()?;
     assert_eq!(partial.to_bytes(), bytes);
     Some(partial)

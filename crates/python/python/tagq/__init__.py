@@ -16,6 +16,7 @@ project defines what each query counts.
 """
 
 from . import distributed
+from ._catalogue import Runs, runs
 from ._errors import (
     BusyError,
     ClosedError,
@@ -45,6 +46,7 @@ __all__ = [
     "QuestionError",
     "Result",
     "Run",
+    "Runs",
     "ScanCounters",
     "Sum",
     "TagqError",
@@ -58,6 +60,7 @@ __all__ = [
     "from_table",
     "ingest",
     "open",
+    "runs",
     "scan",
     "sum",
 ]

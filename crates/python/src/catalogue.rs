@@ -1,0 +1,59 @@
+//! The runs in a folder.
+
+use std::path::PathBuf;
+
+use arrow_array::RecordBatchIterator;
+use pyo3::{prelude::*, types::PyCapsule};
+use tagq::{FoundRun, Wanted};
+
+use crate::{errors, options, stream};
+
+/// A list of runs.
+#[pyclass(frozen, module = "tagq._tagq")]
+pub(crate) struct Catalogue {
+    runs: Vec<FoundRun>,
+}
+
+#[pymethods]
+impl Catalogue {
+    /// Finds the runs in a folder that ended in a span of time and whose names fit a pattern.
+    #[new]
+    #[expect(clippy::needless_pass_by_value, reason = "arguments of Python come as values")]
+    fn new(
+        py: Python<'_>,
+        folder: PathBuf,
+        since: Option<&str>,
+        until: Option<&str>,
+        name: Option<&str>,
+    ) -> PyResult<Self> {
+        let wanted = Wanted {
+            since: since.map(|text| options::parse("since", text)).transpose()?,
+            until: until.map(|text| options::parse("until", text)).transpose()?,
+            name: name.map(|text| options::parse("name", text)).transpose()?,
+        };
+        let runs = py.detach(|| tagq::runs(&folder, &wanted));
+        Ok(Self { runs: runs.map_err(|e| errors::of_run(&e))? })
+    }
+
+    fn __len__(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// Returns the runs as the JSON of the command line has them.
+    fn to_json(&self) -> PyResult<String> {
+        serde_json::to_string(&self.runs).map_err(|e| errors::of_run(&e.into()))
+    }
+
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // The interface allows a requested schema, but the types of the list leave no choice.
+        drop(requested_schema);
+        let batch = tagq_export::batch_of_runs(&self.runs).map_err(errors::of_export)?;
+        let schema = batch.schema();
+        stream::export(py, RecordBatchIterator::new([Ok(batch)], schema))
+    }
+}
