@@ -96,6 +96,19 @@ fn the_answer_of_all_parts_is_that_of_one_process() {
 }
 
 #[test]
+fn each_run_of_a_plan_is_answered_by_itself() {
+    let place = Place::new();
+    let pairs = "coincidences --window 2ns --group 1,2 --group 3,4 run";
+    for (number, query) in [pairs, "g2 1,2 --range 100ns --bin 16t run"].into_iter().enumerate() {
+        let (query, plan) = (format!("{query} later"), format!("plan{number}"));
+        let parts = place.counted(&query, 6, &plan).join(" ");
+        let merged = place.done(&format!("merge {plan} {parts} --each"));
+        assert_eq!(merged.text(), place.done(&query).text());
+    }
+    place.refused(&format!("plan {} -o new", PAIRS.replace("run", "-")), 2, "runs with stores");
+}
+
+#[test]
 fn parts_are_merged_in_any_steps() {
     let place = Place::new();
     let parts = place.counted(PAIRS, 5, "plan");

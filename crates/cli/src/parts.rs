@@ -8,6 +8,7 @@ use tagq::{NewFile, Parts, Plan, Progress as _, requests::QueryContext, store::A
 use crate::{
     Retry, Usage,
     args::{Io, MergeArgs, PartialArgs, PlanArgs, RequestCommand},
+    input,
     progress::Reporter,
     queries, report,
 };
@@ -17,6 +18,10 @@ pub(crate) fn plan(command: &RequestCommand<PlanArgs>) -> anyhow::Result<()> {
     let RequestCommand { request, name, options, answer: args } = command;
     let reporter = Reporter::new(args.query.store.quiet);
     NewFile::check(&args.output, args.force)?;
+    if args.query.runs.iter().any(|run| input::is_stdin(run)) {
+        let what = "a plan is of runs with stores; `tagq ingest - --store DIR` makes one";
+        return Err(Usage(what.into()).into());
+    }
     let pool = queries::pool(args.query.threads)?;
     let opened = queries::open_all(&args.query, &args.setup, &request.named(), &reporter)?;
     let contexts: Vec<QueryContext<'_>> = opened
@@ -78,8 +83,12 @@ pub(crate) fn merge(
         return write(out, &sum.to_bytes(), args.output.force, &reporter);
     }
     let pool = queries::pool(args.threads)?;
-    let answer = plan.answer(sum, &pool, &reporter)?;
-    report::print(&[answer], &args.output, &reporter)
+    let answers = if args.each {
+        plan.answer_each(sum, &pool, &reporter)?
+    } else {
+        vec![plan.answer(sum, &pool, &reporter)?]
+    };
+    report::print(&answers, &args.output, &reporter)
 }
 
 /// Writes a file that appears complete or not at all.

@@ -134,6 +134,9 @@ pub(crate) struct MergeArgs {
     /// Of two runs: add N to the channels of the second
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub channels_b: Option<i32>,
+    /// Of a plan: answer for each run by itself
+    #[arg(long, conflicts_with = "partial")]
+    pub each: bool,
     /// Of a plan: write the sum of the partial results to FILE
     #[arg(long, value_name = "FILE", conflicts_with = "output")]
     pub partial: Option<PathBuf>,

@@ -66,6 +66,29 @@ impl Plan {
         pool: &rayon::ThreadPool,
         progress: &dyn Progress,
     ) -> Result<Answer, Error> {
+        self.of_all(parts, pool, progress, Request::sum)
+    }
+
+    /// Answers for each run by itself, from all parts. Groups of channels are those that occur in any of the runs.
+    ///
+    /// # Errors
+    /// Same as [`Plan::answer`].
+    pub fn answer_each(
+        &self,
+        parts: Parts,
+        pool: &rayon::ThreadPool,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Answer>, Error> {
+        self.of_all(parts, pool, progress, Request::each)
+    }
+
+    fn of_all<T>(
+        &self,
+        parts: Parts,
+        pool: &rayon::ThreadPool,
+        progress: &dyn Progress,
+        answer: impl FnOnce(&Request, &[(&Run, &QueryContext<'_>)]) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let mut of_runs = parts.of_runs(self)?;
         let (request, setups) = (self.request()?, self.setups()?);
         let runs = self.runs.iter().enumerate().map(|(number, run)| {
@@ -73,7 +96,7 @@ impl Plan {
             run.without_rows(Some(InParts::sum(counts)))
         });
         let runs: Vec<Run> = runs.collect();
-        let answer = request.sum(&pairs(&contexts(&runs, &setups, pool, progress)));
+        let answer = answer(&request, &pairs(&contexts(&runs, &setups, pool, progress)));
         for run in &runs {
             run.check_complete()?;
         }

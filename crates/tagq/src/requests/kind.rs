@@ -211,6 +211,15 @@ pub(super) fn sum<K: Kind>(kind: &K, runs: &[(&Run, &QueryContext<'_>)]) -> Resu
     answer_all(kind, &all)
 }
 
+/// Counts a request in each of several runs, with the groups that their sum has.
+pub(super) fn each<K: Kind>(
+    kind: &K,
+    runs: &[(&Run, &QueryContext<'_>)],
+) -> Result<Vec<Answer>, Error> {
+    let all = resolve_all(kind, runs)?;
+    all.chunks(1).map(|one| answer_all(kind, one)).collect()
+}
+
 fn answer_all<K: Kind>(kind: &K, all: &[Resolved<'_, K::Query>]) -> Result<Answer, Error> {
     let counts = all.iter().map(|resolved| kind.count(resolved)).collect::<Result<_, _>>()?;
     let counts = kind.add(all, counts)?;

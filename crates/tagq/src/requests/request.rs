@@ -157,6 +157,11 @@ impl Request {
         with_kind!(self, of => kind::sum(of, runs))
     }
 
+    /// Answers the request for each of several runs, with the groups that [`Request::sum`] has.
+    pub(crate) fn each(&self, runs: &[(&Run, &QueryContext<'_>)]) -> Result<Vec<Answer>, Error> {
+        with_kind!(self, of => kind::each(of, runs))
+    }
+
     /// Rejects it if it cannot be counted in parts, because it depends on the whole run.
     pub(crate) fn check_parts(
         &self,
