@@ -68,6 +68,12 @@ def test_hundreds_of_cuts_change_nothing(blocks: tagq.Run, client: Client) -> No
         assert told == [(done, 201) for done in range(1, 202)]
 
 
+def test_the_same_query_is_answered_again_and_again(run: tagq.Run, client: Client) -> None:
+    spread = tagq.distributed.query(run, executor=client, parts=2)
+    answers = {ask(spread, "coincidences", dict(window="2ns")) for _ in range(30)}
+    assert answers == {ask(run, "coincidences", dict(window="2ns"))}
+
+
 def test_several_runs_are_added(run: tagq.Run, folder: Path, tmp_path: Path, client: Client) -> None:
     later = tmp_path / "later"
     later.mkdir()

@@ -191,7 +191,8 @@ class _DaskWorkers(_Workers):
     def count(self, plan: _tagq.Plan, how: tuple[int, str], retries: int, progress: Progress | None) -> bytes:
         from distributed import as_completed
 
-        text = self._executor.scatter(plan.text())
+        # By its hash, Dask would take it for the same plan of a query before, which it is about to forget.
+        text = self._executor.scatter(plan.text(), hash=False)
         counted = [self.submit(_count, text, part, *how, retries=retries) for part in range(len(plan))]
         made = [text, *counted]
         with self.cancelled_on_error(made):
