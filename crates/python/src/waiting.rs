@@ -70,20 +70,19 @@ pub(crate) fn wait<T: Send>(
     cancelled: &AtomicBool,
     work: impl FnOnce(&PythonProgress) -> Result<T, tagq::Error> + Send,
 ) -> PyResult<T> {
-    let told = PythonProgress::default();
+    let (told, is_done) = (PythonProgress::default(), AtomicBool::new(false));
     let result = py.detach(|| {
         thread::scope(|scope| {
             let here = thread::current();
-            let told = &told;
+            let (told, is_done) = (&told, &is_done);
             let worker = scope.spawn(move || {
-                let result = work(told);
-                here.unpark();
-                result
+                let _done = Done { is_done, waiting: here };
+                work(told)
             });
             let mut raised = Ok(());
-            while !worker.is_finished() {
+            while !is_done.load(Ordering::Acquire) {
                 thread::park_timeout(INTERVAL);
-                if raised.is_ok() && !worker.is_finished() {
+                if raised.is_ok() && !is_done.load(Ordering::Acquire) {
                     raised = Python::attach(|py| report(py, told, callback));
                     if raised.is_err() {
                         cancelled.store(true, Ordering::Relaxed);
@@ -103,6 +102,20 @@ pub(crate) fn wait<T: Send>(
     }
     errors::warn(py, &told.take_notes())?;
     result.map_err(|error| errors::of_run(&error))
+}
+
+/// Wakes the waiting thread when the work is done, also by a panic.
+struct Done<'a> {
+    is_done: &'a AtomicBool,
+    waiting: thread::Thread,
+}
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        // Before the thread is woken: it would wait for another interval if it woke first.
+        self.is_done.store(true, Ordering::Release);
+        self.waiting.unpark();
+    }
 }
 
 fn report(py: Python<'_>, told: &PythonProgress, callback: Option<&Py<PyAny>>) -> PyResult<()> {

@@ -191,8 +191,9 @@ class _DaskWorkers(_Workers):
     def count(self, plan: _tagq.Plan, how: tuple[int, str], retries: int, progress: Progress | None) -> bytes:
         from distributed import as_completed
 
-        # By its hash, Dask would take it for the same plan of a query before, which it is about to forget.
-        text = self._executor.scatter(plan.text(), hash=False)
+        # By its hash, Dask would take it for the same plan of a query before, which it is about to forget. Dask counts a
+        # part where the plan is: everywhere.
+        text = self._executor.scatter(plan.text(), hash=False, broadcast=True)
         counted = [self.submit(_count, text, part, *how, retries=retries) for part in range(len(plan))]
         made = [text, *counted]
         with self.cancelled_on_error(made):
