@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use crate::support::{Output, command, fixture_copy, output, root};
+use crate::support::{Output, command, fixture_copy, output, root, skipped};
 
 /// A folder with the fixture in `run`, and the same tags once more in `later`.
 struct Place(tempfile::TempDir);
@@ -192,6 +192,142 @@ fn parts_read_the_rows_of_the_plan() {
     place.done("ingest run");
     place.refused("partial plan --index 0 -o new", 1, "are not those that are asked for");
     assert!(!place.path("new").exists());
+}
+
+#[test]
+fn parts_that_were_counted_before_are_taken_from_a_folder() {
+    let place = Place::new();
+    let pairs = "coincidences --window 2ns --group 1,2 run";
+    let count = |plan: &str, parts: &[u32]| {
+        for part in parts {
+            place.done(&format!("partial {plan} --index {part} -o {plan}.{part} --cache kept"));
+        }
+        let names: Vec<String> = parts.iter().map(|part| format!("{plan}.{part}")).collect();
+        place.done(&format!("merge {plan} {}", names.join(" "))).stdout
+    };
+    let kept = || {
+        let names = fs::read_dir(place.path("kept")).unwrap();
+        let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    place.done(&format!("plan {pairs} --part-tags 6000 -o plan"));
+    let rows = fs::read_to_string(place.path("plan")).unwrap().matches("\"to\"").count();
+    let parts: Vec<u32> = (0..).take(rows).collect();
+    assert!(rows > 2);
+    let expected = place.done(pairs).stdout;
+    assert_eq!(count("plan", &parts), expected);
+    let names = kept();
+    assert_eq!(names.len(), rows);
+    // The same question about two runs has the same parts in the first of them, under other numbers.
+    place.done(&format!("plan {} --part-tags 6000 -o both", pairs.replace("run", "later run")));
+    let of_both = fs::read_to_string(place.path("both")).unwrap().matches("\"to\"").count();
+    let both: Vec<u32> = (0..).take(of_both).collect();
+    assert_eq!(count("both", &both), place.done(&pairs.replace("run", "--sum later run")).stdout);
+    assert_eq!(kept().len(), of_both);
+    // Another question has other parts.
+    place.done("plan coincidences --window 3ns run --part-tags 6000 -o other");
+    count("other", &parts);
+    assert_eq!(kept().len(), of_both + rows);
+    place.refused(&format!("plan {pairs} --part-tags 0 -o new"), 2, "--part-tags");
+    place.refused(&format!("plan {pairs} --part-tags 5 --parts 2 -o new"), 2, "cannot be used");
+}
+
+#[test]
+fn a_store_may_lie_elsewhere() {
+    let place = Place::new();
+    place.done(&format!("plan {PAIRS} --parts 2 -o plan"));
+    fs::rename(place.path("run"), place.path("moved")).unwrap();
+    place.refused("partial plan --index 0 -o p.0", 1, "run/.tagq: no tagq store");
+    for part in 0..2 {
+        place.done(&format!("partial plan --index {part} -o p.{part} --store moved/.tagq"));
+    }
+    let merged = place.done("merge plan p.0 p.1").stdout;
+    fs::rename(place.path("moved"), place.path("run")).unwrap();
+    assert_eq!(merged, place.done(PAIRS).stdout);
+    place.done("ingest later");
+    place.refused("partial plan --index 0 -o p.0 --store later/.tagq", 1, "store of another run");
+}
+
+/// A folder at another path, by FUSE.
+struct Mount(PathBuf);
+
+impl Mount {
+    fn new(of: &Path, at: PathBuf) -> Option<Self> {
+        fs::create_dir(&at).unwrap();
+        fs::File::open("/dev/fuse").ok()?;
+        let mounted = Command::new("bindfs").args([of, &at]).output().ok()?;
+        mounted.status.success().then_some(Self(at))
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let _ = Command::new("fusermount3").arg("-u").arg(&self.0).status();
+    }
+}
+
+/// As on a network file system: a host writes on one mount, and another one reads on its own, which may show older
+/// states.
+#[test]
+fn a_store_is_read_on_another_mount_while_it_grows() {
+    const SOURCES: usize = 8;
+    let place = Place::new();
+    for name in ["shared", "shared/run", "local", "local/run"] {
+        fs::create_dir(place.path(name)).unwrap();
+    }
+    let mount = |name| Mount::new(&place.path("shared"), place.path(name));
+    let Some((writer, reader)) = mount("writer").zip(mount("reader")) else {
+        return skipped("there is no bindfs, or FUSE cannot be used");
+    };
+    let at = |folder: &Path, line: &str| {
+        output(command().args(line.split_whitespace()).current_dir(folder))
+    };
+    let query = "coincidences --window 5ns --format json run";
+    let expected: Vec<String> = (0..SOURCES)
+        .map(|number| {
+            place.done(&format!(
+                "simulate --channels 1,2 --rate 90kHz --duration 500ms --start {number}s --seed {number} \
+                 local/run/{number}.tags.zst"
+            ));
+            let answer = at(&place.path("local"), query);
+            assert_eq!(answer.code, 0, "{}", answer.stderr);
+            answer.text().to_owned()
+        })
+        .collect();
+    let append = |number: usize| {
+        let name = format!("run/{number}.tags.zst");
+        fs::copy(place.path("local").join(&name), writer.0.join(&name)).unwrap();
+        let ingested = at(&writer.0, "ingest run");
+        assert_eq!(ingested.code, 0, "{}", ingested.stderr);
+    };
+    append(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| (1..SOURCES).for_each(append));
+        let begun = std::time::Instant::now();
+        let mut seen = 0;
+        while seen + 1 < SOURCES {
+            assert!(begun.elapsed().as_secs() < 100, "{seen}");
+            let answer = at(&reader.0, &format!("{query} --no-ingest --io read"));
+            assert_eq!(answer.code, 0, "{}", answer.stderr);
+            let state = expected.iter().position(|expected| *expected == answer.text());
+            assert!(state.is_some_and(|state| state >= seen), "{}", answer.text());
+            seen = state.unwrap();
+            let plan = place.path(&format!("plan{}", begun.elapsed().as_nanos()));
+            let plan = plan.display();
+            let planned = query.replace(" --format json", "");
+            let planned = at(&reader.0, &format!("plan {planned} --no-ingest --parts 3 -o {plan}"));
+            assert_eq!(planned.code, 0, "{}", planned.stderr);
+            for part in 0..3 {
+                let part = format!("partial {plan} --index {part} -o {plan}.{part} --io read");
+                let counted = at(&reader.0, &part);
+                assert_eq!(counted.code, 0, "{}", counted.stderr);
+            }
+            let merged = format!("merge {plan} {plan}.0 {plan}.1 {plan}.2 --format json");
+            let merged = at(&reader.0, &merged).text().to_owned();
+            assert!(expected.iter().skip(seen).any(|expected| *expected == merged), "{merged}");
+        }
+    });
 }
 
 /// The script of docs/clusters.md, as Slurm runs it for each task.

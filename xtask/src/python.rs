@@ -8,7 +8,7 @@ use std::{
 };
 
 /// Libraries for the tests and for comparison.
-const LIBRARIES: [&str; 14] = [
+const LIBRARIES: [&str; 16] = [
     "maturin>=1.16,<2",
     "distributed>=2024.5",
     "duckdb>=1.3",
@@ -16,7 +16,9 @@ const LIBRARIES: [&str; 14] = [
     "htcondor>=24",
     "hypothesis>=6.100",
     "matplotlib>=3.8",
+    "moto[server]>=5",
     "numpy>=2",
+    "obstore>=0.8",
     "pandas>=3",
     "phconvert>=0.10",
     "polars>=1.30",

@@ -3,7 +3,10 @@
 use std::{env, fs, io::Write as _, path::Path};
 
 use anyhow::Context as _;
-use tagq::{NewFile, Parts, Plan, Progress as _, requests::QueryContext, store::Access};
+use tagq::{
+    Division, NewFile, PartOptions, Parts, Plan, Progress as _, requests::QueryContext,
+    store::Access,
+};
 
 use crate::{
     Retry, Usage,
@@ -29,7 +32,11 @@ pub(crate) fn plan(command: &RequestCommand<PlanArgs>) -> anyhow::Result<()> {
         .map(|(setup, _)| QueryContext { setup, pool: &pool, progress: &reporter })
         .collect();
     let runs: Vec<_> = opened.iter().map(|(_, run)| run).zip(&contexts).collect();
-    let plan = Plan::make(name, options, &runs, args.parts)?;
+    let division = match args.part_tags {
+        None => Division::Parts(args.parts),
+        Some(tags) => Division::EveryTags(tags),
+    };
+    let plan = Plan::make(name, options, &runs, division)?;
     write(&args.output, plan.text()?.as_bytes(), args.force, &reporter)?;
     let last = plan.parts.len() - 1;
     reporter.note(&format!("{}: parts 0 to {last}", args.output.display()));
@@ -47,11 +54,13 @@ pub(crate) fn partial(args: &PartialArgs) -> anyhow::Result<()> {
         Io::Map => Access::Mapped,
         Io::Read => Access::Copied,
     };
+    let options =
+        PartOptions { access, cache: args.cache.as_deref(), store: args.store.as_deref() };
     let count = || -> anyhow::Result<()> {
         let plan = Plan::read(&args.plan)?;
         let pool = queries::pool(args.threads)?;
         let _waiting = reporter.counting("counting in", plan.tags_of(index));
-        let counted = plan.count(index, access, &pool, &reporter)?;
+        let counted = plan.count(index, options, &pool, &reporter)?;
         write(&args.output, &counted.to_bytes(), true, &reporter)
     };
     count().map_err(Retry::if_it_may_help)

@@ -2,10 +2,14 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "arguments of Python come as values")]
 
-use std::{path::Path, sync::atomic::AtomicBool};
+use std::{
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+    sync::atomic::AtomicBool,
+};
 
 use pyo3::{prelude::*, pybacked::PyBackedBytes, types::PyBytes};
-use tagq::{Parts, requests::QueryContext, store::Access};
+use tagq::{Division, PartOptions, Parts, requests::QueryContext, store::Access};
 
 use crate::{
     answer::Answer,
@@ -38,9 +42,11 @@ impl Plan {
         name: &str,
         keywords: &Bound<'_, pyo3::types::PyDict>,
         parts: usize,
+        part_tags: Option<NonZeroUsize>,
     ) -> PyResult<Self> {
         let opened: Vec<_> = runs.iter().map(|run| run.parts()).collect::<PyResult<_>>()?;
         let options = options::named(name, keywords)?;
+        let division = part_tags.map_or(Division::Parts(parts), Division::EveryTags);
         let pool = pool_of(None)?;
         let plan = wait(py, None, &AtomicBool::default(), |told| {
             let contexts: Vec<QueryContext<'_>> = opened
@@ -48,7 +54,7 @@ impl Plan {
                 .map(|(_, setup)| QueryContext { setup, pool: &pool, progress: told })
                 .collect();
             let runs = opened.iter().map(|(run, _)| &**run).zip(&contexts);
-            tagq::Plan::make(name, &options, &runs.collect::<Vec<_>>(), parts)
+            tagq::Plan::make(name, &options, &runs.collect::<Vec<_>>(), division)
         });
         Ok(Self { plan: plan? })
     }
@@ -70,17 +76,41 @@ impl Plan {
         part: u32,
         threads: usize,
         io: &str,
+        cache: Option<PathBuf>,
+        store: Option<PathBuf>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let access = match io {
             "map" => Access::Mapped,
             "read" => Access::Copied,
             other => return Err(question(format!("io: `{other}` is none of map, read"))),
         };
+        let options = PartOptions { access, cache: cache.as_deref(), store: store.as_deref() };
         let pool = pool_of(Some(threads))?;
         let counted = wait(py, None, &AtomicBool::default(), |told| {
-            Ok(self.plan.count(part, access, &pool, told)?.to_bytes())
+            Ok(self.plan.count(part, options, &pool, told)?.to_bytes())
         });
         Ok(PyBytes::new(py, &counted?))
+    }
+
+    /// Returns the number of the run of a part.
+    fn run_of(&self, part: usize) -> PyResult<usize> {
+        let found = self.plan.parts.get(part).map(|part| part.run);
+        found.ok_or_else(|| question(format!("the plan has no part {part}")))
+    }
+
+    /// Returns bytes of the files of the store of a part, as name, length of the file, begin and end: the index, which
+    /// needs the manifest in `folder`, or the rows, which need the index in it.
+    fn ranges(
+        &self,
+        part: u32,
+        folder: PathBuf,
+        rows: bool,
+    ) -> PyResult<Vec<(String, u64, u64, u64)>> {
+        let plan = &self.plan;
+        let all =
+            if rows { plan.row_bytes(part, &folder) } else { plan.index_bytes(part, &folder) };
+        let all = all.map_err(|e| errors::of_run(&e))?;
+        Ok(all.into_iter().map(|of| (of.name, of.len, of.bytes.start, of.bytes.end)).collect())
     }
 
     /// Adds partial results. Returns their sum as a partial result.

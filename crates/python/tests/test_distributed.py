@@ -74,6 +74,20 @@ def test_the_same_query_is_answered_again_and_again(run: tagq.Run, client: Clien
     assert answers == {ask(run, "coincidences", dict(window="2ns"))}
 
 
+def test_parts_that_were_counted_before_are_taken_from_a_folder(
+    blocks: tagq.Run, tmp_path: Path, client: Client
+) -> None:
+    spread = tagq.distributed.query(blocks, executor=client, part_tags=70_000, cache=tmp_path / "parts")
+    words = {"window": "9ps"}
+    assert ask(spread, "coincidences", words) == ask(blocks, "coincidences", words)
+    files = {file: file.stat().st_ino for file in (tmp_path / "parts").iterdir()}
+    assert len(files) == 10
+    assert ask(spread, "coincidences", words) == ask(blocks, "coincidences", words)
+    assert files == {file: file.stat().st_ino for file in (tmp_path / "parts").iterdir()}
+    with pytest.raises(tagq.QuestionError, match="parts excludes part_tags"):
+        tagq.distributed.query(blocks, executor=client, parts=2, part_tags=9).rates()
+
+
 def test_several_runs_are_added(run: tagq.Run, folder: Path, tmp_path: Path, client: Client) -> None:
     later = tmp_path / "later"
     later.mkdir()

@@ -29,6 +29,14 @@ pub(crate) struct CheckedFile {
 }
 
 impl Committed<'_> {
+    /// Whether it has a value for each row.
+    pub(crate) fn is_column(&self) -> bool {
+        match self.kind {
+            FileKind::Time | FileKind::Channel | FileKind::Micro | FileKind::Gap => true,
+            FileKind::Blocks | FileKind::Counts | FileKind::GapBlocks => false,
+        }
+    }
+
     /// The length that is committed, header included.
     pub(crate) fn len(&self, folder: &Folder) -> Result<u64, Error> {
         self.values

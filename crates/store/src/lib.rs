@@ -62,6 +62,7 @@ pub use run_id::RunId;
 pub use snapshot::{
     Store,
     columns::Access,
+    extract::FileBytes,
     index::{Block, Mark},
     tags::{Channels, MicroColumn, Tags},
 };

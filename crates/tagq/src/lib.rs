@@ -68,7 +68,7 @@ pub use merge::{Alignment, Drift, Merged, merge};
 pub use new_file::NewFile;
 pub use new_store::NewStore;
 pub use notes::{ChannelSettings, Notes, Singles};
-pub use plan::{Part, Parts, Plan, PlannedRun};
+pub use plan::{Division, Part, PartOptions, Parts, Plan, PlannedRun};
 pub use progress::{Progress, Silent};
 pub use run::{
     follow::{FollowChange, FollowLoop, Follower, HOLD_BACK, Waiter},

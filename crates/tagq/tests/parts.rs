@@ -2,12 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says so by failing")]
 
-use std::{path::Path, sync::LazyLock};
+use std::{num::NonZeroUsize, path::Path, sync::LazyLock};
 
 use proptest::prelude::*;
 use serde_json::json;
 use tagq::{
-    Answer, Caching, OpenOptions, Parts, Plan, Run, Silent, open,
+    Answer, Caching, Division, OpenOptions, PartOptions, Parts, Plan, Run, Silent, open,
     requests::{OptionValues, QueryContext, Request, Setup},
     store::{Access, Creation, RunId, SourceFacts, Tick, Writer},
 };
@@ -103,11 +103,13 @@ fn said(answer: &Answer) -> String {
 }
 
 /// Counts all parts of a plan, each in bytes, and adds them up in another order and in pairs.
-fn counted(plan: &Plan, order: u64) -> Parts {
+fn counted(plan: &Plan, order: u64, cache: Option<&Path>) -> Parts {
     let last = u32::try_from(plan.parts.len()).unwrap();
     let mut parts: Vec<Parts> = (0..last)
         .map(|part| {
-            let part = plan.count(part, Access::Copied, &POOL, &Silent).unwrap();
+            let access = [Access::Mapped, Access::Copied][part as usize % 2];
+            let options = PartOptions { access, cache, store: None };
+            let part = plan.count(part, options, &POOL, &Silent).unwrap();
             let bytes = part.to_bytes();
             let read = Parts::from_bytes(&bytes).unwrap();
             assert_eq!(read, part);
@@ -147,6 +149,7 @@ proptest! {
         from in prop::option::weighted(0.3, 0_u32..1_000),
         to in prop::option::weighted(0.3, 500_u32..6_000),
         later: bool,
+        is_kept: bool,
         order: u64,
     ) {
         let folder = tempfile::tempdir().unwrap();
@@ -160,6 +163,13 @@ proptest! {
         let setup = Setup { names: vec![(1, "idler".into())], ..Setup::default() };
         let run = open_run(&store);
         let context = QueryContext { setup: &setup, pool: &POOL, progress: &Silent };
+        let cache = folder.path().join("cache");
+        let cache = is_kept.then_some(&*cache);
+        let division = if is_kept {
+            Division::EveryTags(NonZeroUsize::new(80 * parts).unwrap())
+        } else {
+            Division::Parts(parts)
+        };
         let mut plans = Vec::new();
         for (query, mut options) in questions() {
             if !options.contains_key("delays") {
@@ -174,7 +184,7 @@ proptest! {
             }
             let request = Request::of_options(query, options.clone()).unwrap();
             let expected = request.ask(&run, &context).map(|answer| said(&answer));
-            let plan = Plan::make(query, &options, &[(&run, &context)], parts);
+            let plan = Plan::make(query, &options, &[(&run, &context)], division);
             match (expected, plan) {
                 (Ok(expected), Ok(plan)) => plans.push((expected, plan)),
                 (Err(expected), Err(found)) => prop_assert_eq!(expected.to_string(), found.to_string()),
@@ -187,8 +197,62 @@ proptest! {
         }
         for (expected, plan) in plans {
             let plan = Plan::parse(plan.text().unwrap().as_bytes(), &store).unwrap();
-            let answer = plan.answer(counted(&plan, order), &POOL, &Silent).map(|answer| said(&answer));
+            let parts = counted(&plan, order, cache);
+            if is_kept {
+                prop_assert_eq!(&counted(&plan, order, cache), &parts);
+            }
+            let answer = plan.answer(parts, &POOL, &Silent).map(|answer| said(&answer));
             prop_assert_eq!(answer.unwrap(), expected, "{} {:?}", &plan.query, &plan.options);
         }
     }
+}
+
+/// Of a run that has grown, only the parts at its end are counted again, unless the question itself depends on the end.
+#[test]
+fn kept_parts_are_taken_by_later_plans() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("run.tagq");
+    let gaps: Vec<(u8, u8)> =
+        (0..=u8::MAX).map(|i| (i.wrapping_mul(37), i.wrapping_mul(11))).collect();
+    let first = tags(&gaps, 250_000, 0);
+    let last = first[first.len() - 1].0;
+    append(&store, &first);
+    let cache = folder.path().join("cache");
+    let files = || std::fs::read_dir(&cache).map_or(0, Iterator::count);
+    let setup = Setup::default();
+    let context = QueryContext { setup: &setup, pool: &POOL, progress: &Silent };
+    let division = Division::EveryTags(NonZeroUsize::new(40_000).unwrap());
+    let answer = |(query, options): &(&'static str, OptionValues)| {
+        let run = open_run(&store);
+        let request = Request::of_options(query, options.clone()).unwrap();
+        let expected = said(&request.ask(&run, &context).unwrap());
+        let plan = Plan::make(query, options, &[(&run, &context)], division).unwrap();
+        let before = files();
+        let found = plan.answer(counted(&plan, 1, Some(&cache)), &POOL, &Silent).unwrap();
+        assert_eq!(said(&found), expected, "{query} {options:?}");
+        files() - before
+    };
+    let mut questions = questions();
+    questions.retain(|(_, options)| !options.contains_key("covariance"));
+    let counted: Vec<usize> = questions.iter().map(answer).collect();
+    assert!(counted.iter().all(|&new| new <= 7), "{counted:?}");
+    assert!(counted.iter().filter(|&&new| new == 7).count() > 20, "{counted:?}");
+    assert_eq!(questions.iter().map(answer).sum::<usize>(), 0);
+    append(&store, &tags(&gaps, 50_000, last));
+    let again: Vec<usize> = questions.iter().map(answer).collect();
+    // Of eight parts, the first four lie in blocks that were full before.
+    let (plain, whole): (Vec<_>, Vec<_>) =
+        questions.iter().zip(again).partition(|((_, options), _)| {
+            !options.contains_key("errors") && options.contains_key("window")
+        });
+    assert!(plain.iter().all(|(_, new)| *new == 4), "{plain:?}");
+    assert!(!whole.is_empty());
+    // A file that is damaged is left alone, and its part counted.
+    for file in std::fs::read_dir(&cache).unwrap() {
+        let path = file.unwrap().path();
+        let mut bytes = std::fs::read(&path).unwrap();
+        *bytes.last_mut().unwrap() ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+    }
+    assert_eq!(answer(&questions[0]), 0);
 }

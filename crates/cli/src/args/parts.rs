@@ -1,6 +1,6 @@
 //! Commands for many runs and many computers: a list of runs, a plan, its partial results, and what they add up to.
 
-use std::path::PathBuf;
+use std::{num::NonZeroUsize, path::PathBuf};
 
 use tagq::{Drift, Moment, store::Duration};
 
@@ -58,6 +58,9 @@ pub(crate) struct PlanArgs {
     /// Divide into about N parts with equally many tags, at least one a run
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = PLAN)]
     pub parts: usize,
+    /// Divide each run after every N tags instead: parts stay the same when runs grow (see `tagq partial --cache`)
+    #[arg(long, value_name = "N", conflicts_with = "parts", help_heading = PLAN)]
+    pub part_tags: Option<NonZeroUsize>,
     /// The plan to write
     #[arg(long, short, value_name = "FILE", required = true, help_heading = PLAN)]
     pub output: PathBuf,
@@ -99,6 +102,13 @@ pub(crate) struct PartialArgs {
     /// which files may be cut short while they are mapped
     #[arg(long, value_enum, default_value_t = Io::Map)]
     pub io: Io,
+    /// Keep the partial result in DIR, too, and take it from there if an earlier plan counted the same part: a plan that
+    /// is made again after a run has grown costs only the new parts (see `tagq plan --part-tags`)
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
+    /// The store of the run lies in DIR here, and not where the plan says
+    #[arg(long, value_name = "DIR")]
+    pub store: Option<PathBuf>,
     /// Threads to count with [default: $SLURM_CPUS_PER_TASK, else one a core]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,

@@ -15,7 +15,7 @@ and tables are whole ticks (64 bits), channels are whole numbers (8 or 16 bits).
 project defines what each query counts.
 """
 
-from . import distributed
+from . import distributed, objects
 from ._catalogue import Runs, runs
 from ._errors import (
     BusyError,
@@ -59,6 +59,7 @@ __all__ = [
     "from_arrays",
     "from_table",
     "ingest",
+    "objects",
     "open",
     "runs",
     "scan",

@@ -22,10 +22,16 @@ from ._errors import DamageError, NotFoundError, QuestionError, WrongTypeError
 from ._requests import Requests
 from ._run import Run
 from ._run import ingest as ingest_here
+from .objects import count as count_copied
 
 if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
     Path = str | os.PathLike[str]
     Progress = Callable[[int, int], object]
+    Objects = Sequence[tuple[ObjectStore, str]] | None
+    #: Threads of a part, how columns are read, the folder of partial results, and the storage of each run.
+    _How = tuple[int, str, str | None, Objects]
 
 #: Tags of a part, at least, if the number of parts is not given: fewer are counted faster than they are sent.
 TAGS_MIN = 1 << 22
@@ -42,8 +48,11 @@ def query(
     *,
     executor: Any,
     parts: int | None = None,
+    part_tags: int | None = None,
     threads: int = 1,
     io: Literal["map", "read"] = "map",
+    cache: Path | None = None,
+    objects: Sequence[tuple[ObjectStore, str]] | None = None,
     retries: int = 2,
     progress: Progress | None = None,
 ) -> Query:
@@ -54,10 +63,18 @@ def query(
         A ``dask.distributed.Client``, or any ``concurrent.futures.Executor``, such as ``ProcessPoolExecutor``.
     parts
         About so many parts [default: four for each thread of the workers, but no part below four million tags].
+    part_tags
+        Divide each run after every so many tags instead. Parts stay the same when runs grow.
     threads
         Threads of each part. Dask counts as many parts at once as a worker has threads.
     io
         How workers read columns, as in ``tagq.open``.
+    cache
+        A folder that all workers see. Partial results are kept in it and taken from it: with ``part_tags``, a query that
+        is repeated after runs have grown counts only the new parts.
+    objects
+        For each run the object storage and the path in it where workers find its store, as in ``tagq.objects.partial``,
+        if they do not see the path of the run.
     retries
         How often a part is counted again after an error that may pass, such as one of the file system.
     progress
@@ -68,7 +85,10 @@ def query(
     runs = list(runs)
     if not runs or not all(isinstance(run, Run) for run in runs):
         raise WrongTypeError("runs: a run that tagq.open returned, or several, are wanted")
-    return Query(runs, _workers(executor), parts, (threads, io), retries, progress)
+    if objects is not None and len(objects) != len(runs):
+        raise QuestionError(f"objects: {len(objects)} stores of {len(runs)} runs")
+    how = (threads, io, None if cache is None else os.path.abspath(cache), objects)
+    return Query(runs, _workers(executor), (parts, part_tags), how, retries, progress)
 
 
 def ingest(
@@ -101,8 +121,8 @@ class Query(Requests):
         self,
         runs: list[Run],
         workers: _Workers,
-        parts: int | None,
-        how: tuple[int, str],
+        parts: tuple[int | None, int | None],
+        how: _How,
         retries: int,
         progress: Progress | None,
     ) -> None:
@@ -116,13 +136,16 @@ class Query(Requests):
         self._list = _refuse_list
 
     def _answer(self, name: str, words: dict[str, Any]) -> _tagq.Answer:
-        parts = self._parts
+        parts, part_tags = self._parts
         if parts is None:
             tags = sum(len(run) for run in self._runs)
             parts = max(1, min(PARTS_PER_THREAD * self._workers.threads(), tags // TAGS_MIN))
-        if not isinstance(parts, int) or parts < 1:
-            raise QuestionError(f"parts: a number from 1 on is wanted, not {parts}")
-        plan = _tagq.Plan.make([run._run for run in self._runs], name, words, parts)
+        elif part_tags is not None:
+            raise QuestionError("parts excludes part_tags; give one of them")
+        for of, number in (("parts", parts), ("part_tags", part_tags)):
+            if number is not None and (not isinstance(number, int) or number < 1):
+                raise QuestionError(f"{of}: a number from 1 on is wanted, not {number}")
+        plan = _tagq.Plan.make([run._run for run in self._runs], name, words, parts, part_tags)
         total = self._workers.count(plan, self._how, self._retries, self._progress)
         return plan.answer([total])
 
@@ -146,7 +169,7 @@ class _Workers:
     def cancelled_on_error(self, futures: Iterable[Any]) -> _Cancelled:
         return _Cancelled(lambda: [future.cancel() for future in futures])
 
-    def count(self, plan: _tagq.Plan, how: tuple[int, str], retries: int, progress: Progress | None) -> bytes:
+    def count(self, plan: _tagq.Plan, how: _How, retries: int, progress: Progress | None) -> bytes:
         """Counts all parts, and adds them up while they come."""
         from concurrent.futures import FIRST_COMPLETED, wait
 
@@ -188,7 +211,7 @@ class _DaskWorkers(_Workers):
     def cancelled_on_error(self, futures: Iterable[Any]) -> _Cancelled:
         return _Cancelled(lambda: self._executor.cancel(list(futures)))
 
-    def count(self, plan: _tagq.Plan, how: tuple[int, str], retries: int, progress: Progress | None) -> bytes:
+    def count(self, plan: _tagq.Plan, how: _How, retries: int, progress: Progress | None) -> bytes:
         from distributed import as_completed
 
         # By its hash, Dask would take it for the same plan of a query before, which it is about to forget. Dask counts a
@@ -250,8 +273,11 @@ def _plan(text: str) -> _tagq.Plan:
     return _tagq.Plan(text)
 
 
-def _count(text: str, part: int, threads: int, io: str) -> bytes:
-    return _plan(text).count(part, threads, io)
+def _count(text: str, part: int, threads: int, io: str, cache: str | None, objects: Objects) -> bytes:
+    plan = _plan(text)
+    if objects is None:
+        return plan.count(part, threads, io, cache, None)
+    return count_copied(plan, part, objects[plan.run_of(part)], threads, cache)
 
 
 def _add(text: str, parts: list[bytes]) -> bytes:

@@ -82,6 +82,12 @@ pub trait Kind: Sized {
         0
     }
 
+    /// Returns how many ticks before and after its range tags can lie that matter to its counts, apart from delays;
+    /// `None` if they can lie anywhere. Rules that use tags up also look back to a gap.
+    fn reach(&self) -> Option<i64> {
+        Some(0)
+    }
+
     /// Rejects a query that depends on the whole run.
     #[doc(hidden)]
     fn check_additive(&self) -> Result<(), Error> {

@@ -53,4 +53,12 @@ impl PartCounts {
         self.rows.extend(other.rows);
         Ok(())
     }
+
+    /// Returns the counts of one part as those of part number `number`.
+    #[must_use]
+    pub fn numbered(mut self, number: u32) -> Self {
+        let rows = self.rows.into_iter().map(|((of, _), rows)| ((of, number), rows));
+        self.rows = rows.collect();
+        self
+    }
 }

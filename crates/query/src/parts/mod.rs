@@ -8,6 +8,7 @@
 //! - The [sum](InParts::sum) of all parts reads no tag: it takes the numbers that the parts kept. Everything else
 //!   that a question computes follows from them and from the facts about the run, as without parts.
 //! - The [check](InParts::check) counts nothing, and fails for queries that cannot be counted in parts.
+//! - The [list](InParts::list) of what is asked for reads no tag, and says which parts count the same.
 
 mod bytes;
 mod counts;
@@ -17,6 +18,7 @@ pub use counts::PartCounts;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -42,6 +44,7 @@ enum Role {
     Check,
     Part(Box<Part>),
     Sum(Box<Sum>),
+    List(Mutex<Kept>),
 }
 
 /// A part while it is counted.
@@ -78,6 +81,11 @@ impl InParts {
         Self(Role::Part(Box::new(Part { interval, kept, rows })))
     }
 
+    /// Lists what is asked for. Counts nothing.
+    pub fn list() -> Self {
+        Self(Role::List(Mutex::default()))
+    }
+
     /// Takes the sums of parts whose intervals follow each other from the beginning of time to its end.
     pub fn sum(counts: PartCounts) -> Self {
         Self(Role::Sum(Box::new(Sum::new(counts))))
@@ -86,7 +94,12 @@ impl InParts {
     /// Returns the same recording, counted in parts.
     #[must_use]
     pub fn recording<'a>(&'a self, recording: Recording<'a>) -> Recording<'a> {
-        recording.answered_by(self)
+        let recording = recording.answered_by(self);
+        match self.0 {
+            // Rows stand for times.
+            Role::List(_) => recording.with_rows(usize::MAX),
+            Role::Check | Role::Part(_) | Role::Sum(_) => recording,
+        }
     }
 
     /// Returns what a part counted of `recording`; `number` is the number of the part.
@@ -103,10 +116,42 @@ impl InParts {
             Part::count_singles(number, (of, source), rows, &kept, &mut all);
         }
         all.counts = kept.counts.clone();
-        all.places =
-            kept.places.iter().map(|(&(of, time), &row)| ((of, time), row as u64)).collect();
+        let skipped: Vec<usize> = recording.sources.iter().map(Source::skipped).collect();
+        let place = |(&(of, time), &row): (&(u32, i64), &usize)| {
+            ((of, time), (row + skipped[of as usize]) as u64)
+        };
+        all.places = kept.places.iter().map(place).collect();
         recording.check_pass()?;
         Ok(all)
+    }
+
+    /// Returns what was asked for in an interval of time of the first `sources` sources, as a text: a part counts the
+    /// same if the text and the rows of its recording are the same, and has no tags of later sources.
+    pub fn listed(&self, interval: &TimeRange, sources: u32, recording: &Recording<'_>) -> String {
+        let Role::List(kept) = &self.0 else { return String::new() };
+        let kept = lock(kept);
+        let mut text = String::new();
+        // Writing to a text cannot fail.
+        for asked in kept.counts.keys() {
+            let (from, to) = asked.range;
+            // A part that is later has the counts of a later source, too.
+            let is_open = interval.to.is_some_and(|end| to.is_none_or(|to| to > end));
+            let is_of_later = is_open && asked.source.is_some_and(|of| of >= sources);
+            if !is_of_later && !interval.and(&TimeRange { from, to }).is_empty() {
+                let _ = writeln!(text, "{asked:?}");
+            }
+        }
+        for (of, source) in (0..sources).zip(&recording.sources) {
+            let _ = writeln!(text, "{of} {:?}", source.pulses);
+            let Some((first, _)) = source.span() else { continue };
+            let times =
+                kept.places.range((of, i64::MIN)..=(of, i64::MAX)).map(|(place, _)| place.1);
+            for time in times.filter(|&time| interval.contains(time)) {
+                let channels = kept.channels.get(&(of, ticks_between(first, time)));
+                let _ = writeln!(text, "{of} {time} {channels:?}");
+            }
+        }
+        text
     }
 
     /// Returns an error if a sum lacked a number that was asked for since.
@@ -116,7 +161,7 @@ impl InParts {
     pub fn check_complete(&self) -> Result<(), Error> {
         match &self.0 {
             Role::Sum(sum) => sum.check_complete(),
-            Role::Check | Role::Part(_) => Ok(()),
+            Role::Check | Role::Part(_) | Role::List(_) => Ok(()),
         }
     }
 }
@@ -135,12 +180,17 @@ impl AnswersInParts for InParts {
         let asked = Asked { source: recording.of, key, range: (range.from, range.to) };
         let nothing = || {
             let at = range.from.or(range.to).unwrap_or(0);
-            count(&recording.without_parts(), TimeRange { from: Some(at), to: Some(at) })
+            count(&recording.without_tags(), TimeRange { from: Some(at), to: Some(at) })
         };
         match &self.0 {
             _ if range.is_empty() => nothing(),
             Role::Check => nothing(),
             Role::Sum(sum) => sum.counts(&asked).map_or_else(nothing, Ok),
+            Role::List(kept) => {
+                let nothing = nothing()?;
+                lock(kept).counts.insert(asked, nothing.clone());
+                Ok(nothing)
+            }
             Role::Part(part) => {
                 let own = range.and(&part.interval);
                 if own.is_empty() {
@@ -162,6 +212,11 @@ impl AnswersInParts for InParts {
         match &self.0 {
             Role::Check => find(),
             Role::Sum(sum) => sum.row_at(of, time),
+            Role::List(kept) => {
+                let row = source.span().map_or(0, |(first, _)| ticks_between(first, time));
+                lock(kept).places.insert((of, time), row);
+                row
+            }
             Role::Part(part) => {
                 let (begin, end) = part.rows_of(of, source);
                 if part.interval.from.is_some_and(|from| time < from) {
@@ -188,6 +243,12 @@ impl AnswersInParts for InParts {
         match &self.0 {
             Role::Check => return false,
             Role::Sum(sum) => sum.add_rows((of, source), channels, [start, end], counts),
+            Role::List(kept) => {
+                let mut kept = lock(kept);
+                for row in [start, end] {
+                    kept.channels.entry((of, row)).or_default().extend(channels);
+                }
+            }
             Role::Part(part) => {
                 let (begin, behind) = part.rows_of(of, source);
                 let mut kept = lock(&part.kept);
@@ -233,6 +294,7 @@ impl Part {
             before = row;
             for &channel in asked {
                 if let Ok(at) = channels.binary_search(&channel) {
+                    let row = row + source.skipped();
                     all.singles.insert((of, row as u64, channel), counts[at]);
                 }
             }
@@ -240,10 +302,16 @@ impl Part {
         add_rows(source, &channels, before..end, Simd::best(), &mut counts);
         if begin < end {
             let tags = channels.into_iter().zip(counts).filter(|&(_, count)| count > 0);
-            let rows = PartRows { begin: begin as u64, end: end as u64, tags: tags.collect() };
+            let [begin, end] = [begin, end].map(|row| (row + source.skipped()) as u64);
+            let rows = PartRows { begin, end, tags: tags.collect() };
             all.rows.insert((of, number), rows);
         }
     }
+}
+
+/// Returns the ticks from one time to a later one.
+fn ticks_between(first: i64, time: i64) -> usize {
+    usize::try_from(time.abs_diff(first)).unwrap_or(usize::MAX)
 }
 
 fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {

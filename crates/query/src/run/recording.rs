@@ -60,6 +60,8 @@ pub struct Source<'a> {
     parts: Option<(&'a dyn AnswersInParts, u32)>,
     /// The number of its tags, which may be none of `tags`.
     rows: usize,
+    /// Its rows before `tags`, if only some were opened: then singles and span are those of all.
+    skipped: Option<usize>,
 }
 
 /// How a recording answers that is counted in parts (`crate::parts`).
@@ -116,18 +118,23 @@ impl<'a> Recording<'a> {
         let tick = store.manifest().tick;
         let sources = store
             .sources()
-            .map(|(source, rows)| Source {
-                index: Some((Arc::clone(&index), rows.start as u64)),
-                tags: if store.has_rows() { tags.rows(rows.clone()) } else { tags },
-                rows: rows.len(),
-                parts: None,
-                micro: store.micro().map(|micro| micro.rows(rows.clone())),
-                gaps: store.gaps().map(|gaps| &gaps[rows]),
-                singles: source.channels.clone(),
-                span: source.time_first.zip(source.time_last),
-                pulses: Pulses::of(source, tick),
-                dead: source.dead(),
-                unordered: in_order(),
+            .map(|(source, of_run)| {
+                let Opened { first, rows, skipped, len } = Opened::of(store, of_run);
+                let span = source.time_first.zip(source.time_last);
+                Source {
+                    index: Some((Arc::clone(&index), first)),
+                    tags: tags.rows(rows.clone()),
+                    rows: len,
+                    skipped,
+                    parts: None,
+                    micro: store.micro().map(|micro| micro.rows(rows.clone())),
+                    gaps: store.gaps().map(|gaps| &gaps[rows]),
+                    singles: source.channels.clone(),
+                    span,
+                    pulses: Pulses::of(source, tick),
+                    dead: source.dead(),
+                    unordered: in_order(),
+                }
             })
             .collect();
         Self::new(sources)
@@ -139,10 +146,13 @@ impl<'a> Recording<'a> {
         let manifest = store.manifest();
         let index =
             Arc::new(Index { store: store.has_rows().then_some(store), blocks: OnceLock::new() });
+        let all = 0..usize::try_from(manifest.rows).unwrap_or(usize::MAX);
+        let Opened { first, skipped, len, .. } = Opened::of(store, all);
         let source = Source {
-            index: Some((index, 0)),
+            index: Some((index, first)),
             tags: store.tags(),
-            rows: usize::try_from(manifest.rows).unwrap_or(usize::MAX),
+            rows: len,
+            skipped,
             parts: None,
             micro: store.micro(),
             // They separate the sources.
@@ -187,6 +197,7 @@ impl<'a> Recording<'a> {
         Self::new(vec![Source {
             tags,
             rows: tags.len(),
+            skipped: None,
             parts: None,
             micro: None,
             gaps: None,
@@ -229,6 +240,37 @@ impl<'a> Recording<'a> {
     /// Rejects the counts if a scan found rows out of order.
     pub(crate) fn check_order(&self) -> Result<(), Error> {
         self.sources.iter().try_for_each(Source::check_order)
+    }
+}
+
+/// The rows of a source that were opened.
+struct Opened {
+    /// The first of them, numbered in the run.
+    first: u64,
+    /// These rows, numbered in the tags of the store.
+    rows: Range<usize>,
+    /// See [`Source`].
+    skipped: Option<usize>,
+    /// The number of rows that the source seems to have.
+    len: usize,
+}
+
+impl Opened {
+    fn of(store: &Store, of_run: Range<usize>) -> Self {
+        if !store.has_rows() {
+            return Self {
+                first: of_run.start as u64,
+                rows: 0..0,
+                skipped: None,
+                len: of_run.len(),
+            };
+        }
+        let opened = store.opened();
+        let first = of_run.start.max(opened.start).min(of_run.end);
+        let end = of_run.end.min(opened.end).max(first);
+        let skipped = ((first, end) != (of_run.start, of_run.end)).then_some(first - of_run.start);
+        let rows = if first < end { first - opened.start..end - opened.start } else { 0..0 };
+        Self { first: first as u64, rows, skipped, len: end - first }
     }
 }
 
@@ -294,6 +336,16 @@ impl Source<'_> {
         }
     }
 
+    /// Returns how many of its rows, before the first one of `tags`, were not opened.
+    pub(crate) fn skipped(&self) -> usize {
+        self.skipped.unwrap_or(0)
+    }
+
+    /// Whether its tags are all of the source.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.skipped.is_none()
+    }
+
     /// Returns the number of its tags.
     pub(crate) fn rows(&self) -> usize {
         self.rows
@@ -341,10 +393,31 @@ impl<'a> Recording<'a> {
         self
     }
 
+    /// Returns the same recording, each source of which seems to have so many rows.
+    pub(crate) fn with_rows(mut self, rows: usize) -> Self {
+        self.sources.iter_mut().for_each(|source| source.rows = rows);
+        self
+    }
+
     /// Returns the same recording, not counted in parts.
     pub(crate) fn without_parts(&self) -> Self {
         let sources = self.sources.iter().map(Source::without_parts).collect();
         Self { sources, parts: None, ..*self }
+    }
+
+    /// Returns the same recording without any tag, not counted in parts: its queries count the same channels.
+    pub(crate) fn without_tags(&self) -> Self {
+        let empty = |source: &Source<'a>| Source {
+            tags: source.tags.rows(0..0),
+            micro: source.micro.map(|micro| micro.rows(0..0)),
+            gaps: source.gaps.map(|gaps| &gaps[..0]),
+            span: None,
+            index: None,
+            rows: 0,
+            skipped: Some(0),
+            ..source.without_parts()
+        };
+        Self { sources: self.sources.iter().map(empty).collect(), parts: None, ..*self }
     }
 
     /// Returns whether it is counted in parts.

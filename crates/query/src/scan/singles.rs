@@ -200,7 +200,7 @@ fn pieces(source: &Source<'_>, rows: Range<usize>, mut take: impl FnMut(Piece<'_
     if rows.is_empty() {
         return;
     }
-    if rows == (0..source.tags.len()) {
+    if rows == (0..source.tags.len()) && source.is_whole() {
         return take(Piece::Source);
     }
     let (blocks, first) = source.blocks();

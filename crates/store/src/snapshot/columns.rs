@@ -1,6 +1,6 @@
 //! The columns of a store in memory: mapped, or copied when it is opened.
 
-use std::os::unix::fs::FileExt as _;
+use std::{ops::Range, os::unix::fs::FileExt as _};
 
 use crate::{Error, checked::CheckedFile, error::io_error, format::HEADER_BYTES, map::Map};
 
@@ -20,7 +20,7 @@ pub(super) enum Column<T> {
         map: Map,
         /// The same bytes at another address, which no guard ever touches.
         unguarded: Map,
-        rows: usize,
+        rows: Range<usize>,
     },
     Copied(Vec<T>),
 }
@@ -38,21 +38,30 @@ pub(super) enum MicroFile {
 }
 
 impl CheckedFile {
-    pub(super) fn column<T: bytemuck::Pod>(self, access: Access) -> Result<Column<T>, Error> {
+    /// Returns these rows of a column.
+    pub(super) fn column<T: bytemuck::Pod>(
+        self,
+        access: Access,
+        rows: Range<usize>,
+    ) -> Result<Column<T>, Error> {
         Ok(match access {
             Access::Mapped => Column::Mapped {
                 map: Map::new(&self.file, &self.path, self.bytes())?,
                 unguarded: Map::new(&self.file, &self.path, self.bytes())?,
-                rows: self.values,
+                rows,
             },
-            Access::Copied => {
-                let mut values = vec![T::zeroed(); self.values];
-                self.file
-                    .read_exact_at(bytemuck::cast_slice_mut(&mut values), HEADER_BYTES as u64)
-                    .map_err(io_error(&self.path, "read the rows"))?;
-                Column::Copied(values)
-            }
+            Access::Copied => Column::Copied(self.rows(rows)?),
         })
+    }
+
+    /// Reads these rows of a column.
+    pub(super) fn rows<T: bytemuck::Pod>(&self, rows: Range<usize>) -> Result<Vec<T>, Error> {
+        let mut values = vec![T::zeroed(); rows.len()];
+        let begin = (HEADER_BYTES + rows.start * size_of::<T>()) as u64;
+        self.file
+            .read_exact_at(bytemuck::cast_slice_mut(&mut values), begin)
+            .map_err(io_error(&self.path, "read the rows"))?;
+        Ok(values)
     }
 
     pub(super) fn copy(self) -> Result<Vec<u8>, Error> {
@@ -67,14 +76,14 @@ impl CheckedFile {
 impl<T: bytemuck::Pod> Column<T> {
     pub(super) fn values(&self) -> &[T] {
         match self {
-            Self::Mapped { map, rows, .. } => values_of(map, *rows),
+            Self::Mapped { map, rows, .. } => values_of(map, rows),
             Self::Copied(values) => values,
         }
     }
 
     pub(super) fn unguarded_values(&self) -> &[T] {
         match self {
-            Self::Mapped { unguarded, rows, .. } => values_of(unguarded, *rows),
+            Self::Mapped { unguarded, rows, .. } => values_of(unguarded, rows),
             Self::Copied(values) => values,
         }
     }
@@ -88,9 +97,10 @@ impl<T: bytemuck::Pod> Column<T> {
     }
 }
 
-/// The rows after the header page. A page is a multiple of every alignment, so that the cast cannot fail.
-fn values_of<T: bytemuck::Pod>(map: &Map, rows: usize) -> &[T] {
-    bytemuck::cast_slice(&map.bytes()[HEADER_BYTES..][..rows * size_of::<T>()])
+/// Rows after the header page. A page is a multiple of every alignment, so that the cast cannot fail.
+fn values_of<'a, T: bytemuck::Pod>(map: &'a Map, rows: &Range<usize>) -> &'a [T] {
+    let bytes = rows.start * size_of::<T>()..rows.end * size_of::<T>();
+    bytemuck::cast_slice(&map.bytes()[HEADER_BYTES..][bytes])
 }
 
 impl ChannelColumn {

@@ -1,12 +1,13 @@
 //! Reading a store: its committed rows, as of one commit.
 
 pub(crate) mod columns;
+pub(crate) mod extract;
 pub(crate) mod index;
 pub(crate) mod tags;
 
 use std::{
     io,
-    ops::Range,
+    ops::{Range, RangeInclusive},
     os::unix::fs::FileExt as _,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
@@ -20,7 +21,7 @@ use crate::{
     checked::CheckedFile,
     error::io_error,
     guard::{Guard, missing_page},
-    manifest::starts_as_manifest,
+    manifest::{LastBlock, starts_as_manifest},
 };
 
 /// The committed rows of a store. They never change, also while a writer appends more.
@@ -38,7 +39,8 @@ pub struct Store {
     counts: Vec<u8>,
     /// A page of a column was missing.
     broken: AtomicBool,
-    has_rows: bool,
+    /// The rows that were opened; `None` if there are no rows to read.
+    rows: Option<Range<usize>>,
 }
 
 impl Store {
@@ -52,11 +54,11 @@ impl Store {
         // just read is not the last one any more. Each new try has seen a newer commit.
         let (mut at, mut manifest) = last_commit(folder)?;
         loop {
-            match Self::open_commit(&at, &manifest, access) {
+            match Self::open_commit(&at, &manifest, access, None) {
                 Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
                     let newer = last_commit(folder)?;
                     if newer.1.commit == manifest.commit {
-                        return Self::open_commit(&newer.0, &newer.1, access);
+                        return Self::open_commit(&newer.0, &newer.1, access, None);
                     }
                     (at, manifest) = newer;
                 }
@@ -65,7 +67,13 @@ impl Store {
         }
     }
 
-    fn open_commit(folder: &Folder, manifest: &Manifest, access: Access) -> Result<Self, Error> {
+    /// With `times`, checks that the rows are those of the manifest, and opens the rows with these times.
+    fn open_commit(
+        folder: &Folder,
+        manifest: &Manifest,
+        access: Access,
+        times: Option<&RangeInclusive<i64>>,
+    ) -> Result<Self, Error> {
         // All are looked at before any of them is read.
         let mut checked = Vec::new();
         for committed in manifest.committed() {
@@ -78,88 +86,128 @@ impl Store {
         let micro = manifest.has_micro().then(&mut next);
         let gap = manifest.has_gaps().then(&mut next);
         let gap_blocks = manifest.has_gaps().then(&mut next);
-        let channel = match manifest.files.channel.width {
-            1 => ChannelColumn::U8(channel.column(access)?),
-            _ => ChannelColumn::U16(channel.column(access)?),
+        let index = Self {
+            folder: folder.path().into(),
+            blocks: blocks.copy()?,
+            counts: counts.copy()?,
+            gap_blocks: gap_blocks.map(CheckedFile::copy).transpose()?,
+            ..Self::without_rows(manifest.clone())
         };
+        let mut rows = 0..time.values;
+        if let Some(times) = times {
+            index.check_rows_of_manifest(&time, &channel)?;
+            if *times != (i64::MIN..=i64::MAX) {
+                rows = index.rows_between(&time, times)?;
+            }
+        }
         let micro = micro.zip(manifest.files.micro.as_ref()).map(|(checked, file)| {
             Ok::<_, Error>(match file.width {
-                2 => MicroFile::U16(checked.column(access)?),
-                _ => MicroFile::U32(checked.column(access)?),
+                2 => MicroFile::U16(checked.column(access, rows.clone())?),
+                _ => MicroFile::U32(checked.column(access, rows.clone())?),
             })
         });
         Ok(Self {
-            folder: folder.path().into(),
-            manifest: manifest.clone(),
-            time: time.column(access)?,
-            channel,
+            time: time.column(access, rows.clone())?,
+            channel: match manifest.files.channel.width {
+                1 => ChannelColumn::U8(channel.column(access, rows.clone())?),
+                _ => ChannelColumn::U16(channel.column(access, rows.clone())?),
+            },
             micro: micro.transpose()?,
-            gap: gap.map(|checked| checked.column(access)).transpose()?,
-            gap_blocks: gap_blocks.map(CheckedFile::copy).transpose()?,
-            blocks: blocks.copy()?,
-            counts: counts.copy()?,
-            broken: AtomicBool::new(false),
-            has_rows: true,
+            gap: gap.map(|checked| checked.column(access, rows.clone())).transpose()?,
+            rows: Some(rows),
+            ..index
         })
     }
 
-    /// Opens the store in `folder` as of an earlier commit, whose manifest is `earlier`. Costs as much as
-    /// [`Store::open`], and reads the rows after the last full block.
+    /// Opens the rows with these times, in ticks, of the store in `folder` as of an earlier commit, whose manifest is
+    /// `earlier`. Costs as much as [`Store::open`] for these rows, and reads the rows after the last full block.
     ///
     /// # Errors
-    /// Errors of [`Store::open`], and [`Error::OtherRows`] if the first rows of the store are not those of `earlier`.
-    pub fn open_prefix(folder: &Path, earlier: &Manifest, access: Access) -> Result<Self, Error> {
-        let (mut at, mut current) = last_commit(folder)?;
-        let other = |what| Error::OtherRows { path: folder.into(), rows: earlier.rows, what };
+    /// Errors of [`Store::open`]; [`Error::OtherRows`] if the first rows of the store are not those of `earlier`;
+    /// [`Error::Damaged`] if not all times are wanted and the index is damaged.
+    pub fn open_prefix(
+        folder: &Path,
+        earlier: &Manifest,
+        access: Access,
+        times: &RangeInclusive<i64>,
+    ) -> Result<Self, Error> {
+        let (mut at, mut manifest) = Self::prefix_manifest(folder, earlier)?;
         loop {
-            if current.run_id != earlier.run_id {
-                return Err(other("it is a store of another run"));
-            }
-            if current.rows < earlier.rows {
-                return Err(other("it has fewer rows"));
-            }
-            let widths = |manifest: &Manifest| {
-                let files = &manifest.files;
-                (files.channel.width, files.micro.as_ref().map(|file| file.width))
-            };
-            if widths(&current) != widths(earlier) {
-                return Err(other("its columns were widened since, which changes all checksums"));
-            }
-            let mut manifest = Manifest { files: current.files.clone(), ..earlier.clone() };
-            manifest.set_version();
-            let opened = match Self::open_commit(&at, &manifest, access) {
+            match Self::open_commit(&at, &manifest, access, Some(times)) {
                 Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-                    let newer = last_commit(folder)?;
-                    if newer.1.commit == current.commit {
-                        return Self::open_commit(&newer.0, &manifest, access);
+                    let newer = Self::prefix_manifest(folder, earlier)?;
+                    if newer.1 == manifest {
+                        return Self::open_commit(&newer.0, &manifest, access, Some(times));
                     }
-                    (at, current) = newer;
-                    continue;
+                    (at, manifest) = newer;
                 }
-                opened => opened?,
-            };
-            return if opened.guarded(Self::has_rows_of_manifest)? {
-                Ok(opened)
-            } else {
-                Err(other("they have other checksums"))
-            };
+                opened => return opened,
+            }
         }
     }
 
-    /// Whether the chain of the full blocks and the checksums of later rows are those of the manifest.
-    fn has_rows_of_manifest(&self) -> bool {
-        let Manifest { chain, last_block, .. } = &self.manifest;
+    /// Returns the manifest of an earlier commit with the files that the store in `folder` has now.
+    fn prefix_manifest(folder: &Path, earlier: &Manifest) -> Result<(Folder, Manifest), Error> {
+        let (at, current) = last_commit(folder)?;
+        let other = |what| Error::OtherRows { path: folder.into(), rows: earlier.rows, what };
+        if current.run_id != earlier.run_id {
+            return Err(other("it is a store of another run"));
+        }
+        if current.rows < earlier.rows {
+            return Err(other("it has fewer rows"));
+        }
+        let widths = |manifest: &Manifest| {
+            let files = &manifest.files;
+            (files.channel.width, files.micro.as_ref().map(|file| file.width))
+        };
+        if widths(&current) != widths(earlier) {
+            return Err(other("its columns were widened since, which changes all checksums"));
+        }
+        let mut manifest = Manifest { files: current.files, ..earlier.clone() };
+        manifest.set_version();
+        Ok((at, manifest))
+    }
+
+    /// Checks that the chain of the full blocks and the checksums of later rows are those of the manifest.
+    fn check_rows_of_manifest(&self, time: &CheckedFile, label: &CheckedFile) -> Result<(), Error> {
+        let Manifest { chain, last_block, rows, files, .. } = &self.manifest;
         let full = self.manifest.full_rows();
         let has_chain =
             full == 0 || self.mark(full).ok().flatten().is_some_and(|mark| mark.chain == *chain);
-        let rest = self.tags().rows(usize::try_from(full).unwrap_or(usize::MAX)..self.tags().len());
-        let channels = match rest.channels {
-            Channels::U8(labels) => crc32c::crc32c(labels),
-            Channels::U16(labels) => crc32c::crc32c(bytemuck::cast_slice(labels)),
+        let rest = usize::try_from(full).unwrap_or(usize::MAX)..time.values;
+        let of_time = crc32c::crc32c(bytemuck::cast_slice(&time.rows::<i64>(rest.clone())?));
+        let of_label = match files.channel.width {
+            1 => crc32c::crc32c(&label.rows::<u8>(rest)?),
+            _ => crc32c::crc32c(bytemuck::cast_slice(&label.rows::<u16>(rest)?)),
         };
-        let found = (crc32c::crc32c(bytemuck::cast_slice(rest.time)), channels);
-        has_chain
-            && last_block.as_ref().is_none_or(|last| found == (last.crc_time, last.crc_channel))
+        let is_same = |last: &LastBlock| (of_time, of_label) == (last.crc_time, last.crc_channel);
+        if has_chain && last_block.as_ref().is_none_or(is_same) {
+            return Ok(());
+        }
+        let what = "they have other checksums";
+        Err(Error::OtherRows { path: self.folder.clone(), rows: *rows, what })
+    }
+
+    /// Returns the rows with these times, from the index and the blocks that the ends cut.
+    fn rows_between(
+        &self,
+        time: &CheckedFile,
+        times: &RangeInclusive<i64>,
+    ) -> Result<Range<usize>, Error> {
+        let blocks = self.blocks()?;
+        let first_not = |is_before: &dyn Fn(i64) -> bool| {
+            let block = blocks.partition_point(|block| is_before(block.time_max));
+            let Some(block) = blocks.get(block) else { return Ok(time.values) };
+            #[expect(clippy::cast_possible_truncation, reason = "rows of an opened column")]
+            let rows = block.rows.start as usize..block.rows.end as usize;
+            if !is_before(block.time_min) {
+                return Ok(rows.start);
+            }
+            let of_block = time.rows::<i64>(rows.clone())?;
+            Ok(rows.start + of_block.partition_point(|&time| is_before(time)))
+        };
+        let start = first_not(&|time| time < *times.start())?;
+        Ok(start..first_not(&|time| time <= *times.end())?.max(start))
     }
 
     /// A store of which only the manifest is known: there are no rows to read.
@@ -175,13 +223,18 @@ impl Store {
             blocks: Vec::new(),
             counts: Vec::new(),
             broken: AtomicBool::new(false),
-            has_rows: false,
+            rows: None,
         }
     }
 
     /// Whether its rows can be read, see [`Store::without_rows`].
     pub fn has_rows(&self) -> bool {
-        self.has_rows
+        self.rows.is_some()
+    }
+
+    /// The rows of the run that were opened: all, or those with the times that [`Store::open_prefix`] was given.
+    pub fn opened(&self) -> Range<usize> {
+        self.rows.clone().unwrap_or_default()
     }
 
     /// Whether the file or folder at `path` is a store: a folder whose `manifest.json` begins with
@@ -212,7 +265,7 @@ impl Store {
         self.manifest.set_tick(tick, false, &self.folder)
     }
 
-    /// All committed tags, in order of time.
+    /// All committed tags that were opened, in order of time.
     pub fn tags(&self) -> Tags<'_> {
         let channels = match &self.channel {
             ChannelColumn::U8(column) => Channels::U8(column.values()),

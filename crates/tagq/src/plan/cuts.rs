@@ -1,5 +1,7 @@
 //! Where a run is divided.
 
+use std::num::NonZeroUsize;
+
 use tagq_query::Recording;
 
 use crate::requests::Gap;
@@ -7,15 +9,38 @@ use crate::requests::Gap;
 /// Rows that are searched for a gap, from each place on at which the run is to be divided.
 const SEARCHED_ROWS: usize = 1 << 24;
 
-/// Returns the times that divide a recording into at most `parts` parts with about equally many rows. With a gap, the
-/// run is divided only at such gaps.
-pub(super) fn cuts(recording: &Recording<'_>, parts: usize, gap: Option<Gap>) -> Vec<i64> {
-    let rows = recording.rows();
+/// Where a run is to be divided.
+#[derive(Debug, Clone, Copy)]
+pub enum Division {
+    /// Into about so many parts with equally many tags; so many of several runs together.
+    Parts(usize),
+    /// After every so many tags. Parts stay the same when a run grows.
+    EveryTags(NonZeroUsize),
+}
+
+impl Division {
+    /// Returns the rows at which a run of `rows` rows is to be divided; all runs have `rows_of_all`.
+    pub(super) fn rows(self, rows: u64, rows_of_all: u64) -> Vec<usize> {
+        let rows = usize::try_from(rows).unwrap_or(usize::MAX);
+        match self {
+            Self::Parts(parts) => {
+                let parts = rows as u128 * parts as u128 / u128::from(rows_of_all.max(1));
+                let row = |part| (rows as u128 * part / parts) as usize;
+                (1..parts).map(row).collect()
+            }
+            Self::EveryTags(tags) => {
+                (1..rows.div_ceil(tags.get())).map(|part| part * tags.get()).collect()
+            }
+        }
+    }
+}
+
+/// Returns the times that divide a recording at these rows. With a gap, the run is divided only at such gaps.
+pub(super) fn cuts(recording: &Recording<'_>, rows: &[usize], gap: Option<Gap>) -> Vec<i64> {
     let mut cuts: Vec<i64> = Vec::new();
     let mut after = 0;
-    for part in 1..parts {
-        let wanted = (rows as u128 * part as u128 / parts as u128) as usize;
-        let last = (rows as u128 * (part as u128 + 1) / parts as u128) as usize;
+    let ends = rows.iter().skip(1).copied().chain([recording.rows()]);
+    for (&wanted, last) in rows.iter().zip(ends) {
         let cut = match gap {
             None => time_of(recording, wanted),
             Some(gap) => {

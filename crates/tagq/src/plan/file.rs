@@ -1,6 +1,6 @@
 //! The file of a plan (docs/partials.md, "Plans").
 
-use std::path::Path;
+use std::{ops::RangeInclusive, path::Path};
 
 use serde::{Deserialize, Serialize};
 use tagq_query::Bins;
@@ -55,6 +55,9 @@ pub struct PlannedRun {
     pub manifest: Manifest,
     /// Names, delays and groups.
     pub setup: PlannedSetup,
+    /// How many ticks before and after a part tags can lie that matter to it; `None` if anywhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) reach: Option<i64>,
     /// The note that its light is pulsed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pulses: Option<String>,
@@ -228,16 +231,16 @@ impl PlannedRun {
             store,
             manifest: run.store().manifest().clone(),
             setup: PlannedSetup::of(setup),
+            reach: None,
             pulses: None,
         })
     }
 
-    /// Opens the store of the run, with exactly these rows.
-    ///
-    /// # Errors
-    /// [`tagq_store::Error::OtherRows`] if it does not begin with these rows, and errors from reading it.
-    pub(super) fn open_store(&self, access: Access) -> Result<Store, Error> {
-        Ok(Store::open_prefix(Path::new(&self.store), &self.manifest, access)?)
+    /// Returns the times of the tags that matter to a part.
+    pub(super) fn times_of(&self, Part { from, to, .. }: Part) -> RangeInclusive<i64> {
+        let Some(reach) = self.reach else { return i64::MIN..=i64::MAX };
+        let first = from.map_or(i64::MIN, |from| from.saturating_sub(reach));
+        first..=to.map_or(i64::MAX, |to| to.saturating_add(reach))
     }
 
     /// Opens the run with exactly these rows, and returns its setup.
@@ -245,7 +248,9 @@ impl PlannedRun {
     /// # Errors
     /// Same as opening a store; [`tagq_store::Error::OtherRows`] if its store does not begin with these rows.
     pub fn open(&self, access: Access) -> Result<(Run, Setup), Error> {
-        let run = Run::of_rows(self.path.as_ref(), self.open_store(access)?);
+        let (folder, times) = (Path::new(&self.store), i64::MIN..=i64::MAX);
+        let store = Store::open_prefix(folder, &self.manifest, access, &times)?;
+        let run = Run::of_rows(self.path.as_ref(), store);
         Ok((run, self.setup.read()?))
     }
 

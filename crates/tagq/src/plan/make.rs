@@ -5,13 +5,13 @@ use std::sync::Arc;
 use tagq_query::InParts;
 
 use super::{
-    cuts::cuts,
+    cuts::{Division, cuts},
     file::{Part, Plan, PlannedBins, PlannedRun},
 };
 use crate::{
     error::Error,
     progress::Silent,
-    requests::{OptionValues, QueryContext, Request},
+    requests::{OptionValues, QueryContext, Request, Seams},
     run::{Run, in_parts::RunInParts},
 };
 
@@ -25,8 +25,8 @@ fn per_time(query: &str) -> &'static [&'static str] {
 }
 
 impl Plan {
-    /// Divides the query with this name and these options over `runs` into about `parts` parts of equally many tags,
-    /// at least one for each run. The counts of all runs are added up.
+    /// Divides the query with this name and these options over `runs`, at least one part for each run. The counts of
+    /// all runs are added up.
     ///
     /// # Errors
     /// Errors of the request; [`Error::Query`] with [`tagq_query::Error::NoPartial`] for a query that cannot be
@@ -35,7 +35,7 @@ impl Plan {
         query: &str,
         options: &OptionValues,
         runs: &[(&Run, &QueryContext<'_>)],
-        parts: usize,
+        division: Division,
     ) -> Result<Self, Error> {
         let mut plain = options.clone();
         plain.retain(|name, _| !per_time(query).contains(&name.as_str()));
@@ -50,29 +50,30 @@ impl Plan {
         let in_silence: Vec<(&Run, &QueryContext<'_>)> = checked.iter().zip(&silent).collect();
         let bins = Request::of_options(query, plain)?.check_parts(runs, &in_silence)?;
         let request = Request::of_options(query, options.clone())?.with_chosen_bins(bins.clone());
-        let gaps = request.check_work(runs)?;
+        let seams = request.check_work(runs)?;
         let tags: u64 = runs.iter().map(|(run, _)| run.store().manifest().rows).sum();
         let (mut planned, mut intervals) = (Vec::new(), Vec::new());
-        for (number, (&(run, context), gap)) in runs.iter().zip(gaps).enumerate() {
+        for (number, (&(run, context), Seams { gap, reach })) in runs.iter().zip(seams).enumerate()
+        {
             let manifest = run.store().manifest();
-            let share = u128::from(manifest.rows) * parts as u128 / u128::from(tags.max(1));
-            let share = usize::try_from(share).unwrap_or(usize::MAX).max(1);
+            let rows = division.rows(manifest.rows, tags);
             let cuts = run.count_as(request.selection().join, None, |recording| {
-                Ok(cuts(recording, share, gap))
+                Ok(cuts(recording, &rows, gap))
             })?;
-            if gap.is_some() && cuts.len() + 1 < share {
+            if gap.is_some() && cuts.len() < rows.len() {
                 context.progress.note(&format!(
-                    "{}: {} parts instead of {share}: a part begins behind a gap between tags that is longer than \
+                    "{}: {} parts instead of {}: a part begins behind a gap between tags that is longer than \
                      the window, and there are no more",
                     run.path().display(),
-                    cuts.len() + 1
+                    cuts.len() + 1,
+                    rows.len() + 1
                 ));
             }
             let begins = [None].into_iter().chain(cuts.iter().copied().map(Some));
             let ends = cuts.iter().copied().map(Some).chain([None]);
             intervals.extend(begins.zip(ends).map(|(from, to)| Part { run: number, from, to }));
             let pulses = checked[number].pulses();
-            planned.push(PlannedRun { pulses, ..PlannedRun::of(run, context.setup)? });
+            planned.push(PlannedRun { reach, pulses, ..PlannedRun::of(run, context.setup)? });
         }
         Self::new(
             query,

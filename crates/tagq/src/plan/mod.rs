@@ -4,27 +4,41 @@
 //! a process that needs the store of its run and nothing else. [`Parts`] adds up what was counted, and
 //! [`Plan::answer`] needs no run any more: the numbers that are not counts follow from the manifests in the plan.
 
+mod cache;
 mod cuts;
 mod file;
 mod make;
 mod parts;
 
+use cache::Kept;
+pub use cuts::Division;
 use file::PlannedBins;
 pub use file::{Part, Plan, PlannedRun};
 pub use parts::Parts;
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use tagq_query::{InParts, TimeRange};
-use tagq_store::{Access, Store};
+use tagq_store::{Access, FileBytes, Store};
 
 use crate::{
     answer::Answer,
     error::Error,
-    progress::Progress,
+    progress::{Progress, Silent},
     requests::{QueryContext, Request, Setup},
     run::{Run, in_parts::RunInParts},
 };
+
+/// How a part is counted.
+#[derive(Debug, Clone, Copy)]
+pub struct PartOptions<'a> {
+    /// How columns are read.
+    pub access: Access,
+    /// The folder in which partial results are kept, and looked for before a part is counted.
+    pub cache: Option<&'a Path>,
+    /// The folder of the store, or of a copy of what the part needs, in place of the one that the plan names.
+    pub store: Option<&'a Path>,
+}
 
 impl Plan {
     /// Counts a part. Equal parts have equal bytes, wherever they are counted.
@@ -35,25 +49,63 @@ impl Plan {
     pub fn count(
         &self,
         part: u32,
-        access: Access,
+        PartOptions { access, cache, store }: PartOptions<'_>,
         pool: &rayon::ThreadPool,
         progress: &dyn Progress,
     ) -> Result<Parts, Error> {
-        let number = part as usize;
-        let Part { run, from, to } = self.parts.get(number).copied().ok_or_else(|| {
-            let last = self.parts.len().saturating_sub(1);
-            Error::Request(format!("the plan has no part {part}; its parts are 0 to {last}"))
-        })?;
+        let place = self.part(part)?;
+        let Part { run, from, to } = place;
         let planned = &self.runs[run];
-        let store = planned.open_store(access)?;
-        let role = RunInParts::new(InParts::part(TimeRange { from, to }), None);
-        let counted = Run::of_parts(planned.path.as_ref(), store, Arc::new(role));
+        let folder = store.unwrap_or(Path::new(&planned.store));
+        let times = planned.times_of(place);
+        let store = Store::open_prefix(folder, &planned.manifest, access, &times)?;
         let (request, setups) = (self.request()?, self.setups()?);
         let facts: Vec<Run> = self.runs.iter().map(|run| run.without_rows(None)).collect();
-        let runs = contexts(&facts, &setups, pool, progress);
-        request.count_part(&pairs(&runs), run, &counted)?;
-        let counts = counted.part_counts(part, request.selection().join)?;
+        let is_joined = request.selection().join;
+        let kept = cache.map(|folder| {
+            let asked = planned.without_rows(Some(InParts::list()));
+            request.count_part(&pairs(&contexts(&facts, &setups, pool, &Silent)), run, &asked)?;
+            Kept::of(folder, place, (&asked, is_joined), &store)
+        });
+        let kept = kept.transpose()?;
+        if let Some(counts) = kept.as_ref().and_then(Kept::read) {
+            return Ok(Parts::of(self, part, counts.numbered(part)));
+        }
+        let role = RunInParts::new(InParts::part(TimeRange { from, to }), None);
+        let counted = Run::of_parts(planned.path.as_ref(), store, Arc::new(role));
+        request.count_part(&pairs(&contexts(&facts, &setups, pool, progress)), run, &counted)?;
+        let counts = counted.part_counts(part, is_joined)?;
+        if let Some(kept) = kept {
+            kept.write(&counts)?;
+        }
         Ok(Parts::of(self, part, counts))
+    }
+
+    /// Returns the bytes of the store of a part without which it cannot be read; `folder` need only have the manifest.
+    ///
+    /// # Errors
+    /// [`Error::Request`] if there is no such part, and errors from reading the manifest.
+    pub fn index_bytes(&self, part: u32, folder: &Path) -> Result<Vec<FileBytes>, Error> {
+        let planned = &self.runs[self.part(part)?.run];
+        Ok(FileBytes::of_index(folder, &planned.manifest)?)
+    }
+
+    /// Returns the other bytes that counting a part reads; `folder` need only have the manifest and the bytes of
+    /// [`Plan::index_bytes`].
+    ///
+    /// # Errors
+    /// Same as [`Plan::count`].
+    pub fn row_bytes(&self, part: u32, folder: &Path) -> Result<Vec<FileBytes>, Error> {
+        let place = self.part(part)?;
+        let planned = &self.runs[place.run];
+        Ok(FileBytes::of_rows(folder, &planned.manifest, &planned.times_of(place))?)
+    }
+
+    fn part(&self, part: u32) -> Result<Part, Error> {
+        self.parts.get(part as usize).copied().ok_or_else(|| {
+            let last = self.parts.len().saturating_sub(1);
+            Error::Request(format!("the plan has no part {part}; its parts are 0 to {last}"))
+        })
     }
 
     /// Answers from all parts, with the counts of all runs added up.

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 
 use tagq_query::PartCounts;
 
-use super::file::Plan;
+use super::file::{Part, Plan};
 use crate::error::Error;
 
 /// The first eight bytes. Part of a released format: never changed.
@@ -38,6 +38,25 @@ impl Parts {
             numbers: interval.map(|interval| (part, interval)).into_iter().collect(),
             runs: BTreeMap::from([(run, counts)]),
         }
+    }
+
+    /// Returns the counts of a part that are kept under `identity` in place of the hash of a plan.
+    pub(super) fn kept(identity: &str, Part { from, to, .. }: Part, counts: &PartCounts) -> Self {
+        Self {
+            plan: identity.into(),
+            numbers: BTreeMap::from([(0, (0, from, to))]),
+            runs: BTreeMap::from([(0, counts.clone().numbered(0))]),
+        }
+    }
+
+    /// Returns the counts of a part that were kept under `identity`; `None` if they are of another part.
+    pub(super) fn of_kept(
+        mut self,
+        identity: &str,
+        Part { from, to, .. }: Part,
+    ) -> Option<PartCounts> {
+        let is_it = self.plan == identity && self.numbers == BTreeMap::from([(0, (0, from, to))]);
+        self.runs.remove(&0).filter(|_| is_it && self.runs.is_empty())
     }
 
     /// Returns nothing of `plan`, to which parts are added.

@@ -56,6 +56,12 @@ pub(super) trait Kind {
         Ok(None)
     }
 
+    /// Returns how many ticks before and after a part tags can lie that matter to it, apart from delays; `None` if they
+    /// can lie anywhere.
+    fn reach(&self, _: &Resolved<'_, Self::Query>) -> Result<Option<i64>, Error> {
+        Ok(Some(0))
+    }
+
     /// Returns why everything is counted from scratch each time; `None` if only new data is counted.
     fn recount_reason(&self) -> Option<&'static str> {
         self.selection().moves().then_some(MOVES)
@@ -131,6 +137,15 @@ pub(crate) struct Gap {
     pub ticks: i64,
     /// The smallest delay of a channel: tags after the gap are at the first of their times plus this delay, or later.
     pub earliest: i64,
+}
+
+/// What parts of a run need of their neighbours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Seams {
+    /// The gap at which the run may be divided, if not everywhere.
+    pub gap: Option<Gap>,
+    /// How many ticks before and after a part tags can lie that matter to it; `None` if they can lie anywhere.
+    pub reach: Option<i64>,
 }
 
 /// A request resolved for one run.
@@ -244,16 +259,20 @@ pub(super) fn check_parts<'a, K: Kind>(
     Ok(bins)
 }
 
-/// Rejects requests that do not fit in memory. Returns the gaps at which each run may be divided, if not everywhere.
+/// Rejects requests that do not fit in memory. Returns what parts of each run need of their neighbours.
 pub(super) fn check_work<K: Kind>(
     kind: &K,
     runs: &[(&Run, &QueryContext<'_>)],
-) -> Result<Vec<Option<Gap>>, Error> {
+) -> Result<Vec<Seams>, Error> {
     let all = resolve_all(kind, runs)?;
     all.iter()
         .map(|resolved| {
             kind.check_work(resolved, all.len())?;
-            kind.gap(resolved)
+            let longest =
+                resolved.selected.scope.delays.iter().map(|delay| delay.ticks.saturating_abs());
+            let longest = longest.max().unwrap_or(0);
+            let reach = kind.reach(resolved)?.and_then(|reach| reach.checked_add(longest));
+            Ok(Seams { gap: kind.gap(resolved)?, reach })
         })
         .collect()
 }

@@ -29,7 +29,7 @@ pub use context::QueryContext;
 pub use explain::{Explained, PlanFacts};
 pub use histogram::{Histogram, Reach};
 pub use histogram2d::Histogram2d;
-pub(crate) use kind::Gap;
+pub(crate) use kind::{Gap, Seams};
 pub use micro::MicroTimes;
 pub use options::{OptionValues, Position, RequestOption, RequestType, Section, ValueType};
 pub use rates::Rates;

@@ -9,7 +9,7 @@ use super::{
     explain::Explained,
     histogram::{G2, HISTOGRAM, Histogram},
     histogram2d::{HISTOGRAM2D, Histogram2d},
-    kind::{self, Gap, Kind as _},
+    kind::{self, Kind as _, Seams},
     micro::{MICRO, MicroTimes},
     options::{OptionValues, RequestType, deserialize},
     rates::{RATES, Rates},
@@ -175,7 +175,7 @@ impl Request {
     pub(crate) fn check_work(
         &self,
         runs: &[(&Run, &QueryContext<'_>)],
-    ) -> Result<Vec<Option<Gap>>, Error> {
+    ) -> Result<Vec<Seams>, Error> {
         with_kind!(self, of => kind::check_work(of, runs))
     }
 

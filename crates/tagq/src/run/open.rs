@@ -10,7 +10,7 @@ use std::{
 };
 
 use tagq_ingest::Error as FilesError;
-use tagq_query::{PartCounts, Recording, ScanProgress};
+use tagq_query::{PartCounts, Recording, ScanProgress, TimeRange};
 use tagq_store::{Error as StoreError, Store, Tick, Writer};
 
 use super::{
@@ -78,6 +78,19 @@ impl Run {
     pub(crate) fn part_counts(&self, part: u32, is_joined: bool) -> Result<PartCounts, Error> {
         let Some(parts) = &self.parts else { return Ok(PartCounts::default()) };
         self.count_as(is_joined, None, |recording| parts.role().counts(part, recording))
+    }
+
+    /// Returns what was asked for in an interval, see [`tagq_query::InParts::listed`].
+    pub(crate) fn listed(
+        &self,
+        interval: &TimeRange,
+        sources: u32,
+        is_joined: bool,
+    ) -> Result<String, Error> {
+        let Some(parts) = &self.parts else { return Ok(String::new()) };
+        self.count_as(is_joined, None, |recording| {
+            Ok(parts.role().listed(interval, sources, recording))
+        })
     }
 
     /// Returns an error if the parts lacked a number.

@@ -311,6 +311,12 @@ impl Kind for Coincidences {
         Ok(())
     }
 
+    fn reach(&self) -> Option<i64> {
+        let guard = self.veto.as_ref().map_or(0, |veto| veto.guard);
+        let back = self.rule.definition().look_back(self.window, usize::MAX);
+        Some(back.saturating_add(guard).max(self.look_ahead()))
+    }
+
     fn look_ahead(&self) -> i64 {
         // A veto forbids coincidences before it.
         let guard = self.veto.as_ref().map_or(0, |veto| veto.guard);

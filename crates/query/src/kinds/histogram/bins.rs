@@ -107,6 +107,12 @@ impl Bins {
         }
     }
 
+    /// Returns the largest distance from 0 of any edge, in ticks.
+    pub fn longest(&self) -> i64 {
+        let [low, high] = [self.edge(0), self.edge(self.count())];
+        low.saturating_abs().max(high.saturating_abs())
+    }
+
     /// Returns the bin that holds a difference, or `None` if no bin does.
     pub fn holding(&self, difference: i64) -> Option<usize> {
         match *self {

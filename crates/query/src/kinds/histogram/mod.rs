@@ -74,6 +74,16 @@ impl Kind for Histogram {
         format!("histogram; mode {mode}; {start} to {stop}; bins {bins}{fold}{delays}")
     }
 
+    fn reach(&self) -> Option<i64> {
+        match self.mode {
+            Mode::All => Some(self.bins.longest()),
+            // Differences of cells are up to a cell longer.
+            Mode::Grid => Some(self.bins.longest().saturating_mul(2)),
+            // The neighbour of a tag can be anywhere.
+            Mode::Next | Mode::Last => None,
+        }
+    }
+
     fn check(&self, recording: &Recording<'_>) -> Result<(), Error> {
         self.bins.check()?;
         self.scope.check(&recording.sources)?;

@@ -80,6 +80,10 @@ impl Kind for Histogram2d {
         format!("histogram2d; {herald} to {a} and {b}; bins {}{delays}", bins.key())
     }
 
+    fn reach(&self) -> Option<i64> {
+        Some(self.bins.longest().saturating_mul(2))
+    }
+
     fn check(&self, recording: &Recording<'_>) -> Result<(), Error> {
         let channels = self.channels();
         for (i, &channel) in channels.iter().enumerate() {

@@ -125,6 +125,12 @@ impl Coincidences {
         }
     }
 
+    /// Returns the longest shift of a channel for accidentals, in ticks.
+    fn longest_shift(&self, query: &Query, tick: Tick) -> Result<i64, Error> {
+        let shift = self.shift_of(query, tick)?;
+        Ok(i64::try_from(shift.map_or(0, Shift::longest)).unwrap_or(i64::MAX))
+    }
+
     /// Returns how the rows are drawn, with bins of this many seconds.
     fn figure(&self, bin_s: Option<f64>) -> FigureKind {
         let is_of_events = self.rule == Rule::Cluster;
@@ -275,13 +281,17 @@ impl Kind for Coincidences {
         if !query.looks_back_to_gap() {
             return Ok(None);
         }
-        let shift = self.shift_of(query, resolved.tick())?;
-        let longest = i64::try_from(shift.map_or(0, Shift::longest)).unwrap_or(i64::MAX);
+        let longest = self.longest_shift(query, resolved.tick())?;
         let delays = || query.scope.delays.iter().map(|delay| delay.ticks);
         let earliest = delays().min().unwrap_or(0).min(0).saturating_sub(longest);
         let latest = delays().max().unwrap_or(0).max(0).saturating_add(longest);
         let ticks = query.window.saturating_add(latest.saturating_sub(earliest));
         Ok(Some(Gap { ticks, earliest }))
+    }
+
+    fn reach(&self, resolved: &Resolved<'_, Query>) -> Result<Option<i64>, Error> {
+        let longest = self.longest_shift(&resolved.query, resolved.tick())?;
+        Ok(resolved.query.reach().and_then(|reach| reach.checked_add(longest)))
     }
 
     fn check(&self) -> Result<(), Error> {

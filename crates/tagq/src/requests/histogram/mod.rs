@@ -163,6 +163,10 @@ impl Kind for Histogram {
         Ok(Query { bins, ..query })
     }
 
+    fn reach(&self, resolved: &Resolved<'_, Query>) -> Result<Option<i64>, Error> {
+        Ok(resolved.query.reach())
+    }
+
     fn is_alike(&self, one: &Query, other: &Query) -> bool {
         // Without `..`: a new field must be compared or ignored on purpose.
         let alike = |query: &Query| {

@@ -1,0 +1,74 @@
+//! Partial results that are kept for later plans (docs/partials.md, "Partial results that are kept").
+
+use std::{fs, path::Path};
+
+use tagq_query::{PartCounts, TimeRange};
+use tagq_store::{Folder, Store};
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::{file::Part, parts::Parts};
+use crate::{error::Error, run::Run};
+
+/// Suffix of the name of a file that is being written; random digits come before it.
+const UNFINISHED: &str = ".new";
+/// The largest file that is read, in bytes.
+const BYTES_MAX: u64 = 1 << 30;
+
+/// The file in which the partial result of one part is kept.
+pub(super) struct Kept<'a> {
+    folder: &'a Path,
+    /// The name of the file, and what takes the place of the hash of a plan in it.
+    identity: String,
+    part: Part,
+}
+
+impl<'a> Kept<'a> {
+    /// Returns the file of a part in `folder`. `asked` is its run, which listed what is asked for, and `store` has the
+    /// rows of the part.
+    pub(super) fn of(
+        folder: &'a Path,
+        part: Part,
+        (asked, is_joined): (&Run, bool),
+        store: &Store,
+    ) -> Result<Self, Error> {
+        let interval = TimeRange { from: part.from, to: part.to };
+        let end = store.opened().end as u64;
+        let starts = store.sources().map(|(_, rows)| rows.start as u64);
+        let starts: Vec<u64> = starts.take_while(|&start| start < end).collect();
+        let sources = if is_joined { 1 } else { u32::try_from(starts.len()).unwrap_or(u32::MAX) };
+        let questions = asked.listed(&interval, sources, is_joined)?;
+        let rows = rows_identity(store)?;
+        let run = &store.manifest().run_id;
+        let version = env!("CARGO_PKG_VERSION");
+        let text = format!("{version} {run:?} {rows} {starts:?} {interval:?}\n{questions}");
+        Ok(Self { folder, identity: format!("{:032x}", xxh3_128(text.as_bytes())), part })
+    }
+
+    /// Returns the partial result, if it is there. A file that is damaged or of another part is left alone.
+    pub(super) fn read(&self) -> Option<PartCounts> {
+        let bytes = Folder::open(self.folder).ok()?.read(&self.identity, BYTES_MAX).ok()?;
+        Parts::from_bytes(&bytes).ok()?.of_kept(&self.identity, self.part)
+    }
+
+    /// Writes the file, under its name at once.
+    pub(super) fn write(&self, counts: &PartCounts) -> Result<(), Error> {
+        let bytes = Parts::kept(&self.identity, self.part, counts).to_bytes();
+        fs::create_dir_all(self.folder).map_err(|source| Error::Io {
+            path: self.folder.into(),
+            action: "create this folder",
+            source,
+        })?;
+        Ok(Folder::open(self.folder)?.replace(&self.identity, UNFINISHED, &bytes)?)
+    }
+}
+
+/// Returns what is the same in two states of a run if the first rows of the run, up to those that were opened, are.
+fn rows_identity(store: &Store) -> Result<String, Error> {
+    let manifest = store.manifest();
+    let end = store.opened().end as u64;
+    let full = end.next_multiple_of(tagq_store::format::BLOCK_ROWS as u64);
+    Ok(match store.mark(full)? {
+        Some(mark) => format!("{} {:08x}", mark.rows, mark.chain),
+        None => format!("{manifest:?}"),
+    })
+}
