@@ -8,6 +8,7 @@ mod fuzz;
 mod latency;
 mod python;
 mod rivals;
+mod slurm;
 
 use std::{
     env,
@@ -15,7 +16,7 @@ use std::{
 };
 
 const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | latency | rivals | faults | fuzz | emulate
-                   | coverage | dist | book
+                   | slurm | coverage | dist | book
 
   test    all tests of the workspace, documentation examples included, then those of the Python package;
           with --quick those of the workspace alone, with a tenth of the random cases
@@ -37,6 +38,9 @@ const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | 
   emulate the tests of the queries on an emulated processor with AVX-512, for machines without one; needs
           Bochs, ISOLINUX, xorriso and a Linux kernel, but not root:
           emulate [--kernel PATH] [--percent P (of the random cases)] [FILTER…]
+  slurm   the Slurm script of docs/examples and dask-jobqueue on a real Slurm of two nodes, which is started
+          on this host and ended afterwards, with a task cancelled in the middle, about two minutes; needs
+          Slurm, MUNGE and root: slurm [array] [jobqueue]
   coverage  whether quoted errors cover the truth, in 1,000 simulations of each case, some minutes; writes
           docs/coverage.md: coverage [REPETITIONS]
   dist    an archive of the released program, a .deb and, where maturin is, the wheel, below target/dist; with
@@ -81,6 +85,7 @@ fn main() -> ExitCode {
         Some("faults") => faults::run(&env::args().skip(2).collect::<Vec<_>>()),
         Some("fuzz") => fuzz::run(&env::args().skip(2).collect::<Vec<_>>()),
         Some("emulate") => emulate::run(&env::args().skip(2).collect::<Vec<_>>()),
+        Some("slurm") => slurm::run(&env::args().skip(2).collect::<Vec<_>>()),
         Some("coverage") => coverage(env::args().nth(2)),
         Some("dist") => dist::run(&env::args().skip(2).collect::<Vec<_>>()),
         Some("book") => book::run(),

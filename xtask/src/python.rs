@@ -8,8 +8,9 @@ use std::{
 };
 
 /// Libraries for the tests and for comparison.
-const LIBRARIES: [&str; 16] = [
+const LIBRARIES: [&str; 17] = [
     "maturin>=1.16,<2",
+    "dask-jobqueue>=0.9",
     "distributed>=2024.5",
     "duckdb>=1.3",
     "h5py>=3.12",
@@ -27,14 +28,29 @@ const LIBRARIES: [&str; 16] = [
     "pytest>=8",
 ];
 
+/// An environment below target/ in which all libraries and the package are installed.
+pub(crate) struct Environment {
+    home: PathBuf,
+    interpreter: PathBuf,
+}
+
+impl Environment {
+    pub(crate) fn interpreter(&self) -> &Path {
+        &self.interpreter
+    }
+}
+
 /// Builds and tests the package; `args` go to pytest. Skipped without python3.
 pub(crate) fn test(args: &[String]) -> ExitCode {
-    let python = env::var_os("PYTHON").map_or_else(|| PathBuf::from("python3"), PathBuf::from);
-    if Command::new(&python).arg("--version").output().is_err() {
-        eprintln!("skipped: there is no python3, and the Python package is not tested");
-        return ExitCode::SUCCESS;
-    }
-    match all(&python, args) {
+    let tested = match installed() {
+        Ok(Some(environment)) => tests(&environment, args),
+        Ok(None) => {
+            eprintln!("skipped: there is no python3, and the Python package is not tested");
+            Ok(())
+        }
+        Err(error) => Err(error),
+    };
+    match tested {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("the Python package: {error}");
@@ -43,25 +59,37 @@ pub(crate) fn test(args: &[String]) -> ExitCode {
     }
 }
 
-fn all(python: &Path, args: &[String]) -> Result<(), Failure> {
-    let target =
-        env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    let home = target.join("python");
+/// Builds the package and installs it into its environment. Returns `None` without python3.
+pub(crate) fn installed() -> Result<Option<Environment>, Failure> {
+    let python = env::var_os("PYTHON").map_or_else(|| PathBuf::from("python3"), PathBuf::from);
+    if Command::new(&python).arg("--version").output().is_err() {
+        return Ok(None);
+    }
+    let home = target().join("python");
     fs::create_dir_all(&home)?;
-    let inside = environment(python, &home)?;
-    let wheel = wheel(&inside, &home, &target)?;
+    let interpreter = environment(&python, &home)?;
+    let wheel = wheel(&interpreter, &home)?;
     let install = ["-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall"];
-    run(Command::new(&inside).args(install).arg(wheel))?;
+    run(Command::new(&interpreter).args(install).arg(wheel))?;
+    Ok(Some(Environment { home, interpreter }))
+}
+
+/// Returns the folder in which cargo builds.
+pub(crate) fn target() -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
+fn tests(environment: &Environment, args: &[String]) -> Result<(), Failure> {
     // The tests compare the package with this program.
     run(cargo().args(["build", "--quiet", "--bin", "tagq"]))?;
     let tests = root().join("crates/python");
-    run(Command::new(&inside)
+    run(Command::new(&environment.interpreter)
         .args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider"])
         .args(args)
         .current_dir(tests)
-        .env("TAGQ_PROGRAM", target.join("debug/tagq"))
+        .env("TAGQ_PROGRAM", target().join("debug/tagq"))
         .env("PYTHONDONTWRITEBYTECODE", "1")
-        .env("HYPOTHESIS_STORAGE_DIRECTORY", home.join("hypothesis"))
+        .env("HYPOTHESIS_STORAGE_DIRECTORY", environment.home.join("hypothesis"))
         .env("MPLBACKEND", "agg"))
 }
 
@@ -84,7 +112,7 @@ fn environment(python: &Path, home: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// Builds the wheel in the profile of the workspace's tests.
-fn wheel(inside: &Path, home: &Path, target: &Path) -> Result<PathBuf, Failure> {
+fn wheel(inside: &Path, home: &Path) -> Result<PathBuf, Failure> {
     let folder = home.join("wheels");
     match fs::remove_dir_all(&folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
@@ -97,7 +125,7 @@ fn wheel(inside: &Path, home: &Path, target: &Path) -> Result<PathBuf, Failure> 
         .arg(root().join("crates/python/Cargo.toml"))
         .arg("--interpreter")
         .arg(inside)
-        .env("CARGO_TARGET_DIR", target))?;
+        .env("CARGO_TARGET_DIR", target()))?;
     let wheel = fs::read_dir(&folder)?.next().ok_or(Failure::NoWheel(folder))??;
     Ok(wheel.path())
 }
@@ -123,9 +151,9 @@ fn root() -> &'static Path {
     home.parent().unwrap_or(home)
 }
 
-/// Reasons why the test did not finish.
+/// Reasons why the package was not installed or its tests did not finish.
 #[derive(Debug)]
-enum Failure {
+pub(crate) enum Failure {
     Failed(String),
     NoWheel(PathBuf),
     Io(io::Error),
@@ -146,3 +174,5 @@ impl std::fmt::Display for Failure {
         }
     }
 }
+
+impl std::error::Error for Failure {}
