@@ -160,7 +160,7 @@ def test_the_example_of_the_page_works(
     folder: Path, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = (ROOT / "docs/clusters.md").read_text()
-    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    example = re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0]
     monkeypatch.chdir(folder.parent)
     for day in ("monday", "tuesday"):
         shutil.copytree(folder, f"lab/{day}")

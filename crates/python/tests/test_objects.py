@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from test_answers import QUESTIONS
 
 import tagq
+from conftest import ROOT
 
 pytestmark = pytest.mark.filterwarnings("default", "ignore::tagq.TagqWarning")
 obstore = pytest.importorskip("obstore")
@@ -146,6 +148,28 @@ def test_names_in_a_manifest_lead_nowhere_else(
     obstore.put(bucket, "evil/manifest.json", manifest.replace(time, f"../{time}").encode())
     with pytest.raises(tagq.TagqError):
         tagq.objects.partial(path, 1, bucket, "evil")
+
+
+def test_the_example_of_the_page_works(
+    run: tagq.Run,
+    folder: Path,
+    bucket: obstore.store.S3Store,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    page = (ROOT / "docs/clusters.md").read_text()
+    example = re.findall(r"```python\n(.*?)```", page, re.DOTALL)[1]
+    upload(bucket, Path(run.store), "monday/.tagq")
+    upload(bucket, folder, "monday")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("obstore.store.S3Store", lambda *_, **__: bucket)
+    plan = plan_of(run, "coincidences", {"window": "2ns"}, 5)
+    Path("plan.json").write_text(plan.text())
+    names: dict[str, object] = {"tagq": tagq, "run": run, "client": SameThread()}
+    exec(example, names)
+    assert names["part"] == plan.count(3, 1, "map", None, None)
+    assert names["pairs"].to_json() == run.coincidences(window="2ns").to_json()
+    assert names["source"].read_bytes() == (folder / "1.tags.zst").read_bytes()
 
 
 def test_files_and_folders_are_downloaded(
