@@ -137,6 +137,41 @@ fn a_run_is_converted_in_order_of_time() {
 }
 
 #[test]
+fn tags_at_given_times_are_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    let cat = |args: &[&str]| output(command().arg("cat").arg(&run).args(args));
+    let all = cat(&[]).text().to_owned();
+    let tags: Vec<(&str, i64)> = all
+        .lines()
+        .map(|line| {
+            let (_, time) = line.split_once('\t').unwrap();
+            (line, time.parse().unwrap())
+        })
+        .collect();
+    let from = |time: i64| tags.partition_point(|&(_, at)| at < time);
+    let lines = |first: usize, tags_of: usize| {
+        let lines = tags.iter().skip(first).take(tags_of);
+        lines.flat_map(|(line, _)| [line, "\n"]).collect::<String>()
+    };
+    let (first, last) = (tags[0].1, tags[tags.len() - 1].1);
+    let middle = first + (last - first) / 3;
+    let at = format!("@{middle}t");
+    assert_eq!(cat(&["--at", &at]).text(), lines(from(middle), 1));
+    // A tick of the fixture is 156.25 ps.
+    let second = from(first + 6_400_000_000 / 5);
+    let found = cat(&["--at", "200ms,-0ns", "--at", "0s", "--tags", "3"]);
+    assert_eq!(found.text(), [lines(second, 3), lines(0, 3), lines(0, 3)].concat());
+    assert_eq!(cat(&["--at", "-1t", "--tags", "9"]).text(), lines(from(last - 1), 9));
+    let behind = cat(&["--at", &format!("@{}t", last + 1)]);
+    assert_eq!((behind.code, behind.text()), (0, ""));
+    assert!(behind.stderr.contains("t or later"), "{}", behind.stderr);
+    let piped = output(command().args(["cat", "-", "--at", "1s"]).stdin(Stdio::null()));
+    assert_eq!(piped.code, 2);
+    assert_eq!(cat(&["--tags", "2"]).code, 2);
+}
+
+#[test]
 fn several_frames_are_made_of_many_tags() {
     let folder = tempfile::tempdir().unwrap();
     let tags: Vec<Tag> = (0..2_500_000).map(|i| Tag { time: i, channel: 3 }).collect();

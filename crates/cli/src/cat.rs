@@ -8,44 +8,68 @@ use std::{
 
 use anyhow::Context as _;
 use tagq::{
-    OpenOptions, Run,
+    OpenOptions, Progress as _, Run,
     files::{self, read_tags, text::TextWriter},
     store::Tag,
 };
 
-use crate::{args::CatArgs, input, progress::Reporter};
+use crate::{Usage, args::CatArgs, input, progress::Reporter};
 
 const REFUSED: &str = "cannot write to standard output";
 
 pub(crate) fn run(args: &CatArgs) -> anyhow::Result<()> {
     let reporter = Reporter::new(args.store.quiet);
+    if !args.at.is_empty() && input::is_stdin(&args.run) {
+        let what = "--at finds tags by the index of a store; `tagq ingest - --store DIR` makes one";
+        return Err(Usage(what.into()).into());
+    }
     if input::is_stdin(&args.run) {
         let stdin = input::set_aside(&env::temp_dir())?;
         return file(args, stdin.path(), &reporter);
     }
-    if args.run.is_file() {
+    if args.run.is_file() && args.at.is_empty() {
         return file(args, &args.run, &reporter);
     }
     let options = OpenOptions { ingest: !args.no_ingest, ..args.store.options() };
     let run = tagq::open(&args.run, &options, &reporter)?;
+    let rows = run.store().tags().len();
+    if args.at.is_empty() {
+        return print(&run, 0..rows);
+    }
+    let times = args.at.iter().map(|at| at.tick_of(&run)).collect::<Result<Vec<i64>, _>>();
+    let times = times.map_err(tagq::Error::from)?;
+    let mut found = Vec::new();
+    for (row, time) in run.lookup(&times)?.into_iter().zip(times) {
+        let row = usize::try_from(row).unwrap_or(rows);
+        if row == rows {
+            reporter.note(&format!("{}: no tag at {time}t or later", run.path().display()));
+        }
+        found.extend(row..row.saturating_add(args.tags).min(rows));
+    }
+    print(&run, found)
+}
+
+/// Prints rows, with micro times if the run has some.
+fn print(run: &Run, rows: impl IntoIterator<Item = usize>) -> anyhow::Result<()> {
     if run.store().manifest().has_micro() {
-        return with_micro(&run);
+        return with_micro(run, rows);
     }
     let tags = run.store().tags();
     let mut out = TextWriter::new(io::stdout().lock());
-    for (row, &time) in tags.time.iter().enumerate() {
-        out.tag(Tag { time, channel: tags.channels.label(row).into() }).context(REFUSED)?;
+    for row in rows {
+        let (time, channel) = (tags.time[row], tags.channels.label(row).into());
+        out.tag(Tag { time, channel }).context(REFUSED)?;
     }
     out.finish().and_then(|mut out| out.flush()).context(REFUSED)?;
     Ok(())
 }
 
 /// Prints lines `channel TAB time TAB micro`, the last without characters for tags that have no micro time.
-fn with_micro(run: &Run) -> anyhow::Result<()> {
+fn with_micro(run: &Run, rows: impl IntoIterator<Item = usize>) -> anyhow::Result<()> {
     let (tags, micro) = (run.store().tags(), run.store().micro());
     let mut out = io::BufWriter::new(io::stdout().lock());
-    for (row, time) in tags.time.iter().enumerate() {
-        write!(out, "{}\t{time}\t", tags.channels.label(row)).context(REFUSED)?;
+    for row in rows {
+        write!(out, "{}\t{}\t", tags.channels.label(row), tags.time[row]).context(REFUSED)?;
         match micro.and_then(|micro| micro.get(row)) {
             Some(micro) => writeln!(out, "{micro}").context(REFUSED)?,
             None => writeln!(out).context(REFUSED)?,

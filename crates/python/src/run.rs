@@ -7,13 +7,14 @@ use std::{
 
 use pyo3::{
     prelude::*,
-    types::{PyDict, PyList},
+    pybacked::PyBackedBytes,
+    types::{PyBytes, PyDict, PyList},
 };
 use rayon::ThreadPool;
 use tagq::{
     OpenOptions, PlannedRun, RunFacts, Treatment,
     query::TimeRange,
-    requests::{Channel, QueryContext, Request, Setup},
+    requests::{Channel, Moment, QueryContext, Request, Setup},
     store::Access,
 };
 use tagq_export::{Projection, Selection, TimeUnit};
@@ -147,6 +148,27 @@ impl Run {
     fn micro_tick(&self) -> PyResult<Option<String>> {
         let run = self.open()?.run;
         Ok(run.store().manifest().micro_tick.map(|tick| tick.to_string()))
+    }
+
+    /// Returns for each time the first row at it or later: `times` and the result are the bytes of 64-bit numbers.
+    #[expect(clippy::needless_pass_by_value, reason = "arguments of Python come as values")]
+    fn lookup<'py>(&self, py: Python<'py>, times: PyBackedBytes) -> PyResult<Bound<'py, PyBytes>> {
+        let run = self.open()?.run;
+        let rows = py.detach(|| {
+            let (times, _) = times.as_chunks();
+            let times: Vec<i64> = times.iter().map(|&time| i64::from_ne_bytes(time)).collect();
+            run.lookup(&times)
+        });
+        let rows = rows.map_err(|e| errors::of_run(&e))?;
+        let bytes: Vec<u8> = rows.into_iter().flat_map(u64::to_ne_bytes).collect();
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Returns the recorded time of a moment such as "1s" or "@123t", in ticks.
+    fn tick_of(&self, moment: &str) -> PyResult<i64> {
+        let run = self.open()?.run;
+        let moment: Moment = moment.parse().map_err(question)?;
+        moment.tick_of(&run).map_err(|e| question(e.to_string()))
     }
 
     /// Returns the selected tags, as Arrow.

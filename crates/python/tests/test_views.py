@@ -72,6 +72,24 @@ def test_columns_that_were_copied_have_one_address_too(blocks: tagq.Run) -> None
     assert table["time"].chunk(0).buffers()[1].address == address(copied.time)
 
 
+def test_rows_are_looked_up_by_their_times(blocks: tagq.Run) -> None:
+    time = blocks.time
+    wanted = numpy.concatenate([time[::997] - 1, time[::997], time[::997] + 1, [-(2**62), 2**62]])
+    rows = blocks.lookup(wanted)
+    assert (rows.dtype, rows.shape) == (numpy.int64, wanted.shape)
+    assert numpy.array_equal(rows, numpy.searchsorted(time, wanted))
+    grid = wanted[:600].reshape(20, 30).astype("i4")
+    assert numpy.array_equal(blocks.lookup(grid), numpy.searchsorted(time, grid))
+    assert blocks.lookup([int(time[5]), f"@{time[9]}t", "0s"]).tolist() == [5, 9, 0]
+    assert blocks.lookup("-0s").shape == ()
+    assert int(blocks.lookup(int(time[-1]))) == len(blocks) - 1
+    assert blocks.lookup([]).shape == (0,)
+    with pytest.raises(tagq.WrongTypeError, match="whole ticks"):
+        blocks.lookup([0.5])
+    with pytest.raises(tagq.QuestionError, match="recorded time"):
+        blocks.lookup("@1s")
+
+
 def test_wide_channels(tmp_path: Path) -> None:
     made = tagq.from_arrays(numpy.array([1, 2]), numpy.array([3, 65535]), tick="1ps", store=tmp_path / "w")
     assert made.channel.dtype == numpy.uint16

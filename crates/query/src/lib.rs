@@ -57,4 +57,4 @@ pub use rules::{Groups, Rule, Veto};
 pub use run::{
     Delay, Pass, Pieces, ProgressSnapshot, Recording, ScanProgress, Scope, Source, TimeRange,
 };
-pub use scan::{Execution, Plan};
+pub use scan::{Execution, Lookup, Plan};

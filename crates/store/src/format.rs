@@ -238,6 +238,11 @@ impl BlockEntry {
     }
 }
 
+/// The last time in the entry of a block.
+pub(crate) fn last_time(entry: &[u8; BLOCK_ENTRY_BYTES]) -> i64 {
+    i64::from_le_bytes(array_at(entry, 8))
+}
+
 fn array_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     std::array::from_fn(|i| bytes[at + i])
 }

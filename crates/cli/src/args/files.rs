@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use tagq::requests::Moment;
 use tagq_export::{Form, TimeUnit};
 
 use super::options::{SetupArgs, StoreArgs, TagsArgs};
@@ -9,15 +10,23 @@ use super::options::{SetupArgs, StoreArgs, TagsArgs};
 /// Print the tags as text: channel, tab, time in ticks
 ///
 /// Prints one line per tag. The tags of a file keep their order and need no store; those of a folder or a
-/// store are in order of time. If a run has micro times, they are the third column, empty for a tag without.
+/// store are in order of time. With --at the index of the store finds them, in a run of any length. If a run has micro times, they are the third column, empty for a tag without.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq cat run/ | head
+  tagq cat run/ --at 1.5s,-200ms --tags 3
   tagq cat run.tags.zst | cut -f1 | sort -n | uniq -c")]
 pub(crate) struct CatArgs {
     /// A file, a folder of files, a store, or - for standard input
     #[arg(value_name = "RUN|FILE")]
     pub run: PathBuf,
+    /// Print only the first tag at T or later, for each T: "1s" is after the first tag of the run, "-1s" before the last,
+    /// "@123t" as recorded
+    #[arg(long, value_name = "T", value_delimiter = ',', allow_hyphen_values = true)]
+    pub at: Vec<Moment>,
+    /// Print N tags from each T on
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "at")]
+    pub tags: usize,
     #[command(flatten)]
     pub store: StoreArgs,
     /// Print only what is in the store; do not ingest new files

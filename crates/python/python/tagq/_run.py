@@ -298,6 +298,30 @@ class Run(Requests):
         """
         return Tags(self._run.tags(given(locals())))
 
+    def lookup(self, times: int | str | Iterable[int | str] | numpy.ndarray) -> numpy.ndarray:
+        """Returns for each time the first row at this time or later, ``len(run)`` if there is none: int64, shape of
+        ``times``. The index of the store finds the rows, so that a run of any length is not read.
+
+        times
+            Times in ticks as recorded, or moments: "1s" is after the run's first tag, "-1s" before its last, "@123t"
+            as recorded.
+        """
+        try:
+            import numpy
+        except ImportError:
+            raise MissingLibraryError("arrays want NumPy: pip install numpy") from None
+        if isinstance(times, str):
+            times = self._run.tick_of(times)
+        elif not isinstance(times, (int, numpy.ndarray)):
+            times = [self._run.tick_of(time) if isinstance(time, str) else time for time in times]
+        ticks = numpy.asarray(times)
+        if ticks.size and ticks.dtype.kind not in "iu":
+            raise WrongTypeError(f"times: whole ticks or moments are wanted, not {ticks.dtype}")
+        if ticks.dtype == numpy.uint64 and ticks.size and ticks.max() > numpy.iinfo(numpy.int64).max:
+            raise QuestionError("times: a time is not below 2^63")
+        rows = self._run.lookup(ticks.astype(numpy.int64).tobytes())
+        return numpy.frombuffer(rows, numpy.int64).reshape(ticks.shape)
+
     def scan(self, *, counters: ScanCounters | None = None) -> Any:
         """Same as ``tagq.scan(run)``."""
         from ._scan import scan

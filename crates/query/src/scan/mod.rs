@@ -2,11 +2,13 @@
 //! scan.
 
 pub(crate) mod chains;
+mod lookup;
 pub(crate) mod morsels;
 pub(crate) mod plan;
 pub(crate) mod selection;
 pub(crate) mod singles;
 pub(crate) mod threads;
 
+pub use lookup::Lookup;
 pub use morsels::Execution;
 pub use plan::Plan;

@@ -9,8 +9,9 @@ use std::{
     time::Duration,
 };
 
+use rayon::prelude::*;
 use tagq_ingest::Error as FilesError;
-use tagq_query::{PartCounts, Recording, ScanProgress, TimeRange};
+use tagq_query::{Lookup, PartCounts, Recording, ScanProgress, TimeRange};
 use tagq_store::{Error as StoreError, Store, Tick, Writer};
 
 use super::{
@@ -21,6 +22,9 @@ use super::{
     writer::{is_not_writable, open_writer},
 };
 use crate::{cache, error::Error, input::Input, notes::Notes, progress::Progress};
+
+/// Times that a thread looks up at least.
+const LOOKUPS: usize = 1 << 10;
 
 /// A run, open for queries.
 #[derive(Debug, Clone)]
@@ -156,13 +160,32 @@ impl Run {
                 Some(parts) => parts.role().recording(recording),
                 None => recording,
             };
-            query(&recording).map_err(|error| match error {
-                tagq_query::Error::Unordered { row, block } => {
-                    Error::Unordered { path: store.time_path(), row, block }
-                }
-                error => error.into(),
-            })
+            query(&recording).map_err(|error| self.named(error))
         })?
+    }
+
+    /// Returns for each of `times`, in ticks as recorded, the first row at this time or later; the number of rows if there
+    /// is none. Many times are looked up by the threads of the rayon pool that this is called in.
+    ///
+    /// # Errors
+    /// [`Error::Unordered`] for a row or an index out of order, and errors from reading the store.
+    pub fn lookup(&self, times: &[i64]) -> Result<Vec<u64>, Error> {
+        let rows = self.store.guarded(|store| {
+            let lookup = Lookup::of(store);
+            let row = |&time: &i64| lookup.row(time).map(|row| row as u64);
+            times.par_iter().with_min_len(LOOKUPS).map(row).collect::<Result<Vec<u64>, _>>()
+        })?;
+        rows.map_err(|error| self.named(error))
+    }
+
+    /// Returns an error of a scan with the file that it is about.
+    fn named(&self, error: tagq_query::Error) -> Error {
+        match error {
+            tagq_query::Error::Unordered { row, block } => {
+                Error::Unordered { path: self.store.time_path(), row, block }
+            }
+            error => error.into(),
+        }
     }
 
     /// Returns the readable notes of the recorder next to each source. They are searched next to the

@@ -6,7 +6,10 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 
 use tagq_store::{Duration, Tick, UnitError};
 
-use crate::escape::{escaped, is_shown};
+use crate::{
+    escape::{escaped, is_shown},
+    run::Run,
+};
 
 /// A channel as the user names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,6 +103,16 @@ impl Moment {
     pub(crate) fn moves(&self) -> bool {
         // Negative, however small.
         matches!(self, Self::Since(duration) if duration.floor(Tick::DEFAULT).is_ok_and(|t| t < 0))
+    }
+
+    /// Returns the first tick of a run that is not earlier.
+    ///
+    /// # Errors
+    /// [`UnitError::OutOfRange`] if it does not fit in 64 bits.
+    pub fn tick_of(&self, run: &Run) -> Result<i64, UnitError> {
+        let manifest = run.store().manifest();
+        let span = manifest.time_first.zip(manifest.time_last).unwrap_or_default();
+        self.tick_in(span, manifest.tick)
     }
 
     /// Returns the first tick that is not earlier, in a run whose tags lie between these times.
