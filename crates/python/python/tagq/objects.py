@@ -8,7 +8,7 @@ A store of the package ``obstore`` names the storage, and a path where a run lie
     bucket = S3Store("lab", region="eu-central-1")
     counted = tagq.objects.partial("plan.json", 3, bucket, "monday/.tagq")
 
-A part of a plan needs the index of its store, about 0.1 % of its bytes, and the blocks of rows in its interval of
+A part of a plan needs the index of its store, a few bytes in ten thousand, and the blocks of rows in its interval of
 time.
 """
 
