@@ -15,8 +15,8 @@ use std::{
     process::{Command, ExitCode},
 };
 
-const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | latency | rivals | faults | fuzz | emulate
-                   | slurm | coverage | dist | book
+const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | latency | rivals | formats | faults | fuzz
+                   | emulate | slurm | coverage | dist | book
 
   test    all tests of the workspace, documentation examples included, then those of the Python package;
           with --quick those of the workspace alone, with a tenth of the random cases
@@ -30,6 +30,8 @@ const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | 
           a copy of it: latency [STORE]; TAGQ_LIVE_SECONDS=100 makes it 10^9 tags
   rivals  the same questions to NumPy, Numba, Polars, DuckDB and the tools of the field, in a Python
           environment below target/: rivals [--rounds N] [--rows N] [--write] [--record]
+  formats sizes, speeds, memory and look-ups of file formats for time tags, with tagq's store and its .tags.zst:
+          formats [--tags FILE | --simulate N] [--runs N] [--quick] [--part PART] [--out DIR] [--write] [FILTER…]
   faults  what the released program leaves when it is killed, refused or cut off, by strace, mounts and
           signals, about five minutes; some trials need root: faults [--program PATH] [TRIAL…]
   fuzz    tries to break what must hold for any input: fuzz [TARGET] [SECONDS], all targets for a minute
@@ -82,6 +84,11 @@ fn main() -> ExitCode {
             if built == ExitCode::SUCCESS { latency::run(&args) } else { built }
         }
         Some("rivals") => rivals::run(&env::args().skip(2).collect::<Vec<_>>()),
+        Some("formats") => {
+            let args = env::args().skip(2).collect::<Vec<_>>();
+            let run = ["run", "--release", "--package", "tagq-formats", "--"];
+            cargo(&[&run.into_iter().chain(args.iter().map(String::as_str)).collect::<Vec<_>>()])
+        }
         Some("faults") => faults::run(&env::args().skip(2).collect::<Vec<_>>()),
         Some("fuzz") => fuzz::run(&env::args().skip(2).collect::<Vec<_>>()),
         Some("emulate") => emulate::run(&env::args().skip(2).collect::<Vec<_>>()),

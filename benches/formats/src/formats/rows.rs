@@ -1,0 +1,149 @@
+//! Rows of fixed length: a time, i64, and a channel in one byte or in eight.
+
+use tagq_store::Tag;
+
+use crate::{
+    Result,
+    format::Message,
+    framed::{FramedMessage, Framing, InPlace, Lists, channel_byte, first_row},
+    walk::Walk,
+};
+
+/// Rows of nine bytes, without padding.
+#[derive(Debug, Clone, Copy)]
+pub struct Rows9;
+
+/// Rows of sixteen bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct Rows16;
+
+impl FramedMessage for Rows9 {
+    fn name(&self) -> &'static str {
+        "rows9"
+    }
+
+    fn settings(&self) -> String {
+        "i64, u8, no padding; a plain loop".into()
+    }
+
+    fn framing(&self) -> Framing {
+        Framing::Rows(9)
+    }
+
+    fn in_place(&self) -> InPlace<'_> {
+        InPlace::Lists("rows of 9 bytes, mapped", self)
+    }
+
+    fn pause(&self) -> &'static str {
+        "between rows"
+    }
+}
+
+impl Message for Rows9 {
+    fn encode(&self, tags: &[Tag], out: &mut Vec<u8>) -> Result<()> {
+        let start = out.len();
+        out.resize(start + tags.len() * 9, 0);
+        for (row, tag) in out[start..].as_chunks_mut::<9>().0.iter_mut().zip(tags) {
+            row[..8].copy_from_slice(&tag.time.to_le_bytes());
+            row[8] = channel_byte(tag);
+        }
+        Ok(())
+    }
+
+    fn decode(&self, message: &[u8], tags: &mut Vec<Tag>) -> Result<()> {
+        let (rows, rest) = message.as_chunks::<9>();
+        tags.extend(rows.iter().map(|row| {
+            let (time, channel) = split9(row);
+            Tag { time, channel: channel.into() }
+        }));
+        if rest.is_empty() { Ok(()) } else { Err("a torn row".into()) }
+    }
+}
+
+impl Lists for Rows9 {
+    fn head(&self, message: &[u8]) -> Result<(usize, i64)> {
+        let rows = message.as_chunks::<9>().0;
+        Ok((rows.len(), rows.first().map_or(0, |row| split9(row).0)))
+    }
+
+    fn first_at(&self, message: &[u8], time: i64) -> Result<Option<Tag>> {
+        let rows = message.as_chunks::<9>().0;
+        let row = first_row(rows.len(), time, |row| split9(&rows[row]).0);
+        Ok(row.map(|row| {
+            let (time, channel) = split9(&rows[row]);
+            Tag { time, channel: channel.into() }
+        }))
+    }
+
+    fn scan(&self, message: &[u8], walk: &mut Walk) -> Result<()> {
+        let rows = message.as_chunks::<9>().0;
+        walk.batch(0..rows.len(), |row| split9(&rows[row]));
+        Ok(())
+    }
+}
+
+fn split9(&[time @ .., channel]: &[u8; 9]) -> (i64, u8) {
+    (i64::from_le_bytes(time), channel)
+}
+
+impl FramedMessage for Rows16 {
+    fn name(&self) -> &'static str {
+        "rows16"
+    }
+
+    fn settings(&self) -> String {
+        "i64, u64; copied by bytemuck 1".into()
+    }
+
+    fn framing(&self) -> Framing {
+        Framing::Rows(16)
+    }
+
+    fn in_place(&self) -> InPlace<'_> {
+        InPlace::Lists("rows of 16 bytes, mapped", self)
+    }
+
+    fn pause(&self) -> &'static str {
+        "between rows"
+    }
+}
+
+impl Message for Rows16 {
+    fn encode(&self, tags: &[Tag], out: &mut Vec<u8>) -> Result<()> {
+        out.extend_from_slice(bytemuck::cast_slice(tags));
+        Ok(())
+    }
+
+    fn decode(&self, message: &[u8], tags: &mut Vec<Tag>) -> Result<()> {
+        if !message.len().is_multiple_of(16) {
+            return Err("a torn row".into());
+        }
+        // The bytes may lie at any address.
+        let start = tags.len();
+        tags.resize(start + message.len() / 16, Tag { time: 0, channel: 0 });
+        bytemuck::cast_slice_mut(&mut tags[start..]).copy_from_slice(message);
+        Ok(())
+    }
+}
+
+impl Lists for Rows16 {
+    fn head(&self, message: &[u8]) -> Result<(usize, i64)> {
+        let rows = rows16(message)?;
+        Ok((rows.len(), rows.first().map_or(0, |tag| tag.time)))
+    }
+
+    fn first_at(&self, message: &[u8], time: i64) -> Result<Option<Tag>> {
+        let rows = rows16(message)?;
+        Ok(rows.get(rows.partition_point(|tag| tag.time < time)).copied())
+    }
+
+    fn scan(&self, message: &[u8], walk: &mut Walk) -> Result<()> {
+        let rows = rows16(message)?;
+        walk.batch(0..rows.len(), |row| (rows[row].time, channel_byte(&rows[row])));
+        Ok(())
+    }
+}
+
+fn rows16(message: &[u8]) -> Result<&[Tag]> {
+    bytemuck::try_cast_slice(message).map_err(|error| format!("rows of 16 bytes: {error}").into())
+}

@@ -1,0 +1,16 @@
+//! Code made from the schemas in `schema/`, which has the commands.
+
+/// Protocol Buffers, by prost-build.
+#[rustfmt::skip]
+#[allow(warnings, clippy::all, clippy::pedantic, reason = "generated")]
+pub mod tags_proto;
+
+/// flatbuffers, by planus.
+#[rustfmt::skip]
+#[allow(warnings, unsafe_code, clippy::all, clippy::pedantic, reason = "generated")]
+pub mod tags_planus;
+
+/// Simple Binary Encoding, by the generator of Real Logic.
+#[rustfmt::skip]
+#[allow(warnings, clippy::all, clippy::pedantic, reason = "generated")]
+pub mod sbe;
