@@ -40,7 +40,7 @@ impl Compression {
         matches!(self, Self::Zstd(10..))
     }
 
-    /// Starts to compress into `out`. The stream must be finished with [`Compressor::finish`].
+    /// Starts to compress into `out`. The stream must be finished with `finish`.
     pub fn compress<'a, W: Write + 'a>(self, out: W) -> io::Result<Compressor<'a, W>> {
         Ok(match self {
             Self::None => Compressor::None(out),

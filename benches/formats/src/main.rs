@@ -90,8 +90,9 @@ fn compare(args: &Args) -> Result<()> {
         folder: folder.path().into(),
         formats: ALL.into_iter().filter(|format| is_chosen(format.name())).collect(),
         runs: if args.quick { 1 } else { args.runs.into() },
-        lookups: if args.quick { 400 } else { 1_000_000 },
+        lookups: if args.quick { 100 } else { 1_000_000 },
         messages: if args.quick { 100 } else { 20_000 },
+        decoded: if args.quick { 0 } else { 50_000_000 },
     };
     if plan.formats.is_empty() {
         return Err("no format has such a name".into());
@@ -103,7 +104,7 @@ fn compare(args: &Args) -> Result<()> {
         }
     }
     for table in &tables {
-        table.save(&args.out, &docs::about(&plan))?;
+        table.save(&args.out, &docs::About::of(&plan))?;
     }
     eprintln!("tables: {}", args.out.display());
     if args.write {

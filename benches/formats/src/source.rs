@@ -32,7 +32,7 @@ pub struct Source {
     pub tags: u64,
     /// The first and the last time.
     pub span: (i64, i64),
-    /// Sum over all tags, see [`sum_of`].
+    /// Sum over all tags, see `sum_of`.
     pub sum: u64,
 }
 

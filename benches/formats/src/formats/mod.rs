@@ -26,10 +26,11 @@ pub const VARINT: Chunked<varint::Varint> = Chunked(varint::Varint);
 const FASTLANES: Chunked<fastlanes::FastLanes> = Chunked(fastlanes::FastLanes);
 
 /// All formats, in the order of the tables.
-pub static ALL: [&dyn Format; 19] = [
+pub static ALL: [&dyn Format; 20] = [
     &Framed(text::Text::CRLF),
     &Framed(text::Text::LF),
-    &Framed(rows::Rows9),
+    &Framed(rows::Rows9::LITTLE),
+    &Framed(rows::Rows9::BIG),
     &Framed(rows::Rows16),
     &mapped::Mapped,
     &Framed(capnp::Unpacked),

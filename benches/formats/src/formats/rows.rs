@@ -11,7 +11,35 @@ use crate::{
 
 /// Rows of nine bytes, without padding.
 #[derive(Debug, Clone, Copy)]
-pub struct Rows9;
+pub struct Rows9 {
+    big_endian: bool,
+}
+
+impl Rows9 {
+    /// The order of bytes of the processor.
+    pub const LITTLE: Self = Self { big_endian: false };
+    /// The order of bytes of networks, which compresses less well here.
+    pub const BIG: Self = Self { big_endian: true };
+
+    fn join(self, tag: &Tag) -> [u8; 9] {
+        let mut row = [0; 9];
+        let time = if self.big_endian { tag.time.to_be_bytes() } else { tag.time.to_le_bytes() };
+        row[..8].copy_from_slice(&time);
+        row[8] = channel_byte(tag);
+        row
+    }
+
+    fn split(self, &[time @ .., channel]: &[u8; 9]) -> (i64, u8) {
+        let time =
+            if self.big_endian { i64::from_be_bytes(time) } else { i64::from_le_bytes(time) };
+        (time, channel)
+    }
+
+    fn tag(self, row: &[u8; 9]) -> Tag {
+        let (time, channel) = self.split(row);
+        Tag { time, channel: channel.into() }
+    }
+}
 
 /// Rows of sixteen bytes.
 #[derive(Debug, Clone, Copy)]
@@ -19,11 +47,12 @@ pub struct Rows16;
 
 impl FramedMessage for Rows9 {
     fn name(&self) -> &'static str {
-        "rows9"
+        if self.big_endian { "rows9-be" } else { "rows9" }
     }
 
     fn settings(&self) -> String {
-        "i64, u8, no padding; a plain loop".into()
+        let order = if self.big_endian { "big" } else { "little" };
+        format!("i64, u8, no padding, {order}-endian; a plain loop")
     }
 
     fn framing(&self) -> Framing {
@@ -44,18 +73,14 @@ impl Message for Rows9 {
         let start = out.len();
         out.resize(start + tags.len() * 9, 0);
         for (row, tag) in out[start..].as_chunks_mut::<9>().0.iter_mut().zip(tags) {
-            row[..8].copy_from_slice(&tag.time.to_le_bytes());
-            row[8] = channel_byte(tag);
+            *row = self.join(tag);
         }
         Ok(())
     }
 
     fn decode(&self, message: &[u8], tags: &mut Vec<Tag>) -> Result<()> {
         let (rows, rest) = message.as_chunks::<9>();
-        tags.extend(rows.iter().map(|row| {
-            let (time, channel) = split9(row);
-            Tag { time, channel: channel.into() }
-        }));
+        tags.extend(rows.iter().map(|row| self.tag(row)));
         if rest.is_empty() { Ok(()) } else { Err("a torn row".into()) }
     }
 }
@@ -63,27 +88,20 @@ impl Message for Rows9 {
 impl Lists for Rows9 {
     fn head(&self, message: &[u8]) -> Result<(usize, i64)> {
         let rows = message.as_chunks::<9>().0;
-        Ok((rows.len(), rows.first().map_or(0, |row| split9(row).0)))
+        Ok((rows.len(), rows.first().map_or(0, |row| self.split(row).0)))
     }
 
     fn first_at(&self, message: &[u8], time: i64) -> Result<Option<Tag>> {
         let rows = message.as_chunks::<9>().0;
-        let row = first_row(rows.len(), time, |row| split9(&rows[row]).0);
-        Ok(row.map(|row| {
-            let (time, channel) = split9(&rows[row]);
-            Tag { time, channel: channel.into() }
-        }))
+        let row = first_row(rows.len(), time, |row| self.split(&rows[row]).0);
+        Ok(row.map(|row| self.tag(&rows[row])))
     }
 
     fn scan(&self, message: &[u8], walk: &mut Walk) -> Result<()> {
         let rows = message.as_chunks::<9>().0;
-        walk.batch(0..rows.len(), |row| split9(&rows[row]));
+        walk.batch(0..rows.len(), |row| self.split(&rows[row]));
         Ok(())
     }
-}
-
-fn split9(&[time @ .., channel]: &[u8; 9]) -> (i64, u8) {
-    (i64::from_le_bytes(time), channel)
 }
 
 impl FramedMessage for Rows16 {

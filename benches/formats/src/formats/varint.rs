@@ -1,6 +1,6 @@
 //! Our own stream: for each tag the ticks since the tag before as a varint, and the channel in a byte.
 //!
-//! The first tag of a chunk has its time, zigzag-encoded, in place of the difference. [`crate::suspend`] reads the
+//! The first tag of a chunk has its time, zigzag-encoded, in place of the difference. `suspend` reads the
 //! same bytes in pieces of any length.
 
 use tagq_store::Tag;

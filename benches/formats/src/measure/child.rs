@@ -45,7 +45,7 @@ pub struct Task {
     pub source: Source,
     /// The file or folder of the format
     pub path: PathBuf,
-    /// How many look-ups or messages
+    /// How many look-ups, messages or decoded tags
     pub count: usize,
 }
 
@@ -91,7 +91,7 @@ pub fn run(task: &Task) -> Result<()> {
 
 fn measure(task: &Task) -> Result<Measured> {
     if task.step == Step::Codec {
-        return codecs::run(&task.format, &task.source);
+        return codecs::run(&task.format, &task.source, task.count);
     }
     let format = formats::of_name(&task.format)?;
     match task.step {

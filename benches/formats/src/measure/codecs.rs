@@ -34,7 +34,7 @@ pub fn measure(plan: &Plan) -> Result<Vec<Table>> {
         compression: Compression::None,
         source: &plan.source,
         path: PathBuf::from("-"),
-        count: 0,
+        count: plan.decoded,
         cold: false,
     };
     let jobs: Vec<Job<'_>> = all().map(job).collect();
@@ -59,8 +59,8 @@ pub fn measure(plan: &Plan) -> Result<Vec<Table>> {
     Ok(vec![table])
 }
 
-/// Measures one codec.
-pub fn run(name: &str, source: &Source) -> Result<Measured> {
+/// Measures one codec, by decoding at least `decoded` tags.
+pub fn run(name: &str, source: &Source, decoded: usize) -> Result<Measured> {
     let (_, codec) = all().find(|(of, _)| *of == name).ok_or("an unknown codec")?;
     let tags = source.tags as f64;
     let mut reader = source.read()?;
@@ -73,27 +73,34 @@ pub fn run(name: &str, source: &Source) -> Result<Measured> {
     }
     let encode = start.elapsed().saturating_sub(reader.taken()).as_secs_f64();
     let bytes: usize = blocks.iter().map(Vec::len).sum();
-    let mut decoded = Vec::with_capacity(BATCH_TAGS);
+    let mut tags_of_block = Vec::with_capacity(BATCH_TAGS);
     let mut sum = 0_u64;
     for block in &blocks {
-        decoded.clear();
-        codec.decode(block, &mut decoded)?;
-        sum = sum.wrapping_add(sum_of(&decoded));
+        tags_of_block.clear();
+        codec.decode(block, &mut tags_of_block)?;
+        sum = sum.wrapping_add(sum_of(&tags_of_block));
     }
     if sum != source.sum {
         return Err(format!("{name}: other tags").into());
     }
+    // Few blocks are decoded several times, so that the start of threads does not count.
+    let repeats = usize::try_from((decoded as u64).div_ceil(source.tags))?.max(1);
     let start = Instant::now();
-    for block in &blocks {
-        decode(codec, block, &mut decoded)?;
+    for block in blocks.iter().cycle().take(blocks.len() * repeats) {
+        decode(codec, block, &mut tags_of_block)?;
     }
-    let one = start.elapsed().as_secs_f64();
+    let one = start.elapsed().as_secs_f64() / repeats as f64;
+    let decode_blocks = |repeats: usize| {
+        (0..repeats).into_par_iter().flat_map(|_| blocks.par_iter()).try_for_each_init(
+            || Vec::with_capacity(BATCH_TAGS),
+            |decoded, block| decode(codec, block, decoded),
+        )
+    };
+    // Starts the threads.
+    decode_blocks(1)?;
     let start = Instant::now();
-    blocks.par_iter().try_for_each_init(
-        || Vec::with_capacity(BATCH_TAGS),
-        |decoded, block| decode(codec, block, decoded),
-    )?;
-    let every = start.elapsed().as_secs_f64();
+    decode_blocks(repeats)?;
+    let every = start.elapsed().as_secs_f64() / repeats as f64;
     let mut measured = Measured::value("bytes_per_tag", bytes as f64 / tags);
     for (name, seconds) in [("encode", encode), ("decode_one", one), ("decode_all", every)] {
         measured.values.push((name.into(), tags / seconds));

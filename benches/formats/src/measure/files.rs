@@ -34,6 +34,7 @@ pub fn measure(plan: &Plan) -> Result<Vec<Table>> {
     }
     let mut files =
         Table::new("files", format!("Write and read a file of {} tags", count(plan.source.tags)));
+    files.shown = Some("median (least–most), memory: most");
     files.head(&[
         "format",
         "compression",
@@ -94,6 +95,7 @@ impl Case {
 fn streaming(plan: &Plan, cases: &[Case], answers: &mut Answers) -> Result<Table> {
     let caption = "Own memory (without pages of files) of a stream, in MiB, and where it can pause";
     let mut table = Table::new("streaming", caption.into());
+    table.shown = Some("most");
     table.head(&["format", "write", "read", "can pause"]);
     let mut seen: Vec<&str> = Vec::new();
     for case in cases {

@@ -32,6 +32,7 @@ pub fn measure(plan: &Plan) -> Result<Vec<Table>> {
     let caption = "Nanoseconds to encode and to decode a message: median / p99 / p99.9";
     let caption = format!("{caption} of {} messages", count(plan.messages as u64));
     let mut table = Table::new("latency", caption);
+    table.shown = Some("median");
     table.header = vec!["format".into()];
     for batch in BATCHES {
         table.header.push(format!("encode {batch}"));

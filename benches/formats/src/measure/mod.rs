@@ -34,6 +34,8 @@ pub struct Plan {
     pub lookups: usize,
     /// Messages of each size whose latency is measured in a round.
     pub messages: usize,
+    /// Tags that each block codec decodes at least, over and over if there are fewer.
+    pub decoded: usize,
 }
 
 /// Tags whose sizes are compared: the slowest compressions take seconds for so many.

@@ -11,6 +11,11 @@ use crate::{
     report::{Table, count, spread},
 };
 
+/// How labels of tagq's queries begin.
+const QUERY: &str = "tagq-query";
+/// Own memory that a query must not take.
+const QUERY_MIB: f64 = 64.0;
+
 /// Counts the tags of each channel and the pairs of all formats, from disk and from memory.
 pub fn measure(plan: &Plan) -> Result<Vec<Table>> {
     let mut answers = Answers::default();
@@ -53,6 +58,10 @@ pub fn measure(plan: &Plan) -> Result<Vec<Table>> {
             most("peak_mib"),
             most("own_mib"),
         ];
+        let own_mib = cold.max("own_mib").max(warm.max("own_mib"));
+        if label.starts_with(QUERY) && own_mib >= QUERY_MIB {
+            return Err(format!("{label}: {own_mib} MiB of own memory").into());
+        }
         if format.name() == "mmap32" || format.name().starts_with("store") {
             mapped.rows.push(row.clone());
         }

@@ -13,6 +13,7 @@ pub fn measure(plan: &Plan) -> Result<Vec<Table>> {
         "sizes",
         format!("Megabytes (10^6) of {} tags; bytes a tag uncompressed", count(plan.first.tags)),
     );
+    table.shown = None;
     table.header = vec!["format".into(), "B/tag".into()];
     table.header.extend(Compression::ALL.map(|compression| compression.to_string()));
     table.header.push("settings".into());

@@ -5,15 +5,28 @@ use std::{fs, path::Path};
 use super::Table;
 use crate::{Result, measure::Plan};
 
-/// Returns what every table says about its measurement.
-pub fn about(plan: &Plan) -> String {
-    let tags = if plan.recorded { "recorded tags" } else { "simulated tags, seed 1" };
-    let rounds = if plan.runs == 1 {
-        "1 round".into()
-    } else {
-        format!("{} rounds, median (least–most)", plan.runs)
-    };
-    format!("{tags}; {rounds}; {}", machine())
+/// What every table says about its measurement.
+pub struct About {
+    tags: &'static str,
+    runs: usize,
+    machine: String,
+}
+
+impl About {
+    /// Describes this machine and a plan.
+    pub fn of(plan: &Plan) -> Self {
+        let tags = if plan.recorded { "recorded tags" } else { "simulated tags, seed 1" };
+        Self { tags, runs: plan.runs, machine: machine() }
+    }
+
+    /// Returns the text, with what is `shown` of several rounds.
+    pub(crate) fn text(&self, shown: Option<&str>) -> String {
+        let Self { tags, runs, machine } = self;
+        match shown {
+            Some(shown) if *runs > 1 => format!("{tags}; {runs} rounds, {shown}; {machine}"),
+            _ => format!("{tags}; {machine}"),
+        }
+    }
 }
 
 /// Returns the processor, its cores and the kernel.
@@ -35,7 +48,7 @@ fn machine() -> String {
 /// Replaces the tables in the document at `path`. Returns the names of tables that have no place there.
 pub fn write(path: &Path, plan: &Plan, tables: &[Table]) -> Result<Vec<String>> {
     let mut text = fs::read_to_string(path)?;
-    let about = about(plan);
+    let about = About::of(plan);
     let mut without_place = Vec::new();
     for table in tables {
         let name = marker_name(plan, table);

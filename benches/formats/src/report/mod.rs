@@ -4,6 +4,7 @@ pub mod docs;
 
 use std::{fmt::Write as _, fs, io, path::Path};
 
+use self::docs::About;
 use crate::{Compression, measure::Rounds};
 
 /// A table with the measurements behind it.
@@ -18,6 +19,8 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
     /// Lines below it.
     pub notes: Vec<String>,
+    /// What its cells show of several rounds; `None` if nothing in it was timed.
+    pub shown: Option<&'static str>,
     csv: String,
 }
 
@@ -25,7 +28,15 @@ impl Table {
     /// An empty table.
     pub fn new(name: &'static str, caption: String) -> Self {
         let csv = "format,compression,step,quantity,round,value\n".to_owned();
-        Self { name, caption, header: Vec::new(), rows: Vec::new(), notes: Vec::new(), csv }
+        Self {
+            name,
+            caption,
+            header: Vec::new(),
+            rows: Vec::new(),
+            notes: Vec::new(),
+            shown: Some("median (least–most)"),
+            csv,
+        }
     }
 
     /// Sets the names of the columns.
@@ -58,20 +69,16 @@ impl Table {
         }
     }
 
-    /// Returns the table in Markdown. Columns whose first cells are words are aligned to the left.
-    pub fn markdown(&self, about: &str) -> String {
+    /// Returns the table in Markdown. Columns of numbers are aligned to the right.
+    pub fn markdown(&self, about: &About) -> String {
+        let about = about.text(self.shown);
         let mut text = format!("{}; {about}.\n\n| {} |\n|", self.caption, self.header.join(" | "));
         for column in 0..self.header.len() {
             let is_number = |row: &Vec<String>| {
-                row.get(column)
-                    .and_then(|cell| cell.chars().next())
-                    .is_some_and(|c| c.is_ascii_digit())
+                let cell = row.get(column).and_then(|cell| cell.chars().next());
+                cell.is_some_and(|first| first.is_ascii_digit() || first == '–')
             };
-            text.push_str(if self.rows.iter().any(is_number) && column > 0 {
-                "--:|"
-            } else {
-                "---|"
-            });
+            text.push_str(if self.rows.iter().all(is_number) { "--:|" } else { "---|" });
         }
         text.push('\n');
         for row in &self.rows {
@@ -85,7 +92,7 @@ impl Table {
     }
 
     /// Writes both files into a folder.
-    pub fn save(&self, folder: &Path, about: &str) -> io::Result<()> {
+    pub fn save(&self, folder: &Path, about: &About) -> io::Result<()> {
         fs::write(folder.join(format!("{}.md", self.name)), self.markdown(about))?;
         fs::write(folder.join(format!("{}.csv", self.name)), &self.csv)
     }
