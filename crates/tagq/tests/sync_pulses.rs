@@ -2,12 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says so by failing")]
 
-use std::fs;
+use std::{
+    cell::RefCell,
+    fs,
+    sync::{Arc, atomic::AtomicU64},
+};
 
 use proptest::prelude::*;
 use serde_json::json;
 use tagq::{
-    Answer, NewStore, OpenOptions, Run, Silent,
+    Answer, NewStore, OpenOptions, Progress, Run, Silent,
+    query::ScanProgress,
     requests::{QueryContext, Request, Setup},
 };
 
@@ -46,11 +51,38 @@ fn runs() -> [Run; 2] {
 }
 
 fn asked(run: &Run, options: &serde_json::Value) -> Result<Answer, String> {
-    let request = Request::of_options("histogram", options.as_object().unwrap().clone());
+    told(run, "histogram", options, &Silent)
+}
+
+fn told(
+    run: &Run,
+    query: &str,
+    options: &serde_json::Value,
+    progress: &dyn Progress,
+) -> Result<Answer, String> {
+    let request = Request::of_options(query, options.as_object().unwrap().clone());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    let context = QueryContext { setup: &Setup::default(), pool: &pool, progress: &Silent };
+    let context = QueryContext { setup: &Setup::default(), pool: &pool, progress };
     let answer = request.unwrap().sum(&[(run, &context)]);
     answer.map_err(|error| error.to_string())
+}
+
+/// Keeps the notes, and counts the passes over the tags.
+#[derive(Default)]
+struct Told {
+    notes: RefCell<Vec<String>>,
+    scan: ScanProgress,
+}
+
+impl Progress for Told {
+    fn source(&self, _: &str, _: u64, _: &Arc<AtomicU64>) {}
+    fn done(&self) {}
+    fn note(&self, note: &str) {
+        self.notes.borrow_mut().push(note.into());
+    }
+    fn scan(&self) -> Option<&ScanProgress> {
+        Some(&self.scan)
+    }
 }
 
 #[test]
@@ -103,4 +135,37 @@ fn the_default_range_is_one_period_and_what_needs_tags_is_refused() {
         let error = asked(&run, &options).unwrap_err();
         assert!(error.contains("not recorded as tags"), "{options}: {error}");
     }
+}
+
+#[test]
+fn what_is_refused_is_refused_before_counting() {
+    let [run, _] = runs();
+    for (query, options) in [
+        ("g2", json!({"start": 0, "stop": 1, "range": "20us"})),
+        ("histogram", json!({"start": 1, "stop": 2, "mode": "next", "g2": true, "range": "20us"})),
+    ] {
+        let progress = Told::default();
+        let error = told(&run, query, &options, &progress).unwrap_err();
+        assert!(error.contains("without g2") || error.contains("g2 is defined"), "{error}");
+        assert_eq!(progress.scan.snapshot().passes, 0, "{options}");
+    }
+    let progress = Told::default();
+    told(&run, "histogram", &json!({"start": 1, "stop": 2, "range": "20us"}), &progress).unwrap();
+    assert_eq!(progress.scan.snapshot().passes, 1);
+}
+
+#[test]
+fn pulses_that_are_no_tags_are_in_no_coincidence_and_a_note_says_it() {
+    let [run, every] = runs();
+    let notes = |run: &Run, query, options| {
+        let progress = Told::default();
+        told(run, query, &options, &progress).unwrap();
+        progress.notes.into_inner().join("; ")
+    };
+    let pair = json!({"groups": [[0, 1]], "window": "1ns"});
+    let said = notes(&run, "coincidences", pair.clone());
+    assert!(said.contains("channel 0 has no tags") && said.contains("sync pulses"), "{said}");
+    assert!(!notes(&every, "coincidences", pair).contains("sync pulses"));
+    assert!(notes(&run, "rates", json!({"channels": [0, 1]})).contains("sync pulses"));
+    assert_eq!(notes(&run, "histogram", json!({"start": 0, "stop": 1, "bin": "1t"})), "");
 }

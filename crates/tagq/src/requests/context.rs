@@ -29,10 +29,19 @@ impl QueryContext<'_> {
     /// have meant another one. The note lists channels that have tags, the most similar first.
     pub(crate) fn note_dark(&self, run: &Run, mut channels: Vec<u16>) {
         let present: Vec<u16> = run.store().manifest().channels.iter().map(|c| c.channel).collect();
-        channels.retain(|&channel| run.sync_period(channel).is_none());
         channels.sort_unstable();
         channels.dedup();
         for channel in channels.into_iter().filter(|channel| !present.contains(channel)) {
+            if run.sync_period(channel).is_some() {
+                self.progress.note(&format!(
+                    "channel {} has no tags in {}: its sync pulses are not recorded as tags and count zero; a \
+                     histogram can count from them, with {} as its start",
+                    self.setup.name_of(channel),
+                    run.path().display(),
+                    self.setup.name_of(channel)
+                ));
+                continue;
+            }
             let near = self.setup.nearest_first(channel, &present);
             let near: Vec<String> = near.into_iter().map(|c| self.setup.name_of(c)).collect();
             self.progress.note(&format!(

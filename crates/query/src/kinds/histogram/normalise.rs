@@ -57,13 +57,28 @@ impl Histogram {
         Ok(binned.counts.iter().zip(expected).enumerate().map(of).collect())
     }
 
+    /// Rejects a query that has no expectation, without counting.
+    ///
+    /// # Errors
+    /// Fails unless all pairs are counted, because neighbours and cells have no such expectation, and if the starts
+    /// are sync pulses that are not tags.
+    pub fn check_g2(&self, recording: &Recording<'_>) -> Result<(), Error> {
+        if self.mode != Mode::All {
+            return Err(Error::NoG2);
+        }
+        if recording.sources.iter().any(|source| source.pulses_of(self.start).is_some()) {
+            return Err(Error::Pulses);
+        }
+        Ok(())
+    }
+
     /// Returns the expected count of each bin for uncorrelated light: Σ n_A·n_B·δ / (T − |τ|) over the
     /// sources and over steps δ of the bin, where τ is the undelayed lag of the step's middle and n_A, n_B
     /// are the starts and stops that can have a partner at that lag (Laurence, Fore and Huser 2006). `None`
     /// if no source is longer than the lag.
     ///
     /// # Errors
-    /// Fails unless all pairs are counted: neighbours and cells have no such expectation.
+    /// See [`Histogram::check_g2`].
     pub fn expected(
         &self,
         recording: &Recording<'_>,
@@ -84,12 +99,7 @@ impl Histogram {
         blocks: &[Vec<Option<TimeRange>>],
         execution: &Execution,
     ) -> Result<Vec<Vec<Option<f64>>>, Error> {
-        if self.mode != Mode::All {
-            return Err(Error::NoG2);
-        }
-        if recording.sources.iter().any(|source| source.pulses_of(self.start).is_some()) {
-            return Err(Error::Pulses);
-        }
+        self.check_g2(recording)?;
         let mut expected = vec![vec![None; self.bins.count()]; blocks.len()];
         for (s, source) in recording.sources.iter().enumerate() {
             let left_out: Vec<Option<TimeRange>> = blocks.iter().map(|block| block[s]).collect();

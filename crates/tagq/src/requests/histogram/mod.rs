@@ -149,7 +149,9 @@ impl Kind for Histogram {
         let tick = run.store().manifest().tick;
         let [start, stop] = [&self.start, &self.stop].map(|channel| context.setup.channel(channel));
         let (start, stop) = (start?, stop?);
-        context.note_dark(run, vec![start, stop]);
+        // Sync pulses that are not tags are counted from, or refused.
+        let of_tags = [start, stop].into_iter().filter(|&end| run.sync_period(end).is_none());
+        context.note_dark(run, of_tags.collect());
         let (mode, fold) = (self.mode, self.fold(tick)?);
         let scope = selected.scope.clone();
         let any = Bins::Linear { low: 0, width: 1, count: 1 };
@@ -186,6 +188,7 @@ impl Kind for Histogram {
             instead(bins as u128, width, most, tick)
         })?;
         let (taken, pairs) = run.count_as(self.selection.join, None, |recording| {
+            self.check_g2(query, recording)?;
             let plan = context.pool.install(|| query.plan(recording, &Execution::best()))?;
             let reach = query.bins.edge(bins) as f64 - query.bins.edge(0) as f64;
             let pairs = recording.sources.iter().map(|source| {
@@ -283,6 +286,7 @@ impl Kind for Histogram {
         _: Tick,
         recording: &Recording<'_>,
     ) -> Result<Plan, QueryError> {
+        self.check_g2(query, recording)?;
         let mut plan = query.plan(recording, &Execution::best())?;
         plan.is_at_least |= self.g2;
         Ok(plan)
@@ -321,6 +325,11 @@ impl Histogram {
         let once = if self.g2 { 48 } else { 8 };
         let blocks = u64::from(self.errors.blocks().unwrap_or(0));
         once + blocks * if self.g2 { 40 } else { 16 }
+    }
+
+    /// Rejects a g2 of a query that has no expectation.
+    fn check_g2(&self, query: &Query, recording: &Recording<'_>) -> Result<(), QueryError> {
+        if self.g2 { query.check_g2(recording) } else { Ok(()) }
     }
 
     /// Rejects a covariance without blocks, or of too many bins.
