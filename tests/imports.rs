@@ -44,7 +44,7 @@ const FLOORS: [Floors; 4] = [
             &["setup"],
             &["answer", "convert", "merge"],
             &["catalogue"],
-            &["pulses", "requests", "delays"],
+            &["pulses", "unsteady", "requests", "delays"],
             &["plan"],
         ],
     },

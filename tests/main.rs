@@ -28,6 +28,7 @@ mod info;
 mod limits;
 mod lists;
 mod micro;
+mod notes;
 mod outputs;
 mod parts;
 mod physics;

@@ -51,6 +51,7 @@ mod catalogue;
 
 mod delays;
 mod pulses;
+mod unsteady;
 
 mod plan;
 

@@ -58,9 +58,9 @@ pub struct PlannedRun {
     /// How many ticks before and after a part tags can lie that matter to it; `None` if anywhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) reach: Option<i64>,
-    /// The note that its light is pulsed.
+    /// The note that its light is not steady.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pulses: Option<String>,
+    pub light: Option<String>,
 }
 
 /// What a setup says about a run.
@@ -232,7 +232,7 @@ impl PlannedRun {
             manifest: run.store().manifest().clone(),
             setup: PlannedSetup::of(setup),
             reach: None,
-            pulses: None,
+            light: None,
         })
     }
 

@@ -72,8 +72,8 @@ impl Plan {
             let begins = [None].into_iter().chain(cuts.iter().copied().map(Some));
             let ends = cuts.iter().copied().map(Some).chain([None]);
             intervals.extend(begins.zip(ends).map(|(from, to)| Part { run: number, from, to }));
-            let pulses = checked[number].pulses();
-            planned.push(PlannedRun { reach, pulses, ..PlannedRun::of(run, context.setup)? });
+            let light = checked[number].kept_light_note();
+            planned.push(PlannedRun { reach, light, ..PlannedRun::of(run, context.setup)? });
         }
         Self::new(
             query,

@@ -179,7 +179,7 @@ impl Plan {
 impl PlannedRun {
     /// Returns the run without its rows, with the sums of its parts.
     fn without_rows(&self, sum: Option<InParts>) -> Run {
-        let role = RunInParts::new(sum.unwrap_or_else(InParts::check), self.pulses.clone());
+        let role = RunInParts::new(sum.unwrap_or_else(InParts::check), self.light.clone());
         let store = Store::without_rows(self.manifest.clone());
         Run::of_parts(self.path.as_ref(), store, Arc::new(role))
     }

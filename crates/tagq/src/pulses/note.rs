@@ -11,10 +11,6 @@ const EVEN: f64 = 10.0;
 ///
 /// Reads a bounded sample of the run.
 pub(crate) fn note(run: &Run, channels: [u16; 2], full_width: i128) -> Option<String> {
-    run.pulses_note(|| find_note(run, channels, full_width))
-}
-
-fn find_note(run: &Run, channels: [u16; 2], full_width: i128) -> Option<String> {
     let tick_s = run.store().manifest().tick.seconds();
     let found =
         run.count(|recording| Ok(Pulses::find(recording, channels, tick_s, 0, Effort::Small)));
@@ -25,15 +21,20 @@ fn find_note(run: &Run, channels: [u16; 2], full_width: i128) -> Option<String> 
     }
     // A shift below the full width would count true pairs.
     let multiple = periods.ceil().max(1.0);
-    let seconds = |periods: f64| {
-        seconds(periods * pulses.period * tick_s, periods * pulses.period_err * tick_s)
-    };
+    let seconds = |periods: f64| pulses.in_seconds(periods, tick_s);
     Some(format!(
         "the light is pulsed, period {}, and accidentals by formula are those of steady light; measure them \
          with `accidentals` shifted `shift` {}",
         seconds(1.0),
         seconds(multiple).replace(' ', "")
     ))
+}
+
+impl Pulses {
+    /// Formats the time of so many periods, with the digits that are known.
+    pub(crate) fn in_seconds(&self, periods: f64, tick_s: f64) -> String {
+        seconds(periods * self.period * tick_s, periods * self.period_err * tick_s)
+    }
 }
 
 /// Formats a time with the digits that its error justifies, at least four.

@@ -19,6 +19,8 @@ const SHARE: f64 = 0.5;
 const ASIDE: i64 = 64;
 /// Desired counts per bin.
 const COUNTS: f64 = 100.0;
+/// Bins in which a peak is located.
+const PEAK_BINS: i64 = 1 << 12;
 /// Maximum number of channel pairs that are scanned for a window.
 const PAIRS_MAX: usize = 64;
 
@@ -182,6 +184,34 @@ pub(super) fn window_missing(
              `window` 1ns"
         ),
     })
+}
+
+/// Returns the difference of the delayed times of two channels at which they are most correlated, if it lies outside of
+/// a window of so many ticks.
+pub(super) fn peak_beyond(
+    recording: &Recording<'_>,
+    [start, stop]: [u16; 2],
+    scope: &Scope,
+    window: i64,
+) -> Result<Option<i64>, Error> {
+    let coarse = Coarse::look(recording, [start, stop], &scope.delays, scope.range)?;
+    let sides = coarse.octaves.iter().enumerate().flat_map(|(order, sides)| {
+        let lowest = 1_i64 << order;
+        [(-2 * lowest, -lowest, sides[0]), (lowest, 2 * lowest, sides[1])]
+    });
+    let is_beyond = |&(low, high, octave): &(i64, i64, Octave)| {
+        octave.is_structure() && octave.sigmas() > 0.0 && (low < -window || high > window + 1)
+    };
+    let highest = sides.filter(is_beyond).max_by(|a, b| a.2.sigmas().total_cmp(&b.2.sigmas()));
+    let Some((low, high, _)) = highest else { return Ok(None) };
+    let width = (window / 8).clamp((high - low) / PEAK_BINS, high - low).max(1);
+    let bins = Bins::linear(low, high, width)?;
+    let scope = Scope { channels: None, range: part(recording, scope.range), ..scope.clone() };
+    let query = Histogram { start, stop, bins, mode: Mode::All, fold: None, scope };
+    let binned = query.run(recording, &Execution::best())?;
+    let most = binned.counts.iter().enumerate().max_by_key(|(_, count)| **count);
+    let middle = most.map(|(at, _)| binned.bins.edge(at).midpoint(binned.bins.edge(at + 1) - 1));
+    Ok(middle.filter(|middle| middle.abs() > window))
 }
 
 /// Returns the start of a selection.

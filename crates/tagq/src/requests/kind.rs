@@ -8,6 +8,7 @@ use super::{
     context::QueryContext,
     explain::{Explained, PlanFacts},
     selection::{Selected, Selection},
+    unlikely,
     used::MOVES,
 };
 use crate::setup::arguments::{BinWidth, Channel};
@@ -211,6 +212,10 @@ fn resolve_all<'a, K: Kind>(
         if first.tick() != other.tick() || !kind.is_alike(&first.query, &other.query) {
             return Err(unlike(first.run, other.run));
         }
+    }
+    let of: Vec<&Run> = all.iter().map(|of| of.run).collect();
+    if let Some(note) = unlikely::same_sources(&of) {
+        first.context.progress.note(&note);
     }
     kind.unify(&mut all);
     Ok(all)

@@ -21,6 +21,7 @@ mod options;
 mod rates;
 mod request;
 pub(crate) mod selection;
+mod unlikely;
 mod used;
 
 pub use blocks::Errors;

@@ -4,7 +4,10 @@ use serde::Deserialize;
 use tagq_query::{Delay, Scope, TimeRange};
 use tagq_store::{Duration, Tick, UnitError};
 
-use super::options::{self, OptionValues, RequestOption, Section, ValueType};
+use super::{
+    options::{self, OptionValues, RequestOption, Section, ValueType},
+    unlikely,
+};
 use crate::setup::{
     arguments::{Channel, Moment},
     experiment::Setup,
@@ -99,6 +102,11 @@ impl Selection {
         self.channels.iter().chain(self.delays.iter().map(|(channel, _)| channel))
     }
 
+    /// Returns the channels for which it has a delay.
+    pub(super) fn delayed(&self, setup: &Setup) -> Result<Vec<u16>, Error> {
+        self.delays.iter().map(|(channel, _)| setup.channel(channel)).collect()
+    }
+
     /// Resolves it in `run`, to ticks and labels.
     ///
     /// # Errors
@@ -163,11 +171,8 @@ impl Selection {
         }
         let span = manifest.time_first.zip(manifest.time_last);
         let range = span.map_or(Ok(TimeRange::default()), |span| self.range(span, bin, tick))?;
-        if range.from.zip(range.to).is_some_and(|(from, to)| from >= to) {
-            notes.push(
-                "nothing is selected: the selection does not end behind its beginning".into(),
-            );
-        }
+        notes.extend(unlikely::delays(run, self.join, &used, setup));
+        notes.extend(span.and_then(|span| unlikely::range(range, span, &used, tick)));
         let live_s = self.live_time.as_ref().map(|live| live.ticks(tick)).transpose()?;
         Ok(Selected {
             scope: Scope { channels, delays: used, range },

@@ -65,17 +65,22 @@ impl Run {
         Self { parts: Some(parts), caching: Caching::Off, ..self.clone() }
     }
 
-    /// Returns the note that its light is pulsed, from `find` or, without tags, from where it was kept.
-    pub(crate) fn pulses_note(&self, find: impl FnOnce() -> Option<String>) -> Option<String> {
+    /// Returns whether it is counted in parts, so that none of its counts is known where it is asked for.
+    pub(crate) fn is_in_parts(&self) -> bool {
+        self.parts.is_some()
+    }
+
+    /// Returns the note that its light is not steady, from `find` or, without tags, from where it was kept.
+    pub(crate) fn light_note(&self, find: impl FnOnce() -> Option<String>) -> Option<String> {
         match &self.parts {
-            Some(parts) => parts.pulses(self.store.has_rows().then_some(find)),
+            Some(parts) => parts.light(self.store.has_rows().then_some(find)),
             None => find(),
         }
     }
 
     /// Returns the note that was kept.
-    pub(crate) fn pulses(&self) -> Option<String> {
-        self.parts.as_ref()?.pulses(None::<fn() -> Option<String>>)
+    pub(crate) fn kept_light_note(&self) -> Option<String> {
+        self.parts.as_ref()?.light(None::<fn() -> Option<String>>)
     }
 
     /// Returns what it counted as part number `part`.
@@ -217,6 +222,20 @@ impl Run {
     /// the times during which its instrument recorded nothing, summed.
     pub fn live_ticks(&self) -> i128 {
         self.store.manifest().sources.iter().filter_map(tagq_store::Source::live_ticks).sum()
+    }
+
+    /// Returns the ticks from the first to the last tag of the longest source, or of the run if its sources are joined;
+    /// `None` without tags.
+    pub(crate) fn longest_ticks(&self, is_joined: bool) -> Option<i128> {
+        let manifest = self.store.manifest();
+        let of_source = |s: &tagq_store::Source| s.time_first.zip(s.time_last);
+        let spans = if is_joined {
+            vec![manifest.time_first.zip(manifest.time_last)]
+        } else {
+            manifest.sources.iter().map(of_source).collect()
+        };
+        let length = |(first, last): (i64, i64)| i128::from(last) - i128::from(first);
+        spans.into_iter().flatten().map(length).max()
     }
 
     /// Returns the last minus the first time of the run in ticks, including gaps between sources.

@@ -1,7 +1,10 @@
 //! The coincidence request.
 
 mod counts;
+mod detectors;
+mod elsewhere;
 mod listing;
+mod notes;
 mod plan;
 mod request;
 mod rows;
@@ -22,6 +25,7 @@ use tagq_store::Tick;
 
 use self::{
     counts::{GroupCounts, How, Nothing, add_up, arms},
+    detectors::detectors,
     plan::planned,
     rows::Rows,
     shifted::Shift,
@@ -35,6 +39,7 @@ use super::{
     kind::{Finished, Gap, Kind, Resolved, resolve},
     limits,
     selection::{Selected, Selection},
+    unlikely,
     used::{LIVE_TIME_OF_BINS, SelectionUsed, live_of},
 };
 use crate::setup::arguments::{BinWidth, Channel};
@@ -43,7 +48,6 @@ use crate::{
     cache::{CacheSettings, ResultCache},
     error::Error,
     figure::FigureKind,
-    pulses,
     run::Run,
 };
 
@@ -347,6 +351,10 @@ impl Kind for Coincidences {
             channels.retain(|channel| !veto.contains(channel));
             scope.channels = Some(channels);
         }
+        if groups.is_empty() && !is_cluster && self.selection.channels.is_empty() {
+            let in_use = scope.channels.take();
+            scope.channels = detectors(run, in_use, &self.selection.delayed(setup)?, context);
+        }
         let named = groups.concat().into_iter().chain(veto.iter().copied());
         let named = named.chain(scope.delays.iter().map(|delay| delay.channel));
         context.note_dark(run, named.chain(scope.channels.iter().flatten().copied()).collect());
@@ -359,6 +367,10 @@ impl Kind for Coincidences {
             return Err(self.window_missing(run, &groups, &scope, context));
         };
         let window = window.ticks(tick, self.is_span(&groups)?)?;
+        let full_width = self.rule.full_width(window);
+        if let Some(note) = unlikely::window(run, self.selection.join, full_width) {
+            context.progress.note(&note);
+        }
         let guard = match &self.guard {
             Some(_) if veto.is_empty() => {
                 return Err(Error::Request("`guard` goes with `veto`".into()));
@@ -508,19 +520,9 @@ impl Kind for Coincidences {
         let mut notes = Vec::new();
         let rows = Rows::of(tallied, &terms, shift.is_some(), tick, &mut notes);
         notes.dedup();
-        if let (Some(channels), None) = (rows.by_formula(), shift) {
-            let full_width = query.rule.full_width(query.window);
-            let runs: Vec<&Run> = all.iter().map(|of| of.run).collect();
-            let note = |run: &&Run| pulses::note(run, channels, full_width);
-            notes.extend(context.pool.install(|| runs.iter().find_map(note)));
-        }
-        for note in notes {
-            context.progress.note(&note);
-        }
-        if query.rule == Rule::Cluster && !rows.count.is_empty() {
-            for of in all {
-                note_clock(of.run, &of.query, of.context);
-            }
+        notes.extend(self.notes(all, &rows, live)?);
+        for note in &notes {
+            context.progress.note(note);
         }
         let mut used = self.used(first, live, shift);
         used.selection.sums_up(all.len());
@@ -599,22 +601,5 @@ fn live_words(selected: &Selected, live: i128, tick: Tick) -> String {
     match selected.live_s {
         Some(seconds) => format!("{seconds} s (given)"),
         None => tick.format(live),
-    }
-}
-
-/// Adds a note if a clock is among the channels, because it is then in every cluster.
-fn note_clock(run: &Run, query: &Query, context: &QueryContext<'_>) {
-    let channels = &run.store().manifest().channels;
-    let is_used = |channel: u16| {
-        query.scope.channels.as_ref().is_none_or(|channels| channels.contains(&channel))
-    };
-    let used = channels.iter().filter(|of| is_used(of.channel));
-    let total: u64 = used.clone().map(|of| of.rows).sum();
-    for of in used.filter(|of| 2 * of.rows > total) {
-        context.progress.note(&format!(
-            "channel {} has more than half of all tags; if it is a clock it is in every cluster: \
-             leave it out with `channels`",
-            context.setup.name_of(of.channel)
-        ));
     }
 }

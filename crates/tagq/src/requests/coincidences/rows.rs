@@ -51,9 +51,14 @@ impl Rows {
         rows
     }
 
+    /// Returns each group with its estimates.
+    pub(super) fn estimates(&self) -> impl Iterator<Item = (&Vec<u16>, &Estimate)> {
+        self.channels.iter().zip(&self.estimates)
+    }
+
     /// Of groups with formula accidentals, returns the two channels with the most singles, which
-    /// dominate the accidentals.
-    pub(super) fn by_formula(&self) -> Option<[u16; 2]> {
+    /// dominate the accidentals, and the estimates of this group.
+    pub(super) fn by_formula(&self) -> Option<([u16; 2], &Estimate)> {
         let is_by_formula =
             |e: &Estimate| e.accidentals.is_some() || e.accidentals_independent.is_some();
         let groups = self.channels.iter().zip(&self.singles).zip(&self.estimates);
@@ -64,7 +69,9 @@ impl Rows {
             Some((u128::from(of.first()?.0) * u128::from(of.get(1)?.0), [of[0].1, of[1].1]))
         };
         let groups = groups.filter(|(_, estimate)| is_by_formula(estimate));
-        groups.filter_map(|(group, _)| two_of(group)).max().map(|(_, channels)| channels)
+        let groups = groups.filter_map(|(group, estimate)| Some((two_of(group)?, estimate)));
+        let most = groups.max_by_key(|&(two, _)| two);
+        most.map(|((_, channels), estimate)| (channels, estimate))
     }
 
     pub(super) fn table(self, has_bins: bool, name_of: &dyn Fn(u16) -> String) -> Table {

@@ -21,6 +21,7 @@ use super::{
     kind::{Finished, Kind, Resolved},
     limits,
     selection::{Selected, Selection},
+    unlikely,
     used::{LIVE_TIME_OF_BINS, SelectionUsed},
 };
 use crate::setup::arguments::{BinWidth, Channel};
@@ -126,6 +127,9 @@ impl Kind for Rates {
         let first = &all[0];
         let (tick, bin) = (first.tick(), first.bin);
         let live_s = first.selected.live_s;
+        if let Some(note) = unlikely::live_time(live_s, counts.live(), tick) {
+            first.context.progress.note(&note);
+        }
         let mut used = self.used(first);
         used.selection.sums_up(all.len());
         let binned =

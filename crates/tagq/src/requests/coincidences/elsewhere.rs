@@ -1,0 +1,73 @@
+//! The note that the coincidences of a pair are far fewer than its accidentals, because they are at another delay.
+
+use tagq_query::{Coincidences as Query, Estimate};
+
+use crate::{
+    error::Error,
+    requests::{coarse, context::QueryContext, kind::Resolved},
+};
+
+/// A count below its accidentals by this many standard deviations is looked into.
+const SIGMAS: f64 = 3.0;
+
+/// The counts of a pair, and how many standard deviations they are below the accidentals.
+pub(super) struct Below {
+    pair: [u16; 2],
+    count: u64,
+    accidentals: f64,
+    sigmas: f64,
+}
+
+impl Below {
+    /// Returns the pair that is the farthest below its accidentals, if one is far below.
+    pub(super) fn farthest<'a>(
+        rows: impl Iterator<Item = (&'a Vec<u16>, &'a Estimate)>,
+    ) -> Option<Self> {
+        let below = rows.filter_map(|(channels, estimate)| {
+            let &[a, b] = &channels[..] else { return None };
+            let expected = estimate.accidentals?;
+            let noise = (expected.value + expected.err.powi(2)).sqrt();
+            let sigmas = (expected.value - estimate.count as f64) / noise;
+            let (count, accidentals) = (estimate.count, expected.value);
+            (sigmas > SIGMAS).then_some(Self { pair: [a, b], count, accidentals, sigmas })
+        });
+        below.max_by(|a, b| a.sigmas.total_cmp(&b.sigmas))
+    }
+
+    /// Returns a note with the delay of the peak, if the tags of the pair have one outside of the window.
+    pub(super) fn note(
+        &self,
+        resolved: &Resolved<'_, Query>,
+        is_joined: bool,
+    ) -> Result<Option<String>, Error> {
+        let &Resolved { run, context, ref query, .. } = resolved;
+        if run.is_in_parts() {
+            return Ok(None);
+        }
+        let peak = run.count_as(is_joined, None, |recording| {
+            let look = || coarse::peak_beyond(recording, self.pair, &query.scope, query.window);
+            context.pool.install(look)
+        })?;
+        Ok(peak.map(|peak| self.words(peak, resolved.tick(), query, context)))
+    }
+
+    fn words(
+        &self,
+        peak: i64,
+        tick: tagq_store::Tick,
+        query: &Query,
+        context: &QueryContext<'_>,
+    ) -> String {
+        let [a, b] = self.pair.map(|channel| context.setup.name_of(channel));
+        let delay = query.scope.delay_of(self.pair[1]).saturating_sub(peak);
+        format!(
+            "{a},{b}: {} coincidences where {:.1} are expected by chance; most pairs of tags are outside of the \
+             window, with {b} about {} {} {a}: try `delays` {b}={}, or find the exact delay with `tagq delays`",
+            self.count,
+            self.accidentals,
+            tick.format(i128::from(peak).abs()),
+            if peak < 0 { "before" } else { "after" },
+            tick.format_paste(delay)
+        )
+    }
+}
