@@ -178,3 +178,36 @@ fn options_stand_in_groups_the_common_ones_first() {
     let others = text.split("\nOptions:\n").nth(1).unwrap().split("\n\n").next().unwrap();
     assert!(others.contains("--help") && others.matches(" --").count() == 1, "{others}");
 }
+
+/// In bins wider than a pulse, the number of pulses differs from bin to bin, which looks like dips.
+#[test]
+fn chosen_bins_are_narrow_against_the_period_of_pulsed_light() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run.tags.zst");
+    let pulses = "--pulsed 12.539ns --jitter 300ps --coherent --rate 300kHz --duration 1s";
+    let made = output(command().arg("simulate").args(pulses.split_whitespace()).arg(&run));
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    // The period is 80.25 ticks: a twentieth is 4 ticks.
+    for args in
+        ["g2 1,2", "g2 1,2 --range 100ns", "histogram --start 1 --stop 2 --range 0ns..200ns"]
+    {
+        let asked = ask(args, &run);
+        let (bin, [low, high]) = bin_and_range(&asked.json());
+        assert!(bin <= 4, "{args}: {bin}");
+        assert!(asked.stderr.contains("period 12.539"), "{args}: {}", asked.stderr);
+        if args == "g2 1,2" {
+            // Whole periods on either side of zero, to a bin.
+            for reach in [-low, high] {
+                let periods = reach as f64 / 80.2496;
+                let off = (periods - periods.round()).abs() * 80.2496;
+                assert!(periods > 0.9 && off <= bin as f64, "{low} to {high} in {bin}");
+            }
+        }
+    }
+    // What is given stays, and a range of very many periods has about a hundred bins.
+    assert_eq!(bin_and_range(&ask("g2 1,2 --bin 10t --range 100ns", &run).json()).0, 10);
+    assert_eq!(bin_and_range(&ask("g2 1,2 --range 100us", &run).json()).0, 12_800);
+    // A period that is given is the range.
+    let folded = "histogram --start 1 --stop 2 --mode last --period 12.539ns";
+    assert_eq!(bin_and_range(&ask(folded, &run).json()), (1, [0, 81]));
+}

@@ -6,6 +6,7 @@ use tagq_store::{Duration, Tick};
 use super::request::{Histogram, Reach};
 use crate::{
     error::Error,
+    pulses::{Effort, Pulses},
     requests::{coarse, context::QueryContext, header::in_ticks, limits},
     run::Run,
 };
@@ -14,6 +15,12 @@ use crate::{
 const DEFAULT_BINS: i64 = 64;
 /// Number of bins of a range if no bin width is requested; up to twice as many are possible.
 const BINS_OF_RANGE: i128 = 100;
+/// Chosen bins of a period of pulsed light, at least: in wider ones the number of pulses differs, which looks like dips.
+const BINS_OF_PERIOD: f64 = 20.0;
+/// Periods on either side of zero, at most, if the range is chosen.
+const PERIODS_ASIDE: f64 = 25.0;
+/// Periods in a range, at most, if bins are narrowed for pulsed light.
+const PERIODS_OF_RANGE: f64 = 500.0;
 
 impl Histogram {
     /// Returns the options that are chosen from the tags of the channels, or from the other one of the
@@ -72,23 +79,73 @@ impl Histogram {
             Some(_) => width,
             None => i64::try_from(ticks / BINS_OF_RANGE).unwrap_or(i64::MAX).max(1),
         };
+        // Known without a search.
+        let period = match query.fold {
+            Some(Fold::Period(Period { numerator, denominator })) => {
+                i64::try_from(numerator.div_ceil(denominator.max(1))).ok()
+            }
+            Some(Fold::SyncDivider(_)) => None,
+            None => run.sync_period(query.start),
+        };
         if self.range.is_none()
-            && let Some(period) = run.sync_period(query.start)
+            && let Some(period) = period
         {
             return Ok(Bins::linear(0, period, wide(period.into()))?);
         }
+        let pulses = match (&self.bin, period) {
+            (None, None) => self.pulses(run, query, context)?,
+            _ => None,
+        };
         match &self.range {
-            None if self.bin.is_none() => self.choose(run, query, context),
+            None if self.bin.is_none() => self.choose(run, query, pulses.as_ref(), context),
             None if has_partner => {
                 Ok(Bins::linear(0, (2 * DEFAULT_BINS).saturating_mul(width), width)?)
             }
             None => Ok(coarse::around(width)?),
-            Some(reach) => reach.bins(wide, tick, context),
+            Some(reach) => {
+                let mut is_finer = false;
+                let width_of = |ticks: i128| {
+                    let width = finer(wide(ticks), ticks, pulses.as_ref());
+                    is_finer = width < wide(ticks);
+                    width
+                };
+                let bins = reach.bins(width_of, tick, context)?;
+                let width = bins.edge(1) - bins.edge(0);
+                if let Some(pulses) = pulses.filter(|_| is_finer) {
+                    context.progress.note(&format!(
+                        "bins of {} are chosen, because the light is pulsed, period {}; `bin` sets others",
+                        in_ticks(width.into(), tick),
+                        pulses.in_seconds(1.0, tick.seconds())
+                    ));
+                }
+                Ok(bins)
+            }
         }
     }
 
+    /// Returns the pulses of the light that both channels see.
+    fn pulses(
+        &self,
+        run: &Run,
+        query: &Query,
+        context: &QueryContext<'_>,
+    ) -> Result<Option<Pulses>, Error> {
+        let tick_s = run.store().manifest().tick.seconds();
+        let ends = [query.start, query.stop];
+        run.count_as(self.selection.join, None, |recording| {
+            let find = || Pulses::find(recording, ends, tick_s, 0, Effort::Small);
+            Ok(context.pool.install(find))
+        })
+    }
+
     /// Chooses bins that show the structure in the tags of the channels.
-    fn choose(&self, run: &Run, query: &Query, context: &QueryContext<'_>) -> Result<Bins, Error> {
+    fn choose(
+        &self,
+        run: &Run,
+        query: &Query,
+        pulses: Option<&Pulses>,
+        context: &QueryContext<'_>,
+    ) -> Result<Bins, Error> {
         let tick = run.store().manifest().tick;
         let scope = &query.scope;
         let bins = run.count_as(self.selection.join, None, |recording| {
@@ -101,11 +158,15 @@ impl Histogram {
                 }
             })
         })?;
+        let bins = pulses.map_or(Ok(bins.clone()), |pulses| on_periods(&bins, pulses.period))?;
         let width = bins.edge(1) - bins.edge(0);
         let [low, high] = [0, bins.count()].map(|k| tick.format(bins.edge(k).into()));
+        let pulsed = pulses.map_or(String::new(), |pulses| {
+            format!(", pulsed light of period {}", pulses.in_seconds(1.0, tick.seconds()))
+        });
         context.progress.note(&format!(
-            "bins of {} from {low} to {high} are chosen by what the channels hold; `bin` and `range` set \
-             others",
+            "bins of {} from {low} to {high} are chosen by what the channels hold{pulsed}; `bin` and `range` \
+             set others",
             in_ticks(width.into(), tick)
         ));
         Ok(bins)
@@ -153,12 +214,47 @@ impl Histogram {
     }
 }
 
+/// Returns bins over whole periods of pulsed light in place of others.
+fn on_periods(bins: &Bins, period: f64) -> Result<Bins, tagq_query::Error> {
+    let (low, high) = (bins.edge(0), bins.edge(bins.count()));
+    let width = bins.edge(1) - low;
+    let widest = (period / BINS_OF_PERIOD).floor().max(1.0);
+    let whole = |periods: f64| {
+        #[expect(clippy::cast_possible_truncation, reason = "as long as the bins, or a period")]
+        let ticks = (periods * period).round() as i64;
+        ticks.max(1)
+    };
+    #[expect(clippy::cast_possible_truncation, reason = "a part of a period")]
+    let at_most = |finest: f64| width.max(finest.ceil() as i64).min(widest as i64);
+    let periods = high as f64 / period;
+    if low < 0 {
+        let periods = periods.round().clamp(1.0, PERIODS_ASIDE);
+        let finest = periods * period / (PERIODS_ASIDE * BINS_OF_PERIOD);
+        return Bins::centred(whole(periods), at_most(finest));
+    }
+    if periods > PERIODS_OF_RANGE {
+        return Ok(bins.clone());
+    }
+    Bins::linear(0, whole(periods.ceil()), at_most(1.0))
+}
+
+/// Returns the width of a bin that shows pulses over a range of so many ticks, if `width` does not.
+fn finer(width: i64, ticks: i128, pulses: Option<&Pulses>) -> i64 {
+    let Some(period) = pulses.map(|pulses| pulses.period) else { return width };
+    if ticks as f64 / period > PERIODS_OF_RANGE {
+        return width;
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "a part of a period")]
+    let widest = (period / BINS_OF_PERIOD).floor().max(1.0) as i64;
+    width.min(widest)
+}
+
 impl Reach {
     /// Returns bins that cover the range, and notes if they are wider than it. `width_of` returns the width
     /// of a bin for a range of this many ticks.
     pub(crate) fn bins(
         &self,
-        width_of: impl Fn(i128) -> i64,
+        width_of: impl FnOnce(i128) -> i64,
         tick: Tick,
         context: &QueryContext<'_>,
     ) -> Result<Bins, Error> {
