@@ -217,3 +217,43 @@ fn channels_get_names_that_stand_wherever_a_channel_does() {
     assert_eq!(output(command().args(["name", "/nowhere"])).code, 1);
     assert!(!root().join("data/fixtures/pairs/tagq.toml").exists());
 }
+
+/// Of a few pulses that are equally high none is the delay, also if they follow each other.
+#[test]
+fn no_pulse_is_the_delay_if_another_one_is_about_as_high() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("tagq.toml"), "tick = \"156.25ps\"\n").unwrap();
+    // A tag of channel 2 belongs to one of `pulses` pulses after that of channel 1, 80.25 ticks apart.
+    let run = |pulses: u64| {
+        let mut state = 7_u64;
+        let mut random = move || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            ((state >> 11) as f64 + 0.5) / 2_f64.powi(53)
+        };
+        let (mut pulse, mut tags) = (0.0, Vec::new());
+        for _ in 0..20_000 {
+            pulse += 1.0 + (-200.0 * random().ln()).floor();
+            let other = pulse + 3.0 + (pulses as f64 * random()).floor();
+            for (of, channel) in [(pulse, 1), (other, 2)] {
+                let jitter = 8.0 * (random() + random() - 1.0);
+                #[expect(clippy::cast_possible_truncation, reason = "a time")]
+                tags.push(((of * 80.25 + jitter) as i64, channel));
+            }
+        }
+        tags.sort_unstable();
+        let text: Vec<String> =
+            tags.iter().map(|(t, channel)| format!("{channel}\t{t}\n")).collect();
+        let run = folder.path().join(format!("{pulses}.tsv"));
+        fs::write(&run, text.concat()).unwrap();
+        delays(&run, "--channels 1,2")["rows"][0].clone()
+    };
+    let one = run(1);
+    assert!((seconds(&one["peak_s"]) - 3.0 * 80.25 * 156.25e-12).abs() < 1e-9, "{one}");
+    for pulses in [2, 3, 8] {
+        let row = run(pulses);
+        assert!(row["peak_s"].is_null() && !row["comb_s"].is_null(), "{pulses}: {row}");
+        assert!(seconds(&row["sigmas"]) < seconds(&row["second_sigmas"]) + 4.0, "{pulses}: {row}");
+    }
+}

@@ -22,7 +22,7 @@ use crate::{
 };
 use fit::Fitted;
 use peak::Shape;
-use search::{Found, Located, Search};
+use search::{Found, Located, Search, Second};
 
 /// Default range of delays that are searched.
 const RANGE: &str = "1ms";
@@ -241,7 +241,7 @@ fn table(pairs: &[([u16; 2], Found)], tick: Tick) -> Table {
     let peak = of_top("peak_s", &|shape| shape.top * seconds);
     let centre = of_fit("centre_s", &|fit| Some(fit.centre * seconds));
     let width = of_fit("width_s", &|fit| Some(fit.width?.0 * seconds));
-    let second_best = of("second_s", &|found| Some(second(found)?.0 * seconds));
+    let second_best = of("second_s", &|found| Some(second(found)?.place * seconds));
     let comb = of("comb_s", &|found| Some(found.comb? * seconds));
     let in_seconds = |column: Column, heading| column.heading(heading).unit(Unit::Seconds);
     Table::default()
@@ -257,12 +257,12 @@ fn table(pairs: &[([u16; 2], Found)], tick: Tick) -> Table {
         .with(of_fit("coincidences_err", &|fit| Some(fit.net_err)).hidden())
         .with(of("sigmas", &|found| Some(found.peak?.sigmas)))
         .with(second_best.heading("second best").unit(Unit::BriefSeconds))
-        .with(of("second_sigmas", &|found| Some(second(found)?.1)).heading("sigmas"))
+        .with(of("second_sigmas", &|found| Some(second(found)?.sigmas)).heading("sigmas"))
         .with(in_seconds(comb, "period").if_room(6))
 }
 
 /// Returns the second best place, if there is a best one.
-fn second(found: &Found) -> Option<(f64, f64)> {
+fn second(found: &Found) -> Option<Second> {
     found.peak.and(found.second)
 }
 
@@ -298,7 +298,10 @@ mod tests {
         assert_eq!(delays_of(&[1, 2, 4, 5], &pairs), [(1, 0), (2, -7), (4, 0), (5, 3)]);
         // A peak that is hardly more significant than the second one is rejected; a much more
         // significant one is accepted. A second place within chance does not matter.
-        let beside = |sigmas, second| Found { second: Some((3.0, second)), ..found(7.0, sigmas) };
+        let beside = |sigmas: f64, second: f64| {
+            let second = Second { place: 3.0, sigmas: second, below: sigmas - second };
+            Found { second: Some(second), ..found(7.0, sigmas) }
+        };
         for (sigmas, second, is_sure) in
             [(7.85, 8.88, false), (12.0, 9.0, false), (13.1, 9.0, true), (7.5, 6.9, true)]
         {

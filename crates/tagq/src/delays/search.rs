@@ -34,6 +34,8 @@ const PERIOD_BINS: f64 = 16.0;
 const HISTOGRAMS: i64 = 64;
 /// Number of pulses on each side that a pulse is compared with.
 const BESIDE: usize = 5;
+/// Pulses around one that give the background of pulses that are compared with each other.
+const AROUND: i64 = 128;
 
 /// Parameters of the search.
 pub(super) struct Search<'a> {
@@ -57,10 +59,20 @@ pub(super) struct Search<'a> {
 pub(super) struct Found {
     /// The highest peak above chance.
     pub peak: Option<Located>,
-    /// The best other place: its middle and its significance.
-    pub second: Option<(f64, f64)>,
+    /// The best other place.
+    pub second: Option<Second>,
     /// The period of pulsed light.
     pub comb: Option<f64>,
+}
+
+/// A place that may be the peak in place of the first one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Second {
+    /// Its middle in ticks.
+    pub place: f64,
+    pub sigmas: f64,
+    /// By how many standard deviations the first one exceeds it.
+    pub below: f64,
 }
 
 /// A peak measured over the whole run.
@@ -73,8 +85,8 @@ pub(super) struct Located {
 impl Found {
     /// Returns the peak, unless another one is about as significant.
     pub(super) fn delay(&self) -> Option<Located> {
-        let second = self.second.map_or(0.0, |(_, sigmas)| sigmas);
-        self.peak.filter(|peak| second <= SIGNIFICANT || peak.sigmas > second + SURER)
+        let is_far_below = |of: Second| of.sigmas <= SIGNIFICANT || of.below > SURER;
+        self.peak.filter(|_| self.second.is_none_or(is_far_below))
     }
 }
 
@@ -103,34 +115,37 @@ impl Search<'_> {
         };
         let second = coarse.highest(WIDEST, near);
         // Both are judged alike: over the whole run.
-        found.second = match second {
+        let second = match second {
             Some(second) if second.sigmas > SIGNIFICANT => {
                 let located = self.fine(&coarse, &second)?;
                 Some((located.shape.top, located.sigmas))
             }
             other => other.map(|second| (coarse.middle(second.at, second.bins), second.sigmas)),
         };
+        found.second =
+            second.map(|(place, sigmas)| Second { place, sigmas, below: first.sigmas - sigmas });
         Ok(found)
     }
 
     /// Searches pulsed light by comparing pulses with each other.
     pub(super) fn pulsed(&self, pulses: &Pulses) -> Result<Found, Error> {
         let mut found = Found { peak: None, second: None, comb: Some(pulses.period) };
-        let periods = self.looked(WIDEST_PERIODS, &|part| self.periods(pulses, part))?;
+        let all = self.numbers(pulses);
+        let periods = self.looked(WIDEST_PERIODS, &|part| self.periods(pulses, all, part))?;
         let Some((periods, peak)) = periods else { return Ok(found) };
-        let first = self.pulse(pulses, &periods, &peak)?;
+        let held = &periods.counts[peak.at..peak.at + peak.bins];
+        let highest = held.iter().enumerate().max_by_key(|(_, count)| **count);
+        let highest = peak.at + highest.map_or(0, |(at, _)| at);
+        let number = |at: usize| periods.low + i64::try_from(at).unwrap_or(0);
+        let first = self.pulse(pulses, number(highest))?;
         found.peak = Some(first).filter(|first| first.sigmas > SIGNIFICANT);
-        let near = |at: usize, bins: usize| {
-            at < peak.at + peak.bins + WIDEST_PERIODS && peak.at < at + bins + WIDEST_PERIODS
-        };
-        if let Some(second) = periods.highest(WIDEST_PERIODS, near) {
-            let sigmas = if second.sigmas > SIGNIFICANT {
-                self.pulse(pulses, &periods, &second)?.sigmas
-            } else {
-                second.sigmas
-            };
-            let place = pulses.period * (pulses.phase + periods.middle(second.at, second.bins));
-            found.second = Some((place, sigmas));
+        // Any other pulse, also one beside the first: of a few equal ones, none is the delay.
+        if let Some(second) = highest_but(&periods.counts, highest) {
+            let place = pulses.period * (pulses.phase + number(second) as f64);
+            let [of_first, of_second] =
+                [self.height(pulses, number(highest))?, self.height(pulses, number(second))?];
+            let (sigmas, below) = (of_second.sigmas(), of_first.above(&of_second));
+            found.second = Some(Second { place, sigmas, below });
         }
         Ok(found)
     }
@@ -186,19 +201,31 @@ impl Search<'_> {
         Ok(Located { shape: counted.shape(&peak, background), sigmas: peak.sigmas })
     }
 
+    /// Returns the first and the last period within reach, limited by the maximum number of histograms.
+    fn numbers(&self, pulses: &Pulses) -> [i64; 2] {
+        let step = BINS.saturating_mul(period_bin(pulses));
+        let reach = self.reach.min(step.saturating_mul(HISTOGRAMS / 2));
+        #[expect(clippy::cast_possible_truncation, reason = "whole periods")]
+        let farthest = ((reach as f64 / pulses.period - 0.5 - pulses.phase).floor() as i64).max(0);
+        [-farthest, farthest]
+    }
+
     /// Returns the pairs per period, cut where pulses are weakest. Period 0 is at the phase of the
     /// pulses.
-    fn periods(&self, pulses: &Pulses, part: f64) -> Result<Counted, Error> {
-        let &Pulses { period, phase, .. } = pulses;
-        #[expect(clippy::cast_possible_truncation, reason = "a period is below 2^53 ticks")]
-        let width = ((period / PERIOD_BINS) as i64).max(1);
-        let step = BINS.saturating_mul(width);
-        // As far as whole periods reach, limited by the maximum number of histograms.
-        let reach = self.reach.min(step.saturating_mul(HISTOGRAMS / 2));
+    fn periods(
+        &self,
+        pulses: &Pulses,
+        [first, last]: [i64; 2],
+        part: f64,
+    ) -> Result<Counted, Error> {
+        let width = period_bin(pulses);
+        let edge = |number: i64| (number as f64 - 0.5 + pulses.phase) * pulses.period;
+        #[expect(clippy::cast_possible_truncation, reason = "a difference of times")]
+        let [begin, end] = [edge(first).floor() as i64, edge(last + 1).ceil() as i64];
         let mut sums: Vec<u64> = vec![0];
-        let mut low = -reach;
-        while low <= reach {
-            let high = low.saturating_add(step).min(reach + 1);
+        let mut low = begin;
+        while low < end {
+            let high = low.saturating_add(BINS.saturating_mul(width)).min(end);
             // The last bin may extend past the end.
             let high = low + (high - low + width - 1) / width * width;
             let counted = self.counted(&Bins::linear(low, high, width)?, part)?;
@@ -211,7 +238,7 @@ impl Search<'_> {
         }
         // Counts up to an edge between two bins, assuming that a bin is flat.
         let before = |edge: f64| {
-            let at = ((edge + reach as f64 + 0.5) / width as f64).max(0.0);
+            let at = ((edge - begin as f64 + 0.5) / width as f64).max(0.0);
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a bin")]
             let bin = (at as usize).min(sums.len() - 1);
             let next = sums[(bin + 1).min(sums.len() - 1)];
@@ -220,23 +247,24 @@ impl Search<'_> {
             let held = (share * (next - sums[bin]) as f64).round() as u64;
             sums[bin] + held
         };
-        #[expect(clippy::cast_possible_truncation, reason = "whole periods")]
-        let farthest = ((reach as f64 / period - 0.5 - phase).floor() as i64).max(0);
-        let edge = |number: i64| (number as f64 - 0.5 + phase) * period;
-        let counts = (-farthest..=farthest)
-            .map(|number| before(edge(number + 1)) - before(edge(number)))
-            .collect();
-        Ok(Counted { low: -farthest, width: 1, counts })
+        let counts = (first..=last).map(|number| before(edge(number + 1)) - before(edge(number)));
+        Ok(Counted { low: first, width: 1, counts: counts.collect() })
+    }
+
+    /// Measures a period over the whole run.
+    fn height(&self, pulses: &Pulses, number: i64) -> Result<Height, Error> {
+        let aside = AROUND / 2;
+        let ends = [number.saturating_sub(aside), number.saturating_add(aside)];
+        let periods = self.periods(pulses, ends, 1.0)?;
+        let count = periods.counts[periods.counts.len() / 2];
+        Ok(Height { count, background: periods.background() })
     }
 
     /// Measures one pulse over the whole run, above those on both sides of it.
-    fn pulse(&self, pulses: &Pulses, periods: &Counted, peak: &Peak) -> Result<Located, Error> {
+    fn pulse(&self, pulses: &Pulses, number: i64) -> Result<Located, Error> {
         let period = pulses.period;
-        let held = &periods.counts[peak.at..peak.at + peak.bins];
-        let highest = held.iter().enumerate().max_by_key(|(_, count)| **count);
-        let number = periods.middle(peak.at + highest.map_or(0, |(at, _)| at), 1);
         #[expect(clippy::cast_possible_truncation, reason = "a time of the run")]
-        let middle = ((number + pulses.phase) * period).round() as i64;
+        let middle = ((number as f64 + pulses.phase) * period).round() as i64;
         #[expect(clippy::cast_possible_truncation, reason = "a period is below 2^53 ticks")]
         let width = ((period / PULSE_BINS) as i64).max(1);
         let bins_of = |periods: f64| {
@@ -309,4 +337,45 @@ impl Search<'_> {
         };
         (0..PLACES).map(place).collect()
     }
+}
+
+/// The pairs of a period, and the mean of the periods around it that are no peaks.
+struct Height {
+    count: u64,
+    background: f64,
+}
+
+impl Height {
+    fn sigmas(&self) -> f64 {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "pairs")]
+        let beside = (self.background * AROUND as f64).round() as u64;
+        let is_above = self.count as f64 > self.background;
+        if is_above { sigmas_above(self.count, beside, 1.0 / AROUND as f64) } else { 0.0 }
+    }
+
+    /// Returns by how much the significance of its count exceeds that of another one.
+    fn above(&self, other: &Self) -> f64 {
+        let [own, others] = [self, other].map(|of| of.count as f64);
+        let apart = (own - self.background) - (others - other.background);
+        // The significance of each has a variance of one.
+        apart / own.midpoint(others).max(1.0).sqrt()
+    }
+}
+
+/// Returns the width of the bins that are added up to periods.
+fn period_bin(pulses: &Pulses) -> i64 {
+    #[expect(clippy::cast_possible_truncation, reason = "a period is below 2^53 ticks")]
+    let width = (pulses.period / PERIOD_BINS) as i64;
+    width.max(1)
+}
+
+/// Returns the period, other than `one`, that is the highest above those around it.
+fn highest_but(counts: &[u64], one: usize) -> Option<usize> {
+    let around = usize::try_from(AROUND).unwrap_or(usize::MAX);
+    let heights = counts.chunks(around).flat_map(|counts| {
+        let background = Counted { low: 0, width: 1, counts: counts.to_vec() }.background();
+        counts.iter().map(move |&count| count as f64 - background)
+    });
+    let others = heights.enumerate().filter(|&(at, _)| at != one);
+    others.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(at, _)| at)
 }
