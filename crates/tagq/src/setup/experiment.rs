@@ -142,13 +142,26 @@ impl Setup {
                 Ok(Channel::Name(name)) if self.names.iter().any(|(_, other)| *other == name) => {
                     return Err(format!("[channels]: two channels are called `{name}`"));
                 }
+                Ok(Channel::Name(name)) if self.names.iter().any(|(other, _)| *other == number) => {
+                    let before = self.name_of(number);
+                    return Err(format!(
+                        "[channels]: channel {number} has two names, `{before}` and `{name}`; give one"
+                    ));
+                }
                 Ok(Channel::Name(name)) => self.names.push((number, name)),
                 _ => return Err(format!("[channels]: `{name}` cannot be a name")),
             }
         }
         for (channel, delay) in written.delays {
             let channel = self.word(&channel).map_err(|e| format!("[delays]: {e}"))?;
-            let delay = delay.parse().map_err(|e| format!("[delays]: {e}"))?;
+            let delay: Duration = delay.parse().map_err(|e| format!("[delays]: {e}"))?;
+            if let Some((_, before)) = self.delays.iter().find(|(other, _)| *other == channel) {
+                let (channel, before) = (self.number_and_name(channel), before.asked());
+                let delay = delay.asked();
+                return Err(format!(
+                    "[delays]: channel {channel} has two delays, {before} and {delay}; give one"
+                ));
+            }
             self.delays.push((channel, delay));
         }
         for group in written.groups {
@@ -157,10 +170,24 @@ impl Setup {
                 ChannelWritten::Name(name) => self.word(&name),
             };
             let group: Result<Vec<u16>, String> = group.into_iter().map(number).collect();
-            self.groups.push(group.map_err(|e| format!("groups: {e}"))?);
+            let group = group.map_err(|e| format!("groups: {e}"))?;
+            if let Some(channel) = group.iter().find(|&&channel| count_of(&group, channel) > 1) {
+                let channel = self.number_and_name(*channel);
+                return Err(format!(
+                    "groups: a group has channel {channel} twice; a coincidence takes one tag of each"
+                ));
+            }
+            self.groups.push(group);
         }
         self.names.sort_unstable();
         Ok(())
+    }
+
+    fn number_and_name(&self, channel: u16) -> String {
+        match self.names.iter().find(|(number, _)| *number == channel) {
+            Some((_, name)) => format!("{channel} ({name})"),
+            None => channel.to_string(),
+        }
     }
 
     fn word(&self, text: &str) -> Result<u16, String> {
@@ -207,6 +234,10 @@ impl Setup {
         let name = self.names.iter().find(|(number, _)| *number == channel);
         name.map_or_else(|| channel.to_string(), |(_, name)| name.clone())
     }
+}
+
+fn count_of(group: &[u16], channel: u16) -> usize {
+    group.iter().filter(|&&other| other == channel).count()
 }
 
 /// Returns the place and the reason of a syntax error, on one line.
@@ -304,6 +335,13 @@ mod tests {
             ("[channels]\n1 = 'a\u{2066}b'", "cannot be a name"),
             ("[delays]\nBob = '1ns'", "Bob"),
             ("[delays]\n1 = '1'", "has no unit"),
+            (
+                "[channels]\n3 = 'Alice'\n[delays]\n3 = '1ns'\nAlice = '2ns'",
+                "channel 3 (Alice) has two delays, 1ns and 2ns",
+            ),
+            ("[delays]\n3 = '1ns'\n03 = '1ns'", "channel 3 has two delays"),
+            ("[channels]\n3 = 'a'\n03 = 'b'", "channel 3 has two names"),
+            ("groups = [['a', 3]]\n[channels]\n3 = 'a'", "channel 3 (a) twice"),
             ("delay = 3", "unknown field `delay`"),
             ("tick = ", "line 1"),
         ] {
