@@ -186,3 +186,11 @@ def test_files_and_folders_are_downloaded(
     assert not list(tmp_path.rglob("*.new"))
     with pytest.raises(tagq.NotFoundError, match="absent"):
         tagq.objects.download(bucket, "days/absent", tmp_path)
+
+
+@pytest.mark.parametrize("path", ["..", "../", "days/..", "days/../days/monday", "../monday"])
+def test_a_download_stays_in_its_folder(bucket: obstore.store.S3Store, tmp_path: Path, path: str) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(tagq.QuestionError, match="has no `..`"):
+        tagq.objects.download(bucket, path, tmp_path / "folder")
+    assert [file.name for file in tmp_path.rglob("*")] == ["folder"]

@@ -20,7 +20,7 @@ import tempfile
 from typing import TYPE_CHECKING, Any
 
 from . import _tagq
-from ._errors import MissingLibraryError, NotFoundError
+from ._errors import MissingLibraryError, NotFoundError, QuestionError
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -57,6 +57,8 @@ def download(store: ObjectStore, path: str, folder: str | os.PathLike[str]) -> p
     the path of the copy. Files are complete under their names, or absent."""
     obstore = _obstore()
     path = path.strip("/")
+    if ".." in pathlib.PurePosixPath(path).parts:
+        raise QuestionError(f"{path}: a path has no `..`; name the file or folder itself")
     copy = pathlib.Path(folder) / pathlib.PurePosixPath(path).name
     found = False
     for listed in obstore.list(store, prefix=path):
