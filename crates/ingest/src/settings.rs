@@ -6,10 +6,9 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    thread,
 };
 
-use tagq_store::{Tick, TimeUnit};
+use tagq_store::{Tick, TimeUnit, threads};
 
 use crate::{
     error::Error,
@@ -62,10 +61,7 @@ pub struct Settings {
 
 impl Settings {
     pub(crate) fn decoders(&self) -> usize {
-        match self.threads {
-            0 => thread::available_parallelism().map_or(1, usize::from),
-            threads => threads,
-        }
+        threads(self.threads)
     }
 
     /// The names of the columns of tags; the usual ones if none are given.

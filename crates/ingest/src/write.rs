@@ -284,11 +284,7 @@ impl<W: Write + Send + 'static> TagWriter<W> {
     pub fn new(out: W, form: Form, times: impl Into<Times>, threads: usize) -> io::Result<Self> {
         let times: Times = times.into();
         let times = times.stated_by(form.content).ok_or_else(|| no_tick(times.tick))?;
-        let threads = match threads {
-            0 => thread::available_parallelism().map_or(1, usize::from),
-            threads => threads,
-        };
-        let threads = threads.min(THREADS_MAX);
+        let threads = tagq_store::threads(threads).min(THREADS_MAX);
         let (units, todo) = sync_channel::<Unit>(1);
         let (announce, announced) = sync_channel(threads);
         let todo = Arc::new(Mutex::new(todo));

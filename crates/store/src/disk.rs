@@ -48,6 +48,10 @@ pub(crate) trait Disk: Debug + Send + Sync {
         folder.remove(name)
     }
 
+    fn remove_folder(&self, path: &Path) -> io::Result<()> {
+        fs::remove_dir(path)
+    }
+
     fn create_folders(&self, path: &Path) -> io::Result<()> {
         fs::create_dir_all(path)
     }
@@ -96,12 +100,15 @@ pub(crate) fn replace(
     sync_folder(disk, folder)
 }
 
-/// Makes the folder `path` if it is not there.
-pub(crate) fn create_folder(disk: &dyn Disk, path: &Path) -> Result<(), Error> {
+/// Makes the folder `path` if it is not there. Returns whether it was made.
+pub(crate) fn create_folder(disk: &dyn Disk, path: &Path) -> Result<bool, Error> {
     match fs::metadata(path) {
-        Ok(metadata) if metadata.is_dir() => Ok(()),
+        Ok(metadata) if metadata.is_dir() => Ok(false),
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(io_error(path, "look at it")(e)),
-        _ => disk.create_folders(path).map_err(io_error(path, "make this folder")),
+        _ => {
+            disk.create_folders(path).map_err(io_error(path, "make this folder"))?;
+            Ok(true)
+        }
     }
 }
 

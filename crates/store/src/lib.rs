@@ -44,6 +44,7 @@ mod writer;
 mod ahead;
 mod guard;
 mod map;
+mod threads;
 mod writeback;
 
 #[cfg(test)]
@@ -66,6 +67,7 @@ pub use snapshot::{
     index::{Block, Mark},
     tags::{Channels, MicroColumn, Tags},
 };
+pub use threads::threads;
 pub use units::{Duration, Tick, TimeUnit, UnitError};
 pub use writeback::start_writing;
 pub use writer::{Creation, Writer};

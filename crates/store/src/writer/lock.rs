@@ -1,6 +1,10 @@
 //! The lock of a store.
 
-use std::fs::{File, TryLockError};
+use std::{
+    fs::{File, TryLockError},
+    io,
+    os::unix::fs::MetadataExt as _,
+};
 
 use crate::{Error, Folder, names::LOCK_NAME};
 
@@ -10,10 +14,20 @@ use crate::{Error, Folder, names::LOCK_NAME};
 pub(super) struct Lock(File);
 
 impl Lock {
+    /// Takes the lock. A writer that gives up a new store removes it with the store: a lock on a removed file
+    /// would not be seen by others.
     pub(super) fn take(folder: &Folder) -> Result<Self, Error> {
         let path = folder.path().join(LOCK_NAME);
-        let file = folder.open_or_create(LOCK_NAME)?;
+        let file = match folder.open_or_create(LOCK_NAME) {
+            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                return Err(Error::Busy { path });
+            }
+            file => file?,
+        };
         match file.try_lock() {
+            Ok(()) if file.metadata().is_ok_and(|metadata| metadata.nlink() == 0) => {
+                Err(Error::Busy { path })
+            }
             Ok(()) => Ok(Self(file)),
             Err(TryLockError::WouldBlock) => Err(Error::Busy { path }),
             Err(TryLockError::Error(source)) => {

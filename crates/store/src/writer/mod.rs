@@ -69,6 +69,8 @@ pub struct Writer {
     /// The error that no call has returned yet.
     failed: Option<Error>,
     threads: usize,
+    /// Whether it made the folder.
+    is_made: bool,
     /// Stops before the lock is given back, because other writers cut these files.
     workers: Option<Workers>,
     lock: Lock,
@@ -88,16 +90,6 @@ impl Writer {
     /// The source finished last, committed or not.
     pub fn last_source(&self) -> Option<&Source> {
         self.sources.last()
-    }
-
-    /// Gives up what was not committed. A store that was never committed leaves only its lock.
-    pub fn discard(self) {
-        if self.manifest.commit == 0 {
-            for name in self.file_names().iter().chain(&self.obsolete) {
-                // The next writer removes files that stay.
-                drop(self.disk.remove(&self.folder, name));
-            }
-        }
     }
 
     /// Begins a source: the rows appended from here to [`Writer::finish_source`] are its own.

@@ -17,7 +17,7 @@ use crate::{
     format::{self, FileKind},
     growing::Growing,
     leftovers::{check_only_ours, files_in},
-    names::STEMS,
+    names::{LOCK_NAME, STEMS},
 };
 
 impl Writer {
@@ -36,7 +36,7 @@ impl Writer {
         path: &Path,
         creation: &Creation,
     ) -> Result<Self, Error> {
-        disk::create_folder(&*disk, path)?;
+        let is_made = disk::create_folder(&*disk, path)?;
         let folder = Folder::open(path)?;
         match Manifest::read_in(&folder)? {
             Some(_) => _ = files_in(&folder)?,
@@ -54,7 +54,23 @@ impl Writer {
             disk.remove(&folder, &file.name)?;
         }
         let manifest = new_manifest(path, creation)?;
-        Self::create(disk, folder, manifest, lock)
+        let created = Self::create(Arc::clone(&disk), folder, manifest, lock);
+        if created.is_err()
+            && let Ok(folder) = Folder::open(path)
+            && let Ok(lock) = Lock::take(&folder)
+        {
+            remove_uncommitted(&*disk, &folder, lock, is_made);
+        }
+        Ok(Self { is_made, ..created? })
+    }
+
+    /// Gives up what was not committed. A store that was never committed is removed, with its folder if
+    /// this writer made it.
+    pub fn discard(self) {
+        if self.manifest.commit == 0 {
+            let Self { disk, folder, lock, is_made, .. } = self;
+            remove_uncommitted(&*disk, &folder, lock, is_made);
+        }
     }
 
     /// Locks the store in `folder` and begins it from scratch, under its tick: nothing is in it, and the
@@ -122,6 +138,7 @@ impl Writer {
             failed: None,
             threads: 1,
             workers: None,
+            is_made: false,
             manifest,
             disk,
             lock,
@@ -177,6 +194,7 @@ impl Writer {
             failed: None,
             threads: 1,
             workers: None,
+            is_made: false,
             manifest,
             disk,
             lock,
@@ -192,6 +210,19 @@ impl Writer {
         disk::sync_folder(&RealDisk, &Folder::open(folder)?)?;
         disk::sync_name(&RealDisk, folder)
     }
+}
+
+/// Removes the files of a store without a commit, and its folder if `is_made`. Nobody else writes it, because of the
+/// lock. The next writer removes files that stay.
+fn remove_uncommitted(disk: &dyn Disk, folder: &Folder, lock: Lock, is_made: bool) {
+    let (Ok(None), Ok(files)) = (Manifest::read_in(folder), files_in(folder)) else { return };
+    for name in files.iter().map(|file| &*file.name).chain([LOCK_NAME]) {
+        drop(disk.remove(folder, name));
+    }
+    if is_made {
+        drop(disk.remove_folder(folder.path()));
+    }
+    drop(lock);
 }
 
 fn new_manifest(folder: &Path, creation: &Creation) -> Result<Manifest, Error> {

@@ -195,7 +195,22 @@ fn a_writer_that_gives_up_leaves_nothing() {
     let mut writer = Writer::open(folder.path(), &creation()).unwrap();
     append_to(&mut writer, &[1]);
     writer.discard();
-    assert_eq!(lengths(folder.path()), [("lock".to_owned(), 0)]);
+    // The folder was there before.
+    assert_eq!(lengths(folder.path()), []);
+    let made = folder.path().join("made");
+    let mut writer = Writer::open(&made, &creation()).unwrap();
+    append_to(&mut writer, &[1]);
+    writer.discard();
+    assert!(!made.exists());
+    // What was committed stays.
+    let mut writer = Writer::open(&made, &creation()).unwrap();
+    append_to(&mut writer, &[1]);
+    writer.commit().unwrap();
+    let committed = lengths(&made);
+    append_to(&mut writer, &[1]);
+    writer.discard();
+    drop(Writer::open(&made, &creation()).unwrap());
+    assert_eq!(lengths(&made), committed);
 }
 
 #[test]
