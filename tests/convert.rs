@@ -244,7 +244,7 @@ fn what_is_there_is_not_lost() {
     };
     refused(&odd, &here("there.csv"), &[], 1, "--force");
     refused(&odd, &here("folder.csv"), &["--force"], 1, "is there already");
-    refused(&odd, &odd, &["--force"], 1, "is the file to read");
+    refused(&odd, &odd, &["--force"], 1, "is a file to read");
     refused(&odd, &here("out.txt"), &[], 2, ".swabian");
     refused(&here("none"), &here("out.csv"), &[], 1, "no such file");
     refused(&odd, &here("none/out.csv"), &[], 1, "No such file");

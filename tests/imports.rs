@@ -40,7 +40,17 @@ const FLOORS: [Floors; 4] = [
         floors: &[
             &["error", "escape"],
             &["cells", "table", "figure"],
-            &["progress", "notes", "details", "input", "new_file", "new_store", "cache", "run"],
+            &[
+                "progress",
+                "notes",
+                "details",
+                "destination",
+                "input",
+                "new_file",
+                "new_store",
+                "cache",
+                "run",
+            ],
             &["setup"],
             &["answer", "convert", "merge"],
             &["catalogue"],

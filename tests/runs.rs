@@ -1,14 +1,17 @@
 //! The list of runs in a folder.
 
 use std::{
+    ffi::OsStr,
     fs,
+    os::unix::{ffi::OsStrExt as _, fs::PermissionsExt as _},
     path::{Path, PathBuf},
+    process::Command,
     time::{Duration, SystemTime},
 };
 
 use serde_json::Value;
 
-use crate::support::{Output, command, fixture_copy, output};
+use crate::support::{Output, command, command_as_nobody, fixture_copy, output};
 
 /// 2026-11-15 in UTC.
 const DAY: u64 = 20_772 * 86_400;
@@ -128,4 +131,41 @@ fn a_damaged_store_is_listed_with_its_fault() {
     assert_eq!(lab.listed("--name bell"), [("bell".to_owned(), "unreadable".to_owned())]);
     assert!(lab.tagq("runs lab --format table").text().contains("manifest.json: damaged"));
     assert!(Path::new(&manifest).exists());
+}
+
+#[test]
+fn what_cannot_be_read_or_shown_is_named_and_the_others_are_listed() {
+    let lab = Lab::new();
+    let before = lab.listed("");
+    let strange = lab.path("lab").join(OsStr::from_bytes(b"odd \xff\xc3\xb6"));
+    fs::create_dir(&strange).unwrap();
+    fs::copy(lab.path("lab/bell2/2.tags.zst"), strange.join("1.tags.zst")).unwrap();
+    // A folder whose path is longer than the 4,096 bytes of PATH_MAX: 25 names of 200 bytes, made one in the other.
+    let deep = "mkdir lab/deep && cd lab/deep && for i in $(seq 25); do mkdir $1 && cd -P $1; done";
+    let mut bash = Command::new("bash");
+    bash.args(["-c", deep, "bash", &"d".repeat(200)]).current_dir(lab.path("")).status().unwrap();
+    let locked = lab.path("lab/locked");
+    fs::create_dir(&locked).unwrap();
+    for (folder, mode) in [(&lab.path(""), 0o755), (&locked, 0o000)] {
+        fs::set_permissions(folder, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    for format in ["json", "csv", "table"] {
+        let listed = format!("runs lab --format {format}");
+        let mut command = command_as_nobody();
+        let listed = output(command.args(listed.split_whitespace()).current_dir(lab.path("")));
+        assert_eq!(listed.code, 0, "{}", listed.stderr);
+        for note in ["lab/locked: cannot list this folder: Permission denied", "File name too long"]
+        {
+            assert!(listed.stderr.contains(note), "{format}, {note}: {}", listed.stderr);
+        }
+        let name = if format == "json" { "odd \\\\xff\u{f6}" } else { "odd \\xff\u{f6}" };
+        assert!(listed.text().contains(name), "{}", listed.text());
+    }
+    fs::set_permissions(&locked, fs::Permissions::from_mode(0o755)).unwrap();
+    let listed = lab.listed("");
+    assert_eq!(listed.len(), before.len() + 1, "{listed:?}");
+    assert!(before.iter().all(|run| listed.contains(run)), "{listed:?}");
+    // The paths are as the file system has them.
+    let paths = lab.tagq("runs lab --paths").stdout;
+    assert!(paths.split(|&byte| byte == b'\n').any(|path| path == b"lab/odd \xff\xc3\xb6"));
 }

@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     support::{command, fixture_copy, skipped, tagq},
-    terminal::{self, Ran, Screen, Shows},
+    terminal::{self, Ran, Screen, Shows, screen_after},
 };
 
 const SMALL: Screen = Screen { rows: 24, columns: 80, shows: Shows::Stdout };
@@ -78,4 +78,37 @@ fn a_long_scan_draws_how_far_it_is() {
         }
     }
     panic!("no query took long enough");
+}
+
+#[test]
+fn the_bar_of_an_ingest_stays_on_its_line_and_leaves_none() {
+    const FRAMES: usize = 4;
+    let folder = tempfile::tempdir().unwrap();
+    let notes = |columns| Screen { columns, shows: Shows::Stderr, ..SMALL };
+    // Try longer runs until one is drawn often enough on this machine.
+    for duration in ["200ms", "2s", "10s", "60s"] {
+        let name = format!("{duration}.tags.zst");
+        let file = folder.path().join(&name).into_os_string();
+        let simulate = ["simulate", "--rate", "1MHz", "--duration", duration].map(Into::into);
+        assert_eq!(tagq(simulate.into_iter().chain([file])).code, 0);
+        let words = format!("ingest --rebuild {name}");
+        let Some(ran) = on_terminal(folder.path(), &words, notes(80)) else { return };
+        if ran.written.matches("ingesting ").count() < FRAMES {
+            continue;
+        }
+        for columns in [24, 80, 81, 100, 120, 200] {
+            let ran = on_terminal(folder.path(), &words, notes(columns)).unwrap();
+            assert!(ran.written.contains("ingesting "), "{columns}: {}", ran.written);
+            let (lines, most) = screen_after(&ran.written, columns.into());
+            let note: usize = lines.iter().map(|line| line.chars().count()).sum();
+            assert!(lines[0].starts_with("note: "), "{columns}: {lines:?}");
+            // The note at the end alone, and before it one bar, which a narrow terminal wraps.
+            let rows = note.div_ceil(columns.into());
+            assert_eq!(lines.len(), rows, "{columns}: {lines:?}");
+            let of_bar = if columns < 80 { 80_usize.div_ceil(columns.into()) } else { 1 };
+            assert!(most <= of_bar.max(rows), "{columns}: {most} lines: {:?}", ran.written);
+        }
+        return;
+    }
+    panic!("no ingest took long enough");
 }

@@ -8,7 +8,7 @@ use std::{
     process::Stdio,
 };
 
-use crate::support::{coincidences, command, fixture_copy, output, tagq};
+use crate::support::{coincidences, command, command_as_nobody, fixture_copy, output, tagq};
 
 fn info(run: &Path) -> serde_json::Value {
     tagq(["info".as_ref(), run.as_os_str()]).json()
@@ -108,17 +108,35 @@ fn several_files_make_one_run_where_it_is_asked_for() {
 }
 
 #[test]
-fn a_tick_is_assumed_until_given_and_then_kept() {
+fn a_tick_given_to_a_query_is_not_kept_and_one_given_to_ingest_is() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture_copy(folder.path());
     assert_eq!(coincidences("--window 2ns", &run)["query"]["window_ticks"], 12);
-    assert_eq!(coincidences("--window 2ns --tick 4ps", &run)["query"]["window_ticks"], 500);
-    // Still 2 ns / 4 ps.
+    // 2 ns / 4 ps, and then 2 ns / 156.25 ps again.
+    let given = coincidences("--window 2ns --tick 4ps", &run);
+    assert_eq!(given["query"]["window_ticks"], 500);
+    assert_eq!(given["run"]["tick_assumed"], false);
+    let without = coincidences("--window 2ns", &run);
+    assert_eq!(
+        (&without["query"]["window_ticks"], &without["run"]["tick_assumed"]),
+        (&12.into(), &true.into())
+    );
+    // An ingest keeps it.
+    assert_eq!(output(command().args(["ingest", "--tick", "4ps"]).arg(&run)).code, 0);
     assert_eq!(coincidences("--window 2ns", &run)["query"]["window_ticks"], 500);
     let other =
         output(command().args(["coincidences", "--window", "2ns", "--tick", "5ps"]).arg(&run));
-    assert_eq!(other.code, 2, "{}", other.stderr);
-    assert!(other.stderr.contains("tagq set"), "{}", other.stderr);
+    assert_eq!(other.json()["query"]["window_ticks"], 400);
+    assert!(
+        other.stderr.contains("tick 5 ps in place of 4 ps, for this query alone"),
+        "{}",
+        other.stderr
+    );
+    assert!(other.stderr.contains("`tagq set --tick 5ps "), "{}", other.stderr);
+    assert_eq!(coincidences("--window 2ns", &run)["query"]["window_ticks"], 500);
+    let kept = output(command().args(["ingest", "--tick", "5ps"]).arg(&run));
+    assert_eq!(kept.code, 2, "{}", kept.stderr);
+    assert!(kept.stderr.contains("tagq set"), "{}", kept.stderr);
     assert_eq!(output(command().arg("set").arg(&run).args(["--tick", "1/3ps"])).code, 0);
     let third = coincidences("--window 2ns", &run);
     // 2000 ps in thirds.
@@ -151,16 +169,7 @@ fn while_another_writes_a_query_answers_from_the_last_commit_and_an_ingest_exits
 fn a_query_needs_no_write_access_once_something_is_ingested() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture_copy(folder.path());
-    let as_nobody = |args: &[&str]| {
-        // Root ignores mode bits, so run as another user if the tests run as root.
-        let mut command = command();
-        if rustix::process::geteuid().is_root() {
-            command = std::process::Command::new("setpriv");
-            command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
-            command.arg(env!("CARGO_BIN_EXE_tagq"));
-        }
-        output(command.args(args).arg(&run))
-    };
+    let as_nobody = |args: &[&str]| output(command_as_nobody().args(args).arg(&run));
     for path in [folder.path(), &run] {
         fs::set_permissions(path, fs::Permissions::from_mode(0o555)).unwrap();
     }
@@ -288,4 +297,30 @@ fn rows_out_of_order_are_damage_and_no_crash() {
             assert!(asked.code == 0 || asked.stderr.contains("tagq verify"), "{}", asked.stderr);
         }
     }
+}
+
+#[test]
+fn an_ingest_that_fails_leaves_no_new_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    let store = folder.path().join("new.tagq");
+    let source = run.join("1.tags.zst");
+    let ingest = || {
+        // Files of at most 8 KiB, as on a full disk.
+        let script = "ulimit -f 8; exec \"$@\"";
+        let mut command = std::process::Command::new("bash");
+        command.args(["-c", script, "bash", env!("CARGO_BIN_EXE_tagq"), "ingest", "--store"]);
+        output(command.arg(&store).arg(&source))
+    };
+    let full = ingest();
+    assert_eq!(full.code, 1, "{}", full.stderr);
+    assert!(full.stderr.contains("File too large"), "{}", full.stderr);
+    assert!(!store.exists());
+    // A folder of the user stays, without the files of the store.
+    fs::create_dir(&store).unwrap();
+    assert_eq!(ingest().code, 1);
+    assert_eq!(fs::read_dir(&store).unwrap().count(), 0);
+    fs::remove_dir(&store).unwrap();
+    let args = ["ingest".as_ref(), "--store".as_ref(), store.as_os_str(), source.as_os_str()];
+    assert_eq!(tagq(args).code, 0);
 }

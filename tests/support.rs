@@ -45,6 +45,17 @@ pub(crate) fn command() -> Command {
     Command::new(env!("CARGO_BIN_EXE_tagq"))
 }
 
+/// Returns `tagq` as a user who is bound by the modes of files: another one if the tests run as root.
+pub(crate) fn command_as_nobody() -> Command {
+    if !rustix::process::geteuid().is_root() {
+        return command();
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+    command.arg(env!("CARGO_BIN_EXE_tagq"));
+    command
+}
+
 /// Returns `tagq` with SIGINT enabled, even if the parent ignores it and children inherit that.
 pub(crate) fn interruptible() -> Command {
     let mut command = Command::new("env");

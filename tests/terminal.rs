@@ -32,7 +32,9 @@ pub(crate) enum Shows {
 /// Output of a command.
 pub(crate) struct Ran {
     pub success: bool,
-    /// Lines on the terminal, without trailing blanks.
+    /// All that was written to the terminal.
+    pub written: String,
+    /// Its lines, without trailing blanks.
     pub lines: Vec<String>,
     /// Text of the other stream.
     pub apart: String,
@@ -75,5 +77,51 @@ pub(crate) fn run(mut command: Command, folder: &Path, screen: Screen) -> io::Re
     let text = std::fs::read_to_string(&apart)?;
     std::fs::remove_file(&apart)?;
     let lines = shown.lines().map(|line| line.trim_end().to_owned()).collect();
-    Ok(Ran { success, lines, apart: text })
+    Ok(Ran { success, written: shown, lines, apart: text })
+}
+
+/// Returns the lines that a terminal with this many columns shows after `written`, and the most that it showed.
+pub(crate) fn screen_after(written: &str, columns: usize) -> (Vec<String>, usize) {
+    let mut lines: Vec<Vec<char>> = vec![Vec::new()];
+    let (mut row, mut column, mut most) = (0_usize, 0, 0);
+    let mut rest = written.chars();
+    while let Some(next) = rest.next() {
+        match next {
+            '\r' => column = 0,
+            '\n' => row += 1,
+            '\u{1b}' => {
+                let sequence: String =
+                    rest.by_ref().take_while(|c| !c.is_ascii_alphabetic()).collect();
+                // The letter is gone; those without a number erase, as [2K, [K and [J do.
+                let number = sequence.trim_start_matches('[').parse().unwrap_or(0);
+                let done = written.len() - rest.as_str().len();
+                match written.as_bytes()[done - 1] {
+                    b'A' => row = row.saturating_sub(number.max(1)),
+                    b'B' => row += number.max(1),
+                    b'K' if number == 2 => lines[row].clear(),
+                    b'K' => lines[row].truncate(column),
+                    b'J' => {
+                        lines.truncate(row + 1);
+                        lines[row].truncate(column);
+                    }
+                    b'm' | b'h' | b'l' => {}
+                    other => panic!("{sequence}{}", other as char),
+                }
+            }
+            shown => {
+                if column == columns {
+                    (row, column) = (row + 1, 0);
+                }
+                lines.resize(lines.len().max(row + 1), Vec::new());
+                let line = &mut lines[row];
+                line.resize(line.len().max(column + 1), ' ');
+                line[column] = shown;
+                column += 1;
+            }
+        }
+        lines.resize(lines.len().max(row + 1), Vec::new());
+        most = most.max(lines.iter().filter(|line| !line.is_empty()).count());
+    }
+    let text = |line: Vec<char>| line.into_iter().collect::<String>().trim_end().to_owned();
+    (lines.into_iter().map(text).filter(|line| !line.is_empty()).collect(), most)
 }

@@ -285,11 +285,20 @@ fn the_tick_of_a_text_is_asked_for_once() {
     fs::write(run.join("1.tsv"), "1\t10\n2\t12\n").unwrap();
     assert_eq!(info_of(&run, &[]).code, 2);
     // Given once, the tick stays exactly as given, and applies to later files.
-    let given = info_of(&run, &["--tick", "1/3ns"]).json();
+    let given = output(command().args(["info", "--tick", "1/3ns"]).arg(&run));
+    assert!(
+        given.stderr.contains("text does not say its tick; the store keeps 1/3 ns"),
+        "{}",
+        given.stderr
+    );
+    let given = given.json();
     assert_eq!((&given["tick"], &given["tick_assumed"]), (&"1000000000/3".into(), &false.into()));
     fs::write(run.join("2.tsv"), "1\t20\n").unwrap();
     let kept = info_of(&run, &[]).json();
     assert_eq!((&kept["tick"], &kept["tags"]), (&"1000000000/3".into(), &3.into()));
+    // Another tick holds for one query.
+    assert_eq!(info_of(&run, &["--tick", "1ns"]).json()["tick"], "1000000000/1");
+    assert_eq!(info_of(&run, &[]).json()["tick"], "1000000000/3");
     // A recorder's files have the assumed tick, and texts in the same folder use it.
     let around = folder.path().join("mixed");
     fs::create_dir(&around).unwrap();

@@ -5,13 +5,16 @@ use std::{
     io::{BufRead as _, BufReader, Read as _},
     path::{Path, PathBuf},
     process::{ChildStdout, Stdio},
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 use serde_json::Value;
 
-use crate::support::{Killed, cat, command, fixture_copy, interruptible, tagq};
+use crate::{
+    support::{Killed, cat, command, fixture_copy, interruptible, skipped, tagq},
+    terminal::{self, Screen, Shows},
+};
 
 /// A running watch and the lines that it writes.
 struct Watch {
@@ -189,7 +192,41 @@ fn a_full_disk_is_said_and_it_goes_on_when_there_is_room() {
     assert_eq!(whole["answers"][0]["rows"], rows["rows"]);
     // A source that disappears keeps its rows.
     fs::remove_file(run.join("1.tags.zst")).unwrap();
+    watch.until_noted("1.tags.zst: was removed; its tags stay in ");
+    // A store that disappears is made again, of the sources that are left.
+    fs::rename(run.join(".tagq"), folder.path().join("elsewhere")).unwrap();
+    watch.until_noted(".tagq: the store was removed");
+    while watch.next()["answers"][0]["run"]["tags"] != more {}
     watch.stop();
+}
+
+#[test]
+fn the_age_of_the_data_stands_below_the_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run.tags.zst");
+    let made = tagq(["simulate".as_ref(), "--duration".as_ref(), "2s".as_ref(), run.as_os_str()]);
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let recorded = SystemTime::now() - Duration::from_mins(181);
+    fs::File::options().write(true).open(&run).unwrap().set_modified(recorded).unwrap();
+    let screen = Screen { rows: 24, columns: 100, shows: Shows::Stdout };
+    let (person, programs) = match terminal::open(screen) {
+        Ok(ends) => ends,
+        Err(error) => return skipped(&format!("no terminal: {error}")),
+    };
+    let mut watch = interruptible();
+    watch.args(["watch", "rates", "--last", "1s"]).arg(&run).env("TERM", "xterm");
+    watch.stdin(Stdio::null()).stdout(programs).stderr(Stdio::null());
+    let watch_process = Killed(watch.spawn().unwrap());
+    drop(watch);
+    let (mut person, mut shown) = (fs::File::from(person), String::new());
+    let mut bytes = [0; 4096];
+    while !shown.contains("Ctrl-C ends") {
+        let read = person.read(&mut bytes).unwrap();
+        shown.push_str(&String::from_utf8_lossy(&bytes[..read]));
+    }
+    assert!(shown.contains("beside it the last recorded 1 s"), "{shown}");
+    assert!(shown.contains(" tags; nothing new for 3 h; update 1 in "), "{shown}");
+    drop(watch_process);
 }
 
 #[test]

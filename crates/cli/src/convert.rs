@@ -8,7 +8,7 @@ use std::{
 };
 
 use tagq::{
-    Converted, Input, Progress as _, Tags,
+    Converted, Destination, Input, Progress as _, Tags,
     files::{
         Settings,
         write::{Content, Form, Packing},
@@ -22,7 +22,8 @@ pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<()> {
     let to_stdout = input::is_stdin(&args.out);
     if !to_stdout {
         // Checked before anything is read, because a pipe cannot be read again.
-        tagq::check_out(&args.out, args.force)?;
+        let reads: Vec<_> = [&args.from].into_iter().chain(&args.store.store).cloned().collect();
+        tagq::check_out(&Destination { path: &args.out, force: args.force, reads: &reads })?;
     }
     if input::is_stdin(&args.from) {
         let folder = if to_stdout { env::temp_dir() } else { Input::folder_for(&args.out) };

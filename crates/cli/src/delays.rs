@@ -5,11 +5,19 @@ use tagq::{
     requests::{QueryContext, Setup, SetupFile},
 };
 
-use crate::{args::DelaysArgs, input, progress::Reporter, queries, report};
+use crate::{
+    args::DelaysArgs,
+    input,
+    progress::Reporter,
+    queries,
+    report::{self, Output},
+};
 
 pub(crate) fn run(args: &DelaysArgs) -> anyhow::Result<()> {
     let reporter = Reporter::new(args.store.quiet);
-    report::check(&args.output, std::slice::from_ref(&args.run))?;
+    let reads: Vec<_> = [&args.run].into_iter().chain(&args.store.store).cloned().collect();
+    let output = Output { args: &args.output, reads: &reads };
+    report::check(output)?;
     let question = Delays {
         channels: args.channels.clone(),
         range: args.range.clone(),
@@ -21,10 +29,9 @@ pub(crate) fn run(args: &DelaysArgs) -> anyhow::Result<()> {
     }
     // Open the file first: the search may take long.
     let mut file = args.write.as_deref().map(SetupFile::open).transpose()?;
-    let options = args.store.options();
-    let tick = options.tick.or(setup.tick);
     let threads = queries::number_of(args.threads);
-    let options = OpenOptions { tick, ingest: !args.no_ingest, threads, ..options };
+    let (tick, ingest) = (setup.tick, !args.no_ingest);
+    let options = OpenOptions { tick, ingest, threads, ..args.store.options() };
     let run = input::open(&args.run, &options, &reporter)?;
     let pool = queries::pool(args.threads)?;
     let context = QueryContext { setup: &setup, pool: &pool, progress: &reporter };
@@ -32,7 +39,7 @@ pub(crate) fn run(args: &DelaysArgs) -> anyhow::Result<()> {
     let found = question.ask(&run, &context)?;
     drop(waiting);
     let tick = run.store().manifest().tick;
-    report::print_delays(&found, &args.output, &reporter, tick)?;
+    report::print_delays(&found, output, &reporter, tick)?;
     let (Some(file), Some(path)) = (&mut file, &args.write) else { return Ok(()) };
     for &(channel, ticks) in &found.delays {
         let delay = tick.format_paste(ticks).parse().map_err(tagq::Error::from)?;

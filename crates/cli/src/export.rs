@@ -2,7 +2,6 @@
 
 use std::{
     io::{self, IsTerminal as _, Write as _},
-    path::Path,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -10,7 +9,7 @@ use std::{
 };
 
 use anyhow::Context as _;
-use tagq::{NewFile, OpenOptions, Progress as _, Run, requests::Setup};
+use tagq::{Destination, NewFile, OpenOptions, Progress as _, Run, requests::Setup};
 use tagq_export::{Form, Selection, Written, write_tags_telling};
 
 use crate::{Usage, args::ExportArgs, input, progress::Reporter, report::thousands};
@@ -18,24 +17,21 @@ use crate::{Usage, args::ExportArgs, input, progress::Reporter, report::thousand
 pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     let reporter = Reporter::new(args.store.quiet);
     let form = form(args)?;
-    if let Some(out) = &args.output {
+    let reads: Vec<_> = [&args.run].into_iter().chain(&args.store.store).cloned().collect();
+    let to = args.output.as_deref();
+    let to = to.map(|path| Destination { path, force: args.force, reads: &reads });
+    if let Some(to) = &to {
         // Check first: reading may take long.
-        NewFile::check(out, args.force)?;
-        NewFile::check_beside(out, &args.run)?;
+        to.check()?;
     }
     let setup = input::setup(&args.run, &args.setup, &reporter)?;
     let tags = &args.tags.0;
     for channel in &tags.channels {
         setup.channel(channel)?;
     }
-    let options = args.store.options();
-    let tick = options.tick.or(setup.tick);
-    let options = OpenOptions { tick, ingest: !args.no_ingest, ..options };
+    let (tick, ingest) = (setup.tick, !args.no_ingest);
+    let options = OpenOptions { tick, ingest, ..args.store.options() };
     let run = input::open(&args.run, &options, &reporter)?;
-    if let Some(out) = &args.output {
-        // Sources in nested folders are known now.
-        NewFile::check_beside(out, &args.run)?;
-    }
     // Names come from the setup; times are exported as they were recorded.
     let scope = tags.scope(&run, &Setup { delays: Vec::new(), ..setup })?;
     let selection = Selection {
@@ -50,9 +46,9 @@ pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<()> {
         tags[1].store(rows, Relaxed);
         tags[0].store(through, Relaxed);
     };
-    let written = match &args.output {
+    let written = match &to {
         None => to_stdout(&run, &selection, form, &mut done),
-        Some(out) => to_file(&run, &selection, (form, out, args.force), &reporter, &mut done),
+        Some(to) => to_file(&run, &selection, (form, to), &reporter, &mut done),
     };
     reporter.done();
     let written = written?;
@@ -75,13 +71,13 @@ fn to_stdout(
 fn to_file(
     run: &Run,
     selection: &Selection,
-    (form, out, force): (Form, &Path, bool),
+    (form, to): (Form, &Destination<'_>),
     reporter: &Reporter,
     done: &mut dyn FnMut(u64, u64),
 ) -> anyhow::Result<Written> {
-    let fresh = NewFile::create(out, force, reporter)?;
+    let fresh = NewFile::create(to, reporter)?;
     let file = io::BufWriter::new(fresh.file()?);
-    let shown = || format!("{}: cannot be written", out.display());
+    let shown = || format!("{}: cannot be written", to.path.display());
     let (file, written) = write_tags_telling(run, selection, file, form, done)?;
     let file = file.into_inner().map_err(io::IntoInnerError::into_error).with_context(shown)?;
     fresh.keep(&file)?;

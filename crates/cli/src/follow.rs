@@ -73,6 +73,10 @@ impl Waiter for Foreground<'_> {
     /// The exit code of the signal.
     type End = u8;
 
+    fn changed(&self, change: &FollowChange) {
+        self.reporter.say(&change.to_string());
+    }
+
     fn pause(&mut self, pause: Duration, rows: u64) -> ControlFlow<u8> {
         if let Some(code) = self.stop.exit_code() {
             return ControlFlow::Break(code);

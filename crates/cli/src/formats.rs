@@ -1,9 +1,14 @@
 //! `tagq formats`: the formats of files.
 
-use crate::{args::FormatsArgs, progress::Reporter, report};
+use crate::{
+    args::FormatsArgs,
+    progress::Reporter,
+    report::{self, Output},
+};
 
 pub(crate) fn run(args: &FormatsArgs) -> anyhow::Result<()> {
     let is_quiet = false;
-    report::check(&args.output, &[])?;
-    report::print_formats(&args.output, &Reporter::new(is_quiet))
+    let output = Output { args: &args.output, reads: &[] };
+    report::check(output)?;
+    report::print_formats(output, &Reporter::new(is_quiet))
 }

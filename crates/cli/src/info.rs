@@ -7,20 +7,21 @@ use crate::{
     input,
     progress::Reporter,
     queries::{self, options},
-    report::{self, Looked},
+    report::{self, Looked, Output},
 };
 
 pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<()> {
     let reporter = Reporter::new(args.query.store.quiet);
-    report::check(&args.output, &args.query.runs)?;
+    let reads = args.query.reads();
+    let output = Output { args: &args.output, reads: &reads };
+    report::check(output)?;
     input::check_once(&args.query.runs)?;
     let pool = queries::pool(args.query.threads)?;
     let mut looked = Vec::new();
     for path in &args.query.runs {
         let setup = input::setup(path, &args.setup, &reporter)?;
-        let options = options(&args.query);
-        let tick = options.tick.or(setup.tick);
-        let run = input::open(path, &OpenOptions { tick, ..options }, &reporter)?;
+        let options = OpenOptions { tick: setup.tick, ..options(&args.query) };
+        let run = input::open(path, &options, &reporter)?;
         let facts = RunFacts::named(&run, &setup);
         let shortest = if args.fast {
             None
@@ -37,5 +38,5 @@ pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<()> {
         };
         looked.push(Looked { run, facts, shortest, store_bytes, leftovers });
     }
-    report::print_info(&looked, &args.output, &reporter)
+    report::print_info(&looked, output, &reporter)
 }

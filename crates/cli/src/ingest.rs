@@ -16,6 +16,8 @@ pub(crate) fn run(args: &IngestArgs) -> anyhow::Result<()> {
         treatment: Treatment { rebuild: args.rebuild, rebase: args.rebase, salvage: args.salvage },
         threads: args.threads.unwrap_or(0),
         gaps: !args.no_gaps,
+        tick: args.store.tick,
+        tick_here: None,
         ..args.store.options()
     };
     if args.follow {

@@ -19,6 +19,7 @@ mod report;
 mod runs;
 mod signals;
 mod simulate;
+mod time_left;
 mod verify;
 mod watch;
 
@@ -49,7 +50,7 @@ fn main() -> ExitCode {
         Command::Set(args) => ingest::set(args),
         Command::Simulate(args) => simulate::run(args),
         Command::Completions(args) => args.print(args::program()).map_err(Into::into),
-        Command::Man(args) => args.write(args::program()).map_err(Into::into),
+        Command::Man(args) => args.write(args::program()),
         Command::Help(args) => args.answer(args::program()),
     };
     match result {
@@ -73,7 +74,7 @@ fn end(error: &anyhow::Error) -> ExitCode {
 /// Returns the error and its causes, without repetition.
 fn message(error: &anyhow::Error) -> String {
     let mut message = String::new();
-    for cause in error.chain().map(|cause| args::with_flags(&cause.to_string())) {
+    for cause in error.chain().map(text_of) {
         if message.is_empty() {
             message = cause;
         } else if !message.contains(&cause) {
@@ -81,6 +82,23 @@ fn message(error: &anyhow::Error) -> String {
         }
     }
     message
+}
+
+/// Returns the text of an error, with the options that it names as arguments.
+fn text_of(error: &(dyn std::error::Error + 'static)) -> String {
+    let text = error.to_string();
+    if error_of_run(error).is_some_and(tagq::Error::names_options) {
+        args::with_flags(&text)
+    } else {
+        text
+    }
+}
+
+fn error_of_run<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a tagq::Error> {
+    match error.downcast_ref::<tagq_export::Error>() {
+        Some(tagq_export::Error::Run(error)) => Some(error),
+        _ => error.downcast_ref(),
+    }
 }
 
 /// A mistake in the command line that only appears while the command runs.
@@ -125,14 +143,7 @@ fn exit_code(error: &anyhow::Error) -> u8 {
     if error.is::<Retry>() {
         return Retry::CODE;
     }
-    let of_run = |error: &tagq_export::Error| match error {
-        tagq_export::Error::Run(error) => error.exit_code(),
-        _ => 1,
-    };
-    match error.downcast_ref::<tagq_export::Error>() {
-        Some(error) => of_run(error),
-        None => error.downcast_ref::<tagq::Error>().map_or(1, tagq::Error::exit_code),
-    }
+    error.chain().find_map(error_of_run).map_or(1, tagq::Error::exit_code)
 }
 
 fn is_closed_pipe(error: &anyhow::Error) -> bool {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tagq::{Alignment, OpenOptions, Plan, Progress as _};
+use tagq::{Alignment, NewStore, OpenOptions, Plan, Progress as _};
 
 use crate::{Usage, args::MergeArgs, input, parts, progress::Reporter, report::thousands};
 
@@ -32,6 +32,8 @@ pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<()> {
 }
 
 fn merge_runs(args: &MergeArgs, first: &Path, second: &Path, out: &Path) -> anyhow::Result<()> {
+    // Ingest of the runs may take long.
+    NewStore::check(out)?;
     let reporter = Reporter::new(args.quiet);
     let options = OpenOptions::default();
     let a = input::open(first, &options, &reporter)?;

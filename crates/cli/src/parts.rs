@@ -4,8 +4,8 @@ use std::{env, fs, io::Write as _, path::Path};
 
 use anyhow::Context as _;
 use tagq::{
-    Division, NewFile, PartOptions, Parts, Plan, Progress as _, requests::QueryContext,
-    store::Access,
+    Destination, Division, NewFile, PartOptions, Parts, Plan, Progress as _,
+    requests::QueryContext, store::Access,
 };
 
 use crate::{
@@ -13,14 +13,17 @@ use crate::{
     args::{Io, MergeArgs, PartialArgs, PlanArgs, RequestCommand},
     input,
     progress::Reporter,
-    queries, report,
+    queries,
+    report::{self, Output},
 };
 
 /// Writes the plan of a query.
 pub(crate) fn plan(command: &RequestCommand<PlanArgs>) -> anyhow::Result<()> {
     let RequestCommand { request, name, options, answer: args } = command;
     let reporter = Reporter::new(args.query.store.quiet);
-    NewFile::check(&args.output, args.force)?;
+    let reads = args.query.reads();
+    let to = Destination { path: &args.output, force: args.force, reads: &reads };
+    to.check()?;
     if args.query.runs.iter().any(|run| input::is_stdin(run)) {
         let what = "a plan is of runs with stores; `tagq ingest - --store DIR` makes one";
         return Err(Usage(what.into()).into());
@@ -37,7 +40,7 @@ pub(crate) fn plan(command: &RequestCommand<PlanArgs>) -> anyhow::Result<()> {
         Some(tags) => Division::EveryTags(tags),
     };
     let plan = Plan::make(name, options, &runs, division)?;
-    write(&args.output, plan.text()?.as_bytes(), args.force, &reporter)?;
+    write(&to, plan.text()?.as_bytes(), &reporter)?;
     let last = plan.parts.len() - 1;
     reporter.note(&format!("{}: parts 0 to {last}", args.output.display()));
     Ok(())
@@ -46,10 +49,7 @@ pub(crate) fn plan(command: &RequestCommand<PlanArgs>) -> anyhow::Result<()> {
 /// Counts a part of a plan.
 pub(crate) fn partial(args: &PartialArgs) -> anyhow::Result<()> {
     let reporter = Reporter::new(args.quiet);
-    let of_array = || env::var("SLURM_ARRAY_TASK_ID").ok()?.parse().ok();
-    let index = args.index.or_else(of_array).ok_or_else(|| {
-        Usage("the number of the part is missing: --index I, or $SLURM_ARRAY_TASK_ID".into())
-    })?;
+    let index = args.index.map_or_else(index_of_array, Ok)?;
     let access = match args.io {
         Io::Map => Access::Mapped,
         Io::Read => Access::Copied,
@@ -58,12 +58,28 @@ pub(crate) fn partial(args: &PartialArgs) -> anyhow::Result<()> {
         PartOptions { access, cache: args.cache.as_deref(), store: args.store.as_deref() };
     let count = || -> anyhow::Result<()> {
         let plan = Plan::read(&args.plan)?;
+        let reads: Vec<_> = [&args.plan].into_iter().chain(&args.store).cloned().collect();
+        // A job that runs twice changes nothing.
+        let force = args.force || Parts::is_at(&args.output, &plan, index);
+        let to = Destination { path: &args.output, force, reads: &reads };
+        to.check()?;
         let pool = queries::pool(args.threads)?;
         let _waiting = reporter.counting("counting in", plan.tags_of(index));
         let counted = plan.count(index, options, &pool, &reporter)?;
-        write(&args.output, &counted.to_bytes(), true, &reporter)
+        write(&to, &counted.to_bytes(), &reporter)
     };
     count().map_err(Retry::if_it_may_help)
+}
+
+/// Returns the number of the part that Slurm gave the job of an array.
+fn index_of_array() -> Result<u32, Usage> {
+    const NAME: &str = "SLURM_ARRAY_TASK_ID";
+    let Some(text) = env::var_os(NAME) else {
+        return Err(Usage(format!("the number of the part is missing: --index I, or ${NAME}")));
+    };
+    text.to_str().and_then(|text| text.parse().ok()).ok_or_else(|| {
+        Usage(format!("${NAME} is {}, and parts have the numbers 0, 1, 2, …", text.display()))
+    })
 }
 
 /// Answers from the partial results of a plan, or adds them up.
@@ -77,7 +93,13 @@ pub(crate) fn merge(
         let options = "--offset, --drift and --channels-b are of the second of two runs";
         return Err(Usage(format!("{options}, and {} is a plan", plan.display())).into());
     }
-    report::check(&args.output, &[])?;
+    let reads: Vec<_> = args.inputs[..1].to_vec();
+    let output = Output { args: &args.output, reads: &reads };
+    report::check(output)?;
+    let sum_to = args.partial.as_ref().map(|path| output.to(path));
+    if let Some(to) = &sum_to {
+        to.check()?;
+    }
     let plan = Plan::read(plan)?;
     let mut sum = Parts::none(&plan);
     for path in parts {
@@ -88,8 +110,8 @@ pub(crate) fn merge(
         part.check(&plan).with_context(named)?;
         sum.add(part).with_context(named)?;
     }
-    if let Some(out) = &args.partial {
-        return write(out, &sum.to_bytes(), args.output.force, &reporter);
+    if let Some(to) = &sum_to {
+        return write(to, &sum.to_bytes(), &reporter);
     }
     let pool = queries::pool(args.threads)?;
     let answers = if args.each {
@@ -97,13 +119,13 @@ pub(crate) fn merge(
     } else {
         vec![plan.answer(sum, &pool, &reporter)?]
     };
-    report::print(&answers, &args.output, &reporter)
+    report::print(&answers, output, &reporter)
 }
 
 /// Writes a file that appears complete or not at all.
-fn write(out: &Path, bytes: &[u8], force: bool, reporter: &Reporter) -> anyhow::Result<()> {
-    let fresh = NewFile::create_beside_others(out, force, reporter)?;
+fn write(to: &Destination<'_>, bytes: &[u8], reporter: &Reporter) -> anyhow::Result<()> {
+    let fresh = NewFile::create_beside_others(to, reporter)?;
     let mut file = fresh.file()?;
-    file.write_all(bytes).with_context(|| out.display().to_string())?;
+    file.write_all(bytes).with_context(|| to.path.display().to_string())?;
     Ok(fresh.keep(&file)?)
 }

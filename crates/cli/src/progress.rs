@@ -7,9 +7,9 @@ use std::{
     io::{IsTerminal as _, Write as _, stderr},
     path::Path,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
-        mpsc::{Sender, channel},
+        mpsc::{RecvTimeoutError, Sender, channel},
     },
     thread,
     time::Duration,
@@ -21,7 +21,7 @@ use tagq::{
     query::{ProgressSnapshot, ScanProgress},
 };
 
-use crate::{args::with_flags, report::thousands, signals};
+use crate::{args::with_flags, report::thousands, signals, time_left::TimeLeft};
 
 /// Prints notes as lines. On a terminal it also shows a bar for each source, or a line for a long task.
 pub(crate) struct Reporter {
@@ -111,6 +111,22 @@ impl Reporter {
         Waiting(self)
     }
 
+    /// Prints a note as it is: its words are not options.
+    pub(crate) fn say(&self, note: &str) {
+        if self.quiet {
+            return;
+        }
+        let say = || {
+            let style = anstyle::AnsiColor::Yellow.on_default().bold();
+            // A note that cannot be printed is not an error.
+            let _ = writeln!(anstream::stderr(), "{style}note:{style:#} {}", escaped(note));
+        };
+        match &*self.running.borrow() {
+            Some(running) => running.bar.suspend(say),
+            None => say(),
+        }
+    }
+
     /// Prints a note that several runs share, once.
     pub(crate) fn note_once(&self, note: &str) {
         if self.said.borrow_mut().insert(note.into()) {
@@ -134,12 +150,13 @@ impl Reporter {
                 // A bar that cannot be drawn is not an error.
                 let _ = write!(out, "{:.1} Mtags/s", per_second(state) / 1e6);
             };
-            let left = |state: &ProgressState, out: &mut dyn Write| {
-                let rest = state.len().unwrap_or(0).saturating_sub(state.pos()) as f64;
-                let left = Duration::try_from_secs_f64((rest / per_second(state)).ceil());
-                let _ = match left {
-                    Ok(left) => write!(out, "{} left", HumanDuration(left)),
-                    Err(_) => write!(out, "beginning"),
+            let estimate = Arc::new(Mutex::new(TimeLeft::default()));
+            let left = move |state: &ProgressState, out: &mut dyn Write| {
+                let mut estimate = estimate.lock().unwrap_or_else(PoisonError::into_inner);
+                let of = state.len().unwrap_or(0);
+                let _ = match estimate.at(state.elapsed(), state.pos(), of) {
+                    Some(left) => write!(out, "{} left", HumanDuration(left)),
+                    None => write!(out, "beginning"),
                 };
             };
             bar.set_style(style.with_key("rate", rate).with_key("left", left));
@@ -147,11 +164,15 @@ impl Reporter {
         let (stop, stopped) = channel::<()>();
         let drawn = bar.clone();
         let drawer = thread::spawn(move || {
-            let mut wait = before;
-            while stopped.recv_timeout(wait).is_err() {
+            let is_over = |wait| stopped.recv_timeout(wait) != Err(RecvTimeoutError::Timeout);
+            if is_over(before) {
+                return;
+            }
+            // Only once: a new target does not know the line that the one before has drawn.
+            drawn.set_draw_target(ProgressDrawTarget::stderr());
+            draw(&drawn);
+            while !is_over(REDRAWN) {
                 draw(&drawn);
-                drawn.set_draw_target(ProgressDrawTarget::stderr());
-                wait = REDRAWN;
             }
             drawn.finish_and_clear();
         });
@@ -200,18 +221,6 @@ impl Progress for Reporter {
     }
 
     fn note(&self, note: &str) {
-        if self.quiet {
-            return;
-        }
-        let say = || {
-            let style = anstyle::AnsiColor::Yellow.on_default().bold();
-            // A note that cannot be printed is not an error.
-            let note = with_flags(note);
-            let _ = writeln!(anstream::stderr(), "{style}note:{style:#} {}", escaped(&note));
-        };
-        match &*self.running.borrow() {
-            Some(running) => running.bar.suspend(say),
-            None => say(),
-        }
+        self.say(&with_flags(note));
     }
 }

@@ -17,7 +17,7 @@ use crate::{
     args::{AnswerArgs, Io, QueryArgs, RequestCommand, SetupArgs},
     input,
     progress::Reporter,
-    report,
+    report::{self, Output},
 };
 
 /// Answers the request of a command.
@@ -33,6 +33,10 @@ pub(crate) fn run(command: &RequestCommand) -> anyhow::Result<()> {
 }
 
 impl AnswerArgs {
+    fn output<'a>(&'a self, reads: &'a [PathBuf]) -> Output<'a> {
+        Output { args: &self.output, reads }
+    }
+
     /// Answers the request, or explains what it would read.
     fn ask(&self, question: &Request) -> anyhow::Result<()> {
         let named = question.named();
@@ -49,10 +53,12 @@ impl AnswerArgs {
         ask: impl Fn(&[(&Run, &QueryContext<'_>)]) -> Result<Answer, tagq::Error>,
     ) -> anyhow::Result<()> {
         let reporter = Reporter::new(self.query.store.quiet);
-        report::check(&self.output, &self.query.runs)?;
+        let reads = self.query.reads();
+        let output = self.output(&reads);
+        report::check(output)?;
         if let Some(plot) = &self.plot.plot {
             let answers = if self.sum { 1 } else { self.query.runs.len() };
-            report::check_plot(plot, &self.output, &self.query.runs, answers)?;
+            report::check_plot(plot, output, answers)?;
         }
         let pool = pool(self.query.threads)?;
         let of_each = |runs: &[(&Run, &QueryContext<'_>)]| -> Result<Vec<Answer>, tagq::Error> {
@@ -60,8 +66,8 @@ impl AnswerArgs {
         };
         let answers = self.of_all(named, &pool, &reporter, of_each)?;
         match &self.plot.plot {
-            Some(plot) => report::print_plot(&answers, plot, &self.output, &reporter),
-            None => report::print(&answers, &self.output, &reporter),
+            Some(plot) => report::print_plot(&answers, plot, output, &reporter),
+            None => report::print(&answers, output, &reporter),
         }
     }
 
@@ -71,14 +77,16 @@ impl AnswerArgs {
         named: &[&Channel],
         explain: impl Fn(&Run, &QueryContext<'_>) -> Result<Explained, tagq::Error>,
     ) -> anyhow::Result<()> {
-        report::check_explained(&self.output)?;
+        let reads = self.query.reads();
+        let output = self.output(&reads);
+        report::check_explained(output)?;
         let reporter = Reporter::new(self.query.store.quiet);
-        report::check(&self.output, &self.query.runs)?;
+        report::check(output)?;
         let pool = pool(self.query.threads)?;
         let explained = self.of_all(named, &pool, &reporter, |runs| {
             runs.iter().map(|(run, context)| explain(run, context)).collect()
         })?;
-        report::print_explained(&explained, &self.output, &reporter)
+        report::print_explained(&explained, output, &reporter)
     }
 
     /// Opens all runs, and asks.
@@ -103,7 +111,9 @@ impl AnswerArgs {
     fn list(&self, question: &Request) -> anyhow::Result<()> {
         let named = question.named();
         let reporter = Reporter::new(self.query.store.quiet);
-        report::check(&self.output, &self.query.runs)?;
+        let reads = self.query.reads();
+        let output = self.output(&reads);
+        report::check(output)?;
         let pool = pool(self.query.threads)?;
         let runs = open_all(&self.query, &self.setup, &named, &reporter)?;
         let listing = |(setup, run)| {
@@ -116,7 +126,7 @@ impl AnswerArgs {
         let is_shown = self.output.output.is_none() && io::stdout().is_terminal();
         let tags = runs.iter().map(|(_, run)| run.store().manifest().rows).sum();
         let _waiting = (!is_shown).then(|| reporter.waiting("listing from", tags));
-        report::print_list(&listings, &self.output, &reporter)
+        report::print_list(&listings, output, &reporter)
     }
 }
 
@@ -131,9 +141,8 @@ pub(crate) fn open_all(
     input::check_once(&query.runs)?;
     let open = |path: &PathBuf| {
         let setup = setup(path, of, named, reporter)?;
-        let options = options(query);
-        let tick = options.tick.or(setup.tick);
-        let run = input::open(path, &OpenOptions { tick, ..options }, reporter)?;
+        let options = OpenOptions { tick: setup.tick, ..options(query) };
+        let run = input::open(path, &options, reporter)?;
         Ok((setup, run))
     };
     query.runs.iter().map(open).collect()
@@ -141,7 +150,8 @@ pub(crate) fn open_all(
 
 /// The threads that count.
 pub(crate) fn pool(threads: Option<usize>) -> anyhow::Result<rayon::ThreadPool> {
-    Ok(rayon::ThreadPoolBuilder::new().num_threads(number_of(threads)).build()?)
+    let threads = tagq::store::threads(number_of(threads));
+    Ok(rayon::ThreadPoolBuilder::new().num_threads(threads).build()?)
 }
 
 /// The number of threads: as asked, else as many as Slurm gave the job; 0 for one a core.

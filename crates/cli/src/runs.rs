@@ -5,16 +5,23 @@ use std::io::{self, Write as _};
 use anyhow::Context as _;
 use tagq::Wanted;
 
-use crate::{args::RunsArgs, progress::Reporter, report};
+use crate::{
+    args::RunsArgs,
+    progress::Reporter,
+    report::{self, Output},
+};
 
 pub(crate) fn run(args: &RunsArgs) -> anyhow::Result<()> {
     let RunsArgs { folder, since, until, name, paths, output } = args;
-    report::check(output, &[])?;
+    let reads = std::slice::from_ref(folder);
+    let output = Output { args: output, reads };
+    report::check(output)?;
     let wanted = Wanted { since: *since, until: *until, name: name.clone() };
-    let runs = tagq::runs(folder, &wanted)?;
+    let is_quiet = false;
+    let reporter = Reporter::new(is_quiet);
+    let runs = tagq::runs(folder, &wanted, &reporter)?;
     if !paths {
-        let is_quiet = false;
-        return report::print_runs(&runs, output, &Reporter::new(is_quiet));
+        return report::print_runs(&runs, output, &reporter);
     }
     let mut out = io::BufWriter::new(io::stdout());
     let written = runs.iter().try_for_each(|run| {

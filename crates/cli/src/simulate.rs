@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::Context as _;
 use tagq::{
-    NewFile, Progress as _,
+    Destination, NewFile, Progress as _,
     files::write::{Content, Form, Packing, TagWriter},
     store::{Tick, units::Frequency},
 };
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<()> {
     let path = |number: u64| args.out.join(format!("{:0digits$}.tags.zst", number + 1));
     // Check all files before the first is created.
     for number in 0..files {
-        NewFile::check(&path(number), args.force)?;
+        to(&path(number), args).check()?;
     }
     for number in 0..files {
         let simulation = following(&first, number, gap)
@@ -58,6 +58,11 @@ pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<()> {
         one(&simulation, args, &path(number), &reporter)?;
     }
     Ok(())
+}
+
+/// Returns the destination of a file, for which nothing is read.
+fn to<'a>(path: &'a Path, args: &SimulateArgs) -> Destination<'a> {
+    Destination { path, force: args.force, reads: &[] }
 }
 
 /// Returns the simulation of file `number`, later than the first and with its own random numbers.
@@ -77,7 +82,7 @@ fn one(
     reporter: &Reporter,
 ) -> anyhow::Result<()> {
     simulation.tags().map_err(|e| Usage(e.to_string()))?;
-    let fresh = NewFile::create(path, args.force, reporter)?;
+    let fresh = NewFile::create(&to(path, args), reporter)?;
     let shown = || format!("{}: cannot be written", path.display());
     let file = fresh.file()?;
     let tags = match other_form(path) {
@@ -160,7 +165,7 @@ fn live(
             args.out.clone()
         }
     };
-    NewFile::check(&name(0), args.force)?;
+    to(&name(0), args).check()?;
     let folder = match args.out.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         Some(folder) if !args.faults => folder,
         _ if args.faults => &args.out,

@@ -42,7 +42,7 @@ pub fn batch_of_runs(runs: &[FoundRun]) -> Result<RecordBatch, Error> {
     let rates = runs.iter().map(|run| run.facts.as_ref().and_then(RunFacts::rate_hz));
     let columns: [(&str, ArrayRef); 12] = [
         ("name", texts(&|run| Some(run.name.clone()))),
-        ("path", texts(&|run| Some(run.path.display().to_string()))),
+        ("path", texts(&|run| Some(run.path_text()))),
         ("state", texts(&|run| Some(run.state.word().into()))),
         ("ended", Arc::new(ended)),
         ("elapsed_s", facts(|facts| facts.elapsed_s)),

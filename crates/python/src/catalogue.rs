@@ -1,12 +1,12 @@
 //! The runs in a folder.
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf, sync::atomic::AtomicBool};
 
 use arrow_array::RecordBatchIterator;
 use pyo3::{prelude::*, types::PyCapsule};
 use tagq::{FoundRun, Wanted};
 
-use crate::{errors, options, stream};
+use crate::{errors, options, stream, waiting::wait};
 
 /// A list of runs.
 #[pyclass(frozen, module = "tagq._tagq")]
@@ -31,12 +31,18 @@ impl Catalogue {
             until: until.map(|text| options::parse("until", text)).transpose()?,
             name: name.map(|text| options::parse("name", text)).transpose()?,
         };
-        let runs = py.detach(|| tagq::runs(&folder, &wanted));
-        Ok(Self { runs: runs.map_err(|e| errors::of_run(&e))? })
+        let runs =
+            wait(py, None, &AtomicBool::default(), |told| tagq::runs(&folder, &wanted, told));
+        Ok(Self { runs: runs? })
     }
 
     fn __len__(&self) -> usize {
         self.runs.len()
+    }
+
+    /// Returns the paths of the runs; bytes that are not UTF-8 as the operating system module of Python has them.
+    fn paths(&self) -> Vec<OsString> {
+        self.runs.iter().map(|run| run.path.clone().into_os_string()).collect()
     }
 
     /// Returns the runs as the JSON of the command line has them.

@@ -94,8 +94,8 @@ fn pool(threads: Option<usize>) -> PyResult<Arc<Own<ThreadPool>>> {
 
 /// Creates a pool of counting threads for one call.
 pub(crate) fn pool_of(threads: Option<usize>) -> PyResult<ThreadPool> {
-    // For rayon, zero means one per core.
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build();
+    let threads = tagq::store::threads(threads.unwrap_or(0));
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     pool.map_err(|e| question(format!("threads: {e}")))
 }
 
@@ -355,7 +355,8 @@ impl Opening {
         Ok(OpenOptions {
             store: self.store.clone(),
             recursive: self.recursive,
-            tick: tick.or(setup.tick),
+            tick: setup.tick,
+            tick_here: tick,
             ingest: self.ingest,
             treatment: Treatment {
                 rebuild: self.rebuild,
@@ -396,6 +397,7 @@ pub(crate) fn open(py: Python<'_>, path: PathBuf, opening: Opening) -> PyResult<
 #[pyfunction]
 pub(crate) fn ingest(py: Python<'_>, paths: Vec<PathBuf>, opening: Opening) -> PyResult<Run> {
     let options = opening.options(&Setup::default())?;
+    let options = OpenOptions { tick: options.tick_here, tick_here: None, ..options };
     let cancelled = options.cancelled.clone().unwrap_or_default();
     let run = wait(py, opening.progress.as_ref(), &cancelled, |told| {
         match (&paths[..], &options.store) {

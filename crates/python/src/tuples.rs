@@ -48,7 +48,8 @@ impl Of {
         progress: &dyn Progress,
         job: impl FnOnce(&Listing<'_>) -> Result<T, tagq_export::Error>,
     ) -> Result<T, tagq_export::Error> {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
+        let threads = tagq::store::threads(self.threads);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|e| tagq::Error::Request(format!("threads: {e}")))?;
         let context = QueryContext { setup: &self.setup, pool: &pool, progress };
         job(&self.request.listing(&self.run, &context)?)

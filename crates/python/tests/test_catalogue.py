@@ -47,3 +47,12 @@ def test_runs_are_chosen(lab: Path) -> None:
         tagq.runs(lab, since="soon")
     with pytest.raises(tagq.NotFoundError):
         tagq.runs(lab / "absent")
+
+
+def test_a_folder_with_any_name_is_listed(lab: Path, folder: Path) -> None:
+    strange = os.fsencode(lab) + b"/odd \xff"
+    shutil.copytree(os.fsencode(folder), strange)
+    runs = tagq.runs(lab)
+    assert [run["name"] for run in runs] == ["monday", "odd \\xff", "tuesday"]
+    assert runs.paths[1] == os.fsdecode(strange)
+    assert len(tagq.open(runs.paths[1])) == len(tagq.open(lab / "monday"))

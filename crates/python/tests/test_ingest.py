@@ -116,7 +116,10 @@ def test_words_of_ingest(folder: Path, tmp_path: Path) -> None:
     assert len(run.sources) == 2 and run.tick == "4 ps"
     assert cli_json("info", tmp_path / "both")["tags"] == len(run)
     with pytest.raises(tagq.QuestionError, match="the tick of this run was set"):
-        tagq.open(tmp_path / "both", tick="5ps")
+        tagq.ingest(sources, store=tmp_path / "both", tick="5ps")
+    with pytest.warns(tagq.TagqWarning, match="for this query alone"):
+        assert tagq.open(tmp_path / "both", tick="5ps").tick == "5 ps"
+    assert tagq.open(tmp_path / "both").tick == "4 ps"
     assert os.fspath(run.store) == str(tmp_path / "both")
 
 

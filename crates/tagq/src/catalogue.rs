@@ -14,6 +14,7 @@ use tagq_store::{Manifest, Store};
 use crate::{
     answer::RunFacts,
     error::Error,
+    progress::Progress,
     run::{
         Run,
         location::{RunLocation, is_source_name, may_have_sources},
@@ -26,7 +27,8 @@ use crate::{
 pub struct FoundRun {
     /// Its path below the folder, `.` for the folder itself.
     pub name: String,
-    /// Its path, as queries take it.
+    /// Its path, as queries take it. Its text has `\xNN` for bytes that are not UTF-8.
+    #[serde(serialize_with = "as_text")]
     pub path: PathBuf,
     /// Whether its store has all tags of its sources.
     pub state: RunState,
@@ -131,18 +133,25 @@ impl Wanted {
 
 /// Finds the runs in a folder and in nested folders, in natural order of their names: stores, folders of sources, and
 /// sources with a store of their own. Reads manifests and looks at sources, but reads no tags and writes nothing. Does not
-/// follow links to folders.
+/// follow links to folders. Nested folders that cannot be listed are left out, each with a note.
 ///
 /// # Errors
-/// [`Error::NoSuchPath`] and [`Error::Io`] for folders that cannot be listed.
-pub fn runs(folder: &Path, wanted: &Wanted) -> Result<Vec<FoundRun>, Error> {
+/// [`Error::NoSuchPath`] and [`Error::Io`] if the folder itself cannot be listed.
+pub fn runs(
+    folder: &Path,
+    wanted: &Wanted,
+    progress: &dyn Progress,
+) -> Result<Vec<FoundRun>, Error> {
     if !folder.is_dir() {
         return Err(Error::NoSuchPath { path: folder.into() });
     }
     let mut paths = Vec::new();
-    let mut folders = vec![folder.to_path_buf()];
+    let mut folders = Vec::new();
+    look_into(folder, &mut paths, &mut folders)?;
     while let Some(folder) = folders.pop() {
-        look_into(&folder, &mut paths, &mut folders)?;
+        if let Err(error) = look_into(&folder, &mut paths, &mut folders) {
+            progress.note(&format!("{error}; runs in it are left out"));
+        }
     }
     alphanumeric_sort::sort_path_slice(&mut paths);
     let found = paths.into_iter().map(|path| FoundRun::at(path, folder));
@@ -161,8 +170,8 @@ fn look_into(
     }
     let io_error = |source| Error::Io { path: folder.into(), action: "list this folder", source };
     let (mut sources, mut stores) = (Vec::new(), Vec::new());
-    for entry in fs::read_dir(folder).map_err(io_error)? {
-        let entry = entry.map_err(io_error)?;
+    let entries: Result<Vec<_>, _> = fs::read_dir(folder).map_err(io_error)?.collect();
+    for entry in entries.map_err(io_error)? {
         let (path, kind) = (entry.path(), entry.file_type().map_err(io_error)?);
         if kind.is_dir() && Store::is_at(&path) {
             stores.push(path);
@@ -194,16 +203,35 @@ fn look_into(
 }
 
 impl FoundRun {
+    /// Returns the text of its path, with `\xNN` for bytes that are not UTF-8.
+    pub fn path_text(&self) -> String {
+        text_of(&self.path)
+    }
+
     fn at(path: PathBuf, below: &Path) -> Self {
         let name = match path.strip_prefix(below) {
             Ok(way) if way.as_os_str().is_empty() => ".".into(),
-            Ok(way) => way.display().to_string(),
-            Err(_) => path.display().to_string(),
+            Ok(way) => text_of(way),
+            Err(_) => text_of(&path),
         };
         let unreadable = |error: Error| (RunState::Unreadable(error.to_string()), None, None);
         let (state, ended, facts) = look_at(&path).unwrap_or_else(unreadable);
         Self { name, path, state, ended, facts }
     }
+}
+
+/// Returns a path as text, with `\xNN` for bytes that are not UTF-8.
+fn text_of(path: &Path) -> String {
+    let mut text = String::new();
+    for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.push_str(&chunk.invalid().escape_ascii().to_string());
+    }
+    text
+}
+
+fn as_text<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&text_of(path))
 }
 
 type Seen = (RunState, Option<Moment>, Option<RunFacts>);

@@ -1,9 +1,7 @@
 //! Conversion between all formats of tags.
 
 use std::{
-    fs,
     io::{self, Write},
-    os::unix::fs::MetadataExt as _,
     path::Path,
     sync::atomic::{AtomicU64, Ordering},
 };
@@ -15,6 +13,7 @@ use tagq_ingest::{
 use tagq_store::{SourceFacts, Store, Tag, Tick, format::MICRO_NONE};
 
 use crate::{
+    destination::Destination,
     error::Error,
     input::{self, Input},
     new_file::NewFile,
@@ -66,7 +65,7 @@ struct Described {
 ///
 /// # Errors
 /// [`Error::NoTick`] and [`Error::TickForm`] if `out` states the unit of its times;
-/// [`Error::Exists`] without `force`, [`Error::NoForm`], [`Error::OntoItself`]; errors from reading the
+/// [`Error::NoForm`], those of [`Destination::check`]; errors from reading the
 /// tags and from writing the file.
 pub fn convert(
     tags: Tags<'_>,
@@ -76,9 +75,14 @@ pub fn convert(
     tick: Option<Tick>,
     progress: &dyn Progress,
 ) -> Result<Converted, Error> {
-    let form = check_out(out, force)?;
-    check_apart(tags, out)?;
-    let fresh = NewFile::create(out, force, progress)?;
+    let reads = match tags {
+        Tags::File(path) => vec![path.to_path_buf()],
+        Tags::Run(run) => vec![run.path().to_path_buf(), run.store().folder().to_path_buf()],
+        Tags::Input(_) => Vec::new(),
+    };
+    let to = Destination { path: out, force, reads: &reads };
+    let form = check_out(&to)?;
+    let fresh = NewFile::create(&to, progress)?;
     let (file, converted) = write(tags, fresh.file()?, form, settings, tick, out)?;
     fresh.keep(&file)?;
     Ok(converted)
@@ -254,35 +258,12 @@ fn of_store<W: Write + Send + 'static>(
     Ok(())
 }
 
-/// Returns the format that the name `out` selects, if a file can be created there.
+/// Returns the format that the name of the file selects, if a file can be created there.
 ///
 /// # Errors
-/// [`Error::NoForm`], and [`Error::Exists`] without `force` or if `out` is not a file.
-pub fn check_out(out: &Path, force: bool) -> Result<Form, Error> {
-    let form = Form::of_name(out).ok_or_else(|| Error::NoForm { path: out.into() })?;
-    NewFile::check(out, force)?;
+/// [`Error::NoForm`], and those of [`Destination::check`].
+pub fn check_out(to: &Destination<'_>) -> Result<Form, Error> {
+    let form = Form::of_name(to.path).ok_or_else(|| Error::NoForm { path: to.path.into() })?;
+    to.check()?;
     Ok(form)
-}
-
-/// Checks that `out` is not one of the inputs.
-fn check_apart(tags: Tags<'_>, out: &Path) -> Result<(), Error> {
-    let from = match tags {
-        Tags::File(path) => Some(path),
-        Tags::Run(run) => Some(run.path()),
-        Tags::Input(_) => None,
-    };
-    if let Some(path) = from.filter(|path| !Store::is_at(path)) {
-        // Otherwise it would be a source of the run, next to the sources whose tags it holds.
-        NewFile::check_beside(out, path)?;
-    }
-    match (from.map(fs::metadata), fs::metadata(out)) {
-        (Some(Ok(from)), Ok(metadata)) if is_same(&from, &metadata) => {
-            Err(Error::OntoItself { path: out.into() })
-        }
-        _ => Ok(()),
-    }
-}
-
-fn is_same(one: &fs::Metadata, other: &fs::Metadata) -> bool {
-    (one.dev(), one.ino()) == (other.dev(), other.ino())
 }

@@ -9,11 +9,7 @@ use std::{
 
 use tagq_query::{Execution, ScanProgress, ShortestInterval, shortest_intervals};
 
-use crate::{
-    error::Error,
-    new_file::{NewFile, folder_of},
-    run::Run,
-};
+use crate::{destination::folder_of, error::Error, new_file::NewFile, run::Run};
 
 /// Size of a block in `stat`, whatever block size the file system has.
 const BLOCK_BYTES: u64 = 512;

@@ -267,8 +267,19 @@ pub enum Error {
         /// The folder.
         path: PathBuf,
     },
+    /// An output file would lie in a store.
+    #[error(
+        "{path}: lies in the store {store}, whose files only tagq itself writes; write it elsewhere",
+        path = path.display(), store = store.display()
+    )]
+    InStore {
+        /// The file.
+        path: PathBuf,
+        /// The folder of the store.
+        store: PathBuf,
+    },
     /// An output file is also an input.
-    #[error("{path}: is the file to read; write to another name", path = path.display())]
+    #[error("{path}: is a file to read; write to another name", path = path.display())]
     OntoItself {
         /// The file.
         path: PathBuf,
@@ -390,6 +401,16 @@ impl Error {
             Self::Store(tagq_store::Error::Busy { .. })
                 | Self::Files(tagq_ingest::Error::Store(tagq_store::Error::Busy { .. }))
         )
+    }
+
+    /// Whether the sources do not say their tick.
+    pub(crate) fn is_without_tick(&self) -> bool {
+        matches!(self, Self::NoTick { .. } | Self::Files(tagq_ingest::Error::NoTick { .. }))
+    }
+
+    /// Whether the text names options in backticks: `live_time`. Other texts have words of files in them.
+    pub fn names_options(&self) -> bool {
+        matches!(self, Self::Request(_) | Self::Query(_))
     }
 
     /// Returns the exit code of a program that ends with this error: 1 failure, 2 invalid request, 3

@@ -24,6 +24,7 @@ mod error;
 mod escape;
 mod progress;
 
+mod destination;
 mod merge;
 mod new_file;
 
@@ -60,6 +61,7 @@ pub use catalogue::{FoundRun, Moment, RunState, Wanted, runs};
 pub use cells::Cells;
 pub use convert::{Converted, Tags, check_out, convert, write};
 pub use delays::{Delayed, Delays};
+pub use destination::Destination;
 pub use details::LeftFile;
 pub use error::Error;
 pub use escape::{escaped, is_shown};

@@ -11,9 +11,9 @@ use tagq_store::{Entry, Folder};
 use tempfile::NamedTempFile;
 
 use crate::{
+    destination::{Destination, folder_of},
     error::Error,
     progress::Progress,
-    run::location::{belongs, is_source_name},
 };
 
 /// Start and end of the name of an unfinished file; unpredictable letters and digits come between.
@@ -32,43 +32,17 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// Checks that a file can be created at `out`.
+    /// Starts the file that will be at its destination.
     ///
     /// # Errors
-    /// [`Error::Exists`] without `force`, or if `out` is not a file.
-    pub fn check(out: &Path, force: bool) -> Result<(), Error> {
-        match fs::symlink_metadata(out) {
-            Ok(metadata) if !force || !metadata.is_file() => {
-                Err(Error::Exists { path: out.into() })
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Checks that a file at `out` would not become a source of the run that `run` names: a file with a
-    /// source name in the folder of the run would, and in a nested folder if the run has sources in such folders.
-    ///
-    /// # Errors
-    /// [`Error::IntoItsRun`].
-    pub fn check_beside(out: &Path, run: &Path) -> Result<(), Error> {
-        let name = out.file_name().unwrap_or_default().as_encoded_bytes();
-        if is_source_name(name) && belongs(folder_of(out), run) {
-            return Err(Error::IntoItsRun { path: out.into() });
-        }
-        Ok(())
-    }
-
-    /// Starts the file that will be at `out`; with `force`, it replaces the existing file.
-    ///
-    /// # Errors
-    /// [`Error::Exists`], [`Error::Io`].
-    pub fn create(out: &Path, force: bool, progress: &dyn Progress) -> Result<Self, Error> {
-        Self::check(out, force)?;
-        for name in Self::abandoned(folder_of(out)).into_iter().map(|(path, _)| path) {
+    /// Same as [`Destination::check`]; [`Error::Io`].
+    pub fn create(to: &Destination<'_>, progress: &dyn Progress) -> Result<Self, Error> {
+        to.check()?;
+        for name in Self::abandoned(folder_of(to.path)).into_iter().map(|(path, _)| path) {
             // A file that cannot be removed only takes space.
             drop(fs::remove_file(name));
         }
-        Self::create_beside_others(out, force, progress)
+        Self::create_beside_others(to, progress)
     }
 
     /// Same as [`NewFile::create`], but leaves unfinished files of killed processes: on another computer a lock may
@@ -77,14 +51,13 @@ impl NewFile {
     /// # Errors
     /// Same as [`NewFile::create`].
     pub fn create_beside_others(
-        out: &Path,
-        force: bool,
+        to: &Destination<'_>,
         progress: &dyn Progress,
     ) -> Result<Self, Error> {
-        Self::check(out, force)?;
-        let fresh = fresh_in(folder_of(out)).map_err(io_error(out, "write beside it"))?;
+        to.check()?;
+        let fresh = fresh_in(folder_of(to.path)).map_err(io_error(to.path, "write beside it"))?;
         progress.temporary(fresh.path());
-        Ok(Self { fresh, out: out.into(), force })
+        Ok(Self { fresh, out: to.path.into(), force: to.force })
     }
 
     /// Lists the unfinished files in a folder whose process was killed, with their lengths.
@@ -151,11 +124,6 @@ fn io_error(path: &Path, action: &'static str) -> impl Fn(io::Error) -> Error {
     move |source| Error::Io { path: path.into(), action, source }
 }
 
-pub(crate) fn folder_of(path: &Path) -> &Path {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    folder.unwrap_or(Path::new("."))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,8 +140,11 @@ mod tests {
         }
         fs::create_dir(at(".tagq-folder.part")).unwrap();
         std::os::unix::fs::symlink(at("x.part"), at(".tagq-link.part")).unwrap();
-        let first = NewFile::create(&at("first"), false, &Silent).unwrap();
-        let second = NewFile::create(&at("second"), false, &Silent).unwrap();
+        let create = |name: &str| {
+            let to = Destination { path: &at(name), force: false, reads: &[] };
+            NewFile::create(&to, &Silent).unwrap()
+        };
+        let (first, second) = (create("first"), create("second"));
         assert!(!at(".tagq-aZ09xy.part").exists() && !at(".tagq-.part").exists());
         for name in [".tagq-a b.part", ".tagq-x.parts", "x.part"] {
             assert!(at(name).exists(), "{name}");

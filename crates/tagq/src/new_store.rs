@@ -11,8 +11,8 @@ use tagq_store::{Creation, SourceFacts, Store, Tick, Writer};
 use tempfile::TempDir;
 
 use crate::{
+    destination::{check_outside_stores, folder_of},
     error::Error,
-    new_file::folder_of,
     progress::Silent,
     run::{Run, open::open, options::OpenOptions},
 };
@@ -27,16 +27,26 @@ pub struct NewStore {
 }
 
 impl NewStore {
+    /// Checks that a store can be made at `at`.
+    ///
+    /// # Errors
+    /// [`Error::StoreThere`], [`Error::InStore`].
+    pub fn check(at: &Path) -> Result<(), Error> {
+        check_outside_stores(at)?;
+        match fs::symlink_metadata(at) {
+            Ok(_) => Err(Error::StoreThere { path: at.into() }),
+            Err(_) => Ok(()),
+        }
+    }
+
     /// Starts a store at `at` with one source that has no file and is listed as `name`; without `at`
     /// the store is temporary and is removed with the run. If no tick is given, the default tick is
     /// assumed.
     ///
     /// # Errors
-    /// [`Error::StoreThere`], and errors from creating a folder.
+    /// [`Error::StoreThere`], [`Error::InStore`], and errors from creating a folder.
     pub fn create(at: Option<&Path>, tick: Option<Tick>) -> Result<Self, Error> {
-        if let Some(at) = at.filter(|at| fs::symlink_metadata(at).is_ok()) {
-            return Err(Error::StoreThere { path: at.into() });
-        }
+        at.map_or(Ok(()), Self::check)?;
         let around = at.map_or_else(env::temp_dir, |at| folder_of(at).into());
         let folder = tempfile::Builder::new().prefix(".tagq-").suffix(".part").tempdir_in(&around);
         let folder = folder.map_err(io_error(&around, "make a folder in it"))?;

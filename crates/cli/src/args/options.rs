@@ -101,8 +101,8 @@ pub(crate) struct QueryArgs {
 /// Where the store is and what its times mean.
 #[derive(Debug, clap::Args)]
 pub(crate) struct StoreArgs {
-    /// The unit of the recorded times: 156.25ps, 1/3ps, 1/12.288GHz [default: 156.25ps, assumed; text
-    /// has none]
+    /// The unit of the recorded times: 156.25ps, 1/3ps, 1/12.288GHz; holds for this call, `tagq ingest` and
+    /// `tagq set` keep it [default: that of the store; 156.25ps, assumed; text has none]
     #[arg(long, value_name = "TICK")]
     pub tick: Option<Tick>,
     /// Where the store is, instead of in or beside the source
@@ -125,13 +125,20 @@ pub(crate) struct StoreArgs {
     pub quiet: bool,
 }
 
+impl QueryArgs {
+    /// Returns the runs and the store that are read.
+    pub(crate) fn reads(&self) -> Vec<PathBuf> {
+        self.runs.iter().chain(&self.store.store).cloned().collect()
+    }
+}
+
 impl StoreArgs {
     /// How they say to open a run.
     pub(crate) fn options(&self) -> OpenOptions {
         OpenOptions {
             store: self.store.clone(),
             recursive: self.recursive,
-            tick: self.tick,
+            tick_here: self.tick,
             format: self.source_format,
             columns: self.columns.clone(),
             ..OpenOptions::default()

@@ -1,14 +1,14 @@
 //! Generated from the command line: shell completions and manual pages.
 
 use std::{
-    fs,
     io::{self, Write as _},
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 use clap::{Command, builder::StyledStr};
 use clap_complete::Shell;
 use clap_mangen::Man;
+use tagq::{Destination, NewFile, Silent};
 
 /// Print the completions of commands and options for a shell
 ///
@@ -42,23 +42,35 @@ pub(crate) struct ManArgs {
     /// The folder, which must exist
     #[arg(value_name = "DIR")]
     folder: PathBuf,
+    /// Replace pages that are there
+    #[arg(long)]
+    force: bool,
 }
 
 impl ManArgs {
     /// Writes a page for the program and one for each command.
-    pub(crate) fn write(&self, program: Command) -> io::Result<()> {
+    pub(crate) fn write(&self, program: Command) -> anyhow::Result<()> {
         let mut program = program.disable_help_flag(true);
         program.build();
         for command in program.get_subcommands().filter(|command| !command.is_hide_set()) {
-            page(command, &self.folder)?;
+            self.page(command)?;
         }
-        page(&program, &self.folder)
+        self.page(&program)
+    }
+
+    fn page(&self, command: &Command) -> anyhow::Result<()> {
+        let name = command.get_display_name().unwrap_or_else(|| command.get_name());
+        let path = self.folder.join(format!("{name}.1"));
+        let to = Destination { path: &path, force: self.force, reads: &[] };
+        let fresh = NewFile::create(&to, &Silent)?;
+        let mut file = fresh.file()?;
+        file.write_all(&page(command)?)?;
+        Ok(fresh.keep(&file)?)
     }
 }
 
-/// Writes the page of one command. Its examples keep their line breaks.
-fn page(command: &Command, folder: &Path) -> io::Result<()> {
-    let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
+/// Returns the page of one command. Its examples keep their line breaks.
+fn page(command: &Command) -> io::Result<Vec<u8>> {
     let behind = command.get_after_long_help().or_else(|| command.get_after_help());
     let behind = behind.map(StyledStr::to_string).unwrap_or_default();
     let bare = command.clone().after_help(None).after_long_help(None);
@@ -73,7 +85,7 @@ fn page(command: &Command, folder: &Path) -> io::Result<()> {
         plain(text, &mut page)?;
         writeln!(page, ".fi")?;
     }
-    fs::write(folder.join(format!("{name}.1")), page)
+    Ok(page)
 }
 
 /// Writes lines literally: escapes all characters that roff would interpret.

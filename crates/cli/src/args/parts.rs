@@ -83,7 +83,8 @@ impl RequestArgs for PlanArgs {
 
 /// Count one part of a plan
 ///
-/// The partial result is written whole or not at all, and replaces FILE: a job that runs twice changes nothing.
+/// The partial result is written whole or not at all. It replaces FILE if that is the partial result of the same part:
+/// a job that runs twice changes nothing.
 /// Exit codes: 75 when it may succeed if it is tried again (reading or writing failed), any other when it will not.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -98,6 +99,9 @@ pub(crate) struct PartialArgs {
     /// The partial result to write
     #[arg(long, short, value_name = "FILE", required = true)]
     pub output: PathBuf,
+    /// Replace FILE if it is there, whatever it is
+    #[arg(long)]
+    pub force: bool,
     /// How the columns are read: `read` copies them into memory first, for network file systems on
     /// which files may be cut short while they are mapped
     #[arg(long, value_enum, default_value_t = Io::Map)]
@@ -148,7 +152,7 @@ pub(crate) struct MergeArgs {
     #[arg(long, conflicts_with = "partial")]
     pub each: bool,
     /// Of a plan: write the sum of the partial results to FILE
-    #[arg(long, value_name = "FILE", conflicts_with = "output")]
+    #[arg(long, value_name = "FILE", conflicts_with = "output", group = "files")]
     pub partial: Option<PathBuf>,
     #[command(flatten)]
     pub output: OutputArgs,

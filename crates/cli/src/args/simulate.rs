@@ -66,10 +66,10 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "[CH=]D", default_value = "0t", action = ArgAction::Append)]
     pub dead_time: Vec<ForChannel<Duration>>,
     /// Number of frames in each file; a recorder appends one every 250 ms
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = files())]
     pub frames: u64,
     /// Write N files into the folder OUT, recorded one after another
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = files())]
     pub files: Option<u64>,
     /// Time between the files
     #[arg(long, value_name = "T", default_value = "1s", requires = "files")]
@@ -93,4 +93,9 @@ pub(crate) struct SimulateArgs {
     /// Print only errors
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// Parses a number of files or frames, which are all made.
+fn files() -> clap::builder::RangedU64ValueParser {
+    clap::value_parser!(u64).range(..=1_000_000)
 }

@@ -116,14 +116,14 @@ fn delay(text: &str) -> Result<Vec<String>, String> {
 
 /// Returns a text of the library with the names of options, `live_time`, as arguments, --live-time.
 pub(crate) fn with_flags(text: &str) -> String {
-    let mut text = text.to_owned();
-    for option in REQUEST_TYPES.iter().flat_map(|of| of.options()) {
-        // Channels are given by position, too.
-        if !matches!(option.value, ValueType::Channel(_)) {
-            text = text.replace(&format!("`{}`", option.name), &format!("--{}", flag(option)));
-        }
-    }
-    text
+    let options = REQUEST_TYPES.iter().flat_map(|of| of.options());
+    // Channels are given by position, too.
+    let options = options.filter(|option| !matches!(option.value, ValueType::Channel(_)));
+    let others = ["parts", "part_tags", "channels_b"].map(|name| (name, name.replace('_', "-")));
+    let flags = options.map(|option| (option.name, flag(option))).chain(others);
+    flags.fold(text.to_owned(), |text, (name, flag)| {
+        text.replace(&format!("`{name}`"), &format!("--{flag}"))
+    })
 }
 
 /// Returns the error for a mistake in the arguments.

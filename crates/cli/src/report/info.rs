@@ -272,7 +272,7 @@ pub(super) fn text(looked: &[Looked], look: Look) -> String {
 fn facts(of: &Looked, look: Look) -> Vec<(&'static str, String)> {
     let Looked { run, facts, .. } = of;
     let (tick, path) = (of.tick(), escaped(&facts.path));
-    let assumed = if facts.tick_assumed { " (assumed; --tick sets it)" } else { "" };
+    let assumed = if facts.tick_assumed { " (assumed; `tagq set --tick` sets it)" } else { "" };
     let (live, elapsed) = (run.live_ticks(), run.elapsed_ticks());
     let share = match live as f64 / elapsed as f64 {
         share if live < elapsed => format!(", {} % of elapsed", short(share * 100.0)),

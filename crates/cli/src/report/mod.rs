@@ -19,7 +19,7 @@ mod text;
 pub(crate) use info::{Looked, left_over};
 pub(crate) use plot::{check_plot, print_plot, shown};
 pub(crate) use print::{
-    check, check_explained, print, print_delays, print_explained, print_formats, print_info,
-    print_list, print_runs, update,
+    Output, check, check_explained, print, print_delays, print_explained, print_formats,
+    print_info, print_list, print_runs, update,
 };
 pub(crate) use quantities::{counted, hertz, thousands};

@@ -1,34 +1,22 @@
 //! Figures of answers, in the terminal or in files.
 
-use std::{
-    io::{self, Write as _},
-    path::{Path, PathBuf},
-};
+use std::io::{self, Write as _};
 
 use anyhow::Context as _;
 use console::Term;
-use tagq::{Answer, NewFile, Progress as _};
+use tagq::{Answer, Destination, NewFile, Progress as _};
 use tagq_plot::{Figure, Picture, Room, text};
 
 use super::{
     look::Look,
-    print::{print, put},
+    print::{Output, print, put},
     quantities::thousands,
     table,
 };
-use crate::{
-    Usage,
-    args::{OutputArgs, PlotTo},
-    progress::Reporter,
-};
+use crate::{Usage, args::PlotTo, progress::Reporter};
 
 /// Checks that this number of answers can be drawn. Runs before the query, which may take long.
-pub(crate) fn check_plot(
-    plot: &PlotTo,
-    output: &OutputArgs,
-    runs: &[PathBuf],
-    answers: usize,
-) -> anyhow::Result<()> {
+pub(crate) fn check_plot(plot: &PlotTo, output: Output<'_>, answers: usize) -> anyhow::Result<()> {
     let PlotTo::File(out, _) = plot else { return Ok(()) };
     if answers > 1 {
         let out = out.display();
@@ -38,15 +26,11 @@ pub(crate) fn check_plot(
         ))
         .into());
     }
-    if output.output.as_ref() == Some(out) {
+    if output.args.output.as_ref() == Some(out) {
         let out = out.display();
         return Err(Usage(format!("{out}: both the answer and its figure; name two files")).into());
     }
-    NewFile::check(out, output.force)?;
-    for run in runs {
-        NewFile::check_beside(out, run)?;
-    }
-    Ok(())
+    Ok(output.to(out).check()?)
 }
 
 /// Draws answers. A figure in the terminal replaces the table. If another format is also requested, the
@@ -54,13 +38,13 @@ pub(crate) fn check_plot(
 pub(crate) fn print_plot(
     answers: &[Answer],
     plot: &PlotTo,
-    output: &OutputArgs,
+    output: Output<'_>,
     reporter: &Reporter,
 ) -> anyhow::Result<()> {
-    let has_form = output.format.is_some() || output.output.is_some();
+    let has_form = output.args.format.is_some() || output.args.output.is_some();
     match plot {
         PlotTo::File(out, picture) => {
-            write(answers, out, *picture, output.force, reporter)?;
+            write(answers, &output.to(out), *picture, reporter)?;
             let term = Term::stdout();
             let rows: usize = answers.iter().map(|answer| answer.rows.len()).sum();
             if has_form || !term.is_term() || rows <= size(&term).0 {
@@ -98,14 +82,14 @@ fn heads(answers: &[Answer]) -> String {
 
 fn write(
     answers: &[Answer],
-    out: &Path,
+    to: &Destination<'_>,
     picture: Picture,
-    force: bool,
     reporter: &Reporter,
 ) -> anyhow::Result<()> {
+    let out = to.path;
     for answer in answers {
         let bytes = picture.of(&Figure::of(answer), answer)?;
-        let fresh = NewFile::create(out, force, reporter)?;
+        let fresh = NewFile::create(to, reporter)?;
         let mut file = fresh.file()?;
         file.write_all(&bytes).with_context(|| format!("{}: cannot be written", out.display()))?;
         fresh.keep(&file)?;

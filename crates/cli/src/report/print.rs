@@ -2,13 +2,13 @@
 
 use std::{
     io::{self, IsTerminal as _, Write as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
 use anyhow::Context as _;
 use tagq::{
-    Answer, Delayed, FoundRun, NewFile,
+    Answer, Delayed, Destination, FoundRun, NewFile,
     requests::{Explained, Listing},
     store::Tick,
 };
@@ -24,11 +24,26 @@ use super::{
     csv, delays, explained, formats, info, info::Looked, json, list, look::Look, runs, table,
 };
 
+/// Where and how answers are given.
+#[derive(Clone, Copy)]
+pub(crate) struct Output<'a> {
+    pub args: &'a OutputArgs,
+    /// The runs, stores and files that are read for them.
+    pub reads: &'a [PathBuf],
+}
+
+impl<'a> Output<'a> {
+    /// Returns the destination of a file.
+    pub(crate) fn to(self, path: &'a Path) -> Destination<'a> {
+        Destination { path, force: self.args.force, reads: self.reads }
+    }
+}
+
 /// Checks the output before the query, which may take long. The format comes from --format or from the name
 /// of the file; otherwise it is a table on a terminal and JSON elsewhere.
-pub(crate) fn check(output: &OutputArgs, runs: &[PathBuf]) -> anyhow::Result<()> {
-    let format = chosen(output)?;
-    let Some(out) = &output.output else {
+pub(crate) fn check(output: Output<'_>) -> anyhow::Result<()> {
+    let format = chosen(output.args)?;
+    let Some(out) = &output.args.output else {
         if matches!(format, Format::Arrow | Format::Parquet) && io::stdout().is_terminal() {
             return Err(Usage(
                 "what would be written is not for a terminal; name a file with --output FILE"
@@ -38,11 +53,7 @@ pub(crate) fn check(output: &OutputArgs, runs: &[PathBuf]) -> anyhow::Result<()>
         }
         return Ok(());
     };
-    NewFile::check(out, output.force)?;
-    for run in runs {
-        NewFile::check_beside(out, run)?;
-    }
-    Ok(())
+    Ok(output.to(out).check()?)
 }
 
 fn chosen(output: &OutputArgs) -> Result<Format, Usage> {
@@ -63,14 +74,14 @@ fn chosen(output: &OutputArgs) -> Result<Format, Usage> {
 /// Prints the answers for all runs, or writes them to the given file.
 pub(crate) fn print(
     answers: &[Answer],
-    output: &OutputArgs,
+    output: Output<'_>,
     reporter: &Reporter,
 ) -> anyhow::Result<()> {
-    let format = chosen(output)?;
-    let form = if output.output.is_some() { Form::Arrow } else { Form::Stream };
+    let format = chosen(output.args)?;
+    let form = if output.args.output.is_some() { Form::Arrow } else { Form::Stream };
     put_with(output, reporter, |out| {
         match format {
-            Format::Table => table::write(answers, Look::of(output), out)?,
+            Format::Table => table::write(answers, Look::of(output.args), out)?,
             Format::Json => json::write(answers, out)?,
             Format::Csv => csv::write(answers, out)?,
             Format::Arrow => drop(write_answers(answers, out, form)?),
@@ -94,16 +105,16 @@ pub(crate) fn update(
 /// Prints lists while they are found, in constant memory, or writes them to the given file.
 pub(crate) fn print_list(
     listings: &[Listing<'_>],
-    output: &OutputArgs,
+    output: Output<'_>,
     reporter: &Reporter,
 ) -> anyhow::Result<()> {
-    let format = chosen(output)?;
-    let Some(out) = &output.output else {
+    let format = chosen(output.args)?;
+    let Some(out) = &output.args.output else {
         let out = io::BufWriter::with_capacity(1 << 16, io::stdout());
         let mut out = write_list(listings, format, Form::Stream, out)?;
         return out.flush().context("cannot write to standard output");
     };
-    let fresh = NewFile::create(out, output.force, reporter)?;
+    let fresh = NewFile::create(&output.to(out), reporter)?;
     let shown = || format!("{}: cannot be written", out.display());
     let file = io::BufWriter::with_capacity(1 << 16, fresh.file()?);
     let file = write_list(listings, format, Form::Arrow, file)?;
@@ -128,8 +139,8 @@ fn write_list<W: io::Write + Send>(
 }
 
 /// Refuses formats that consist of rows, because a plan has none.
-pub(crate) fn check_explained(output: &OutputArgs) -> anyhow::Result<()> {
-    match chosen(output)? {
+pub(crate) fn check_explained(output: Output<'_>) -> anyhow::Result<()> {
+    match chosen(output.args)? {
         Format::Table | Format::Json => Ok(()),
         Format::Csv | Format::Arrow | Format::Parquet => {
             Err(Usage("what would be read has no rows; write it as table or json".into()).into())
@@ -140,10 +151,10 @@ pub(crate) fn check_explained(output: &OutputArgs) -> anyhow::Result<()> {
 /// Prints the plan of a query.
 pub(crate) fn print_explained(
     explained: &[Explained],
-    output: &OutputArgs,
+    output: Output<'_>,
     reporter: &Reporter,
 ) -> anyhow::Result<()> {
-    let text = match chosen(output)? {
+    let text = match chosen(output.args)? {
         Format::Json => explained::json(explained)?,
         _ => explained::table(explained),
     };
@@ -153,13 +164,13 @@ pub(crate) fn print_explained(
 /// Prints the peaks and, in a table, also the options to use.
 pub(crate) fn print_delays(
     found: &Delayed,
-    output: &OutputArgs,
+    output: Output<'_>,
     reporter: &Reporter,
     tick: Tick,
 ) -> anyhow::Result<()> {
-    match chosen(output)? {
+    match chosen(output.args)? {
         Format::Table => {
-            let text = delays::text(found, tick, Look::of(output));
+            let text = delays::text(found, tick, Look::of(output.args));
             put(text.as_bytes(), output, reporter)
         }
         _ => print(std::slice::from_ref(&found.answer), output, reporter),
@@ -169,11 +180,11 @@ pub(crate) fn print_delays(
 /// Prints the facts of runs.
 pub(crate) fn print_info(
     looked: &[Looked],
-    output: &OutputArgs,
+    output: Output<'_>,
     reporter: &Reporter,
 ) -> anyhow::Result<()> {
-    let text = match chosen(output)? {
-        Format::Table => info::text(looked, Look::of(output)),
+    let text = match chosen(output.args)? {
+        Format::Table => info::text(looked, Look::of(output.args)),
         Format::Json => info::json(looked)?,
         Format::Csv => csv::info(looked.iter().map(|of| &of.facts)),
         Format::Arrow | Format::Parquet => {
@@ -189,11 +200,11 @@ pub(crate) fn print_info(
 /// Prints a list of runs.
 pub(crate) fn print_runs(
     runs: &[FoundRun],
-    output: &OutputArgs,
+    output: Output<'_>,
     reporter: &Reporter,
 ) -> anyhow::Result<()> {
-    let form = if output.output.is_some() { Form::Arrow } else { Form::Stream };
-    let format = chosen(output)?;
+    let form = if output.args.output.is_some() { Form::Arrow } else { Form::Stream };
+    let format = chosen(output.args)?;
     put_with(output, reporter, |out| {
         match format {
             Format::Table => out.write_all(runs::text(runs).as_bytes())?,
@@ -207,8 +218,8 @@ pub(crate) fn print_runs(
 }
 
 /// Prints the formats of files.
-pub(crate) fn print_formats(output: &OutputArgs, reporter: &Reporter) -> anyhow::Result<()> {
-    let text = match chosen(output)? {
+pub(crate) fn print_formats(output: Output<'_>, reporter: &Reporter) -> anyhow::Result<()> {
+    let text = match chosen(output.args)? {
         Format::Table => formats::text(),
         Format::Json => formats::json()?,
         Format::Csv | Format::Arrow | Format::Parquet => {
@@ -218,24 +229,24 @@ pub(crate) fn print_formats(output: &OutputArgs, reporter: &Reporter) -> anyhow:
     put(text.as_bytes(), output, reporter)
 }
 
-pub(super) fn put(bytes: &[u8], output: &OutputArgs, reporter: &Reporter) -> anyhow::Result<()> {
+pub(super) fn put(bytes: &[u8], output: Output<'_>, reporter: &Reporter) -> anyhow::Result<()> {
     put_with(output, reporter, |out| Ok(out.write_all(bytes)?))
 }
 
 /// Calls `write` with standard output or with the named file. The file appears only after a complete
 /// write.
 fn put_with(
-    output: &OutputArgs,
+    output: Output<'_>,
     reporter: &Reporter,
     write: impl FnOnce(&mut (dyn io::Write + Send)) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     const ROOM: usize = 1 << 16;
-    let Some(out) = &output.output else {
+    let Some(out) = &output.args.output else {
         let mut out = io::BufWriter::with_capacity(ROOM, io::stdout());
         let written = write(&mut out).and_then(|()| Ok(out.flush()?));
         return written.context("cannot write to standard output");
     };
-    let fresh = NewFile::create(out, output.force, reporter)?;
+    let fresh = NewFile::create(&output.to(out), reporter)?;
     let shown = || format!("{}: cannot be written", out.display());
     let mut file = io::BufWriter::with_capacity(ROOM, fresh.file()?);
     write(&mut file).with_context(shown)?;

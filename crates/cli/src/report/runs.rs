@@ -59,7 +59,7 @@ pub(super) fn csv(runs: &[FoundRun], out: &mut dyn Write) -> io::Result<()> {
             |of: &dyn Fn(&RunFacts) -> String| run.facts.as_ref().map_or_else(String::new, of);
         let fields = [
             quoted(&run.name),
-            quoted(&run.path.display().to_string()),
+            quoted(&run.path_text()),
             run.state.word().to_owned(),
             run.ended.map_or_else(String::new, |ended| ended.to_string()),
             facts(&|facts| facts.elapsed_s.to_string()),

@@ -2,6 +2,7 @@
 
 mod parts;
 mod screen;
+mod status;
 
 use std::{
     cell::RefCell,
@@ -21,13 +22,14 @@ use tagq::{
 };
 
 use crate::{
-    args::WatchArgs,
+    args::{WatchArgs, with_flags},
     progress::Reporter,
-    report::{self, hertz, thousands},
+    report,
     signals::{Stop, remove_at_end},
 };
 use parts::{Part, Parts};
 use screen::Screen;
+use status::Status;
 
 /// Time without an answer after which a note says why.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -52,6 +54,8 @@ pub(crate) fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
         parts: &parts,
         screen: Screen::new(parts.format),
         stop: Stop::on_signals()?,
+        shown: None,
+        age: None,
         waiting: Some(Instant::now()),
         new: RefCell::new(notes),
         said: RefCell::default(),
@@ -64,15 +68,17 @@ pub(crate) fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
         let begun = Instant::now();
         if let Some((answers, are_plots)) = updates.answers(&parts, &runs, &host)? {
             let took = begun.elapsed();
-            let status = updates.count(&answers, took);
-            let text = if host.screen.is_lines() {
-                report::update(updates.number, seconds_now(), took, &answers)?
-            } else {
-                format!("{}\n{status}\n", report::shown(&answers, &are_plots))
-            };
+            let status = updates.count(&answers, took, &runs);
             host.waiting = None;
-            host.show_notes()?;
-            host.screen.show(&text)?;
+            if host.screen.is_lines() {
+                let text = report::update(status.number, seconds_now(), took, &answers)?;
+                host.show_notes()?;
+                host.screen.show(&text)?;
+            } else {
+                host.shown = Some((report::shown(&answers, &are_plots), status));
+                host.show_notes()?;
+                host.draw(Instant::now())?;
+            }
         }
         if let Some(code) = host.stop.exit_code() {
             return Ok(code.into());
@@ -112,7 +118,7 @@ impl Updates {
                 Ok(None) => return Ok(None),
                 // It worked before, so the error may be temporary, such as a file that cannot be read.
                 Err(error) if self.number > 0 => {
-                    host.note(&error.to_string());
+                    host.say(crate::text_of(&error));
                     return Ok(None);
                 }
                 Err(error) => return Err(error.into()),
@@ -121,9 +127,13 @@ impl Updates {
         Ok(Some((answers, are_plots)))
     }
 
-    /// Counts this update; returns a line about the state of the runs.
-    fn count(&mut self, answers: &[Answer], took: Duration) -> String {
+    /// Counts this update; returns the state of the runs.
+    fn count(&mut self, answers: &[Answer], took: Duration, runs: &FollowLoop) -> Status {
         const SPAN: f64 = 2.0;
+        let now = Instant::now();
+        // Data of the first update may be old.
+        let age = if self.number == 0 { age_of(runs) } else { Duration::ZERO };
+        let newest = now.checked_sub(age).unwrap_or(now);
         self.number += 1;
         let mut paths = HashSet::new();
         let tags = answers.iter().filter(|answer| paths.insert(&answer.run.path));
@@ -134,10 +144,16 @@ impl Updates {
             self.rate = Some(tags.saturating_sub(before) as f64 / seconds);
             self.before = Some((Instant::now(), tags));
         }
-        let rate = self.rate.map_or(String::new(), |rate| format!(", {} recorded", hertz(rate)));
-        let (tags, number, took) = (thousands(tags), self.number, took.as_millis());
-        format!("{tags} tags{rate}; update {number} in {took} ms; Ctrl-C ends")
+        Status { number: self.number, took, tags, rate: self.rate, newest }
     }
+}
+
+/// Returns the time since the last change of a source, going by the clock of its files.
+fn age_of(runs: &FollowLoop) -> Duration {
+    let sources = runs.runs().flat_map(|run| &run.store().manifest().sources);
+    let changed = sources.map(|source| source.facts.mtime_ns).max().unwrap_or(0);
+    let changed = UNIX_EPOCH + Duration::from_nanos(changed.try_into().unwrap_or(0));
+    SystemTime::now().duration_since(changed).unwrap_or_default()
 }
 
 /// Answers one query; returns `None` while one of its runs has no commit.
@@ -171,6 +187,10 @@ struct Host<'a> {
     parts: &'a Parts,
     screen: Screen,
     stop: Stop,
+    /// The answers, and the state of the runs that stands below them.
+    shown: Option<(String, Status)>,
+    /// The age of the data that was drawn last.
+    age: Option<u64>,
     /// The time at which waiting for the first answer began.
     waiting: Option<Instant>,
     /// Notes that are not shown yet.
@@ -180,6 +200,30 @@ struct Host<'a> {
 }
 
 impl Host<'_> {
+    /// Shows a note at the next chance, once.
+    fn say(&self, note: String) {
+        if self.said.borrow_mut().insert(note.clone()) {
+            self.new.borrow_mut().push(note);
+        }
+    }
+
+    /// Draws the answers and the state of the runs.
+    fn draw(&mut self, now: Instant) -> std::io::Result<()> {
+        let Some((answers, status)) = &self.shown else { return Ok(()) };
+        self.age = status.age(now);
+        self.screen.show(&format!("{answers}\n{}\n", status.line(now)))
+    }
+
+    /// Draws on a terminal that no new data come.
+    fn draw_age(&mut self) -> std::io::Result<()> {
+        let now = Instant::now();
+        let age = self.shown.as_ref().and_then(|(_, status)| status.age(now));
+        if age == self.age || !self.screen.is_terminal() {
+            return Ok(());
+        }
+        self.draw(now)
+    }
+
     /// Writes new notes to stderr, above the answers.
     fn show_notes(&mut self) -> std::io::Result<()> {
         let new = std::mem::take(self.new.get_mut());
@@ -190,9 +234,12 @@ impl Host<'_> {
         self.screen.clear()?;
         let reporter = Reporter::new(false);
         for note in &new {
-            reporter.note(note);
+            reporter.say(note);
         }
-        anstream::stderr().flush()
+        anstream::stderr().flush()?;
+        // The answers are drawn again even if no others come.
+        self.age = None;
+        Ok(())
     }
 }
 
@@ -201,9 +248,7 @@ impl Progress for Host<'_> {
     fn done(&self) {}
 
     fn note(&self, note: &str) {
-        if self.said.borrow_mut().insert(note.into()) {
-            self.new.borrow_mut().push(note.into());
-        }
+        self.say(with_flags(note));
     }
 
     fn temporary(&self, path: &Path) {
@@ -228,7 +273,7 @@ impl Waiter for Host<'_> {
                 self.note(&format!("{}: waiting for the first tags", watched.path.display()));
             }
         }
-        if let Err(error) = self.show_notes() {
+        if let Err(error) = self.show_notes().and_then(|()| self.draw_age()) {
             return ControlFlow::Break(Err(error.into()));
         }
         thread::sleep(pause);

@@ -107,8 +107,7 @@ impl Parts {
             return Ok(at);
         }
         let setup = queries::setup(&path, &asked.answer.setup, &named, reporter)?;
-        let tick = options.tick.or(setup.tick);
-        let options = OpenOptions { tick, ..options };
+        let options = OpenOptions { tick: setup.tick, ..options };
         self.runs.push(Watched { path, options, setup, quiet: asked.answer.query.store.quiet });
         Ok(self.runs.len() - 1)
     }

@@ -31,6 +31,10 @@ impl Screen {
         matches!(self, Self::Lines)
     }
 
+    pub(super) fn is_terminal(&self) -> bool {
+        matches!(self, Self::Terminal { .. })
+    }
+
     /// Shows `text`. On a terminal it replaces the text before, and is cut to the size of the terminal.
     pub(super) fn show(&mut self, text: &str) -> io::Result<()> {
         let Self::Terminal { term, drawn } = self else {

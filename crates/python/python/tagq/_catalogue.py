@@ -25,7 +25,7 @@ class Runs:
     @property
     def paths(self) -> list[str]:
         """The paths of the runs, as ``tagq.open`` takes them."""
-        return [run["path"] for run in self._read]
+        return self._catalogue.paths()
 
     def __len__(self) -> int:
         return len(self._read)

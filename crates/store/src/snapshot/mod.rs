@@ -260,9 +260,9 @@ impl Store {
     /// Takes `tick` as the unit of this snapshot's times, without writing it.
     ///
     /// # Errors
-    /// [`Error::TickGiven`] when a person set another one before.
-    pub fn use_tick(&mut self, tick: Tick) -> Result<(), Error> {
-        self.manifest.set_tick(tick, false, &self.folder)
+    /// [`Error::TickGiven`] when a person set another one before, unless `overrule`.
+    pub fn use_tick(&mut self, tick: Tick, overrule: bool) -> Result<(), Error> {
+        self.manifest.set_tick(tick, overrule, &self.folder)
     }
 
     /// All committed tags that were opened, in order of time.

@@ -225,7 +225,7 @@ fn the_tick_is_assumed_until_a_person_gives_it() {
     assert!(refused.contains("set to 4 ps") && refused.contains("--tick 5ps"), "{refused}");
     let mut store = Store::open(folder.path(), Access::Mapped).unwrap();
     assert_eq!((store.manifest().tick, store.manifest().tick_assumed), (four, false));
-    assert!(store.use_tick(five).is_err());
+    assert!(store.use_tick(five, false).is_err());
     writer.set_tick(five, true).unwrap();
     writer.commit().unwrap();
     assert_eq!(Store::open(folder.path(), Access::Copied).unwrap().manifest().tick, five);

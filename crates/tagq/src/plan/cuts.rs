@@ -4,8 +4,10 @@ use std::num::NonZeroUsize;
 
 use tagq_query::Recording;
 
-use crate::requests::Gap;
+use crate::{error::Error, requests::Gap};
 
+/// Maximum number of parts of a plan.
+const PARTS_MAX: u64 = 1_000_000;
 /// Rows that are searched for a gap, from each place on at which the run is to be divided.
 const SEARCHED_ROWS: usize = 1 << 24;
 
@@ -19,6 +21,26 @@ pub enum Division {
 }
 
 impl Division {
+    /// Checks that runs of so many rows together are divided into a number of parts that can be planned.
+    ///
+    /// # Errors
+    /// [`Error::Request`], with what would work.
+    pub(super) fn check(self, rows: u64) -> Result<(), Error> {
+        let (parts, instead) = match self {
+            Self::Parts(parts) => (parts as u64, format!("`parts` {PARTS_MAX} would work")),
+            Self::EveryTags(tags) => {
+                let fewest = rows.div_ceil(PARTS_MAX);
+                (rows.div_ceil(tags.get() as u64), format!("`part_tags` {fewest} would work"))
+            }
+        };
+        if parts <= PARTS_MAX {
+            return Ok(());
+        }
+        Err(Error::Request(format!(
+            "{parts} parts are too many for a plan, which has at most {PARTS_MAX}: {instead}"
+        )))
+    }
+
     /// Returns the rows at which a run of `rows` rows is to be divided; all runs have `rows_of_all`.
     pub(super) fn rows(self, rows: u64, rows_of_all: u64) -> Vec<usize> {
         let rows = usize::try_from(rows).unwrap_or(usize::MAX);

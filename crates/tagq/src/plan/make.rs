@@ -52,6 +52,7 @@ impl Plan {
         let request = Request::of_options(query, options.clone())?.with_chosen_bins(bins.clone());
         let seams = request.check_work(runs)?;
         let tags: u64 = runs.iter().map(|(run, _)| run.store().manifest().rows).sum();
+        division.check(tags)?;
         let (mut planned, mut intervals) = (Vec::new(), Vec::new());
         for (number, (&(run, context), Seams { gap, reach })) in runs.iter().zip(seams).enumerate()
         {

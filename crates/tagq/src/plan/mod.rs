@@ -103,8 +103,11 @@ impl Plan {
 
     fn part(&self, part: u32) -> Result<Part, Error> {
         self.parts.get(part as usize).copied().ok_or_else(|| {
-            let last = self.parts.len().saturating_sub(1);
-            Error::Request(format!("the plan has no part {part}; its parts are 0 to {last}"))
+            let parts = match self.parts.len().saturating_sub(1) {
+                0 => "its only part is 0".into(),
+                last => format!("its parts are 0 to {last}"),
+            };
+            Error::Request(format!("the plan has no part {part}; {parts}"))
         })
     }
 

@@ -1,6 +1,12 @@
 //! Partial results: what some of the parts of a plan counted (docs/partials.md, "Partial results of a plan").
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    fs::{self, File},
+    io::Read as _,
+    path::Path,
+};
 
 use tagq_query::PartCounts;
 
@@ -62,6 +68,17 @@ impl Parts {
     /// Returns nothing of `plan`, to which parts are added.
     pub fn none(plan: &Plan) -> Self {
         Self { plan: plan.hash.clone(), numbers: BTreeMap::new(), runs: BTreeMap::new() }
+    }
+
+    /// Whether the file at `path` is the partial result of this one part of `plan`.
+    pub fn is_at(path: &Path, plan: &Plan, part: u32) -> bool {
+        let mut magic = [0; MAGIC.len()];
+        let is_partial = path.is_file()
+            && File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok()
+            && magic == MAGIC;
+        let parts = || Self::from_bytes(&fs::read(path).ok()?).ok();
+        is_partial
+            && parts().is_some_and(|parts| parts.check(plan).is_ok() && parts.numbers().eq([part]))
     }
 
     /// Adds other parts, in any order. After an error nothing has been added, unless a sum did not fit.

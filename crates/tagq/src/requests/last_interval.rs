@@ -27,8 +27,11 @@ impl Request {
         let mut whole = self.of_last(None).sum(runs)?;
         let newest = self.of_last(Some(last.clone())).in_bins_of(&whole)?.sum(runs)?;
         whole.rows = with_columns_of_last(whole.rows, &newest.rows);
-        whole.header =
-            format!("{}; beside it the last {}", whole.header, super::header::spaced(last.asked()));
+        whole.header = format!(
+            "{}; beside it the last recorded {}",
+            whole.header,
+            super::header::spaced(last.asked())
+        );
         if let Some(query) = whole.query.as_object_mut() {
             query.insert("beside_last_asked".into(), last.asked().into());
         }

@@ -5,6 +5,7 @@ use std::{
     ffi::OsString,
     fs::{self, DirEntry},
     io,
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
 
@@ -112,6 +113,29 @@ impl RunLocation {
         old.chain(new).collect()
     }
 
+    /// Whether a file is a source of the run or store at `run`, one that lies there or one that was ingested.
+    pub(crate) fn has_source(run: &Path, file: &Path) -> bool {
+        let (Ok(found), Ok(location)) =
+            (fs::metadata(file), Self::find(run, None, has_nested_sources(run)))
+        else {
+            return false;
+        };
+        let is_it = |source: &PathBuf| {
+            fs::metadata(source)
+                .is_ok_and(|source| (source.dev(), source.ino()) == (found.dev(), found.ino()))
+        };
+        if location.sources.iter().flatten().any(is_it) {
+            return true;
+        }
+        let Ok(Some(manifest)) = Manifest::read(&location.store) else { return false };
+        let names = [false, true].into_iter().flat_map(|is_recursive| {
+            let location = Self { is_recursive, ..location.clone() };
+            [Some(location.name_of(file)), location.old_name_of(file)]
+        });
+        let names: Vec<String> = names.flatten().collect();
+        manifest.sources.iter().any(|source| names.contains(&source.facts.name))
+    }
+
     /// Returns the command that ingests the run with a tick; `None` if its files were named one by one,
     /// or are a stream.
     pub(crate) fn ingest_command(&self) -> Option<String> {
@@ -205,8 +229,19 @@ fn nested_folder(entry: &DirEntry) -> Option<PathBuf> {
 
 pub(crate) fn may_have_sources(folder: &Path) -> bool {
     let name = folder.file_name().unwrap_or_default().as_encoded_bytes();
-    let is_store = name.ends_with(STORE_OF_FILE.as_bytes()) || Store::is_at(folder);
-    !name.starts_with(b".") && !is_store
+    !name.starts_with(b".") && !is_store(folder)
+}
+
+/// Whether a folder is a store, or has the name of one.
+fn is_store(folder: &Path) -> bool {
+    let name = folder.file_name().unwrap_or_default().as_encoded_bytes();
+    name.ends_with(STORE_OF_FILE.as_bytes()) || Store::is_at(folder)
+}
+
+/// Returns the store that a folder is or lies in.
+pub(crate) fn store_around(folder: &Path) -> Option<PathBuf> {
+    let folder = fs::canonicalize(folder).ok()?;
+    folder.ancestors().find(|folder| is_store(folder)).map(Into::into)
 }
 
 /// Returns a source. A link to a file counts as a file. A file that cannot be inspected is not skipped silently,

@@ -12,7 +12,7 @@ use std::{
 use rayon::prelude::*;
 use tagq_ingest::Error as FilesError;
 use tagq_query::{Lookup, PartCounts, Recording, ScanProgress, TimeRange};
-use tagq_store::{Error as StoreError, Store, Tick, Writer};
+use tagq_store::{Error as StoreError, Manifest, Store, Tick, Writer};
 
 use super::{
     in_parts::RunInParts,
@@ -40,7 +40,9 @@ pub struct Run {
 impl Run {
     /// Opens a run at the last commit of its store.
     pub(crate) fn of_store(location: &RunLocation, options: &OpenOptions) -> Result<Self, Error> {
-        Ok(Self::new(location, Store::open(&location.store, options.access)?, options.caching))
+        let mut store = Store::open(&location.store, options.access)?;
+        use_tick_here(location, &mut store, options)?;
+        Ok(Self::new(location, store, options.caching))
     }
 
     fn new(location: &RunLocation, store: Store, caching: Caching) -> Self {
@@ -266,8 +268,20 @@ pub fn open(path: &Path, options: &OpenOptions, progress: &dyn Progress) -> Resu
         error => error.into(),
     })?;
     if let Some(tick) = options.tick {
-        store.use_tick(tick)?;
+        store.use_tick(tick, false)?;
     }
+    let manifest = store.manifest();
+    if let Some(tick) = options.tick_here
+        && !manifest.tick_assumed
+        && manifest.tick != tick
+    {
+        let (path, paste) = (path.display(), tick.format_paste(1));
+        progress.note(&format!(
+            "tick {tick} in place of {}, for this query alone; `tagq set --tick {paste} {path}` keeps it",
+            manifest.tick
+        ));
+    }
+    use_tick_here(location, &mut store, options)?;
     note_torn(&store, progress);
     if options.caching != Caching::Off
         && let Some(obstacle) = cache::obstacle(store.folder())
@@ -368,11 +382,7 @@ pub fn change_store(path: &Path, store: Option<&Path>, changes: StoreChanges) ->
     }
     let mut writer = open_writer(&location, &OpenOptions::default())?;
     if let Some(tick) = changes.tick {
-        let sources = &writer.manifest().sources;
-        if let Some(source) = sources.iter().find(|source| update::is_converted(source)) {
-            let (run, name) = (path.into(), source.facts.name.clone());
-            return Err(Error::ConvertedTimes { run, name, given: tick });
-        }
+        check_tick_is_free(path, writer.manifest(), tick)?;
         writer.set_tick(tick, true)?;
     }
     match changes.gaps {
@@ -381,6 +391,30 @@ pub fn change_store(path: &Path, store: Option<&Path>, changes: StoreChanges) ->
         None => {}
     }
     Ok(writer.commit()?)
+}
+
+/// Takes the tick of this opening as that of the opened run.
+fn use_tick_here(
+    location: &RunLocation,
+    store: &mut Store,
+    options: &OpenOptions,
+) -> Result<(), Error> {
+    let Some(tick) = options.tick_here else { return Ok(()) };
+    if tick != store.manifest().tick {
+        check_tick_is_free(&location.path, store.manifest(), tick)?;
+    }
+    Ok(store.use_tick(tick, true)?)
+}
+
+/// Checks that another tick would change no times: those that were converted to ticks at ingest depend on it.
+fn check_tick_is_free(run: &Path, manifest: &Manifest, given: Tick) -> Result<(), Error> {
+    match manifest.sources.iter().find(|source| update::is_converted(source)) {
+        Some(source) => {
+            let (run, name) = (run.into(), source.facts.name.clone());
+            Err(Error::ConvertedTimes { run, name, given })
+        }
+        None => Ok(()),
+    }
 }
 
 fn update_durably(context: Context<'_>) -> Result<Run, Error> {
@@ -408,7 +442,18 @@ fn update(context: Context<'_>) -> Result<(), Error> {
         // The user named the store itself: its sources are ignored, but its tick may be set.
         return update::confirm_tick(location, options);
     };
-    update::bring_up_to_date(context, sources).map_err(|error| location.shown(error))
+    let updated = update::bring_up_to_date(context, sources);
+    let updated = match updated {
+        Err(error) if error.is_without_tick() => match options.keeping_tick_here() {
+            Some(options) => {
+                let context = Context { options: &options, ..context };
+                update::bring_up_to_date(context, sources).map(|()| update::note_kept(context))
+            }
+            None => Err(error),
+        },
+        updated => updated,
+    };
+    updated.map_err(|error| location.shown(error))
 }
 
 /// Updates the store, unless the last commit can answer although nothing can be written. Waits for

@@ -15,8 +15,11 @@ pub struct OpenOptions {
     pub store: Option<PathBuf>,
     /// Whether a folder is searched for sources in nested folders, too. The store does not keep this.
     pub recursive: bool,
-    /// The tick of the run; default is the 156.25 ps of the instrument, marked as assumed.
+    /// The tick of the run, which the store keeps; default is the 156.25 ps of the instrument, marked as assumed.
     pub tick: Option<Tick>,
+    /// The tick of the opened run, in place of that of its store. The store keeps it only if its sources are text,
+    /// whose tick nothing else says.
+    pub tick_here: Option<Tick>,
     /// Whether new sources are ingested first.
     pub ingest: bool,
     /// How to treat sources that are not simply new.
@@ -39,6 +42,13 @@ pub struct OpenOptions {
     pub threads: usize,
 }
 
+impl OpenOptions {
+    /// Returns the options to ingest text with the tick of this opening, which the store then keeps.
+    pub(crate) fn keeping_tick_here(&self) -> Option<Self> {
+        self.tick_here.map(|tick| Self { tick: Some(tick), ..self.clone() })
+    }
+}
+
 /// How to treat sources that are not simply new.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Treatment {
@@ -56,6 +66,7 @@ impl Default for OpenOptions {
             store: None,
             recursive: false,
             tick: None,
+            tick_here: None,
             ingest: true,
             treatment: Treatment::default(),
             access: Access::Mapped,

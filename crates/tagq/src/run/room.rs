@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use tagq_ingest::{Settings, about_tags, read_header};
 use tagq_store::Folder;
 
-use crate::error::Error;
+use crate::{error::Error, progress::Progress};
 
 /// Bytes of a row: a time, a label and a gap. The index over it is less than a hundredth of that.
 const ROW_BYTES: u64 = 11;
@@ -17,11 +17,12 @@ const GROWTH_MAX: u64 = 64;
 
 /// Checks that the folder of the store has space for the rows of `new`: files, and the byte at which
 /// each one starts. The estimate from the beginnings of files is only approximate, so an error is
-/// returned only if not even three quarters of it fit; otherwise the disk itself reports when it is
-/// full.
+/// returned only if not even three quarters of it fit. If less than all of it fits, a note says so, and the disk itself
+/// reports when it is full.
 pub(crate) fn check<'a>(
     store: &Path,
     new: impl Iterator<Item = (&'a Path, Settings)>,
+    progress: &dyn Progress,
 ) -> Result<(), Error> {
     let Some(free) = Folder::open(store).ok().and_then(|folder| folder.free_bytes()) else {
         return Ok(());
@@ -44,6 +45,15 @@ pub(crate) fn check<'a>(
     let needed = bytes.fold(0, u64::saturating_add);
     if is_too_much(needed, free) {
         return Err(Error::NoRoom { store: store.into(), needed, free });
+    }
+    if needed > free {
+        progress.note(&format!(
+            "{}: may have no room for its new sources: going by how they begin, they take about {} MB, and {} MB \
+             are free",
+            store.display(),
+            needed.div_ceil(1_000_000),
+            free / 1_000_000
+        ));
     }
     Ok(())
 }

@@ -18,8 +18,12 @@ pub(crate) fn open_writer(location: &RunLocation, options: &OpenOptions) -> Resu
             }
             error => error.into(),
         })?;
-    if options.gaps && writer.manifest().commit == 0 {
-        writer.make_gaps()?;
+    if options.gaps
+        && writer.manifest().commit == 0
+        && let Err(error) = writer.make_gaps()
+    {
+        writer.discard();
+        return Err(error.into());
     }
     Ok(writer)
 }

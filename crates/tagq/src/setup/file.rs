@@ -10,7 +10,7 @@ use tagq_store::Duration;
 use toml_edit::{DocumentMut, Item, Table, value};
 
 use crate::setup::{arguments::Channel, experiment::Setup};
-use crate::{error::Error, new_file::NewFile, progress::Progress};
+use crate::{destination::Destination, error::Error, new_file::NewFile, progress::Progress};
 
 /// A `tagq.toml` that is being edited.
 #[derive(Debug)]
@@ -110,7 +110,8 @@ impl SetupFile {
         } else {
             self.path.clone()
         };
-        let fresh = NewFile::create(&target, true, progress)?;
+        let to = Destination { path: &target, force: true, reads: &[] };
+        let fresh = NewFile::create(&to, progress)?;
         let mut file = fresh.file()?;
         let written = file.write_all(self.document.to_string().as_bytes());
         let failed = |source| Error::Io { path: self.path.clone(), action: "write", source };

@@ -15,7 +15,7 @@ use crate::run::{
     location::RunLocation,
     open::Run,
     options::OpenOptions,
-    update::{Activity, Context, FileStamp, IngestState, Update},
+    update::{Activity, Context, FileStamp, IngestState, Update, note_kept},
 };
 use crate::{error::Error, progress::Progress};
 
@@ -134,6 +134,7 @@ impl Follower {
         now: Instant,
         progress: &dyn Progress,
     ) -> Option<FollowChange> {
+        self.note_gone_store(progress);
         let is_retry = match self.health {
             _ if !self.options.ingest => return None,
             Health::Failing { retry_at, .. } if now < retry_at => return None,
@@ -211,7 +212,9 @@ impl Follower {
         progress: &dyn Progress,
     ) -> Result<(), Error> {
         let begun = Instant::now();
+        let before = self.location.sources.clone();
         let sources = self.sources()?;
+        self.note_gone_sources(before.as_deref().unwrap_or_default(), &sources, progress);
         let is_due = self.poll(&sources, now);
         self.poll_time.set(begun.elapsed());
         if sources.is_empty() || !is_due && !is_retry {
@@ -229,6 +232,29 @@ impl Follower {
             Err(error) => return Err(error),
         }
         Ok(self.location.sources.clone().unwrap_or_default())
+    }
+
+    /// Notes sources that were removed. One that has another name now is there.
+    fn note_gone_sources(&self, before: &[PathBuf], now: &[PathBuf], progress: &dyn Progress) {
+        if now.iter().any(|source| !before.contains(source)) {
+            return;
+        }
+        let once = Once { progress, noted: &self.noted };
+        for gone in before.iter().filter(|source| !now.contains(source)) {
+            let (gone, store) = (gone.display(), self.location.store.display());
+            once.note(&format!("{gone}: was removed; its tags stay in {store}"));
+        }
+    }
+
+    /// Notes that the store was removed. Its sources are ingested from scratch into a new one: the files that its
+    /// writer has open have no names any more.
+    fn note_gone_store(&mut self, progress: &dyn Progress) {
+        let writer = self.memory.writer.as_ref();
+        let had_commit = writer.is_some_and(|writer| writer.manifest().commit > 0);
+        if (had_commit || self.run.is_some()) && !Store::is_at(&self.location.store) {
+            progress.note(&format!("{}: the store was removed", self.location.store.display()));
+            (self.memory, self.run) = (IngestState::default(), None);
+        }
     }
 
     /// Polls the sources; returns whether one changed, or has just become still.
@@ -271,7 +297,16 @@ impl Follower {
         self.memory.hold_back = Some(self.hold_back.nearest(tick)?);
         let once = Once { progress, noted: &self.noted };
         let context = Context { location: &self.location, options: &self.options, progress: &once };
-        Update::new(context, sources, &mut self.memory).run()
+        let updated = Update::new(context, sources, &mut self.memory).run();
+        match (updated, self.options.keeping_tick_here()) {
+            (Err(error), Some(options)) if error.is_without_tick() => {
+                let context = Context { options: &options, ..context };
+                Update::new(context, sources, &mut self.memory).run()?;
+                note_kept(context);
+                Ok(())
+            }
+            (updated, _) => updated,
+        }
     }
 }
 

@@ -71,6 +71,11 @@ impl FollowLoop {
         are_new.filter(|is_new| *is_new).count() > 0
     }
 
+    /// Iterates over the runs that have a commit, each at the one that was opened last.
+    pub fn runs(&self) -> impl Iterator<Item = &Run> {
+        self.followers.iter().filter_map(|follower| follower.run.as_ref())
+    }
+
     /// Returns a run at the commit that was opened last; `None` before the first commit.
     pub fn run(&self, number: usize) -> Option<&Run> {
         self.followers[number].run.as_ref()

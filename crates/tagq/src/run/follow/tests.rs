@@ -46,7 +46,7 @@ fn retry_now(follower: &mut Follower) {
 }
 
 /// Records the notes that it receives.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Notes(RefCell<Vec<String>>);
 
 impl Progress for Notes {
@@ -319,4 +319,35 @@ fn a_loop_returns_each_commit_once_and_not_before_its_interval() {
     assert!(notes.len() == 2 && notes[0].contains("another process"), "{notes:?}");
     assert!(busy.run(0).is_none(), "without an interval, nothing is opened");
     assert!(busy.refresh(&Silent) && busy.run(0).is_some());
+}
+
+#[test]
+fn what_is_removed_is_noted_and_a_store_is_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    append(&at("1.tags.zst"), &frame(&[1, 2]));
+    append(&at("2.tags.zst"), &frame(&[3]));
+    let mut follower = follower(folder.path());
+    let (begun, notes) = (Instant::now(), Notes::default());
+    step_at(&mut follower, begun, &notes).unwrap();
+    step_at(&mut follower, begun + STILL, &notes).unwrap();
+    assert_eq!(times(folder.path()), [1, 2, 3]);
+    assert!(follower.refresh(&notes));
+    // Another name is no removal.
+    fs::rename(at("2.tags.zst"), at("3.tags.zst")).unwrap();
+    step_at(&mut follower, begun + 2 * STILL, &notes).unwrap();
+    assert_eq!(*notes.0.borrow(), [""; 0]);
+    fs::remove_file(at("1.tags.zst")).unwrap();
+    step_at(&mut follower, begun + 3 * STILL, &notes).unwrap();
+    step_at(&mut follower, begun + 4 * STILL, &notes).unwrap();
+    let gone = format!("1.tags.zst: was removed; its tags stay in {}", at(".tagq").display());
+    assert!(notes.0.borrow().len() == 1 && notes.0.borrow()[0].ends_with(&gone), "{notes:?}");
+    assert_eq!(times(folder.path()), [1, 2, 3]);
+    fs::remove_dir_all(at(".tagq")).unwrap();
+    step_at(&mut follower, begun + 5 * STILL, &notes).unwrap();
+    assert!(follower.refresh(&notes));
+    step_at(&mut follower, begun + 6 * STILL, &notes).unwrap();
+    assert_eq!(times(folder.path()), [3]);
+    let removed = format!("{}: the store was removed", at(".tagq").display());
+    assert_eq!(notes.0.borrow()[1..], [removed]);
 }

@@ -119,6 +119,18 @@ pub(super) fn confirm_tick(location: &RunLocation, options: &OpenOptions) -> Res
     Ok(writer.commit()?)
 }
 
+/// Notes that the store keeps the tick that was given for one opening.
+pub(super) fn note_kept(context: Context<'_>) {
+    let Context { location, options, progress } = context;
+    // The store of a stream is removed again.
+    if let Some(tick) = options.tick.filter(|_| location.input.is_none()) {
+        progress.note(&format!(
+            "{}: text does not say its tick; the store keeps {tick}",
+            location.path.display()
+        ));
+    }
+}
+
 /// Returns the names of the sources that the last commit does not contain.
 pub(super) fn left_out(location: &RunLocation) -> Result<Vec<String>, Error> {
     let manifest = Manifest::read(&location.store)?;
@@ -204,7 +216,7 @@ impl<'a> Update<'a> {
         sources: &[PathBuf],
         writer: &mut Writer,
     ) -> Result<(Vec<PlannedSource>, bool), Error> {
-        let Context { location, options, .. } = self.context;
+        let Context { location, options, progress } = self.context;
         let plan = Plan::find(self.context, sources, &writer.manifest().sources, self.memory)?;
         let stated = plan.tick(self.context, Some(writer.manifest()), self.memory)?;
         let is_first = writer.manifest().commit == 0;
@@ -226,7 +238,7 @@ impl<'a> Update<'a> {
             };
             (source.path.as_path(), settings)
         });
-        room::check(&location.store, new)?;
+        room::check(&location.store, new, progress)?;
         is_changed |= plan.apply_to(writer);
         Ok((plan.sources, is_changed))
     }
@@ -269,7 +281,10 @@ impl<'a> Update<'a> {
 
     fn commit(&mut self, mut pass: Pass) -> Result<State, Error> {
         if pass.is_changed {
-            pass.writer.commit()?;
+            if let Err(error) = pass.writer.commit() {
+                pass.writer.discard();
+                return Err(error.into());
+            }
             (pass.is_changed, pass.committed) = (false, Instant::now());
         }
         if pass.done < pass.sources.len() {
