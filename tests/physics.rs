@@ -1,8 +1,8 @@
 //! Known physics, independent of the definitions that the oracle repeats.
 
 use tagq::query::{
-    Bins, Coincidences, Delay, Estimate, Execution, Groups, Histogram, Kind as _, Mode, Recording,
-    Rule, Scope, Tally, Terms, g2_heralded,
+    Bins, Coincidences, Delay, Estimate, Execution, Groups, Heralded, Histogram, Kind as _, Mode,
+    Recording, Rule, Scope, Tally, Terms, TimeRange,
 };
 use tagq::store::{Channels, Tags};
 use tagq_simulate::{Detector, Drift, Light, Simulation};
@@ -123,7 +123,23 @@ fn a_heralded_g2_of_independent_arms_is_one() {
             let overlap = if ticks == 0 { 1.0 } else { 0.9 };
             let ratio = arms[1] as f64 / arms[0] as f64 / overlap;
             assert!((ratio - 1.0).abs() < 0.03, "{ticks}: {arms:?}");
-            let g2 = g2_heralded(rows[0].count, rows[0].singles()[0], arms, 0.0).unwrap();
+            let delays = [&[0][..], &[0, 0], &[0, ticks], &[0, 0, ticks]];
+            let live = &light.sources[0].live();
+            let heralded = Heralded {
+                triples: rows[0].count,
+                heralds: rows[0].singles()[0],
+                arms,
+                live: delays.map(|delays| live.overlap(delays, TimeRange::default())),
+            };
+            let terms = Terms { rule, window, is_vetoed: false, tick_s: 1e-9, live_s: None };
+            let tally = Tally {
+                count: rows[0].count,
+                sources: &rows[0].sources,
+                shifted: None,
+                heralding: [None; 2],
+                heralded: Some(heralded),
+            };
+            let g2 = Estimate::new(&tally, &terms).g2_heralded.unwrap();
             // 500,000 · 0.2²: 20,000 triples; 500,000 · 0.18²: 16,000.
             let is_one = (g2.value - 1.0).abs() < 4.5 * g2.err && g2.err < 0.02;
             assert!(is_one, "{rule:?}, {ticks}, {drift:?}: {g2:?}");
@@ -180,7 +196,8 @@ fn independent_channels_scatter_as_the_errors_say() {
             let row = query.run(&light, &Execution::best()).unwrap().rows.remove(0);
             let terms = Terms { rule, window, is_vetoed: false, tick_s: 1e-9, live_s: None };
             let (count, sources) = (row.count, &row.sources[..]);
-            let tally = Tally { count, sources, shifted: None, left_by_veto: None, arms: None };
+            let tally =
+                Tally { count, sources, shifted: None, heralding: [None; 2], heralded: None };
             let estimate = Estimate::new(&tally, &terms);
             let expected = estimate.accidentals.map(|accidentals| accidentals.value);
             let expected = expected.or(estimate.accidentals_independent).unwrap();

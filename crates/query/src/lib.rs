@@ -43,7 +43,8 @@ pub mod oracle;
 
 pub use error::Error;
 pub use estimate::{
-    Estimate, Measured, Shifted, SourceSingles, Tally, Terms, covariance, g2_heralded, jackknife,
+    Estimate, Heralded, Heralding, Measured, Shifted, SourceSingles, Tally, Terms, covariance,
+    jackknife, limit_of_none,
 };
 pub use kernels::Simd;
 pub use kinds::{
@@ -55,6 +56,7 @@ pub use partial::Partial;
 pub use parts::{InParts, PartCounts};
 pub use rules::{Groups, Rule, Veto};
 pub use run::{
-    Delay, Pass, Pieces, ProgressSnapshot, Recording, ScanProgress, Scope, Source, TimeRange,
+    Delay, LiveTime, Pass, Pieces, ProgressSnapshot, Recording, ScanProgress, Scope, Source,
+    TimeRange,
 };
 pub use scan::{Execution, Lookup, Plan};

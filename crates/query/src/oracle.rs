@@ -332,47 +332,52 @@ pub fn histogram_nearest(
     (counts, dropped)
 }
 
-/// Returns the divisor of g2 for the count of the bin `low` ≤ Δ < `high`, source by source: starts and stops
-/// that can have a partner at the undelayed lag τ of the bin's middle, the ticks of the bin, and the time
-/// that is left for the later tag. All values except the bin's ticks are in half ticks, because τ may be.
+/// Returns the divisor of g2 for the count of the bin `low` ≤ Δ < `high` in one source that recorded in the intervals
+/// `live`, ends included: starts and stops that can have a partner at the undelayed lag τ of the bin's middle, the
+/// ticks of the bin, and the time in which the later tag can lie. All values except the bin's ticks are in half ticks,
+/// because τ may be.
 pub fn expectation(
     tags: &[(i64, u16)],
+    live: &[(i64, i64)],
     [start, stop]: [u16; 2],
     [low, high]: [i64; 2],
     delays: &[(u16, i64)],
     [from, to]: [Option<i64>; 2],
 ) -> Option<[i128; 4]> {
-    let first = 2 * i128::from(tags.first()?.0);
-    let last = 2 * i128::from(tags.last()?.0);
+    let twice = |time: i64| 2 * i128::from(time);
+    let live: Vec<[i128; 2]> =
+        live.iter().map(|&(begin, end)| [twice(begin), twice(end)]).collect();
     let middle = i128::from(low) + i128::from(high) - 1;
     let delay = |channel: u16| 2 * delayed(0, channel, delays);
     let lag = middle + delay(start) - delay(stop);
-    if lag.abs() >= last - first {
-        return None;
-    }
-    // Both tags of a pair at this lag lie in the source, undelayed, and the later tag, delayed, in the range.
+    // Both tags of a pair at this lag are recorded, undelayed, and the later tag, delayed, is in the range.
+    let is_live = |time: i128| live.iter().any(|&[begin, end]| (begin..=end).contains(&time));
     let is_possible = |time_start: i128, time_stop: i128| {
-        let later = (time_start + delay(start), time_stop + delay(stop));
-        let later = if middle >= 0 { later.1 } else { later.0 };
-        first <= time_start.min(time_stop)
-            && time_start.max(time_stop) <= last
-            && from.is_none_or(|from| later >= 2 * i128::from(from))
-            && to.is_none_or(|to| later < 2 * i128::from(to))
+        let later = if middle >= 0 { time_stop + delay(stop) } else { time_start + delay(start) };
+        is_live(time_start)
+            && is_live(time_stop)
+            && from.is_none_or(|from| later >= twice(from))
+            && to.is_none_or(|to| later < twice(to))
     };
     let (mut starts, mut stops) = (0, 0);
     for &(time, channel) in tags {
-        let time = 2 * i128::from(time);
+        let time = twice(time);
         starts += i128::from(channel == start && is_possible(time, time + lag));
         stops += i128::from(channel == stop && is_possible(time - lag, time));
     }
-    // The times of the later tag.
-    let (of_later, shift) =
-        if middle >= 0 { (delay(stop), lag.max(0)) } else { (delay(start), (-lag).max(0)) };
-    let mut begin = first + shift + of_later;
-    let mut end = last - lag.abs() + shift + of_later;
-    begin = from.map_or(begin, |from| begin.max(2 * i128::from(from)));
-    end = to.map_or(end, |to| end.min(2 * i128::from(to)));
-    (end > begin).then_some([starts, stops, i128::from(high) - i128::from(low), end - begin])
+    // The delayed times of the later tag, for each interval of both.
+    let moves = [delay(start) + middle.max(0), delay(stop) + (-middle).max(0)];
+    let mut overlap = 0;
+    for of_start in &live {
+        for of_stop in &live {
+            let mut begin = (of_start[0] + moves[0]).max(of_stop[0] + moves[1]);
+            let mut end = (of_start[1] + moves[0]).min(of_stop[1] + moves[1]);
+            begin = from.map_or(begin, |from| begin.max(twice(from)));
+            end = to.map_or(end, |to| end.min(twice(to)));
+            overlap += (end - begin).max(0);
+        }
+    }
+    (overlap > 0).then_some([starts, stops, i128::from(high) - i128::from(low), overlap])
 }
 
 // Rules that use tags up.

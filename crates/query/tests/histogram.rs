@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use support::{Sources, cases::cases, recording, recordings, sources};
 use tagq_query::{
     Binned, Bins, Delay, Error, Execution, Fold, Histogram, Kind as _, Mode, Period, Recording,
-    Scope, Simd, TimeRange, oracle,
+    Scope, Simd, Source, TimeRange, oracle,
 };
 
 type Limits = [Option<i64>; 2];
@@ -72,26 +72,39 @@ fn check(sources: &Sources, query: &Histogram, threads: usize, morsels: &[Option
                     .map(|channel| oracle::singles(sources, channel, &delays, range));
                 assert_eq!(binned.singles(), singles);
                 if query.mode == Mode::All {
-                    check_g2(sources, query, &recording, &binned, &execution);
+                    check_g2((sources, &[]), query, &recording, &binned, &execution);
                 }
             }
         }
     }
 }
 
-/// Returns steps of at most T/(10·√N), where N is the number of tags of the more frequent channel.
-fn steps(tags: &[(i64, u16)], ends: [u16; 2], width: i128) -> i128 {
+/// Returns steps of at most T/(10·√N), where N is the number of tags of the more frequent channel; with n live
+/// intervals, and x = n·W/T of them in a bin of E pairs, of at least √(1.25·x·max(4x, 1)·√E).
+fn steps(tags: &[(i64, u16)], intervals: usize, ends: [u16; 2], width: i128) -> i128 {
     let (Some(first), Some(last)) = (tags.first(), tags.last()) else { return 1 };
-    let tags_of = |channel: u16| tags.iter().filter(|tag| tag.1 == channel).count();
-    let most = tags_of(ends[0]).max(tags_of(ends[1])) as f64;
-    let longest = (i128::from(last.0) - i128::from(first.0)).max(1) as f64;
-    let steps = (10.0 * width as f64 / longest * most.sqrt()).clamp(1.0, 65_536.0).ceil();
-    #[expect(clippy::cast_possible_truncation, reason = "at most 65,536")]
-    (steps as i128).min(width.max(0))
+    let tags_of = |channel: u16| tags.iter().filter(|tag| tag.1 == channel).count() as f64;
+    let [starts, stops] = ends.map(tags_of);
+    let width_of_all = width as f64 / (i128::from(last.0) - i128::from(first.0)).max(1) as f64;
+    let of_tags = (10.0 * width_of_all * starts.max(stops).sqrt()).clamp(1.0, 65_536.0);
+    let x = intervals as f64 * width_of_all;
+    let of_intervals = 1.25 * x * (4.0 * x).max(1.0) * (starts * stops * width_of_all).sqrt();
+    let of_intervals = of_intervals.sqrt().min((131_072.0 / intervals as f64).max(256.0));
+    let steps = if intervals > 1 { of_tags.max(of_intervals) } else { of_tags };
+    #[expect(clippy::cast_possible_truncation, reason = "at most 131,072")]
+    (steps.ceil() as i128).min(width.max(0))
+}
+
+/// Returns the intervals between dead spans, ends included.
+fn live_of(&[first, last]: &[i64; 2], dead: &[(i64, i64)]) -> Vec<(i64, i64)> {
+    let inside = || dead.iter().filter(|&&(begins, ends)| begins < last && ends > first);
+    let begins = [first].into_iter().chain(inside().map(|&(_, ends)| ends.min(last)));
+    let ends = inside().map(|&(begins, _)| begins.max(first)).chain([last]);
+    begins.zip(ends).collect()
 }
 
 fn check_g2(
-    sources: &Sources,
+    (sources, dead): (&Sources, &[(i64, i64)]),
     query: &Histogram,
     recording: &Recording<'_>,
     binned: &Binned,
@@ -105,6 +118,7 @@ fn check_g2(
         let (low, high) = (query.bins.edge(k), query.bins.edge(k + 1));
         let of = |tags: &Vec<(i64, u16)>| -> f64 {
             let (Some(first), Some(last)) = (tags.first(), tags.last()) else { return 0.0 };
+            let live = live_of(&[first.0, last.0], dead);
             let delay = |channel| {
                 let delay = delays.iter().find(|d| d.0 == channel).map_or(0, |d| d.1);
                 i128::from(delay)
@@ -113,10 +127,10 @@ fn check_g2(
             let moved = delay(ends[0]) - delay(ends[1]);
             let low = i128::from(low).max(-longest - moved);
             let high = i128::from(high).min(longest - moved + 1);
-            let steps = steps(tags, ends, high - low);
+            let steps = steps(tags, live.len(), ends, high - low);
             let edge = |step: i128| i64::try_from(low + (high - low) * step / steps).unwrap();
             let of = |step| {
-                oracle::expectation(tags, ends, [edge(step), edge(step + 1)], &delays, range)
+                oracle::expectation(tags, &live, ends, [edge(step), edge(step + 1)], &delays, range)
             };
             let more = (0..steps).filter_map(of).map(|[starts, stops, width, half_ticks]| {
                 (starts * stops * width) as f64 / (half_ticks as f64 / 2.0)
@@ -176,6 +190,40 @@ proptest! {
         });
         let query = Histogram { fold, scope: scope(&delays, limits), ..histogram(ends, bins, mode) };
         check(&sources, &query, threads, &[Some(morsel), None]);
+    }
+
+    #[test]
+    fn dead_spans_are_no_time_for_pairs(
+        sources in sources(false),
+        ends in [0_u16..4, 0_u16..4],
+        bins in bins(),
+        delays in prop::collection::hash_map(0_u16..4, -50_i64..50, 0..4),
+        limits in limits(),
+        spans in prop::collection::vec((1_i64..30, 1_i64..20), 1..8),
+    ) {
+        let mut at = -70;
+        let dead: Vec<(i64, i64)> = spans
+            .iter()
+            .map(|&(apart, long)| {
+                let begins = at + apart;
+                at = begins + long;
+                (begins, at)
+            })
+            .collect();
+        let is_dead = |time: i64| dead.iter().any(|&(begins, ends)| begins < time && time < ends);
+        let mut sources = sources;
+        for tags in &mut sources {
+            tags.retain(|&(time, _)| !is_dead(time));
+        }
+        let delays: Vec<_> = delays.into_iter().collect();
+        let query = Histogram { scope: scope(&delays, limits), ..histogram(ends, bins, Mode::All) };
+        for recording in recordings(&sources, Some(5)) {
+            let with_dead = |source: &Source<'static>| source.clone().with_dead(&dead);
+            let recording = Recording::new(recording.sources.iter().map(with_dead).collect());
+            let execution = Execution::best();
+            let binned = query.run(&recording, &execution).unwrap();
+            check_g2((&sources, &dead), &query, &recording, &binned, &execution);
+        }
     }
 
     #[test]

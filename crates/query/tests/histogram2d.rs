@@ -6,7 +6,8 @@ mod support;
 use proptest::prelude::*;
 use support::{cases::cases, recording, recordings, sources};
 use tagq_query::{
-    Bins, Delay, Error, Execution, Histogram2d, Kind as _, Scope, Simd, TimeRange, oracle,
+    Bins, Delay, Error, Execution, Histogram2d, Kind as _, Recording, Scope, Simd, TimeRange,
+    oracle,
 };
 
 fn edges(bins: &Bins) -> Vec<i64> {
@@ -65,14 +66,27 @@ fn a_triple_is_in_the_cell_of_both_differences() {
     // Herald at 100; A 5 ticks after it, B 3 before it and 7 after it.
     let tags = vec![vec![(97, 2), (100, 0), (105, 1), (107, 2)]];
     let bins = Bins::Linear { low: -10, width: 5, count: 4 };
-    let binned = query([0, 1, 2], bins).run(&recording(&tags), &Execution::best()).unwrap();
+    let (query, recording) = (query([0, 1, 2], bins), recording(&tags));
+    let binned = query.run(&recording, &Execution::best()).unwrap();
     // Bin 3 holds 5 to 9, bin 1 holds -5 to -1.
     let mut counts = vec![0; 16];
     counts[3 * 4 + 1] = 1;
     counts[3 * 4 + 3] = 1;
     assert_eq!(binned.counts, counts);
-    // One source of 10 ticks with 1, 1 and 2 tags: 2·5·5/100.
-    assert!((binned.expected(0, 0) - 0.5).abs() < 1e-12);
+    // One source of 10 ticks with 1, 1 and 2 tags: 2·5·5/100, of which the span of the tags takes a share. In cell
+    // (-10 to -6, -10 to -6) the herald is 8 ticks after both; in (-5 to -1, 5 to 9) they are 10 ticks apart, in
+    // (5 to 9, -5 to -1), too; in (0 to 4, 0 to 4) the herald is 2 ticks before both.
+    let expected = query.expected(&recording, &binned);
+    let of = |a: usize, b: usize| expected[4 * a + b];
+    for (cell, share) in [(of(0, 0), 0.2), (of(1, 3), 0.0), (of(3, 1), 0.0), (of(2, 2), 0.8)] {
+        assert!((cell - 0.5 * share).abs() < 1e-12, "{expected:?}");
+    }
+    // Without 101 to 103, 8 ticks are live, with 1, 1 and 2 tags. The ticks from 97, 98, 103 and 104 on are live, and
+    // those 2 ticks later, too.
+    let dead = Recording::new(vec![recording.sources[0].clone().with_dead(&[(101, 103)])]);
+    let binned = query.run(&dead, &Execution::best()).unwrap();
+    let expected = query.expected(&dead, &binned);
+    assert!((expected[4 * 2 + 2] - 2.0 / 512.0 * 25.0 * 4.0).abs() < 1e-12, "{expected:?}");
 }
 
 #[test]

@@ -138,7 +138,7 @@ impl Place {
     fn of(source: &Source<'_>, channels: [u16; 2], start: i64, bin: i64) -> Option<Self> {
         let end = start.checked_add(bin * PLACE_BINS)?;
         let taken = TimeRange { from: Some(start), to: Some(end) };
-        if taken.live_of(source) < end - start {
+        if source.live().ticks_in(taken) < end - start {
             return None;
         }
         let tags = source.tags;

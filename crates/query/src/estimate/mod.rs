@@ -3,6 +3,8 @@
 //! Definitions and derivations: docs/queries.md, section "What is reported with a count".
 
 mod blocks;
+mod heralded;
+mod measured;
 mod pair;
 pub(crate) mod singles;
 
@@ -10,26 +12,9 @@ use crate::rules::{definition::Heralds, rule::Rule};
 use pair::Pairs;
 
 pub use blocks::{covariance, jackknife};
+pub use heralded::Heralded;
+pub use measured::{Measured, limit_of_none};
 pub use singles::SourceSingles;
-
-/// A value with its standard error.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Measured {
-    /// The value.
-    pub value: f64,
-    /// Its standard error.
-    pub err: f64,
-}
-
-impl Measured {
-    /// Computes tags per second: `count` tags in `live` ticks of `tick_s` seconds, with the error of a
-    /// Poisson count. Returns `None` if there is no live time.
-    pub fn rate_hz(count: u64, live: i128, tick_s: f64) -> Option<Self> {
-        let live_s = live as f64 * tick_s;
-        let err = (count.max(1) as f64).sqrt();
-        (live > 0).then(|| Self { value: count as f64 / live_s, err: err / live_s })
-    }
-}
 
 /// The counts of one group, from which estimates are computed.
 #[derive(Debug, Clone, Copy)]
@@ -40,10 +25,21 @@ pub struct Tally<'a> {
     pub sources: &'a [SourceSingles],
     /// Measured accidentals, which replace those by formula.
     pub shifted: Option<Shifted>,
-    /// The tags of each channel that the veto accepts; `None` without a veto.
-    pub left_by_veto: Option<&'a [u64]>,
-    /// The pairs of a herald with each of two others, by the same rule.
-    pub arms: Option<[u64; 2]>,
+    /// With a veto, the pairs with each channel of a pair as the herald; `None` without one.
+    pub heralding: [Option<Heralding>; 2],
+    /// The counts of a heralded g2, for a herald with two others.
+    pub heralded: Option<Heralded>,
+}
+
+/// The pairs of those heralds that a veto leaves.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Heralding {
+    /// Their number.
+    pub count: u64,
+    /// The accidentals among them, with the error of what was measured.
+    pub accidentals: Measured,
+    /// The heralds that are left.
+    pub heralds: u64,
 }
 
 /// Accidentals measured with shifted channels.
@@ -87,6 +83,8 @@ pub struct Estimate {
     pub p_b_given_a: Option<Measured>,
     /// The heralded g2 of two arms: N_123·N_1 / (N_12·N_13).
     pub g2_heralded: Option<Measured>,
+    /// An upper limit of it (95 %), if there are no triples.
+    pub g2_heralded_max: Option<f64>,
 }
 
 /// The conditions under which a count was taken.
@@ -191,11 +189,14 @@ impl Estimate {
         let live_s = live * terms.tick_s;
         estimate.rate_hz = (live > 0.0)
             .then(|| Measured { value: count as f64 / live_s, err: estimate.count_err / live_s });
-        estimate.g2_heralded = tally.arms.and_then(|arms| {
-            let both_click = tally.herald_efficiency(terms, arms, scale);
-            g2_heralded(count, tally.singles(0), arms, both_click)
-        });
-        let Some(mut found) = found else { return estimate };
+        let window = heralded::Window {
+            is_once: rule.heralds() == Heralds::Once,
+            width: terms.full_width() / scale,
+        };
+        estimate.g2_heralded = tally.heralded.and_then(|of| of.g2(sources, window));
+        estimate.g2_heralded_max = tally.heralded.and_then(|of| of.limit());
+        let Some(measured) = found else { return estimate };
+        let mut found = measured;
         if let Some(pairs) = &pairs {
             found.err *= (1.0 + pairs.crosswise()).sqrt();
         }
@@ -216,15 +217,14 @@ impl Estimate {
         if let Some(Shifted::Counted { exposures: Some(exposures), is_empty: true, .. }) = shifted {
             estimate.car_min = car_min(count, exposures);
         }
-        if let Some(pairs) = &pairs {
+        if is_pair {
+            let own =
+                |of: usize| Heralding { count, accidentals: measured, heralds: tally.singles(of) };
             let given = |of: usize| {
-                let n = tally.singles(of) as f64;
-                let err = pairs.of_excess(of).sqrt().hypot(found.err) / n;
-                (n > 0.0).then(|| Measured { value: (c - a) / n, err })
+                let heralding = tally.heralding[of].or((!terms.is_vetoed).then(|| own(of)))?;
+                terms.given(of, &heralding, (sources, scale))
             };
             (estimate.p_a_given_b, estimate.p_b_given_a) = (given(1), given(0));
-        } else if is_pair && rule.heralds() == Heralds::Once {
-            estimate.p_b_given_a = per_herald(c, found, tally.singles(0) as f64);
         }
         estimate
     }
@@ -235,21 +235,32 @@ impl Estimate {
     pub fn with_block_errors(self, left_out: &[(Self, f64)]) -> Self {
         let values: Vec<_> = left_out.iter().map(|(of, share)| of.values(*share)).collect();
         let [count, accidentals, car, p_a, p_b, g2] = jackknife(&values);
-        let with = |measured: Option<Measured>, err: Option<f64>| {
-            measured.map(|Measured { value, .. }| Measured { value, err: err.unwrap_or(f64::NAN) })
+        // Blocks in which nothing was counted do not differ: the error is then at least that by formula.
+        let at_least = |err: Option<f64>, formula: f64, is_none: bool| {
+            err.map(|err| if is_none { err.max(formula) } else { err })
         };
+        let is_none = self.count == 0;
+        let with = |measured: Option<Measured>, err: Option<f64>, is_none: bool| {
+            measured.map(|Measured { value, err: formula }| {
+                let err = at_least(err, formula, is_none).unwrap_or(f64::NAN);
+                Measured { value, err }
+            })
+        };
+        let count = at_least(count, self.count_err, is_none);
+        let is_zero = |of: Option<Measured>| of.is_some_and(|of| of.value == 0.0);
         let rate_err = self.rate_hz.zip(count).map(|(rate, err)| rate.err / self.count_err * err);
         Self {
             count: self.count,
             count_err: count.unwrap_or(f64::NAN),
-            rate_hz: with(self.rate_hz, rate_err),
-            accidentals: with(self.accidentals, accidentals),
+            rate_hz: with(self.rate_hz, rate_err, false),
+            accidentals: with(self.accidentals, accidentals, is_zero(self.accidentals)),
             accidentals_independent: self.accidentals_independent,
-            car: with(self.car, car),
+            car: with(self.car, car, is_none),
             car_min: self.car_min,
-            p_a_given_b: with(self.p_a_given_b, p_a),
-            p_b_given_a: with(self.p_b_given_a, p_b),
-            g2_heralded: with(self.g2_heralded, g2),
+            p_a_given_b: with(self.p_a_given_b, p_a, is_none),
+            p_b_given_a: with(self.p_b_given_a, p_b, is_none),
+            g2_heralded: with(self.g2_heralded, g2, is_zero(self.g2_heralded)),
+            g2_heralded_max: self.g2_heralded_max,
         }
     }
 
@@ -269,32 +280,31 @@ impl Estimate {
     }
 }
 
-impl Tally<'_> {
-    /// Returns the efficiency of the herald: the mean of (N_1k − A_1k)/N_k over the arms k.
-    fn herald_efficiency(&self, terms: &Terms, arms: [u64; 2], scale: f64) -> f64 {
-        let of_arm = |(arm, counted): (usize, u64)| {
-            let accidental = |source: &SourceSingles| {
-                let live = source.live as f64 * scale;
-                let in_window = source.singles[arm] as f64 * terms.full_width() / live;
-                let partners = match terms.rule.definition().heralds() {
-                    Heralds::Once => -(-in_window).exp_m1(),
-                    Heralds::None | Heralds::Every => in_window,
-                };
-                if live > 0.0 { source.singles[0] as f64 * partners } else { 0.0 }
-            };
-            let accidentals: f64 = self.sources.iter().map(accidental).sum();
-            let singles: u64 = self.sources.iter().map(|source| source.singles[arm]).sum();
-            ((counted as f64 - accidentals) / singles.max(1) as f64).clamp(0.0, 1.0)
-        };
-        [(1, arms[0]), (2, arms[1])].map(of_arm).iter().sum::<f64>() / 2.0
-    }
-
-    /// Returns the tags of a channel of the group that can be in a coincidence: those that the veto accepts.
-    fn singles(&self, of: usize) -> u64 {
-        match self.left_by_veto {
-            Some(left) => left[of],
-            None => self.sources.iter().map(|source| source.singles[of]).sum(),
+impl Terms {
+    /// Returns the probability that a tag of a channel of a pair, 0 or 1, has a true partner on the other one.
+    fn given(
+        &self,
+        of: usize,
+        &Heralding { count, accidentals: mut found, heralds }: &Heralding,
+        (sources, scale): (&[SourceSingles], f64),
+    ) -> Option<Measured> {
+        let rule = self.rule.definition();
+        let n = heralds as f64;
+        if !rule.counts_every_way() {
+            let is_defined = of == 0 && rule.heralds() == Heralds::Once;
+            return is_defined.then(|| per_herald(count as f64, found, n)).flatten();
         }
+        let pairs = Pairs::new(count, found.value, sources, self.full_width(), scale);
+        found.err *= (1.0 + pairs.crosswise()).sqrt();
+        let err = pairs.of_excess(of).sqrt().hypot(found.err) / n;
+        (n > 0.0).then(|| Measured { value: (count as f64 - found.value) / n, err })
+    }
+}
+
+impl Tally<'_> {
+    /// Returns the tags of a channel of the group in the time that the channels share.
+    fn singles(&self, of: usize) -> u64 {
+        self.sources.iter().map(|source| source.overlapping[of]).sum()
     }
 }
 
@@ -327,30 +337,6 @@ fn car_min(count: u64, exposures: f64) -> Option<f64> {
     Some(exposures * p / (1.0 - p) - 1.0)
 }
 
-/// Returns the heralded g2 of two arms: N_123·N_1 / (N_12·N_13), all by rule `herald`, or all with each
-/// herald once. Returns `None` without coincidences of both arms with the herald.
-///
-/// Each herald has arm 2, arm 3, both or none: a multinomial distribution, for which the relative variance of
-/// g2 is 1/N_123 − 1/N_12 − 1/N_13 + (2g2 − 1)/N_1 to first order. If a triple consists of two pairs, the
-/// heralds of both may click, with probability `both_click`, and then both count.
-pub fn g2_heralded(
-    triples: u64,
-    heralds: u64,
-    arms: [u64; 2],
-    both_click: f64,
-) -> Option<Measured> {
-    let [a, b] = arms.map(|n| n as f64);
-    if a == 0.0 || b == 0.0 {
-        return None;
-    }
-    let scale = heralds as f64 / (a * b);
-    let counted = triples.max(1) as f64;
-    let g2 = triples as f64 * scale;
-    let relative =
-        (1.0 + both_click) / counted - 1.0 / a - 1.0 / b + (2.0 * g2 - 1.0) / heralds as f64;
-    Some(Measured { value: g2, err: counted * scale * relative.max(0.0).sqrt() })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -364,7 +350,7 @@ mod tests {
     }
 
     fn tally(count: u64, sources: &[SourceSingles]) -> Tally<'_> {
-        Tally { count, sources, shifted: None, left_by_veto: None, arms: None }
+        Tally { count, sources, shifted: None, heralding: [None; 2], heralded: None }
     }
 
     fn of_pair(count: u64, sources: &[SourceSingles], window: i64, tick_s: f64) -> Estimate {
@@ -404,20 +390,6 @@ mod tests {
         let given = Estimate::new(&tally(7, &source), &given);
         assert!(close(given.accidentals.unwrap().value, 5.0));
         assert!(close(given.rate_hz.unwrap().value, 7.0 / 5.0));
-    }
-
-    #[test]
-    fn heralded_g2_by_hand() {
-        // 60·1000/(100·500) = 1.2, 1/60 − 1/100 − 1/500 + 1.4/1000 = 0.0060667.
-        let g2 = g2_heralded(60, 1_000, [100, 500], 0.0).unwrap();
-        assert!(close(g2.value, 1.2));
-        let relative: f64 = 1.0 / 60.0 - 0.01 - 0.002 + 0.001_4;
-        assert!(close(g2.err, 1.2 * relative.sqrt()));
-        // 0.5 of the heralds click twice: 0.5/60 more.
-        let twice = g2_heralded(60, 1_000, [100, 500], 0.5).unwrap();
-        assert!(close(twice.err, 1.2 * (relative + 0.5 / 60.0).sqrt()));
-        assert_eq!(g2_heralded(0, 1_000, [0, 50], 0.0), None);
-        assert!(g2_heralded(0, 1_000, [10, 50], 0.0).unwrap().err > 0.0);
     }
 
     #[test]
@@ -494,12 +466,32 @@ mod tests {
         let used_up = Tally { shifted: Some(shifted(20.0, 1.0)), ..tally(60, &source) };
         let used_up = Estimate::new(&used_up, &terms(Rule::Once, 2, 1e-6));
         assert_eq!((used_up.p_a_given_b, used_up.p_b_given_a), (None, None));
-        // A veto leaves 80 and 40.
-        let vetoed = Tally { left_by_veto: Some(&[80, 40]), ..once_tally(&source) };
-        let vetoed =
-            Estimate::new(&vetoed, &Terms { is_vetoed: true, ..terms(Rule::All, 2, 1e-6) });
-        assert!(close(vetoed.p_a_given_b.unwrap().value, 18.0 / 40.0));
-        assert!(close(vetoed.p_b_given_a.unwrap().value, 18.0 / 80.0));
+        // With a veto, 80 and 40 heralds are left, with 19 and 17 pairs and 1 and 2 accidentals.
+        let of = |count, value, heralds| {
+            Some(Heralding { count, accidentals: Measured { value, err: 0.4 }, heralds })
+        };
+        let heralding = [of(19, 1.0, 80), of(17, 2.0, 40)];
+        let vetoed = Tally { heralding, ..once_tally(&source) };
+        let terms = Terms { is_vetoed: true, ..terms(Rule::All, 2, 1e-6) };
+        let estimate = Estimate::new(&vetoed, &terms);
+        assert!(close(estimate.p_a_given_b.unwrap().value, 15.0 / 40.0));
+        assert!(close(estimate.p_b_given_a.unwrap().value, 18.0 / 80.0));
+        let unknown = Estimate::new(&once_tally(&source), &terms);
+        assert_eq!((unknown.p_a_given_b, unknown.p_b_given_a), (None, None));
+    }
+
+    /// Blocks without any count do not differ.
+    #[test]
+    fn block_errors_of_nothing_are_those_of_one_count() {
+        let source = [SourceSingles::new(10_000, vec![100, 50])];
+        let formula = of_pair(0, &source, 2, 1e-6);
+        let blocks = formula.with_block_errors(&[(formula, 0.5); 4]);
+        assert!(formula.count_err >= 1.0 && close(blocks.count_err, formula.count_err));
+        let same = |of: fn(&Estimate) -> Option<Measured>| {
+            let [blocks, formula] = [&blocks, &formula].map(|e| of(e).unwrap().err);
+            formula > 0.0 && close(blocks, formula)
+        };
+        assert!(same(|e| e.rate_hz) && same(|e| e.car) && same(|e| e.p_a_given_b));
     }
 
     fn once_tally(source: &[SourceSingles]) -> Tally<'_> {

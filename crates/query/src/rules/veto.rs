@@ -82,6 +82,8 @@ pub(crate) struct Forbidding {
     guard: i64,
     /// Each veto channel and its delay.
     channels: Vec<(u16, i64)>,
+    /// The number of the channel whose tags are rejected; `None` if coincidences are.
+    only: Option<u8>,
     selection: Selection,
 }
 
@@ -90,9 +92,15 @@ impl Forbidding {
         let delays: Vec<i64> = veto.channels.iter().map(|&c| scope.delay_of(c)).collect();
         Self {
             guard: veto.guard,
+            only: None,
             selection: Selection::new(&veto.channels, &delays),
             channels: veto.channels.iter().copied().zip(delays).collect(),
         }
+    }
+
+    /// Returns the same, rejecting the tags of the channel of this number in place of coincidences.
+    pub(crate) fn of_tags(self, only: Option<u8>) -> Self {
+        Self { only, ..self }
     }
 
     /// Prepares the search for veto tags among the rows of `source`.
@@ -131,12 +139,12 @@ impl Forbidding {
         self.channels.iter().filter_map(|&(channel, _)| u8::try_from(channel).ok()).collect()
     }
 
-    /// Returns whether all veto channels have this delay.
-    pub(crate) fn have_delay(&self, delay: i64) -> bool {
-        self.channels.iter().all(|&(_, of_channel)| of_channel == delay)
+    /// Returns whether coincidences are rejected, and all veto channels have this delay.
+    pub(crate) fn is_of_neighbours(&self, delay: i64) -> bool {
+        self.only.is_none() && self.channels.iter().all(|&(_, of_channel)| of_channel == delay)
     }
 
-    /// Removes from `list` the tags that are near a veto, and moves the tags between one veto and the next
+    /// Removes from `list` the tags that are near a veto, and, if coincidences are rejected, moves the tags between one veto and the next
     /// apart from the others by more than `window`: a coincidence is accepted if all its tags lie between the
     /// same two vetoes and none of them is near a veto. Times are then counted from `base`. Returns how many
     /// tags before `start` are left, or `None` if times do not fit in 64 bits.
@@ -158,11 +166,15 @@ impl Forbidding {
             }
             let is_near =
                 vetoes.get(passed).is_some_and(|&veto| veto <= time.saturating_add(self.guard));
-            if is_near {
+            if is_near && self.only.is_none_or(|only| only == number) {
                 continue;
             }
-            let apart = i64::try_from(passed).ok()?.checked_mul(window + 1)?;
-            times[len] = time.checked_sub(base)?.checked_add(apart)?;
+            times[len] = if self.only.is_none() {
+                let apart = i64::try_from(passed).ok()?.checked_mul(window + 1)?;
+                time.checked_sub(base)?.checked_add(apart)?
+            } else {
+                time
+            };
             numbers[len] = number;
             head += usize::from(time < start);
             len += 1;

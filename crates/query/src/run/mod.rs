@@ -1,12 +1,14 @@
 //! The input and state of a query: the recording, the scope of the query in it, and the progress of the scan.
 
 pub(crate) mod counts;
+pub(crate) mod live;
 pub(crate) mod progress;
 pub(crate) mod pulses;
 pub(crate) mod recording;
 pub(crate) mod scope;
 pub(crate) mod time_range;
 
+pub use live::LiveTime;
 pub use progress::{Pass, Pieces, ProgressSnapshot, ScanProgress};
 pub use recording::{Recording, Source};
 pub use scope::{Delay, Scope};

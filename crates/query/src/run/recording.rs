@@ -14,6 +14,7 @@ use crate::{
     kernels::{first_fall, simd::Simd},
     run::{
         counts::Counts,
+        live::LiveTime,
         progress::{Pass, ScanProgress},
         pulses::Pulses,
         time_range::TimeRange,
@@ -50,8 +51,8 @@ pub struct Source<'a> {
     span: Option<(i64, i64)>,
     /// The sync pulses, if they are known and none is a tag.
     pub(crate) pulses: Option<Pulses>,
-    /// Times during which the instrument recorded nothing, in order and apart from each other.
-    dead: Vec<(i64, i64)>,
+    /// The time in which it recorded.
+    live: LiveTime,
     /// The index of the run, and the row of the run that is the first of this source.
     index: Option<(Arc<Index<'a>>, u64)>,
     /// The first row that a scan found out of order; all bits set if none was found.
@@ -132,7 +133,7 @@ impl<'a> Recording<'a> {
                     singles: source.channels.clone(),
                     span,
                     pulses: Pulses::of(source, tick),
-                    dead: source.dead(),
+                    live: LiveTime::new(span, &source.dead()),
                     unordered: in_order(),
                 }
             })
@@ -148,6 +149,10 @@ impl<'a> Recording<'a> {
             Arc::new(Index { store: store.has_rows().then_some(store), blocks: OnceLock::new() });
         let all = 0..usize::try_from(manifest.rows).unwrap_or(usize::MAX);
         let Opened { first, skipped, len, .. } = Opened::of(store, all);
+        let span = manifest.time_first.zip(manifest.time_last);
+        let mut dead: Vec<(i64, i64)> =
+            manifest.sources.iter().flat_map(tagq_store::Source::dead).collect();
+        dead.sort_unstable();
         let source = Source {
             index: Some((index, first)),
             tags: store.tags(),
@@ -158,9 +163,9 @@ impl<'a> Recording<'a> {
             // They separate the sources.
             gaps: None,
             singles: manifest.channels.clone(),
-            span: manifest.time_first.zip(manifest.time_last),
+            span,
             pulses: None,
-            dead: manifest.sources.iter().flat_map(tagq_store::Source::dead).collect(),
+            live: LiveTime::new(span, &dead),
             unordered: in_order(),
         };
         Self::new(vec![source])
@@ -204,7 +209,7 @@ impl<'a> Recording<'a> {
             singles,
             span,
             pulses: None,
-            dead: Vec::new(),
+            live: LiveTime::new(span, &[]),
             index: None,
             unordered: in_order(),
         }])
@@ -361,6 +366,17 @@ impl Source<'_> {
         self.span
     }
 
+    /// Returns the time in which it recorded.
+    pub fn live(&self) -> &LiveTime {
+        &self.live
+    }
+
+    /// Returns the same source, which recorded nothing in these spans: they are in order and apart from each other.
+    #[must_use]
+    pub fn with_dead(self, dead: &[(i64, i64)]) -> Self {
+        Self { live: LiveTime::new(self.span, dead), ..self }
+    }
+
     /// Attaches the index of `blocks`, which need not begin or end where this source does. `row` is the first
     /// row of this source, in the numbering of the blocks.
     #[must_use]
@@ -412,6 +428,7 @@ impl<'a> Recording<'a> {
             micro: source.micro.map(|micro| micro.rows(0..0)),
             gaps: source.gaps.map(|gaps| &gaps[..0]),
             span: None,
+            live: LiveTime::new(None, &[]),
             index: None,
             rows: 0,
             skipped: Some(0),
@@ -489,19 +506,5 @@ impl<'a> Recording<'a> {
             end.saturating_sub(begin) as u64
         };
         self.sources.iter().map(of).sum()
-    }
-}
-
-impl TimeRange {
-    /// Returns the live ticks of a source, cut to the range: last minus first undelayed time of any channel, without
-    /// the times during which the instrument recorded nothing.
-    pub fn live_of(&self, source: &Source<'_>) -> i64 {
-        let Some((first, last)) = source.span() else { return 0 };
-        let first = self.from.map_or(first, |from| from.max(first));
-        let last = self.to.map_or(last, |to| to.min(last));
-        let within = source.dead.partition_point(|&(_, ends)| ends <= first);
-        let dead = source.dead[within..].iter().take_while(|&&(begins, _)| begins < last);
-        let dead = dead.map(|&(begins, ends)| ends.min(last).saturating_sub(begins.max(first)));
-        last.saturating_sub(first).saturating_sub(dead.sum()).max(0)
     }
 }

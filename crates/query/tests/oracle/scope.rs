@@ -1,9 +1,11 @@
 //! Channels in use and ranges.
 
 use proptest::prelude::*;
-use tagq_query::{Coincidences, Delay, Execution, Groups, Rule, Scope, TimeRange};
+use tagq_query::{
+    Coincidences, Delay, Execution, Groups, Kind as _, Recording, Rule, Scope, TimeRange,
+};
 
-use crate::support::{Sources, check, every_pair, recording, run, sources, tags};
+use crate::support::{Sources, check, every_pair, pairs, recording, run, sources, tags};
 
 #[test]
 fn only_the_channels_in_use_are_paired() {
@@ -121,5 +123,62 @@ proptest! {
             sum.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
         }
         prop_assert_eq!(sum, whole);
+    }
+}
+
+proptest! {
+    /// Tick by tick, and tag by tag: the time that channels with different delays share leaves out what is dead for one
+    /// of them.
+    #[test]
+    fn channels_share_the_time_that_is_live_for_all(
+        tags in prop::collection::vec((0_i64..120, 0_u16..3), 2..60),
+        spans in prop::collection::vec((1_i64..30, 1_i64..20), 0..5),
+        delays in prop::collection::vec(-40_i64..40, 3),
+        from in prop::option::of(-40_i64..150),
+        to in prop::option::of(-40_i64..150),
+    ) {
+        let mut at = 0;
+        let dead: Vec<(i64, i64)> = spans
+            .iter()
+            .map(|&(apart, long)| {
+                let begins = at + apart;
+                at = begins + long;
+                (begins, at)
+            })
+            .collect();
+        let is_dead = |time: i64| dead.iter().any(|&(begins, ends)| begins < time && time < ends);
+        let mut tags = tags;
+        tags.retain(|&(time, _)| !is_dead(time));
+        tags.sort_unstable();
+        let Some((&(first, _), &(last, _))) = tags.first().zip(tags.last()) else { return Ok(()) };
+        let (time, labels) = tags.iter().copied().unzip();
+        let sources = vec![(time, labels)];
+        let plain = recording(&sources, None);
+        let recording = Recording::new(vec![plain.sources[0].clone().with_dead(&dead)]);
+        let of: Vec<(u16, i64)> = (0..).zip(delays.iter().copied()).collect();
+        let mut query = pairs(vec![], 5, &of);
+        query.groups = Groups::Listed(vec![vec![0, 1, 2]]);
+        query.scope.range = TimeRange { from, to };
+        let counted = query.run(&recording, &Execution::best()).unwrap();
+        let source = &counted.rows[0].sources[0];
+        // The unit from t to t + 1, and a tag at t.
+        let is_live = |t: i64| first <= t && t < last && !dead.iter().any(|&(b, e)| b <= t && t < e);
+        let has_tags = |t: i64| first <= t && t <= last && !is_dead(t);
+        let is_shared = |t: i64, is_it: &dyn Fn(i64) -> bool| {
+            query.scope.range.contains(t) && delays.iter().all(|&delay| is_it(t - delay))
+        };
+        let units = (-100..300).filter(|&t| is_shared(t, &is_live)).count();
+        prop_assert_eq!(source.overlap, i64::try_from(units).unwrap());
+        if delays.iter().any(|&delay| delay != delays[0]) {
+            let overlapping: Vec<u64> = (0..3_u16)
+                .map(|channel| {
+                    let of = |&&(time, label): &&(i64, u16)| {
+                        label == channel && is_shared(time + delays[usize::from(channel)], &has_tags)
+                    };
+                    tags.iter().filter(of).count() as u64
+                })
+                .collect();
+            prop_assert_eq!(&source.overlapping, &overlapping);
+        }
     }
 }

@@ -73,26 +73,18 @@ pub(super) fn ranges(
     range: TimeRange,
     blocks: u32,
 ) -> Vec<Vec<TimeRange>> {
-    let edge = |(first, last): (i64, i64), block: u32| {
-        if block == 0 || block == blocks {
-            return None;
-        }
-        let length = (i128::from(last) - i128::from(first)) * i128::from(block);
-        i64::try_from(i128::from(first) + length / i128::from(blocks)).ok()
-    };
-    let sources = recording.sources.iter().map(|source| {
-        let (first, last) = source.span().unwrap_or_default();
-        let first = range.from.map_or(first, |from| from.max(first));
-        (first, range.to.map_or(last, |to| to.min(last)).max(first))
+    let edges = recording.sources.iter().map(|source| {
+        let edges = source.live().divided(range, blocks).into_iter().map(Some);
+        std::iter::once(None).chain(edges).chain([None]).collect()
     });
-    let sources: Vec<(i64, i64)> = sources.collect();
-    let of = |block: u32| {
-        let own = |&span: &(i64, i64)| {
-            TimeRange { from: edge(span, block), to: edge(span, block + 1) }.and(&range)
+    let edges: Vec<Vec<Option<i64>>> = edges.collect();
+    let of = |block: usize| {
+        let own = |edges: &Vec<Option<i64>>| {
+            TimeRange { from: edges[block], to: edges[block + 1] }.and(&range)
         };
-        sources.iter().map(own).collect()
+        edges.iter().map(own).collect()
     };
-    (0..blocks).map(of).collect()
+    (0..blocks as usize).map(of).collect()
 }
 
 #[cfg(test)]
@@ -113,6 +105,10 @@ mod tests {
         let range = TimeRange { from: Some(0), to: Some(10) };
         let cut = ranges(&recording, range, 2);
         assert_eq!(cut, [side(Some(0), Some(5)), side(Some(5), Some(10))]);
+        // 17 of 27 ticks are live, 12 of them before 5: the second half begins 8.5 ticks from -7.
+        let dead = recording.sources[0].clone().with_dead(&[(5, 15)]);
+        let dead = ranges(&Recording::new(vec![dead]), TimeRange::default(), 2);
+        assert_eq!(dead, [side(None, Some(1)), side(Some(1), None)]);
     }
 
     #[test]

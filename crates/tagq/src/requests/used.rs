@@ -111,5 +111,5 @@ impl SelectionUsed {
 
 /// Returns the live ticks of all sources in a range.
 pub(super) fn live_of(recording: &Recording<'_>, range: TimeRange) -> i128 {
-    recording.sources.iter().map(|source| i128::from(range.live_of(source))).sum()
+    recording.sources.iter().map(|source| i128::from(source.live().ticks_in(range))).sum()
 }

@@ -3,7 +3,8 @@
 use tagq::{
     query::{Mode, Rule},
     requests::{
-        Accidentals, Channel, Coincidences, Errors, Histogram, Rates, Reach, Request, Selection,
+        Accidentals, Channel, Coincidences, Errors, Histogram, Histogram2d, Rates, Reach, Request,
+        Selection,
     },
 };
 
@@ -37,6 +38,20 @@ pub(crate) enum Covers {
     Both,
     Formula,
     Blocks,
+    /// Neither does; the page says why.
+    Neither(&'static str),
+}
+
+impl Covers {
+    /// Returns whether the errors by "formula" or from "blocks" should cover.
+    pub(crate) fn claims(self, how: &str) -> bool {
+        match self {
+            Self::Both => true,
+            Self::Formula => how == "formula",
+            Self::Blocks => how == "blocks",
+            Self::Neither(_) => false,
+        }
+    }
 }
 
 impl Ask {
@@ -423,7 +438,7 @@ fn heralded(name: &'static str, rate: f64, efficiency: f64, window: f64) -> Case
         lights: vec![light],
         asks: vec![
             ask("heralded g2, each herald once", Rule::PerHerald),
-            ask("heralded g2, rule herald", Rule::Herald).blocks_only(&["g2_heralded"]),
+            ask("heralded g2, rule herald", Rule::Herald),
         ],
     }
 }
@@ -518,6 +533,143 @@ fn thermal() -> Case {
     Case { name: "Thermal light, coherence time 20 us", lights: vec![light], asks }
 }
 
+/// Returns independent light on an instrument that records nothing in a part of each 100 us.
+fn dead(name: &'static str, percent: f64) -> Case {
+    let rates = [2e-3, 3e-3, 2e-3];
+    let light = Light {
+        duration: DURATION,
+        background: (1..).zip(rates).collect(),
+        dead: Some((1e5, 1e3 * percent)),
+        ..Light::default()
+    };
+    let live = DURATION * (1.0 - percent / 100.0);
+    let pair = Pair { duration: live, ..Pair::new(0.0, [0.0; 2], [rates[0], rates[1]], 20.0) };
+    let of = |asked: &str, question, values| Ask { asked: asked.into(), question, values };
+    let is_one = |quantity, rows: &[usize]| -> Vec<Value> {
+        rows.iter().map(|&row| Value { row, ..value(quantity, Some(1.0)) }).collect()
+    };
+    let mut asks = pair_asks(pair, None);
+    // A delay beyond a dead span: the time that both channels share has twice as many of them.
+    let delayed = coincidences(&[1, 2], Rule::All, pair.window, |q| {
+        q.selection.delays = vec![(Channel::Number(2), "40us".parse().unwrap())];
+    });
+    let mut shifted = delayed.clone();
+    if let Request::Coincidences(question) = &mut shifted {
+        question.accidentals = Accidentals::Shifted(10);
+        question.shift = Some("7us".parse().unwrap());
+    }
+    let scatter =
+        || vec![value("count", None), value("accidentals", None), value("car", Some(0.0))];
+    asks.push(of("pair, delay 40 us", delayed, scatter()));
+    asks.push(of("pair, delay 40 us, 10 shifts of 7 us", shifted, scatter()));
+    let short = histogram([1, 2], "1us", "5us", None);
+    asks.push(of("g2, bins of 1 us about 0", short, is_one("g2", &[0, 5])));
+    let long = histogram([1, 2], "1t", "10us..1ms", Some(2));
+    asks.push(of("g2, bins from 10 to 32 us and from 0.32 to 1 ms", long, is_one("g2", &[0, 3])));
+    let cells = Request::Histogram2d(Histogram2d {
+        herald: Channel::Number(1),
+        a: Channel::Number(2),
+        b: Channel::Number(3),
+        bin: Some("20t".parse().unwrap()),
+        range: Some("5000t..5040t".parse().unwrap()),
+        g3: true,
+        selection: Selection::default(),
+    });
+    let mut values = is_one("g3", &[0, 3]);
+    for value in &mut values {
+        value.covers = Covers::Formula;
+    }
+    asks.push(of("g3, cells of 20 ns at 5 us", cells, values));
+    Case { name, lights: vec![light], asks }
+}
+
+/// Returns independent light whose heralds an unrelated veto selects.
+fn heralds_vetoed() -> Case {
+    let light = Light {
+        duration: DURATION,
+        background: vec![(1, 3e-3), (2, 3e-3), (3, 3e-3), (7, 2e-3)],
+        ..Light::default()
+    };
+    let ask = |asked: &str, rule| Ask {
+        asked: asked.into(),
+        question: coincidences(&[1, 2, 3], rule, 30.0, |q| q.veto = vec![Channel::Number(7)]),
+        values: vec![value("g2_heralded", Some(1.0))],
+    };
+    Case {
+        name: "Independent channels, heralds selected by an unrelated veto",
+        lights: vec![light],
+        asks: vec![
+            ask("heralded g2, each herald once", Rule::PerHerald),
+            ask("heralded g2, rule herald", Rule::Herald),
+        ],
+    }
+}
+
+/// Returns light so weak that most counts are zero.
+fn nothing() -> Case {
+    let why =
+        "a mean of 0.4 counts has no symmetric error; 0 stands with one count and with a limit";
+    let light =
+        Light { duration: DURATION, background: vec![(1, 1e-5), (2, 1e-4)], ..Light::default() };
+    let values = |quantities: &[&'static str], truth: f64| -> Vec<Value> {
+        let of = |quantity: &&'static str| Value {
+            covers: Covers::Neither(why),
+            ..value(quantity, Some(truth))
+        };
+        quantities.iter().map(of).collect()
+    };
+    Case {
+        name: "0.4 counts on average",
+        lights: vec![light],
+        asks: vec![
+            Ask {
+                asked: "pair, rule all".into(),
+                question: coincidences(&[1, 2], Rule::All, 20.0, |_| {}),
+                values: values(&["count"], 0.41),
+            },
+            Ask {
+                asked: "g2, a bin of 41 ns".into(),
+                question: histogram([1, 2], "41t", "20t", None),
+                values: values(&["g2"], 1.0),
+            },
+        ],
+    }
+}
+
+/// Returns light that becomes three times as bright.
+fn drift() -> Case {
+    let light = Light {
+        duration: DURATION,
+        background: vec![(1, 3e-3), (2, 3e-3)],
+        rise: Some(3.0),
+        ..Light::default()
+    };
+    Case {
+        name: "Light that becomes three times as bright",
+        lights: vec![light],
+        asks: vec![
+            Ask {
+                asked: "rates".into(),
+                question: Request::Rates(Rates::default()),
+                // Two thirds of the highest rate.
+                values: vec![value("rate_hz", Some(2e6))],
+            },
+            Ask {
+                asked: "pair, 10 shifts".into(),
+                question: coincidences(&[1, 2], Rule::All, 20.0, |q| {
+                    q.accidentals = Accidentals::Shifted(10);
+                }),
+                values: vec![value("count", None), value("car", Some(0.0))],
+            },
+            Ask {
+                asked: "g2, bins of 1 us about 0".into(),
+                question: histogram([1, 2], "1us", "5us", None),
+                values: vec![value("g2", None)],
+            },
+        ],
+    }
+}
+
 /// Returns rates of steady light.
 fn rates() -> Case {
     let light =
@@ -556,7 +708,13 @@ pub(crate) fn all() -> Vec<Case> {
         triples(),
         heralded("Heralded photon, η 0.3, 0.06 pairs in the window", 1e-3, 0.3, 30.0),
         heralded("Heralded photon, η 0.7, 0.12 pairs in the window", 2e-3, 0.7, 30.0),
+        heralds_vetoed(),
         correlations(),
+        dead("Independent channels, 5 % dead", 5.0),
+        dead("Independent channels, 10 % dead", 10.0),
+        dead("Independent channels, 30 % dead", 30.0),
+        nothing(),
+        drift(),
         thermal(),
     ]
 }
@@ -566,5 +724,7 @@ pub(crate) fn few() -> Vec<Case> {
     vec![
         steady("True pairs of η 0.8, rate × full width 0.08", 2e-3, [0.8; 2], [0.0; 2], 25.0),
         vetoed(),
+        dead("Independent channels, 10 % dead", 10.0),
+        heralds_vetoed(),
     ]
 }

@@ -17,6 +17,10 @@ pub(crate) struct Light {
     /// Coherence time of thermal light in ticks: the intensity of the emitters is constant for this time and
     /// exponentially distributed.
     pub coherence: Option<f64>,
+    /// Period of the dead spans of the instrument and how long each is, in ticks; one begins each period.
+    pub dead: Option<(f64, f64)>,
+    /// The rate at the end of the recording divided by that at its beginning, if it changes linearly.
+    pub rise: Option<f64>,
 }
 
 /// Events, each with a photon on every arm.
@@ -36,11 +40,28 @@ pub(crate) struct Emitter {
 pub(crate) type Tags = (Vec<i64>, Vec<u16>);
 
 impl Light {
+    /// Returns the spans in which nothing is recorded.
+    pub(crate) fn dead_spans(&self) -> Vec<(i64, i64)> {
+        let Some((period, long)) = self.dead else { return Vec::new() };
+        let mut spans = Vec::new();
+        let mut begins = 0.0;
+        while begins < self.duration {
+            #[expect(clippy::cast_possible_truncation, reason = "inside the duration")]
+            spans.push((begins as i64, (begins + long) as i64));
+            begins += period;
+        }
+        spans
+    }
+
     pub(crate) fn tags(&self, seed: u64) -> Tags {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut tags: Vec<(i64, u16)> = Vec::new();
+        let is_recorded = |time: f64| {
+            let is_dead = self.dead.is_some_and(|(period, long)| time % period < long);
+            (0.0..self.duration).contains(&time) && !is_dead
+        };
         let mut push = |time: f64, channel: u16| {
-            if (0.0..self.duration).contains(&time) {
+            if is_recorded(time) {
                 #[expect(clippy::cast_possible_truncation, reason = "inside the duration")]
                 tags.push((time.floor() as i64, channel));
             }
@@ -74,7 +95,15 @@ impl Light {
             while time < self.duration {
                 let step: f64 = Exp1.sample(&mut rng);
                 time += step / rate;
-                push(time, channel);
+                // Tags are left out at random where the rate is below its highest.
+                let is_kept = self.rise.is_none_or(|rise| {
+                    let kept: f64 = StandardUniform.sample(&mut rng);
+                    let relative = 1.0 / rise + (1.0 - 1.0 / rise) * time / self.duration;
+                    kept < relative
+                });
+                if is_kept {
+                    push(time, channel);
+                }
             }
         }
         tags.sort_unstable();

@@ -11,8 +11,9 @@ use std::{collections::BTreeMap, env, fmt::Write as _, fs, sync::LazyLock};
 
 use rayon::prelude::*;
 use tagq::{
-    Answer, NewStore, OpenOptions, Run, Silent,
+    Answer, OpenOptions, Run, Silent, open,
     requests::{Errors, QueryContext, Request, Setup},
+    store::{Creation, Recording, SourceFacts, Writer},
 };
 
 use cases::{Ask, Case, Covers, Value};
@@ -44,9 +45,20 @@ struct Row {
 fn run(case: &Case, seed: u64) -> Vec<Run> {
     let of = |(light, n): (&light::Light, u64)| {
         let (times, channels) = light.tags(seed * 16 + n);
-        let mut store = NewStore::create(None, Some("1ns".parse().unwrap())).unwrap();
-        store.append(&times, &channels).unwrap();
-        store.finish("simulated", &OpenOptions::default()).unwrap()
+        let folder = tempfile::tempdir().unwrap();
+        let tick = "1ns".parse().unwrap();
+        let creation = Creation { tick, tick_assumed: false, run_id: None };
+        let mut writer = Writer::open(&folder.path().join("run"), &creation).unwrap();
+        writer.begin_source();
+        writer.append(&times, &channels).unwrap();
+        let recording = Recording { dead: light.dead_spans(), ..Recording::default() };
+        let facts = SourceFacts { recording: Some(recording), ..SourceFacts::named("simulated") };
+        writer.finish_source(facts);
+        writer.commit().unwrap();
+        drop(writer);
+        // Mapped data stays valid after the folder is removed.
+        let options = OpenOptions { ingest: false, ..OpenOptions::default() };
+        open(&folder.path().join("run"), &options, &Silent).unwrap()
     };
     case.lights.iter().zip(0..).map(of).collect()
 }
@@ -121,11 +133,7 @@ fn missed(rows: &[Row], repetitions: u64) -> Vec<String> {
     let mut missed = Vec::new();
     for row in rows {
         for (how, pull) in ["formula", "blocks"].into_iter().zip(row.pulls) {
-            let should = match (how, row.covers) {
-                ("formula", Covers::Blocks) | ("blocks", Covers::Formula) => false,
-                (_, Covers::Both | Covers::Formula | Covers::Blocks) => true,
-            };
-            if should && !pull.is_some_and(|pull| covered.contains(&pull)) {
+            if row.covers.claims(how) && !pull.is_some_and(|pull| covered.contains(&pull)) {
                 let Row { case, asked, quantity, .. } = row;
                 missed.push(format!("{case}; {asked}; {quantity} by {how}: {pull:.2?}"));
             }
@@ -141,8 +149,9 @@ fn table(rows: &[Row], repetitions: u64) -> String {
          squared pull, ((value − truth)/error)², is taken of each value: 1 where the quoted error is right. \
          Without a known truth the mean of all values is taken for it. Bias is how far the mean lies off the \
          truth, in standard errors of the mean. `cargo xtask coverage` makes this page and fails where a value \
-         that should be between {} and {} is not. A value in parentheses is not claimed to cover: there the \
-         other column is to be used ([queries.md](queries.md), \"Errors\"). A dash: there is no such error.\n",
+         that should be between {} and {} is not; such a value is in bold here. A value in parentheses is not \
+         claimed to cover: there the other column is to be used ([queries.md](queries.md), \"Errors\"), or the \
+         reason stands below the table. A dash: there is no such error.\n",
         COVERED.start(),
         COVERED.end()
     );
@@ -161,7 +170,8 @@ fn table(rows: &[Row], repetitions: u64) -> String {
         }
         let shown = |pull: Option<f64>, is_claimed: bool| match pull {
             None => "–".to_owned(),
-            Some(pull) if is_claimed => format!("{pull:.2}"),
+            Some(pull) if is_claimed && COVERED.contains(&pull) => format!("{pull:.2}"),
+            Some(pull) if is_claimed => format!("**{pull:.2}**"),
             Some(pull) => format!("({pull:.2})"),
         };
         let [formula, blocks] = row.pulls;
@@ -170,10 +180,16 @@ fn table(rows: &[Row], repetitions: u64) -> String {
             "| {} | `{}` | {} | {} | {} |",
             row.asked,
             row.quantity,
-            shown(formula, row.covers != Covers::Blocks),
-            shown(blocks, row.covers != Covers::Formula),
+            shown(formula, row.covers.claims("formula")),
+            shown(blocks, row.covers.claims("blocks")),
             row.bias.map_or("–".to_owned(), |bias| format!("{bias:+.1}"))
         );
+        let is_last = rows.get(at + 1).is_none_or(|next| next.case != row.case);
+        if let Covers::Neither(why) = row.covers
+            && is_last
+        {
+            let _ = write!(text, "\nIn parentheses: {why}.\n");
+        }
     }
     text
 }

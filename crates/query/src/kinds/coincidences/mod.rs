@@ -96,6 +96,11 @@ impl Coincidences {
         self.rule.definition().engine() != Engine::Ways
     }
 
+    /// Returns whether the rule has an expectation for independent channels.
+    fn is_expected(&self) -> bool {
+        self.rule.definition().counts_every_way()
+    }
+
     /// Returns the channels whose tags can affect the result; `None` if all can.
     fn touched(&self) -> Option<Vec<u16>> {
         let mut touched = match &self.groups {
@@ -110,7 +115,7 @@ impl Coincidences {
     fn condition(&self) -> Condition<'_> {
         let Self { groups: _, rule, window, veto, scope } = self;
         let rule = rule.definition();
-        Condition { rule, window: *window, veto: veto.as_ref(), scope }
+        Condition { rule, window: *window, veto: veto.as_ref(), vetoed: None, scope }
     }
 
     /// Returns the live time of each source and its tags of these channels, in the scope of the query. Reads
@@ -122,37 +127,48 @@ impl Coincidences {
         execution: &Execution,
     ) -> Vec<SourceSingles> {
         let group = [channels.to_vec()];
-        SinglesInScope::new(recording, &self.scope, &group, execution).of_group(channels)
+        SinglesInScope::new(recording, &self.scope, &group, execution)
+            .of_group(channels, self.is_expected())
     }
 
-    /// Counts the tags of each of `channels` in the scope that the veto accepts: those without a veto tag
-    /// within the guard. Returns `None` if the query has no veto. Reads nine bytes per tag.
+    /// Counts the coincidences of the tags of `herald` that the veto leaves, those without a veto tag within the guard,
+    /// with each of these lists of other channels; with none, these tags themselves. The veto does not reject other
+    /// tags. Without a veto it leaves all heralds. Reads nine bytes per tag for each list.
     ///
     /// # Errors
-    /// Fails for an invalid query.
-    pub fn left_by_veto(
+    /// Fails for an invalid query, and for rules that do not count every way.
+    pub fn of_heralds_left(
         &self,
         recording: &Recording<'_>,
-        channels: &[u16],
+        herald: u16,
+        others: &[&[u16]],
         execution: &Execution,
-    ) -> Result<Option<Vec<u64>>, Error> {
+    ) -> Result<Vec<u64>, Error> {
         self.check(recording)?;
-        let groups: Vec<Vec<u16>> = channels.iter().map(|&channel| vec![channel]).collect();
+        let groups: Vec<Vec<u16>> =
+            others.iter().map(|others| [&[herald], *others].concat()).collect();
         self.check_veto(&groups)?;
-        if self.veto.is_none() {
-            return Ok(None);
+        let rule = self.rule.definition();
+        if rule.engine() != Engine::Ways {
+            return Err(Error::VetoRule { rule: rule.name() });
         }
-        // A herald without other channels is a complete coincidence by itself.
-        let query = Self { rule: Rule::PerHerald, window: 0, ..self.clone() };
+        let listed: Vec<String> = groups.iter().map(|group| numbers(group)).collect();
         let counts = recording.counted(
-            || format!("left by veto; of {}; {}", numbers(channels), self.key()),
+            || format!("heralds left by veto; {}; {}", listed.join(" "), self.key()),
             self.scope.range,
             &|recording, range| {
-                let query = query.over(range);
+                let query = self.over(range);
                 let mut counts = BTreeMap::new();
-                for part in Part::all(&groups, query.condition()) {
-                    let of_part = part.groups.iter().map(|&group| groups[group].clone());
-                    counts.extend(of_part.zip(part.count(recording, execution)));
+                for group in &groups {
+                    // A herald without other channels is a complete coincidence by itself.
+                    let query = match &group[..] {
+                        [_] => Self { rule: Rule::PerHerald, window: 0, ..query.clone() },
+                        _ => query.clone(),
+                    };
+                    let condition = Condition { vetoed: Some(herald), ..query.condition() };
+                    for part in Part::all(std::slice::from_ref(group), condition) {
+                        counts.insert(group.clone(), part.count(recording, execution)[0]);
+                    }
                 }
                 Ok(Counts::Groups(counts))
             },
@@ -163,7 +179,7 @@ impl Coincidences {
             let count = counts.get(&channels).copied().unwrap_or(0);
             u64::try_from(count).map_err(|_| Error::CountRange { channels })
         });
-        left.collect::<Result<_, _>>().map(Some)
+        left.collect()
     }
 
     fn check_veto(&self, groups: &[Vec<u16>]) -> Result<(), Error> {
@@ -275,19 +291,16 @@ impl Kind for Coincidences {
             groups = known.keys().cloned().collect();
             groups.sort_by_key(Vec::len);
         }
-        if recording.is_part() && !self.counts_groups() {
-            // Other parts may find any set of channels.
-            let all = cluster::channels(&self.scope, recording)?;
-            SinglesInScope::new(recording, &self.scope, &[all], execution).of_every_set();
-        }
-        let singles = SinglesInScope::new(recording, &self.scope, &groups, execution);
+        // A part does not know which sets of channels other parts find.
+        let all = vec![groups::channels_of(&self.groups_in(recording)?)];
+        let singles = SinglesInScope::new(recording, &self.scope, &all, execution);
         let rows = groups.into_iter().map(|channels| {
             // A group that was not counted contains channels that had no tags.
             let count = known.get(&channels).copied().unwrap_or(0);
             let Ok(count) = u64::try_from(count) else {
                 return Err(Error::CountRange { channels });
             };
-            let sources = singles.of_group(&channels);
+            let sources = singles.of_group(&channels, self.is_expected());
             Ok(GroupCount { channels, count, sources })
         });
         Ok(Counted { rows: rows.collect::<Result<_, _>>()? })

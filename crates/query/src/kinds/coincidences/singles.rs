@@ -1,14 +1,11 @@
 //! The tags and the live time that belong to the counts of each group.
 
-use std::collections::BTreeSet;
-
 use crate::{
     estimate::singles::SourceSingles,
     rules::groups,
     run::{
         recording::{Recording, Source},
         scope::Scope,
-        time_range::TimeRange,
     },
     scan::morsels::Execution,
 };
@@ -41,7 +38,7 @@ impl<'a> SinglesInScope<'a> {
             channels.iter().map(of).collect()
         };
         Self {
-            live: sources.iter().map(|source| scope.range.live_of(source)).collect(),
+            live: sources.iter().map(|source| source.live().ticks_in(scope.range)).collect(),
             singles: sources.iter().map(singles_of).collect(),
             recording,
             scope,
@@ -50,24 +47,11 @@ impl<'a> SinglesInScope<'a> {
         }
     }
 
-    pub(super) fn of_group(&self, group: &[u16]) -> Vec<SourceSingles> {
-        let delays = group.iter().map(|&channel| self.scope.delay_of(channel));
-        self.between(group, delays.clone().min().unwrap_or(0), delays.max().unwrap_or(0))
-    }
-
-    /// Asks for the singles that any set of the channels may need.
-    pub(super) fn of_every_set(&self) {
-        let delays: BTreeSet<i64> =
-            self.channels.iter().map(|&channel| self.scope.delay_of(channel)).collect();
-        for &earliest in &delays {
-            for &latest in delays.range(earliest..) {
-                self.between(&self.channels, earliest, latest);
-            }
-        }
-    }
-
-    /// Returns the singles of a group with these smallest and largest delays.
-    fn between(&self, group: &[u16], earliest: i64, latest: i64) -> Vec<SourceSingles> {
+    /// Returns the singles of a group. `is_expected` says whether the rule has an expectation, which needs the tags in
+    /// the time that the channels share.
+    pub(super) fn of_group(&self, group: &[u16], is_expected: bool) -> Vec<SourceSingles> {
+        let delays: Vec<i64> = group.iter().map(|&channel| self.scope.delay_of(channel)).collect();
+        let are_equal = delays.iter().all(|&delay| delay == delays[0]);
         let sources = self.recording.sources.iter().zip(self.live.iter().zip(&self.singles));
         let of_source = |(source, (&live, singles)): (&Source<'_>, (&i64, &Vec<u64>))| {
             let of_channel = |channel| match self.channels.binary_search(channel) {
@@ -75,42 +59,29 @@ impl<'a> SinglesInScope<'a> {
                 Err(_) => 0,
             };
             let whole = SourceSingles::new(live, group.iter().map(of_channel).collect());
-            match source.span() {
-                Some((first, last)) if earliest < latest => {
-                    // Delayed times fit in 64 bits; the scope was checked for this.
-                    let shared = TimeRange {
-                        from: Some(first.saturating_add(latest)),
-                        to: Some(last.saturating_add(earliest).saturating_add(1)),
-                    };
-                    self.overlapping(source, group, whole, shared)
-                }
-                _ => whole,
+            if are_equal {
+                return whole;
             }
+            let overlap = source.live().overlap(&delays, self.scope.range);
+            let overlapping = if is_expected {
+                self.overlapping(source, group, &delays)
+            } else {
+                whole.overlapping
+            };
+            SourceSingles { overlap, overlapping, ..whole }
         };
         sources.map(of_source).collect()
     }
 
-    /// Returns the same with the part of its time in which tags of all channels of the group can occur.
-    fn overlapping(
-        &self,
-        source: &Source<'_>,
-        group: &[u16],
-        whole: SourceSingles,
-        shared: TimeRange,
-    ) -> SourceSingles {
-        let within = shared.and(&self.scope.range);
-        let (Some(from), Some(to)) = (within.from, within.to) else { return whole };
-        // The last tag of a source lies at the end of its live time, one tick before the range ends.
-        let end = if within.to == shared.to { to - 1 } else { to };
-        let overlap = end.saturating_sub(from).max(0);
-        let of = |&channel: &u16| {
-            let delay = self.scope.delay_of(channel);
-            source.singles_within(channel, delay, within, self.execution.simd)
-        };
-        let overlapping = match overlap {
-            0 => vec![0; group.len()],
-            _ => group.iter().map(of).collect(),
-        };
-        SourceSingles { overlap, overlapping, ..whole }
+    /// Counts the tags of each channel of a group in the time that is live for all of them.
+    fn overlapping(&self, source: &Source<'_>, group: &[u16], delays: &[i64]) -> Vec<u64> {
+        let mut counts = vec![0; group.len()];
+        for common in source.live().joint(delays, self.scope.range) {
+            for ((count, &channel), &delay) in counts.iter_mut().zip(group).zip(delays) {
+                let simd = self.execution.simd;
+                *count += source.singles_within(channel, delay, common.tags(), simd);
+            }
+        }
+        counts
     }
 }

@@ -160,7 +160,7 @@ impl Kind for Histogram {
             let pulses = source.pulses_of(self.start);
             let starts = pulses.map_or(singles[0], |pulses| pulses::singles(self, &pulses));
             let singles = [starts, singles[1]];
-            SourceSingles::new(range.live_of(source), singles.into())
+            SourceSingles::new(source.live().ticks_in(range), singles.into())
         });
         let (sources, period) = (sources.collect(), self.period(recording)?);
         Ok(Binned { bins, counts, dropped, period, sources })

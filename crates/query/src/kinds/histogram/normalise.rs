@@ -1,7 +1,5 @@
 //! g2: counts divided by the counts expected for uncorrelated light.
 
-use std::ops::Range;
-
 use super::{
     bins::Bins,
     query::{Binned, Channel, Histogram, Mode},
@@ -14,10 +12,7 @@ use crate::{
         recording::{Recording, Source},
         time_range::TimeRange,
     },
-    scan::{
-        morsels::Execution,
-        singles::{add_rows, row_at},
-    },
+    scan::{morsels::Execution, ranks::Ranks},
 };
 
 /// Divides a count by its expectation, with the error of the count. Returns `None` if nothing is expected.
@@ -72,10 +67,11 @@ impl Histogram {
         Ok(())
     }
 
-    /// Returns the expected count of each bin for uncorrelated light: Σ n_A·n_B·δ / (T − |τ|) over the
-    /// sources and over steps δ of the bin, where τ is the undelayed lag of the step's middle and n_A, n_B
-    /// are the starts and stops that can have a partner at that lag (Laurence, Fore and Huser 2006). `None`
-    /// if no source is longer than the lag.
+    /// Returns the expected count of each bin for uncorrelated light: Σ n_A·n_B·δ / L(τ) over the
+    /// sources and over steps δ of the bin, where τ is the undelayed lag of the step's middle, L(τ) the time in
+    /// which both tags of a pair at this lag can be recorded, and n_A, n_B are the starts and stops that can have
+    /// a partner at that lag (Laurence, Fore and Huser 2006, whose L is T − |τ|). `None` if no source is longer
+    /// than the lag.
     ///
     /// # Errors
     /// See [`Histogram::check_g2`].
@@ -118,24 +114,21 @@ impl Histogram {
     ) {
         let Some((first, last)) = source.span() else { return };
         let longest = i128::from(last) - i128::from(first);
-        let mut whole = Lags::new(self, source, self.scope.range, simd);
-        let mut parts: Vec<Option<Lags<'_>>> = left_out
-            .iter()
-            .map(|range| {
-                range.map(|range| Lags::new(self, source, self.scope.range.and(&range), simd))
-            })
-            .collect();
+        let whole = self.scope.range;
+        let parts: Vec<Option<TimeRange>> =
+            left_out.iter().map(|range| range.map(|range| whole.and(&range))).collect();
+        let mut lags = Lags::new(self, source, parts.len() + 1, simd);
         let [start, stop] = self.ends();
         let moved = i128::from(start.delay) - i128::from(stop.delay);
-        let tags = source.singles_of(start.label).max(source.singles_of(stop.label)) as f64;
+        let steps = Steps::of(source, [start, stop], longest);
         for k in 0..self.bins.count() {
             // The distance of a pair is at most the length of the source.
             let low = i128::from(self.bins.edge(k)).max(-longest - moved);
             let high = i128::from(self.bins.edge(k + 1)).min(longest - moved + 1);
-            for (low, high) in steps(low, high, longest, tags) {
-                let Some(all) = whole.at(low + high - 1) else { continue };
-                for (part, expected) in parts.iter_mut().zip(&mut *expected) {
-                    let part = part.as_mut().and_then(|part| part.at(low + high - 1));
+            for (low, high) in steps.between(low, high) {
+                let Some(all) = lags.at(low + high - 1, (0, whole)) else { continue };
+                for (number, (part, expected)) in (1..).zip(parts.iter().zip(&mut *expected)) {
+                    let part = part.and_then(|part| lags.at(low + high - 1, (number, part)));
                     let Some(density) = all.density_without(part) else { continue };
                     let more = density * (high - low) as f64;
                     expected[k] = Some(expected[k].unwrap_or(0.0) + more);
@@ -145,25 +138,62 @@ impl Histogram {
     }
 }
 
-/// Divides a bin from `low` to `high` into steps. They are short enough that the number of tags with a
-/// possible partner is well approximated at their middles: a step of T/(10·√N) misses √(N·δ/T) tags at the
-/// ends, a tenth of the amount that would matter next to the Poisson error of all N·δ/T·N pairs.
-fn steps(low: i128, high: i128, longest: i128, tags: f64) -> impl Iterator<Item = (i128, i128)> {
-    let width = (high - low).max(0);
-    let wanted = 10.0 * width as f64 / longest.max(1) as f64 * tags.sqrt();
-    #[expect(clippy::cast_possible_truncation, reason = "between 1 and 2^16")]
-    let steps = (wanted.clamp(1.0, STEPS_MAX).ceil() as i128).min(width);
-    (0..steps).map(move |step| (low + width * step / steps, low + width * (step + 1) / steps))
+/// How finely the bins of one source are divided.
+struct Steps {
+    /// Starts and stops.
+    tags: [f64; 2],
+    /// The length of the source, and its live intervals.
+    longest: f64,
+    intervals: f64,
+}
+
+impl Steps {
+    fn of(source: &Source<'_>, ends: [Channel; 2], longest: i128) -> Self {
+        let tags = ends.map(|end| source.singles_of(end.label) as f64);
+        let intervals = source.live().len() as f64;
+        Self { tags, longest: longest.max(1) as f64, intervals }
+    }
+
+    /// Divides a bin from `low` to `high`.
+    fn between(&self, low: i128, high: i128) -> impl Iterator<Item = (i128, i128)> + use<> {
+        let width = (high - low).max(0);
+        let wanted = self.of_tags(width as f64).max(self.of_intervals(width as f64));
+        #[expect(clippy::cast_possible_truncation, reason = "between 1 and 2^17")]
+        let steps = (wanted.ceil() as i128).min(width);
+        (0..steps).map(move |step| (low + width * step / steps, low + width * (step + 1) / steps))
+    }
+
+    /// Steps are short enough that the number of tags with a possible partner is well approximated at their middles: a
+    /// step of T/(10·√N) misses √(N·δ/T) tags at the ends, a tenth of the amount that would matter next to the Poisson
+    /// error of all N·δ/T·N pairs.
+    fn of_tags(&self, width: f64) -> f64 {
+        let tags = self.tags[0].max(self.tags[1]);
+        (10.0 * tags.sqrt() * width / self.longest).clamp(1.0, STEPS_MAX)
+    }
+
+    /// With n live intervals the time at a lag is a line with kinks, where its slope changes by about n: at lag 0, and
+    /// four times for each interval within a bin. At a kink the middle of a step of δ misses the share n·δ/8T of its
+    /// pairs. This is a tenth of the Poisson error of all pairs E of the bin, or less.
+    fn of_intervals(&self, width: f64) -> f64 {
+        if self.intervals <= 1.0 {
+            return 1.0;
+        }
+        let within = self.intervals * width / self.longest;
+        let pairs = self.tags[0] * self.tags[1] * width / self.longest;
+        let steps = (1.25 * within * (4.0 * within).max(1.0) * pairs.sqrt()).sqrt();
+        steps.min((STEPS_OF_INTERVALS / self.intervals).max(256.0))
+    }
 }
 
 /// The largest number of steps per bin.
 const STEPS_MAX: f64 = 65_536.0;
+/// The largest number of live intervals of all steps of a bin, from 256 steps on.
+const STEPS_OF_INTERVALS: f64 = 131_072.0;
 
 /// Starts and stops that can have a partner at a lag, and the time in half ticks in which they can.
 #[derive(Debug, Clone, Copy, Default)]
 struct AtLag {
-    starts: u64,
-    stops: u64,
+    tags: [u64; 2],
     overlap: i128,
 }
 
@@ -172,8 +202,7 @@ impl AtLag {
     fn density_without(self, part: Option<Self>) -> Option<f64> {
         let part = part.unwrap_or_default();
         let overlap = self.overlap - part.overlap;
-        let starts = self.starts.saturating_sub(part.starts) as f64;
-        let stops = self.stops.saturating_sub(part.stops) as f64;
+        let [starts, stops] = [0, 1].map(|i| self.tags[i].saturating_sub(part.tags[i]) as f64);
         // The overlap is in half ticks: there are twice as many of them as ticks.
         (overlap > 0).then(|| starts * stops / (overlap as f64 / 2.0))
     }
@@ -181,100 +210,34 @@ impl AtLag {
 
 /// Computes [`AtLag`] in one source, for pairs whose later tag lies in a range.
 struct Lags<'a> {
-    counters: [Counter<'a>; 2],
-    delays: [i64; 2],
-    range: TimeRange,
-    first: i128,
-    last: i128,
+    source: &'a Source<'a>,
+    delays: [i128; 2],
+    ranks: [Ranks<'a>; 2],
 }
 
 impl<'a> Lags<'a> {
-    fn new(query: &Histogram, source: &'a Source<'a>, range: TimeRange, simd: Simd) -> Self {
+    fn new(query: &Histogram, source: &'a Source<'a>, ranges: usize, simd: Simd) -> Self {
         let ends = query.ends();
-        let (first, last) = source.span().unwrap_or_default();
         Self {
-            counters: ends.map(|channel| Counter::new(source, channel, simd)),
-            delays: ends.map(|channel| channel.delay),
-            range,
-            first: first.into(),
-            last: last.into(),
+            source,
+            delays: ends.map(|channel| 2 * i128::from(channel.delay)),
+            ranks: ends.map(|channel| Ranks::new(source, channel.label, 2, ranges, simd)),
         }
     }
 
-    /// Evaluates at a delayed lag in half ticks, because the middle of an even number of ticks lies between
-    /// two.
-    fn at(&mut self, middle: i128) -> Option<AtLag> {
-        let (first, last, range) = (self.first, self.last, self.range);
+    /// Evaluates at a delayed lag in half ticks, because the middle of an even number of ticks lies between two; for
+    /// pairs whose later tag lies in a range, which has a number.
+    fn at(&mut self, middle: i128, (number, range): (usize, TimeRange)) -> Option<AtLag> {
         let [start, stop] = self.delays;
-        let lag = middle + 2 * (i128::from(start) - i128::from(stop));
-        if lag.abs() >= 2 * (last - first) {
-            return None;
+        // The times of the later tag; the other one is earlier by the lag.
+        let moves = [start + middle.max(0), stop + (-middle).max(0)];
+        let mut all = AtLag::default();
+        for common in self.source.live().joint_of_halves(moves, range) {
+            all.overlap += common.length();
+            for ((tags, ranks), moved) in all.tags.iter_mut().zip(&mut self.ranks).zip(moves) {
+                *tags += ranks.within(&common, moved, number);
+            }
         }
-        // The range of the stops; starts are one lag earlier. The later tag of the pair is in the range.
-        let (own, shift) = if middle >= 0 { (stop, 0) } else { (start, lag) };
-        let cut = |limit: i64| 2 * (i128::from(limit) - i128::from(own)) + shift;
-        let mut begin = 2 * first + lag.max(0);
-        let mut end = 2 * last + lag.min(0);
-        let mut behind = end + 1;
-        if let Some(from) = range.from {
-            begin = begin.max(cut(from));
-        }
-        if let Some(to) = range.to {
-            behind = behind.min(cut(to));
-            end = end.min(cut(to));
-        }
-        let overlap = end - begin;
-        if overlap <= 0 {
-            return None;
-        }
-        let starts = self.counters[0].within(begin - lag, behind - lag);
-        let stops = self.counters[1].within(begin, behind);
-        Some(AtLag { starts, stops, overlap })
-    }
-}
-
-/// Counts the tags of a channel between two undelayed times in half ticks. The requested times change little
-/// from one bin to the next, so few rows are read each time.
-struct Counter<'a> {
-    source: &'a Source<'a>,
-    channel: u16,
-    simd: Simd,
-    /// The rows that were counted last, and their count.
-    rows: Range<usize>,
-    count: u64,
-}
-
-impl<'a> Counter<'a> {
-    fn new(source: &'a Source<'a>, channel: Channel, simd: Simd) -> Self {
-        let (rows, count) = (0..source.rows(), source.singles_of(channel.label));
-        Self { source, channel: channel.label, simd, rows, count }
-    }
-
-    /// Counts the tags from `begin` up to, not including, `end`.
-    fn within(&mut self, begin: i128, end: i128) -> u64 {
-        // The first whole tick at or after a half tick.
-        let row = |half: i128| match i64::try_from(half.div_euclid(2) + half.rem_euclid(2)) {
-            Ok(tick) => row_at(self.source, tick, 0),
-            Err(_) if half < 0 => 0,
-            Err(_) => self.source.rows(),
-        };
-        let (start, end) = (row(begin), row(end));
-        let rows = start..end.max(start);
-        let among = |rows: Range<usize>| {
-            let mut count = [0];
-            add_rows(self.source, &[self.channel], rows, self.simd, &mut count);
-            count[0]
-        };
-        let old = self.rows.clone();
-        if rows.start >= old.end || rows.end <= old.start {
-            self.count = among(rows.clone());
-        } else {
-            // At most two of these four pieces have rows. A damaged index may contradict itself.
-            let more = among(rows.start..old.start).wrapping_add(among(old.end..rows.end));
-            let less = among(old.start..rows.start).wrapping_add(among(rows.end..old.end));
-            self.count = self.count.wrapping_add(more).wrapping_sub(less);
-        }
-        self.rows = rows;
-        self.count
+        (all.overlap > 0).then_some(all)
     }
 }

@@ -2,12 +2,19 @@
 
 mod count;
 
+use rayon::prelude::*;
+
 use crate::{
     error::Error,
     estimate::singles::SourceSingles,
     kinds::{histogram::Bins, kind::Kind},
     partial::{Partial, State, keys::delays},
-    run::{counts::Counts, recording::Recording, scope::Scope, time_range::TimeRange},
+    run::{
+        counts::Counts,
+        recording::{Recording, Source},
+        scope::Scope,
+        time_range::TimeRange,
+    },
     scan::{morsels::Execution, plan::Plan},
 };
 
@@ -37,23 +44,40 @@ pub struct Binned2d {
     pub sources: Vec<SourceSingles>,
 }
 
-impl Binned2d {
-    /// Returns the expected count of cell (a, b) for uncorrelated light and differences much shorter than
-    /// the live time T: the sum over sources of N_H·N_A·N_B·W_a·W_b/T², W the widths of the bins.
-    pub fn expected(&self, a: usize, b: usize) -> f64 {
-        let width = |k: usize| self.bins.edge(k + 1).abs_diff(self.bins.edge(k)) as f64;
-        let of = |source: &SourceSingles| {
-            let singles: f64 = source.singles.iter().map(|&count| count as f64).product();
-            let live = source.live as f64;
-            if live > 0.0 { singles / (live * live) } else { 0.0 }
-        };
-        self.sources.iter().map(of).sum::<f64>() * width(a) * width(b)
-    }
-}
-
 impl Histogram2d {
     /// The largest number of cells.
     pub const CELLS_MAX: u64 = 1 << 24;
+
+    /// Returns the expected count of each cell for uncorrelated light: the sum over sources of
+    /// N_H·N_A·N_B·W_a·W_b/T²·L/T, where W are the widths of the bins, T is the live time, and L the time in which
+    /// the three tags at the middle of the cell can be recorded.
+    pub fn expected(&self, recording: &Recording<'_>, binned: &Binned2d) -> Vec<f64> {
+        let bins = binned.bins.count();
+        let middle =
+            |k: usize| i128::from(binned.bins.edge(k)) + i128::from(binned.bins.edge(k + 1)) - 1;
+        let width = |k: usize| binned.bins.edge(k + 1).abs_diff(binned.bins.edge(k)) as f64;
+        let delays = self.channels().map(|channel| 2 * i128::from(self.scope.delay_of(channel)));
+        let of_cell = |(source, singles): (&Source<'_>, &SourceSingles), [a, b]: [usize; 2]| {
+            let live = singles.live as f64;
+            if live <= 0.0 || singles.singles.contains(&0) {
+                return 0.0;
+            }
+            // The times of the latest tag; the others are earlier.
+            let times = [0, middle(a), middle(b)];
+            let latest = times.into_iter().max().unwrap_or(0);
+            let moves = [0, 1, 2].map(|i| delays[i] + latest - times[i]);
+            let joint = source.live().joint_of_halves(moves, self.scope.range);
+            let overlap = joint.map(|common| common.length()).sum::<i128>() as f64 / 2.0;
+            let rates: f64 = singles.singles.iter().map(|&count| count as f64 / live).product();
+            rates * width(a) * width(b) * overlap
+        };
+        let of_row = |a: usize| {
+            let sources = || recording.sources.iter().zip(&binned.sources);
+            let of = move |b: usize| sources().map(|source| of_cell(source, [a, b])).sum();
+            (0..bins).map(of).collect::<Vec<f64>>()
+        };
+        (0..bins).into_par_iter().map(of_row).flatten_iter().collect()
+    }
 
     /// Returns the three channels, the herald first.
     fn channels(&self) -> [u16; 3] {
@@ -125,7 +149,7 @@ impl Kind for Histogram2d {
                 let delay = self.scope.delay_of(channel);
                 source.singles_within(channel, delay, range, execution.simd)
             });
-            SourceSingles::new(range.live_of(source), singles.into())
+            SourceSingles::new(source.live().ticks_in(range), singles.into())
         });
         Ok(Binned2d { bins: self.bins.clone(), counts, sources: sources.collect() })
     }

@@ -233,7 +233,7 @@ impl Kind for Rates {
         let of_source = |(number, source): (u32, &Source<'_>)| {
             let of = |&channel: &u16| tags.get(&(number, channel)).copied().unwrap_or(0);
             let counts = channels.iter().map(of).collect();
-            SourceRates { live: self.scope.range.live_of(source), counts }
+            SourceRates { live: source.live().ticks_in(self.scope.range), counts }
         };
         let sources = (0..).zip(&recording.sources).map(of_source).collect();
         let counting = Counting::new(&self.scope, &channels, execution);
@@ -327,7 +327,7 @@ impl Grid {
         let part = self.part(number);
         let mut live = 0;
         for source in &recording.sources {
-            live += part.live_of(source);
+            live += source.live().ticks_in(part);
             counting.add(source, part, counts);
         }
         let (is_cut, is_final) = (self.is_cut(number), self.is_final(number));

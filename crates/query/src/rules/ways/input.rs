@@ -184,7 +184,7 @@ impl Part {
         let delay = self.delays[0];
         let are_vetoes_possible = self.veto.as_ref().is_none_or(|veto| {
             let is_matches = matches!(self.method, Method::Matches);
-            !is_matches && !self.has_different_delays() && veto.have_delay(delay)
+            !is_matches && !self.has_different_delays() && veto.is_of_neighbours(delay)
         });
         if !is_possible || !are_vetoes_possible {
             return None;

@@ -23,6 +23,8 @@ pub(crate) struct Condition<'q> {
     pub rule: &'static dyn Definition,
     pub window: i64,
     pub veto: Option<&'q Veto>,
+    /// The channel whose tags the veto rejects; `None` if it rejects coincidences.
+    pub vetoed: Option<u16>,
     pub scope: &'q Scope,
 }
 
@@ -83,7 +85,9 @@ impl Part {
         let Condition { rule, window, .. } = condition;
         let scope = condition.scope.clone();
         let (cells, look_back) = (rule.cells(window), rule.look_back(window, groups[0].len()));
-        let veto = condition.veto.map(|veto| Forbidding::new(veto, condition.scope));
+        let vetoed = condition.vetoed.map(|channel| number_of[usize::from(channel)]);
+        let veto =
+            condition.veto.map(|veto| Forbidding::new(veto, condition.scope).of_tags(vetoed));
         let (groups, near) = (pack, Window::new(window, &delays));
         Self {
             groups,

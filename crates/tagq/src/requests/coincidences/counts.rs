@@ -5,13 +5,16 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use rayon::prelude::*;
 use tagq_query::{
     Coincidences as Query, Counted, Error as QueryError, Estimate, Execution, GroupCount, Groups,
-    Kind as _, Recording, Rule, Scope, SourceSingles, Tally, Terms, TimeRange,
+    Heralded, Kind as _, Recording, Rule, Scope, SourceSingles, Tally, Terms, TimeRange,
 };
 
 use crate::error::Error;
 use crate::requests::{
     blocks,
-    coincidences::shifted::{Moved, Shift, found},
+    coincidences::{
+        heralds::{Answering, OfHeralds, combined, heralded},
+        shifted::{Moved, Shift, found},
+    },
 };
 
 /// Counts of one group, in one bin of a trace or over the whole range.
@@ -32,15 +35,11 @@ pub(crate) struct Counts {
     pub sources: Vec<SourceSingles>,
     /// The counts with channels moved.
     moved: Vec<Moved>,
-    /// The pairs of a herald with each of two other channels.
-    arms: Option<[u64; 2]>,
-    /// The tags of each channel that remain after the veto.
-    left_by_veto: Option<Vec<u64>>,
+    /// With a veto, the pairs of the heralds that it leaves: those of each channel of a pair.
+    heralding: [Option<OfHeralds>; 2],
+    /// The counts of a heralded g2.
+    heralded: Option<Heralded>,
 }
-
-/// Answers a query over a recording, from the cache or by counting.
-pub(super) type Answering<'a> =
-    &'a (dyn Fn(&Query, &Recording<'_>) -> Result<Counted, QueryError> + Sync);
 
 impl Counts {
     /// Counts the values that accompany the counts of groups.
@@ -51,7 +50,6 @@ impl Counts {
         shift: Option<Shift>,
         answer: Answering<'_>,
     ) -> Result<Vec<(Vec<u16>, Self)>, QueryError> {
-        let left = LeftByVeto::of(recording, query, &rows, shift)?;
         let of = |GroupCount { channels, count, sources }: GroupCount| {
             let moved = match shift {
                 Some(shift) => shift.counts_by(recording, query, &channels, &|query| {
@@ -59,40 +57,36 @@ impl Counts {
                 })?,
                 None => Vec::new(),
             };
-            let arms = match arms(query, &channels) {
-                Some(arms) => {
-                    let arms = answer(&arms, recording)?;
-                    Some([arms.rows[0].count, arms.rows[1].count])
-                }
-                None => None,
-            };
-            let left_by_veto = left.as_ref().map(|left| left.of_group(&channels));
-            Ok((channels, Self { count, sources, moved, arms, left_by_veto }))
+            let mut heralding = [None, None];
+            for (of, heralding) in heralding.iter_mut().enumerate() {
+                *heralding = OfHeralds::counted(recording, query, (&channels, of), shift)?;
+            }
+            let heralded = heralded(recording, query, (&channels, count, &sources), answer)?;
+            Ok((channels, Self { count, sources, moved, heralding, heralded }))
         };
         rows.into_iter().map(of).collect()
     }
 
     /// Adds the counts of other sources.
     fn add(&mut self, other: Self) -> Option<()> {
-        let add = |a: u64, b: u64| a.checked_add(b);
-        self.count = add(self.count, other.count)?;
+        self.count = self.count.checked_add(other.count)?;
         self.sources.extend(other.sources);
-        if self.moved.is_empty() {
-            self.moved = other.moved;
-        } else {
-            for (moved, more) in self.moved.iter_mut().zip(other.moved) {
-                moved.add(&more);
+        add_moved(&mut self.moved, other.moved);
+        for (heralding, more) in self.heralding.iter_mut().zip(other.heralding) {
+            match (heralding, more) {
+                (Some(of), Some(more)) => {
+                    of.count = of.count.checked_add(more.count)?;
+                    of.heralds = of.heralds.checked_add(more.heralds)?;
+                    add_moved(&mut of.moved, more.moved);
+                }
+                (of, more) => *of = of.take().or(more),
             }
         }
-        match (&mut self.arms, other.arms) {
-            (Some(arms), Some(more)) => *arms = [add(arms[0], more[0])?, add(arms[1], more[1])?],
-            (arms, more) => *arms = arms.or(more),
-        }
-        match (&mut self.left_by_veto, other.left_by_veto) {
-            (Some(left), Some(more)) => {
-                left.iter_mut().zip(more).for_each(|(left, more)| *left += more);
+        match (&mut self.heralded, other.heralded) {
+            (Some(of), Some(more)) => {
+                *of = combined(of, &more, u64::checked_add, i64::checked_add)?;
             }
-            (left, more) => *left = left.take().or(more),
+            (of, more) => *of = of.or(more),
         }
         Some(())
     }
@@ -100,23 +94,28 @@ impl Counts {
     /// Returns the counts without one of the blocks.
     fn without(&self, block: &Self) -> Self {
         let less = |a: u64, b: u64| a.saturating_sub(b);
+        let moved = |all: &[Moved], part: &[Moved]| -> Vec<Moved> {
+            all.iter().zip(part).map(|(all, part)| all.without(part)).collect()
+        };
         let sources = self.sources.iter().zip(&block.sources);
+        let heralding = [0, 1].map(|i| {
+            let (all, part) = self.heralding[i].as_ref().zip(block.heralding[i].as_ref())?;
+            Some(OfHeralds {
+                count: less(all.count, part.count),
+                heralds: less(all.heralds, part.heralds),
+                moved: moved(&all.moved, &part.moved),
+            })
+        });
+        let heralded = self.heralded.zip(block.heralded).and_then(|(all, part)| {
+            let less = |a: u64, b: u64| Some(less(a, b));
+            combined(&all, &part, less, i64::checked_sub)
+        });
         Self {
             count: less(self.count, block.count),
             sources: sources.map(|(source, part)| source.without(part)).collect(),
-            moved: self
-                .moved
-                .iter()
-                .zip(&block.moved)
-                .map(|(all, part)| all.without(part))
-                .collect(),
-            arms: self
-                .arms
-                .zip(block.arms)
-                .map(|(all, part)| [0, 1].map(|i| less(all[i], part[i]))),
-            left_by_veto: self.left_by_veto.as_ref().zip(block.left_by_veto.as_ref()).map(
-                |(all, part)| all.iter().zip(part).map(|(all, part)| less(*all, *part)).collect(),
-            ),
+            moved: moved(&self.moved, &block.moved),
+            heralding,
+            heralded,
         }
     }
 
@@ -138,40 +137,18 @@ impl Counts {
             count: self.count,
             sources: &self.sources,
             shifted,
-            left_by_veto: self.left_by_veto.as_deref(),
-            arms: self.arms,
+            heralding: self.heralding.each_ref().map(|of| of.as_ref()?.estimate()),
+            heralded: self.heralded,
         };
         (Estimate::new(&tally, terms), note)
     }
 }
 
-/// The tags that remain after a veto, for the channels that need it.
-struct LeftByVeto(HashMap<u16, u64>);
-
-impl LeftByVeto {
-    /// Counts them if singles divide vetoed counts: for measured accidentals, and for a heralded g2.
-    fn of(
-        recording: &Recording<'_>,
-        query: &Query,
-        rows: &[GroupCount],
-        shift: Option<Shift>,
-    ) -> Result<Option<Self>, QueryError> {
-        let divides = |row: &&GroupCount| {
-            (shift.is_some() && row.channels.len() == 2) || arms(query, &row.channels).is_some()
-        };
-        let mut channels: Vec<u16> =
-            rows.iter().filter(divides).flat_map(|row| row.channels.clone()).collect();
-        channels.sort_unstable();
-        channels.dedup();
-        if query.veto.is_none() || channels.is_empty() {
-            return Ok(None);
-        }
-        let left = query.left_by_veto(recording, &channels, &Execution::best())?;
-        Ok(left.map(|left| Self(channels.into_iter().zip(left).collect())))
-    }
-
-    fn of_group(&self, group: &[u16]) -> Vec<u64> {
-        group.iter().map(|channel| self.0.get(channel).copied().unwrap_or(0)).collect()
+fn add_moved(all: &mut Vec<Moved>, more: Vec<Moved>) {
+    if all.is_empty() {
+        *all = more;
+    } else {
+        all.iter_mut().zip(more).for_each(|(moved, more)| moved.add(&more));
     }
 }
 
@@ -275,7 +252,7 @@ fn in_blocks(
             let query = Query { scope, ..query.clone() };
             let source = silent.of_source(s);
             let rows = query.run(&source, &Execution::best())?.rows;
-            let empty = SourceSingles::new(range.live_of(&source.sources[0]), Vec::new());
+            let empty = SourceSingles::new(source.sources[0].live().ticks_in(range), Vec::new());
             for (channels, counts) in Counts::of_rows(&source, &query, rows, shift, &answer)? {
                 let known = all
                     .entry(channels.clone())
@@ -342,12 +319,4 @@ pub(super) fn add_up(
         added.sort_by_key(|row| row.start.map(|(start, _)| start));
     }
     Ok(added)
-}
-
-/// Returns the query that is counted next to a group of three with rule `herald`, also with each herald
-/// once: the pairs of its herald by the same rule.
-pub(super) fn arms(query: &Query, channels: &[u16]) -> Option<Query> {
-    let [herald, a, b] = channels[..] else { return None };
-    let groups = Groups::Listed(vec![vec![herald, a], vec![herald, b]]);
-    matches!(query.rule, Rule::Herald | Rule::PerHerald).then(|| Query { groups, ..query.clone() })
 }

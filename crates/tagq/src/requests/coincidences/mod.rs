@@ -3,6 +3,7 @@
 mod counts;
 mod detectors;
 mod elsewhere;
+mod heralds;
 mod listing;
 mod notes;
 mod plan;
@@ -19,12 +20,12 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use tagq_query::{
     Coincidences as Query, Counted, Error as QueryError, Execution, Groups, Kind as _, Plan,
-    Recording, Rule, Scope, SourceSingles, Terms, TimeRange, Veto,
+    Recording, Rule, Scope, Source, SourceSingles, Terms, TimeRange, Veto,
 };
 use tagq_store::Tick;
 
 use self::{
-    counts::{GroupCounts, How, Nothing, add_up, arms},
+    counts::{GroupCounts, How, Nothing, add_up},
     detectors::detectors,
     plan::planned,
     rows::Rows,
@@ -432,7 +433,7 @@ impl Kind for Coincidences {
         let rows = groups.len().max(1) as u64 * runs as u64;
         let scans_of = |group: &Vec<u16>| {
             let of_shifts = shift.map_or(0, |shift| shift.scans(group.len()));
-            of_shifts + u64::from(arms(query, group).is_some())
+            of_shifts + heralds::scans(query, group, shift)
         };
         let scans: u64 = groups.iter().map(scans_of).sum();
         // A row with its estimates, and with the counts of each scan.
@@ -583,7 +584,8 @@ fn nothing_in(
             }
             let live = |ranges: Vec<TimeRange>| {
                 let sources = ranges.iter().zip(&recording.sources);
-                let live = |(range, source): (&TimeRange, &_)| range.live_of(source);
+                let live =
+                    |(range, source): (&TimeRange, &Source<'_>)| source.live().ticks_in(*range);
                 sources.map(|of| SourceSingles::new(live(of), vec![0; set.len()])).collect()
             };
             let blocks = errors.blocks().unwrap_or(0);

@@ -2,11 +2,11 @@
 
 use rayon::prelude::*;
 use tagq_query::{
-    Coincidences as Query, Error as QueryError, Execution, Kind as _, Plan, Rates as RatesQuery,
-    Recording, Rule,
+    Coincidences as Query, Error as QueryError, Execution, Groups, Kind as _, Plan,
+    Rates as RatesQuery, Recording, Rule,
 };
 
-use crate::requests::coincidences::{counts::arms, shifted::Shift, trace::Trace};
+use crate::requests::coincidences::{heralds, shifted::Shift, trace::Trace};
 
 /// Plans all queries of a coincidence request: bin by bin, with channels moved, and the pairs of herald
 /// groups.
@@ -51,8 +51,10 @@ fn plan_one(
                 plan.add(more);
             }
         }
-        if let Some(arms) = arms(query, &channels) {
-            plan.add(arms.plan(recording, &execution)?);
+        let groups = Groups::Listed(vec![channels.clone()]);
+        let one = Query { groups, ..query.clone() };
+        for _ in 0..heralds::scans(query, &channels, shift) {
+            plan.add(one.plan(recording, &execution)?);
         }
     }
     Ok(plan)

@@ -77,10 +77,11 @@ impl Rows {
     pub(super) fn table(self, has_bins: bool, name_of: &dyn Fn(u16) -> String) -> Table {
         let (rows, estimates) = (self.count.len(), Arc::new(self.estimates));
         let has = |value: fn(&Estimate) -> bool| estimates.iter().any(value);
-        let [is_independent, has_car_min, has_g2] = [
+        let [is_independent, has_car_min, has_g2, has_g2_max] = [
             has(|e| e.accidentals_independent.is_some()),
             has(|e| e.car_min.is_some()),
             has(|e| e.g2_heralded.is_some()),
+            has(|e| e.g2_heralded_max.is_some()),
         ];
         let of = |key: &'static str, value: fn(&Estimate) -> Option<f64>| {
             let estimates = Arc::clone(&estimates);
@@ -148,6 +149,10 @@ impl Rows {
             table = table
                 .with(g2.heading("heralded g2").err("g2_heralded_err"))
                 .with(of("g2_heralded_err", |e| e.g2_heralded.map(|m| m.err)).hidden());
+        }
+        if has_g2_max {
+            let limit = of("g2_heralded_max", |e| e.g2_heralded_max);
+            table = table.with(limit.heading("heralded g2 (95 %) <").if_room(1));
         }
         if has_bins { table.with(Column::flags("partial", self.partial.into())) } else { table }
     }

@@ -1,8 +1,6 @@
 //! Measured accidentals: counts with channels moved by more than any correlation time.
 
-use tagq_query::{
-    Coincidences as Query, Delay, Groups, Measured, Recording, Rule, Shifted, TimeRange,
-};
+use tagq_query::{Coincidences as Query, Delay, Groups, Measured, Recording, Rule, Shifted};
 use tagq_store::{Duration, Tick};
 
 use crate::error::Error;
@@ -26,11 +24,11 @@ pub(crate) struct Found {
     pub note: Option<String>,
 }
 
-/// A count with channels moved, and the live time in which they overlap.
+/// A count with channels moved, and the live time in which the channels can have coincidences.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Moved {
     count: f64,
-    /// Live ticks, and those in which the moved channels overlap.
+    /// With the delays of the query, and with the moves: ΣL(0) and ΣL(s).
     live: f64,
     overlap: f64,
 }
@@ -56,24 +54,6 @@ impl Moved {
     fn scale(&self) -> Option<f64> {
         (self.overlap > 0.0).then(|| self.live / self.overlap)
     }
-}
-
-/// Returns the live ticks, and those in which the moved channels overlap.
-fn overlap(recording: &Recording<'_>, range: TimeRange, moves: &[i64]) -> (f64, f64) {
-    let (mut live, mut overlap) = (0.0, 0.0);
-    for source in &recording.sources {
-        let Some((first, last)) = source.span() else { continue };
-        live += range.live_of(source) as f64;
-        let latest = moves.iter().copied().max().unwrap_or(0).max(0);
-        let earliest = moves.iter().copied().min().unwrap_or(0).min(0);
-        // Every tag was recorded between the first and the last one, and the latest lies in the range.
-        let from =
-            (i128::from(first) + i128::from(latest)).max(range.from.map_or(i128::MIN, i128::from));
-        let to =
-            (i128::from(last) + i128::from(earliest)).min(range.to.map_or(i128::MAX, i128::from));
-        overlap += (to - from).max(0) as f64;
-    }
-    (live, overlap)
 }
 
 impl Shift {
@@ -166,16 +146,21 @@ impl Shift {
         ask: &dyn Fn(&Query) -> Result<u64, tagq_query::Error>,
     ) -> Result<Vec<Moved>, tagq_query::Error> {
         let count = |moves: &Vec<i64>| {
-            let (live, overlap) = overlap(recording, query.scope.range, moves);
+            let delays: Vec<i64> = channels.iter().map(|&c| query.scope.delay_of(c)).collect();
+            let moved = delays.iter().zip(moves).map(|(delay, moved)| delay.saturating_add(*moved));
+            let moved: Vec<i64> = moved.collect();
+            let shared = |moves: &[i64]| -> f64 {
+                let sources = recording.sources.iter();
+                sources.map(|of| of.live().overlap(moves, query.scope.range) as f64).sum()
+            };
+            let (live, overlap) = (shared(&delays), shared(&moved));
             if overlap <= 0.0 {
                 return Ok(Moved { count: 0.0, live, overlap });
             }
             let mut scope = query.scope.clone();
             scope.delays.clear();
-            for (&channel, &moved) in channels.iter().zip(moves) {
-                let ticks = query.scope.delay_of(channel).saturating_add(moved);
-                scope.delays.push(Delay { channel, ticks });
-            }
+            let own = channels.iter().zip(moved);
+            scope.delays.extend(own.map(|(&channel, ticks)| Delay { channel, ticks }));
             let others = query.scope.delays.iter();
             scope.delays.extend(others.filter(|d| !channels.contains(&d.channel)));
             let groups = Groups::Listed(vec![channels.to_vec()]);

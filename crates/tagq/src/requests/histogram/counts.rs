@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use tagq_query::{Binned, Bins, Histogram as Query, Measured, covariance, normalised};
+use tagq_query::{
+    Binned, Bins, Histogram as Query, Measured, covariance, limit_of_none, normalised,
+};
 use tagq_store::Tick;
 
 use crate::{
@@ -54,14 +56,13 @@ impl HistogramCounts {
         let rows = self.binned.counts.len();
         let (mut count_errors, mut g2_errors, mut covariances) = (None, None, None);
         if !self.blocks.is_empty() {
-            let errors = |left_out: &[Option<Vec<f64>>]| -> Cells<Option<f64>> {
-                left_out.iter().map(|of| error_of(of.as_deref())).collect()
-            };
-            count_errors = Some(errors(&self.left_out(|block, k| self.count_without(block, k))));
-            if self.expected.is_some() {
+            let left_out = self.left_out(|block, k| self.count_without(block, k));
+            count_errors = Some(self.errors(query, &left_out, None));
+            if let Some(expected) = &self.expected {
                 let left_out = self.left_out(|block, k| self.g2_without(block, k));
-                g2_errors = Some(errors(&left_out));
-                covariances = has_covariance.then(|| covariance_of(&left_out));
+                let errors = self.errors(query, &left_out, Some(expected));
+                covariances = has_covariance.then(|| covariance_of(&left_out, &errors));
+                g2_errors = Some(errors);
             }
         }
         let Self { binned, expected, .. } = self;
@@ -79,11 +80,50 @@ impl HistogramCounts {
                     normalised(counts[k], formula(k), expected[k]).map(value)
                 })
             };
-            (of(|g2| g2.value), g2_errors.unwrap_or_else(|| of(|g2| g2.err)))
+            let errors = match g2_errors {
+                Some(errors) => errors.into(),
+                None => of(|g2| g2.err),
+            };
+            let limit = {
+                let (counts, expected) = (Arc::clone(&counts), Arc::clone(&expected));
+                move |k: usize| {
+                    let expected = expected[k].filter(|&expected| expected > 0.0)?;
+                    (counts[k] == 0).then(|| limit_of_none(expected))
+                }
+            };
+            let has_limit = (0..rows).any(|k| limit(k).is_some());
+            let limits = has_limit.then(|| Cells::made(rows, limit));
+            G2 { values: of(|g2| g2.value), errors, limits, covariances }
         });
-        let count_errors =
-            count_errors.unwrap_or_else(|| Cells::made(rows, move |k| Some(formula(k))));
-        columns(bins, counts, count_errors, g2, covariances, tick)
+        let count_errors = match count_errors {
+            Some(errors) => errors.into(),
+            None => Cells::made(rows, move |k| Some(formula(k))),
+        };
+        columns(bins, counts, count_errors, g2, tick)
+    }
+
+    /// Returns the errors of the bins from a value with each block left out: of counts, or with `expected` counts of g2.
+    /// Blocks of a bin without any count do not differ: its error is then at least that by formula.
+    fn errors(
+        &self,
+        query: &Query,
+        left_out: &[Option<Vec<f64>>],
+        expected: Option<&Vec<Option<f64>>>,
+    ) -> Vec<Option<f64>> {
+        let of = |(k, left_out): (usize, &Option<Vec<f64>>)| {
+            let err = error_of(left_out.as_deref())?;
+            let count = self.binned.counts[k];
+            if count > 0 {
+                return Some(err);
+            }
+            let formula = query.count_error(&self.binned.bins, k, count);
+            let least = match expected {
+                Some(expected) => normalised(count, formula, expected[k]).map(|g2| g2.err),
+                None => Some(formula),
+            };
+            Some(err.max(least.unwrap_or(0.0)))
+        };
+        left_out.iter().enumerate().map(of).collect()
     }
 
     /// Returns a value of each bin with each block left out in turn; `None` if one of these is
@@ -111,13 +151,16 @@ fn error_of(left_out: Option<&[f64]>) -> Option<f64> {
     left_out.filter(|values| values.len() > 1).map(|values| covariance(values, values).sqrt())
 }
 
-/// Returns the covariance of each bin with every bin.
-fn covariance_of(left_out: &[Option<Vec<f64>>]) -> Vec<Vec<Option<f64>>> {
-    let of = |a: &Option<Vec<f64>>| {
-        let with = |b: &Option<Vec<f64>>| Some(covariance(a.as_deref()?, b.as_deref()?));
-        left_out.iter().map(with).collect()
+/// Returns the covariance of each bin with every bin; that with itself is the square of its error.
+fn covariance_of(left_out: &[Option<Vec<f64>>], errors: &[Option<f64>]) -> Vec<Vec<Option<f64>>> {
+    let of = |(k, a): (usize, &Option<Vec<f64>>)| {
+        let with = |(l, b): (usize, &Option<Vec<f64>>)| match errors[k] {
+            Some(err) if k == l => Some(err * err),
+            _ => Some(covariance(a.as_deref()?, b.as_deref()?)),
+        };
+        left_out.iter().enumerate().map(with).collect()
     };
-    left_out.par_iter().map(of).collect()
+    left_out.par_iter().enumerate().map(of).collect()
 }
 
 pub(super) fn add_counts(counts: &mut Vec<u64>, more: Vec<u64>) {
@@ -138,15 +181,20 @@ fn add_expected(expected: &mut Expected, more: Expected) {
     }
 }
 
-/// Cells and their errors.
-type WithErrors = (Cells<Option<f64>>, Cells<Option<f64>>);
+/// The columns of g2.
+struct G2 {
+    values: Cells<Option<f64>>,
+    errors: Cells<Option<f64>>,
+    /// Upper limits (95 %) of the bins without a count, if there are any.
+    limits: Option<Cells<Option<f64>>>,
+    covariances: Option<Vec<Vec<Option<f64>>>>,
+}
 
 fn columns(
     bins: Arc<Bins>,
     counts: Arc<Vec<u64>>,
     count_errors: Cells<Option<f64>>,
-    g2: Option<WithErrors>,
-    covariances: Option<Vec<Vec<Option<f64>>>>,
+    g2: Option<G2>,
     tick: Tick,
 ) -> Table {
     let rows = counts.len();
@@ -179,14 +227,15 @@ fn columns(
         .with(middles.heading("delay").unit(Unit::Seconds))
         .with(counts.err("count_err").compared())
         .with(Column::floats("count_err", count_errors).hidden());
-    let Some((values, errors)) = g2 else { return table };
-    let table = table
+    let Some(G2 { values, errors, limits, covariances }) = g2 else { return table };
+    let mut table = table
         .with(Column::floats("g2", values).err("g2_err"))
         .with(Column::floats("g2_err", errors).hidden());
-    match covariances {
-        Some(covariances) => {
-            table.with(Column::float_lists("g2_covariance", covariances.into()).hidden())
-        }
-        None => table,
+    if let Some(limits) = limits {
+        table = table.with(Column::floats("g2_max", limits).heading("g2 (95 %) <").if_room(0));
     }
+    if let Some(covariances) = covariances {
+        table = table.with(Column::float_lists("g2_covariance", covariances.into()).hidden());
+    }
+    table
 }

@@ -376,7 +376,7 @@ impl Histogram {
                 let query = Query { fold, scope, ..query.clone() };
                 let binned = query.run(&silent.of_source(s), &Execution::best())?;
                 add_counts(&mut block.counts, binned.counts);
-                block.live += i128::from(range.live_of(&silent.sources[s]));
+                block.live += i128::from(silent.sources[s].live().ticks_in(range));
             }
             Ok(block)
         };

@@ -56,7 +56,8 @@ struct Used {
 
 impl Kind for Histogram2d {
     type Query = Query;
-    type Counts = Binned2d;
+    /// With g3, also the expected count of each cell.
+    type Counts = (Binned2d, Option<Vec<f64>>);
 
     fn selection(&self) -> &Selection {
         &self.selection
@@ -96,8 +97,9 @@ impl Kind for Histogram2d {
     fn check_work(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<(), Error> {
         let Resolved { run, context, query, .. } = resolved;
         let bins = query.bins.count() as u128;
-        // Each thread counts in cells of its own; the cells of all runs are added at the end.
-        let copies = context.pool.current_num_threads() + runs - 1;
+        // Each thread counts in cells of its own; the cells of all runs are added at the end, and those of g3.
+        let cells = context.pool.current_num_threads() + runs - 1;
+        let copies = if self.g3 { cells + runs } else { cells };
         limits::check(bins * bins, "cells", copies as u64 * CELL_BYTES, |most| {
             format!("{} bins of each difference would fit", most.isqrt())
         })?;
@@ -108,7 +110,7 @@ impl Kind for Histogram2d {
         Ok(())
     }
 
-    fn count(&self, resolved: &Resolved<'_, Query>) -> Result<Binned2d, Error> {
+    fn count(&self, resolved: &Resolved<'_, Query>) -> Result<Self::Counts, Error> {
         let &Resolved { run, context, ref query, .. } = resolved;
         let is_joined = self.selection.join;
         let is_new = self.recount_reason().is_some();
@@ -118,22 +120,36 @@ impl Kind for Histogram2d {
             CacheSettings { is_joined, bin: None, is_new },
         );
         let counted = run.count_as(is_joined, context.progress.scan(), |recording| {
-            context.pool.install(|| cache.answer(query, recording, &Execution::best()))
+            context.pool.install(|| {
+                let binned = cache.answer(query, recording, &Execution::best())?;
+                let expected = self.g3.then(|| query.expected(recording, &binned));
+                Ok((binned, expected))
+            })
         })?;
         cache.write();
         Ok(counted)
     }
 
-    fn add(&self, _: &[Resolved<'_, Query>], counts: Vec<Binned2d>) -> Result<Binned2d, Error> {
-        let sum = counts.into_iter().reduce(|mut sum, more| {
+    fn add(
+        &self,
+        _: &[Resolved<'_, Query>],
+        counts: Vec<Self::Counts>,
+    ) -> Result<Self::Counts, Error> {
+        let sum = counts.into_iter().reduce(|(mut sum, mut expected), (more, more_expected)| {
             sum.counts.iter_mut().zip(more.counts).for_each(|(count, more)| *count += more);
             sum.sources.extend(more.sources);
-            sum
+            let both = expected.iter_mut().flatten().zip(more_expected.into_iter().flatten());
+            both.for_each(|(expected, more)| *expected += more);
+            (sum, expected)
         });
         sum.ok_or_else(|| Error::Request("a sum is of at least one run".into()))
     }
 
-    fn finish(&self, all: &[Resolved<'_, Query>], binned: Binned2d) -> Result<Finished, Error> {
+    fn finish(
+        &self,
+        all: &[Resolved<'_, Query>],
+        (binned, expected): Self::Counts,
+    ) -> Result<Finished, Error> {
         let first = &all[0];
         let (query, tick) = (&first.query, first.tick());
         let live = binned.sources.iter().map(|source| i128::from(source.live)).sum();
@@ -163,7 +179,7 @@ impl Kind for Histogram2d {
             ),
             query: serde_json::to_value(used)?,
             singles: None,
-            rows: table::of(binned, self.g3, tick),
+            rows: table::of(binned, expected, tick),
             figure,
         })
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tagq_query::Binned2d;
+use tagq_query::{Binned2d, limit_of_none};
 use tagq_store::Tick;
 
 use crate::{
@@ -10,8 +10,8 @@ use crate::{
     table::{Column, Table, Unit},
 };
 
-/// Returns the cells row by row, with g3 if requested. Errors are those of the count, √max(C, 1).
-pub(super) fn of(binned: Binned2d, has_g3: bool, tick: Tick) -> Table {
+/// Returns the cells row by row, with g3 if counts are expected. Errors are those of the count, √max(C, 1).
+pub(super) fn of(binned: Binned2d, expected: Option<Vec<f64>>, tick: Tick) -> Table {
     let (rows, bins) = (binned.counts.len(), binned.bins.count());
     let binned = Arc::new(binned);
     let place = move |row: usize| [row / bins, row % bins];
@@ -27,15 +27,10 @@ pub(super) fn of(binned: Binned2d, has_g3: bool, tick: Tick) -> Table {
             Some(tick.seconds_of(low + high - 1) / 2.0)
         })
     };
-    let floats = |value: fn(u64, f64) -> Option<f64>| {
-        let binned = Arc::clone(&binned);
-        Cells::made(rows, move |row| {
-            let [a, b] = place(row);
-            value(binned.counts[row], binned.expected(a, b))
-        })
-    };
     let counts = Arc::clone(&binned);
     let counts = Cells::made(rows, move |row| counts.counts[row]);
+    let of_count = Arc::clone(&binned);
+    let count_err = move |row: usize| (of_count.counts[row].max(1) as f64).sqrt();
     let table = Table::default()
         .with(Column::integers("delay_a_ticks", low(0)).heading("A from (ticks)").key())
         .with(Column::integers("delay_b_ticks", low(1)).heading("B from (ticks)").key())
@@ -43,16 +38,26 @@ pub(super) fn of(binned: Binned2d, has_g3: bool, tick: Tick) -> Table {
         .with(Column::floats("delay_b_s", middle(1)).heading("delay B").unit(Unit::Seconds))
         .with(Column::counts("count", counts).err("count_err").compared())
         .with(
-            Column::floats("count_err", floats(|count, _| Some((count.max(1) as f64).sqrt())))
+            Column::floats("count_err", Cells::made(rows, move |row| Some(count_err(row))))
                 .hidden(),
         );
-    if !has_g3 {
+    let Some(expected) = expected else { return table };
+    let (expected, has_limit) = (Arc::new(expected), binned.counts.contains(&0));
+    let of = |value: fn(u64, f64) -> Option<f64>| {
+        let (binned, expected) = (Arc::clone(&binned), Arc::clone(&expected));
+        Cells::made(rows, move |row| match expected[row] {
+            expected if expected > 0.0 => value(binned.counts[row], expected),
+            _ => None,
+        })
+    };
+    let g3 = of(|count, expected| Some(count as f64 / expected));
+    let g3_err = of(|count, expected| Some((count.max(1) as f64).sqrt() / expected));
+    let table = table
+        .with(Column::floats("g3", g3).err("g3_err"))
+        .with(Column::floats("g3_err", g3_err).hidden());
+    if !has_limit {
         return table;
     }
-    let g3 = floats(|count, expected| (expected > 0.0).then(|| count as f64 / expected));
-    let g3_err =
-        floats(|count, expected| (expected > 0.0).then(|| (count.max(1) as f64).sqrt() / expected));
-    table
-        .with(Column::floats("g3", g3).err("g3_err"))
-        .with(Column::floats("g3_err", g3_err).hidden())
+    let g3_max = of(|count, expected| (count == 0).then(|| limit_of_none(expected)));
+    table.with(Column::floats("g3_max", g3_max).heading("g3 (95 %) <").if_room(0))
 }

@@ -171,7 +171,8 @@ fn error_of(blocks: &[Block], place: usize, count: u64, live: i128) -> Option<f6
         [(left > 0).then(|| count as f64 / left as f64)]
     };
     let [err] = jackknife(&blocks.iter().map(without).collect::<Vec<_>>());
-    err
+    // Blocks without any tag do not differ.
+    if count == 0 { err.map(|err| err.max(1.0 / live as f64)) } else { err }
 }
 
 pub(super) fn add_to(counts: &mut [u64], more: &[u64]) {

@@ -1,0 +1,251 @@
+//! The time in which a source recorded: every rate, lag, shift and delay is normalised with it.
+
+use std::sync::Arc;
+
+use crate::run::time_range::TimeRange;
+
+/// The intervals in which a source recorded, in ticks, in order and apart from each other.
+///
+/// An interval is half-open for its length, which is its end minus its beginning. Tags at both ends belong to it: a
+/// source begins and ends with a tag.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LiveTime {
+    intervals: Arc<[(i64, i64)]>,
+}
+
+impl LiveTime {
+    /// Returns the time between the first and the last tag of a source without its `dead` spans, which are in order
+    /// and apart from each other; none without tags.
+    pub fn new(span: Option<(i64, i64)>, dead: &[(i64, i64)]) -> Self {
+        let Some((first, last)) = span else { return Self { intervals: [].into() } };
+        let dead = dead.iter().filter(|&&(begins, ends)| begins < last && ends > first);
+        let (mut intervals, mut begin) = (Vec::new(), first);
+        for &(begins, ends) in dead {
+            // Empty intervals are kept at both ends: a tag can lie there.
+            intervals.push((begin, begins.max(begin)));
+            begin = ends.min(last);
+        }
+        intervals.push((begin, last));
+        Self { intervals: intervals.into() }
+    }
+
+    /// Returns the number of intervals.
+    pub(crate) fn len(&self) -> usize {
+        self.intervals.len()
+    }
+
+    /// Returns the live ticks in a range.
+    pub fn ticks_in(&self, range: TimeRange) -> i64 {
+        self.overlap(&[0], range)
+    }
+
+    /// Returns the ticks t in a range for which t − m is live for each m of `moves`: those in which channels that are
+    /// moved by so much can have coincidences. With the moves 0 and τ this is L(τ).
+    pub fn overlap(&self, moves: &[i64], range: TimeRange) -> i64 {
+        let halves = self.joint(moves, range).map(|of| of.length()).sum::<i128>();
+        i64::try_from(halves / 2).unwrap_or(i64::MAX)
+    }
+
+    /// Returns the intervals in which the live time, moved by each of `moves`, is live everywhere.
+    pub(crate) fn joint(&self, moves: &[i64], range: TimeRange) -> Joint<'_> {
+        let mut moves = moves.to_vec();
+        moves.sort_unstable();
+        moves.dedup();
+        self.joint_of_halves(moves.into_iter().map(|ticks| 2 * i128::from(ticks)), range)
+    }
+
+    /// Returns the same for moves in half ticks: the middle of an even number of ticks lies between two.
+    pub(crate) fn joint_of_halves(
+        &self,
+        moves: impl IntoIterator<Item = i128>,
+        range: TimeRange,
+    ) -> Joint<'_> {
+        let intervals = &*self.intervals;
+        let halves = |limit: Option<i64>| limit.map(|limit| 2 * i128::from(limit));
+        let from = halves(range.from).unwrap_or(i128::MIN);
+        let set = |moved: i128| {
+            let is_before = |&(_, end): &(i64, i64)| 2 * i128::from(end) + moved < from;
+            (moved, intervals.partition_point(is_before))
+        };
+        let sets = moves.into_iter().map(set).collect();
+        Joint { intervals, sets, from, to: halves(range.to).unwrap_or(i128::MAX) }
+    }
+
+    /// Returns the times that divide the live time in a range into `parts` of the same number of ticks.
+    pub fn divided(&self, range: TimeRange, parts: u32) -> Vec<i64> {
+        let live = i128::from(self.ticks_in(range));
+        let mut pieces = self.joint(&[0], range).map(|of| (of.begin.half / 2, of.length() / 2));
+        let nowhere = range.from.or(range.to).map_or(0, i128::from);
+        let (mut begin, mut length) = pieces.next().unwrap_or((nowhere, 0));
+        let mut before = 0;
+        let edge = |part: u32| {
+            let wanted = live * i128::from(part) / i128::from(parts.max(1));
+            while wanted > before + length {
+                let Some(next) = pieces.next() else { break };
+                before += length;
+                (begin, length) = next;
+            }
+            i64::try_from(begin + (wanted - before).min(length)).unwrap_or(i64::MAX)
+        };
+        (1..parts).map(edge).collect()
+    }
+}
+
+/// The intersection of a live time with itself, moved by several amounts: one merge of the intervals.
+#[derive(Debug, Clone)]
+pub(crate) struct Joint<'a> {
+    intervals: &'a [(i64, i64)],
+    /// Each move in half ticks, and the next of its intervals.
+    sets: Vec<(i128, usize)>,
+    from: i128,
+    to: i128,
+}
+
+/// An interval of a [`Joint`], in half ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Common {
+    pub begin: Edge,
+    /// The end of the interval.
+    pub end: i128,
+    /// The end of its tags: those at the end of a live interval belong to it, those at the end of the range do not.
+    pub behind: Edge,
+}
+
+/// An end of a [`Common`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Edge {
+    pub half: i128,
+    /// The set and the interval that it comes from; `None` for an end of the range.
+    pub of: Option<(usize, usize)>,
+}
+
+impl Common {
+    /// Returns its length in half ticks.
+    pub(crate) fn length(&self) -> i128 {
+        self.end - self.begin.half
+    }
+
+    /// Returns the times of its tags in whole ticks.
+    pub(crate) fn tags(&self) -> TimeRange {
+        let tick = |half: i128| i64::try_from(half.div_euclid(2) + half.rem_euclid(2)).ok();
+        TimeRange { from: tick(self.begin.half), to: tick(self.behind.half) }
+    }
+}
+
+impl Iterator for Joint<'_> {
+    type Item = Common;
+
+    fn next(&mut self) -> Option<Common> {
+        loop {
+            let mut begin = Edge { half: self.from, of: None };
+            let mut end = Edge { half: i128::MAX, of: None };
+            for (set, &(moved, at)) in self.sets.iter().enumerate() {
+                let &(first, last) = self.intervals.get(at)?;
+                let [first, last] = [first, last].map(|time| 2 * i128::from(time) + moved);
+                let of = Some((set, at));
+                if first >= begin.half {
+                    begin = Edge { half: first, of };
+                }
+                if last < end.half {
+                    end = Edge { half: last, of };
+                }
+            }
+            if self.sets.is_empty() || begin.half >= self.to {
+                return None;
+            }
+            for (moved, at) in &mut self.sets {
+                let (_, last) = self.intervals[*at];
+                *at += usize::from(2 * i128::from(last) + *moved <= end.half);
+            }
+            let behind = Edge { half: end.half + 1, of: end.of };
+            let common = if behind.half <= self.to {
+                Common { begin, end: end.half, behind }
+            } else {
+                Common { begin, end: self.to, behind: Edge { half: self.to, of: None } }
+            };
+            if common.begin.half < common.behind.half {
+                return Some(common);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const ALL: TimeRange = TimeRange { from: None, to: None };
+
+    #[test]
+    fn dead_spans_are_left_out_of_the_recorded_span() {
+        let live = LiveTime::new(Some((10, 110)), &[(0, 10), (10, 20), (50, 60), (100, 200)]);
+        assert_eq!(*live.intervals, [(10, 10), (20, 50), (60, 100), (110, 110)]);
+        assert_eq!(live.ticks_in(ALL), 70);
+        // 45 to 50 and 60 to 70.
+        assert_eq!(live.ticks_in(TimeRange { from: Some(45), to: Some(70) }), 15);
+        assert_eq!(LiveTime::new(None, &[]).ticks_in(ALL), 0);
+        let longest = LiveTime::new(Some((i64::MIN, i64::MAX)), &[]);
+        assert_eq!(longest.ticks_in(ALL), i64::MAX);
+    }
+
+    #[test]
+    fn a_lag_loses_its_length_at_each_end() {
+        // Nine of ten ticks, ten times: 0 to 9, 10 to 19, …, 90 to 99.
+        let dead: Vec<(i64, i64)> = (1..10).map(|i| (10 * i - 1, 10 * i)).collect();
+        let live = LiveTime::new(Some((0, 99)), &dead);
+        let of = |lag| live.overlap(&[0, lag], ALL);
+        assert_eq!([of(0), of(1), of(-1)], [90, 80, 80]);
+        // At a lag of a period, only one period less; between two, both dead ticks of each period.
+        assert_eq!([of(10), of(5), of(99), of(200)], [81, 8 * 10 - 4, 0, 0]);
+        // Three at once: at 0, 1 and 2 ticks later, 7 of each 9.
+        assert_eq!(live.overlap(&[0, -1, -2], ALL), 70);
+    }
+
+    #[test]
+    fn parts_have_the_same_number_of_live_ticks() {
+        let live = LiveTime::new(Some((0, 100)), &[(10, 70)]);
+        // 40 live ticks: the tenth ends with the first interval.
+        assert_eq!(live.divided(ALL, 4), [10, 80, 90]);
+        assert_eq!(live.divided(TimeRange { from: Some(80), to: None }, 2), [90]);
+        assert_eq!(LiveTime::new(Some((7, 7)), &[]).divided(ALL, 3), [7, 7]);
+    }
+
+    proptest! {
+        /// Tick by tick.
+        #[test]
+        fn every_intersection_equals_a_plain_one(
+            spans in prop::collection::vec((0_i64..12, 1_i64..9), 0..8),
+            moves in prop::collection::vec(-30_i64..30, 1..4),
+            from in prop::option::of(-20_i64..90),
+            to in prop::option::of(-20_i64..90),
+        ) {
+            let mut at = 0;
+            let dead: Vec<(i64, i64)> = spans
+                .iter()
+                .map(|&(apart, long)| {
+                    let begins = at + apart + 1;
+                    at = begins + long;
+                    (begins, at)
+                })
+                .collect();
+            let last = at + 5;
+            let live = LiveTime::new(Some((0, last)), &dead);
+            let range = TimeRange { from, to };
+            // The unit [t, t + 1) is live, and a tag at t.
+            let is_live = |t: i64| (0..last).contains(&t) && !dead.iter().any(|&(b, e)| (b..e).contains(&t));
+            let has_tag = |t: i64| (0..=last).contains(&t) && !dead.iter().any(|&(b, e)| b < t && t < e);
+            let everywhere = |is_it: &dyn Fn(i64) -> bool| -> Vec<i64> {
+                let times = (-200..300).filter(|&t| range.contains(t));
+                times.filter(|&t| moves.iter().all(|&m| is_it(t - m))).collect()
+            };
+            let ticks = everywhere(&is_live).len();
+            prop_assert_eq!(live.overlap(&moves, range), i64::try_from(ticks).unwrap());
+            let tags: Vec<i64> = live
+                .joint(&moves, range)
+                .flat_map(|common| common.tags().from.unwrap()..common.tags().to.unwrap())
+                .collect();
+            prop_assert_eq!(tags, everywhere(&has_tag));
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Counts the tags of one channel in the intervals of a [`Joint`](crate::run::live::Joint), for one lag after another.
+
+use crate::{
+    kernels::simd::Simd,
+    run::{live::Common, recording::Source},
+    scan::{
+        morsels::seek,
+        singles::{add_rows, row_at},
+    },
+};
+
+/// The tags of one channel before each end of the intervals. From one lag to the next an end moves little, so few rows
+/// are read each time.
+pub(crate) struct Ranks<'a> {
+    source: &'a Source<'a>,
+    channel: u16,
+    simd: Simd,
+    /// By set, interval and end; then two for each range.
+    known: Vec<Rank>,
+    last: Rank,
+}
+
+/// A row of a source, and the tags of the channel before it.
+#[derive(Debug, Clone, Copy)]
+struct Rank {
+    row: usize,
+    count: u64,
+}
+
+/// A rank that was never asked for.
+const UNKNOWN: Rank = Rank { row: usize::MAX, count: 0 };
+
+impl<'a> Ranks<'a> {
+    /// Prepares for joint live times of `sets` moves, in this many ranges.
+    pub(crate) fn new(
+        source: &'a Source<'a>,
+        channel: u16,
+        sets: usize,
+        ranges: usize,
+        simd: Simd,
+    ) -> Self {
+        let ends = 2 * (sets * source.live().len() + ranges);
+        let start = Rank { row: 0, count: 0 };
+        Self { source, channel, simd, known: vec![UNKNOWN; ends], last: start }
+    }
+
+    /// Counts the tags, moved by `moved` half ticks, in an interval; `range` is the number of the range that cuts it.
+    pub(crate) fn within(&mut self, common: &Common, moved: i128, range: usize) -> u64 {
+        let [begin, behind] = [(common.begin, 0), (common.behind, 1)].map(|(edge, end)| {
+            let (set, interval) = edge.of.unwrap_or((0, 0));
+            let intervals = self.source.live().len();
+            let place = match edge.of {
+                Some(_) => set * intervals + interval,
+                None => self.known.len() / 2 - 1 - range,
+            };
+            self.before(2 * place + end, edge.half - moved)
+        });
+        // A damaged index may contradict itself.
+        behind.saturating_sub(begin)
+    }
+
+    /// Counts the tags before an undelayed time in half ticks.
+    fn before(&mut self, place: usize, half: i128) -> u64 {
+        let near = if self.known[place].row == UNKNOWN.row { self.last } else { self.known[place] };
+        let row = self.row(half, near.row);
+        let mut count = [0];
+        let rows = near.row.min(row)..near.row.max(row);
+        add_rows(self.source, &[self.channel], rows, self.simd, &mut count);
+        let count = if row < near.row {
+            near.count.wrapping_sub(count[0])
+        } else {
+            near.count.wrapping_add(count[0])
+        };
+        self.last = Rank { row, count };
+        self.known[place] = self.last;
+        count
+    }
+
+    /// Returns the row of the first whole tick at or after a half tick, near another row.
+    fn row(&self, half: i128, near: usize) -> usize {
+        let source = self.source;
+        let Ok(tick) = i64::try_from(half.div_euclid(2) + half.rem_euclid(2)) else {
+            return if half < 0 { 0 } else { source.rows() };
+        };
+        match source.span() {
+            Some((first, last)) if source.in_parts().is_none() && first < tick && tick <= last => {
+                seek(source.tags.time, near, |time| time < tick)
+            }
+            _ => row_at(source, tick, 0),
+        }
+    }
+}
