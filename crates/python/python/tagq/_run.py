@@ -48,7 +48,8 @@ def open(
 
     tick
         Unit of the recorded times of this object, such as "156.25ps", "1/3ps", "1/12.288GHz" [default: that of the
-        store]. ``tagq.ingest`` and ``tagq.toml`` keep it in the store; of text, which has no tick, opening keeps it, too.
+        store]. ``tagq.ingest`` and ``tagq.toml`` keep it in the store. Of text, which has no tick, opening keeps it,
+        too.
     store
         Folder of the store [default: in or beside the source].
     recursive
