@@ -112,7 +112,8 @@ fn a_text_that_grows_is_continued_and_its_half_line_waits() {
     assert!(half.stderr.contains("no line end"), "{}", half.stderr);
     File::options().append(true).open(&path).unwrap().write_all(b"2\n").unwrap();
     let whole = output(command().args(["coincidences", "--window", "5t"]).arg(&path));
-    assert_eq!((whole.json()["rows"][0]["count"].clone(), whole.stderr), (1.into(), String::new()));
+    assert_eq!(whole.json()["rows"][0]["count"], 1);
+    assert!(!whole.stderr.contains("no line end"), "{}", whole.stderr);
     // A last line without a line end is ingested only with --salvage, and the source is closed.
     File::options().append(true).open(&path).unwrap().write_all(b"1\t13").unwrap();
     let salvaged = output(command().args(["ingest", "--salvage"]).arg(&path));

@@ -63,9 +63,9 @@ pub(crate) struct ConvertArgs {
 
 /// Write the tags of a run for other programs
 ///
-/// FILE ends with .arrow, .parquet, .csv or .tsv. The columns are time, in ticks as recorded, and channel, in
-/// order of time. The metadata of .arrow and .parquet contains the tick. Without --output an Arrow stream
-/// goes to standard output. FILE appears only when it is complete, and memory does not grow with the run.
+/// FILE ends with .arrow, .parquet, .csv or .tsv. The columns are time, in ticks as recorded, channel, and micro
+/// if the run has micro times, in order of time. The metadata of .arrow and .parquet contains the tick. Without
+/// --output an Arrow stream goes to standard output. FILE appears only when it is complete, and memory does not grow with the run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq export run/ -o run.parquet

@@ -47,6 +47,8 @@ class Requests:
     ) -> Result:
         """Counts coincidences within a window, of every pair of channels or of the given groups.
 
+        Markers and the sync of an instrument are in no pair unless ``channels`` or ``delays`` names them.
+
         By rule "all" a pair counts when its times differ by at most ``window``, half the full width. One row
         per group, and with ``bin`` one row per bin and group.
 

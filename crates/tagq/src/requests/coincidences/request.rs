@@ -78,9 +78,9 @@ impl Coincidences {
 pub const COINCIDENCES: RequestType = RequestType {
     name: "coincidences",
     summary: "Count coincidences of channels within a window",
-    details: "Every pair of channels is counted, or the given groups. By rule `all` a pair counts if its \
-              times differ by at most the window W: |Δt| ≤ W, half the full width. Every answer states \
-              the rule, the window in ticks and the live time.",
+    details: "Every pair of channels is counted, without markers and syncs, or the given groups. By rule \
+              `all` a pair counts if its times differ by at most the window W: |Δt| ≤ W, half the full \
+              width. Every answer states the rule, the window in ticks and the live time.",
     positions: &[],
     options: &[&COUNTS, &[blocks::OPTION], &ACCIDENTALS],
     selection: &[&selection::COMMON, &[selection::LIVE_TIME]],
