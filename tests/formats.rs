@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use crate::support::{Output, cat, tagq};
 
 /// Tags of a Time Tagger, 1 µs apart, with an overflow from 10 µs to 30 µs and one without an end from 90 µs on.
-fn time_tags() -> Vec<u8> {
+pub(crate) fn time_tags() -> Vec<u8> {
     let record = |kind: u8, channel: i32, microseconds: i64| {
         let head = [kind, 0, 0, 0].into_iter().chain(channel.to_le_bytes());
         head.chain((microseconds * 1_000_000).to_le_bytes())
@@ -32,7 +32,7 @@ fn records(from: i64) -> Vec<u8> {
     (from..from + 40).flat_map(record).collect()
 }
 
-fn of(args: &str, path: &Path) -> Output {
+pub(crate) fn of(args: &str, path: &Path) -> Output {
     tagq(args.split_whitespace().map(Into::into).chain([path.as_os_str().to_owned()]))
 }
 

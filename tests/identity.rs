@@ -314,8 +314,6 @@ fn a_store_alone_reads_none_of_its_sources() {
     let all = output(command().args(["info", "-q"]).arg(&store));
     assert!(!all.text().contains("secret"), "{}", all.text());
     assert_eq!(ask(&store).code, 0);
-    let verified = verify(&store);
-    assert!(verified.text().contains("1 not compared (gone, elsewhere"), "{}", verified.text());
     // If the user names the source, its note is read.
     let named = output(command().args(["info", "-q", "--store"]).arg(&store).arg(&source));
     assert!(named.text().contains("secret"), "{}{}", named.text(), named.stderr);
@@ -333,6 +331,36 @@ fn listing(folder: &Path) -> Vec<(PathBuf, u64, i64)> {
         .collect();
     names.sort();
     names
+}
+
+/// The manifest says where the files are that were ingested by `--store`.
+#[test]
+fn the_sources_of_a_store_are_verified() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = |name: &str| folder.path().join(name);
+    let (away, store) = (here("away"), here("home/night.tagq"));
+    fs::create_dir_all(here("home")).unwrap();
+    fs::create_dir(&away).unwrap();
+    // Beside the store and elsewhere; one has a backslash, one is not UTF-8.
+    let sources = [here("home/a\\b.tags.zst"), away.join(OsStr::from_bytes(b"\xff.tags.zst"))];
+    for (number, source) in sources.iter().enumerate() {
+        fs::copy(root().join(format!("data/fixtures/pairs/{}.tags.zst", number + 1)), source)
+            .unwrap();
+    }
+    let made = output(command().args(["ingest", "-q", "--store"]).arg(&store).args(&sources));
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let verified = verify(&store);
+    assert!(verified.text().ends_with("; 2 sources unchanged\n"), "{}", verified.text());
+    change_in_the_middle(&sources[1]);
+    let changed = verify(&store);
+    assert_eq!(changed.code, 3, "{}", changed.stderr);
+    fs::remove_file(&sources[1]).unwrap();
+    let verified = verify(&store);
+    assert!(
+        verified.text().contains("; 1 source unchanged, 1 not compared"),
+        "{}",
+        verified.text()
+    );
 }
 
 /// Older versions did not escape backslashes in names.

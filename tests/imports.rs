@@ -50,6 +50,8 @@ const FLOORS: [Floors; 4] = [
                 "new_store",
                 "cache",
                 "run",
+                "recorded",
+                "remarks",
             ],
             &["setup"],
             &["answer", "convert", "merge"],

@@ -8,6 +8,7 @@ mod terminal;
 
 mod book;
 mod convert;
+mod cut;
 mod damaged;
 mod defaults;
 mod delays;
@@ -26,6 +27,7 @@ mod help;
 mod identity;
 mod imports;
 mod info;
+mod kept;
 mod limits;
 mod lists;
 mod micro;

@@ -9,8 +9,9 @@ use std::{
 use anyhow::Context as _;
 use tagq::{
     OpenOptions, Progress as _, Run,
-    files::{self, read_tags, text::TextWriter},
-    store::Tag,
+    files::{self, read_recorded, text::TextWriter},
+    recorded_remarks,
+    store::{Recording, Tag},
 };
 
 use crate::{Usage, args::CatArgs, input, progress::Reporter};
@@ -84,11 +85,15 @@ fn file(args: &CatArgs, path: &Path, reporter: &dyn tagq::Progress) -> anyhow::R
         if input::is_stdin(&args.run) { Path::new("standard input") } else { args.run.as_path() };
     let mut out = TextWriter::new(io::stdout().lock());
     let settings = args.store.reading();
-    let read = read_tags(path, &settings, |tags| {
-        tags.iter().try_for_each(|&tag| out.tag(tag)).map_err(files::Error::Sink)
+    let mut recording = Recording::default();
+    let read = read_recorded(path, &settings, &mut recording, |part| {
+        part.tags.iter().try_for_each(|&tag| out.tag(tag)).map_err(files::Error::Sink)
     });
     out.finish().and_then(|mut out| out.flush()).context(REFUSED)?;
     let summary = read.map_err(|error| error.renamed(path, shown)).map_err(tagq::Error::from)?;
+    for remark in recorded_remarks(&recording, summary.tags) {
+        reporter.note(&format!("{}: {remark}", shown.display()));
+    }
     if let Some(torn) = summary.torn {
         reporter.note(&format!(
             "{}: {torn}; the {} tags before it are printed",

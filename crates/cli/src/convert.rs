@@ -67,19 +67,36 @@ fn write(
         tagq::convert(tags, &args.out, args.force, &settings, args.store.tick, reporter)
     };
     reporter.done();
-    let Converted { tags, torn, lost } = converted?;
+    let Converted { tags, torn, lost, kept, run_file, tick, remarks } = converted?;
+    for remark in remarks {
+        reporter.note(&format!("{from}: {remark}"));
+    }
     if let Some(torn) = torn {
         reporter.note(&format!("{from}: {torn}; the {tags} tags before it are written"));
     }
-    if let Some((last, first)) = lost.split_last() {
-        let first = first.join(", ");
-        let and = if first.is_empty() { "" } else { " and " };
-        let out =
-            if input::is_stdin(&args.out) { "text".into() } else { args.out.display().to_string() };
-        reporter.note(&format!("{out} does not hold {first}{and}{last} of {from}"));
+    let out =
+        if input::is_stdin(&args.out) { "text".into() } else { args.out.display().to_string() };
+    let tick = tick.map(|tick| format!(" (--tick {})", tick.to_string().replace(' ', "")));
+    let tick = tick.unwrap_or_default();
+    if !lost.is_empty() {
+        let tick = if kept.is_empty() { &*tick } else { "" };
+        reporter.note(&format!("{out} does not hold {} of {from}{tick}", listed(&lost)));
+    }
+    if let Some(run_file) = run_file.filter(|_| !kept.is_empty()) {
+        let (kept, run_file) = (listed(&kept), run_file.display());
+        reporter.note(&format!("{run_file} holds {kept} for {out}{tick}: keep both together"));
     }
     if !input::is_stdin(&args.out) {
         reporter.note(&format!("{}: {} tags of {from}", args.out.display(), thousands(tags)));
     }
     Ok(io::stdout().flush()?)
+}
+
+/// Returns `a, b and c`.
+fn listed(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => (*one).into(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
 }

@@ -9,7 +9,10 @@ use std::{
 };
 
 use anyhow::Context as _;
-use tagq::{Destination, NewFile, OpenOptions, Progress as _, Run, requests::Setup};
+use tagq::{
+    Destination, NewFile, OpenOptions, Progress as _, Recorded, Run, files::RunFile,
+    requests::Setup, store::Recording, write_run_file,
+};
 use tagq_export::{Form, Selection, Written, write_tags_telling};
 
 use crate::{Usage, args::ExportArgs, input, progress::Reporter, report::thousands};
@@ -80,8 +83,23 @@ fn to_file(
     let shown = || format!("{}: cannot be written", to.path.display());
     let (file, written) = write_tags_telling(run, selection, file, form, done)?;
     let file = file.into_inner().map_err(io::IntoInnerError::into_error).with_context(shown)?;
+    let is_text = matches!(form, Form::Csv | Form::Tsv);
+    let bytes = file.metadata().with_context(shown)?.len();
     fresh.keep(&file)?;
+    if is_text && let Some(run_file) = write_run_file(to.path, &described(run, bytes), reporter)? {
+        let (run_file, out) = (run_file.display(), to.path.display());
+        reporter
+            .note(&format!("{run_file} holds tick, names and facts for {out}: keep both together"));
+    }
     Ok(written)
+}
+
+/// Returns what a text of `bytes` bytes does not say of the tags of `run`.
+fn described(run: &Run, bytes: u64) -> RunFile {
+    let manifest = run.store().manifest();
+    let tick = Some(manifest.tick).filter(|_| !manifest.tick_assumed);
+    let recording = Recording { format: "text".into(), ..Recorded::of(run).recording };
+    RunFile { bytes, tick, micro_tick: manifest.micro_tick, recording }
 }
 
 /// Returns the format, from --format or from the name of the file.
@@ -109,6 +127,9 @@ fn form(args: &ExportArgs) -> anyhow::Result<Form> {
 }
 
 fn tell(args: &ExportArgs, run: &Run, written: Written, reporter: &Reporter) {
+    for what in Recorded::of(run).lost {
+        reporter.note(&format!("{what} of {} are not exported", run.path().display()));
+    }
     let Written { tags, lost } = written;
     if lost > 0 {
         let column = args.time_unit.map_or("time", |unit| unit.column());

@@ -4,8 +4,8 @@ use std::{collections::HashMap, sync::Arc};
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use tagq::{
-    Run,
-    store::{Channels, MicroColumn, TimeUnit},
+    Recorded, Run,
+    store::{Channels, MicroColumn, Recording, TimeUnit},
 };
 
 use crate::selection::Selection;
@@ -49,6 +49,11 @@ pub(crate) fn of_tags(run: &Run, selection: &Selection) -> SchemaRef {
         ("tagq.commit", manifest.commit.to_string()),
     ]);
     metadata.extend(micro_tick);
+    let Recorded { recording, .. } = Recorded::of(run);
+    if recording != Recording::default() {
+        let text = serde_json::to_string(&recording).ok();
+        metadata.extend(text.map(|text| ("tagq.recording".into(), text)));
+    }
     Arc::new(Schema::new(fields).with_metadata(metadata))
 }
 

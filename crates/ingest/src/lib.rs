@@ -28,6 +28,7 @@ mod error;
 mod settings;
 
 mod read;
+mod run_file;
 
 mod foreign;
 mod formats;
@@ -47,17 +48,19 @@ mod tags_capnp;
 pub use error::Error;
 pub use formats::{
     FormatFacts,
+    becker::late_settings,
     columns::{ChosenColumns, ColumnNames, Columns},
     described,
     format::{Header, Summary},
     name::FormatName,
-    source_stem,
+    needs_header, source_stem,
     tags::encode,
     text,
 };
 pub use payload::opened::mtime_ns;
 pub use pipeline::files::ReadAhead;
-pub use read::{about_tags, first_time, read_header, read_tags, read_tags_with_micro};
+pub use read::{Recorded, about_tags, first_time, read_header, read_recorded, read_tags};
+pub use run_file::RunFile;
 pub use settings::Settings;
 pub use source::{
     change::{Change, compare, is_intact, is_unchanged},

@@ -9,17 +9,18 @@ use std::{
     },
 };
 
-use tagq_store::Tag;
+use tagq_store::{Recording, Tag};
 
 use crate::{
     error::Error,
     foreign,
     formats::{
-        self,
-        format::{Complete, Decoded, Format, Header, Piece, Sink, Summary},
+        self, becker,
+        format::{BEYOND_PERIOD, Complete, Decoded, Format, Header, Piece, Sink, Summary},
         name::FormatName,
     },
     payload::{Decoding, Payload, opened::Opened},
+    run_file::RunFile,
     settings::Settings,
 };
 
@@ -39,27 +40,92 @@ pub fn read_tags(
     settings: &Settings,
     mut sink: impl FnMut(&[Tag]) -> Result<(), Error>,
 ) -> Result<Summary, Error> {
-    read_tags_with_micro(path, settings, |tags, _| sink(tags))
+    read_recorded(path, settings, &mut Recording::default(), |part| match part.tags {
+        [] => Ok(()),
+        tags => sink(tags),
+    })
 }
 
-/// Same as [`read_tags`], with the micro time of each tag,
-/// [`MICRO_NONE`](tagq_store::format::MICRO_NONE) for none; empty if none of a piece has one.
+/// Tags that follow each other in a file.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Recorded<'a> {
+    /// The tags; none only at the end.
+    pub tags: &'a [Tag],
+    /// The micro time of each tag, [`MICRO_NONE`](tagq_store::format::MICRO_NONE) for none; empty if none has one.
+    pub micro: &'a [u32],
+    /// Times without a record that were found since the part before: first and last time, and
+    /// [`i64::MAX`] for one that has no end.
+    pub dead: &'a [(i64, i64)],
+}
+
+/// Same as [`read_tags`], with everything else that the file says, which `recording` then holds.
 ///
 /// # Errors
 /// Same as [`read_tags`].
-pub fn read_tags_with_micro(
+pub fn read_recorded(
     path: &Path,
     settings: &Settings,
-    mut sink: impl FnMut(&[Tag], &[u32]) -> Result<(), Error>,
+    recording: &mut Recording,
+    mut sink: impl FnMut(Recorded<'_>) -> Result<(), Error>,
 ) -> Result<Summary, Error> {
     let source = Opened::new(path)?;
     // Tags of a torn member could not be taken back.
     let torn_byte = Payload::find(&source, settings, Decoding::Here)?.find_torn(settings)?;
     let settings = Settings { torn_byte: torn_byte.or(settings.torn_byte), ..settings.clone() };
-    read_decoded(&source, &settings, Decoding::Tags, &mut |decoded| match decoded {
-        Decoded::Tags(Piece { tags, micro }) => sink(tags, micro),
-        _ => Ok(()),
-    })
+    let mut beside = RunFile::beside(path, source.size());
+    *recording = beside.as_ref().map(|file| file.recording.clone()).unwrap_or_default();
+    let (mut dead, mut edges) = (recording.dead.clone(), Recording::default());
+    let mut latest = None;
+    let summary = read_decoded(&source, &settings, Decoding::Tags, &mut |decoded| {
+        match decoded {
+            Decoded::Tags(Piece { tags, micro }) => {
+                sink(Recorded { tags, micro, dead: &dead })?;
+                dead.clear();
+                latest = latest.max(tags.iter().map(|tag| tag.time).max());
+            }
+            Decoded::Recording(own, _) => {
+                *recording = match beside.take() {
+                    Some(beside) => beside.completing(*own),
+                    None => *own,
+                };
+                dead.clone_from(&recording.dead);
+            }
+            Decoded::LeftOut(what, count) => add_left_out(recording, what, count),
+            Decoded::Dead(edge) => {
+                edge.note(latest, &mut edges);
+                for span in edges.dead.drain(..) {
+                    dead.push(span);
+                    recording.add_dead(span);
+                }
+            }
+            Decoded::Rows(_) | Decoded::Complete(_) => {}
+        }
+        Ok(())
+    })?;
+    recording.dead_since = edges.dead_since;
+    note_records(Some(recording), &summary);
+    dead.extend(recording.dead_since.map(|since| (since, i64::MAX)));
+    if !dead.is_empty() {
+        sink(Recorded { tags: &[], micro: &[], dead: &dead })?;
+    }
+    Ok(summary)
+}
+
+/// Counts records that are no tags, or odd ones.
+pub(crate) fn add_left_out(recording: &mut Recording, what: &str, records: u64) {
+    let kinds = if what == BEYOND_PERIOD { &mut recording.odd } else { &mut recording.left_out };
+    match kinds.iter_mut().find(|(other, _)| other == what) {
+        Some((_, sum)) => *sum += records,
+        None => kinds.push((what.into(), records)),
+    }
+}
+
+/// Notes how many records a file has, beside what its header says.
+pub(crate) fn note_records(recording: Option<&mut Recording>, summary: &Summary) {
+    if let Some(stated) = recording.and_then(|recording| recording.stated.as_mut()) {
+        stated.records_found = summary.records;
+    }
 }
 
 /// Hands what is decoded of a file to `sink`, see [`read_tags`]. A torn member that only decompression shows is
@@ -113,7 +179,8 @@ fn format_of(
         return Ok(told);
     }
     foreign::check(payload.path, start, payload.members())?;
-    formats::of_start(start).ok_or_else(|| payload.not_tags(start))
+    formats::of_start(start)
+        .ok_or_else(|| becker::untold(payload.path).unwrap_or_else(|| payload.not_tags(start)))
 }
 
 /// Returns the header of a file with zeros in place of what changes when a measurement ends; empty for other
@@ -139,7 +206,9 @@ pub fn read_header(path: &Path, format: Option<FormatName>) -> Result<Option<Hea
     if start.is_empty() {
         return Ok(None);
     }
-    format_of(&payload, &start, format)?.header(&payload)
+    let header = format_of(&payload, &start, format)?.header(&payload)?;
+    let beside = RunFile::beside(path, source.size());
+    Ok(header.map(|header| beside.map_or(header.clone(), |beside| beside.complete(header))))
 }
 
 /// The time of the first tag of a file, in ticks; `None` when it has none.

@@ -1,6 +1,7 @@
 //! Writes tags in any of the forms that are read: pieces encoded on several threads, written in order.
 
 use std::{
+    collections::VecDeque,
     io::{self, Write},
     path::Path,
     sync::{
@@ -16,7 +17,7 @@ use tagq_store::{Tag, Tick, format::MICRO_NONE};
 use crate::{
     formats::{
         picoquant::{self, by_pulse::ByPulse, writer::PtuTimes},
-        swabian,
+        swabian::{self, Edge},
         tags::{
             self,
             encode::{self, Encoder},
@@ -92,6 +93,14 @@ impl Content {
             Self::Tabs | Self::Commas => text::NAME,
             Self::Ptu => picoquant::NAME,
             Self::Swabian => swabian::NAME,
+        }
+    }
+
+    /// Whether a file of it has a place for times without a record.
+    pub fn has_dead(self) -> bool {
+        match self {
+            Self::Swabian => true,
+            Self::Messages | Self::Tabs | Self::Commas | Self::Ptu => false,
         }
     }
 
@@ -189,7 +198,7 @@ impl Form {
 
 impl Content {
     fn encode<W: Write>(self, times: Times, unit: &Unit, mut out: W) -> io::Result<W> {
-        let Unit { tags, micro, is_first, before, .. } = unit;
+        let Unit { tags, edges, micro, is_first, before, .. } = unit;
         match self {
             Self::Messages => out.write_all(&encode::message(tags)?)?,
             Self::Tabs | Self::Commas => return self.lines(tags, *is_first, out),
@@ -207,7 +216,7 @@ impl Content {
             Self::Swabian => {
                 let picoseconds = swabian::picoseconds(times.tick);
                 let picoseconds = picoseconds.ok_or_else(|| no_tick(times.tick))?;
-                out.write_all(&swabian::records(tags, picoseconds)?)?;
+                out.write_all(&swabian::records(tags, edges, picoseconds)?)?;
             }
         }
         Ok(out)
@@ -231,6 +240,8 @@ fn no_tick(tick: Tick) -> io::Error {
 /// A unit of tags, and where its bytes are awaited.
 struct Unit {
     tags: Vec<Tag>,
+    /// Edges of times without a record, and the tag of the unit before which each is written.
+    edges: Vec<(usize, Edge)>,
     /// The micro times of the tags, for files with pulses; else empty.
     micro: Vec<u32>,
     is_first: bool,
@@ -257,6 +268,9 @@ struct Unit {
 pub struct TagWriter<W> {
     form: Form,
     tags: Vec<Tag>,
+    edges: Vec<(usize, Edge)>,
+    /// Edges that come after the tags so far.
+    later: VecDeque<Edge>,
     micro: Vec<u32>,
     /// Puts tags in order of their pulses, for files with pulses.
     by_pulse: Option<ByPulse>,
@@ -300,6 +314,8 @@ impl<W: Write + Send + 'static> TagWriter<W> {
         Ok(Self {
             form,
             tags: Vec::new(),
+            edges: Vec::new(),
+            later: VecDeque::new(),
             micro: Vec::new(),
             by_pulse: times.sync_period.map(|_| ByPulse::default()),
             is_first: true,
@@ -331,9 +347,12 @@ impl<W: Write + Send + 'static> TagWriter<W> {
             return self.take_by_pulse(false);
         }
         let mut rest = tags;
-        while !rest.is_empty() {
+        while let Some(first) = rest.first() {
+            self.take_edges(Some(first.time));
+            let edge = self.later.front();
+            let until = edge.and_then(|edge| rest.iter().position(|tag| edge.is_before(tag.time)));
             let room = self.form.unit_tags() - self.tags.len();
-            let (now, later) = rest.split_at(room.min(rest.len()));
+            let (now, later) = rest.split_at(room.min(until.unwrap_or(rest.len())));
             self.tags.extend_from_slice(now);
             if self.tags.len() == self.form.unit_tags() {
                 self.send()?;
@@ -343,6 +362,25 @@ impl<W: Write + Send + 'static> TagWriter<W> {
         Ok(())
     }
 
+    /// Takes a time during which nothing was recorded: its first and last time, [`i64::MAX`] if it has no end. It
+    /// is written, if the form has a place for it, between the tags around it that come after this call.
+    pub fn dead(&mut self, first: i64, last: i64) {
+        if self.form.content.has_dead() {
+            self.later.push_back(Edge::Begins(first));
+            self.later.extend((last < i64::MAX).then_some(Edge::Ends(last)));
+        }
+    }
+
+    /// Takes the edges that come before a tag at `time`; all if no tag follows.
+    fn take_edges(&mut self, time: Option<i64>) {
+        while let Some(&edge) = self.later.front()
+            && time.is_none_or(|time| edge.is_before(time))
+        {
+            self.edges.push((self.tags.len(), edge));
+            self.later.pop_front();
+        }
+    }
+
     /// Writes what is left and gives the output back. A file without tags is a message, a frame or a
     /// header without tags, so that other programs read it, too.
     ///
@@ -350,7 +388,8 @@ impl<W: Write + Send + 'static> TagWriter<W> {
     /// Those of the output.
     pub fn finish(mut self) -> io::Result<W> {
         self.take_by_pulse(true)?;
-        if self.is_first || !self.tags.is_empty() {
+        self.take_edges(None);
+        if self.is_first || !self.tags.is_empty() || !self.edges.is_empty() {
             self.send()?;
         }
         self.join()
@@ -374,13 +413,14 @@ impl<W: Write + Send + 'static> TagWriter<W> {
         next.clear();
         let tags = std::mem::replace(&mut self.tags, next);
         let micro = std::mem::take(&mut self.micro);
+        let edges = std::mem::take(&mut self.edges);
         let is_first = std::mem::take(&mut self.is_first);
         let before = self.before;
         self.before = tags.last().map_or(before, |last| Some(last.time));
         let (reply, bytes) = sync_channel(1);
         let is_sent = self.pipes.as_ref().is_some_and(|pipes| {
             pipes.announce.send(bytes).is_ok()
-                && pipes.units.send(Unit { tags, micro, is_first, before, reply }).is_ok()
+                && pipes.units.send(Unit { tags, edges, micro, is_first, before, reply }).is_ok()
         });
         if is_sent {
             return Ok(());

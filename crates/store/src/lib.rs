@@ -56,7 +56,7 @@ pub use folder::{Entry, Folder, read_side_file};
 pub use leftovers::Leftover;
 pub use manifest::{
     MANIFEST_NAME, Manifest,
-    source::{ChannelRows, Recording, ResumePoint, Source, SourceFacts, SyncPulses},
+    source::{ChannelRows, Recording, ResumePoint, Source, SourceFacts, Stated, SyncPulses},
 };
 pub use rows::Rows;
 pub use run_id::RunId;

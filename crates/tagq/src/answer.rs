@@ -1,9 +1,9 @@
 //! Answers: the query, the run, and a table of results.
 
 use serde::{Deserialize, Serialize};
-use tagq_store::Tick;
+use tagq_store::{Source, Tick};
 
-use crate::{figure::FigureKind, run::Run, table::Table};
+use crate::{figure::FigureKind, remarks::remarks, run::Run, table::Table};
 
 /// Version of the keys of answers, in JSON and in Arrow. Within one version, keys are only added.
 pub const SCHEMA_VERSION: u32 = 2;
@@ -44,6 +44,9 @@ pub struct RunFacts {
     pub live_s: f64,
     /// Last time minus first time of the run, in seconds.
     pub elapsed_s: f64,
+    /// What is odd about its sources: cut files, and headers that say otherwise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
     /// Tags per channel.
     pub channels: Vec<ChannelFacts>,
     /// Channel names from the setup, including channels without tags.
@@ -98,10 +101,17 @@ impl RunFacts {
             sources: manifest.sources.len(),
             live_s: tick.seconds_of(run.live_ticks()),
             elapsed_s: tick.seconds_of(run.elapsed_ticks()),
+            remarks: manifest.sources.iter().flat_map(|source| of_source(source, tick)).collect(),
             channels: channels.collect(),
             names: Vec::new(),
         }
     }
+}
+
+/// Returns the remarks about a source, with its name.
+fn of_source(source: &Source, tick: Tick) -> Vec<String> {
+    let named = |remark| format!("{}: {remark}", source.facts.name);
+    remarks(source, tick).into_iter().map(named).collect()
 }
 
 impl RunFacts {
@@ -116,6 +126,7 @@ impl RunFacts {
             sum.sources += more.sources;
             sum.live_s += more.live_s;
             sum.elapsed_s += more.elapsed_s;
+            sum.remarks.extend(more.remarks);
             for ChannelFacts { channel, name, count } in more.channels {
                 match sum.channels.iter_mut().find(|of| of.channel == channel) {
                     Some(of) => of.count += count,

@@ -1,16 +1,17 @@
 //! Conversion between all formats of tags.
 
 use std::{
+    fs::File,
     io::{self, Write},
-    path::Path,
+    path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
 };
 
 use tagq_ingest::{
-    Error as FilesError, FormatName, Settings, read_header, read_tags_with_micro,
+    Error as FilesError, FormatName, RunFile, Settings, read_header, read_recorded,
     write::{Content, Form, TagWriter, Times},
 };
-use tagq_store::{SourceFacts, Store, Tag, Tick, format::MICRO_NONE};
+use tagq_store::{Recording, Store, Tag, Tick, format::MICRO_NONE};
 
 use crate::{
     destination::Destination,
@@ -18,6 +19,8 @@ use crate::{
     input::{self, Input},
     new_file::NewFile,
     progress::Progress,
+    recorded::{Recorded, write_run_file},
+    remarks::recorded_remarks,
     run::Run,
 };
 
@@ -46,6 +49,14 @@ pub struct Converted {
     pub torn: Option<String>,
     /// What the tags had and the file cannot hold, in words.
     pub lost: Vec<&'static str>,
+    /// What the run file beside the file holds for it, in words.
+    pub kept: Vec<&'static str>,
+    /// The run file.
+    pub run_file: Option<PathBuf>,
+    /// The tick, if the file does not hold it.
+    pub tick: Option<Tick>,
+    /// What is odd about the file that was read.
+    pub remarks: Vec<String>,
 }
 
 /// What belongs to tags apart from times and channels.
@@ -56,12 +67,14 @@ struct Described {
     /// The period of the pulses that every time is a micro time after.
     sync_period: Option<Tick>,
     has_micro: bool,
-    has_names: bool,
-    has_facts: bool,
+    recording: Recording,
+    /// What a file of one source never holds.
+    lost: Vec<&'static str>,
 }
 
 /// Writes tags durably to the file `out`; the file name selects the format. The file appears complete
-/// or not at all. `tick` is the unit of the times of a file that does not state it.
+/// or not at all. What it has no place for goes to a run file beside it, if that is free. `tick` is the unit of the
+/// times of a file that does not state it.
 ///
 /// # Errors
 /// [`Error::NoTick`] and [`Error::TickForm`] if `out` states the unit of its times;
@@ -83,7 +96,9 @@ pub fn convert(
     let to = Destination { path: out, force, reads: &reads };
     let form = check_out(&to)?;
     let fresh = NewFile::create(&to, progress)?;
-    let (file, converted) = write(tags, fresh.file()?, form, settings, tick, out)?;
+    let (file, converted, recording) =
+        write_recorded(tags, fresh.file()?, form, settings, tick, out)?;
+    let converted = converted.keep_beside(recording, (&file, out), form.content, progress)?;
     fresh.keep(&file)?;
     Ok(converted)
 }
@@ -100,27 +115,80 @@ pub fn write<W: Write + Send + 'static>(
     tick: Option<Tick>,
     shown: &Path,
 ) -> Result<(W, Converted), Error> {
+    let (out, converted, _) = write_recorded(tags, out, form, settings, tick, shown)?;
+    Ok((out, converted))
+}
+
+/// Does the same, and returns what the tags were described by.
+fn write_recorded<W: Write + Send + 'static>(
+    tags: Tags<'_>,
+    out: W,
+    form: Form,
+    settings: &Settings,
+    tick: Option<Tick>,
+    shown: &Path,
+) -> Result<(W, Converted, Recording), Error> {
     let io_error = |source| Error::Io { path: shown.into(), action: "write", source };
-    let described = Described::of(tags, tick, settings.format)?;
+    let mut described = Described::of(tags, tick, settings.format)?;
     let times = described.times(tags, form.content)?;
-    let lost = described.lost(times, form.content);
     let mut writer = TagWriter::new(out, form, times, settings.threads).map_err(io_error)?;
-    let converted = match tags {
-        Tags::File(path) => of_file(path, settings, &mut writer),
-        Tags::Input(stream) => of_file(stream.path(), settings, &mut writer)
+    let recording = &mut described.recording;
+    let written = match tags {
+        Tags::File(path) => of_file(path, settings, recording, &mut writer),
+        Tags::Input(stream) => of_file(stream.path(), settings, recording, &mut writer)
             .map_err(|error| input::shown(error, stream)),
         Tags::Run(run) => {
             let counted = settings.bytes_read.as_deref();
+            for &(first, last) in &recording.dead {
+                writer.dead(first, last);
+            }
             let rows = run.store().guarded(|store| of_store(store, counted, &mut writer))?;
-            let tags = run.store().manifest().rows;
-            rows.map_err(io_error).map(|()| Converted { tags, torn: None, lost: Vec::new() })
+            rows.map_err(io_error).map(|()| (run.store().manifest().rows, None))
         }
     };
-    let converted = converted.map_err(|error| match error {
+    let (tags, torn) = written.map_err(|error| match error {
         Error::Files(FilesError::Sink(source)) => io_error(source),
         error => error,
     })?;
-    Ok((writer.finish().map_err(io_error)?, Converted { lost, ..converted }))
+    let lost = described.lost(times, form.content);
+    let tick = described.stated_tick.filter(|_| !states_tick(form.content));
+    let remarks = recorded_remarks(&described.recording, tags);
+    let converted = Converted { tags, torn, lost, kept: Vec::new(), run_file: None, tick, remarks };
+    Ok((writer.finish().map_err(io_error)?, converted, described.recording))
+}
+
+impl Converted {
+    /// Writes the run file beside `out` that holds what its file, which is complete, does not.
+    fn keep_beside(
+        mut self,
+        recording: Recording,
+        (file, out): (&File, &Path),
+        content: Content,
+        progress: &dyn Progress,
+    ) -> Result<Self, Error> {
+        let read_error =
+            |source| Error::Io { path: out.into(), action: "read the length of", source };
+        let bytes = file.metadata().map_err(read_error)?.len();
+        let is_kept = |what: &&'static str| KEPT_BESIDE.contains(what);
+        let (kept, lost): (Vec<_>, Vec<_>) = self.lost.iter().partition(|what| is_kept(what));
+        let Recording { channel_names, facts, left_out, mut dead, dead_since, .. } = recording;
+        // One without an end is cut at the last tag of the file that is described.
+        dead.extend(dead_since.map(|since| (since, i64::MAX)));
+        let recording = Recording {
+            format: content.format_name().into(),
+            channel_names: if kept.contains(&NAMES) { channel_names } else { Vec::new() },
+            facts,
+            left_out,
+            dead: if kept.contains(&DEAD) { dead } else { Vec::new() },
+            ..Recording::default()
+        };
+        let run_file = RunFile { bytes, tick: self.tick, micro_tick: None, recording };
+        self.run_file = write_run_file(out, &run_file, progress)?;
+        if self.run_file.is_some() {
+            (self.lost, self.kept) = (lost, kept);
+        }
+        Ok(self)
+    }
 }
 
 impl Described {
@@ -137,32 +205,25 @@ impl Described {
         let is_micro = header.tick == header.micro_tick;
         Ok(Self {
             tick,
-            stated_tick: header.tick.filter(|_| !header.tick_assumed),
+            stated_tick: if header.tick_assumed { given } else { tick },
             sync_period: header.sync_period.filter(|_| is_micro),
             has_micro: header.micro_tick.is_some(),
-            has_names: !header.channel_names.is_empty(),
-            has_facts: header.has_facts,
+            recording: Recording::default(),
+            lost: Vec::new(),
         })
     }
 
     fn of_run(run: &Run) -> Self {
         let manifest = run.store().manifest();
-        let sources = || manifest.sources.iter().map(|source| &source.facts);
-        let recordings = || sources().filter_map(|facts| facts.recording.as_ref());
-        // Times that were moved are those of no pulse.
-        let period = |facts: &SourceFacts| {
-            let recording = facts.recording.as_ref().filter(|_| facts.rebased.unwrap_or(0) == 0);
-            recording.and_then(|recording| recording.pulses).map(|pulses| pulses.period)
-        };
-        let first = sources().next().and_then(period);
-        let is_one = sources().all(|facts| period(facts) == first);
+        let Recorded { recording, lost } = Recorded::of(run);
+        let period = recording.pulses.map(|pulses| pulses.period);
         Self {
             tick: Some(manifest.tick),
             stated_tick: Some(manifest.tick).filter(|_| !manifest.tick_assumed),
-            sync_period: first.filter(|_| is_one && manifest.micro_tick == Some(manifest.tick)),
+            sync_period: period.filter(|_| manifest.micro_tick == Some(manifest.tick)),
             has_micro: manifest.micro_tick.is_some(),
-            has_names: recordings().any(|recording| !recording.channel_names.is_empty()),
-            has_facts: recordings().any(|recording| !recording.facts.is_empty()),
+            recording,
+            lost,
         }
     }
 
@@ -196,37 +257,55 @@ impl Described {
 
     /// What a file of this content, with these times, does not hold.
     fn lost(&self, times: Times, content: Content) -> Vec<&'static str> {
-        let states_tick = match content {
-            Content::Messages | Content::Tabs | Content::Commas => false,
-            Content::Ptu | Content::Swabian => true,
-        };
+        let Recording { channel_names, facts, left_out, dead, dead_since, .. } = &self.recording;
+        let has_dead = !dead.is_empty() || dead_since.is_some();
         let lost = [
-            ("the tick", self.stated_tick.is_some() && !states_tick),
+            (TICK, self.stated_tick.is_some() && !states_tick(content)),
             ("the micro times", self.has_micro && times.sync_period.is_none()),
             // Channels of a PTU file have their names by their numbers.
-            ("the names of channels", self.has_names && content != Content::Ptu),
-            ("the facts", self.has_facts),
+            (NAMES, !channel_names.is_empty() && content != Content::Ptu),
+            (FACTS, !facts.is_empty() || !left_out.is_empty()),
+            (DEAD, has_dead && !content.has_dead()),
         ];
-        lost.into_iter().filter_map(|(what, is_lost)| is_lost.then_some(what)).collect()
+        let lost = lost.into_iter().filter_map(|(what, is_lost)| is_lost.then_some(what));
+        lost.chain(self.lost.iter().copied()).collect()
     }
 }
 
+const TICK: &str = "the tick";
+const NAMES: &str = "the names of channels";
+const FACTS: &str = "the facts";
+const DEAD: &str = "the dead time";
+/// What a run file holds.
+const KEPT_BESIDE: [&str; 4] = [TICK, NAMES, FACTS, DEAD];
+
+fn states_tick(content: Content) -> bool {
+    match content {
+        Content::Messages | Content::Tabs | Content::Commas => false,
+        Content::Ptu | Content::Swabian => true,
+    }
+}
+
+/// Returns the number of tags, and what was left out at the end.
 fn of_file<W: Write + Send + 'static>(
     path: &Path,
     settings: &Settings,
+    recording: &mut Recording,
     writer: &mut TagWriter<W>,
-) -> Result<Converted, Error> {
+) -> Result<(u64, Option<String>), Error> {
     let mut taken = 0;
-    let summary = read_tags_with_micro(path, settings, |tags, micro| {
-        taken += tags.len() as u64;
-        writer.push_with_micro(tags, micro).map_err(FilesError::Sink)
+    let summary = read_recorded(path, settings, recording, |part| {
+        taken += part.tags.len() as u64;
+        for &(first, last) in part.dead {
+            writer.dead(first, last);
+        }
+        writer.push_with_micro(part.tags, part.micro).map_err(FilesError::Sink)
     });
     match summary {
-        Ok(summary) => Ok(Converted { tags: summary.tags, torn: summary.torn, lost: Vec::new() }),
+        Ok(summary) => Ok((summary.tags, summary.torn)),
         // All complete messages before the torn one are already written.
         Err(FilesError::TornMessage { message, .. }) => {
-            let torn = Some(format!("ends inside message {message}"));
-            Ok(Converted { tags: taken, torn, lost: Vec::new() })
+            Ok((taken, Some(format!("ends inside message {message}"))))
         }
         Err(error) => Err(error.into()),
     }

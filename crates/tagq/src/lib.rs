@@ -30,6 +30,9 @@ mod new_file;
 
 mod run;
 
+mod recorded;
+mod remarks;
+
 mod convert;
 mod details;
 mod input;
@@ -73,6 +76,8 @@ pub use new_store::NewStore;
 pub use notes::{ChannelSettings, Notes, Singles};
 pub use plan::{Division, Part, PartOptions, Parts, Plan, PlannedRun};
 pub use progress::{Progress, Silent};
+pub use recorded::{Recorded, write_run_file};
+pub use remarks::{recorded_remarks, remarks};
 pub use run::{
     follow::{FollowChange, FollowLoop, Follower, HOLD_BACK, Waiter},
     open::{Run, StoreChanges, change_store, ingest, ingest_sources, open, open_input},

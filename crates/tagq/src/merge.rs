@@ -10,6 +10,7 @@ use crate::{
     error::Error,
     new_store::NewStore,
     progress::Progress,
+    recorded::Recorded,
     run::{Run, options::OpenOptions},
 };
 
@@ -70,7 +71,8 @@ pub struct Merged {
 }
 
 /// Merges two runs into the new store `out`: the tags of both in order of time, of equal times those of `a`
-/// first, as one source. Times are in the tick of `a`.
+/// first, as one source. Times are in the tick of `a`. Tags of one run in the dead time of the other are left out,
+/// so that counts, rates and coincidences are those of the time in which both recorded.
 ///
 /// # Errors
 /// [`Error::Request`] if a run has several sources with tags, if both runs use a channel, if they do not overlap in
@@ -89,22 +91,16 @@ pub fn merge(
     if let Some(tick) = micro_tick {
         new.set_micro_tick(tick)?;
     }
-    a.store().guarded(|a| b.store().guarded(|b| append_all(a, b, &of_b, &mut new)))???;
-    let names = [a, b].map(|run| run.path().display().to_string());
+    let described = [a, b].map(Recorded::of);
+    let dead = [described[0].recording.dead.clone(), of_b.moved(&described[1].recording.dead)?];
+    let skipped = a
+        .store()
+        .guarded(|a| b.store().guarded(|b| append_all([a, b], &of_b, &dead, &mut new)))???;
     let facts = SourceFacts {
-        recording: Some(Recording {
-            format: "merged".into(),
-            channel_names: of_b.names(a),
-            facts: vec![
-                ("first run".into(), names[0].clone()),
-                ("second run".into(), names[1].clone()),
-                ("offset".into(), alignment.offset.asked().to_owned()),
-                ("drift".into(), format!("{} ppm", alignment.drift.0)),
-            ],
-            ..Recording::default()
-        }),
+        recording: Some(recording([a, b], &described, &of_b, &dead, alignment)),
         ..SourceFacts::named("merged")
     };
+    note_lost(&described, skipped, progress);
     let run = new.finish_as(facts, &OpenOptions::default())?;
     let (first, last) = overlap;
     let tick = tick_of(a);
@@ -115,6 +111,63 @@ pub fn merge(
         tick.format_paste(last),
     ));
     Ok(Merged { run, overlap })
+}
+
+/// Returns what is known of both runs.
+fn recording(
+    [a, b]: [&Run; 2],
+    described: &[Recorded; 2],
+    of_b: &Moved<'_>,
+    dead: &[Vec<(i64, i64)>; 2],
+    alignment: &Alignment,
+) -> Recording {
+    let mut merged = Recording {
+        format: "merged".into(),
+        channel_names: of_b.names(a),
+        facts: vec![
+            ("first run".into(), a.path().display().to_string()),
+            ("second run".into(), b.path().display().to_string()),
+            ("offset".into(), alignment.offset.asked().to_owned()),
+            ("drift".into(), format!("{} ppm", alignment.drift.0)),
+        ],
+        ..Recording::default()
+    };
+    for (which, Recorded { recording, .. }) in ["first", "second"].into_iter().zip(described) {
+        let of = |what: &String| format!("{which} run: {what}");
+        merged.facts.extend(recording.facts.iter().map(|(what, value)| (of(what), value.clone())));
+        merged.left_out.extend(recording.left_out.iter().map(|(what, count)| (of(what), *count)));
+    }
+    let mut all: Vec<(i64, i64)> = dead.iter().flatten().copied().collect();
+    all.sort_unstable();
+    all.dedup_by(|later, earlier| {
+        let is_joined = later.0 <= earlier.1;
+        if is_joined {
+            earlier.1 = earlier.1.max(later.1);
+        }
+        is_joined
+    });
+    for span in all {
+        merged.add_dead(span);
+    }
+    merged
+}
+
+/// Notes what the merged run does not hold.
+fn note_lost(described: &[Recorded; 2], skipped: [u64; 2], progress: &dyn Progress) {
+    let which = ["first", "second"];
+    for ((one, other), skipped) in which.into_iter().zip(["second", "first"]).zip(skipped) {
+        if skipped > 0 {
+            progress.note(&format!(
+                "{skipped} tags of the {one} run are left out: the {other} run recorded nothing at their times"
+            ));
+        }
+    }
+    for (which, Recorded { recording, lost }) in which.into_iter().zip(described) {
+        let pulses = recording.pulses.map(|_| "the sync pulses");
+        for what in lost.iter().copied().chain(pulses) {
+            progress.note(&format!("the merged run does not hold {what} of the {which} run"));
+        }
+    }
 }
 
 fn tick_of(run: &Run) -> Tick {
@@ -158,7 +211,9 @@ impl<'a> Moved<'a> {
         let factor = factor.ok_or_else(|| {
             Error::Request("the ticks of both runs and the drift have no common unit".into())
         })?;
-        let offset = Ratio::from_integer(alignment.offset.nearest(tick_of(a))?.into());
+        // Exact: only the moved time is rounded.
+        let (numerator, denominator) = alignment.offset.fraction(tick_of(a))?;
+        let offset = Ratio::new(numerator, denominator);
         let moved = Self { run, factor, offset, channels: alignment.channels };
         let of_a = &a.store().manifest().channels;
         for rows in &run.store().manifest().channels {
@@ -186,6 +241,11 @@ impl<'a> Moved<'a> {
         moved.and_then(|time| i64::try_from(time.floor().to_integer()).ok()).ok_or_else(|| {
             Error::Request(format!("the time {time} of the second run leaves 64 bits"))
         })
+    }
+
+    /// Returns spans of the second run in ticks of the first.
+    fn moved(&self, spans: &[(i64, i64)]) -> Result<Vec<(i64, i64)>, Error> {
+        spans.iter().map(|&(first, last)| Ok((self.time(first)?, self.time(last)?))).collect()
     }
 
     /// Returns the first and the last time that both runs cover.
@@ -230,13 +290,19 @@ impl<'a> Moved<'a> {
     }
 }
 
-/// Appends the tags of both stores to `new`.
-fn append_all(a: &Store, b: &Store, of_b: &Moved<'_>, new: &mut NewStore) -> Result<(), Error> {
+/// Appends the tags of both stores to `new`. Returns how many of each are in the dead time of the other and left out.
+fn append_all(
+    [a, b]: [&Store; 2],
+    of_b: &Moved<'_>,
+    [dead_a, dead_b]: &[Vec<(i64, i64)>; 2],
+    new: &mut NewStore,
+) -> Result<[u64; 2], Error> {
     let (tags_a, tags_b) = (a.tags(), b.tags());
     let (micro_a, micro_b) = (a.micro(), b.micro());
     let mut chunk = Chunk { has_micro: micro_a.is_some() || micro_b.is_some(), ..Chunk::default() };
     let (mut row_a, mut row_b) = (0, 0);
-    let mut next_b = None;
+    let (mut dead_a, mut dead_b) = (Spans(dead_a), Spans(dead_b));
+    let (mut next_b, mut skipped) = (None, [0, 0]);
     loop {
         if next_b.is_none() && row_b < tags_b.len() {
             let channel = of_b.channel(tags_b.channels.label(row_b))?;
@@ -245,12 +311,20 @@ fn append_all(a: &Store, b: &Store, of_b: &Moved<'_>, new: &mut NewStore) -> Res
         match (tags_a.time.get(row_a), next_b) {
             (None, None) => break,
             (Some(&time), b) if b.is_none_or(|(other, _)| time <= other) => {
-                chunk.push(time, tags_a.channels.label(row_a), micro_of(micro_a, row_a));
+                if dead_b.hold(time) {
+                    skipped[0] += 1;
+                } else {
+                    chunk.push(time, tags_a.channels.label(row_a), micro_of(micro_a, row_a));
+                }
                 row_a += 1;
             }
             (_, b) => {
                 let (time, channel) = b.unwrap_or_default();
-                chunk.push(time, channel, micro_of(micro_b, row_b));
+                if dead_a.hold(time) {
+                    skipped[1] += 1;
+                } else {
+                    chunk.push(time, channel, micro_of(micro_b, row_b));
+                }
                 (row_b, next_b) = (row_b + 1, None);
             }
         }
@@ -258,7 +332,23 @@ fn append_all(a: &Store, b: &Store, of_b: &Moved<'_>, new: &mut NewStore) -> Res
             chunk.append_to(new)?;
         }
     }
-    chunk.append_to(new)
+    chunk.append_to(new)?;
+    Ok(skipped)
+}
+
+/// The spans that end after the times so far.
+struct Spans<'a>(&'a [(i64, i64)]);
+
+impl Spans<'_> {
+    /// Whether a time, which is not before those of earlier calls, is inside a span.
+    fn hold(&mut self, time: i64) -> bool {
+        while let [(_, last), rest @ ..] = self.0
+            && *last <= time
+        {
+            self.0 = rest;
+        }
+        self.0.first().is_some_and(|(first, _)| *first < time)
+    }
 }
 
 fn micro_of(column: Option<MicroColumn<'_>>, row: usize) -> u32 {

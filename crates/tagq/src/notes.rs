@@ -7,7 +7,7 @@
 use std::{io, path::Path};
 
 use serde::{Deserialize, Serialize};
-use tagq_ingest::source_stem;
+use tagq_ingest::{RunFile, source_stem};
 use tagq_store::{Source, Tick, read_side_file};
 
 /// The unit of the duration in a run file.
@@ -69,6 +69,8 @@ impl Notes {
         let path = path.with_file_name(format!("{stem}.json"));
         let name = format!("{stem}.json");
         match read_side_file(&path, BYTES_MAX) {
+            // It describes the file for the reader of the file.
+            Ok(bytes) if RunFile::is_text(&bytes) => Ok(None),
             Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|e| {
                 format!("{name} is no run file of a recorder ({e}); nothing is held against it")
             }),

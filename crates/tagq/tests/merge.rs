@@ -73,6 +73,21 @@ proptest! {
     }
 }
 
+/// The offset is exact; only the moved time is rounded down. It was rounded to 0 and 10 ps before.
+#[test]
+fn the_offset_is_not_rounded_before_the_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("both.tagq");
+    let (a, b) = (run(&[(0, 1, 5), (9, 1, 5)], "10ps"), run(&[(1, 2, 5), (3, 2, 5)], "5ps"));
+    let found = merged(&a, &b, &alignment("4ps", "0", 0), &out).unwrap();
+    // 5 + 4 = 9 ps are 0 ticks of 10 ps, 15 + 4 = 19 ps are 1.
+    assert_eq!(found, [(0, 1, 5), (0, 2, 5), (1, 2, 5), (9, 1, 5)]);
+    let later = folder.path().join("later.tagq");
+    // 5 + 6 = 11 ps are 1 tick, 15 + 6 = 21 ps are 2.
+    let found = merged(&a, &b, &alignment("6ps", "0", 0), &later).unwrap();
+    assert_eq!(found, [(0, 1, 5), (1, 2, 5), (2, 2, 5), (9, 1, 5)]);
+}
+
 #[test]
 fn what_cannot_be_merged_is_refused_and_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();

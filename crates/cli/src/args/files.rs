@@ -41,7 +41,8 @@ pub(crate) struct CatArgs {
 /// written in order of time. Text has the channel first: .tsv is separated by tabs, .csv by commas and has a
 /// header. Compressed output consists of members that can be read one by one, with checksums. Micro times are
 /// written to a .ptu if they are those of a PicoQuant file of mode T3, and left out otherwise; tagq export writes
-/// them. OUT appears only when it is complete.
+/// them. What else OUT has no place for goes to a run file beside it (night.json of night.tags.zst): tick, names,
+/// facts and dead time. OUT appears only when it is complete.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tagq convert run.tags.zst run.csv

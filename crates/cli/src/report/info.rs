@@ -7,6 +7,7 @@ use serde::Serialize;
 use tagq::{
     LeftFile, Notes, Run, RunFacts, SCHEMA_VERSION, escaped,
     query::ShortestInterval,
+    remarks,
     store::{Recording, Source, Tick},
 };
 
@@ -113,6 +114,9 @@ struct SourceInfo<'a> {
     checksummed: bool,
     salvaged: bool,
     torn: Option<&'a str>,
+    /// What is odd about it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    remarks: Vec<String>,
     /// Facts from the header of an instrument's file, and counts of records that are not tags.
     #[serde(skip_serializing_if = "Option::is_none")]
     measurement: Option<&'a Recording>,
@@ -209,6 +213,7 @@ fn info(of: &Looked) -> Info<'_> {
         checksummed: source.facts.checksummed,
         salvaged: source.facts.salvaged,
         torn: source.facts.torn.as_deref(),
+        remarks: remarks(source, tick),
         measurement: source.facts.recording.as_ref(),
         recorded: notes.map(|notes| Recorded {
             duration_s: notes.duration_s(),
@@ -409,15 +414,17 @@ fn sources(of: &Looked, look: Look) -> Table {
 fn measurements(of: &Looked, look: Look) -> String {
     let mut text = String::new();
     for source in of.sources() {
-        let Some(Recording { format, facts, left_out, .. }) = &source.facts.recording else {
+        let Some(Recording { format, facts, left_out, odd, .. }) = &source.facts.recording else {
             continue;
         };
         let _ = writeln!(text, "\n{}: {format}", escaped(&source.facts.name));
         for (what, value) in facts {
             let _ = writeln!(text, "  {what:<18} {}", escaped(value));
         }
-        for (what, records) in left_out {
-            let _ = writeln!(text, "  {what:<18} {} left out", look.count(*records));
+        let kept = odd.iter().map(|(what, count)| (what, count, "kept"));
+        let left_out = left_out.iter().map(|(what, count)| (what, count, "left out"));
+        for (what, records, fate) in left_out.chain(kept) {
+            let _ = writeln!(text, "  {what:<18} {} {fate}", look.count(*records));
         }
         let dead = source.dead();
         if !dead.is_empty() {

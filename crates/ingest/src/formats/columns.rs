@@ -62,6 +62,33 @@ pub(crate) struct Places {
     pub micro: Option<usize>,
 }
 
+/// Why the columns of tags are not known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NoColumns {
+    /// In words.
+    pub what: String,
+    /// Whether several columns could be one of them.
+    pub is_several: bool,
+}
+
+impl NoColumns {
+    fn missing(what: String) -> Self {
+        Self { what, is_several: false }
+    }
+
+    fn several(what: &str, key: &str, places: &[usize], names: &[String]) -> Self {
+        let found: Vec<String> = places.iter().filter_map(|&at| names.get(at).cloned()).collect();
+        let is_one_name = found.windows(2).all(|pair| pair[0] == pair[1]);
+        let fix = if is_one_name {
+            "write the file with one of them".to_owned()
+        } else {
+            format!("name the right one by --columns {key}=NAME")
+        };
+        let found = quoted(&found).join(" and ");
+        Self { what: format!("the {what} could be {found}; {fix}"), is_several: true }
+    }
+}
+
 impl Columns {
     /// Whether a source that was read by the columns `before` cannot be read by these.
     pub fn contradict(&self, before: &Self) -> bool {
@@ -121,32 +148,38 @@ impl Columns {
 }
 
 impl ColumnNames {
-    /// Finds the columns of tags among `names`; says in words which one is missing.
-    pub(crate) fn find(&self, names: &[String]) -> Result<Places, String> {
-        let named = |what: &str, name: Option<&String>, usual: &[&str]| match name {
-            Some(name) => match names.iter().position(|other| other == name) {
-                Some(place) => Ok(Some(place)),
-                None => Err(format!("it has no column `{name}` for the {what}; {}", shown(names))),
-            },
-            None => Ok(usual.iter().find_map(|word| {
-                let exact = names.iter().position(|name| name == word);
-                exact.or_else(|| names.iter().position(|name| name.eq_ignore_ascii_case(word)))
-            })),
+    /// Finds the columns of tags among `names`.
+    pub(crate) fn find(&self, names: &[String]) -> Result<Places, NoColumns> {
+        let find = |what: &str, key: &str, name: Option<&String>, usual: &[&str]| {
+            let is_it = |other: &String| match name {
+                Some(name) => other == name,
+                None => usual.iter().any(|word| other.eq_ignore_ascii_case(word)),
+            };
+            let found: Vec<usize> = (0..names.len()).filter(|&at| is_it(&names[at])).collect();
+            match (&found[..], name) {
+                (&[place], _) => Ok(Some(place)),
+                ([], None) => Ok(None),
+                ([], Some(name)) => Err(NoColumns::missing(format!(
+                    "it has no column `{name}` for the {what}; {}",
+                    shown(names)
+                ))),
+                (several, _) => Err(NoColumns::several(what, key, several, names)),
+            }
         };
         let must = |what: &str, key: &str, name: Option<&String>, usual: &[&str]| {
-            named(what, name, usual)?.ok_or_else(|| {
+            find(what, key, name, usual)?.ok_or_else(|| {
                 let usual = usual.join("`, `");
-                format!(
+                NoColumns::missing(format!(
                     "no column is named `{usual}`; name the column of the {what} by --columns \
                      {key}=NAME; {}",
                     shown(names)
-                )
+                ))
             })
         };
         Ok(Places {
             time: must("time", "time", self.time.as_ref(), &TIMES)?,
             channel: must("channel", "channel", self.channel.as_ref(), &CHANNELS)?,
-            micro: named("micro time", self.micro.as_ref(), &MICROS)?,
+            micro: find("micro time", "micro", self.micro.as_ref(), &MICROS)?,
         })
     }
 
@@ -163,16 +196,18 @@ impl ColumnNames {
 
 /// Describes the columns of a file for a reader.
 fn shown(names: &[String]) -> String {
-    let some: Vec<String> = names
-        .iter()
-        .take(SHOWN_NAMES)
-        .map(|name| format!("`{}`", name.escape_debug().take(80).collect::<String>()))
-        .collect();
+    let some = quoted(names);
     match names.len() {
         0 => "it has no columns".into(),
         len if len > some.len() => format!("its columns are {} and others", some.join(", ")),
         _ => format!("its columns are {}", some.join(", ")),
     }
+}
+
+/// Returns the first names for a reader.
+fn quoted(names: &[String]) -> Vec<String> {
+    let shown = |name: &String| format!("`{}`", name.escape_debug().take(80).collect::<String>());
+    names.iter().take(SHOWN_NAMES).map(shown).collect()
 }
 
 impl fmt::Display for Columns {
@@ -325,13 +360,41 @@ mod tests {
         let usual = ColumnNames::default();
         let find = |of: &[&str]| usual.find(&names(of)).map(|at| (at.time, at.channel, at.micro));
         assert_eq!(find(&["x", "T", "CH"]), Ok((1, 2, None)));
-        assert_eq!(find(&["t", "detector", "Timestamp", "Micro"]), Ok((2, 1, Some(3))));
-        assert_eq!(find(&["TIME", "channel", "time"]), Ok((2, 1, None)));
-        assert!(find(&["times", "channel"]).unwrap_err().contains("time=NAME"));
-        assert!(find(&["time"]).unwrap_err().contains("its columns are `time`"));
+        assert_eq!(find(&["x", "detector", "Timestamp", "Micro"]), Ok((2, 1, Some(3))));
+        assert!(find(&["times", "channel"]).unwrap_err().what.contains("time=NAME"));
+        assert!(find(&["time"]).unwrap_err().what.contains("its columns are `time`"));
         let named = ColumnNames { time: Some("a".into()), ..ColumnNames::default() };
         assert_eq!(named.find(&names(&["time", "ch", "a"])).unwrap().time, 2);
-        assert!(named.find(&names(&["time", "ch", "A"])).unwrap_err().contains("no column `a`"));
+        let no_column = named.find(&names(&["time", "ch", "A"])).unwrap_err();
+        assert!(no_column.what.contains("no column `a`"));
+    }
+
+    /// A column that is taken in silence instead of another one gives other tags.
+    #[test]
+    fn two_columns_for_one_thing_are_refused() {
+        let usual = ColumnNames::default();
+        for (header, words) in [
+            (
+                &["time", "channel", "time"][..],
+                "the time could be `time` and `time`; write the file",
+            ),
+            (
+                &["TIME", "channel", "time"],
+                "the time could be `TIME` and `time`; name the right one",
+            ),
+            (
+                &["t", "channel", "time"],
+                "`t` and `time`; name the right one by --columns time=NAME",
+            ),
+            (&["t", "detector", "channel"], "the channel could be `detector` and `channel`"),
+            (&["t", "ch", "micro", "Micro"], "the micro time could be `micro` and `Micro`"),
+        ] {
+            let refused = usual.find(&names(header)).unwrap_err();
+            assert!(refused.is_several && refused.what.contains(words), "{}", refused.what);
+        }
+        let named = ColumnNames { time: Some("time".into()), ..ColumnNames::default() };
+        assert!(named.find(&names(&["t", "time", "ch"])).is_ok());
+        assert!(named.find(&names(&["time", "time", "ch"])).unwrap_err().is_several);
     }
 
     #[test]

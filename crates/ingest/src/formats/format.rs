@@ -109,6 +109,8 @@ pub struct Summary {
     pub torn: Option<String>,
     /// The columns of a text or a table; `None` for other files.
     pub columns: Option<Columns>,
+    /// Complete records from the first one on, of a file of records, if all are known.
+    pub records: Option<u64>,
     /// The checksum of the bytes that were read and taken.
     pub(crate) crc: Crc,
 }
@@ -125,6 +127,7 @@ impl Summary {
             checksummed: payload.frames.checksummed,
             torn: None,
             columns: None,
+            records: None,
             crc: Crc::from(payload.bytes.start.max(settings.known_bytes)),
         }
     }
@@ -189,8 +192,8 @@ pub(crate) enum Decoded<'a> {
     /// All tags so far stand in complete messages, lines or records.
     Complete(Complete),
     /// What the header of the file says, and the unit of the micro times if there are some, before any tag.
-    Recording(Recording, Option<Tick>),
-    /// So many records of this kind are no tags. Records before [`Settings::known_bytes`] are not counted again.
+    Recording(Box<Recording>, Option<Tick>),
+    /// So many records of this kind are no tags, or are odd ones if it is [`BEYOND_PERIOD`]. Records before [`Settings::known_bytes`] are not counted again.
     LeftOut(&'static str, u64),
     /// The instrument recorded nothing for a while; told once, as [`Decoded::LeftOut`], before later tags.
     Dead(Dead),
@@ -207,6 +210,9 @@ impl Decoded<'_> {
     }
 }
 
+/// Photons whose micro time is longer than the period of the sync.
+pub(crate) const BEYOND_PERIOD: &str = "micro time beyond the sync period";
+
 /// An edge of a time during which nothing was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dead {
@@ -216,6 +222,27 @@ pub(crate) enum Dead {
     Ends(Until),
     /// Tags were lost since the latest tag, unless within a time that began.
     Lost(Until),
+}
+
+impl Dead {
+    /// Notes it in the facts of a recording whose latest tag was at `before`.
+    pub(crate) fn note(self, before: Option<i64>, recording: &mut Recording) {
+        let since = &mut recording.dead_since;
+        let span = match self {
+            Self::Begins(at) => {
+                since.get_or_insert(at);
+                None
+            }
+            Self::Ends(Until { latest, at }) => Some((since.take().or(latest.max(before)), at)),
+            Self::Lost(Until { latest, at }) if since.is_none() => Some((latest.max(before), at)),
+            Self::Lost(_) => None,
+        };
+        if let Some((Some(first), last)) = span
+            && first < last
+        {
+            recording.add_dead((first, last));
+        }
+    }
 }
 
 /// The end of a time during which nothing was recorded.

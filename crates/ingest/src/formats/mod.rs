@@ -1,7 +1,7 @@
 //! One folder for each input format. A format is a member of [`FORMATS`] and stands nowhere else: its content
 //! tells it, and the ends of names only say which files of a folder are sources.
 
-mod becker;
+pub(crate) mod becker;
 pub mod columns;
 pub(crate) mod format;
 pub(crate) mod name;
@@ -97,6 +97,14 @@ pub fn source_stem(name: &[u8]) -> Option<&[u8]> {
     let name = uncompressed_name(name);
     let mut suffixes = described().flat_map(|format| format.suffixes);
     suffixes.find_map(|suffix| name.strip_suffix(suffix.as_bytes()))
+}
+
+/// Whether files of this name have a header, so that one without bytes is not complete.
+pub fn needs_header(name: &[u8]) -> bool {
+    let name = uncompressed_name(name);
+    let with_header =
+        described().filter(|format| ![tags::NAME, text::NAME].contains(&format.names[0]));
+    with_header.flat_map(|format| format.suffixes).any(|suffix| name.ends_with(suffix.as_bytes()))
 }
 
 #[cfg(test)]

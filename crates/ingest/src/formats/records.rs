@@ -121,7 +121,7 @@ pub(crate) fn read(
     settings: &Settings,
     sink: &mut Sink<'_>,
 ) -> Result<Summary, Error> {
-    sink(Decoded::Recording(head.recording.clone(), head.micro_tick))?;
+    sink(Decoded::Recording(head.recording.clone().into(), head.micro_tick))?;
     let mut input = payload.input(payload.bytes.clone(), 0, settings)?;
     let is_begin = settings.start_byte == 0;
     if is_begin {
@@ -146,7 +146,8 @@ pub(crate) fn read(
         })
     };
     let decoder = Decoder { records, payload, settings };
-    let mut receiver = Receiver { tags: 0, overflow: i128::from(settings.start_overflow), sink };
+    let overflow = i128::from(settings.start_overflow);
+    let mut receiver = Receiver { tags: 0, records: 0, overflow, sink };
     pipeline::run(&decoder, &mut cut, Ahead::of(payload, settings), &mut receiver)?;
     if let Some(CutFault::Input(source)) = fault {
         return Err(input_error(payload.path, source, cutter.input.member()));
@@ -166,8 +167,13 @@ pub(crate) fn read(
             Some(format!("its last record has {} of {len} bytes and is left out", end.begun.len()))
         }
     };
+    let records = if payload.is_compressed() {
+        Some(receiver.records).filter(|_| is_begin)
+    } else {
+        end.resume_byte.checked_sub(head.lasting.len() as u64).map(|bytes| bytes / len as u64)
+    };
     let (tags, resume_byte, crc) = (receiver.tags, end.resume_byte, end.crc);
-    Ok(Summary { tags, resume_byte, torn, crc, ..Summary::new(payload, settings) })
+    Ok(Summary { tags, resume_byte, torn, records, crc, ..Summary::new(payload, settings) })
 }
 
 struct Decoder<'a, R> {
@@ -178,8 +184,8 @@ struct Decoder<'a, R> {
 
 impl<R: Records> Units for Decoder<'_, R> {
     type Unit = Block;
-    /// Overflows in the block.
-    type End = Result<i128, Error>;
+    /// Overflows in the block, and its records.
+    type End = Result<(i128, u64), Error>;
 
     fn count(&self, block: &Block) -> i128 {
         self.records.overflow(block.parts())
@@ -221,17 +227,18 @@ impl<R: Records> Units for Decoder<'_, R> {
             _ => None,
         };
         out.complete(Complete::new(checkpoint, block.crc()))?;
-        Ok(overflow - before)
+        Ok((overflow - before, (block.parts().len() / len) as u64))
     }
 }
 
 struct Receiver<'a, 's> {
     tags: u64,
+    records: u64,
     overflow: i128,
     sink: &'a mut Sink<'s>,
 }
 
-impl Receive<Result<i128, Error>> for Receiver<'_, '_> {
+impl Receive<Result<(i128, u64), Error>> for Receiver<'_, '_> {
     type Fault = Error;
 
     fn take(&mut self, decoded: Decoded<'_>) -> Result<(), Error> {
@@ -239,8 +246,10 @@ impl Receive<Result<i128, Error>> for Receiver<'_, '_> {
         (self.sink)(decoded)
     }
 
-    fn end(&mut self, overflow: Result<i128, Error>) -> Result<bool, Error> {
-        self.overflow += overflow?;
+    fn end(&mut self, end: Result<(i128, u64), Error>) -> Result<bool, Error> {
+        let (overflow, records) = end?;
+        self.overflow += overflow;
+        self.records += records;
         Ok(true)
     }
 }

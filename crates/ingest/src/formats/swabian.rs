@@ -68,29 +68,71 @@ pub(crate) fn picoseconds(tick: Tick) -> Option<i64> {
     i64::try_from(tick.to_integer()).ok()
 }
 
-/// Returns the records of tags with times in units of so many picoseconds.
+/// An edge of a time during which nothing was recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Edge {
+    Begins(i64),
+    Ends(i64),
+}
+
+impl Edge {
+    /// Whether it stands before a tag of this time.
+    pub(crate) fn is_before(self, time: i64) -> bool {
+        match self {
+            Self::Begins(at) => at < time,
+            Self::Ends(at) => at <= time,
+        }
+    }
+}
+
+/// Returns the records of tags with times in units of so many picoseconds. Each of the `edges` stands before the tag
+/// of this number.
 ///
 /// # Errors
 /// A time or a channel that has no place in a record.
-pub(crate) fn records(tags: &[Tag], picoseconds: i64) -> io::Result<Vec<u8>> {
-    let refused = |what| io::Error::new(io::ErrorKind::InvalidInput, what);
-    let mut bytes = Vec::with_capacity(tags.len() * RECORD_BYTES);
-    for &Tag { time, channel } in tags {
+pub(crate) fn records(
+    tags: &[Tag],
+    edges: &[(usize, Edge)],
+    picoseconds: i64,
+) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity((tags.len() + edges.len()) * RECORD_BYTES);
+    let mut add = |kind, input: i32, time: i64| -> io::Result<()> {
         let picoseconds = time.checked_mul(picoseconds).ok_or_else(|| {
             refused(format!(
                 "a time of {time} ticks leaves the 64 bits of a record, in picoseconds"
             ))
         })?;
-        let input = i32::try_from(channel).map_err(|_| {
-            refused(format!("channel {channel} does not fit in the 32 bits of a record"))
-        })?;
-        let falling = i64::from(input) - FALLING_OFFSET.cast_signed();
-        let input = if falling > 0 { i32::try_from(-falling).unwrap_or(input) } else { input };
-        bytes.extend_from_slice(&[TAG, 0, 0, 0]);
+        bytes.extend_from_slice(&[kind, 0, 0, 0]);
         bytes.extend_from_slice(&input.to_le_bytes());
         bytes.extend_from_slice(&picoseconds.to_le_bytes());
+        Ok(())
+    };
+    let mut edges = edges.iter().peekable();
+    for number in 0..=tags.len() {
+        while let Some((_, edge)) = edges.next_if(|(before, _)| *before == number) {
+            match *edge {
+                Edge::Begins(at) => add(OVERFLOW_BEGIN, 0, at)?,
+                Edge::Ends(at) => add(OVERFLOW_END, 0, at)?,
+            }
+        }
+        if let Some(&Tag { time, channel }) = tags.get(number) {
+            add(TAG, input_of(channel)?, time)?;
+        }
     }
     Ok(bytes)
+}
+
+/// Returns the input with the sign of its edge that has this label.
+fn input_of(channel: u64) -> io::Result<i32> {
+    let input = i32::try_from(channel).map_err(|_| {
+        refused(format!("channel {channel} does not fit in the 32 bits of a record"))
+    })?;
+    let falling = i64::from(input) - FALLING_OFFSET.cast_signed();
+    Ok(if falling > 0 { i32::try_from(-falling).unwrap_or(input) } else { input })
+}
+
+fn refused(what: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, what)
 }
 
 struct TimeTags;

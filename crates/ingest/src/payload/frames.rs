@@ -14,6 +14,8 @@ pub(crate) struct Frame {
     pub skippable: bool,
     /// Carries a checksum of its data.
     pub checksummed: bool,
+    /// How far it may refer back, in bytes.
+    pub window: u64,
 }
 
 /// The complete frames of a file, summed up, and what follows them.
@@ -24,6 +26,8 @@ pub(crate) struct Frames {
     pub end: u64,
     /// There are data, and every frame of them carries a checksum.
     pub checksummed: bool,
+    /// How far any of them may refer back, in bytes.
+    pub window_max: u64,
     pub tail: Tail,
 }
 
@@ -52,19 +56,20 @@ pub(crate) fn is_frame_start(bytes: &[u8]) -> bool {
 pub(crate) fn scan(file: &File, start: u64, len: u64) -> io::Result<Frames> {
     let mut walk = Walk::new(file, start..len);
     let (mut count, mut end) = (0, start);
-    let (mut has_data, mut all_checksummed) = (false, true);
+    let (mut has_data, mut all_checksummed, mut window_max) = (false, true, 0);
     let tail = loop {
         match walk.step()? {
             Ok(frame) => {
                 count += 1;
                 end = frame.end;
                 has_data |= !frame.skippable;
+                window_max = window_max.max(frame.window);
                 all_checksummed &= frame.skippable || frame.checksummed;
             }
             Err(tail) => break tail,
         }
     };
-    Ok(Frames { count, end, checksummed: has_data && all_checksummed, tail })
+    Ok(Frames { count, end, checksummed: has_data && all_checksummed, window_max, tail })
 }
 
 /// Small frames are walked within one read of this size, large blocks are jumped over.
@@ -115,13 +120,13 @@ impl<'a> Walk<'a> {
         if magic != MAGIC {
             let Some(size) = self.bytes::<4>(start + 4)? else { return Ok(None) };
             let end = start + 8 + u64::from(u32::from_le_bytes(size));
-            let frame = Frame { start, end, skippable: true, checksummed: false };
+            let frame = Frame { start, end, skippable: true, checksummed: false, window: 0 };
             return Ok((end <= self.len).then_some(frame));
         }
         let Some([descriptor]) = self.bytes::<1>(start + 4)? else { return Ok(None) };
         let single_segment = descriptor & 0x20 != 0;
         let checksummed = descriptor & 0x04 != 0;
-        let window = u64::from(!single_segment);
+        let window_bytes = u64::from(!single_segment);
         let dictionary = [0, 1, 2, 4][usize::from(descriptor & 0x03)];
         let content = match descriptor >> 6 {
             0 => u64::from(single_segment),
@@ -129,7 +134,17 @@ impl<'a> Walk<'a> {
             2 => 4,
             _ => 8,
         };
-        let mut at = start + 5 + window + dictionary + content;
+        let window = if single_segment {
+            self.number(start + 5 + dictionary, content)?
+                .map(|size| size + u64::from(content == 2) * 256)
+        } else {
+            self.number(start + 5, 1)?.map(|of| {
+                let base = 1_u64 << (10 + (of >> 3));
+                base + base / 8 * (of & 7)
+            })
+        };
+        let Some(window) = window else { return Ok(None) };
+        let mut at = start + 5 + window_bytes + dictionary + content;
         loop {
             let Some([a, b, c]) = self.bytes::<3>(at)? else { return Ok(None) };
             let header = u32::from_le_bytes([a, b, c, 0]);
@@ -141,7 +156,18 @@ impl<'a> Walk<'a> {
             }
         }
         let end = at + if checksummed { 4 } else { 0 };
-        Ok((end <= self.len).then_some(Frame { start, end, skippable: false, checksummed }))
+        let frame = Frame { start, end, skippable: false, checksummed, window };
+        Ok((end <= self.len).then_some(frame))
+    }
+
+    /// The number of so many bytes at `at`, at most eight; `None` when the file ends before.
+    fn number(&mut self, at: u64, bytes: u64) -> io::Result<Option<u64>> {
+        let mut number = 0;
+        for byte in (0..bytes).rev() {
+            let Some([byte]) = self.bytes::<1>(at + byte)? else { return Ok(None) };
+            number = number << 8 | u64::from(byte);
+        }
+        Ok(Some(number))
     }
 
     /// `N` bytes at `at`, or `None` when the file ends before.
@@ -233,6 +259,9 @@ mod tests {
         }
         let checksummed: Vec<bool> = frames.iter().map(|f| f.checksummed).collect();
         assert_eq!(checksummed, [false, true, false, false, true, false]);
+        // Level 3 has a window of 2 MiB, and less where the length is known: in one frame it is 300 bytes.
+        let windows: Vec<u64> = frames.iter().map(|f| f.window).collect();
+        assert_eq!(windows[1..], [1 << 21, 0, 1 << 21, 1 << 21, 300]);
         assert_eq!(tail, Tail::None);
     }
 

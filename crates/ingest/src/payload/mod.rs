@@ -31,6 +31,8 @@ use crate::{
 
 /// Enough of the first bytes of a file to tell its format.
 pub(crate) const START_BYTES: usize = 128;
+/// Memory for what the frames refer back to that are decompressed side by side.
+const WINDOWS_BYTES: u64 = 128 << 20;
 /// Files below this are decoded on the calling thread.
 const SMALL_BYTES: u64 = 512 * 1024;
 
@@ -109,7 +111,7 @@ impl<'a> Payload<'a> {
         let start = first_bytes(file, START_BYTES).map_err(io_error(path, "read"))?;
         let compression = compression::of_start(&start);
         let checksummed = compression.is_some_and(|compression| compression.is_checksummed(&start));
-        let frames = Frames { count: 0, end: size, checksummed, tail: Tail::None };
+        let frames = Frames { count: 0, end: size, checksummed, window_max: 0, tail: Tail::None };
         Ok(Self { path, file, size, bytes: 0..size, compression, frames, decoding: Decoding::Here })
     }
 
@@ -208,6 +210,12 @@ impl<'a> Payload<'a> {
     pub(crate) fn is_threaded(&self) -> bool {
         let is_here = matches!(self.decoding, Decoding::Here | Decoding::RowsHere);
         !is_here && self.bytes.end - self.bytes.start >= SMALL_BYTES
+    }
+
+    /// How many threads may decompress it, so that what they refer back to fits in memory.
+    pub(crate) fn threads(&self, threads: usize) -> usize {
+        let most = WINDOWS_BYTES / self.frames.window_max.max(1);
+        threads.min(usize::try_from(most).unwrap_or(usize::MAX)).max(1)
     }
 
     /// Whether tags become rows of a store where they are decoded.

@@ -75,7 +75,7 @@ pub(crate) struct Ahead {
 impl Ahead {
     /// Decodes `payload` as it is to be decoded.
     pub(crate) fn of(payload: &Payload<'_>, settings: &Settings) -> Self {
-        let threads = if payload.is_threaded() { settings.decoders() } else { 0 };
+        let threads = if payload.is_threaded() { payload.threads(settings.decoders()) } else { 0 };
         Self { threads, as_rows: payload.is_for_rows() }
     }
 
@@ -117,9 +117,7 @@ impl From<Decoded<'_>> for Output {
             }
             Decoded::Rows(rows) => Self::Rows(rows),
             Decoded::Complete(complete) => Self::Complete(complete),
-            Decoded::Recording(recording, micro_tick) => {
-                Self::Recording(Box::new(recording), micro_tick)
-            }
+            Decoded::Recording(recording, micro_tick) => Self::Recording(recording, micro_tick),
             Decoded::LeftOut(what, records) => Self::LeftOut(what, records),
             Decoded::Dead(edge) => Self::Dead(edge),
         }
@@ -301,9 +299,7 @@ fn receive(output: Output, spare: &Spare, sink: &mut Sink<'_>) -> Result<(), Err
         }
         Output::Rows(rows) => sink(Decoded::Rows(rows)),
         Output::Complete(at) => sink(Decoded::Complete(at)),
-        Output::Recording(recording, micro_tick) => {
-            sink(Decoded::Recording(*recording, micro_tick))
-        }
+        Output::Recording(recording, micro_tick) => sink(Decoded::Recording(recording, micro_tick)),
         Output::LeftOut(what, records) => sink(Decoded::LeftOut(what, records)),
         Output::Dead(edge) => sink(Decoded::Dead(edge)),
     }

@@ -11,13 +11,11 @@ use super::{
 };
 use crate::{
     Error,
-    formats::format::{Checkpoint, Complete, Dead, Piece, Until},
+    formats::format::{Checkpoint, Complete, Dead, Piece},
     payload::{crc::Crc, opened::Opened},
-    read::lasting_head,
+    read::{add_left_out, lasting_head},
+    run_file::RunFile,
 };
-
-/// The manifest lists no more spans without a record of a source.
-const DEAD_MAX: usize = 1 << 16;
 
 /// The part of a source to ingest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +42,8 @@ pub(super) struct Intake<'a> {
     pub order: Order,
     pub points: Points,
     pub rows: Sorted<'a>,
+    /// What the run file beside the source says.
+    beside: Option<RunFile>,
 }
 
 /// Appends the rows of one source in order of time.
@@ -91,7 +91,22 @@ impl<'a> Intake<'a> {
             kept.unwrap_or_else(|| Held::read_again(horizon, &facts, last));
         let rows = Sorted { writer, rebased, again, last };
         source.describe(&mut facts);
-        Ok(Self { source, lasting: lasting_head(source)?, start, facts, crc, order, points, rows })
+        let lasting = lasting_head(source)?;
+        let mut intake =
+            Self { source, lasting, start, facts, crc, order, points, rows, beside: None };
+        if start.byte == 0 {
+            intake.begin_beside()?;
+        }
+        Ok(intake)
+    }
+
+    /// Begins with what the run file beside the source says.
+    fn begin_beside(&mut self) -> Result<(), Error> {
+        self.beside = RunFile::beside(&self.source.path, self.source.size());
+        let Some(beside) = &self.beside else { return Ok(()) };
+        self.facts.recording = Some(beside.recording.clone());
+        let micro_tick = beside.micro_tick;
+        Ok(micro_tick.map_or(Ok(()), |tick| self.rows.writer.set_micro_tick(tick))?)
     }
 
     /// Takes tags. A channel may be too large for a label.
@@ -142,42 +157,26 @@ impl<'a> Intake<'a> {
     /// [`crate::Settings::start_byte`] stays.
     pub(super) fn begin_recording(&mut self, recording: Recording) {
         let before = self.facts.recording.take().filter(|_| self.start.byte > 0);
-        let Recording { left_out, dead, dead_since, .. } = before.unwrap_or_default();
-        self.facts.recording = Some(Recording { left_out, dead, dead_since, ..recording });
+        self.facts.recording = Some(match before {
+            Some(Recording { left_out, dead, dead_since, odd, .. }) => {
+                Recording { left_out, dead, dead_since, odd, ..recording }
+            }
+            None => match self.beside.take() {
+                Some(beside) => beside.completing(recording),
+                None => recording,
+            },
+        });
     }
 
     /// Notes records that are no tags.
     pub(super) fn note_left_out(&mut self, what: &str, records: u64) {
-        let left_out = &mut self.facts.recording.get_or_insert_default().left_out;
-        match left_out.iter_mut().find(|(other, _)| other == what) {
-            Some((_, sum)) => *sum += records,
-            None => left_out.push((what.into(), records)),
-        }
+        add_left_out(self.facts.recording.get_or_insert_default(), what, records);
     }
 
     /// Notes an edge of a time during which nothing was recorded.
     pub(super) fn note_dead(&mut self, edge: Dead) {
         let before = self.order.latest();
-        let Recording { dead, dead_since, .. } = self.facts.recording.get_or_insert_default();
-        let span = match edge {
-            Dead::Begins(at) => {
-                dead_since.get_or_insert(at);
-                None
-            }
-            Dead::Ends(Until { latest, at }) => {
-                Some((dead_since.take().or(latest.max(before)), at))
-            }
-            Dead::Lost(Until { latest, at }) if dead_since.is_none() => {
-                Some((latest.max(before), at))
-            }
-            Dead::Lost(_) => None,
-        };
-        if let Some((Some(first), last)) = span
-            && first < last
-        {
-            dead.push((first, last));
-            join_nearest(dead);
-        }
+        edge.note(before, self.facts.recording.get_or_insert_default());
     }
 
     pub(super) fn finish(&mut self, hold_back: Option<i64>) -> Result<(), Error> {
@@ -225,25 +224,6 @@ fn moved(rows: &Rows, ticks: i64) -> Result<Rows, Failure> {
     let moved = |&time: &i64| time.checked_add(ticks).ok_or(Failure::Rebase { time });
     let times: Result<Vec<i64>, Failure> = rows.times().iter().map(moved).collect();
     Ok(Rows::new(times?, rows.channels().to_vec(), rows.micro().to_vec()))
-}
-
-/// Joins spans that follow each other closely if there are too many: the closest first, until half of them
-/// are left.
-fn join_nearest(spans: &mut Vec<(i64, i64)>) {
-    if spans.len() <= DEAD_MAX {
-        return;
-    }
-    let gap = |earlier: (i64, i64), later: (i64, i64)| i128::from(later.0) - i128::from(earlier.1);
-    let mut gaps: Vec<i128> = spans.windows(2).map(|pair| gap(pair[0], pair[1])).collect();
-    gaps.sort_unstable();
-    let near = gaps[DEAD_MAX / 2];
-    spans.dedup_by(|later, earlier| {
-        let is_near = gap(*earlier, *later) <= near;
-        if is_near {
-            *earlier = (earlier.0.min(later.0), earlier.1.max(later.1));
-        }
-        is_near
-    });
 }
 
 enum Failure {

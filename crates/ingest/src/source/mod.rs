@@ -20,7 +20,7 @@ use crate::{
     formats::format::{Decoded, Sink},
     payload::{Decoding, opened::Opened},
     pipeline::files::ReadAhead,
-    read::read_decoded,
+    read::{note_records, read_decoded},
 };
 
 /// Appends the tags of the file at `path` to `writer`, in order of time, and lists the source as `name`.
@@ -124,7 +124,7 @@ fn ingest_from(
             Decoded::Rows(rows) => intake.take(rows),
             Decoded::Complete(complete) => intake.complete(complete, settings.commit_rows),
             Decoded::Recording(recording, micro_tick) => {
-                intake.begin_recording(recording);
+                intake.begin_recording(*recording);
                 let writer = &mut *intake.rows.writer;
                 Ok(micro_tick.map_or(Ok(()), |tick| writer.set_micro_tick(tick))?)
             }
@@ -141,6 +141,7 @@ fn ingest_from(
     intake.finish(settings.hold_back)?;
     intake.note_read(summary.crc)?;
     let Intake { mut facts, order, points, rows, .. } = intake;
+    note_records(facts.recording.as_mut(), &summary);
     facts.salvaged = settings.salvage && summary.torn.is_some();
     // If there is no new data, no data is without a checksum.
     let is_nothing = settings.start_byte > 0 && facts.read_byte <= settings.start_byte;

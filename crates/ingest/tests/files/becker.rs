@@ -3,7 +3,7 @@
 use std::fs;
 
 use proptest::prelude::*;
-use tagq_ingest::{Error, Settings, read_header};
+use tagq_ingest::{Error, Settings, late_settings, read_header};
 use tagq_store::{Recording, Tag, Tick};
 
 use crate::{
@@ -378,7 +378,20 @@ fn settings_beside_a_file_tell_its_format() {
     // Without settings nothing tells it.
     fs::remove_file(folder.path().join("noise.set")).unwrap();
     fs::write(&path, bytes_of(&records)).unwrap();
-    assert!(read_all(&path, &Settings::default()).is_err());
+    let error = read_all(&path, &Settings::default()).unwrap_err().to_string();
+    for words in
+        ["a Becker & Hickl file", "noise.set beside it", "--source-format spc (most modules)"]
+    {
+        assert!(error.contains(words), "{error}");
+    }
+    // Settings that appear later are found.
+    let facts = stored(&bytes_of(&records), "noise.spc", &named("spc")).unwrap().facts;
+    assert_eq!(late_settings(&facts, &path), None);
+    let late = folder.path().join("noise.set");
+    fs::write(&late, settings(0x28)).unwrap();
+    assert_eq!(late_settings(&facts, &path), Some(late));
+    let with = read_header(&path, None).unwrap().unwrap();
+    assert!(with.micro_tick.is_some());
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod becker;
 mod compressed;
 mod cut;
 mod encode;
+mod flips;
 mod hostile;
 mod ingest;
 mod instruments;

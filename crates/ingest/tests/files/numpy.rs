@@ -154,6 +154,9 @@ fn other_types_are_refused_by_name() {
     ] {
         refused(&field(of, bytes), &Settings::default(), said);
     }
+    // What the advice for floats in a row would lead to is said at once.
+    let rows = npy("<f8", "(2, 2)", false, &[0; 32]);
+    refused(&rows, &Settings::default(), "numpy.savez(NEW, time=a[:, 0]");
     let twice = [structured(), structured()].concat();
     refused(&twice, &Settings::default(), "bytes follow its array");
 }

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use tagq_ingest::{
-    Header, Settings, read_header, read_tags_with_micro,
+    Header, Settings, read_header, read_recorded,
     write::{Form, TagWriter, Times},
 };
-use tagq_store::{Tag, format::MICRO_NONE};
+use tagq_store::{Recording, Tag, format::MICRO_NONE};
 
 use crate::support::{file, ptu_header, tag};
 
@@ -47,9 +47,9 @@ fn events(record_type: i64, records: &[u32]) -> Vec<Event> {
 /// Reads a file as the rows of a store: in order of time.
 fn rows(path: &Path) -> (Header, Vec<(Tag, u32)>) {
     let mut rows = Vec::new();
-    read_tags_with_micro(path, &Settings::default(), |tags, micro| {
-        let micro = micro.iter().copied().chain(std::iter::repeat(MICRO_NONE));
-        rows.extend(tags.iter().copied().zip(micro));
+    read_recorded(path, &Settings::default(), &mut Recording::default(), |part| {
+        let micro = part.micro.iter().copied().chain(std::iter::repeat(MICRO_NONE));
+        rows.extend(part.tags.iter().copied().zip(micro));
         Ok(())
     })
     .unwrap();

@@ -17,7 +17,7 @@ use parquet::{
     file::properties::{WriterProperties, WriterVersion},
 };
 use proptest::prelude::*;
-use tagq_ingest::{Error, Settings, read_header};
+use tagq_ingest::{Error, Settings, read_header, read_tags};
 use tagq_store::Tag;
 
 use crate::{
@@ -348,6 +348,69 @@ fn batches_of_a_file_of_arrow_stand_where_its_footer_says() {
     stream.extend([0; 8]);
     let error = tags_of(&stream, &Settings::default()).unwrap_err();
     assert!(error.to_string().contains("bytes follow its end"), "{error}");
+}
+
+/// Returns what is noted about the end of a table, and how many tags it has.
+fn torn(bytes: &[u8]) -> (Option<String>, usize) {
+    let (_folder, path) = file(bytes);
+    let mut tags = 0;
+    let summary = read_tags(&path, &Settings::default(), |part| {
+        tags += part.len();
+        Ok(())
+    });
+    (summary.unwrap().torn, tags)
+}
+
+#[test]
+fn a_stream_without_its_end_is_noted() {
+    let (columns, _) = columns(150).swap_remove(0);
+    let whole = arrow(&batch(&columns), false, None);
+    assert_eq!(torn(&whole), (None, 150));
+    // The mark has eight bytes; before it the second batch of 75 rows ends.
+    let unmarked = &whole[..whole.len() - 8];
+    let half = (0..unmarked.len()).find(|&len| {
+        tags_of(&unmarked[..len], &Settings::default()).is_ok_and(|tags| tags.len() == 75)
+    });
+    for (bytes, rows) in [(unmarked, 150), (&unmarked[..half.unwrap()], 75)] {
+        let (said, tags) = torn(bytes);
+        assert!(said.unwrap().contains("no end mark"), "{rows}");
+        assert_eq!(tags, rows);
+    }
+    assert_eq!(torn(&arrow(&batch(&columns), true, None)), (None, 150));
+}
+
+/// A small file could give any number of tags.
+#[test]
+fn parts_that_share_their_bytes_are_refused() {
+    let (columns, _) = columns(150).swap_remove(0);
+    let table = arrow(&batch(&columns), true, None);
+    // The two blocks of the footer, of 24 bytes each: offset, length of the description, length of the buffers.
+    let at = (0..table.len() - 48)
+        .rfind(|&at| {
+            let word = |at: usize| u64::from_le_bytes(*table[at..].first_chunk().unwrap());
+            word(at) > 0
+                && word(at + 24) > word(at)
+                && word(at + 24) < table.len() as u64
+                && word(at) + (word(at + 8) & 0xffff_ffff) + word(at + 16) == word(at + 24)
+        })
+        .unwrap();
+    let mut twice = table.clone();
+    twice.copy_within(at..at + 24, at + 24);
+    let error = tags_of(&twice, &Settings::default()).unwrap_err().to_string();
+    assert!(error.contains("two of its batches share the bytes"), "{error}");
+}
+
+#[test]
+fn two_columns_of_one_name_are_refused() {
+    let wide = |values: Vec<i64>| -> ArrayRef { Arc::new(Int64Array::from(values)) };
+    let columns: Vec<Named> =
+        vec![("time", wide(vec![1, 2])), ("channel", wide(vec![1, 2])), ("time", wide(vec![7, 8]))];
+    for (form, bytes) in forms(&batch(&columns)) {
+        for settings in [Settings::default(), by("time=time")] {
+            let error = tags_of(&bytes, &settings).unwrap_err().to_string();
+            assert!(error.contains("could be `time` and `time`"), "{form}: {error}");
+        }
+    }
 }
 
 /// The other codecs do not stop at the size that a page states.

@@ -143,6 +143,64 @@ pub struct Recording {
     /// A time since which nothing was recorded, up to the end of what was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dead_since: Option<i64>,
+    /// Tags that are odd: what, and how many.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub odd: Vec<(String, u64)>,
+    /// The extent of the recording by the header.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stated: Option<Stated>,
+}
+
+/// The extent of a recording by the header of its file, and as it was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Stated {
+    /// Records; 0 if the instrument did not finish the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub records: Option<u64>,
+    /// Records that the file has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub records_found: Option<u64>,
+    /// How long the instrument measured, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+}
+
+/// The manifest lists no more spans without a record of a source.
+const DEAD_MAX: usize = 1 << 16;
+
+impl Recording {
+    /// Adds a span during which nothing was recorded. If there are too many, those that follow each other most
+    /// closely are joined, until half of them are left.
+    pub fn add_dead(&mut self, span: (i64, i64)) {
+        self.dead.push(span);
+        if self.dead.len() <= DEAD_MAX {
+            return;
+        }
+        let gap =
+            |earlier: (i64, i64), later: (i64, i64)| i128::from(later.0) - i128::from(earlier.1);
+        let mut gaps: Vec<i128> = self.dead.windows(2).map(|pair| gap(pair[0], pair[1])).collect();
+        gaps.sort_unstable();
+        let near = gaps[DEAD_MAX / 2];
+        self.dead.dedup_by(|later, earlier| {
+            let is_near = gap(*earlier, *later) <= near;
+            if is_near {
+                *earlier = (earlier.0.min(later.0), earlier.1.max(later.1));
+            }
+            is_near
+        });
+    }
+
+    /// Returns it with impossible spans left out: for one that anybody may have written.
+    #[must_use]
+    pub fn checked(mut self) -> Self {
+        let mut dead = std::mem::take(&mut self.dead);
+        dead.retain(|(first, last)| first < last);
+        dead.sort_unstable();
+        for span in dead {
+            self.add_dead(span);
+        }
+        Self { dead_since: None, ..self }
+    }
 }
 
 /// Sync pulses that are not tags: pulse n is at n periods after the time 0 of the recording, rounded down to a

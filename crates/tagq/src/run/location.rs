@@ -5,8 +5,8 @@ use std::{
     ffi::OsString,
     fs::{self, DirEntry},
     io,
-    os::unix::fs::MetadataExt as _,
-    path::{Path, PathBuf},
+    os::unix::{ffi::OsStringExt as _, fs::MetadataExt as _},
+    path::{Component, Path, PathBuf},
 };
 
 use tagq_store::{Manifest, Store};
@@ -105,6 +105,15 @@ impl RunLocation {
         }
     }
 
+    /// Returns the file that the source of this name in the manifest of the store at `store` has or had; `None` for a
+    /// name that no file could have.
+    pub(crate) fn file_named(store: &Path, name: &str) -> Option<PathBuf> {
+        let path = PathBuf::from(OsString::from_vec(unescaped(name)?));
+        let is_inside = !path.components().any(|part| part == Component::ParentDir);
+        let home = store.parent().map(absolute)?;
+        is_inside.then(|| home.join(path))
+    }
+
     /// Returns its sources by their names in the manifest, including the names of older versions.
     pub(crate) fn files(&self) -> HashMap<String, PathBuf> {
         let sources = self.sources.iter().flatten();
@@ -155,6 +164,34 @@ impl RunLocation {
     fn store_for(path: &Path) -> PathBuf {
         if path.is_dir() { path.join(RunLocation::STORE_IN_FOLDER) } else { beside(path) }
     }
+}
+
+/// Returns the bytes of a name as [`RunLocation::name_of`] writes it.
+fn unescaped(name: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut rest = name.as_bytes();
+    while let [first, after @ ..] = rest {
+        rest = after;
+        bytes.push(match (first, after) {
+            (b'\\', [b'x', high, low, after @ ..]) => {
+                rest = after;
+                let digit =
+                    |of: &u8| char::from(*of).to_digit(16).and_then(|n| u8::try_from(n).ok());
+                digit(high)? << 4 | digit(low)?
+            }
+            (b'\\', [letter, after @ ..]) => {
+                rest = after;
+                match letter {
+                    b'n' => b'\n',
+                    b'r' => b'\r',
+                    b't' => b'\t',
+                    other => *other,
+                }
+            }
+            (other, _) => *other,
+        });
+    }
+    Some(bytes)
 }
 
 fn absolute(path: &Path) -> PathBuf {
@@ -329,6 +366,25 @@ mod tests {
         let elsewhere = tempfile::tempdir().unwrap();
         let location = RunLocation::find(&path, Some(&elsewhere.path().join("s")), false).unwrap();
         assert_eq!(location.name_of(&path), fs::canonicalize(&path).unwrap().to_str().unwrap());
+    }
+
+    #[test]
+    fn the_file_of_a_name_is_found_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = fs::canonicalize(folder.path()).unwrap();
+        let store = home.join("s");
+        let location = RunLocation::new(&store, store.clone(), None);
+        for name in [&b"a.tags"[..], b"a\\b.tags", b"a\xff\n'\"\\x.tags", "\u{e9}.tags".as_bytes()]
+        {
+            let path = home.join(OsString::from_vec(name.to_vec()));
+            fs::write(&path, "").unwrap();
+            let name = location.name_of(&path);
+            assert_eq!(RunLocation::file_named(&store, &name), Some(path), "{name}");
+        }
+        assert_eq!(RunLocation::file_named(&store, "/etc/x"), Some("/etc/x".into()));
+        for name in ["../x", "/a/../x", "a\\xg0"] {
+            assert_eq!(RunLocation::file_named(&store, name), None, "{name}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::{
 };
 
 use rayon::prelude::*;
-use tagq_ingest::Error as FilesError;
+use tagq_ingest::{Error as FilesError, late_settings};
 use tagq_query::{Lookup, PartCounts, Recording, ScanProgress, TimeRange};
 use tagq_store::{Error as StoreError, Manifest, Store, Tick, Writer};
 
@@ -21,8 +21,12 @@ use super::{
     update::{self, Context},
     writer::{is_not_writable, open_writer},
 };
-use crate::{cache, error::Error, input::Input, notes::Notes, progress::Progress};
+use crate::{
+    cache, error::Error, input::Input, notes::Notes, progress::Progress, remarks::remarks,
+};
 
+/// Sources whose settings are looked for at each opening.
+const LATE_SETTINGS_MAX: usize = 64;
 /// Times that a thread looks up at least.
 const LOOKUPS: usize = 1 << 10;
 
@@ -282,7 +286,7 @@ pub fn open(path: &Path, options: &OpenOptions, progress: &dyn Progress) -> Resu
         ));
     }
     use_tick_here(location, &mut store, options)?;
-    note_torn(&store, progress);
+    note_sources(&store, location, progress);
     if options.caching != Caching::Off
         && let Some(obstacle) = cache::obstacle(store.folder())
     {
@@ -316,7 +320,7 @@ pub fn open_input(
         error => error,
     })?;
     let run = Run::of_store(location, options)?;
-    note_torn(&run.store, progress);
+    note_sources(&run.store, location, progress);
     // A store that is removed is never queried again.
     Ok(Run { caching: Caching::Off, ..run })
 }
@@ -422,16 +426,27 @@ fn update_durably(context: Context<'_>) -> Result<Run, Error> {
     // Commits of another process are reported as done by this call, so they must be durable.
     Writer::make_durable(&context.location.store)?;
     let run = Run::of_store(context.location, context.options)?;
-    note_torn(&run.store, context.progress);
+    note_sources(&run.store, context.location, context.progress);
     Ok(run)
 }
 
-/// Notes at each opening which sources have an incomplete end.
-fn note_torn(store: &Store, progress: &dyn Progress) {
-    for source in &store.manifest().sources {
-        if let Some(torn) = &source.facts.torn {
-            let name = &source.facts.name;
-            progress.note(&format!("{name}: {torn}; the {} tags before it are kept", source.rows));
+/// Notes at each opening what is odd about sources.
+fn note_sources(store: &Store, location: &RunLocation, progress: &dyn Progress) {
+    let manifest = store.manifest();
+    // A single file, as files of instruments that need another file often are, and a few in a folder.
+    let files = location.sources.as_ref().filter(|sources| sources.len() <= LATE_SETTINGS_MAX);
+    let files = files.map(|_| location.files()).unwrap_or_default();
+    for source in &manifest.sources {
+        let path = files.get(&source.facts.name);
+        if let Some(settings) = path.and_then(|path| late_settings(&source.facts, path)) {
+            progress.note(&format!(
+                "{}: ingested without {}, which is there now; tagq ingest --rebuild takes its micro times up",
+                source.facts.name,
+                settings.display()
+            ));
+        }
+        for remark in remarks(source, manifest.tick) {
+            progress.note(&format!("{}: {remark}", source.facts.name));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use tagq_ingest::{Settings, is_intact};
 
+use super::location::RunLocation;
 use crate::{error::Error, run::Run};
 
 /// Result of a verification.
@@ -55,15 +56,18 @@ impl Run {
     fn verify_sources(&self, verified: &mut Verified) -> Result<(), Error> {
         let files = self.files();
         for source in &self.store().manifest().sources {
-            let path = files.get(&source.facts.name);
-            let intact = path.map(|path| is_intact(&source.facts, path, &Settings::default()));
-            match intact.transpose()?.flatten() {
+            let name = &source.facts.name;
+            // Of a store that the user named, the files are where its manifest says.
+            let named = || RunLocation::file_named(self.store().folder(), name);
+            let path = files.get(name).cloned().or_else(named).filter(|path| path.exists());
+            let Some(path) = path else {
+                verified.sources_unknown += 1;
+                continue;
+            };
+            match is_intact(&source.facts, &path, &Settings::default())? {
                 Some(true) => verified.sources += 1,
                 Some(false) => {
-                    return Err(Error::SourceDamaged {
-                        path: path.cloned().unwrap_or_default(),
-                        run: self.path().into(),
-                    });
+                    return Err(Error::SourceDamaged { path, run: self.path().into() });
                 }
                 None => verified.sources_unknown += 1,
             }

@@ -7,7 +7,7 @@ mod settings;
 
 use std::path::{Path, PathBuf};
 
-use tagq_store::{Recording, Tick};
+use tagq_store::{Recording, SourceFacts, Tick};
 
 use super::{
     format::{Format, FormatFacts, Header, Sink, Summary},
@@ -30,6 +30,9 @@ const FEMTO: &str = "e-15";
 /// four inputs (in the third byte).
 const QC_FEMTO: u32 = 1 << 8;
 const QC_LARGE: u8 = 1 << 7;
+/// The fact about a file without settings.
+const SETTINGS: &str = "settings";
+const NO_SETTINGS: &str = "no .set file; micro times are left out, because their unit is not known";
 /// Markers of a module.
 const MARKERS: u16 = 4;
 
@@ -149,10 +152,7 @@ impl BeckerHickl {
         let micro_tick = settings.as_ref().and_then(|of| of.micro_tick(self.0.micro_values()));
         match settings {
             Some(settings) => facts.extend(settings.facts),
-            None => facts.push((
-                "settings".into(),
-                "no .set file; micro times are left out, because their unit is not known".into(),
-            )),
+            None => facts.push((SETTINGS.into(), NO_SETTINGS.into())),
         }
         let markers = (1..=MARKERS).map(|marker| (100 + marker, format!("marker{marker}")));
         let recording = Recording {
@@ -165,18 +165,45 @@ impl BeckerHickl {
     }
 }
 
-/// Returns the path of the settings of the file at `path`; `None` for a file of another name.
-fn settings_path(path: &Path) -> Option<PathBuf> {
+/// The error for a file whose name is that of a module, and whose format nothing tells.
+pub(crate) fn untold(path: &Path) -> Option<Error> {
+    let stem = stem_path(path)?;
+    let name = format!("{}.{SETTINGS_SUFFIX}", stem.file_name()?.to_string_lossy());
+    Some(Error::Foreign {
+        path: path.into(),
+        kind: format!(
+            "a Becker & Hickl file, and {name} beside it, which would name its module, is missing"
+        ),
+        way: "put it there, or say the records of the module: --source-format spc (most modules), spc-qc (SPC-QC), \
+              spc600 or spc600-256 (SPC-600 and 630)",
+    })
+}
+
+/// Returns the settings of the source at `path`, if they appeared after it was ingested without them.
+pub fn late_settings(facts: &SourceFacts, path: &Path) -> Option<PathBuf> {
+    let recording = facts.recording.as_ref()?;
+    let is_without = |(what, value): &(String, String)| what == SETTINGS && value == NO_SETTINGS;
+    recording.facts.iter().find(|fact| is_without(fact))?;
+    settings_path(path).filter(|path| ModuleSettings::read(path).is_some())
+}
+
+/// Returns the path of a file of a module without its suffix; `None` for a file of another name.
+fn stem_path(path: &Path) -> Option<PathBuf> {
     let name = uncompressed_name(path.file_name()?.as_encoded_bytes());
     let name = str::from_utf8(name).ok()?;
     let end = name.len().checked_sub(SUFFIX.len())?;
     let is_spc = name.get(end..)?.eq_ignore_ascii_case(SUFFIX);
-    let settings = path.with_file_name(name.get(..end)?);
+    is_spc.then(|| path.with_file_name(&name[..end]))
+}
+
+/// Returns the path of the settings of the file at `path`, if there are some.
+fn settings_path(path: &Path) -> Option<PathBuf> {
+    let settings = stem_path(path)?;
     let with = |suffix: &str| {
         let mut settings = settings.clone().into_os_string();
         settings.push(format!(".{suffix}"));
         PathBuf::from(settings)
     };
     let paths = [with(SETTINGS_SUFFIX), with(&SETTINGS_SUFFIX.to_uppercase())];
-    paths.into_iter().find(|path| is_spc && path.is_file())
+    paths.into_iter().find(|path| path.is_file())
 }

@@ -16,7 +16,7 @@ use crate::payload::input::read_at;
 /// First bytes of a file.
 pub(super) const MAGIC: &[u8] = b"\x89HDF\r\n\x1a\n";
 /// The largest chunk that is read, decompressed.
-const CHUNK_BYTES_MAX: u64 = 64 << 20;
+const CHUNK_BYTES_MAX: u64 = 16 << 20;
 const CHUNK_SLOTS: usize = 64;
 /// An index has at least so many bytes for each chunk.
 const CHUNK_ENTRY_BYTES: u64 = 4;
@@ -71,7 +71,7 @@ struct Bytes {
 impl Hdf5 {
     /// Opens `file`, which has `size` bytes.
     pub(super) fn open(file: fs::File, size: u64) -> Result<Self, Fault> {
-        #[expect(clippy::cast_possible_truncation, reason = "64 MiB")]
+        #[expect(clippy::cast_possible_truncation, reason = "16 MiB")]
         let cache = ChunkCacheConfig::new()
             .with_max_bytes(CHUNK_BYTES_MAX as usize)
             .with_max_slots(CHUNK_SLOTS);
@@ -179,7 +179,7 @@ impl Array {
                 };
                 let bytes = chunk_rows.checked_mul(dataset.element_size()?);
                 if bytes.is_none_or(|bytes| bytes > CHUNK_BYTES_MAX) {
-                    let kind = format!("an HDF5 file with chunks above 64 MiB in `{path}`");
+                    let kind = format!("an HDF5 file with chunks above 16 MiB in `{path}`");
                     return Err(Fault::Refused(kind, REPACK));
                 }
                 let chunks = rows.div_ceil(chunk_rows.max(1));

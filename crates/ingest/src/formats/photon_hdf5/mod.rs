@@ -7,7 +7,7 @@ mod hdf5;
 
 use std::io::Read as _;
 
-use tagq_store::{Recording, Tag, Tick, format::MICRO_NONE};
+use tagq_store::{Recording, Stated, Tag, Tick, format::MICRO_NONE};
 
 use super::{
     format::{Decoded, Format, FormatFacts, Header, Piece, Sink, Summary},
@@ -76,7 +76,7 @@ impl Format for PhotonHdf5 {
         sink: &mut Sink<'_>,
     ) -> Result<Summary, Error> {
         let Measurement { recording, micro_tick, columns, .. } = measurement(payload)?;
-        sink(Decoded::Recording(recording, micro_tick))?;
+        sink(Decoded::Recording(recording.into(), micro_tick))?;
         let mut passed =
             Passed { input: payload.input(payload.bytes.clone(), 0, settings)?, at: 0 };
         let (mut rows, mut row) = (Rows::default(), 0);
@@ -149,6 +149,7 @@ impl Measurement {
             format: NAME.into(),
             channel_names: channel_names(file).unwrap_or_default(),
             facts,
+            stated: stated(file),
             ..Recording::default()
         };
         let columns = Columns { time, detector, micro: micro.filter(|_| micro_tick.is_some()) };
@@ -194,6 +195,14 @@ fn facts(file: &Hdf5) -> Vec<(String, String)> {
         Some((what.to_owned(), format!("{} {unit}", file.number(path).ok()??)))
     };
     TEXTS.into_iter().filter_map(text).chain(NUMBERS.into_iter().filter_map(number)).collect()
+}
+
+/// Returns how long was measured, if the file says it.
+fn stated(file: &Hdf5) -> Option<Stated> {
+    let seconds = file.number("acquisition_duration").ok()??;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within limits")]
+    let duration = (0.001..1e12).contains(&seconds).then(|| (seconds * 1e3).round() as u64);
+    Some(Stated { duration_ms: duration, ..Stated::default() })
 }
 
 /// Names of detectors.

@@ -3,7 +3,7 @@
 //!
 //! Source: PicoQuant, manuals of the PicoHarp and HydraHarp software.
 
-use tagq_store::{Recording, Tick};
+use tagq_store::{Recording, Stated, Tick};
 
 use super::{
     labels,
@@ -133,11 +133,22 @@ pub(super) fn read(bytes: &[u8]) -> Result<Measurement, Fault> {
         (false, false) => "ht2",
         (false, true) => "ht3",
     };
+    let number = |value: i64| u64::try_from(value).ok();
+    let stated = Stated {
+        records: number(if is_picoharp {
+            fields.int(places.stop_reason + 4)?.into()
+        } else {
+            i64::from_le_bytes(fields.bytes(places.end - 8)?)
+        }),
+        records_found: None,
+        duration_ms: number(fields.int(places.stop_after)?.into()).filter(|&duration| duration > 0),
+    };
     let recording = Recording {
         format: format.into(),
         channel_names: labels::names(Some(inputs.into())),
         pulses: period.map(labels::pulses),
         facts: facts.0,
+        stated: Some(stated),
         ..Recording::default()
     };
     let micro_tick = is_t3.then_some(tick);

@@ -1,7 +1,7 @@
 //! PTU files: what the tags of their header say.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use tagq_store::{Recording, Tick};
+use tagq_store::{Recording, Stated, Tick};
 
 use super::{
     labels,
@@ -12,6 +12,8 @@ use super::{
 use crate::formats::records::Head;
 
 const RECORD_BITS: i64 = 32;
+/// The name by which tagq calls itself in the files that it writes.
+const OWN_PROGRAM: &str = "tagq";
 
 /// The instrument of a record type, the division of its records, and whether they are of mode T3.
 const RECORD_TYPES: [(i64, &str, Layout, bool); 12] = [
@@ -99,10 +101,22 @@ pub(super) fn read(bytes: &[u8]) -> Result<Measurement, Fault> {
         channel_names: labels::names(tags.int("HW_InpChannels")),
         pulses: period.map(labels::pulses),
         facts: facts(&tags, instrument, is_t3),
+        stated: Some(stated(&tags)),
         ..Recording::default()
     };
     let head = Head { lasting: tags.lasting, recording, micro_tick: is_t3.then_some(tick) };
     Ok(Measurement { head, tick, records: PicoQuant { layout, mode } })
+}
+
+/// Returns the extent of the measurement. Files that tagq writes have no number of records.
+fn stated(tags: &Tags) -> Stated {
+    let is_own = tags.text("CreatorSW_Name") == Some(OWN_PROGRAM);
+    let number = |name: &str| tags.int(name).and_then(|value| u64::try_from(value).ok());
+    Stated {
+        records: number("TTResult_NumberOfRecords").filter(|_| !is_own),
+        records_found: None,
+        duration_ms: number("TTResult_StopAfter").filter(|&duration| duration > 0),
+    }
 }
 
 fn facts(tags: &Tags, instrument: &str, is_t3: bool) -> Vec<(String, String)> {

@@ -7,7 +7,10 @@ use num_rational::Ratio;
 use tagq_store::Tick;
 
 use super::labels::{MARKER_OFFSET, SYNC};
-use crate::formats::records::{Found, Records};
+use crate::formats::{
+    format::BEYOND_PERIOD,
+    records::{Found, Records},
+};
 
 /// Room for the counter itself above the sum of its overflows.
 const SUM_MAX: i64 = i64::MAX - (1 << 34);
@@ -175,6 +178,7 @@ impl PicoQuant {
     fn decode_all(self, records: &[u8], overflow: i128, found: &mut Found) -> Option<()> {
         let mut sum = i64::try_from(overflow).ok().filter(|&sum| sum <= SUM_MAX)?;
         let wrap = self.wrap();
+        let mut beyond = 0;
         let (records, _) = records.as_chunks::<4>();
         for &record in records {
             match self.event(u32::from_le_bytes(record)) {
@@ -182,6 +186,7 @@ impl PicoQuant {
                     Mode::T2 => found.tag(sum + i64::from(counter), label),
                     Mode::T3(pulses) => {
                         let time = pulses.time(sum + i64::from(counter))?;
+                        beyond += u64::from(u64::from(micro) > pulses.whole);
                         found.photon(time.checked_add(micro.into())?, label, micro);
                     }
                 },
@@ -196,6 +201,9 @@ impl PicoQuant {
                 }
                 Event::Reserved => found.left_out(RESERVED),
             }
+        }
+        if beyond > 0 {
+            found.left_out_many(BEYOND_PERIOD, beyond);
         }
         Some(())
     }

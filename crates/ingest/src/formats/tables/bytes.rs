@@ -3,6 +3,7 @@
 use std::{
     fs::File,
     io::{self, Read, Seek, SeekFrom},
+    ops::Range,
 };
 
 use super::fault::{Fault, damaged};
@@ -43,6 +44,18 @@ impl<'a> Bytes<'a> {
     /// All bytes.
     pub fn all(&self) -> Section<'a> {
         Section { file: self.file, at: 0, end: self.size }
+    }
+}
+
+/// Refuses a file whose description puts several of its parts in the same bytes: a few bytes could stand for any
+/// number of rows.
+pub(super) fn check_apart(mut places: Vec<Range<u64>>, parts: &str) -> Result<(), Fault> {
+    places.sort_unstable_by_key(|place| (place.start, place.end));
+    match places.windows(2).find(|pair| pair[1].start < pair[0].end) {
+        Some(pair) => {
+            damaged(format!("two of its {parts} share the bytes from {} on", pair[1].start))
+        }
+        None => Ok(()),
     }
 }
 

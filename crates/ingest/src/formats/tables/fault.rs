@@ -7,6 +7,7 @@ use std::{
 
 use crate::{
     error::{Error, io_error},
+    formats::columns::NoColumns,
     payload::{Payload, input::is_shrunk},
 };
 
@@ -36,6 +37,12 @@ impl Fault {
 impl From<io::Error> for Fault {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
+    }
+}
+
+impl From<NoColumns> for Fault {
+    fn from(no: NoColumns) -> Self {
+        Self::Refused(no.what)
     }
 }
 

@@ -45,6 +45,8 @@ pub(crate) struct Begin<'a> {
     pub tick: Option<Tick>,
     /// The unit of its micro times.
     pub micro_tick: Option<Tick>,
+    /// What else it states.
+    pub recording: Recording,
 }
 
 /// A table that is being read.
@@ -67,14 +69,14 @@ pub(crate) struct Reading<'a, 's> {
 impl<'a, 's> Reading<'a, 's> {
     /// Begins to read a table.
     pub(crate) fn begin(
-        Begin { format, rows_max, tick, micro_tick }: Begin<'_>,
+        Begin { format, rows_max, tick, micro_tick, recording }: Begin<'_>,
         payload: &'a Payload<'a>,
         settings: &'a Settings,
         sink: &'a mut Sink<'s>,
     ) -> Result<Self, Error> {
         let to_ticks = settings.to_ticks(tick, payload.path)?;
-        let recording = Recording { format: format.into(), ..Recording::default() };
-        sink(Decoded::Recording(recording, micro_tick))?;
+        let recording = Recording { format: format.into(), ..recording };
+        sink(Decoded::Recording(recording.into(), micro_tick))?;
         let modified = modified(payload)?;
         let (rows, counted, tags, micro) = (0, 0, Vec::new(), Vec::new());
         Ok(Self {

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     formats::{
-        columns::{ColumnNames, Places},
+        columns::{ColumnNames, NoColumns, Places},
         times::ToTicks,
     },
     payload::cut::LINE_BYTES_MAX,
@@ -39,9 +39,8 @@ enum Separator {
 type Row = (Tag, Option<u32>);
 
 impl NamedColumns {
-    /// The columns in a header; `None` if the line is no header: one field, or a number among them. An error says
-    /// which column is missing.
-    pub fn of_header(line: &[u8], wanted: &ColumnNames) -> Option<Result<Self, String>> {
+    /// The columns in a header; `None` if the line is no header: one field, or a number among them.
+    pub fn of_header(line: &[u8], wanted: &ColumnNames) -> Option<Result<Self, NoColumns>> {
         let header = line.trim_ascii();
         if header.len() > LINE_BYTES_MAX || header.starts_with(b"#") {
             return None;
@@ -215,7 +214,7 @@ fn quote_end(quoted: &[u8]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn of(header: &str) -> Option<Result<NamedColumns, String>> {
+    fn of(header: &str) -> Option<Result<NamedColumns, NoColumns>> {
         NamedColumns::of_header(header.as_bytes(), &ColumnNames::default())
     }
 

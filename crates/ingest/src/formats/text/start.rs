@@ -2,7 +2,7 @@
 
 use super::{columns::TextColumns, named::NamedColumns, stopped::TextStopped};
 use crate::{
-    formats::columns::{ChosenColumns, ColumnNames, Columns},
+    formats::columns::{ChosenColumns, ColumnNames, Columns, NoColumns},
     payload::cut::{Block, Cutter},
     settings::Settings,
 };
@@ -128,7 +128,9 @@ fn named(line: &[u8], number: u64, settings: &Settings) -> Result<Option<Layout>
     let is_given = settings.columns.as_ref().and_then(Columns::named).is_some();
     match NamedColumns::of_header(line, wanted.unwrap_or(&usual)) {
         Some(Ok(columns)) => Ok(Some(Layout::Named(columns))),
-        Some(Err(what)) if is_given => Err(TextStopped::Named(format!("line {number}: {what}"))),
+        Some(Err(NoColumns { what, is_several })) if is_given || is_several => {
+            Err(TextStopped::Named(format!("line {number}: {what}")))
+        }
         None if is_given => Err(TextStopped::Named(format!(
             "line {number} is no header of names; of text without one, --columns says the order: time,channel or \
              channel,time"

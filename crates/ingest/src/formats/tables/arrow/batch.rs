@@ -1,15 +1,24 @@
 //! The numbers of a record batch.
 
-use std::io::Read;
+use std::{
+    io::{self, Read},
+    ops::Range,
+};
 
 use arrow_ipc::{CompressionType, RecordBatch};
 
 use super::schema::{Buffers, Schema};
-use crate::formats::tables::{
-    bytes::Bytes,
-    fault::{Fault, damaged},
-    values::{Column, Number, ReadColumn, Values, read_exact},
+use crate::{
+    formats::tables::{
+        bytes::Bytes,
+        fault::{Fault, damaged},
+        values::{Column, Number, ReadColumn, Values, read_exact},
+    },
+    payload::input::clamp,
 };
+
+/// Bytes that any buffer may have after its values.
+const SPARE_BYTES: u64 = 1 << 10;
 
 /// A record batch: its rows, and where the buffers of its columns stand.
 pub(super) struct Batch<'a> {
@@ -20,16 +29,16 @@ pub(super) struct Batch<'a> {
     codec: Option<CompressionType>,
     /// Of each column of the table, the first of its nodes and buffers.
     places: Vec<(usize, usize)>,
-    body: u64,
+    body: Range<u64>,
 }
 
 impl<'a> Batch<'a> {
-    /// The batch `of` a message; its buffers stand from byte `body` of the file on.
+    /// The batch `of` a message; its buffers stand in the bytes `body` of the file.
     pub fn new(
         file: Bytes<'a>,
         schema: &Schema,
         of: RecordBatch<'a>,
-        body: u64,
+        body: Range<u64>,
     ) -> Result<Self, Fault> {
         let Ok(rows) = u64::try_from(of.length()) else {
             return damaged("a batch has a negative number of rows");
@@ -84,13 +93,16 @@ impl<'a> Batch<'a> {
             return damaged("a batch lacks a buffer");
         };
         let start = u64::try_from(buffer.offset()).ok();
-        let start = start.and_then(|start| self.body.checked_add(start));
+        let start = start.and_then(|start| self.body.start.checked_add(start));
         let (Some(start), Ok(bytes)) = (start, u64::try_from(buffer.length())) else {
             return damaged("a buffer begins before its batch");
         };
+        if start.checked_add(bytes).is_none_or(|end| end > self.body.end) {
+            return damaged(format!("the buffer at byte {start} ends after its batch"));
+        }
         let short = || damaged(format!("the buffer at byte {start} is too short"));
         if len == 0 {
-            return Ok(Box::new(std::io::empty()));
+            return Ok(Box::new(io::empty()));
         }
         let Some(codec) = self.codec else {
             return if bytes < len {
@@ -105,14 +117,23 @@ impl<'a> Batch<'a> {
         let mut section = self.file.section(start, bytes)?;
         let mut unpacked = [0; 8];
         read_exact(&mut section, &mut unpacked)?;
-        match i64::from_le_bytes(unpacked) {
+        // A buffer may be longer than its values, but not by much.
+        let most = len.saturating_mul(2).saturating_add(SPARE_BYTES);
+        let unpacked = match i64::from_le_bytes(unpacked) {
             // Not compressed.
             -1 if bytes - 8 < len => return short(),
-            -1 => return Ok(Box::new(section)),
-            unpacked if u64::try_from(unpacked).is_ok_and(|unpacked| unpacked >= len) => {}
-            _ => return short(),
-        }
-        Ok(match codec {
+            -1 => return Ok(Box::new(section.take(len))),
+            unpacked => match u64::try_from(unpacked) {
+                Ok(unpacked) if (len..=most).contains(&unpacked) => unpacked,
+                Ok(unpacked) if unpacked > most => {
+                    return damaged(format!(
+                        "the buffer at byte {start} has {unpacked} bytes for {len}"
+                    ));
+                }
+                _ => return short(),
+            },
+        };
+        let input: Box<dyn Read + 'a> = match codec {
             CompressionType::LZ4_FRAME => Box::new(lz4_flex::frame::FrameDecoder::new(section)),
             CompressionType::ZSTD => {
                 let mut input = zstd::stream::read::Decoder::new(section)?;
@@ -126,7 +147,32 @@ impl<'a> Batch<'a> {
                         .into(),
                 ));
             }
-        })
+        };
+        Ok(Box::new(Unpacked { input, wanted: len, rest: unpacked - len }))
+    }
+}
+
+/// The first bytes of a compressed buffer. After the last of them the rest is decompressed, too: a checksum stands at
+/// its end.
+struct Unpacked<R> {
+    input: R,
+    wanted: u64,
+    rest: u64,
+}
+
+impl<R: Read> Read for Unpacked<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let len = clamp(bytes.len(), self.wanted);
+        let n = self.input.read(&mut bytes[..len])?;
+        self.wanted -= n as u64;
+        if n > 0 && self.wanted == 0 {
+            let rest = io::copy(&mut self.input.by_ref().take(self.rest + 1), &mut io::sink())?;
+            if rest != self.rest {
+                let what = "it has another length than it says";
+                return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+            }
+        }
+        Ok(n)
     }
 }
 
@@ -150,5 +196,50 @@ impl ReadColumn for Numbers<'_> {
         let bytes = &self.bytes;
         values.is_there.extend((0..rows).map(|row| bytes[row / 8] >> (row % 8) & 1 == 1));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    type Open = fn(&[u8]) -> Box<dyn Read + '_>;
+
+    /// The checksum of a frame stands after its last value. Any flipped bit gives an error or the same bytes.
+    #[test]
+    fn the_checksum_of_a_buffer_is_verified() {
+        let values: Vec<u8> = (0_u32..4_000).flat_map(|i| (i * i).to_le_bytes()).collect();
+        let info = lz4_flex::frame::FrameInfo::new().content_checksum(true);
+        let mut lz4 = lz4_flex::frame::FrameEncoder::with_frame_info(info, Vec::new());
+        lz4.write_all(&values).unwrap();
+        let mut zstd = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
+        zstd.include_checksum(true).unwrap();
+        zstd.write_all(&values).unwrap();
+        let of_lz4: Open = |frame| Box::new(lz4_flex::frame::FrameDecoder::new(frame));
+        let of_zstd: Open =
+            |frame| Box::new(zstd::stream::read::Decoder::with_buffer(frame).unwrap());
+        for (frame, open) in [(lz4.finish().unwrap(), of_lz4), (zstd.finish().unwrap(), of_zstd)] {
+            let read = |frame: &[u8], wanted: usize| {
+                let rest = (values.len() - wanted) as u64;
+                let mut read = vec![0; wanted];
+                let mut input = Unpacked { input: open(frame), wanted: wanted as u64, rest };
+                input.read_exact(&mut read).map(|()| read)
+            };
+            for wanted in [values.len(), values.len() - 8] {
+                assert_eq!(read(&frame, wanted).unwrap(), values[..wanted]);
+                let mut errors = 0;
+                for at in (0..frame.len()).step_by(7) {
+                    let mut flipped = frame.clone();
+                    flipped[at] ^= 1 << (at % 8);
+                    match read(&flipped, wanted) {
+                        Ok(read) => assert_eq!(read, values[..wanted], "byte {at}"),
+                        Err(_) => errors += 1,
+                    }
+                }
+                assert!(errors > frame.len() / 8, "{errors}");
+            }
+        }
     }
 }

@@ -18,7 +18,7 @@ use batch::Batch;
 use schema::Schema;
 
 use super::{
-    bytes::Bytes,
+    bytes::{Bytes, check_apart},
     check_plain,
     fault::{Fault, damaged},
     notes,
@@ -43,6 +43,9 @@ const TAIL_BYTES: u64 = 10;
 /// The longest description of a batch, and the longest footer.
 const MESSAGE_BYTES_MAX: u32 = 16 << 20;
 
+/// The end of a stream that was cut after a batch, or to which batches may still come.
+const NO_END: &str = "the stream has no end mark, so batches may be missing after its last one";
+
 /// Files and streams of Arrow.
 pub(crate) struct Arrow;
 
@@ -66,7 +69,7 @@ impl Format for Arrow {
         check_plain(payload, KIND)?;
         let (schema, _) = Messages::open(payload).map_err(|fault| fault.name(payload))?;
         let notes = schema.notes.iter().map(|(key, value)| (&**key, &**value));
-        Ok(Some(notes::header(notes)))
+        Ok(Some(notes::read(notes).0))
     }
 
     fn read(
@@ -79,9 +82,9 @@ impl Format for Arrow {
         let begun = begin(payload, settings).map_err(|fault| fault.name(payload))?;
         let Begun { mut messages, schema, places, names, rows } = begun;
         let notes = schema.notes.iter().map(|(key, value)| (&**key, &**value));
-        let Header { tick, micro_tick, .. } = notes::header(notes);
+        let (Header { tick, micro_tick, .. }, recording) = notes::read(notes);
         let micro_tick = micro_tick.filter(|_| places.micro.is_some());
-        let facts = Begin { format: NAME, rows_max: rows, tick, micro_tick };
+        let facts = Begin { format: NAME, rows_max: rows, tick, micro_tick, recording };
         let mut reading = Reading::begin(facts, payload, settings, sink)?;
         while let Some(message) = messages.next().map_err(|fault| fault.name(payload))? {
             let part = part(&message, messages.file, &schema, places);
@@ -89,7 +92,8 @@ impl Format for Arrow {
                 reading.part(part)?;
             }
         }
-        reading.finish(ChosenColumns::Named(names))
+        let torn = (!messages.is_ended).then(|| NO_END.to_owned());
+        Ok(Summary { torn, ..reading.finish(ChosenColumns::Named(names))? })
     }
 }
 
@@ -113,17 +117,19 @@ struct Begun<'a> {
 fn begin<'a>(payload: &Payload<'a>, settings: &Settings) -> Result<Begun<'a>, Fault> {
     let (schema, messages) = Messages::open(payload)?;
     let names: Vec<String> = schema.columns.iter().map(|column| column.name.clone()).collect();
-    let places = settings.column_names().find(&names).map_err(Fault::Refused)?;
+    let places = settings.column_names().find(&names)?;
     for place in [Some(places.time), Some(places.channel), places.micro].into_iter().flatten() {
         schema.columns[place].number()?;
     }
     let mut ahead = messages.clone();
-    let mut rows = 0_u64;
+    let (mut rows, mut places_of) = (0_u64, Vec::new());
     while let Some(message) = ahead.next()? {
         if let Some(batch) = message.batch()? {
             rows = rows.saturating_add(batch.length().unsigned_abs());
         }
+        places_of.push(message.start..message.end);
     }
+    check_apart(places_of, "batches")?;
     Ok(Begun { messages, names: ColumnNames::at(places, &names), schema, places, rows })
 }
 
@@ -135,7 +141,7 @@ fn part<'a>(
     places: Places,
 ) -> Result<Option<Part<'a>>, Fault> {
     let Some(batch) = message.batch()? else { return Ok(None) };
-    let batch = Batch::new(file, schema, batch, message.body)?;
+    let batch = Batch::new(file, schema, batch, message.body..message.end)?;
     Ok(Some(Part {
         rows: batch.rows,
         time: batch.column(places.time, schema)?,
@@ -152,13 +158,18 @@ struct Messages<'a> {
     at: u64,
     /// Of a file, where each batch begins that was not read, and the length of its description; the next one last.
     blocks: Option<Vec<(u64, u64)>>,
+    /// Whether the end of a stream was read; a file has its footer.
+    is_ended: bool,
 }
 
 /// A message.
 struct Message {
     bytes: Vec<u8>,
+    start: u64,
     /// Where the buffers after it begin.
     body: u64,
+    /// Where they end.
+    end: u64,
 }
 
 impl<'a> Messages<'a> {
@@ -166,7 +177,7 @@ impl<'a> Messages<'a> {
     fn open(payload: &Payload<'a>) -> Result<(Schema, Self), Fault> {
         let file = Bytes::of(payload);
         let start = file.read(0, file.size.min(MAGIC.len() as u64))?;
-        let mut messages = Self { file, at: 0, blocks: None };
+        let mut messages = Self { file, at: 0, blocks: None, is_ended: start == MAGIC };
         if start != MAGIC {
             let Some(message) = messages.next()? else { return damaged("it has no schema") };
             return match message.verified()?.header_as_schema() {
@@ -214,6 +225,7 @@ impl<'a> Messages<'a> {
         if len > 0 {
             return self.message(len.into()).map(Some);
         }
+        self.is_ended = true;
         if self.at == self.file.size { Ok(None) } else { damaged("bytes follow its end") }
     }
 
@@ -222,13 +234,14 @@ impl<'a> Messages<'a> {
         if len > u64::from(MESSAGE_BYTES_MAX) {
             return damaged(format!("it has a message of {len} bytes at byte {}", self.at));
         }
-        let mut message = Message { bytes: self.file.read(self.at, len)?, body: 0 };
-        message.body = self.at + len;
+        let (start, body) = (self.at, self.at + len);
+        let mut message = Message { bytes: self.file.read(start, len)?, start, body, end: body };
         let Ok(body_bytes) = u64::try_from(message.verified()?.bodyLength()) else {
             return damaged("a message has a negative length");
         };
-        self.file.section(message.body, body_bytes)?;
-        self.at = message.body + body_bytes;
+        self.file.section(body, body_bytes)?;
+        message.end = body + body_bytes;
+        self.at = message.end;
         Ok(message)
     }
 

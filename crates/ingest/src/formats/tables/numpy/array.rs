@@ -128,7 +128,7 @@ impl Array {
             )));
         }
         let names: Vec<String> = fields.iter().map(|field| field.name.clone()).collect();
-        let places = wanted.find(&names).map_err(Fault::Refused)?;
+        let places = wanted.find(&names)?;
         let place = |at: usize| -> Result<Place, Fault> {
             let before = fields[..at].iter().filter_map(|field| field.dtype.num_bytes());
             let (name, offset) = (names[at].clone(), before.sum());
@@ -155,6 +155,14 @@ impl Array {
                 shape.join(", ")
             )));
         };
+        if of.type_char() == TypeChar::Float {
+            return Err(Fault::Refused(
+                "its array of two dimensions holds floats, and channels are integers; write the columns as arrays of \
+                 their own, numpy.savez(NEW, time=a[:, 0], channel=a[:, 1].astype(\"u2\")), and say the unit of \
+                 times, as in --columns time=:ns"
+                    .into(),
+            ));
+        }
         let Some(order) = order else {
             return Err(Fault::Refused(format!(
                 "its {count} columns have no names; say their order by --columns time,channel or --columns \

@@ -8,6 +8,8 @@ use array::{Array, MAGIC};
 
 pub(crate) use archive::is_start as is_arrays;
 
+use tagq_store::Recording;
+
 use super::{
     bytes::Bytes,
     check_plain,
@@ -75,7 +77,9 @@ impl Format for Npy {
             Ok((columns, part(rows, columns_of)?))
         };
         let (columns, part) = open().map_err(|fault| fault.name(payload))?;
-        let facts = Begin { format: NPY, rows_max: part.rows, tick: None, micro_tick: None };
+        let recording = Recording::default();
+        let facts =
+            Begin { format: NPY, rows_max: part.rows, tick: None, micro_tick: None, recording };
         let mut reading = Reading::begin(facts, payload, settings, sink)?;
         reading.part(part)?;
         reading.finish(columns)
@@ -111,7 +115,7 @@ impl Format for Npz {
         let open = || -> Result<(ColumnNames, Part<'_>), Fault> {
             let members = archive::members(file)?;
             let names: Vec<String> = members.iter().map(|member| member.name.clone()).collect();
-            let places = settings.column_names().find(&names).map_err(Fault::Refused)?;
+            let places = settings.column_names().find(&names)?;
             let rows = members[places.time].open(file)?.0.rows();
             let column = |place: usize| -> Result<Column<'_>, Fault> {
                 let name = members[place].name.clone();
@@ -128,7 +132,8 @@ impl Format for Npz {
         let (names, part) = open().map_err(|fault| fault.name(payload))?;
         let Header { tick, micro_tick, .. } = ticks(file).map_err(|fault| fault.name(payload))?;
         let micro_tick = micro_tick.filter(|_| part.micro.is_some());
-        let facts = Begin { format: NPZ, rows_max: part.rows, tick, micro_tick };
+        let recording = Recording::default();
+        let facts = Begin { format: NPZ, rows_max: part.rows, tick, micro_tick, recording };
         let mut reading = Reading::begin(facts, payload, settings, sink)?;
         reading.part(part)?;
         reading.finish(ChosenColumns::Named(names))

@@ -1,12 +1,15 @@
 //! The numbers of a column in a group of rows.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use ::parquet::{
     basic::{Compression, ConvertedType, LogicalType, Type},
     column::{page::PageReader, reader::ColumnReaderImpl},
     data_type::{DataType, DoubleType, FloatType, Int32Type, Int64Type},
-    file::{metadata::RowGroupMetaData, reader::SerializedPageReader},
+    file::{
+        metadata::{ColumnChunkMetaData, RowGroupMetaData},
+        reader::SerializedPageReader,
+    },
     schema::types::ColumnDescriptor,
 };
 
@@ -41,6 +44,13 @@ pub(super) fn kind(column: &ColumnDescriptor) -> Result<Kind, Fault> {
     }
 }
 
+/// Returns the bytes of a column in a group of rows; `None` if they are impossible.
+pub(super) fn place(chunk: &ColumnChunkMetaData) -> Option<Range<u64>> {
+    let start = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
+    let (start, len) = (u64::try_from(start).ok()?, u64::try_from(chunk.compressed_size()).ok()?);
+    Some(start..start.checked_add(len)?)
+}
+
 /// Opens a column of a group of rows by the number of the column.
 pub(super) fn open(
     guard: &Guard,
@@ -72,8 +82,7 @@ pub(super) fn open(
     let Some(rows) = rows.filter(|_| chunk.num_values() == group.num_rows()) else {
         return damaged("a column has another number of rows than its group");
     };
-    let start = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
-    if start < 0 || chunk.compressed_size() < 0 {
+    if place(chunk).is_none() {
         return damaged("a column begins before the file");
     }
     let pages = guarded(|| {

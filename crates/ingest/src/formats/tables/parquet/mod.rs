@@ -1,19 +1,22 @@
 //! Parquet: columns in groups of rows, and a footer that says where they stand. The library `parquet` decodes the
 //! footer and the pages; [`guard`] and [`thrift`] check every length before the library takes memory for it.
 //!
-//! Of a file, the footer (at most 64 MiB) and of each column one page (at most 128 MiB, twice if it is compressed) and
+//! Of a file, the footer (at most 64 MiB) and of each column one page (at most 32 MiB, twice if it is compressed) and
 //! one dictionary are in memory.
 
 mod column;
 mod guard;
 mod thrift;
 
+use std::collections::BTreeSet;
+
 use ::parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 use base64::Engine as _;
+use tagq_store::Recording;
 
 use super::{
     arrow,
-    bytes::Bytes,
+    bytes::{Bytes, check_apart},
     check_plain,
     fault::{Fault, damaged, guarded},
     notes,
@@ -58,7 +61,7 @@ impl Format for Parquet {
     fn header(&self, payload: &Payload<'_>) -> Result<Option<Header>, Error> {
         check_plain(payload, KIND)?;
         let footer = footer(payload).map_err(|fault| fault.name(payload))?;
-        Ok(Some(noted(&footer)))
+        Ok(Some(noted(&footer).0))
     }
 
     fn read(
@@ -71,9 +74,9 @@ impl Format for Parquet {
         let footer = footer(payload).map_err(|fault| fault.name(payload))?;
         let chosen = Chosen::of(&footer, settings).map_err(|fault| fault.name(payload))?;
         let Chosen { names, numbers, rows } = chosen;
-        let Header { tick, micro_tick, .. } = noted(&footer);
+        let (Header { tick, micro_tick, .. }, recording) = noted(&footer);
         let micro_tick = micro_tick.filter(|_| numbers[2].is_some());
-        let facts = Begin { format: NAME, rows_max: rows, tick, micro_tick };
+        let facts = Begin { format: NAME, rows_max: rows, tick, micro_tick, recording };
         let mut reading = Reading::begin(facts, payload, settings, sink)?;
         let guard = Guard::new(payload.file, payload.size);
         let guard = guard.map_err(|error| Fault::Io(error).name(payload))?;
@@ -111,8 +114,8 @@ fn footer(payload: &Payload<'_>) -> Result<ParquetMetaData, Fault> {
     })
 }
 
-/// The header that the notes of the writer make.
-fn noted(footer: &ParquetMetaData) -> Header {
+/// What the notes of the writer say.
+fn noted(footer: &ParquetMetaData) -> (Header, Recording) {
     let notes = footer.file_metadata().key_value_metadata().map_or(&[][..], Vec::as_slice);
     let notes: Vec<(&str, &str)> =
         notes.iter().filter_map(|note| Some((&*note.key, note.value.as_deref()?))).collect();
@@ -121,7 +124,7 @@ fn noted(footer: &ParquetMetaData) -> Header {
         arrow.and_then(|(_, text)| base64::engine::general_purpose::STANDARD.decode(text).ok());
     let arrow = arrow.and_then(|bytes| arrow::notes(&bytes)).unwrap_or_default();
     let arrow = arrow.iter().map(|(key, value)| (&**key, &**value));
-    notes::header(arrow.chain(notes.iter().copied()))
+    notes::read(arrow.chain(notes.iter().copied()))
 }
 
 /// The chosen columns of a file.
@@ -143,12 +146,17 @@ impl Chosen {
             .collect();
         let names: Vec<String> =
             columns.iter().map(|&number| schema.column(number).name().to_owned()).collect();
-        let places = settings.column_names().find(&names).map_err(Fault::Refused)?;
+        let places = settings.column_names().find(&names)?;
         let numbers = [Some(places.time), Some(places.channel), places.micro]
             .map(|place| place.and_then(|place| columns.get(place).copied()));
         for number in numbers.into_iter().flatten() {
             column::kind(&schema.column(number))?;
         }
+        let chosen: BTreeSet<usize> = numbers.into_iter().flatten().collect();
+        let chunks = footer.row_groups().iter().flat_map(|group| {
+            chosen.iter().filter_map(|&number| column::place(group.columns().get(number)?))
+        });
+        check_apart(chunks.collect(), "columns")?;
         let groups = footer.row_groups().iter().map(|group| u64::try_from(group.num_rows()).ok());
         let rows = groups.into_iter().try_fold(0_u64, |rows, group| rows.checked_add(group?));
         match rows {

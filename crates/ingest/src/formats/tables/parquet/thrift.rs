@@ -13,8 +13,8 @@ const COLUMNS_DEPTH_MAX: usize = 64;
 const ITEMS_MAX: usize = 1 << 20;
 /// Groups of rows have a number of 16 bits.
 const GROUPS_MAX: usize = 1 << 15;
-/// The largest page, decompressed.
-pub(super) const PAGE_BYTES_MAX: u64 = 128 << 20;
+/// The largest page, decompressed. Of three columns, a page each is in memory, and one compressed.
+pub(super) const PAGE_BYTES_MAX: u64 = 32 << 20;
 
 /// What the walk over a structure comes by.
 #[derive(Debug, Clone, Copy)]
