@@ -61,36 +61,48 @@ fn the_column_of_gaps_is_made_kept_and_dropped() {
     assert_eq!(nothing.code, 2, "{}", nothing.stderr);
 }
 
-/// Damaged gaps give wrong counts, which `tagq verify` finds, but no query stops working.
+/// Every query that reads damaged gaps is refused, and the error says how to make them again.
 #[test]
-fn damaged_gaps_are_found_by_verify() {
+fn damaged_gaps_are_refused_and_can_be_made_again() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture_copy(folder.path());
+    let store = run.join(".tagq");
     let ask = |args: &str| output(command().args(args.split(' ')).arg(&run));
     assert_eq!(ask("ingest -q").code, 0);
-    let column = fs::read_dir(run.join(".tagq")).unwrap().map(|entry| entry.unwrap().path());
+    let column = fs::read_dir(&store).unwrap().map(|entry| entry.unwrap().path());
     let column = column.into_iter().find(|path| path.to_str().unwrap().contains("/gap.")).unwrap();
     let whole = fs::read(&column).unwrap();
-    for value in [0_u16, 5, u16::MAX] {
+    let queries = [
+        "coincidences --window 2ns --no-cache",
+        "coincidences --window 5us --group 1,2 --no-cache",
+        "coincidences --window 2ns --choose 3 --no-cache",
+        "coincidences --window 2ns --group 1,2 --delay 2=100ns --no-cache",
+        "coincidences --window 2ns --rule once --no-cache",
+        "coincidences --window 2ns --rule cluster --no-cache",
+        "coincidences --window 2ns --rule herald --group 1,2,3 --no-cache",
+        "coincidences --window 2ns --group 1,2 --veto 3 --no-cache",
+        "histogram --start 1 --stop 2 --range 100ns --no-cache",
+    ];
+    let rows = |query: &str| ask(&format!("{query} --format json")).json()["rows"].clone();
+    let right = queries.map(rows);
+    // One flipped bit, and a page of zeros, of the one block.
+    let lost = |bytes: &mut [u8]| bytes[2 * 4096..3 * 4096].fill(0);
+    let damage: [&dyn Fn(&mut [u8]); 2] = [&|bytes| bytes[4096 + 2 * 700] ^= 1, &lost];
+    for damaged in damage {
         let mut bytes = whole.clone();
-        for row in (0..(whole.len() - 4096) / 2).filter(|row| row % 3 > 0 || value != 5) {
-            bytes[4096 + 2 * row..][..2].copy_from_slice(&value.to_le_bytes());
-        }
+        damaged(&mut bytes);
         fs::write(&column, bytes).unwrap();
-        for query in [
-            "coincidences --window 2ns --no-cache",
-            "coincidences --window 5us --group 1,2 --no-cache",
-            "coincidences --window 2ns --choose 3 --no-cache",
-            "coincidences --window 2ns --group 1,2 --delay 2=100ns --no-cache",
-            "coincidences --window 2ns --rule once --no-cache",
-            "coincidences --window 2ns --rule cluster --no-cache",
-            "coincidences --window 2ns --rule herald --group 1,2,3 --no-cache",
-            "histogram --start 1 --stop 2 --range 100ns --no-cache",
-        ] {
+        for query in queries {
             let asked = ask(query);
-            assert_eq!(asked.code, 0, "{value}: {query}: {}", asked.stderr);
+            assert_eq!(asked.code, 3, "{query}: {}", asked.stderr);
+            let name = column.file_name().unwrap().to_str().unwrap();
+            for word in [name, "block 0", "tagq set --gaps off", "tagq set --gaps on"] {
+                assert!(asked.stderr.contains(word), "{query}: no `{word}` in {}", asked.stderr);
+            }
         }
         let verified = ask("verify");
         assert_eq!(verified.code, 3, "{}", verified.stderr);
     }
+    assert_eq!((ask("set --gaps off").code, ask("set --gaps on").code), (0, 0));
+    assert_eq!(queries.map(rows), right);
 }

@@ -16,7 +16,7 @@ use std::{
 };
 
 const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | latency | rivals | formats | faults | fuzz
-                   | emulate | slurm | coverage | dist | book
+                   | emulate | slurm | coverage | damage | dist | book
 
   test    all tests of the workspace, documentation examples included, then those of the Python package;
           with --quick those of the workspace alone, with a tenth of the random cases
@@ -45,6 +45,8 @@ const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | 
           Slurm, MUNGE and root: slurm [array] [jobqueue]
   coverage  whether quoted errors cover the truth, in 1,000 simulations of each case, some minutes; writes
           docs/coverage.md: coverage [REPETITIONS]
+  damage  what each kind of query answers after random damage of each file of a store, about a minute; writes
+          docs/damage.md: damage [PLACES]
   dist    an archive of the released program, a .deb and, where maturin is, the wheel, below target/dist; with
           targets of the compiler, archives and packages for those, too: dist [TARGET…]
   book    runs the commands of docs/book, puts their outputs and figures into its pages, and makes HTML of
@@ -93,7 +95,8 @@ fn main() -> ExitCode {
         Some("fuzz") => fuzz::run(&env::args().skip(2).collect::<Vec<_>>()),
         Some("emulate") => emulate::run(&env::args().skip(2).collect::<Vec<_>>()),
         Some("slurm") => slurm::run(&env::args().skip(2).collect::<Vec<_>>()),
-        Some("coverage") => coverage(env::args().nth(2)),
+        Some("coverage") => in_full("coverage", "TAGQ_COVERAGE", "1000"),
+        Some("damage") => in_full("damage", "TAGQ_DAMAGE", "100"),
         Some("dist") => dist::run(&env::args().skip(2).collect::<Vec<_>>()),
         Some("book") => book::run(),
         _ => {
@@ -118,13 +121,12 @@ fn quick(rust: &[&str]) -> ExitCode {
     }
 }
 
-/// Runs the test of quoted errors with all of its cases, optimised.
-fn coverage(repetitions: Option<String>) -> ExitCode {
+/// Runs a test of crates/tagq with all of its cases, optimised; `variable` tells it how many.
+fn in_full(test: &str, variable: &str, cases: &str) -> ExitCode {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let test =
-        ["test", "--release", "--package", "tagq", "--test", "coverage", "--", "--nocapture"];
-    let repetitions = repetitions.unwrap_or_else(|| "1000".into());
-    match Command::new(cargo).args(test).env("TAGQ_COVERAGE", repetitions).status() {
+    let args = ["test", "--release", "--package", "tagq", "--test", test, "--", "--nocapture"];
+    let cases = env::args().nth(2).unwrap_or_else(|| cases.into());
+    match Command::new(cargo).args(args).env(variable, cases).status() {
         Ok(status) if status.success() => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
         Err(error) => {

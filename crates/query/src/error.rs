@@ -14,6 +14,12 @@ pub enum Error {
         /// The block of 65,536 rows that contains it.
         block: u64,
     },
+    /// The gaps of a block do not have their checksum: the column is damaged.
+    #[error("the gaps of block {block} do not have their checksum: the column of gaps is damaged")]
+    Gaps {
+        /// The block of 65,536 rows.
+        block: u64,
+    },
     /// The window is negative, but it is a distance.
     #[error("a window of {window} ticks is negative; it is the largest time difference allowed")]
     NegativeWindow {

@@ -93,7 +93,7 @@ pub fn encode_header(kind: FileKind, width: u16, run_id: RunId) -> [u8; HEADER_B
     page[13] = kind.class();
     page[14..16].copy_from_slice(&width.to_le_bytes());
     page[16..32].copy_from_slice(&run_id.0);
-    let crc = crc32c::crc32c(&page[..CRC_AT]);
+    let crc = crate::checksum::crc32c(&page[..CRC_AT]);
     page[CRC_AT..].copy_from_slice(&crc.to_le_bytes());
     page
 }
@@ -123,7 +123,7 @@ pub fn check_header(
         found,
     };
     let crc = u32::from_le_bytes([page[4092], page[4093], page[4094], page[4095]]);
-    let computed = crc32c::crc32c(&page[..CRC_AT]);
+    let computed = crate::checksum::crc32c(&page[..CRC_AT]);
     if crc != computed {
         return Err(damaged(
             "the checksum of its header",
@@ -229,12 +229,12 @@ impl BlockEntry {
     /// The chain at this entry: crc32c over the previous chain, the entry's bytes before its own
     /// chain, the checksum of its micro times if the store has them, and the bytes of its counts.
     pub fn chained(&self, previous: u32, counts: &[u8]) -> u32 {
-        let crc = crc32c::crc32c(&previous.to_le_bytes());
+        let crc = crate::checksum::crc32c(&previous.to_le_bytes());
         let bytes = self.encode();
-        let crc = crc32c::crc32c_append(crc, &bytes[..CHAIN_AT]);
+        let crc = crate::checksum::crc32c_append(crc, &bytes[..CHAIN_AT]);
         let micro = if self.crc_micro.is_some() { &bytes[CRC_MICRO] } else { &[] };
-        let crc = crc32c::crc32c_append(crc, micro);
-        crc32c::crc32c_append(crc, counts)
+        let crc = crate::checksum::crc32c_append(crc, micro);
+        crate::checksum::crc32c_append(crc, counts)
     }
 }
 

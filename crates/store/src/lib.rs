@@ -24,6 +24,7 @@
 #[cfg(target_endian = "big")]
 compile_error!("the columns are little-endian and mapped as they are: no big-endian machine");
 
+pub mod checksum;
 pub mod units;
 
 mod error;

@@ -208,6 +208,18 @@ pub enum Error {
         /// The block of 65,536 rows that it lies in.
         block: u64,
     },
+    /// The gaps of a store do not have their checksum.
+    #[error(
+        "{path}: damaged: the gaps of block {block} do not have their checksum; make them again from the times with \
+         `tagq set --gaps off {store}` and `tagq set --gaps on {store}`; `tagq verify {store}` looks at all other columns",
+        path = path.display(), store = path.parent().unwrap_or(path).display()
+    )]
+    Gaps {
+        /// The column of gaps.
+        path: PathBuf,
+        /// The block of 65,536 rows.
+        block: u64,
+    },
     /// A store cannot be rebuilt from the existing sources.
     #[error(
         "{store}: not rebuilt: its source {name} is gone, and its {rows} rows would be lost; put the \
@@ -420,7 +432,10 @@ impl Error {
             Self::SourceDamaged { .. }
             | Self::Parts { .. }
             | Self::Unordered { .. }
-            | Self::Query(tagq_query::Error::Unordered { .. }) => 3,
+            | Self::Gaps { .. }
+            | Self::Query(tagq_query::Error::Unordered { .. } | tagq_query::Error::Gaps { .. }) => {
+                3
+            }
             Self::Unit(_)
             | Self::Query(_)
             | Self::Setup { .. }

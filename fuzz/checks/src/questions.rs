@@ -161,8 +161,13 @@ fn bounded(question: &Request, run: &Run) -> Request {
     question
 }
 
-/// Whoever says that rows are out of order is right: they fall, or leave the span of their source.
+/// An error that says that rows are out of order is right: they fall, or leave the span of their source. So is one that
+/// says that gaps have a wrong checksum.
 fn check<T>(run: &Run, found: &Result<T, Error>) {
+    if let &Err(Error::Gaps { block, .. }) = found {
+        let first = usize::try_from(block * 65_536).unwrap();
+        assert!(!run.store().has_right_gaps(first), "block {block}");
+    }
     let &Err(Error::Unordered { row, block, .. }) = found else { return };
     assert_eq!(block, row / 65_536);
     let time = run.store().tags().time;

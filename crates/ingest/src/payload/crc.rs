@@ -33,7 +33,7 @@ impl Crc {
         debug_assert!(at <= self.end, "no byte is left out");
         let covered = usize::try_from(self.end.saturating_sub(at)).unwrap_or(usize::MAX);
         if let Some(new) = bytes.get(covered..) {
-            self.value = crc32c::crc32c_append(self.value, new);
+            self.value = tagq_store::checksum::crc32c_append(self.value, new);
             self.end += new.len() as u64;
         }
     }
@@ -44,7 +44,7 @@ impl Crc {
         debug_assert_eq!(self.end, next.start, "one follows the other");
         #[expect(clippy::cast_possible_truncation, reason = "64-bit systems only")]
         let len = (next.end - next.start) as usize;
-        let value = crc32c::crc32c_combine(self.value, next.value, len);
+        let value = tagq_store::checksum::crc32c_combine(self.value, next.value, len);
         Self { end: next.end, value, ..self }
     }
 

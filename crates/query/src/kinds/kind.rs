@@ -100,6 +100,7 @@ pub trait Kind: Sized {
     /// Fails for an invalid query, and if delayed times or counts do not fit in 64 bits.
     fn run(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Self::Answer, Error> {
         self.check(recording)?;
+        recording.check_around(self.scope());
         let counts = recording.counted(|| self.key(), self.scope().range, &|in_full, range| {
             if !recording.is_in_parts() {
                 return Ok(self.count(in_full, None, execution)?.0);
@@ -108,7 +109,20 @@ pub trait Kind: Sized {
             Ok(self.over(range).count(in_full, None, execution)?.0)
         })?;
         recording.check_pass()?;
-        self.answer(recording, counts, execution)
+        self.sound_answer(recording, counts, execution)
+    }
+
+    /// Computes the result, and rejects it if rows that it reads are damaged.
+    #[doc(hidden)]
+    fn sound_answer(
+        &self,
+        recording: &Recording<'_>,
+        counts: Counts,
+        execution: &Execution,
+    ) -> Result<Self::Answer, Error> {
+        let answer = self.answer(recording, counts, execution)?;
+        recording.check_damage()?;
+        Ok(answer)
     }
 
     /// Returns the plan of [`Kind::run`]: the rows that it would read, without counting.
@@ -142,6 +156,7 @@ pub trait Kind: Sized {
         Partial::check_before(before, &query, interval)?;
         let part = self.over(interval);
         part.check(recording)?;
+        recording.check_around(part.scope());
         let (counts, state) = part.count(recording, before, execution)?;
         recording.check_pass()?;
         Ok(Partial { query, interval, counts, state })
@@ -160,7 +175,7 @@ pub trait Kind: Sized {
     ) -> Result<Self::Answer, Error> {
         self.check(recording)?;
         partial.check_of(&self.key(), self.scope().range)?;
-        self.answer(recording, partial.counts.clone(), execution)
+        self.sound_answer(recording, partial.counts.clone(), execution)
     }
 
     /// Returns the delayed time before which all counts are final, if all future tags are at or after `time`.

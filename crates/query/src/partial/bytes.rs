@@ -62,7 +62,10 @@ impl Partial {
 
 /// Computes the crc32c of all bytes except the checksum itself.
 fn crc_of(bytes: &[u8]) -> u32 {
-    crc32c::crc32c_append(crc32c::crc32c(&bytes[..12]), &bytes[HEAD_BYTES..])
+    tagq_store::checksum::crc32c_append(
+        tagq_store::checksum::crc32c(&bytes[..12]),
+        &bytes[HEAD_BYTES..],
+    )
 }
 
 pub(crate) fn put_len(out: &mut Vec<u8>, len: usize) {

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use crate::{
     kernels::{
         matrix::Matrix,
-        neighbours::{self, REACH, Rows},
+        neighbours::{self, Column, REACH, Rows},
         rows::{MASK_ROWS, bits},
         simd::Simd,
     },
@@ -136,7 +136,11 @@ fn run_chains<M: Machine>(
     let threads: Vec<_> = ranges
         .into_par_iter()
         .fold(thread, |(mut counts, mut pairs, mut members), rows| {
-            if pieces.begin().is_ok() {
+            let is_sound = || match column {
+                Column::Gaps(_) => source.has_right_gaps(rows.clone(), 0),
+                Column::Times(_) => true,
+            };
+            if pieces.begin().is_ok() && is_sound() {
                 let rows = Rows { column, labels, range: rows, number_of: &number_of };
                 let mut machines = machines.to_vec();
                 let walked =

@@ -195,60 +195,93 @@ pub(crate) struct AllowedRows {
 
 impl AllowedRows {
     /// Copies the rows, and those up to `reach` ticks before them. Veto channels must have the delay of all others.
+    /// `source` is that of the rows. Returns `None` if its times are needed and out of order.
     pub(crate) fn fill<'b>(
         &'b mut self,
         simd: Simd,
         veto: &Forbidding,
-        time: &[i64],
+        source: &Source<'_>,
         (gaps, stored): (&[u16], &Rows<'b>),
         reach: i64,
-    ) -> Rows<'b> {
+    ) -> Option<Rows<'b>> {
         let Self { gaps: own_gaps, labels: own_labels, masks } = self;
         let Range { start, end } = stored.range;
-        let mut distance = 0;
-        let is_reached = |&row: &usize| {
-            distance += i64::from(gaps[row]);
-            distance <= reach
-        };
-        let head = start - (1..=start).rev().take_while(is_reached).count();
+        if start == end {
+            return Some(Rows { range: 0..0, ..stored.clone() });
+        }
+        let head = start - Column::Gaps(gaps).rows_before(start, reach);
         own_gaps.clear();
         own_gaps.extend_from_slice(&gaps[head..end]);
         own_labels.clear();
         own_labels.extend_from_slice(&stored.labels[head..end]);
-        if start < end {
-            let guard = veto.guard;
-            let first_of = |time: i64| time.saturating_sub(guard);
-            let last_of = |time: i64| time.saturating_add(guard);
-            let (earliest, latest) = (first_of(time[head]), last_of(time[end - 1]));
-            let first = seek(time, head, |time| time < earliest).min(head);
-            let last = seek(time, end, |time| time <= latest).max(end);
-            let labels = &stored.labels[first..last];
-            masks.resize(labels.len().div_ceil(MASK_ROWS), 0);
-            matching(simd, labels, &veto.narrow_labels(), masks);
-            // The end of the rows near the veto before.
-            let mut done = head;
-            for (step, &mask) in masks.iter().enumerate() {
-                for bit in bits(mask) {
-                    let row = first + step * MASK_ROWS + bit;
-                    let (earliest, latest) = (first_of(time[row]), last_of(time[row]));
-                    let begin = seek(time, row, |time| time < earliest);
-                    // The first row that is not near this veto.
-                    let next = seek(time, row, |time| time <= latest);
-                    for near in begin.max(done)..next.min(end) {
-                        own_labels[near - head] = stored.labels[row];
-                    }
-                    done = done.max(next);
-                    if (head..end).contains(&next) {
-                        own_gaps[next - head] = GAP_MAX;
-                    }
+        // Gaps decide about all distances below the largest gap.
+        let is_exact = veto.guard < GAP_MAX.into();
+        let column = if is_exact { Column::Gaps(gaps) } else { Column::Times(source.tags.time) };
+        let first = head - column.rows_before(head, veto.guard);
+        let last = end + column.rows_after(end - 1, veto.guard);
+        if !is_exact && !source.is_in_order(simd, first..last) {
+            return None;
+        }
+        let labels = &stored.labels[first..last];
+        masks.resize(labels.len().div_ceil(MASK_ROWS), 0);
+        matching(simd, labels, &veto.narrow_labels(), masks);
+        let mut near =
+            Near { column, guard: veto.guard, end: last, last: first, done: first, ahead: 0 };
+        for (step, &mask) in masks.iter().enumerate() {
+            for bit in bits(mask) {
+                let row = first + step * MASK_ROWS + bit;
+                let Range { start: begin, end: next } = near.around(row);
+                own_labels[begin.clamp(head, end) - head..next.clamp(head, end) - head]
+                    .fill(stored.labels[row]);
+                if (head..end).contains(&next) {
+                    own_gaps[next - head] = GAP_MAX;
                 }
             }
         }
-        Rows {
+        Some(Rows {
             column: Column::Gaps(own_gaps),
             labels: own_labels,
             range: start - head..end - head,
             number_of: stored.number_of,
+        })
+    }
+}
+
+/// Finds the rows near one veto after the other.
+struct Near<'a> {
+    column: Column<'a>,
+    guard: i64,
+    /// The row after the last one.
+    end: usize,
+    /// The first row after those near the vetoes so far.
+    done: usize,
+    /// The row of the last veto.
+    last: usize,
+    /// The distance from the last veto to the first row after those near it.
+    ahead: i64,
+}
+
+impl Near<'_> {
+    /// Returns the rows near the veto in `row`, which is after those of earlier vetoes, without those near an earlier one.
+    fn around(&mut self, row: usize) -> Range<usize> {
+        let Self { column, guard, end, .. } = *self;
+        let begin = if row < self.done {
+            let apart =
+                (self.last + 1..=row).map(|row| column.gap(row)).fold(0, i64::saturating_add);
+            self.ahead = self.ahead.saturating_sub(apart);
+            self.done
+        } else {
+            let begin = row - column.rows_before(row, guard).min(row - self.done);
+            self.done = row;
+            self.ahead = 0;
+            begin
+        };
+        self.last = row;
+        while self.done < end && self.ahead <= guard {
+            self.done += 1;
+            let more = if self.done < end { column.gap(self.done) } else { 0 };
+            self.ahead = self.ahead.saturating_add(more);
         }
+        begin..self.done
     }
 }

@@ -1,6 +1,7 @@
 //! The input and state of a query: the recording, the scope of the query in it, and the progress of the scan.
 
 pub(crate) mod counts;
+mod damage;
 pub(crate) mod live;
 pub(crate) mod progress;
 pub(crate) mod pulses;

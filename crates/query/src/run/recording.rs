@@ -3,24 +3,22 @@
 
 use std::{
     ops::Range,
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
+    sync::{Arc, OnceLock},
 };
 
 use crate::{
     error::Error,
-    kernels::{first_fall, simd::Simd},
     run::{
         counts::Counts,
+        damage::Damage,
         live::LiveTime,
         progress::{Pass, ScanProgress},
         pulses::Pulses,
+        scope::Scope,
         time_range::TimeRange,
     },
 };
-use tagq_store::{Block, ChannelRows, Channels, MicroColumn, Store, Tags, format::BLOCK_ROWS};
+use tagq_store::{Block, ChannelRows, Channels, MicroColumn, Store, Tags};
 
 /// The tags of a run, source by source. No coincidence spans two sources.
 #[derive(Debug, Clone)]
@@ -55,8 +53,8 @@ pub struct Source<'a> {
     live: LiveTime,
     /// The index of the run, and the row of the run that is the first of this source.
     index: Option<(Arc<Index<'a>>, u64)>,
-    /// The first row that a scan found out of order; all bits set if none was found.
-    unordered: Arc<AtomicUsize>,
+    /// What scans found damaged.
+    pub(super) damage: Arc<Damage>,
     /// How it answers if the recording is counted in parts, and its number in the run.
     parts: Option<(&'a dyn AnswersInParts, u32)>,
     /// The number of its tags, which may be none of `tags`.
@@ -134,7 +132,7 @@ impl<'a> Recording<'a> {
                     span,
                     pulses: Pulses::of(source, tick),
                     live: LiveTime::new(span, &source.dead()),
-                    unordered: in_order(),
+                    damage: Arc::new(Damage::none()),
                 }
             })
             .collect();
@@ -166,7 +164,7 @@ impl<'a> Recording<'a> {
             span,
             pulses: None,
             live: LiveTime::new(span, &dead),
-            unordered: in_order(),
+            damage: Arc::new(Damage::none()),
         };
         Self::new(vec![source])
     }
@@ -211,7 +209,7 @@ impl<'a> Recording<'a> {
             pulses: None,
             live: LiveTime::new(span, &[]),
             index: None,
-            unordered: in_order(),
+            damage: Arc::new(Damage::none()),
         }])
     }
 
@@ -242,9 +240,18 @@ impl<'a> Recording<'a> {
         self.sources.iter().map(|source| source.tags.len()).sum()
     }
 
-    /// Rejects the counts if a scan found rows out of order.
-    pub(crate) fn check_order(&self) -> Result<(), Error> {
-        self.sources.iter().try_for_each(Source::check_order)
+    /// Checks the order of the rows around the ends of the range, for each delay of the scope.
+    pub(crate) fn check_around(&self, scope: &Scope) {
+        let mut delays: Vec<i64> = scope.delays.iter().map(|delay| delay.ticks).collect();
+        delays.push(0);
+        delays.sort_unstable();
+        delays.dedup();
+        self.sources.iter().for_each(|source| source.check_around(scope.range, &delays));
+    }
+
+    /// Rejects the counts if a scan found damaged rows.
+    pub(crate) fn check_damage(&self) -> Result<(), Error> {
+        self.sources.iter().try_for_each(Source::check_damage)
     }
 }
 
@@ -279,66 +286,10 @@ impl Opened {
     }
 }
 
-/// Creates the record of a source in which no scan has found rows out of order.
-fn in_order() -> Arc<AtomicUsize> {
-    Arc::new(AtomicUsize::new(usize::MAX))
-}
-
 impl Source<'_> {
     /// Returns the same source, not counted in parts.
     pub(crate) fn without_parts(&self) -> Self {
         Self { parts: None, ..self.clone() }
-    }
-
-    /// Returns whether these rows are in order of time and in the span of the source. If not, they must not
-    /// be counted, because times with their delays, and differences, may not fit in 64 bits; the row is
-    /// recorded for [`Recording::check_order`].
-    pub(crate) fn is_in_order(&self, simd: Simd, rows: Range<usize>) -> bool {
-        let time = &self.tags.time[rows.clone()];
-        let Some(((first, last), (&begin, &end))) = self.span.zip(time.first().zip(time.last()))
-        else {
-            return true;
-        };
-        let found = match first_fall(simd, time) {
-            // If the next row is also before the preceding one, the preceding row is the damaged one.
-            Some(row) if time.get(row + 1).is_some_and(|&next| next < time[row - 1]) => row - 1,
-            Some(row) => row,
-            None if begin < first => 0,
-            None if end > last => time.partition_point(|&time| time <= last),
-            None => return true,
-        };
-        self.unordered.fetch_min(rows.start + found, Relaxed);
-        false
-    }
-
-    /// Returns whether these recorded times, if they are in order, lie in the span of the source.
-    pub(crate) fn spans(&self, time: &[i64]) -> bool {
-        let ends = self.span.zip(time.first().zip(time.last()));
-        ends.is_none_or(|((first, last), (&begin, &end))| {
-            first <= begin && begin <= end && end <= last
-        })
-    }
-
-    /// Rejects a source whose first and last row already show that rows are out of order. Reads other rows
-    /// only if they do.
-    pub(crate) fn check_ends(&self) -> Result<(), Error> {
-        let time = self.tags.time;
-        if let Some(((first, last), (&begin, &end))) = self.span.zip(time.first().zip(time.last()))
-            && !(first <= begin && begin <= end && end <= last)
-        {
-            self.is_in_order(Simd::best(), 0..time.len());
-        }
-        self.check_order()
-    }
-
-    fn check_order(&self) -> Result<(), Error> {
-        match self.unordered.load(Relaxed) {
-            usize::MAX => Ok(()),
-            row => {
-                let row = self.index.as_ref().map_or(0, |(_, first)| *first) + row as u64;
-                Err(Error::Unordered { row, block: row / BLOCK_ROWS as u64 })
-            }
-        }
     }
 
     /// Returns how many of its rows, before the first one of `tags`, were not opened.
@@ -383,6 +334,19 @@ impl Source<'_> {
     pub fn with_blocks(self, blocks: Vec<Block>, row: u64) -> Self {
         let index = Index { store: None, blocks: blocks.into() };
         Self { index: Some((Arc::new(index), row)), ..self }
+    }
+
+    /// Returns the row of the run that is the first of `tags`.
+    pub(super) fn first_row(&self) -> u64 {
+        self.index.as_ref().map_or(0, |(_, first)| *first)
+    }
+
+    /// Returns the store that has the gaps, and the first row of `tags` among the rows that it opened.
+    pub(super) fn gap_rows(&self) -> Option<(&Store, usize)> {
+        let store = self.index.as_ref()?.0.store?;
+        self.gaps?;
+        let first = usize::try_from(self.first_row()).ok()?.checked_sub(store.opened().start)?;
+        Some((store, first))
     }
 
     /// Returns the blocks of the run in order of rows, and the row that is the first of this source. A
@@ -486,7 +450,7 @@ impl<'a> Recording<'a> {
     pub(crate) fn check_pass(&self) -> Result<(), Error> {
         match self.progress {
             Some(progress) if progress.is_cancelled() => Err(Error::Cancelled),
-            _ => self.check_order(),
+            _ => self.check_damage(),
         }
     }
 

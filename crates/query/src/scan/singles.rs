@@ -52,7 +52,9 @@ pub(crate) fn row_at(source: &Source<'_>, limit: i64, delay: i64) -> usize {
     }
     let find = || {
         let around = block_around(source, limit).unwrap_or(0..time.len());
-        around.start + time[around].partition_point(|&time| i128::from(time) < limit)
+        let row = around.start + time[around].partition_point(|&time| i128::from(time) < limit);
+        source.check_near(row);
+        row
     };
     match (source.in_parts(), i64::try_from(limit)) {
         (Some((parts, of)), Ok(limit)) => parts.row_at(of, source, limit, &find),

@@ -220,7 +220,7 @@ impl Manifest {
             }
             text.extend_from_slice(b",\n");
         }
-        let crc = crc32c::crc32c(&text);
+        let crc = crate::checksum::crc32c(&text);
         text.extend_from_slice(CRC_KEY);
         text.extend_from_slice(format!("{crc:08x}\"\n}}\n").as_bytes());
         Ok(text)
@@ -237,7 +237,7 @@ impl Manifest {
         check_format(bytes, path)?;
         let tail_bytes = CRC_KEY.len() + 8 + b"\"\n}\n".len();
         let (body, tail) = bytes.split_at(bytes.len().saturating_sub(tail_bytes));
-        let crc = crc32c::crc32c(body);
+        let crc = crate::checksum::crc32c(body);
         let expected = [CRC_KEY, format!("{crc:08x}\"\n}}\n").as_bytes()].concat();
         if tail != expected {
             let show = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();

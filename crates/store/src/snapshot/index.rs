@@ -171,16 +171,8 @@ impl Store {
         let files = &self.manifest.files;
         #[expect(clippy::cast_possible_truncation, reason = "rows of an opened column")]
         let rows = block.rows.start as usize..block.rows.end as usize;
-        let damaged = |name: &str, what: &str, expected: String, found: String| Error::Damaged {
-            path: self.folder.join(name),
-            what: format!(
-                "{what} of block {} (rows {} to {})",
-                block.rows.start / BLOCK_ROWS as u64,
-                block.rows.start,
-                block.rows.end - 1
-            ),
-            expected,
-            found,
+        let damaged = |name: &str, what: &str, expected: String, found: String| {
+            self.damaged_block(block, (name, what), expected, found)
         };
         let Tags { time, channels } = self.tags().rows(rows.clone());
         let channel_bytes = match channels {
@@ -195,33 +187,56 @@ impl Store {
         let micro =
             micro.map(|((micro, file), crc)| (&file.name, micro.rows(rows.clone()).bytes(), crc));
         for (name, bytes, expected) in columns.into_iter().chain(micro) {
-            let found = crc32c::crc32c(bytes);
+            let found = crate::checksum::crc32c(bytes);
             if found != expected {
                 let (expected, found) = (format!("{expected:08x}"), format!("{found:08x}"));
                 return Err(damaged(name, "the checksum", expected, found));
             }
         }
-        // The checksums of rows that a writer took in wrong order are right.
-        let ends = (Some(&block.time_min), Some(&block.time_max));
-        if (time.first(), time.last()) != ends || !time.is_sorted() {
-            let expected = format!("in order from {} to {} ticks", block.time_min, block.time_max);
-            let found = "something else".into();
-            return Err(damaged(&files.time.name, "the times", expected, found));
-        }
+        self.check_times(block, time)?;
         self.check_gaps(&rows).map_err(|(name, what)| {
             damaged(name, what, "as its times say".into(), "something else".into())
         })
     }
 
+    /// Verifies that the times of a block are in order from its first time to its last. The checksums of rows that a
+    /// writer took in wrong order are right.
+    pub(super) fn check_times(&self, block: &Block, time: &[i64]) -> Result<(), Error> {
+        let ends = (Some(&block.time_min), Some(&block.time_max));
+        if (time.first(), time.last()) == ends && time.is_sorted() {
+            return Ok(());
+        }
+        let expected = format!("in order from {} to {} ticks", block.time_min, block.time_max);
+        let file = &self.manifest.files.time.name;
+        Err(self.damaged_block(block, (file, "the times"), expected, "something else".into()))
+    }
+
+    fn damaged_block(
+        &self,
+        block: &Block,
+        (name, what): (&str, &str),
+        expected: String,
+        found: String,
+    ) -> Error {
+        Error::Damaged {
+            path: self.folder.join(name),
+            what: format!(
+                "{what} of block {} (rows {} to {})",
+                block.rows.start / BLOCK_ROWS as u64,
+                block.rows.start,
+                block.rows.end - 1
+            ),
+            expected,
+            found,
+        }
+    }
+
     /// Verifies the gaps of a block and their checksum, if the store has gaps. Returns the file and what is wrong.
     fn check_gaps(&self, rows: &Range<usize>) -> Result<(), (&str, &'static str)> {
         let files = &self.manifest.files;
-        let (Some(gaps), Some(blocks)) = (self.gaps(), &self.gap_blocks) else { return Ok(()) };
+        let Some(gaps) = self.gaps() else { return Ok(()) };
         let found = &gaps[rows.clone()];
-        let number = rows.start / BLOCK_ROWS;
-        let full = blocks.as_chunks().0.get(number).map(|&crc| u32::from_le_bytes(crc));
-        let last = self.manifest.last_block.as_ref().and_then(|last| last.crc_gap);
-        if full.or(last) != Some(crc32c::crc32c(bytemuck::cast_slice(found))) {
+        if !self.has_right_gaps(rows.start) {
             return Err((name_of(files.gaps.as_ref()), "the checksum of the gaps"));
         }
         let time = self.tags().time;

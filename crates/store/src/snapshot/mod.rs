@@ -2,6 +2,7 @@
 
 pub(crate) mod columns;
 pub(crate) mod extract;
+mod gaps;
 pub(crate) mod index;
 pub(crate) mod tags;
 
@@ -14,12 +15,14 @@ use std::{
 };
 
 use columns::{Access, ChannelColumn, Column, MicroFile};
+use gaps::Gaps;
 use tags::{Channels, MicroColumn, Tags};
 
 use crate::{
     Error, Folder, MANIFEST_NAME, Manifest, Source, Tick,
     checked::CheckedFile,
     error::io_error,
+    format::BLOCK_ROWS,
     guard::{Guard, missing_page},
     manifest::{LastBlock, starts_as_manifest},
 };
@@ -32,9 +35,7 @@ pub struct Store {
     time: Column<i64>,
     channel: ChannelColumn,
     micro: Option<MicroFile>,
-    gap: Option<Column<u16>>,
-    /// Bytes of the checksums of the gaps of full blocks.
-    gap_blocks: Option<Vec<u8>>,
+    gaps: Option<Gaps>,
     blocks: Vec<u8>,
     counts: Vec<u8>,
     /// A page of a column was missing.
@@ -90,7 +91,6 @@ impl Store {
             folder: folder.path().into(),
             blocks: blocks.copy()?,
             counts: counts.copy()?,
-            gap_blocks: gap_blocks.map(CheckedFile::copy).transpose()?,
             ..Self::without_rows(manifest.clone())
         };
         let mut rows = 0..time.values;
@@ -106,6 +106,12 @@ impl Store {
                 _ => MicroFile::U32(checked.column(access, rows.clone())?),
             })
         });
+        // An earlier commit may not have had gaps: then the checksum of a block that was not full is unknown.
+        let crc_last = manifest.last_block.as_ref().map(|last| last.crc_gap);
+        let gaps = gap.zip(gap_blocks).filter(|_| crc_last != Some(None));
+        let gaps = gaps.map(|(gaps, checksums)| {
+            Gaps::open(gaps, checksums, crc_last.flatten(), rows.clone(), access)
+        });
         Ok(Self {
             time: time.column(access, rows.clone())?,
             channel: match manifest.files.channel.width {
@@ -113,7 +119,7 @@ impl Store {
                 _ => ChannelColumn::U16(channel.column(access, rows.clone())?),
             },
             micro: micro.transpose()?,
-            gap: gap.map(|checked| checked.column(access, rows.clone())).transpose()?,
+            gaps: gaps.transpose()?,
             rows: Some(rows),
             ..index
         })
@@ -175,10 +181,11 @@ impl Store {
         let has_chain =
             full == 0 || self.mark(full).ok().flatten().is_some_and(|mark| mark.chain == *chain);
         let rest = usize::try_from(full).unwrap_or(usize::MAX)..time.values;
-        let of_time = crc32c::crc32c(bytemuck::cast_slice(&time.rows::<i64>(rest.clone())?));
+        let of_time =
+            crate::checksum::crc32c(bytemuck::cast_slice(&time.rows::<i64>(rest.clone())?));
         let of_label = match files.channel.width {
-            1 => crc32c::crc32c(&label.rows::<u8>(rest)?),
-            _ => crc32c::crc32c(bytemuck::cast_slice(&label.rows::<u16>(rest)?)),
+            1 => crate::checksum::crc32c(&label.rows::<u8>(rest)?),
+            _ => crate::checksum::crc32c(bytemuck::cast_slice(&label.rows::<u16>(rest)?)),
         };
         let is_same = |last: &LastBlock| (of_time, of_label) == (last.crc_time, last.crc_channel);
         if has_chain && last_block.as_ref().is_none_or(is_same) {
@@ -204,6 +211,7 @@ impl Store {
                 return Ok(rows.start);
             }
             let of_block = time.rows::<i64>(rows.clone())?;
+            self.check_times(block, &of_block)?;
             Ok(rows.start + of_block.partition_point(|&time| is_before(time)))
         };
         let start = first_not(&|time| time < *times.start())?;
@@ -218,8 +226,7 @@ impl Store {
             time: Column::Copied(Vec::new()),
             channel: ChannelColumn::U8(Column::Copied(Vec::new())),
             micro: None,
-            gap: None,
-            gap_blocks: None,
+            gaps: None,
             blocks: Vec::new(),
             counts: Vec::new(),
             broken: AtomicBool::new(false),
@@ -305,7 +312,14 @@ impl Store {
     /// [`GAP_MAX`](crate::format::GAP_MAX), which is also that of the first row of a source. `None` if the store has
     /// no such column.
     pub fn gaps(&self) -> Option<&[u16]> {
-        self.gap.as_ref().map(Column::values)
+        self.gaps.as_ref().map(Gaps::values)
+    }
+
+    /// Whether the gaps of the block that holds the opened row `row` have their checksum. It is computed when it is first
+    /// asked for.
+    pub fn has_right_gaps(&self, row: usize) -> bool {
+        let row = self.opened().start + row;
+        self.gaps.as_ref().is_some_and(|gaps| gaps.has_checksum(row / BLOCK_ROWS))
     }
 
     /// Runs a scan over the tags of this snapshot. When a column turns out to be cut short or
@@ -317,7 +331,7 @@ impl Store {
     /// [`Error::Io`] when a part of a column could not be read.
     pub fn guarded<T>(&self, scan: impl FnOnce(&Self) -> T) -> Result<T, Error> {
         let micro = self.micro.as_ref().and_then(MicroFile::mapped);
-        let gap = self.gap.as_ref().and_then(Column::mapped);
+        let gap = self.gaps.as_ref().and_then(Gaps::mapped);
         let mapped = [self.time.mapped(), self.channel.mapped(), micro, gap];
         let guard = Guard::arm(mapped.into_iter().flatten());
         let answer = scan(self);
@@ -338,6 +352,11 @@ impl Store {
             *start = rows.end;
             Some((source, rows))
         })
+    }
+
+    /// The file of the column of gaps; `None` if the store has none.
+    pub fn gaps_path(&self) -> Option<PathBuf> {
+        self.manifest.files.gap.as_ref().map(|file| self.folder.join(&file.name))
     }
 
     /// The file of the column of times.

@@ -99,7 +99,7 @@ impl RowFiles {
     ) -> Result<(), Error> {
         let RowSlices { times, channels, micro } = rows;
         let write = |file: &OpenFile, crc: &mut u32, bytes: &[u8], width: u16| {
-            *crc = crc32c::crc32c_append(*crc, bytes);
+            *crc = crate::checksum::crc32c_append(*crc, bytes);
             file.write_at(bytes, HEADER_BYTES as u64 + row * u64::from(width))
         };
         write(&self.time, &mut part.crc_time, bytemuck::cast_slice(times), 8)?;

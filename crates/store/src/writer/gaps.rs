@@ -61,7 +61,7 @@ impl Writer {
             before = times.last().copied();
             let bytes: &[u8] = bytemuck::cast_slice(&gaps);
             files.column.append(bytes)?;
-            crc = crc32c::crc32c_append(crc, bytes);
+            crc = crate::checksum::crc32c_append(crc, bytes);
             if (start + rows as u64).is_multiple_of(BLOCK_ROWS as u64) {
                 files.blocks.append(&crc.to_le_bytes())?;
                 crc = 0;

@@ -58,7 +58,8 @@ impl OpenBlock {
         let join = |crc: &mut u32, more: u32, width: u16| {
             #[expect(clippy::cast_possible_truncation, reason = "a block has 65,536 rows")]
             let bytes = part.rows as usize * usize::from(width);
-            *crc = if rows == 0 { more } else { crc32c::crc32c_combine(*crc, more, bytes) };
+            *crc =
+                if rows == 0 { more } else { crate::checksum::crc32c_combine(*crc, more, bytes) };
         };
         join(&mut self.crc_time, part.crc_time, 8);
         join(&mut self.crc_channel, part.crc_channel, channel_width);

@@ -131,6 +131,6 @@ impl Writer {
         let mut bytes = Vec::new();
         format::encode_unsigned(&values, width, &mut bytes);
         wide.append(&bytes)?;
-        Ok(crc32c::crc32c(&bytes))
+        Ok(crate::checksum::crc32c(&bytes))
     }
 }

@@ -45,7 +45,7 @@ impl RunState {
         let starts = store.sources().map(|(_, rows)| rows.start as u64);
         let sources = starts
             .take_while(|&start| start < mark.rows && !is_joined)
-            .fold(0, |crc, start| crc32c::crc32c_append(crc, &start.to_le_bytes()));
+            .fold(0, |crc, start| tagq_store::checksum::crc32c_append(crc, &start.to_le_bytes()));
         Self { run: store.manifest().run_id, rows: mark.rows, chain: mark.chain, sources }
     }
 
@@ -111,7 +111,10 @@ impl Entry {
 
 /// Returns the crc32c of everything except the checksum itself.
 fn crc_of(bytes: &[u8]) -> u32 {
-    crc32c::crc32c_append(crc32c::crc32c(&bytes[..12]), &bytes[HEAD_BYTES..])
+    tagq_store::checksum::crc32c_append(
+        tagq_store::checksum::crc32c(&bytes[..12]),
+        &bytes[HEAD_BYTES..],
+    )
 }
 
 fn take<const N: usize>(left: &mut &[u8]) -> Option<[u8; N]> {

@@ -255,7 +255,10 @@ fn ranges(numbers: &[u32]) -> String {
 
 /// The crc32c of all bytes except the checksum itself.
 fn crc_of(bytes: &[u8]) -> u32 {
-    crc32c::crc32c_append(crc32c::crc32c(&bytes[..12]), bytes.get(HEAD_BYTES..).unwrap_or(&[]))
+    tagq_store::checksum::crc32c_append(
+        tagq_store::checksum::crc32c(&bytes[..12]),
+        bytes.get(HEAD_BYTES..).unwrap_or(&[]),
+    )
 }
 
 fn damaged(reason: &str) -> Error {

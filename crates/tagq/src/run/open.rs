@@ -195,6 +195,10 @@ impl Run {
             tagq_query::Error::Unordered { row, block } => {
                 Error::Unordered { path: self.store.time_path(), row, block }
             }
+            tagq_query::Error::Gaps { block } => match self.store.gaps_path() {
+                Some(path) => Error::Gaps { path, block },
+                None => tagq_query::Error::Gaps { block }.into(),
+            },
             error => error.into(),
         }
     }

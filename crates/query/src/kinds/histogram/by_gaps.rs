@@ -10,7 +10,7 @@ use super::{
     tally::Bucket,
 };
 use crate::{
-    kernels::neighbours::{PairDistances, gaps},
+    kernels::neighbours::{PairDistances, REACH, gaps},
     run::{recording::Source, time_range::TimeRange},
     scan::morsels::{rows_within_window, seek},
 };
@@ -68,6 +68,9 @@ impl Plan {
         // The task was made with this range or without any.
         let Some(by_gaps) = self.by_gaps(source, TimeRange::default()) else { return };
         let ByGaps { gaps, labels, ends, distances } = by_gaps;
+        if !source.has_right_gaps(rows.clone(), REACH) {
+            return;
+        }
         let Thread { lists, bucket, .. } = thread;
         let Bucket { gathered, tally, .. } = bucket;
         let low = self.recorded_ends()[0];

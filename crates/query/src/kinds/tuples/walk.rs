@@ -29,7 +29,7 @@ pub(super) fn walk_all<'a, W: Walker>(
 ) -> Result<(), Error> {
     // Breaking off is not an error.
     let _: ControlFlow<()> = walk_sources(recording, wanted, walk, batches);
-    recording.check_order()
+    recording.check_damage()
 }
 
 /// Delays can put tags of one source after those of the next source; both are then walked through in
@@ -76,7 +76,7 @@ fn walk_sources<'a, W: Walker>(
         walker.step(feed, batches)?;
         loop {
             if feed.has_read() {
-                if recording.check_order().is_err() {
+                if recording.check_damage().is_err() {
                     return ControlFlow::Break(());
                 }
                 batches.give()?;

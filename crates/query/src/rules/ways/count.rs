@@ -222,14 +222,21 @@ impl<'p> Counter<'p> {
         counts: &mut [u128],
     ) -> Option<()> {
         let (part, simd) = (self.part, self.simd);
-        if matches!(column, Column::Times(_)) && !source.spans(&source.tags.time[rows.clone()]) {
-            return None;
+        match column {
+            Column::Times(time) if !source.spans(&time[rows.clone()]) => return None,
+            // The counts are rejected.
+            Column::Gaps(_) if !source.has_right_gaps(rows.clone(), REACH) => return Some(()),
+            Column::Times(_) | Column::Gaps(_) => {}
         }
         let number_of = &self.number_of_label;
         let mut rows = Rows { column, labels, range: rows.clone(), number_of };
         if let (Some(veto), Column::Gaps(gaps)) = (&part.veto, column) {
-            let time = source.tags.time;
-            rows = self.allowed.fill(simd, veto, time, (gaps, &rows), window.reach);
+            let Some(allowed) = self.allowed.fill(simd, veto, source, (gaps, &rows), window.reach)
+            else {
+                // The counts are rejected.
+                return Some(());
+            };
+            rows = allowed;
         }
         match &part.method {
             Method::Pair => {

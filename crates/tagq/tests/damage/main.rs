@@ -1,0 +1,164 @@
+//! Damaged stores: every kind of query gives the right answer or an error, except after the damage that docs/format.md
+//! names.
+//!
+//! `cargo xtask damage` tries many places and writes the table of docs/damage.md; the ordinary tests try a few.
+
+#![expect(clippy::unwrap_used, reason = "a test says so by failing")]
+
+mod questions;
+mod stores;
+
+use std::{collections::BTreeMap, env, fmt::Write as _, fs, path::Path, sync::LazyLock};
+
+use tagq::{
+    Caching, Error, OpenOptions, Run, Silent, open,
+    requests::{QueryContext, Request, Setup},
+};
+
+use questions::{Question, questions};
+use stores::{File, files, stores};
+
+static POOL: LazyLock<rayon::ThreadPool> =
+    LazyLock::new(|| rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap());
+
+/// How bytes of a file are damaged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Damage {
+    /// One bit has the other value.
+    Flip,
+    /// A page of 4 KiB holds zeros.
+    LostPage,
+}
+
+/// What became of the answers of a kind of query.
+#[derive(Debug, Clone, Copy, Default)]
+struct Outcomes {
+    same: u32,
+    refused: u32,
+    /// Another answer, without an error.
+    silent: u32,
+}
+
+/// The outcomes for each kind of column, damage and query.
+type Table = BTreeMap<(&'static str, Damage, &'static str), Outcomes>;
+
+/// Returns the complete content of an answer, or why it is refused.
+fn answer(folder: &Path, question: &Question) -> Result<String, Error> {
+    let options = OpenOptions { ingest: false, caching: Caching::Off, ..OpenOptions::default() };
+    let run: Run = open(folder, &options, &Silent)?;
+    let setup = Setup::default();
+    let context = QueryContext { setup: &setup, pool: &POOL, progress: &Silent };
+    let request = Request::of_options(question.query, question.options.clone()).unwrap();
+    let answer = request.ask(&run, &context)?;
+    Ok(format!("{:?} {:?}", answer.singles, answer.rows))
+}
+
+/// The pseudo-random numbers of the places.
+struct Places(u64);
+
+impl Places {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % end
+    }
+}
+
+impl Damage {
+    /// Damages the values of a file. Returns `None` if nothing changes.
+    fn of(self, file: &File, places: &mut Places) -> Option<Vec<u8>> {
+        let mut bytes = file.bytes.clone();
+        let values = &mut bytes[file.values.clone()];
+        match self {
+            Self::Flip => {
+                let bit = places.below(values.len() * 8);
+                values[bit / 8] ^= 1 << (bit % 8);
+            }
+            Self::LostPage => {
+                let page = places.below(values.len().div_ceil(4096));
+                values.chunks_mut(4096).nth(page).unwrap().fill(0);
+            }
+        }
+        (bytes != file.bytes).then_some(bytes)
+    }
+}
+
+/// Damages each file of each store `tries` times in each way, and asks every question.
+fn tried(tries: usize) -> Table {
+    let mut table = Table::new();
+    let mut places = Places(1);
+    let questions = questions();
+    for store in stores() {
+        let intact: Vec<_> =
+            questions.iter().map(|of| answer(store.folder(), of).unwrap()).collect();
+        for file in files(store.folder()) {
+            for damage in [Damage::Flip, Damage::LostPage] {
+                for _ in 0..tries {
+                    let Some(bytes) = damage.of(&file, &mut places) else { continue };
+                    if !file.is_noticeable(store.folder(), &bytes) {
+                        continue;
+                    }
+                    fs::write(&file.path, &bytes).unwrap();
+                    for (question, intact) in questions.iter().zip(&intact) {
+                        let key = (file.kind, damage, question.kind);
+                        let outcomes = table.entry(key).or_default();
+                        match answer(store.folder(), question) {
+                            Err(_) => outcomes.refused += 1,
+                            Ok(answer) if answer == *intact => outcomes.same += 1,
+                            Ok(_) => {
+                                outcomes.silent += 1;
+                                if env::var_os("TAGQ_DAMAGE_SHOW").is_some() {
+                                    let options = serde_json::to_string(&question.options).unwrap();
+                                    println!(
+                                        "{} {damage:?} {} {options}",
+                                        file.kind, question.query
+                                    );
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            fs::write(&file.path, &file.bytes).unwrap();
+        }
+    }
+    table
+}
+
+fn page(table: &Table, tries: usize) -> String {
+    let mut text = format!(
+        "# Does a query notice damage?\n\n\
+         Each file of two stores (one dense, one thin; two sources each, with micro times) is damaged in {tries} random \
+         places, by one flipped bit or by a lost page (4 KiB of zeros), and each kind of query is asked. Its answer is \
+         the right one, is refused with an error, or is *silent*: another answer without an error. `cargo xtask damage` \
+         makes this page. Damage of times that leaves them in order is not counted here: no query notices it \
+         ([format.md](format.md), \"Damage\"). `tagq verify` notices all.\n\n\
+         | file | damage | query | right | refused | silent |\n|---|---|---|--:|--:|--:|\n"
+    );
+    for ((file, damage, kind), Outcomes { same, refused, silent }) in table {
+        let damage = match damage {
+            Damage::Flip => "flipped bit",
+            Damage::LostPage => "lost page",
+        };
+        writeln!(text, "| {file} | {damage} | {kind} | {same} | {refused} | {silent} |").unwrap();
+    }
+    text
+}
+
+#[test]
+fn only_the_damage_that_is_documented_stays_silent() {
+    let tries = env::var("TAGQ_DAMAGE").ok().map(|tries| tries.parse().unwrap());
+    let table = tried(tries.unwrap_or(1));
+    let text = page(&table, tries.unwrap_or(1));
+    println!("{text}");
+    if tries.is_some() {
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/damage.md");
+        fs::write(page, &text).unwrap();
+    }
+    let documented = ["labels", "micro times"];
+    for ((file, damage, kind), outcomes) in table {
+        if !documented.contains(&file) {
+            assert_eq!(outcomes.silent, 0, "{file}, {damage:?}, {kind}: {outcomes:?}");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The stores that are damaged, and their files.
+
+use std::{
+    fs,
+    ops::Range,
+    path::{Path, PathBuf},
+};
+
+use tagq::store::{
+    Access, Creation, RunId, SourceFacts, Store, Tick, Writer,
+    format::{BLOCK_ROWS, HEADER_BYTES},
+};
+
+/// A store in a folder of its own.
+pub struct Made(tempfile::TempDir);
+
+impl Made {
+    pub fn folder(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+/// A file of a store.
+pub struct File {
+    pub path: PathBuf,
+    /// As the table names it.
+    pub kind: &'static str,
+    /// The intact bytes.
+    pub bytes: Vec<u8>,
+    /// The bytes of committed values.
+    pub values: Range<usize>,
+}
+
+/// Returns a store with a tag about each 25 ticks and one with a tag about each 40,000 ticks. Labels are 1 to 4.
+pub fn stores() -> Vec<Made> {
+    [25, 40_000].map(made).into()
+}
+
+/// Makes a store of two sources, which end inside of blocks, with gaps and micro times.
+fn made(mean: i64) -> Made {
+    let folder = tempfile::tempdir().unwrap();
+    let creation =
+        Creation { tick: Tick::DEFAULT, tick_assumed: false, run_id: Some(RunId([7; 16])) };
+    let mut writer = Writer::open(folder.path(), &creation).unwrap();
+    writer.make_gaps().unwrap();
+    writer.set_micro_tick("4ps".parse().unwrap()).unwrap();
+    let (mut time, mut state) = (1_000_i64, 1_u64);
+    let mut random = |end: i64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        i64::try_from(state >> 33).unwrap() % end
+    };
+    for (name, rows) in [("a", BLOCK_ROWS + 30_000), ("b", BLOCK_ROWS)] {
+        writer.begin_source();
+        let mut tags = Vec::new();
+        for _ in 0..rows {
+            // One in five is within the window of the tag before it.
+            time += if random(5) == 0 { random(20) } else { random(2 * mean) };
+            tags.push((
+                time,
+                u16::try_from(1 + random(4)).unwrap(),
+                u32::try_from(random(3_000)).unwrap(),
+            ));
+        }
+        let times: Vec<i64> = tags.iter().map(|tag| tag.0).collect();
+        let labels: Vec<u16> = tags.iter().map(|tag| tag.1).collect();
+        let micro: Vec<u32> = tags.iter().map(|tag| tag.2).collect();
+        writer.append_with_micro(&times, &labels, &micro).unwrap();
+        writer.finish_source(SourceFacts::named(name));
+    }
+    writer.commit().unwrap();
+    Made(folder)
+}
+
+/// Returns all files of a store with values, in alphabetical order.
+pub fn files(store: &Path) -> Vec<File> {
+    let kinds = [
+        ("time", "times"),
+        ("channel", "labels"),
+        ("micro", "micro times"),
+        ("gap", "gaps"),
+        ("gaps", "checksums of gaps"),
+        ("blocks", "index of blocks"),
+        ("counts", "counts of blocks"),
+    ];
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(store).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let file = |path: PathBuf| {
+        let name = path.file_name()?.to_str()?;
+        let stem = name.split('.').next()?;
+        let (_, kind) = kinds.into_iter().find(|(of, _)| *of == stem)?;
+        let bytes = fs::read(&path).unwrap();
+        Some(File { path, kind, values: HEADER_BYTES..bytes.len(), bytes })
+    };
+    let files: Vec<File> = paths.into_iter().filter_map(file).collect();
+    assert_eq!(files.len(), kinds.len());
+    files
+}
+
+impl File {
+    /// Returns whether damaged bytes contradict the rest of the store: not times that are still in order and in the
+    /// spans of their sources.
+    pub fn is_noticeable(&self, store: &Path, damaged: &[u8]) -> bool {
+        if self.kind != "times" {
+            return true;
+        }
+        let time: Vec<i64> = damaged[self.values.clone()]
+            .as_chunks()
+            .0
+            .iter()
+            .map(|&bytes| i64::from_le_bytes(bytes))
+            .collect();
+        let store = Store::open(store, Access::Copied).unwrap();
+        !store.sources().all(|(source, rows)| {
+            let (first, last) = source.time_first.zip(source.time_last).unwrap();
+            let time = &time[rows];
+            time.is_sorted() && first <= time[0] && time[time.len() - 1] <= last
+        })
+    }
+}
