@@ -88,6 +88,7 @@ def test_parts_that_were_counted_before_are_taken_from_a_folder(
         tagq.distributed.query(blocks, executor=client, parts=2, part_tags=9).rates()
 
 
+@pytest.mark.filterwarnings("ignore:.*counted twice:tagq.TagqWarning")
 def test_several_runs_are_added(run: tagq.Run, folder: Path, tmp_path: Path, client: Client) -> None:
     later = tmp_path / "later"
     later.mkdir()
@@ -156,6 +157,7 @@ def test_an_error_of_a_part_is_that_of_the_query(folder: Path, tmp_path: Path, c
             spread.coincidences(window="2ns")
 
 
+@pytest.mark.filterwarnings("ignore:.*counted twice:tagq.TagqWarning")
 def test_the_example_of_the_page_works(
     folder: Path, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

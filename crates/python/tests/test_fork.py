@@ -63,6 +63,7 @@ def counts(run: tagq.Run) -> list[int]:
     return [row["count"] for row in run.coincidences(window="2ns").rows]
 
 
+@pytest.mark.filterwarnings("ignore:.*counted twice:tagq.TagqWarning")
 def test_a_child_asks_what_its_parent_opened_and_asked(run: tagq.Run, folder: Path) -> None:
     expected = counts(run)
     assert sum(expected) > 0
