@@ -86,11 +86,10 @@ fn damaged_gaps_are_refused_and_can_be_made_again() {
     let rows = |query: &str| ask(&format!("{query} --format json")).json()["rows"].clone();
     let right = queries.map(rows);
     // One flipped bit, and a page of zeros, of the one block.
-    let lost = |bytes: &mut [u8]| bytes[2 * 4096..3 * 4096].fill(0);
-    let damage: [&dyn Fn(&mut [u8]); 2] = [&|bytes| bytes[4096 + 2 * 700] ^= 1, &lost];
-    for damaged in damage {
-        let mut bytes = whole.clone();
-        damaged(&mut bytes);
+    let (mut flipped, mut lost) = (whole.clone(), whole);
+    flipped[4096 + 2 * 700] ^= 1;
+    lost[2 * 4096..3 * 4096].fill(0);
+    for bytes in [flipped, lost] {
         fs::write(&column, bytes).unwrap();
         for query in queries {
             let asked = ask(query);

@@ -76,7 +76,7 @@ const FLOORS: [Floors; 4] = [
     Floors {
         of: "cli",
         floors: &[
-            &["args", "signals"],
+            &["args", "signals", "time_left"],
             &["progress", "report"],
             &["input"],
             &["queries", "follow"],

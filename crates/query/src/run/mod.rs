@@ -1,5 +1,6 @@
 //! The input and state of a query: the recording, the scope of the query in it, and the progress of the scan.
 
+mod checks;
 pub(crate) mod counts;
 mod damage;
 pub(crate) mod live;

@@ -14,7 +14,6 @@ use crate::{
         live::LiveTime,
         progress::{Pass, ScanProgress},
         pulses::Pulses,
-        scope::Scope,
         time_range::TimeRange,
     },
 };
@@ -26,7 +25,7 @@ pub struct Recording<'a> {
     /// In order of time.
     pub sources: Vec<Source<'a>>,
     /// Can cancel queries; receives their progress if `is_reported`.
-    progress: Option<&'a ScanProgress>,
+    pub(super) progress: Option<&'a ScanProgress>,
     is_reported: bool,
     /// The one source of the run that this is of; `None` for all.
     pub(crate) of: Option<u32>,
@@ -239,20 +238,6 @@ impl<'a> Recording<'a> {
     pub fn rows(&self) -> usize {
         self.sources.iter().map(|source| source.tags.len()).sum()
     }
-
-    /// Checks the order of the rows around the ends of the range, for each delay of the scope.
-    pub(crate) fn check_around(&self, scope: &Scope) {
-        let mut delays: Vec<i64> = scope.delays.iter().map(|delay| delay.ticks).collect();
-        delays.push(0);
-        delays.sort_unstable();
-        delays.dedup();
-        self.sources.iter().for_each(|source| source.check_around(scope.range, &delays));
-    }
-
-    /// Rejects the counts if a scan found damaged rows.
-    pub(crate) fn check_damage(&self) -> Result<(), Error> {
-        self.sources.iter().try_for_each(Source::check_damage)
-    }
 }
 
 /// The rows of a source that were opened.
@@ -444,14 +429,6 @@ impl<'a> Recording<'a> {
         let told = progress.filter(|_| is_reported);
         let rows = told.map_or(0, |_| self.rows_in(range));
         Pass::begin(progress, is_reported, rows)
-    }
-
-    /// Rejects counts that may be incomplete, because threads were told to stop or skipped damaged rows.
-    pub(crate) fn check_pass(&self) -> Result<(), Error> {
-        match self.progress {
-            Some(progress) if progress.is_cancelled() => Err(Error::Cancelled),
-            _ => self.check_damage(),
-        }
     }
 
     /// Returns the number of tags in `range`, by recorded time.

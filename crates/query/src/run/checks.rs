@@ -1,0 +1,126 @@
+//! The checks of the rows that a scan reads: their order, and the checksums of their gaps.
+//!
+//! A scan goes on after damage; [`Recording::check_pass`] then rejects its counts.
+
+use std::ops::Range;
+
+use tagq_store::format::BLOCK_ROWS;
+
+use super::{
+    recording::{Recording, Source},
+    scope::Scope,
+    time_range::TimeRange,
+};
+use crate::{
+    error::Error,
+    kernels::{first_fall, simd::Simd},
+};
+
+/// Rows on each side of the end of a range whose order is checked: more than a page of times, which can be lost.
+const AROUND_END: usize = 520;
+
+impl Recording<'_> {
+    /// Checks the order of the rows around the ends of the range, for each delay of the scope.
+    pub(crate) fn check_around(&self, scope: &Scope) {
+        let mut delays: Vec<i64> = scope.delays.iter().map(|delay| delay.ticks).collect();
+        delays.push(0);
+        delays.sort_unstable();
+        delays.dedup();
+        self.sources.iter().for_each(|source| source.check_around(scope.range, &delays));
+    }
+
+    /// Rejects the counts if a scan found damaged rows.
+    pub(crate) fn check_damage(&self) -> Result<(), Error> {
+        self.sources.iter().try_for_each(Source::check_damage)
+    }
+
+    /// Rejects counts that may be incomplete, because threads were told to stop or skipped damaged rows.
+    pub(crate) fn check_pass(&self) -> Result<(), Error> {
+        match self.progress {
+            Some(progress) if progress.is_cancelled() => Err(Error::Cancelled),
+            _ => self.check_damage(),
+        }
+    }
+}
+
+impl Source<'_> {
+    /// Returns whether these rows are in order of time and in the span of the source. If not, they must not
+    /// be counted, because times with their delays, and differences, may not fit in 64 bits; the row is
+    /// recorded for [`Source::check_damage`].
+    pub(crate) fn is_in_order(&self, simd: Simd, rows: Range<usize>) -> bool {
+        let time = &self.tags.time[rows.clone()];
+        let Some(((first, last), (&begin, &end))) = self.span().zip(time.first().zip(time.last()))
+        else {
+            return true;
+        };
+        let found = match first_fall(simd, time) {
+            // If the next row is also before the preceding one, the preceding row is the damaged one.
+            Some(row) if time.get(row + 1).is_some_and(|&next| next < time[row - 1]) => row - 1,
+            Some(row) => row,
+            None if begin < first => 0,
+            None if end > last => time.partition_point(|&time| time <= last),
+            None => return true,
+        };
+        self.damage.add_unordered(rows.start + found);
+        false
+    }
+
+    /// Returns whether these recorded times, if they are in order, lie in the span of the source.
+    pub(crate) fn spans(&self, time: &[i64]) -> bool {
+        let ends = self.span().zip(time.first().zip(time.last()));
+        ends.is_none_or(|((first, last), (&begin, &end))| {
+            first <= begin && begin <= end && end <= last
+        })
+    }
+
+    /// Checks the order of the rows near the ends of a range of delayed time, for each of the delays. A damaged time
+    /// that misleads a search is next to the row that the search finds.
+    pub(crate) fn check_around(&self, range: TimeRange, delays: &[i64]) {
+        if range.is_open() || self.tags.is_empty() {
+            return;
+        }
+        let time = self.tags.time;
+        for &delay in delays {
+            for end in range.from.into_iter().chain(range.to) {
+                let is_before = |&time: &i64| i128::from(time) + i128::from(delay) < end.into();
+                self.check_near(time.partition_point(is_before));
+            }
+        }
+    }
+
+    /// Checks the order of the rows near the row that a search for a time found.
+    pub(crate) fn check_near(&self, row: usize) {
+        let rows = row.saturating_sub(AROUND_END)..(row + AROUND_END).min(self.tags.len());
+        self.is_in_order(Simd::best(), rows);
+    }
+
+    /// Returns whether the blocks of gaps that hold these rows, and the rows that they can be compared with, have the
+    /// right checksums. If not, the row is recorded for [`Source::check_damage`].
+    pub(crate) fn has_right_gaps(&self, rows: Range<usize>, look_back: usize) -> bool {
+        let Some((store, first)) = self.gap_rows() else { return true };
+        let mut row = rows.start.saturating_sub(look_back);
+        while row < rows.end {
+            if !store.has_right_gaps(first + row) {
+                self.damage.add_gaps(row);
+                return false;
+            }
+            let of_run = store.opened().start + first + row;
+            row += BLOCK_ROWS - of_run % BLOCK_ROWS;
+        }
+        true
+    }
+
+    /// Rejects a source whose first and last row already show that rows are out of order. Reads other rows
+    /// only if they do.
+    pub(crate) fn check_ends(&self) -> Result<(), Error> {
+        if !self.spans(self.tags.time) {
+            self.is_in_order(Simd::best(), 0..self.tags.len());
+        }
+        self.check_damage()
+    }
+
+    /// Rejects the counts of scans that found damaged rows.
+    pub(super) fn check_damage(&self) -> Result<(), Error> {
+        self.damage.check(self.first_row())
+    }
+}
