@@ -130,17 +130,25 @@ fn page(table: &Table, tries: usize) -> String {
         "# Does a query notice damage?\n\n\
          Each file of two stores (one dense, one thin; two sources each, with micro times) is damaged in {tries} random \
          places, by one flipped bit or by a lost page (4 KiB of zeros), and each kind of query is asked. Its answer is \
-         the right one, is refused with an error, or is *silent*: another answer without an error. `cargo xtask damage` \
-         makes this page. Damage of times that leaves them in order is not counted here: no query notices it \
-         ([format.md](format.md), \"Damage\"). `tagq verify` notices all.\n\n\
-         | file | damage | query | right | refused | silent |\n|---|---|---|--:|--:|--:|\n"
+         right, or it is refused with an error, or it is *silent*: another answer without an error. Each place of the \
+         tables has right / refused / silent answers. `cargo xtask damage` makes this page. Damage of times that leaves \
+         them in order is not counted here: no query notices it ([format.md](format.md), \"Damage\"). `tagq verify` notices \
+         all.\n"
     );
-    for ((file, damage, kind), Outcomes { same, refused, silent }) in table {
-        let damage = match damage {
-            Damage::Flip => "flipped bit",
-            Damage::LostPage => "lost page",
-        };
-        writeln!(text, "| {file} | {damage} | {kind} | {same} | {refused} | {silent} |").unwrap();
+    for (damage, title) in [(Damage::Flip, "A flipped bit"), (Damage::LostPage, "A lost page")] {
+        let of = table.iter().filter(|((_, of, _), _)| *of == damage);
+        let mut files: Vec<&str> = of.clone().map(|((file, ..), _)| *file).collect();
+        files.dedup();
+        let mut rows: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for ((.., kind), Outcomes { same, refused, silent }) in of {
+            rows.entry(kind).or_default().push(format!("{same} / {refused} / {silent}"));
+        }
+        let columns = "--:|".repeat(files.len());
+        let heads = files.join(" | ");
+        writeln!(text, "\n## {title}\n\n| query | {heads} |\n|---|{columns}").unwrap();
+        for (kind, places) in rows {
+            writeln!(text, "| {kind} | {} |", places.join(" | ")).unwrap();
+        }
     }
     text
 }
