@@ -288,7 +288,7 @@ fn the_tick_of_a_text_is_asked_for_once() {
     // Given once, the tick stays exactly as given, and applies to later files.
     let given = output(command().args(["info", "--tick", "1/3ns"]).arg(&run));
     assert!(
-        given.stderr.contains("text does not say its tick; the store keeps 1/3 ns"),
+        given.stderr.contains("the files do not say their tick; the store keeps 1/3 ns"),
         "{}",
         given.stderr
     );

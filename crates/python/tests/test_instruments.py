@@ -120,6 +120,7 @@ def edge_records(record_type: int) -> numpy.ndarray:
     return records.astype("<u4")
 
 
+@pytest.mark.filterwarnings("ignore:.*beyond the sync period:tagq.TagqWarning")
 @pytest.mark.parametrize("record_type", T2_TYPES + T3_TYPES, ids=hex)
 def test_every_record_type_is_decoded_as_by_numpy(tmp_path: Path, record_type: int) -> None:
     records = edge_records(record_type)
@@ -236,6 +237,7 @@ def test_real_ptu_files_have_the_known_contents(
         assert sha256(label - label_of_first, "u1") == expected["sha256_channel_u8"]
 
 
+@pytest.mark.filterwarnings("ignore:.*the file was cut:tagq.TagqWarning")
 @pytest.mark.parametrize(("version", "unit"), [("v10", 2), ("v20", 1)])
 def test_real_files_of_a_hydraharp_have_the_known_photons(
     recordings: Path, tmp_path: Path, version: str, unit: int

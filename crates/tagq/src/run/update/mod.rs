@@ -125,7 +125,7 @@ pub(super) fn note_kept(context: Context<'_>) {
     // The store of a stream is removed again.
     if let Some(tick) = options.tick.filter(|_| location.input.is_none()) {
         progress.note(&format!(
-            "{}: text does not say its tick; the store keeps {tick}",
+            "{}: the files do not say their tick; the store keeps {tick}",
             location.path.display()
         ));
     }
