@@ -237,7 +237,9 @@ def test_real_ptu_files_have_the_known_contents(
         assert sha256(label - label_of_first, "u1") == expected["sha256_channel_u8"]
 
 
-@pytest.mark.filterwarnings("ignore:.*the file was cut:tagq.TagqWarning")
+@pytest.mark.filterwarnings(
+    "ignore:.*the file was cut:tagq.TagqWarning", "ignore:.*its last tag is at:tagq.TagqWarning"
+)
 @pytest.mark.parametrize(("version", "unit"), [("v10", 2), ("v20", 1)])
 def test_real_files_of_a_hydraharp_have_the_known_photons(
     recordings: Path, tmp_path: Path, version: str, unit: int
