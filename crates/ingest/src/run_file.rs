@@ -40,7 +40,7 @@ impl RunFile {
         Some(path.with_file_name(format!("{}.json", str::from_utf8(stem).ok()?)))
     }
 
-    /// Reads the run file of the file at `path`, which has `bytes` bytes; `None` if there is none for it.
+    /// Reads the run file that describes the file of `bytes` bytes at `path`. Returns `None` if there is none.
     pub fn beside(path: &Path, bytes: u64) -> Option<Self> {
         let text = read_side_file(&Self::place(path)?, BYTES_MAX).ok()?;
         let Written { tagq: file } = serde_json::from_slice::<Written<Self>>(&text).ok()?;
@@ -59,7 +59,7 @@ impl RunFile {
         serde_json::from_slice::<Written<serde::de::IgnoredAny>>(text).is_ok()
     }
 
-    /// Whether it says nothing of the file but its length.
+    /// Returns whether it has nothing but the length of the file.
     pub fn is_empty(&self) -> bool {
         let Self { bytes: _, tick, micro_tick, recording } = self;
         let format = recording.format.clone();

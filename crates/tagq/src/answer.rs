@@ -44,7 +44,7 @@ pub struct RunFacts {
     pub live_s: f64,
     /// Last time minus first time of the run, in seconds.
     pub elapsed_s: f64,
-    /// What is odd about its sources: cut files, and headers that say otherwise.
+    /// Remarks about its sources: files that were cut, and headers that contradict the tags.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
     /// Tags per channel.

@@ -55,7 +55,7 @@ pub struct Converted {
     pub run_file: Option<PathBuf>,
     /// The tick, if the file does not hold it.
     pub tick: Option<Tick>,
-    /// What is odd about the file that was read.
+    /// Remarks about the file that was read: it was cut, or its header contradicts the tags.
     pub remarks: Vec<String>,
 }
 

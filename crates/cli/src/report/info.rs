@@ -114,7 +114,7 @@ struct SourceInfo<'a> {
     checksummed: bool,
     salvaged: bool,
     torn: Option<&'a str>,
-    /// What is odd about it.
+    /// Remarks: it was cut, or its header contradicts the tags.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     remarks: Vec<String>,
     /// Facts from the header of an instrument's file, and counts of records that are not tags.

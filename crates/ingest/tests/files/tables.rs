@@ -350,7 +350,7 @@ fn batches_of_a_file_of_arrow_stand_where_its_footer_says() {
     assert!(error.to_string().contains("bytes follow its end"), "{error}");
 }
 
-/// Returns what is noted about the end of a table, and how many tags it has.
+/// Returns the note about the end of a table, if there is one, and the number of its tags.
 fn torn(bytes: &[u8]) -> (Option<String>, usize) {
     let (_folder, path) = file(bytes);
     let mut tags = 0;

@@ -36,7 +36,7 @@ pub struct Tally<'a> {
 pub struct Heralding {
     /// Their number.
     pub count: u64,
-    /// The accidentals among them, with the error of what was measured.
+    /// The accidentals among them, with the error of the measurement if they were measured.
     pub accidentals: Measured,
     /// The heralds that are left.
     pub heralds: u64,

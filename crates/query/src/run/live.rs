@@ -108,7 +108,7 @@ pub(crate) struct Common {
     /// The end of the interval.
     pub end: i128,
     /// The end of its tags: those at the end of a live interval belong to it, those at the end of the range do not.
-    pub behind: Edge,
+    pub after: Edge,
 }
 
 /// An end of a [`Common`].
@@ -128,7 +128,7 @@ impl Common {
     /// Returns the times of its tags in whole ticks.
     pub(crate) fn tags(&self) -> TimeRange {
         let tick = |half: i128| i64::try_from(half.div_euclid(2) + half.rem_euclid(2)).ok();
-        TimeRange { from: tick(self.begin.half), to: tick(self.behind.half) }
+        TimeRange { from: tick(self.begin.half), to: tick(self.after.half) }
     }
 }
 
@@ -157,13 +157,13 @@ impl Iterator for Joint<'_> {
                 let (_, last) = self.intervals[*at];
                 *at += usize::from(2 * i128::from(last) + *moved <= end.half);
             }
-            let behind = Edge { half: end.half + 1, of: end.of };
-            let common = if behind.half <= self.to {
-                Common { begin, end: end.half, behind }
+            let after = Edge { half: end.half + 1, of: end.of };
+            let common = if after.half <= self.to {
+                Common { begin, end: end.half, after }
             } else {
-                Common { begin, end: self.to, behind: Edge { half: self.to, of: None } }
+                Common { begin, end: self.to, after: Edge { half: self.to, of: None } }
             };
-            if common.begin.half < common.behind.half {
+            if common.begin.half < common.after.half {
                 return Some(common);
             }
         }

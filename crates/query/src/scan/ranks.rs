@@ -46,7 +46,7 @@ impl<'a> Ranks<'a> {
 
     /// Counts the tags, moved by `moved` half ticks, in an interval; `range` is the number of the range that cuts it.
     pub(crate) fn within(&mut self, common: &Common, moved: i128, range: usize) -> u64 {
-        let [begin, behind] = [(common.begin, 0), (common.behind, 1)].map(|(edge, end)| {
+        let [begin, after] = [(common.begin, 0), (common.after, 1)].map(|(edge, end)| {
             let (set, interval) = edge.of.unwrap_or((0, 0));
             let intervals = self.source.live().len();
             let place = match edge.of {
@@ -56,7 +56,7 @@ impl<'a> Ranks<'a> {
             self.before(2 * place + end, edge.half - moved)
         });
         // A damaged index may contradict itself.
-        behind.saturating_sub(begin)
+        after.saturating_sub(begin)
     }
 
     /// Counts the tags before an undelayed time in half ticks.
