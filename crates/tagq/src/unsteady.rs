@@ -142,11 +142,10 @@ impl Place {
             return None;
         }
         let tags = source.tags;
-        let from = tags.time.partition_point(|&time| time < start);
-        let rows = tags.time[from..].partition_point(|&time| time < end);
-        let step = rows / (CROWDED * ROWS) + 1;
+        let rows = source.rows_in(taken);
+        let step = rows.len() / (CROWDED * ROWS) + 1;
         let mut counts = [[0.0; 2]; BINS];
-        for row in (from..from + rows).step_by(step) {
+        for row in rows.step_by(step) {
             let label = tags.channels.label(row);
             let Some(of) = channels.iter().position(|&channel| channel == label) else { continue };
             let at = usize::try_from(tags.time[row].saturating_sub(start) / bin).ok();

@@ -12,6 +12,11 @@ use crate::{
 };
 
 impl Source<'_> {
+    /// Returns the rows whose time lies in `range`: the block that contains an end is found in the index.
+    pub fn rows_in(&self, range: TimeRange) -> Range<usize> {
+        rows_in(self, 0, range)
+    }
+
     /// Returns the number of tags of `channel` whose time plus `delay` lies in `range`.
     ///
     /// Reads no row if the range covers everything; otherwise reads rows of the blocks that it cuts.

@@ -94,7 +94,8 @@ impl Search<'_> {
     /// Returns the highest peak and the second best place; both are `None` if there is only chance.
     pub(super) fn run(&self) -> Result<Found, Error> {
         let channels = [self.start, self.stop];
-        match Pulses::find(self.recording, channels, self.tick_s, self.reach, Effort::Full) {
+        let periods = (self.reach, f64::INFINITY);
+        match Pulses::find(self.recording, channels, self.tick_s, periods, Effort::Full) {
             None => self.steady(),
             Some(pulses) => self.pulsed(&pulses),
         }

@@ -13,9 +13,11 @@ use super::{
 /// The finest bin in seconds: single-photon detectors are not faster.
 const FINEST_S: f64 = 0.25e-9;
 /// Each level has bins wider by this factor than the next finer level …
-const COARSER: i64 = 32;
+const COARSER: u32 = 32;
 /// … and there are this many levels: periods from 0.5 ns to 4 ms.
 const LEVELS: u32 = 4;
+/// The longest period of a level in its bins.
+const LONGEST_PERIOD: f64 = BINS as f64 / LONGEST_PART as f64;
 /// A line exceeds its surroundings by this factor. Chance gives e^−x, and there are 1.3·10⁵ places.
 const LINE: f64 = 22.0;
 /// The same limit in the other half of the sample, where the position of the line is already known.
@@ -45,26 +47,36 @@ pub(crate) struct Pulses {
 impl Pulses {
     /// Returns the period of the light that both channels see; `None` if the light is steady.
     ///
-    /// The period is refined until it is exact enough for differences up to `reach` ticks.
+    /// The period is refined until it is exact enough for differences up to `reach` ticks. Periods above `longest` ticks
+    /// are of no use to the caller and need not be found.
     pub(crate) fn find(
         recording: &Recording<'_>,
         channels: [u16; 2],
         tick_s: f64,
-        reach: i64,
+        (reach, longest): (i64, f64),
         effort: Effort,
     ) -> Option<Self> {
         #[expect(clippy::cast_possible_truncation, reason = "a finest bin is below 2^53 ticks")]
         let finest = ((FINEST_S / tick_s).round() as i64).max(1);
         let span = recording.sources.iter().filter_map(tagq_query::Source::span);
         let span = span.map(|(first, last)| last.saturating_sub(first)).max()?;
-        let of_level = |level: u32| {
-            let bin = finest.checked_mul(COARSER.pow(level))?;
-            let longest = bin.checked_mul(HALF_BINS)?;
-            (longest <= span / 4).then(|| line(recording, channels, bin, effort))?
+        let of_level = |&level: &u32| {
+            let bin = finest.checked_mul(COARSER.pow(level).into())?;
+            let reach = bin.checked_mul(HALF_BINS)?;
+            (reach <= span / 4).then(|| line(recording, channels, bin, effort))?
         };
         // Coarse levels first, so that a long period is not mistaken for one of its harmonics.
         let levels: Vec<u32> = (0..LEVELS).rev().collect();
-        let found = levels.par_iter().find_map_first(|&level| of_level(level))?;
+        let is_enough = |&&level: &&u32| {
+            LONGEST_PERIOD * finest as f64 * f64::from(COARSER.pow(level)) >= longest
+        };
+        // The coarsest levels read the most. Without a line in the finer ones no period is up to `longest`.
+        let (coarse, fine) = levels.split_at(levels.iter().filter(is_enough).count().max(1) - 1);
+        let found = fine.par_iter().find_map_first(of_level);
+        if found.is_none() && !coarse.is_empty() {
+            return None;
+        }
+        let found = coarse.par_iter().find_map_first(of_level).or(found)?;
         Some(found.refined(recording, channels, reach, effort))
     }
 

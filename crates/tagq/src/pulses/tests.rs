@@ -48,7 +48,7 @@ fn tags(simulation: &Simulation) -> Vec<(i64, u8)> {
 }
 
 fn found(simulation: &Simulation, reach: i64) -> Option<Pulses> {
-    Pulses::find(&recording(tags(simulation)), [1, 2], TICK_S, reach, Effort::Full)
+    Pulses::find(&recording(tags(simulation)), [1, 2], TICK_S, (reach, f64::INFINITY), Effort::Full)
 }
 
 #[test]
@@ -190,7 +190,9 @@ fn alarms(numbers: std::ops::Range<u64>) -> Vec<(u64, &'static str, Pulses)> {
     let alarm = |number: u64| {
         let (kind, tags) = without_period(number);
         let recording = recording(tags);
-        let of = |channels| Pulses::find(&recording, channels, TICK_S, 0, Effort::Small);
+        let of = |channels| {
+            Pulses::find(&recording, channels, TICK_S, (0, f64::INFINITY), Effort::Small)
+        };
         of([1, 2]).or_else(|| of([1, 1])).map(|pulses| (number, kind, pulses))
     };
     numbers.into_par_iter().filter_map(alarm).collect()
@@ -215,7 +217,7 @@ fn times_of_a_coarser_clock_are_no_pulses() {
             *time = coarse;
         }
         assert_eq!(
-            Pulses::find(&recording(light), [1, 2], TICK_S, 0, Effort::Full),
+            Pulses::find(&recording(light), [1, 2], TICK_S, (0, f64::INFINITY), Effort::Full),
             None,
             "{step}"
         );

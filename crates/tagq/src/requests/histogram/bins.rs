@@ -92,26 +92,29 @@ impl Histogram {
         {
             return Ok(Bins::linear(0, period, wide(period.into()))?);
         }
-        let pulses = match (&self.bin, period) {
-            (None, None) => self.pulses(run, query, context)?,
-            _ => None,
-        };
         match &self.range {
-            None if self.bin.is_none() => self.choose(run, query, pulses.as_ref(), context),
+            None if self.bin.is_none() => {
+                let pulses = self.pulses(run, query, f64::INFINITY, context)?;
+                self.choose(run, query, pulses.as_ref(), context)
+            }
             None if has_partner => {
                 Ok(Bins::linear(0, (2 * DEFAULT_BINS).saturating_mul(width), width)?)
             }
             None => Ok(coarse::around(width)?),
             Some(reach) => {
-                let mut is_finer = false;
+                let mut shown = Ok(None);
                 let width_of = |ticks: i128| {
-                    let width = finer(wide(ticks), ticks, pulses.as_ref());
-                    is_finer = width < wide(ticks);
-                    width
+                    let width = wide(ticks);
+                    if self.bin.is_none() && period.is_none() && width > 1 {
+                        // Pulses of a longer period are shown by these bins.
+                        let longest = BINS_OF_PERIOD * (width as f64 + 1.0);
+                        let pulses = self.pulses(run, query, longest, context);
+                        shown = pulses.map(|pulses| finer(width, ticks, pulses?));
+                    }
+                    shown.as_ref().ok().and_then(Option::as_ref).map_or(width, |&(width, _)| width)
                 };
                 let bins = reach.bins(width_of, tick, context)?;
-                let width = bins.edge(1) - bins.edge(0);
-                if let Some(pulses) = pulses.filter(|_| is_finer) {
+                if let Some((width, pulses)) = shown? {
                     context.progress.note(&format!(
                         "bins of {} are chosen, because the light is pulsed, period {}; `bin` sets others",
                         in_ticks(width.into(), tick),
@@ -123,17 +126,18 @@ impl Histogram {
         }
     }
 
-    /// Returns the pulses of the light that both channels see.
+    /// Returns the pulses of the light that both channels see, of periods up to `longest` ticks.
     fn pulses(
         &self,
         run: &Run,
         query: &Query,
+        longest: f64,
         context: &QueryContext<'_>,
     ) -> Result<Option<Pulses>, Error> {
         let tick_s = run.store().manifest().tick.seconds();
         let ends = [query.start, query.stop];
         run.count_as(self.selection.join, None, |recording| {
-            let find = || Pulses::find(recording, ends, tick_s, 0, Effort::Small);
+            let find = || Pulses::find(recording, ends, tick_s, (0, longest), Effort::Small);
             Ok(context.pool.install(find))
         })
     }
@@ -238,15 +242,14 @@ fn on_periods(bins: &Bins, period: f64) -> Result<Bins, tagq_query::Error> {
     Bins::linear(0, whole(periods.ceil()), at_most(1.0))
 }
 
-/// Returns the width of a bin that shows pulses over a range of so many ticks, if `width` does not.
-fn finer(width: i64, ticks: i128, pulses: Option<&Pulses>) -> i64 {
-    let Some(period) = pulses.map(|pulses| pulses.period) else { return width };
-    if ticks as f64 / period > PERIODS_OF_RANGE {
-        return width;
+/// Returns the width of a bin that shows these pulses over a range of so many ticks, if `width` does not.
+fn finer(width: i64, ticks: i128, pulses: Pulses) -> Option<(i64, Pulses)> {
+    if ticks as f64 / pulses.period > PERIODS_OF_RANGE {
+        return None;
     }
     #[expect(clippy::cast_possible_truncation, reason = "a part of a period")]
-    let widest = (period / BINS_OF_PERIOD).floor().max(1.0) as i64;
-    width.min(widest)
+    let widest = (pulses.period / BINS_OF_PERIOD).floor().max(1.0) as i64;
+    (widest < width).then_some((widest, pulses))
 }
 
 impl Reach {
