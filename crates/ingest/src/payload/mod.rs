@@ -111,7 +111,8 @@ impl<'a> Payload<'a> {
         let start = first_bytes(file, START_BYTES).map_err(io_error(path, "read"))?;
         let compression = compression::of_start(&start);
         let checksummed = compression.is_some_and(|compression| compression.is_checksummed(&start));
-        let frames = Frames { count: 0, end: size, checksummed, window_max: 0, tail: Tail::None };
+        let window_max = compression.map_or(0, |compression| compression.window(&start));
+        let frames = Frames { count: 0, end: size, checksummed, window_max, tail: Tail::None };
         Ok(Self { path, file, size, bytes: 0..size, compression, frames, decoding: Decoding::Here })
     }
 

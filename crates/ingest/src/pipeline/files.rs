@@ -149,10 +149,13 @@ impl Units for Files {
 
     fn decode(&self, file: &File, _: i128, out: &mut Outlet<'_>) -> End {
         let Some((source, settings)) = &file.0 else { return End::AtItsTurn };
-        let parts =
-            Payload::find(source, settings, Decoding::RowsHere).map(|payload| payload.parts());
-        match parts {
-            Ok(parts) if parts < PARTS * self.threads as u64 => {
+        // As many files at once as threads: each has few parts, and all fit in memory.
+        let is_small = |payload: Payload<'_>| {
+            payload.parts() < PARTS * self.threads as u64
+                && payload.threads(self.threads) == self.threads
+        };
+        match Payload::find(source, settings, Decoding::RowsHere).map(is_small) {
+            Ok(true) => {
                 End::Read(read_decoded(source, settings, Decoding::RowsHere, &mut |decoded| {
                     settings.check_wanted()?;
                     out.decoded(decoded)

@@ -31,6 +31,11 @@ pub(crate) trait Compression: Sync {
         true
     }
 
+    /// The bytes that a member which begins like this keeps to refer back to; 0 if they are few, or not known.
+    fn window(&self, _: &[u8]) -> u64 {
+        0
+    }
+
     fn decompressor(&self) -> io::Result<AnyDecompressor>;
 
     /// Walks over the members by their headers. `None` if only decompression shows where a member ends.

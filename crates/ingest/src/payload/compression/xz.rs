@@ -42,9 +42,36 @@ impl Compression for Xz {
         start.get(MAGIC.len() + 1).is_some_and(|kind| kind & 0x0f != 0)
     }
 
+    fn window(&self, start: &[u8]) -> u64 {
+        dictionary(start).unwrap_or(0)
+    }
+
     fn decompressor(&self) -> io::Result<AnyDecompressor> {
         Ok(Box::new(Streams(None)))
     }
+}
+
+/// Returns the bytes of the dictionary of the first block (The .xz File Format 1.2.1, sections 3.1 and 5.3.1).
+fn dictionary(start: &[u8]) -> Option<u64> {
+    const STREAM_HEADER: usize = 12;
+    const LZMA2: u8 = 0x21;
+    let mut header = start.get(STREAM_HEADER + 1..)?.iter().copied();
+    let flags = header.next()?;
+    // Compressed and uncompressed size: the last byte of a number is below 128.
+    for _ in 0..(flags & 0xc0).count_ones() {
+        header.find(|byte| byte & 0x80 == 0)?;
+    }
+    for _ in 0..=flags & 3 {
+        let (filter, properties) = (header.next()?, header.next()?);
+        if filter == LZMA2 {
+            let bits = header.next()? & 0x3f;
+            return Some((2 | u64::from(bits & 1)) << (bits / 2 + 11));
+        }
+        for _ in 0..properties {
+            header.next()?;
+        }
+    }
+    None
 }
 
 struct Streams(Option<Stream>);
@@ -82,4 +109,32 @@ fn named(error: Error) -> io::Error {
         }
     };
     unsupported(format!("wants {what}; compress the file again: `xz -dc FILE | xz > NEW`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use liblzma::stream::{Check, Filters, LzmaOptions};
+
+    use super::*;
+
+    #[test]
+    fn the_dictionary_stands_in_the_first_block() {
+        for (preset, mib) in [(0, 0.25), (1, 1.0), (6, 8.0), (9, 64.0)] {
+            let options = LzmaOptions::new_preset(preset).unwrap();
+            for is_filtered in [false, true] {
+                let mut filters = Filters::new();
+                if is_filtered {
+                    filters.delta_properties(&[7]).unwrap();
+                }
+                let mut stream =
+                    Stream::new_stream_encoder(filters.lzma2(&options), Check::Crc32).unwrap();
+                let mut start = Vec::with_capacity(1 << 10);
+                stream.process_vec(b"tags", &mut start, Action::Finish).unwrap();
+                assert_eq!(Xz.window(&start) as f64, mib * f64::from(1 << 20), "{preset}");
+                for end in 0..24 {
+                    assert!([0, Xz.window(&start)].contains(&Xz.window(&start[..end])));
+                }
+            }
+        }
+    }
 }
