@@ -22,12 +22,15 @@ pub(crate) fn run(targets: &[String]) -> ExitCode {
     }
 }
 
+/// The profile of what is released.
+const PROFILE: &str = "lto";
+
 /// Content of each package.
 struct Goods {
     root: PathBuf,
     /// Target triple.
     triple: String,
-    /// The program, stripped.
+    /// The program.
     program: PathBuf,
     man: PathBuf,
     completions: PathBuf,
@@ -55,7 +58,7 @@ fn make(targets: &[String]) -> io::Result<Vec<PathBuf>> {
     }
     succeed(&mut build(&root))?;
     let work = tempfile::tempdir_in(&dist)?;
-    let mut goods = goods(root, &target.join("release/tagq"), work.path())?;
+    let mut goods = goods(root, &target.join(PROFILE).join("tagq"), work.path())?;
     let mut made = Vec::new();
     pack(&goods, work.path(), &dist, &mut made)?;
     // Manual pages and completions are printed by the program of this machine.
@@ -65,8 +68,7 @@ fn make(targets: &[String]) -> io::Result<Vec<PathBuf>> {
         let work = tempfile::tempdir_in(&dist)?;
         goods.program = work.path().join("tagq");
         goods.triple.clone_from(triple);
-        fs::copy(target.join(triple).join("release/tagq"), &goods.program)?;
-        succeed(Command::new(tools.named("strip")).arg(&goods.program))?;
+        fs::copy(target.join(triple).join(PROFILE).join("tagq"), &goods.program)?;
         pack(&goods, work.path(), &dist, &mut made)?;
     }
     match maturin(&target) {
@@ -88,7 +90,7 @@ fn make(targets: &[String]) -> io::Result<Vec<PathBuf>> {
 fn build(root: &Path) -> Command {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(cargo);
-    build.args(["build", "--release", "--bin", "tagq"]).current_dir(root);
+    build.args(["build", "--profile", PROFILE, "--bin", "tagq"]).current_dir(root);
     build
 }
 
@@ -142,7 +144,6 @@ fn pack(goods: &Goods, work: &Path, dist: &Path, made: &mut Vec<PathBuf>) -> io:
 fn goods(root: PathBuf, released: &Path, work: &Path) -> io::Result<Goods> {
     let program = work.join("tagq");
     fs::copy(released, &program)?;
-    succeed(Command::new("strip").arg(&program))?;
     let (man, completions) = (work.join("man"), work.join("completions"));
     fs::create_dir(&man)?;
     fs::create_dir(&completions)?;
@@ -267,7 +268,7 @@ fn wheel(mut maturin: Command, root: &Path, target: &Path, dist: &Path) -> io::R
     let folder = dist.join("wheel");
     succeed(
         maturin
-            .args(["build", "--quiet", "--release", "--out"])
+            .args(["build", "--quiet", "--profile", PROFILE, "--out"])
             .arg(&folder)
             .arg("--manifest-path")
             .arg(root.join("crates/python/Cargo.toml"))

@@ -183,6 +183,12 @@ def test_files_and_folders_are_downloaded(
     source = sorted(folder.glob("*.tags.zst"))[0]
     one = tagq.objects.download(bucket, f"days/monday/{source.name}", tmp_path)
     assert one.read_bytes() == source.read_bytes()
+    one.write_bytes(b"other")
+    with pytest.raises(tagq.QuestionError, match="replace=True"):
+        tagq.objects.download(bucket, f"days/monday/{source.name}", tmp_path)
+    assert one.read_bytes() == b"other"
+    tagq.objects.download(bucket, f"days/monday/{source.name}", tmp_path, replace=True)
+    assert one.read_bytes() == source.read_bytes()
     assert not list(tmp_path.rglob("*.new"))
     with pytest.raises(tagq.NotFoundError, match="absent"):
         tagq.objects.download(bucket, "days/absent", tmp_path)

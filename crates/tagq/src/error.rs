@@ -71,9 +71,9 @@ pub enum Error {
         /// The difference.
         what: String,
     },
-    /// The first source of a run is text, and no tick was given.
+    /// The first source of a run is text or a table, and no tick was given.
     #[error(
-        "{path}: the tick is missing: text does not say the unit of its times; add `--tick 1ps`, or \
+        "{path}: the tick is missing: the file does not say the unit of its times; add `--tick 1ps`, or \
          what the unit is, once, and the store keeps it{}",
         command.as_ref().map(|command| format!(" (`{command}`)")).unwrap_or_default(),
         path = path.display()

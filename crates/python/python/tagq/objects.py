@@ -52,14 +52,19 @@ def partial(
     return count(_tagq.Plan(text), index, (store, path), threads, None)
 
 
-def download(store: ObjectStore, path: str, folder: str | os.PathLike[str]) -> pathlib.Path:
+def download(
+    store: ObjectStore, path: str, folder: str | os.PathLike[str], *, replace: bool = False
+) -> pathlib.Path:
     """Copies the file at ``path``, or all files in the folder ``path`` and in nested ones, into ``folder``, and returns
-    the path of the copy. Files are complete under their names, or absent."""
+    the path of the copy. Files are complete under their names, or absent. ``replace`` allows an existing copy, and
+    replaces its files."""
     obstore = _obstore()
     path = path.strip("/")
     if ".." in pathlib.PurePosixPath(path).parts:
         raise QuestionError(f"{path}: a path has no `..`; name the file or folder itself")
     copy = pathlib.Path(folder) / pathlib.PurePosixPath(path).name
+    if not replace and os.path.lexists(copy):
+        raise QuestionError(f"{copy}: it exists already; replace=True replaces its files")
     found = False
     for listed in obstore.list(store, prefix=path):
         for file in listed:
