@@ -7,6 +7,7 @@ mod tables;
 mod terminal;
 
 mod book;
+mod cases;
 mod convert;
 mod cut;
 mod damaged;

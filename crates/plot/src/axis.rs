@@ -1,5 +1,7 @@
 //! Axes: their content, unit and tick positions.
 
+use serde::{Serialize, Serializer, ser::SerializeStruct as _};
+
 use crate::{
     quantity::{Quantity, unit_of},
     words::{exponent, fixed},
@@ -53,7 +55,26 @@ pub struct Mark {
     pub label: String,
 }
 
+impl Serialize for Axis {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (unit, size) = self.unit();
+        let mut axis = serializer.serialize_struct("Axis", 6)?;
+        axis.serialize_field("label", &self.label)?;
+        axis.serialize_field("unit", unit)?;
+        axis.serialize_field("size", &size)?;
+        axis.serialize_field("low", &self.low)?;
+        axis.serialize_field("high", &self.high)?;
+        axis.serialize_field("is_logarithmic", &(self.scale == Scale::Logarithmic))?;
+        axis.end()
+    }
+}
+
 impl Axis {
+    /// Returns the unit of its numbers, and the size of the unit.
+    fn unit(&self) -> (&'static str, f64) {
+        unit_of(self.quantity, self.low.abs().max(self.high.abs()))
+    }
+
     /// Creates a linear axis from `low` to `high`.
     pub fn linear(label: impl Into<String>, quantity: Quantity, low: f64, high: f64) -> Self {
         let (low, high) = apart(low, high);
@@ -106,7 +127,7 @@ impl Axis {
 
     /// Returns ticks with a spacing of 1, 2 or 5 times a power of ten.
     fn steps(&self, most: usize) -> Ticks {
-        let (unit, size) = unit_of(self.quantity, self.low.abs().max(self.high.abs()));
+        let (unit, size) = self.unit();
         let (low, high) = (self.low / size, self.high / size);
         let least = (high - low) / most as f64;
         let mut power = exponent(least);

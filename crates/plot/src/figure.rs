@@ -1,5 +1,6 @@
 //! The content of a figure, independent of the renderer.
 
+use serde::Serialize;
 use tagq::{RunFacts, Table, escaped};
 
 use crate::{
@@ -8,8 +9,9 @@ use crate::{
     words::{fixed, places, with_err},
 };
 
-/// The content of a figure.
-#[derive(Debug, Clone, PartialEq)]
+/// The content of a figure. Serialised, it is what other renderers draw from: `plot` has one key, the kind of its values,
+/// and an axis has `label`, `unit`, `size` (that of the unit), `low`, `high` and `is_logarithmic`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Figure {
     /// The counted quantity, and the run.
     pub title: String,
@@ -22,7 +24,8 @@ pub struct Figure {
 }
 
 /// The values of a figure.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Plot {
     /// Values over an axis.
     Chart(Chart),
@@ -35,7 +38,7 @@ pub enum Plot {
 }
 
 /// Values over an axis.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Chart {
     /// Horizontal axis, from left to right.
     pub x: Axis,
@@ -50,7 +53,8 @@ pub struct Chart {
 }
 
 /// How values are drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Shape {
     /// Steps that start at zero.
     Columns,
@@ -61,7 +65,7 @@ pub enum Shape {
 }
 
 /// Values in axis order.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Series {
     /// Names of its channels.
     pub name: String,
@@ -70,7 +74,7 @@ pub struct Series {
 }
 
 /// The value of a bin.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Point {
     /// Start of the bin.
     pub from: f64,
@@ -85,7 +89,7 @@ pub struct Point {
 }
 
 /// Values one below the other.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bars {
     /// Axis of the values; starts at zero.
     pub axis: Axis,
@@ -94,7 +98,7 @@ pub struct Bars {
 }
 
 /// A value with a name.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bar {
     /// Names of its channels.
     pub name: String,
@@ -107,7 +111,7 @@ pub struct Bar {
 }
 
 /// Counts of pairs.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Matrix {
     /// The first channels of the pairs.
     pub rows: Vec<String>,
@@ -125,7 +129,7 @@ impl Matrix {
 }
 
 /// Values for cells of two axes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Map {
     /// Horizontal axis, from left to right.
     pub x: Axis,

@@ -1,6 +1,6 @@
 //! The answer to a request.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::RecordBatchIterator;
 use arrow_schema::{ArrowError, SchemaRef};
@@ -19,6 +19,8 @@ use crate::{errors, stream};
 pub(crate) struct Answer {
     answer: tagq::Answer,
     schema: SchemaRef,
+    /// Its figure, as JSON, once it was asked for.
+    figure: OnceLock<String>,
 }
 
 /// The same format as on the command line.
@@ -37,6 +39,7 @@ struct PlainAnswer {
     query: Value,
     run: RunFacts,
     columns: Vec<Plain>,
+    figure: String,
 }
 
 /// A column: its key, its type, whether its cells are lists, and the cells.
@@ -125,7 +128,7 @@ impl Answer {
     pub fn new(answer: tagq::Answer) -> PyResult<Self> {
         let schema = tagq_export::schema_of_answers(std::slice::from_ref(&answer));
         let schema = schema.map_err(errors::of_export)?;
-        Ok(Self { answer, schema })
+        Ok(Self { answer, schema, figure: OnceLock::new() })
     }
 }
 
@@ -157,8 +160,13 @@ impl Answer {
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let tagq::Answer { header, query, run, rows, .. } = &self.answer;
         let columns = rows.columns().iter().map(Plain::of).collect();
-        let plain =
-            PlainAnswer { header: header.clone(), query: query.clone(), run: run.clone(), columns };
+        let plain = PlainAnswer {
+            header: header.clone(),
+            query: query.clone(),
+            run: run.clone(),
+            columns,
+            figure: self.figure()?.into(),
+        };
         let bytes = serde_json::to_vec(&plain).map_err(|e| errors::of_run(&e.into()))?;
         Ok(PyBytes::new(py, &bytes))
     }
@@ -168,9 +176,20 @@ impl Answer {
     fn of_state(bytes: &[u8]) -> PyResult<Self> {
         let plain: PlainAnswer =
             serde_json::from_slice(bytes).map_err(|e| errors::of_run(&e.into()))?;
-        let PlainAnswer { header, query, run, columns } = plain;
+        let PlainAnswer { header, query, run, columns, figure } = plain;
         let rows = columns.into_iter().map(Plain::column).fold(Table::default(), Table::with);
-        Self::new(tagq::Answer { header, query, run, singles: None, rows, figure: None })
+        let answer = tagq::Answer { header, query, run, singles: None, rows, figure: None };
+        Ok(Self { figure: figure.into(), ..Self::new(answer)? })
+    }
+
+    /// Returns what is drawn, as JSON (`tagq_plot::Figure`).
+    fn figure(&self) -> PyResult<&str> {
+        if self.figure.get().is_none() {
+            let figure = serde_json::to_string(&tagq_plot::Figure::of(&self.answer));
+            let figure = figure.map_err(|e| errors::of_run(&e.into()))?;
+            return Ok(self.figure.get_or_init(|| figure));
+        }
+        Ok(self.figure.get().map_or("", String::as_str))
     }
 
     /// Returns a column: a NumPy type and its bytes, or a list of lists. Undefined floats are NaN; the

@@ -45,6 +45,13 @@ mod _tagq {
         tagq::escaped(text).into_owned()
     }
 
+    /// Returns each way in which each type of request is counted, as its name and its options in JSON, for tests.
+    #[pyfunction]
+    fn cases() -> Vec<(&'static str, String)> {
+        let text = |options| serde_json::Value::Object(options).to_string();
+        tagq::requests::cases().into_iter().map(|(name, options)| (name, text(options))).collect()
+    }
+
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import pickle
 import signal
 from pathlib import Path
 
@@ -237,9 +238,40 @@ def test_pictures(run: tagq.Run) -> None:
     assert results[3].plot(ax, color="red") is ax
     counts = results[3]["count"]
     assert numpy.array_equal(ax.lines[0].get_ydata(), counts)
+    assert ax.lines[0].get_color() == "red"
     plt.close(ax.figure)
     with pytest.raises(tagq.QuestionError, match="nothing to draw"):
         tagq.from_arrays(run.time[:0], run.channel[:0], tick="1ps").coincidences(window="2ns").plot()
+
+
+@pytest.fixture(scope="module")
+def dense() -> tagq.Run:
+    """Tags of the channels 1 to 5 with micro times, some ticks apart."""
+    rows = numpy.arange(3_000)
+    time, channel, micro = (rows * 7_919 % 13).cumsum(), 1 + rows * rows % 31 % 5, rows * 37 % 60
+    return tagq.from_arrays(time, channel, tick="156.25ps", micro=micro, micro_tick="25ps")
+
+
+@pytest.mark.parametrize(("kind", "words"), tagq._tagq.cases())
+@pytest.mark.filterwarnings("ignore::tagq.TagqWarning")
+def test_every_case_is_drawn_pickled_and_streamed(dense: tagq.Run, kind: str, words: str) -> None:
+    import matplotlib.pyplot as plt
+
+    options = json.loads(words)
+    options.pop("delays", None)
+    result = getattr(dense, "micro_times" if kind == "micro" else kind)(**options)
+    again = pickle.loads(pickle.dumps(result))
+    assert (again.to_json(), again.header) == (result.to_json(), result.header)
+    for one in (result, again):
+        table = pyarrow.table(one)
+        assert table.column_names == result.columns
+        assert table.to_pylist() == result.rows
+    axes = [one.plot() for one in (result, again)]
+    for ax in axes:
+        ax.figure.canvas.draw()
+        assert ax.has_data() and ax.get_title() and ax.get_xlabel() and ax.get_ylabel()
+        plt.close(ax.figure)
+    assert [ax.get_title() for ax in axes] == [axes[0].get_title()] * 2
 
 
 def test_control_c_ends_a_query_that_would_take_hours(tmp_path: Path) -> None:

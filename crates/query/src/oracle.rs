@@ -246,6 +246,28 @@ pub fn histogram2d(
     counts
 }
 
+/// Counts the tags of a channel by their micro time, the third number of each: bin k holds those with `edges[k]` ≤ d <
+/// `edges[k+1]`. Tags without a micro time are in no bin.
+pub fn micro_times(
+    sources: &[Vec<(i64, u16, Option<u32>)>],
+    channel: u16,
+    edges: &[i64],
+    delays: &[(u16, i64)],
+    [from, to]: [Option<i64>; 2],
+) -> Vec<u64> {
+    let mut counts = vec![0; edges.len() - 1];
+    for &(time, of, micro) in sources.iter().flatten() {
+        let Some(micro) = micro else { continue };
+        for (k, count) in counts.iter_mut().enumerate() {
+            let is_in_bin = edges[k] <= i64::from(micro) && i64::from(micro) < edges[k + 1];
+            if of == channel && is_in_bin && is_within(delayed(time, of, delays), from, to) {
+                *count += 1;
+            }
+        }
+    }
+    counts
+}
+
 /// Counts all pairs by rule `grid`: times are cells of `width` ticks, truncated toward zero; bin k holds the
 /// pairs whose cells differ by `low` / `width` + k, with k from 0 to `bins`, both included.
 pub fn histogram_grid(

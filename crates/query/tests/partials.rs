@@ -7,8 +7,8 @@ mod support;
 use proptest::prelude::*;
 use support::{Sources, cases::cases, recording, sources};
 use tagq_query::{
-    Bins, Coincidences, Delay, Error, Execution, Fold, Groups, Histogram, Histogram2d, Kind, Mode,
-    Partial, Period, Rates, Recording, Rule, Scope, Simd, TimeRange, Veto,
+    Bins, Coincidences, Delay, Error, Execution, Fold, Groups, Histogram, Histogram2d, Kind,
+    MicroTimes, Mode, Partial, Period, Rates, Recording, Rule, Scope, Simd, TimeRange, Veto,
 };
 
 /// Any of the queries.
@@ -17,6 +17,7 @@ enum Query {
     Coincidences(Coincidences),
     Histogram(Histogram),
     Histogram2d(Histogram2d),
+    MicroTimes(MicroTimes),
     Rates(Rates),
 }
 
@@ -98,7 +99,15 @@ fn histograms() -> impl Strategy<Value = Query> {
 
 fn queries() -> impl Strategy<Value = Query> {
     let rates = scopes().prop_map(|scope| Query::Rates(Rates { scope, bin: None }));
-    prop_oneof![6 => coincidences(), 4 => histograms(), 1 => rates, 2 => histograms2d()]
+    let micro = scopes().prop_map(|scope| {
+        let channels = scope.channels.clone().unwrap_or_else(|| vec![3, 0]);
+        Query::MicroTimes(MicroTimes {
+            channels,
+            bins: Bins::Linear { low: 2, width: 4, count: 9 },
+            scope,
+        })
+    });
+    prop_oneof![6 => coincidences(), 4 => histograms(), 1 => rates, 2 => histograms2d(), 1 => micro]
 }
 
 fn histograms2d() -> impl Strategy<Value = Query> {
@@ -120,6 +129,7 @@ macro_rules! with_query {
             Query::Coincidences(query) => $check(&query),
             Query::Histogram(query) => $check(&query),
             Query::Histogram2d(query) => $check(&query),
+            Query::MicroTimes(query) => $check(&query),
             Query::Rates(query) => $check(&query),
         }
     };

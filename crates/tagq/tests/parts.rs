@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde_json::json;
 use tagq::{
     Answer, Caching, Division, OpenOptions, PartOptions, Parts, Plan, Run, Silent, open,
-    requests::{OptionValues, QueryContext, Request, Setup},
+    requests::{OptionValues, QueryContext, Request, Setup, cases},
     store::{Access, Creation, RunId, SourceFacts, Tick, Writer},
 };
 
@@ -17,65 +17,6 @@ type Tags = Vec<(i64, u16)>;
 
 static POOL: LazyLock<rayon::ThreadPool> =
     LazyLock::new(|| rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
-
-/// Each kind, rule, mode and option that changes how it is counted.
-fn questions() -> Vec<(&'static str, OptionValues)> {
-    let groups = json!([["0", "1"], ["2", "0", "1"], ["1", "3"]]);
-    let of = |query, options: serde_json::Value| {
-        let serde_json::Value::Object(options) = options else { panic!("{options}") };
-        (query, options)
-    };
-    let rules = ["all", "herald", "per-herald", "once"];
-    let mut all: Vec<(&'static str, OptionValues)> = Vec::new();
-    for rule in rules {
-        all.extend([
-            of("coincidences", json!({"window": "9t", "rule": rule, "groups": groups})),
-            of("coincidences", json!({"window": "9t", "rule": rule})),
-            of("coincidences", json!({"window": "9t", "rule": rule, "bin": "700t", "groups": groups})),
-            of("coincidences", json!({"window": "9t", "rule": rule, "errors": "blocks:5"})),
-            of(
-                "coincidences",
-                json!({"window": "9t", "rule": rule, "groups": [["0", "1"]], "veto": ["3"], "guard": "20t"}),
-            ),
-        ]);
-    }
-    all.extend([
-        of("coincidences", json!({"window": "9t", "rule": "cluster"})),
-        of("coincidences", json!({"window": "9t", "rule": "cluster", "bin": "500t"})),
-        of("coincidences", json!({"window": "9t", "rule": "cluster", "errors": "blocks:4"})),
-        of("coincidences", json!({"window": "8t", "rule": "grid", "groups": [["0", "1"]], "delays": []})),
-        of("coincidences", json!({"window": "9t", "choose": 3, "errors": "blocks:3", "bin": "2000t"})),
-        of(
-            "coincidences",
-            json!({"window": "9t", "groups": groups, "accidentals": "shifted:3", "shift": "50t"}),
-        ),
-        of(
-            "coincidences",
-            json!({"window": "9t", "groups": [["0", "1"]], "veto": ["3"], "accidentals": "shifted:2",
-                   "shift": "30t", "errors": "blocks:4", "bin": "1500t"}),
-        ),
-        of("rates", json!({})),
-        of("rates", json!({"bin": "300t"})),
-        of("rates", json!({"bin": "900t", "errors": "blocks:3"})),
-        of("rates", json!({"errors": "blocks:6", "channels": ["0", "3"]})),
-        of("histogram", json!({"start": "0", "stop": "1"})),
-        of("histogram", json!({"start": "1", "stop": "1", "range": "60t"})),
-        of("histogram", json!({"start": "0", "stop": "2", "log": 5, "range": "1t..400t"})),
-        of("g2", json!({"start": "0", "stop": "1", "bin": "4t", "range": "-40t..40t"})),
-        of("g2", json!({"start": "0", "stop": "0", "bin": "4t", "range": "-40t..40t", "errors": "blocks:5",
-                        "covariance": true})),
-        of("histogram2d", json!({"herald": "0", "a": "1", "b": "2", "bin": "20t", "range": "-60t..100t"})),
-    ]);
-    for mode in ["all", "next", "last"] {
-        for stop in ["0", "1", "5"] {
-            all.push(of(
-                "histogram",
-                json!({"start": "0", "stop": stop, "mode": mode, "bin": "3t", "range": "-30t..90t"}),
-            ));
-        }
-    }
-    all
-}
 
 fn writer(store: &Path) -> Writer {
     let run_id = Some(RunId([9; 16]));
@@ -87,7 +28,9 @@ fn append(store: &Path, tags: &[(i64, u16)]) {
     writer.make_gaps().unwrap();
     writer.begin_source();
     let (times, labels): (Vec<i64>, Vec<u16>) = tags.iter().copied().unzip();
-    writer.append(&times, &labels).unwrap();
+    writer.set_micro_tick("25ps".parse().unwrap()).unwrap();
+    let micro: Vec<u32> = (0..100).cycle().step_by(7).take(times.len()).collect();
+    writer.append_with_micro(&times, &labels, &micro).unwrap();
     writer.finish_source(SourceFacts::named("by hand"));
     writer.commit().unwrap();
 }
@@ -131,7 +74,7 @@ fn counted(plan: &Plan, order: u64, cache: Option<&Path>) -> Parts {
 fn tags(gaps: &[(u8, u8)], rows: usize, mut time: i64) -> Tags {
     let of = |&(gap, label): &(u8, u8)| {
         time += if gap > 250 { 400 } else { i64::from(gap % 16) };
-        (time, u16::from(label % 5))
+        (time, u16::from(label % 5) + 1)
     };
     gaps.iter().cycle().take(rows).map(of).collect()
 }
@@ -171,9 +114,9 @@ proptest! {
             Division::Parts(parts)
         };
         let mut plans = Vec::new();
-        for (query, mut options) in questions() {
+        for (query, mut options) in cases() {
             if !options.contains_key("delays") {
-                let delays = (0..).zip(&delays).map(|(of, ticks)| json!([format!("{of}"), format!("{ticks}t")]));
+                let delays = (1..).zip(&delays).map(|(of, ticks)| json!([format!("{of}"), format!("{ticks}t")]));
                 options.insert("delays".into(), delays.collect());
             }
             options.insert("join".into(), is_joined.into());
@@ -181,6 +124,11 @@ proptest! {
                 if let Some(ticks) = side {
                     options.insert(name.into(), format!("{ticks}t").into());
                 }
+            }
+            if options.contains_key("sync_divider") {
+                // Its period is that of the whole run.
+                prop_assert!(Plan::make(query, &options, &[(&run, &context)], division).is_err());
+                continue;
             }
             let request = Request::of_options(query, options.clone()).unwrap();
             let expected = request.ask(&run, &context).map(|answer| said(&answer));
@@ -232,7 +180,14 @@ fn kept_parts_are_taken_by_later_plans() {
         assert_eq!(said(&found), expected, "{query} {options:?}");
         files() - before
     };
-    let mut questions = questions();
+    let mut questions = cases();
+    // Traces have thousands of bins here.
+    let is_trace = |name: &str, options: &OptionValues| {
+        Request::of_options(name, options.clone()).unwrap().is_trace()
+    };
+    questions.retain(|(name, options)| {
+        !options.contains_key("sync_divider") && !is_trace(name, options)
+    });
     questions.retain(|(_, options)| !options.contains_key("covariance"));
     let counted: Vec<usize> = questions.iter().map(answer).collect();
     assert!(counted.iter().all(|&new| new <= 7), "{counted:?}");

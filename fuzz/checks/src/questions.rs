@@ -7,7 +7,7 @@ use tagq::{
     query::{Mode, Rule},
     requests::{
         Accidentals, BinWidth, Channel, Coincidences, Errors, Histogram, Histogram2d, QueryContext,
-        Rates, Request, Selection, Setup,
+        Rates, Request, Selection, Setup, cases,
     },
     store::{Access, Duration, format::HEADER_BYTES},
 };
@@ -150,8 +150,9 @@ fn bounded(question: &Request, run: &Run) -> Request {
     let mut question = question.clone();
     let bin = match &mut question {
         Request::Coincidences(of) => &mut of.bin,
+        Request::MicroTimes(of) => &mut of.trace,
         Request::Rates(of) => &mut of.bin,
-        Request::Histogram(_) | Request::Histogram2d(_) | Request::MicroTimes(_) => {
+        Request::Histogram(_) | Request::Histogram2d(_) => {
             return question;
         }
     };
@@ -222,7 +223,15 @@ fn errors(recipe: &mut Recipe<'_>) -> Errors {
 
 fn question(recipe: &mut Recipe<'_>) -> Request {
     let selection = selection(recipe);
-    match recipe.below(8) {
+    match recipe.below(9) {
+        8 => {
+            let cases = cases();
+            let (name, options) = &cases[recipe.below(cases.len())];
+            let mut request = Request::of_options(name, options.clone()).unwrap();
+            let channels = std::mem::take(&mut request.selection_mut().channels);
+            *request.selection_mut() = Selection { channels, ..selection };
+            request
+        }
         0 => {
             let bin = if recipe.is() { bin(recipe) } else { None };
             Request::Rates(Rates { selection, bin: width(bin), errors: errors(recipe) })

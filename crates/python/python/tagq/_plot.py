@@ -1,7 +1,8 @@
-"""Plots of results."""
+"""Figures of results, drawn by matplotlib from the figure that the program draws, too."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from ._errors import MissingLibraryError, QuestionError
@@ -9,8 +10,8 @@ from ._errors import MissingLibraryError, QuestionError
 if TYPE_CHECKING:
     from ._result import Result
 
-#: Units of time, longest first.
-UNITS = [("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9), ("ps", 1e-12)]
+#: Series of more points are lines with a band of their errors.
+POINTS_MAX = 400
 
 
 def plot(result: Result, ax: Any, style: dict[str, Any]) -> Any:
@@ -26,109 +27,85 @@ def plot(result: Result, ax: Any, style: dict[str, Any]) -> Any:
         raise QuestionError("there is nothing to draw: the result has no rows")
     if ax is None:
         _, ax = plt.subplots(layout="constrained")
-    if "delay_s" in result.columns:
-        _histogram(result, ax, style)
-    elif "channels" in result.columns and "start_s" not in result.columns:
-        _coincidences(result, ax, style)
-    elif "start_s" in result.columns:
-        _trace(result, ax, style)
-    else:
-        _rates(result, ax, style)
+    figure = json.loads(result._answer.figure())
+    ((kind, content),) = figure["plot"].items()
+    DRAWN[kind](content, ax, style)
+    ax.set_title(figure["title"])
     return ax
 
 
-def _unit(seconds: float) -> tuple[str, float]:
-    """Returns the largest unit in which the number is at least one."""
-    return next(((name, size) for name, size in UNITS if seconds >= size), UNITS[-1])
+def _label(axis: dict[str, Any]) -> str:
+    return f"{axis['label']} ({axis['unit']})" if axis["unit"] else axis["label"]
 
 
-def _histogram(result: Result, ax: Any, style: dict[str, Any]) -> None:
+def _chart(chart: dict[str, Any], ax: Any, style: dict[str, Any]) -> None:
     import numpy
 
-    name = "g2" if "g2" in result.columns else "count"
-    delay, value, err = result["delay_s"], result[name], result[f"{name}_err"]
-    unit, size = _unit(float(numpy.abs(delay).max()))
-    query = result.query
-    # Points for few bins, a line for many.
-    fmt = "." if len(delay) <= 400 else "-"
-    style = {"fmt": fmt, "markersize": 4, "linewidth": 1, "elinewidth": 0.8, **style}
-    if len(delay) > 400:
-        low, high = value - err, value + err
-        ax.fill_between(delay / size, low, high, alpha=0.25, linewidth=0)
-        err = None
-    ax.errorbar(delay / size, value, yerr=err, **style)
-    if "bin_ticks" not in query:
+    x, y = chart["x"], chart["y"]
+    for series in chart["series"]:
+        points = [point for point in series["points"] if not point["is_partial"]]
+        place = numpy.array([(point["from"] + point["to"]) / 2 for point in points]) / x["size"]
+        value = numpy.array([point["value"] for point in points], dtype=float) / y["size"]
+        err = numpy.array([point["err"] for point in points], dtype=float) / y["size"]
+        is_line = chart["shape"] == "line" or len(points) > POINTS_MAX
+        look = {"fmt": "-" if is_line else ".", "markersize": 4, "linewidth": 1, "elinewidth": 0.8, **style}
+        if len(points) > POINTS_MAX:
+            ax.fill_between(place, value - err, value + err, alpha=0.25, linewidth=0)
+            err = None
+        ax.errorbar(place, value, yerr=err, label=series["name"], **look)
+    if chart["reference"] is not None:
+        ax.axhline(chart["reference"] / y["size"], color="gray", linewidth=0.8, zorder=0)
+    if x["is_logarithmic"]:
         ax.set_xscale("log")
-    if name == "g2":
-        ax.axhline(1, color="gray", linewidth=0.8, zorder=0)
-        ax.set_ylabel(r"$g^{(2)}(\tau)$")
-    else:
-        width = query.get("bin_s")
-        of = f" per {_of_seconds(width)}" if width else " per bin"
-        ax.set_ylabel(f"counts{of}")
-    ax.set_xlabel(f"delay of channel {query['stop']} behind channel {query['start']} ({unit})")
+    if len(chart["series"]) > 1:
+        ax.legend(title="channels")
+    ax.set_xlabel(_label(x))
+    ax.set_ylabel(_label(y))
 
 
-def _of_seconds(seconds: float) -> str:
-    unit, size = _unit(seconds)
-    return f"{seconds / size:.6g} {unit}"
-
-
-def _coincidences(result: Result, ax: Any, style: dict[str, Any]) -> None:
+def _bars(bars: dict[str, Any], ax: Any, style: dict[str, Any]) -> None:
     import numpy
 
-    groups, counts = result["channels"], result["count"]
-    query = result.query
-    title = f"coincidences, rule {query['rule']}, window {_of_seconds(query['window_s'])}"
-    if any(len(group) != 2 for group in groups):
-        places = numpy.arange(len(groups))
-        err = result["count_err"]
-        ax.bar(places, counts, yerr=err, **{"capsize": 3, **style})
-        ax.set_xticks(places, [",".join(map(str, group)) for group in groups])
-        ax.set_xlabel("channels")
-        ax.set_ylabel("counts")
-        ax.set_title(title)
-        return
-    labels = sorted({channel for group in groups for channel in group})
-    matrix = numpy.full((len(labels), len(labels)), numpy.nan)
-    for (a, b), count in zip(groups, counts, strict=True):
-        matrix[labels.index(a), labels.index(b)] = count
-        matrix[labels.index(b), labels.index(a)] = count
-    image = ax.imshow(matrix, **style)
-    ax.set_xticks(range(len(labels)), labels)
-    ax.set_yticks(range(len(labels)), labels)
+    axis, size = bars["axis"], bars["axis"]["size"]
+    places = numpy.arange(len(bars["bars"]))
+    value, err, accidentals = (
+        numpy.array([bar[name] for bar in bars["bars"]], dtype=float) / size for name in ("value", "err", "accidentals")
+    )
+    ax.bar(places, value, yerr=err, **{"capsize": 3, **style})
+    if not numpy.isnan(accidentals).all():
+        ax.plot(places, accidentals, "_", color="black", label="by chance")
+        ax.legend()
+    ax.set_xticks(places, [bar["name"] for bar in bars["bars"]])
+    ax.set_xlabel("channels")
+    ax.set_ylabel(_label(axis))
+
+
+def _matrix(matrix: dict[str, Any], ax: Any, style: dict[str, Any]) -> None:
+    import numpy
+
+    cells = numpy.array(matrix["cells"], dtype=float).reshape(len(matrix["rows"]), len(matrix["columns"]))
+    image = ax.imshow(cells, **style)
+    ax.set_xticks(range(len(matrix["columns"])), matrix["columns"])
+    ax.set_yticks(range(len(matrix["rows"])), matrix["rows"])
     ax.set_xlabel("channel")
     ax.set_ylabel("channel")
-    ax.set_title(title)
     ax.figure.colorbar(image, ax=ax, label="counts")
 
 
-def _trace(result: Result, ax: Any, style: dict[str, Any]) -> None:
+def _map(cells: dict[str, Any], ax: Any, style: dict[str, Any]) -> None:
     import numpy
 
-    start, rate, err = result["start_s"], result["rate_hz"], result["rate_err_hz"]
-    if "channels" in result.columns:
-        names = [",".join(map(str, group)) for group in result["channels"]]
-    else:
-        names = ["all" if channel < 0 else str(channel) for channel in result["channel"]]
-    whole = ~result["partial"]
-    unit, size = _unit(float(start.max())) if start.max() > 0 else ("s", 1.0)
-    for name in dict.fromkeys(names):
-        of = numpy.array([other == name for other in names]) & whole
-        bars = {"linewidth": 1, "elinewidth": 0.8, **style}
-        ax.errorbar(start[of] / size, rate[of], yerr=err[of], label=name, **bars)
-    ax.set_xlabel(f"time since the first tag ({unit})")
-    ax.set_ylabel("rate (Hz)")
-    ax.legend(title="channels")
+    x, y, values = cells["x"], cells["y"], cells["values"]
+    value = numpy.array(cells["cells"], dtype=float).reshape(cells["columns"], -1) / values["size"]
+    edges = [
+        numpy.linspace(axis["low"], axis["high"], count + 1) / axis["size"]
+        for axis, count in zip((x, y), value.shape, strict=True)
+    ]
+    image = ax.pcolormesh(*edges, value.T, **style)
+    ax.set_xlabel(_label(x))
+    ax.set_ylabel(_label(y))
+    ax.figure.colorbar(image, ax=ax, label=_label(values))
 
 
-def _rates(result: Result, ax: Any, style: dict[str, Any]) -> None:
-    import numpy
-
-    channel, rate, err = result["channel"], result["rate_hz"], result["rate_err_hz"]
-    one = channel >= 0
-    places = numpy.arange(int(one.sum()))
-    ax.bar(places, rate[one], yerr=err[one], **{"capsize": 3, **style})
-    ax.set_xticks(places, [str(label) for label in channel[one]])
-    ax.set_xlabel("channel")
-    ax.set_ylabel("rate (Hz)")
+#: How each kind of figure is drawn.
+DRAWN = {"chart": _chart, "bars": _bars, "matrix": _matrix, "map": _map}

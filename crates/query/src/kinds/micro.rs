@@ -5,14 +5,18 @@ use std::ops::Range;
 use rayon::prelude::*;
 use tagq_store::MicroColumn;
 
-use super::histogram::Bins;
+use super::{histogram::Bins, kind::Kind};
 use crate::{
     error::Error,
-    partial::keys::delays,
+    partial::{
+        Partial, State,
+        keys::{delays, numbers},
+    },
     run::{
         counts::Counts,
         recording::{Recording, Source},
         scope::Scope,
+        time_range::TimeRange,
     },
     scan::{morsels::Execution, plan::Plan, singles::rows_in},
 };
@@ -21,11 +25,12 @@ use crate::{
 const ROWS: usize = 1 << 18;
 const KERNEL: &str = "micro times";
 
-/// A histogram of the micro times of one channel (docs/queries.md, section "Micro times").
+/// Histograms of the micro times of channels (docs/queries.md, section "Micro times"). Tags without a micro time are in
+/// no bin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MicroTimes {
-    /// The channel.
-    pub channel: u16,
+    /// The channels, each counted by itself; none occurs twice.
+    pub channels: Vec<u16>,
     /// Bins of micro times, in units of the store's micro tick.
     pub bins: Bins,
     /// The tags that are used: their delayed times are in its range.
@@ -33,124 +38,174 @@ pub struct MicroTimes {
 }
 
 impl MicroTimes {
-    /// Counts the tags in each bin. Tags without a micro time are in no bin.
+    /// Returns the largest micro time of these channels in the scope; `None` if no tag has one.
     ///
     /// # Errors
-    /// Errors of bins and scope; [`Error::Cancelled`] after cancellation.
-    pub fn run(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Vec<u64>, Error> {
-        self.bins.check()?;
-        let counts = recording.counted(|| self.key(), self.scope.range, &|recording, range| {
-            let part = Self { scope: self.scope.over(range), bins: self.bins.clone(), ..*self };
-            Ok(Counts::Bins(part.count(recording, execution)?, 0))
-        })?;
-        Ok(counts.bins(self.bins.count())?.0)
-    }
-
-    fn key(&self) -> String {
-        let Self { channel, bins, scope } = self;
-        format!("micro times; {channel}; bins {}{}", bins.key(), delays(scope, Some(&[*channel])))
-    }
-
-    fn count(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Vec<u64>, Error> {
-        let bins = self.bins.count();
-        let counted =
-            self.fold(recording, execution, &|| vec![0_u64; bins], &|counts, micro| {
-                if let Some(count) = self.bins.holding(micro.into()).and_then(|k| counts.get_mut(k))
-                {
-                    *count += 1;
-                }
-            })?;
-        let add = |mut sum: Vec<u64>, more: Vec<u64>| {
-            sum.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
-            sum
-        };
-        Ok(counted.into_iter().reduce(add).unwrap_or_else(|| vec![0; bins]))
-    }
-
-    /// Returns the largest micro time of the channel in the scope; `None` if no tag has one.
-    ///
-    /// # Errors
-    /// As [`MicroTimes::run`].
+    /// As [`Kind::run`].
     pub fn largest(
-        channel: u16,
+        channels: &[u16],
         scope: &Scope,
         recording: &Recording<'_>,
         execution: &Execution,
     ) -> Result<Option<u32>, Error> {
         let bins = Bins::linear(0, 1, 1)?;
-        let query = Self { channel, bins, scope: scope.clone() };
-        let largest = query.fold(recording, execution, &|| None, &|largest, micro| {
-            *largest = (*largest).max(Some(micro));
-        })?;
+        let query = Self { channels: channels.to_vec(), bins, scope: scope.clone() };
+        query.check(recording)?;
+        let largest = query.fold(
+            recording,
+            execution,
+            || None,
+            |largest, _, micro| *largest = (*largest).max(Some(micro)),
+        );
+        recording.check_pass()?;
         Ok(largest.into_iter().flatten().max())
     }
 
-    /// Plans the rows that [`MicroTimes::run`] reads.
-    ///
-    /// # Errors
-    /// As [`MicroTimes::run`].
-    pub fn plan(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Plan, Error> {
-        self.scope.check(&recording.sources)?;
-        let mut plan = Plan::new(recording, execution);
-        plan.read(recording, |source| [(KERNEL, self.rows(source))]);
+    /// Returns the channels of each delay, as (delay, places in the list of channels).
+    fn delays(&self) -> Vec<(i64, Vec<usize>)> {
+        let mut delays: Vec<(i64, Vec<usize>)> = Vec::new();
+        for (place, &channel) in self.channels.iter().enumerate() {
+            let delay = self.scope.delay_of(channel);
+            match delays.iter_mut().find(|(known, _)| *known == delay) {
+                Some((_, places)) => places.push(place),
+                None => delays.push((delay, vec![place])),
+            }
+        }
+        delays
+    }
+
+    /// Takes the micro times of the channels, each with the place of its channel, on the threads of the rayon pool it is
+    /// called in. Returns one result for each task. Cancellation is to be checked after it.
+    fn fold<T: Send>(
+        &self,
+        recording: &Recording<'_>,
+        execution: &Execution,
+        begin: impl Fn() -> T + Sync,
+        take: impl Fn(&mut T, usize, u32) + Sync,
+    ) -> Vec<T> {
+        let delays = self.delays();
+        let pass = recording.pass(self.scope.range);
+        let mut results = Vec::new();
+        for source in &recording.sources {
+            let Some(micro) = source.micro else { continue };
+            for (delay, places) in &delays {
+                let place_of = self.places(places);
+                let rows = rows_in(source, *delay, self.scope.range);
+                let starts: Vec<usize> = rows.clone().step_by(ROWS).collect();
+                let pieces = pass.over(rows.len()).in_pieces(starts.len());
+                let of_task = |&start: &usize| {
+                    let mut result = begin();
+                    // Rows skipped here never reach a result: cancellation is checked after the pass.
+                    if pieces.begin().is_ok() {
+                        let rows = start..rows.end.min(start + ROWS);
+                        source.is_in_order(execution.simd, rows.clone());
+                        take_rows(source, micro, rows, &place_of, |place, micro| {
+                            take(&mut result, place, micro);
+                        });
+                    }
+                    result
+                };
+                results.extend(starts.par_iter().map(of_task).collect::<Vec<T>>());
+            }
+        }
+        results
+    }
+
+    /// Returns the place of each label; `usize::MAX` for other channels than those at `places`.
+    fn places(&self, places: &[usize]) -> Vec<usize> {
+        let labels = places.iter().map(|&place| usize::from(self.channels[place]));
+        let mut place_of = vec![usize::MAX; labels.max().map_or(0, |largest| largest + 1)];
+        for &place in places {
+            place_of[usize::from(self.channels[place])] = place;
+        }
+        place_of
+    }
+}
+
+fn take_rows(
+    source: &Source<'_>,
+    micro: MicroColumn<'_>,
+    rows: Range<usize>,
+    place_of: &[usize],
+    mut take: impl FnMut(usize, u32),
+) {
+    for row in rows {
+        let label = usize::from(source.tags.channels.label(row));
+        if let Some(&place) = place_of.get(label)
+            && place != usize::MAX
+            && let Some(micro) = micro.get(row)
+        {
+            take(place, micro);
+        }
+    }
+}
+
+/// Cost: one pass over the columns of labels and micro times for each delay.
+impl Kind for MicroTimes {
+    /// All bins of the first channel, then those of the next one.
+    type Answer = Vec<u64>;
+
+    fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    fn over(&self, range: TimeRange) -> Self {
+        let Self { channels, bins, scope } = self;
+        Self { channels: channels.clone(), bins: bins.clone(), scope: scope.over(range) }
+    }
+
+    fn key(&self) -> String {
+        // No `..` here: a new field must be added to the key.
+        let Self { channels, bins, scope } = self;
+        let delays = delays(scope, Some(channels));
+        format!("micro times; channels {}; bins {}{delays}", numbers(channels), bins.key())
+    }
+
+    fn check(&self, recording: &Recording<'_>) -> Result<(), Error> {
+        self.bins.check()?;
+        self.scope.check(&recording.sources)
+    }
+
+    fn count(
+        &self,
+        recording: &Recording<'_>,
+        _: Option<&Partial>,
+        execution: &Execution,
+    ) -> Result<(Counts, State), Error> {
+        let bins = self.bins.count();
+        let nothing = || vec![0_u64; bins * self.channels.len()];
+        let take = |counts: &mut Vec<u64>, place: usize, micro: u32| {
+            if let Some(bin) = self.bins.holding(micro.into()) {
+                counts[place * bins + bin] += 1;
+            }
+        };
+        let counted = self.fold(recording, execution, nothing, take);
+        let add = |mut sum: Vec<u64>, more: Vec<u64>| {
+            sum.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+            sum
+        };
+        let counts = counted.into_iter().reduce(add).unwrap_or_else(nothing);
+        Ok((Counts::Bins(counts, 0), State::Nothing))
+    }
+
+    fn answer(&self, _: &Recording<'_>, counts: Counts, _: &Execution) -> Result<Vec<u64>, Error> {
+        Ok(counts.bins(self.bins.count() * self.channels.len())?.0)
+    }
+
+    fn add_to_plan(
+        &self,
+        recording: &Recording<'_>,
+        _: &Execution,
+        plan: &mut Plan,
+    ) -> Result<(), Error> {
+        for (delay, _) in self.delays() {
+            plan.read(recording, |source| [(KERNEL, rows_in(source, delay, self.scope.range))]);
+        }
         let micro = recording.sources.iter().find_map(|source| source.micro);
         plan.read_micro(micro.map_or(0, |micro| match micro {
             MicroColumn::U16(_) => size_of::<u16>() as u64,
             MicroColumn::U32(_) => size_of::<u32>() as u64,
         }));
-        Ok(plan)
-    }
-
-    fn rows(&self, source: &Source<'_>) -> Range<usize> {
-        rows_in(source, self.scope.delay_of(self.channel), self.scope.range)
-    }
-
-    /// Takes the micro times of the channel, on the threads of the rayon pool it is called in. Returns one
-    /// result for each task.
-    fn fold<T: Send>(
-        &self,
-        recording: &Recording<'_>,
-        execution: &Execution,
-        begin: &(dyn Fn() -> T + Sync),
-        take: &(dyn Fn(&mut T, u32) + Sync),
-    ) -> Result<Vec<T>, Error> {
-        self.scope.check(&recording.sources)?;
-        let pass = recording.pass(self.scope.range);
-        let mut results = Vec::new();
-        for source in &recording.sources {
-            let Some(micro) = source.micro else { continue };
-            let rows = self.rows(source);
-            let starts: Vec<usize> = rows.clone().step_by(ROWS).collect();
-            let pieces = pass.over(rows.len()).in_pieces(starts.len());
-            let of_task = |&start: &usize| {
-                let mut result = begin();
-                // Rows skipped here never reach a result: cancellation is checked after the pass.
-                if pieces.begin().is_ok() {
-                    let rows = start..rows.end.min(start + ROWS);
-                    source.is_in_order(execution.simd, rows.clone());
-                    self.take_rows(source, micro, rows, &mut |micro| take(&mut result, micro));
-                }
-                result
-            };
-            results.extend(starts.par_iter().map(of_task).collect::<Vec<T>>());
-        }
-        recording.check_pass()?;
-        Ok(results)
-    }
-
-    fn take_rows(
-        &self,
-        source: &Source<'_>,
-        micro: MicroColumn<'_>,
-        rows: Range<usize>,
-        take: &mut dyn FnMut(u32),
-    ) {
-        for row in rows {
-            if source.tags.channels.label(row) == self.channel
-                && let Some(micro) = micro.get(row)
-            {
-                take(micro);
-            }
-        }
+        Ok(())
     }
 }

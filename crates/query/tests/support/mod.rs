@@ -4,7 +4,7 @@ pub(crate) mod cases;
 
 use proptest::prelude::*;
 use tagq_query::{Recording, Source};
-use tagq_store::{Block, ChannelRows, Channels, Tags};
+use tagq_store::{Block, ChannelRows, Channels, MicroColumn, Tags, format::MICRO_NONE_U16};
 
 /// The (time, channel) pairs of each source.
 pub(crate) type Sources = Vec<Vec<(i64, u16)>>;
@@ -65,7 +65,18 @@ fn source(tags: &[(i64, u16)], is_narrow: bool) -> Source<'static> {
     } else {
         Channels::U16(tags.iter().map(|&(_, label)| label).collect::<Vec<_>>().leak())
     };
-    Recording::from_tags(Tags { time, channels }).sources.remove(0)
+    let mut source = Recording::from_tags(Tags { time, channels }).sources.remove(0);
+    let micro = |&(time, label): &(i64, u16)| {
+        micro_of(time, label).and_then(|micro| u16::try_from(micro).ok()).unwrap_or(MICRO_NONE_U16)
+    };
+    source.micro = Some(MicroColumn::U16(tags.iter().map(micro).collect::<Vec<_>>().leak()));
+    source
+}
+
+/// Returns the micro time of a tag.
+pub(crate) fn micro_of(time: i64, label: u16) -> Option<u32> {
+    let micro = u32::try_from((7 * time).rem_euclid(50)).ok()? + u32::from(label % 3);
+    (micro % 10 != 9).then_some(micro)
 }
 
 /// Returns blocks over all sources; block borders are independent of source borders.

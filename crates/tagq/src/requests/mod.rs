@@ -34,7 +34,7 @@ pub(crate) use kind::{Gap, Seams};
 pub use micro::MicroTimes;
 pub use options::{OptionValues, Position, RequestOption, RequestType, Section, ValueType};
 pub use rates::Rates;
-pub use request::{REQUEST_TYPES, Request};
+pub use request::{REQUEST_TYPES, Request, cases};
 pub use selection::Selection;
 
 pub use crate::setup::{

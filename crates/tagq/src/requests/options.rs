@@ -31,6 +31,9 @@ pub struct RequestType {
     pub can_list: bool,
     /// Examples as options and their values.
     pub examples: &'static [&'static [(&'static str, &'static str)]],
+    /// Each way in which it is counted, as options, for tests: of the channels 1 to 4, within some hundred ticks. A case
+    /// without `delays` takes any.
+    pub cases: fn() -> Vec<Value>,
 }
 
 /// A list of channels that is given as one argument, or several options of one channel each, separated by commas.

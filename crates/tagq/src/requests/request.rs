@@ -1,5 +1,6 @@
 //! A request of any kind, for callers that handle all kinds alike.
 
+use serde_json::Value;
 use tagq_query::Bins;
 use tagq_store::Duration;
 
@@ -56,6 +57,16 @@ pub const REQUEST_TYPES: [&RequestType; TYPES.len()] = {
     }
     types
 };
+
+/// Returns each way in which each type of request is counted, as its name and options ([`RequestType::cases`]).
+pub fn cases() -> Vec<(&'static str, OptionValues)> {
+    let of = |of: &'static RequestType| {
+        let options =
+            |case| if let Value::Object(options) = case { options } else { OptionValues::new() };
+        (of.cases)().into_iter().map(move |case| (of.name, options(case)))
+    };
+    REQUEST_TYPES.into_iter().flat_map(of).collect()
+}
 
 /// Evaluates an expression with the request, whatever its kind.
 macro_rules! with_kind {
@@ -115,11 +126,16 @@ impl Request {
         with_kind!(self, of => &of.selection)
     }
 
+    /// Returns the selection of tags, to change it.
+    pub fn selection_mut(&mut self) -> &mut Selection {
+        with_kind!(self, of => &mut of.selection)
+    }
+
     /// Returns the same request for the last `last` of a run; for the whole run if `None`.
     #[must_use]
     pub fn of_last(&self, last: Option<Duration>) -> Self {
         let mut request = self.clone();
-        with_kind!(&mut request, of => of.selection.last = last);
+        request.selection_mut().last = last;
         request
     }
 

@@ -1,5 +1,6 @@
 //! The coincidence request.
 
+mod cases;
 mod counts;
 mod detectors;
 mod elsewhere;

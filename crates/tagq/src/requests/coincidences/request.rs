@@ -91,6 +91,7 @@ pub const COINCIDENCES: RequestType = RequestType {
         &[("window", "2ns"), ("groups", "3,15"), ("delays", "15=-4.0625ns")],
         &[("window", "1us"), ("groups", "3,15,16"), ("rule", "once")],
     ],
+    cases: super::cases::cases,
 };
 
 const COUNTS: [RequestOption; 8] = [

@@ -1,6 +1,7 @@
 //! The histogram request, including `g2`.
 
 mod bins;
+mod cases;
 mod counts;
 mod request;
 

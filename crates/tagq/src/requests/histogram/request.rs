@@ -71,6 +71,7 @@ pub const HISTOGRAM: RequestType = RequestType {
         &[("start", "3"), ("stop", "15"), ("range", "-64t..65t")],
         &[("start", "1"), ("stop", "2"), ("mode", "last"), ("bin", "16t"), ("range", "0t..640t")],
     ],
+    cases: super::cases::of_histograms,
 };
 
 /// Histogram with g2, of two channels given by position.
@@ -91,6 +92,7 @@ pub const G2: RequestType = RequestType {
         &[("start", "1"), ("stop", "2")],
         &[("start", "3"), ("stop", "15"), ("log", "20"), ("range", "1ns..1ms")],
     ],
+    cases: super::cases::of_g2,
 };
 
 const START: RequestOption = RequestOption::new(

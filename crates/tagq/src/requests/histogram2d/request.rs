@@ -1,6 +1,7 @@
 //! The request and its options.
 
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use crate::{
     requests::{
@@ -55,7 +56,16 @@ pub const HISTOGRAM2D: RequestType = RequestType {
         &[("herald", "1"), ("a", "2"), ("b", "3"), ("range", "20ns")],
         &[("herald", "1"), ("a", "2"), ("b", "3"), ("range", "-50ns..50ns"), ("bin", "~1ns")],
     ],
+    cases,
 };
+
+/// See [`RequestType::cases`].
+fn cases() -> Vec<Value> {
+    vec![
+        json!({"herald": "1", "a": "2", "b": "3", "bin": "20t", "range": "-60t..100t"}),
+        json!({"herald": "2", "a": "1", "b": "3", "bin": "20t", "range": "-60t..60t", "g3": true}),
+    ]
+}
 
 const OPTIONS: [RequestOption; 6] = [
     RequestOption::new("herald", ValueType::Channel("H"), "The channel of the heralds"),

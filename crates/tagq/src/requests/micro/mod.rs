@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use serde::Serialize;
 use tagq_query::{
-    Bins, Error as QueryError, Execution, Kind as _, MicroTimes as OfChannel, Plan, Rates,
-    Recording, Scope,
+    Bins, Error as QueryError, Execution, Kind as _, MicroTimes as Query, Plan, Rates, Recording,
+    Scope,
 };
 use tagq_store::Tick;
 
@@ -26,20 +26,16 @@ use super::{
     used::SelectionUsed,
 };
 use crate::setup::arguments::{BinWidth, Channel};
-use crate::{error::Error, figure::FigureKind, run::Run};
+use crate::{
+    answer::Answer,
+    cache::{CacheSettings, ResultCache},
+    error::Error,
+    figure::FigureKind,
+    run::Run,
+};
 
 /// Bytes of a bin while it is counted, in each task that a thread has begun.
 const BIN_BYTES: u64 = 16;
-/// Why answers to a growing run are counted again.
-const RECOUNT: &str = "micro times are counted again each time";
-
-/// The query in ticks and channel numbers.
-pub(super) struct Query {
-    channels: Vec<u16>,
-    bins: Bins,
-    scope: Scope,
-}
-
 /// The query as it was counted.
 #[derive(Debug, Serialize)]
 struct Used {
@@ -53,57 +49,6 @@ struct Used {
     trace_ticks: Option<i64>,
     #[serde(flatten)]
     selection: SelectionUsed,
-}
-
-impl Query {
-    fn of_channel(&self, channel: u16) -> OfChannel {
-        OfChannel { channel, bins: self.bins.clone(), scope: self.scope.clone() }
-    }
-
-    fn of_channels(&self) -> impl Iterator<Item = OfChannel> {
-        self.channels.iter().map(|&channel| self.of_channel(channel))
-    }
-
-    /// Counts the bins of each channel, one channel after the other.
-    fn bins_of(&self, recording: &Recording<'_>) -> Result<Vec<u64>, QueryError> {
-        let mut counts = Vec::with_capacity(self.channels.len() * self.bins.count());
-        for query in self.of_channels() {
-            counts.extend(query.run(recording, &Execution::best())?);
-        }
-        Ok(counts)
-    }
-
-    /// Counts the bins; for each interval of a trace, if it has bins of `trace` ticks.
-    fn count(
-        &self,
-        trace: Option<i64>,
-        recording: &Recording<'_>,
-    ) -> Result<MicroCounts, QueryError> {
-        let Some(bin) = trace else {
-            let whole = MicroBins { counts: self.bins_of(recording)?, is_partial: false };
-            return Ok(MicroCounts(BTreeMap::from([(0, whole)])));
-        };
-        let rates = Rates {
-            scope: Scope { channels: Some(self.channels.clone()), ..self.scope.clone() },
-            bin: Some(bin),
-        };
-        let silent = recording.in_silence();
-        let Some(trace) = rates.run(&silent, &Execution::best())?.trace else {
-            return Ok(MicroCounts::default());
-        };
-        let pieces = recording.pass(self.scope.range).in_pieces(trace.bins.len());
-        let interval = |bin| {
-            pieces.begin()?;
-            let query = Self {
-                channels: self.channels.clone(),
-                bins: self.bins.clone(),
-                scope: self.scope.over(trace.range_of(bin).and(&self.scope.range)),
-            };
-            let is_partial = bin.is_cut || !bin.is_final;
-            Ok((bin.number, MicroBins { counts: query.bins_of(&silent)?, is_partial }))
-        };
-        trace.bins.par_iter().map(interval).collect::<Result<_, QueryError>>().map(MicroCounts)
-    }
 }
 
 impl Kind for MicroTimes {
@@ -130,8 +75,13 @@ impl Kind for MicroTimes {
         self.chosen_bins = Some(bins);
     }
 
-    fn recount_reason(&self) -> Option<&'static str> {
-        Some(RECOUNT)
+    fn take_bins(&mut self, answer: &Answer) -> Result<(), Error> {
+        if self.range.is_none() {
+            let [low, high] =
+                [0, 1].map(|end| format!("{}t", answer.query["range_ticks"][end]).parse());
+            self.range = Some(Reach::Between(low?, high?));
+        }
+        Ok(())
     }
 
     fn query(
@@ -177,9 +127,14 @@ impl Kind for MicroTimes {
 
     fn count(&self, resolved: &Resolved<'_, Query>) -> Result<MicroCounts, Error> {
         let &Resolved { run, context, bin, ref query, .. } = resolved;
-        run.count_as(self.selection.join, context.progress.scan(), |recording| {
-            context.pool.install(|| query.count(bin, recording))
-        })
+        let (is_joined, is_new) = (self.selection.join, self.recount_reason().is_some());
+        let settings = CacheSettings { is_joined, bin, is_new };
+        let cache = ResultCache::new(run.store(), run.caching(), settings);
+        let counted = run.count_as(is_joined, context.progress.scan(), |recording| {
+            context.pool.install(|| Self::counts(query, bin, recording, &cache))
+        })?;
+        cache.write();
+        Ok(counted)
     }
 
     fn add(
@@ -228,13 +183,7 @@ impl Kind for MicroTimes {
         _: Tick,
         recording: &Recording<'_>,
     ) -> Result<Plan, QueryError> {
-        let of = |query: OfChannel| query.plan(recording, &Execution::best());
-        let mut queries = query.of_channels();
-        let mut plan = of(queries.next().unwrap_or_else(|| query.of_channel(0)))?;
-        for query in queries {
-            plan.add(of(query)?);
-        }
-        Ok(plan)
+        query.plan(recording, &Execution::best())
     }
 
     fn described(
@@ -249,6 +198,35 @@ impl Kind for MicroTimes {
 }
 
 impl MicroTimes {
+    /// Counts the bins; for each interval of a trace, if it has bins of `trace` ticks.
+    fn counts(
+        query: &Query,
+        trace: Option<i64>,
+        recording: &Recording<'_>,
+        cache: &ResultCache<'_>,
+    ) -> Result<MicroCounts, QueryError> {
+        let best = Execution::best();
+        let Some(width) = trace else {
+            let counts = cache.answer(query, recording, &best)?;
+            let whole = MicroBins { counts, is_partial: false };
+            return Ok(MicroCounts(BTreeMap::from([(0, whole)])));
+        };
+        let scope = Scope { channels: Some(query.channels.clone()), ..query.scope.clone() };
+        let rates = Rates { scope, bin: Some(width) };
+        let silent = recording.in_silence();
+        let Some(trace) = rates.run(&silent, &best)?.trace else {
+            return Ok(MicroCounts::default());
+        };
+        let pieces = recording.pass(query.scope.range).in_pieces(trace.bins.len());
+        let interval = |bin| {
+            pieces.begin()?;
+            let part = query.over(trace.range_of(bin).and(&query.scope.range));
+            let counts = cache.answer(&part, &silent, &best)?;
+            Ok((bin.number, MicroBins { counts, is_partial: bin.is_cut || !bin.is_final }))
+        };
+        trace.bins.par_iter().map(interval).collect::<Result<_, QueryError>>().map(MicroCounts)
+    }
+
     fn bins(
         &self,
         run: &Run,
@@ -267,15 +245,12 @@ impl MicroTimes {
                 "a range of micro times has two ends, as `range` 0ns..12ns".into(),
             )),
             None => {
-                let mut largest = 0;
-                for &channel in channels {
-                    let found = run.count_as(self.selection.join, None, |recording| {
-                        let best = Execution::best();
-                        let largest = || OfChannel::largest(channel, scope, recording, &best);
-                        context.pool.install(largest)
-                    })?;
-                    largest = largest.max(found.unwrap_or(0));
-                }
+                let largest = run.count_as(self.selection.join, None, |recording| {
+                    let best = Execution::best();
+                    let largest = || Query::largest(channels, scope, recording, &best);
+                    context.pool.install(largest)
+                })?;
+                let largest = largest.unwrap_or(0);
                 Ok(Bins::linear(0, i64::from(largest) + 1, width)?)
             }
         }

@@ -1,6 +1,7 @@
 //! The request and its options.
 
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use crate::{
     requests::{
@@ -47,7 +48,17 @@ pub const MICRO: RequestType = RequestType {
         &[("channels", "1")],
         &[("channels", "1,2"), ("bin", "~100ps"), ("range", "0ns..12ns"), ("trace", "10ms")],
     ],
+    cases,
 };
+
+/// See [`RequestType::cases`].
+fn cases() -> Vec<Value> {
+    vec![
+        json!({"channels": ["1", "2"]}),
+        json!({"channels": ["2", "1"], "bin": "5t", "range": "0t..40t"}),
+        json!({"channels": ["1", "3"], "range": "0t..30t", "bin": "3t", "trace": "700t"}),
+    ]
+}
 
 const OPTIONS: [RequestOption; 3] = [
     RequestOption::new(

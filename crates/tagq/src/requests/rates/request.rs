@@ -1,6 +1,7 @@
 //! The request and its options.
 
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use crate::{
     requests::{
@@ -34,7 +35,19 @@ pub const RATES: RequestType = RequestType {
     preset: &[],
     can_list: false,
     examples: &[&[], &[("bin", "100ms"), ("channels", "3,15")]],
+    cases,
 };
+
+/// See [`RequestType::cases`].
+fn cases() -> Vec<Value> {
+    vec![
+        json!({}),
+        json!({"channels": ["2", "1"]}),
+        json!({"bin": "300t"}),
+        json!({"bin": "900t", "errors": "blocks:3"}),
+        json!({"errors": "blocks:6", "channels": ["1", "4"]}),
+    ]
+}
 
 const BIN: RequestOption = RequestOption::new(
     "bin",

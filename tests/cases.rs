@@ -1,0 +1,122 @@
+//! Each way in which each type of request is counted (`RequestType::cases`), by the program: the rows, frozen in
+//! tests/outputs/cases, what `--explain` says, parts that are merged, and `watch`.
+
+use std::{env, fmt::Write as _, fs, path::Path};
+
+use serde_json::Value;
+use tagq::{
+    requests::{OptionValues, REQUEST_TYPES, cases},
+    store::{Creation, RunId, SourceFacts, Tick, Writer},
+};
+
+use crate::support::{Output, command, output, root};
+
+/// Lines of an answer that are frozen.
+const LINES: usize = 24;
+
+/// Makes a run of two sources in `folder`, with tags of the channels 1 to 5 that have micro times.
+fn make(folder: &Path) {
+    let run_id = Some(RunId(*b"tagq every case!"));
+    let creation = Creation { tick: Tick::DEFAULT, tick_assumed: false, run_id };
+    let mut writer = Writer::open(&folder.join("run.tagq"), &creation).unwrap();
+    writer.set_micro_tick("25ps".parse().unwrap()).unwrap();
+    let mut time = 0;
+    for name in ["first", "second"] {
+        let (mut times, mut channels, mut micro) = (Vec::new(), Vec::new(), Vec::new());
+        for row in 0..1_500_u32 {
+            time += i64::from(row * 7_919 % 13);
+            times.push(time);
+            channels.push(1 + u16::try_from(row * row % 31 % 5).unwrap());
+            micro.push(row * 37 % 60);
+        }
+        writer.begin_source();
+        writer.append_with_micro(&times, &channels, &micro).unwrap();
+        writer.finish_source(SourceFacts::named(name));
+        writer.commit().unwrap();
+    }
+}
+
+/// Returns a request as words of the command line.
+fn words(name: &str, options: &OptionValues) -> Vec<String> {
+    let of = REQUEST_TYPES.into_iter().find(|of| of.name == name).unwrap();
+    let mut words = vec![name.to_owned()];
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let listed = |value: &Value| match value {
+        Value::Array(values) => values.iter().map(text).collect::<Vec<_>>().join(","),
+        value => text(value),
+    };
+    for position in of.positions {
+        let values = position.options.iter().map(|option| listed(&options[*option]));
+        words.push(values.collect::<Vec<_>>().join(","));
+    }
+    for (option, value) in options.iter().filter(|(option, _)| !of.is_positional(option)) {
+        let flag = match &**option {
+            "groups" => "--group".to_owned(),
+            option => format!("--{}", option.replace('_', "-")),
+        };
+        match value {
+            Value::Bool(_) => words.push(flag),
+            Value::Array(groups) if groups.iter().all(Value::is_array) => {
+                words.extend(groups.iter().flat_map(|group| [flag.clone(), listed(group)]));
+            }
+            value => words.push(format!("{flag}={}", listed(value))),
+        }
+    }
+    words
+}
+
+fn done(folder: &Path, words: &[&str]) -> Output {
+    let done = output(command().current_dir(folder).args(words));
+    assert_eq!(done.code, 0, "{words:?}: {}", done.stderr);
+    done
+}
+
+#[test]
+fn every_case_counts_explains_and_merges() {
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path());
+    let write = env::var_os("TAGQ_OUTPUTS").is_some_and(|word| word == "write");
+    for of in REQUEST_TYPES {
+        let mut all = String::new();
+        let cases: Vec<_> = cases().into_iter().filter(|(name, _)| *name == of.name).collect();
+        assert!(!cases.is_empty(), "{} has no case", of.name);
+        for (number, (name, options)) in cases.iter().enumerate() {
+            let words = words(name, options);
+            let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let said = words.join(" ");
+            words.push("run.tagq");
+            let csv = done(folder.path(), &[&words[..], &["--format", "csv"]].concat());
+            let lines: Vec<&str> = csv.text().lines().collect();
+            let _ = writeln!(all, "$ tagq {said}\n{}", csv.stderr);
+            for line in lines.iter().take(LINES) {
+                let _ = writeln!(all, "{line}");
+            }
+            let _ = writeln!(all, "({} lines)\n", lines.len());
+            let explained = done(folder.path(), &[&words[..], &["--explain"]].concat());
+            assert!(explained.json()["plan"]["rows"].is_u64(), "{said}");
+            if options.contains_key("sync_divider") {
+                continue;
+            }
+            let plan = format!("plan{number}.{name}");
+            done(folder.path(), &[&["plan"], &words[..], &["--parts", "3", "-o", &plan]].concat());
+            let parts: Vec<String> = (0..)
+                .map(|part| (part.to_string(), format!("{plan}.{part}")))
+                .map_while(|(part, to)| {
+                    let args = ["partial", &plan, "--index", &part, "-o", &to];
+                    let counted = output(command().current_dir(folder.path()).args(args));
+                    (counted.code == 0).then_some(to)
+                })
+                .collect();
+            let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+            let merged = [&["merge", &plan][..], &parts, &["--format", "csv"]].concat();
+            assert_eq!(done(folder.path(), &merged).text(), csv.text(), "{said}");
+        }
+        let path = root().join("tests/outputs/cases").join(format!("{}.txt", of.name));
+        if write {
+            fs::write(path, all).unwrap();
+        } else {
+            let frozen = fs::read_to_string(path).unwrap();
+            assert!(all == frozen, "{}: TAGQ_OUTPUTS=write writes it again", of.name);
+        }
+    }
+}
