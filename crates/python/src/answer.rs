@@ -17,7 +17,7 @@ use crate::{errors, stream};
 /// An answer: a header, the query as it was counted, the run, and columns of rows.
 #[pyclass(frozen, module = "tagq._tagq")]
 pub(crate) struct Answer {
-    answer: tagq::Answer,
+    content: tagq::Answer,
     schema: SchemaRef,
     /// Its figure, as JSON, once it was asked for.
     figure: OnceLock<String>,
@@ -128,7 +128,7 @@ impl Answer {
     pub fn new(answer: tagq::Answer) -> PyResult<Self> {
         let schema = tagq_export::schema_of_answers(std::slice::from_ref(&answer));
         let schema = schema.map_err(errors::of_export)?;
-        Ok(Self { answer, schema, figure: OnceLock::new() })
+        Ok(Self { content: answer, schema, figure: OnceLock::new() })
     }
 }
 
@@ -136,29 +136,29 @@ impl Answer {
 impl Answer {
     #[getter]
     fn header(&self) -> &str {
-        &self.answer.header
+        &self.content.header
     }
 
     /// Returns the names of the columns.
     #[getter]
     fn columns(&self) -> Vec<&str> {
-        self.answer.rows.columns().iter().map(|column| &*column.key).collect()
+        self.content.rows.columns().iter().map(|column| &*column.key).collect()
     }
 
     fn __len__(&self) -> usize {
-        self.answer.rows.len()
+        self.content.rows.len()
     }
 
     /// Returns the answer in the format of the command line with `--format json`.
     fn to_json(&self) -> PyResult<String> {
-        let tagq::Answer { query, run, rows, .. } = &self.answer;
+        let tagq::Answer { query, run, rows, .. } = &self.content;
         let written = Written { schema_version: SCHEMA_VERSION, query, run, rows };
         serde_json::to_string(&written).map_err(|e| errors::of_run(&e.into()))
     }
 
     /// Returns all that [`Answer::of_state`] makes the same answer from.
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let tagq::Answer { header, query, run, rows, .. } = &self.answer;
+        let tagq::Answer { header, query, run, rows, .. } = &self.content;
         let columns = rows.columns().iter().map(Plain::of).collect();
         let plain = PlainAnswer {
             header: header.clone(),
@@ -185,7 +185,7 @@ impl Answer {
     /// Returns what is drawn, as JSON (`tagq_plot::Figure`).
     fn figure(&self) -> PyResult<&str> {
         if self.figure.get().is_none() {
-            let figure = serde_json::to_string(&tagq_plot::Figure::of(&self.answer));
+            let figure = serde_json::to_string(&tagq_plot::Figure::of(&self.content));
             let figure = figure.map_err(|e| errors::of_run(&e.into()))?;
             return Ok(self.figure.get_or_init(|| figure));
         }
@@ -195,7 +195,7 @@ impl Answer {
     /// Returns a column: a NumPy type and its bytes, or a list of lists. Undefined floats are NaN; the
     /// channel number of all channels together is -1.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        let Some(column) = self.answer.rows.get(name) else {
+        let Some(column) = self.content.rows.get(name) else {
             return Err(pyo3::exceptions::PyKeyError::new_err(format!(
                 "no column is called {name}; they are {}",
                 self.columns().join(", ")
@@ -232,7 +232,7 @@ impl Answer {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // The interface allows a requested schema, but the types of an answer leave no choice.
         drop(requested_schema);
-        let batches = tagq_export::batches_of(&self.schema, &self.answer);
+        let batches = tagq_export::batches_of(&self.schema, &self.content);
         let batches =
             batches.map(|batch| batch.map_err(|e| ArrowError::ExternalError(Box::new(e))));
         stream::export(py, RecordBatchIterator::new(batches, Arc::clone(&self.schema)))
