@@ -195,7 +195,7 @@ fn rates_of_a_16_channel_tagger() {
     assert_eq!(counts, [223_058, 251_662, 25_280]);
     let trace = rated.trace.unwrap();
     assert_eq!(trace.bins.len(), 24);
-    assert_eq!((trace.bins[23].live, trace.bins[23].is_final), (107_730_247, false));
+    assert_eq!((trace.bins[23].live, trace.bins[23].of.is_final), (107_730_247, false));
     for (i, total) in counts.into_iter().enumerate() {
         assert_eq!(trace.counts.chunks(3).map(|counts| counts[i]).sum::<u64>(), total);
     }

@@ -59,4 +59,4 @@ pub use run::{
     Delay, LiveTime, Pass, Pieces, ProgressSnapshot, Recording, ScanProgress, Scope, Source,
     TimeRange,
 };
-pub use scan::{Execution, Lookup, Plan};
+pub use scan::{Execution, Lookup, Plan, TimeBin, TimeBins};

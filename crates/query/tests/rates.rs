@@ -33,13 +33,15 @@ fn check(sources: &Sources, query: &Rates, threads: usize, block_rows: usize) {
             assert_eq!(rated.counts(), expected, "{simd:?} {query:?} {sources:?}");
             assert_eq!(rated.live(), oracle::live(sources, range));
             let Some(trace) = &rated.trace else { continue };
+            let (width, origin) =
+                (query.bin.unwrap(), sources.iter().flatten().map(|tag| tag.0).min());
             let mut sums = vec![0; rated.channels.len()];
             let mut live = 0;
             let rows = trace.counts.chunks(rated.channels.len().max(1));
             for (bin, counts) in trace.bins.iter().zip(rows) {
-                let start = trace.origin + bin.number * trace.width;
+                let start = origin.unwrap() + bin.of.number * width;
                 let from = query.scope.range.from.map_or(start, |from| from.max(start));
-                let end = start + trace.width;
+                let end = start + width;
                 let to = query.scope.range.to.map_or(end, |to| to.min(end));
                 assert_eq!(i128::from(bin.live), oracle::live(sources, [Some(from), Some(to)]));
                 for (i, &channel) in rated.channels.iter().enumerate() {
@@ -52,7 +54,7 @@ fn check(sources: &Sources, query: &Rates, threads: usize, block_rows: usize) {
             }
             assert_eq!(sums, rated.counts(), "the bins add up");
             assert_eq!(live, rated.live(), "the live time of the bins adds up");
-            assert!(trace.bins.windows(2).all(|pair| pair[0].number + 1 == pair[1].number));
+            assert!(trace.bins.windows(2).all(|pair| pair[0].of.number + 1 == pair[1].of.number));
         }
     }
 }
@@ -80,7 +82,10 @@ fn bins_begin_at_the_first_tag_and_the_cut_ones_are_marked() {
     let of = |query: &Rates| {
         let rated = query.run(&recording(&sources), &Execution::best()).unwrap();
         let trace = rated.trace.unwrap();
-        let bins = trace.bins.iter().map(|bin| (bin.number, bin.live, bin.is_cut || !bin.is_final));
+        let bins = trace
+            .bins
+            .iter()
+            .map(|bin| (bin.of.number, bin.live, bin.of.is_cut || !bin.of.is_final));
         (bins.collect::<Vec<_>>(), trace.counts)
     };
     // 100..110, …, 150..160; between 135 and 150 nothing is live; the last bin may still grow.

@@ -167,10 +167,6 @@ impl InParts {
 }
 
 impl AnswersInParts for InParts {
-    fn is_whole(&self) -> bool {
-        matches!(self.0, Role::Sum(_))
-    }
-
     fn count(
         &self,
         recording: &Recording<'_>,

@@ -64,9 +64,6 @@ pub struct Source<'a> {
 
 /// How a recording answers that is counted in parts (`crate::parts`).
 pub(crate) trait AnswersInParts: std::fmt::Debug + Send + Sync {
-    /// Whether answers are those of the whole run.
-    fn is_whole(&self) -> bool;
-
     /// Answers with the counts that `key` identifies in a range of delayed time; `count` counts them in a recording
     /// that is not in parts.
     fn count(
@@ -389,11 +386,6 @@ impl<'a> Recording<'a> {
     /// Returns whether it is counted in parts.
     pub(crate) fn is_in_parts(&self) -> bool {
         self.parts.is_some()
-    }
-
-    /// Returns whether it is counted in parts that know only their own tags.
-    pub(crate) fn is_part(&self) -> bool {
-        self.parts.is_some_and(|parts| !parts.is_whole())
     }
 
     /// Counts in a range of delayed time, or takes the sum of parts that were counted. `key` identifies what is

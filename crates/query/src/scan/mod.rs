@@ -9,7 +9,9 @@ pub(crate) mod ranks;
 pub(crate) mod selection;
 pub(crate) mod singles;
 pub(crate) mod threads;
+pub(crate) mod time_bins;
 
 pub use lookup::Lookup;
 pub use morsels::Execution;
 pub use plan::Plan;
+pub use time_bins::{TimeBin, TimeBins};

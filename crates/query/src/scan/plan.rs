@@ -38,7 +38,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub(crate) fn new(recording: &Recording<'_>, execution: &Execution) -> Self {
+    /// Returns a plan that reads nothing.
+    pub fn new(recording: &Recording<'_>, execution: &Execution) -> Self {
         let is_wide = |source: &Source<'_>| matches!(source.tags.channels, Channels::U16(_));
         Self {
             level: execution.simd,

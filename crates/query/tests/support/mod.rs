@@ -75,7 +75,7 @@ fn source(tags: &[(i64, u16)], is_narrow: bool) -> Source<'static> {
 
 /// Returns the micro time of a tag.
 pub(crate) fn micro_of(time: i64, label: u16) -> Option<u32> {
-    let micro = u32::try_from((7 * time).rem_euclid(50)).ok()? + u32::from(label % 3);
+    let micro = u32::try_from(7 * time.rem_euclid(50) % 50).ok()? + u32::from(label % 3);
     (micro % 10 != 9).then_some(micro)
 }
 

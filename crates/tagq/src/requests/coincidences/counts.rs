@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use rayon::prelude::*;
 use tagq_query::{
     Coincidences as Query, Counted, Error as QueryError, Estimate, Execution, GroupCount, Groups,
-    Heralded, Kind as _, Recording, Rule, Scope, SourceSingles, Tally, Terms, TimeRange,
+    Heralded, Kind as _, Recording, Rule, Scope, SourceSingles, Tally, Terms,
 };
 
 use crate::error::Error;
@@ -225,7 +224,7 @@ pub(super) struct How {
 /// The counts of each group in a block, and the singles of its sources for groups without counts.
 type Block = (HashMap<Vec<u16>, Counts>, Vec<SourceSingles>);
 
-/// Counts every block of every source separately, so that blocks belong to one source.
+/// Counts the blocks of time.
 fn in_blocks(
     recording: &Recording<'_>,
     query: &Query,
@@ -238,22 +237,21 @@ fn in_blocks(
         Groups::Listed(_) if query.rule != Rule::Cluster => query.scope.channels.clone(),
         _ => Some(in_use),
     };
-    let ranges = blocks::ranges(recording, query.scope.range, blocks);
-    let pieces = recording.pass(query.scope.range).in_pieces(ranges.len());
-    let silent = recording.in_silence();
     let answer =
         |query: &Query, recording: &Recording<'_>| query.run(recording, &Execution::best());
-    let block = |ranges: &Vec<TimeRange>| {
-        pieces.begin()?;
+    let counted = blocks::count(recording, query.scope.range, blocks, |source, range| {
+        let scope = Scope { channels: channels.clone(), range, ..query.scope.clone() };
+        let query = Query { scope, ..query.clone() };
+        let rows = query.run(source, &Execution::best())?.rows;
+        let rows = Counts::of_rows(source, &query, rows, shift, &answer)?;
+        let live = source.sources[0].live().ticks_in(range);
+        Ok((rows, SourceSingles::new(live, Vec::new())))
+    })?;
+    let block = |sources: Vec<(Vec<(Vec<u16>, Counts)>, SourceSingles)>| {
         let mut all: HashMap<Vec<u16>, Counts> = HashMap::new();
         let mut nothing = Vec::new();
-        for (s, &range) in ranges.iter().enumerate() {
-            let scope = Scope { channels: channels.clone(), range, ..query.scope.clone() };
-            let query = Query { scope, ..query.clone() };
-            let source = silent.of_source(s);
-            let rows = query.run(&source, &Execution::best())?.rows;
-            let empty = SourceSingles::new(source.sources[0].live().ticks_in(range), Vec::new());
-            for (channels, counts) in Counts::of_rows(&source, &query, rows, shift, &answer)? {
+        for (rows, empty) in sources {
+            for (channels, counts) in rows {
                 let known = all
                     .entry(channels.clone())
                     .or_insert_with(|| Counts { sources: nothing.clone(), ..Counts::default() });
@@ -267,7 +265,7 @@ fn in_blocks(
         }
         Ok((all, nothing))
     };
-    ranges.par_iter().map(block).collect()
+    counted.into_iter().map(block).collect()
 }
 
 /// The singles of bins and sets with a count of zero: of each source, and of each block per source.

@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use tagq_query::{
     Coincidences as Query, Counted, Error as QueryError, Execution, Groups, Kind as _, Plan,
-    Recording, Rule, Scope, Source, SourceSingles, Terms, TimeRange, Veto,
+    Recording, Rule, Scope, Source, SourceSingles, Terms, TimeBins, TimeRange, Veto,
 };
 use tagq_store::Tick;
 
@@ -463,7 +463,6 @@ impl Kind for Coincidences {
         );
         let counted = run.count_as(self.selection.join, context.progress.scan(), |recording| {
             context.pool.install(|| {
-                let mut all = Vec::new();
                 let how = How { shift, blocks: self.errors.blocks() };
                 let answer = |query: &Query, recording: &Recording<'_>| {
                     cache.answer(query, recording, &Execution::best())
@@ -471,20 +470,17 @@ impl Kind for Coincidences {
                 let tally = |query: &Query, counted: Counted, start| {
                     GroupCounts::of(recording, query, counted, start, how, &answer)
                 };
-                match bin {
-                    None => {
-                        let counted = cache.answer(query, recording, &Execution::best())?;
-                        all.extend(tally(query, counted, None)?);
-                    }
+                let all = match bin {
+                    None => tally(query, answer(query, recording)?, None)?,
                     Some(width) => {
                         let trace = Trace::new(recording, query, width, shift)?;
                         trace.counts(query, recording, &cache, |bin, query, counted| {
-                            let start = Some((bin.start_ticks, bin.is_partial));
-                            all.extend(tally(query, counted, start)?);
-                            Ok(())
-                        })?;
+                            let is_partial = bin.is_cut || !bin.is_final;
+                            let start = (bin.number.saturating_mul(width), is_partial);
+                            tally(query, counted, Some(start))
+                        })?
                     }
-                }
+                };
                 Ok((all, live_of(recording, query.scope.range)))
             })
         })?;
@@ -574,14 +570,17 @@ fn nothing_in(
 ) -> Result<Vec<Nothing>, Error> {
     let Resolved { run, context, query, bin, .. } = resolved;
     let singles_of = |recording: &Recording<'_>| {
-        let trace = bin.map(|width| Trace::new(recording, query, width, None)).transpose()?;
+        let of_width = |width| TimeBins::of(recording, &query.scope, width, |_| None);
+        let bins = bin.map(of_width).transpose()?.flatten();
         let singles = |(start, set): &(Option<i64>, Vec<u16>)| {
             let mut query = query.clone();
-            if let Some((trace, start)) = trace.as_ref().zip(*start) {
-                let Some(bin) = trace.bins.iter().find(|bin| bin.start_ticks == start) else {
+            if let Some((start, width)) = start.zip(*bin) {
+                let number = start / width;
+                let Some(bins) = bins.as_ref().filter(|bins| bins.numbers().contains(&number))
+                else {
                     return (Vec::new(), Vec::new());
                 };
-                query.scope.range = bin.range;
+                query.scope.range = bins.bin(number).range;
             }
             let live = |ranges: Vec<TimeRange>| {
                 let sources = ranges.iter().zip(&recording.sources);

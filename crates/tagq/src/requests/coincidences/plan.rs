@@ -2,8 +2,7 @@
 
 use rayon::prelude::*;
 use tagq_query::{
-    Coincidences as Query, Error as QueryError, Execution, Groups, Kind as _, Plan,
-    Rates as RatesQuery, Recording, Rule,
+    Coincidences as Query, Error as QueryError, Execution, Groups, Kind as _, Plan, Recording, Rule,
 };
 
 use crate::requests::coincidences::{heralds, shifted::Shift, trace::Trace};
@@ -18,8 +17,7 @@ pub(super) fn planned(
 ) -> Result<Plan, QueryError> {
     let execution = Execution::best();
     let Some(width) = bin else { return plan_one(recording, query, shift) };
-    let rates = RatesQuery { scope: query.scope.clone(), bin: Some(width) };
-    let mut plan = rates.plan(recording, &execution)?;
+    let mut plan = Plan::new(recording, &execution);
     let trace = Trace::new(recording, query, width, shift)?;
     let query_of = Trace::query_of(query, recording);
     let of = |bin| plan_one(recording, &query_of(bin), shift);

@@ -1,9 +1,11 @@
 //! Coincidences in bins of time: each bin as if it were queried alone.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 use tagq_query::{
-    Coincidences as Query, Counted, Execution, Groups, Kind as _, Rates, Recording, Scope, Source,
-    TimeRange,
+    Coincidences as Query, Counted, Execution, Groups, Kind as _, Recording, Scope, TimeBin,
+    TimeBins,
 };
 
 use crate::cache::ResultCache;
@@ -14,98 +16,84 @@ const TOGETHER: usize = 4096;
 
 /// The bins of a trace.
 pub(super) struct Trace {
-    pub bins: Vec<Bin>,
-}
-
-/// One bin.
-pub(super) struct Bin {
-    /// Its start, since the first tag of the run.
-    pub start_ticks: i64,
-    pub is_partial: bool,
-    pub range: TimeRange,
+    /// All bins that tags can be in: each is counted.
+    pub bins: Vec<TimeBin>,
+    /// Those of them that the answer has.
+    needed: Range<usize>,
 }
 
 impl Trace {
-    /// Creates the same bins as for rates, so that all traces share them.
     pub(super) fn new(
         recording: &Recording<'_>,
         query: &Query,
         width: i64,
         shift: Option<Shift>,
     ) -> Result<Self, tagq_query::Error> {
-        let scope = &query.scope;
-        let rates = Rates { scope: scope.clone(), bin: Some(width) };
-        let last = recording.sources.iter().filter_map(Source::span).map(|(_, last)| last).max();
-        // If it is out of range, it is before every bin. Tags moved back by a shift may arrive later by
-        // that shift.
-        let frontier = last.and_then(|last| query.frontier(last)).map_or(i128::MIN, i128::from);
-        let frontier = frontier.saturating_sub(shift.map_or(0, Shift::longest));
-        let Some(trace) = rates.run(recording, &Execution::best())?.trace else {
-            return Ok(Self { bins: Vec::new() });
+        // Tags moved back by a shift may arrive later by that shift.
+        let longest = shift.map_or(Some(0), |shift| i64::try_from(shift.longest()).ok());
+        let frontier = |last| query.frontier(last)?.checked_sub(longest?);
+        let Some(all) = TimeBins::of(recording, &query.scope, width, frontier)? else {
+            return Ok(Self { bins: Vec::new(), needed: 0..0 });
         };
-        let bin = |bin: &tagq_query::TraceBin| {
-            let start_ticks = bin.number.saturating_mul(width);
-            let from = i128::from(trace.origin) + i128::from(bin.number) * i128::from(width);
-            let own = TimeRange {
-                from: i64::try_from(from).ok(),
-                to: i64::try_from(from + i128::from(width)).ok(),
-            };
-            let is_final = from + i128::from(width) <= frontier;
-            let is_partial = bin.is_cut || !is_final;
-            Bin { start_ticks, is_partial, range: own.and(&scope.range) }
-        };
-        Ok(Self { bins: trace.bins.iter().map(bin).collect() })
+        let needed = all.needed(recording, &query.scope, &Execution::best());
+        Ok(Self { bins: all.bins(), needed })
     }
 
     /// Iterates over the queries of the bins, in order.
     pub(super) fn query_of<'q>(
         query: &'q Query,
         recording: &Recording<'_>,
-    ) -> impl Fn(&Bin) -> Query + Sync + use<'q> {
+    ) -> impl Fn(&TimeBin) -> Query + Sync + use<'q> {
         // The list of pairs does not depend on the bin.
         let in_use = query.scope.channels.clone().unwrap_or_else(|| recording.channels());
         let fixed = match &query.groups {
             Groups::Listed(_) => query.scope.clone(),
             _ => Scope { channels: Some(in_use), ..query.scope.clone() },
         };
-        move |bin: &Bin| {
+        move |bin: &TimeBin| {
             let scope = Scope { range: bin.range, ..fixed.clone() };
             Query { scope, ..query.clone() }
         }
     }
 
-    /// Passes the result of each bin to `take`, in order, with the query of the bin. Only a few bins
-    /// are in memory at a time.
-    pub(super) fn counts(
+    /// Passes the result of each bin to `take`, in order, with the query of the bin, and returns what it makes of those
+    /// that the answer has. Only a few bins are in memory at a time.
+    pub(super) fn counts<T>(
         &self,
         query: &Query,
         recording: &Recording<'_>,
         cache: &ResultCache<'_>,
-        mut take: impl FnMut(&Bin, &Query, Counted) -> Result<(), tagq_query::Error>,
-    ) -> Result<(), tagq_query::Error> {
+        take: impl Fn(&TimeBin, &Query, Counted) -> Result<Vec<T>, tagq_query::Error>,
+    ) -> Result<Vec<T>, tagq_query::Error> {
         let query_of = Self::query_of(query, recording);
         let pieces = recording.pass(query.scope.range).in_pieces(self.bins.len());
         let recording = recording.in_silence();
-        let count = |bin: &Bin| {
+        let count = |bin: &TimeBin| {
             pieces.begin()?;
             let query = query_of(bin);
             let counted = cache.answer(&query, &recording, &Execution::best())?;
             Ok((query, counted))
         };
-        for bins in self.bins.chunks(TOGETHER) {
+        let mut all = Vec::new();
+        for (piece, bins) in self.bins.chunks(TOGETHER).enumerate() {
             let counted: Result<Vec<_>, tagq_query::Error> = bins.par_iter().map(count).collect();
-            for (bin, (query, counted)) in bins.iter().zip(counted?) {
-                take(bin, &query, counted)?;
+            let numbered = (piece * TOGETHER..).zip(bins.iter().zip(counted?));
+            for (at, (bin, (query, counted))) in numbered {
+                // What goes with a count is asked for in every bin.
+                let taken = take(bin, &query, counted)?;
+                if self.needed.contains(&at) {
+                    all.extend(taken);
+                }
             }
         }
-        Ok(())
+        Ok(all)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tagq_query::{Delay, Rule, Veto};
+    use tagq_query::{Delay, Rule, TimeRange, Veto};
     use tagq_store::{Channels, Tags};
 
     /// Returns the partial bins for tags up to 99 and bins of 10.
@@ -124,8 +112,8 @@ mod tests {
             },
         };
         let trace = Trace::new(&Recording::from_tags(tags), &query, 10, None).unwrap();
-        let partial = trace.bins.iter().filter(|bin| bin.is_partial);
-        partial.map(|bin| bin.start_ticks).collect()
+        let partial = trace.bins[trace.needed].iter().filter(|bin| bin.is_cut || !bin.is_final);
+        partial.map(|bin| 10 * bin.number).collect()
     }
 
     #[test]

@@ -7,7 +7,6 @@ mod request;
 
 pub use request::{G2, HISTOGRAM, Histogram, Reach};
 
-use rayon::prelude::*;
 use serde::Serialize;
 use tagq_query::{
     Bins, Error as QueryError, Execution, Fold, Histogram as Query, Kind as _, Period, Plan,
@@ -348,7 +347,7 @@ impl Histogram {
         }
     }
 
-    /// Counts every block of every source separately, so that blocks belong to one source.
+    /// Counts the blocks of time; with g2 also the expected counts of all others.
     fn in_blocks(
         &self,
         recording: &Recording<'_>,
@@ -365,23 +364,23 @@ impl Histogram {
         } else {
             vec![None; ranges.len()]
         };
-        let pieces = recording.pass(query.scope.range).in_pieces(ranges.len());
-        let silent = recording.in_silence();
         // The period of a sync is that of the whole run.
         let fold = period.map(Fold::Period).or(query.fold);
-        let block = |(ranges, expected_without): (&Vec<TimeRange>, Expected)| {
-            pieces.begin()?;
+        let counted = blocks::count(recording, query.scope.range, blocks, |source, range| {
+            let scope = Scope { range, ..query.scope.clone() };
+            let query = Query { fold, scope, ..query.clone() };
+            let binned = query.run(source, &Execution::best())?;
+            Ok((binned.counts, source.sources[0].live().ticks_in(range)))
+        })?;
+        let block = |(sources, expected_without): (Vec<(Vec<u64>, i64)>, Expected)| {
             let mut block = Block { counts: Vec::new(), live: 0, expected_without };
-            for (s, &range) in ranges.iter().enumerate() {
-                let scope = Scope { range, ..query.scope.clone() };
-                let query = Query { fold, scope, ..query.clone() };
-                let binned = query.run(&silent.of_source(s), &Execution::best())?;
-                add_counts(&mut block.counts, binned.counts);
-                block.live += i128::from(silent.sources[s].live().ticks_in(range));
+            for (counts, live) in sources {
+                add_counts(&mut block.counts, counts);
+                block.live += i128::from(live);
             }
-            Ok(block)
+            block
         };
-        ranges.par_iter().zip(expected).map(block).collect()
+        Ok(counted.into_iter().zip(expected).map(block).collect())
     }
 
     /// Returns how the rows are drawn, with these channel names.

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use serde::Serialize;
 use tagq_query::{
-    Bins, Error as QueryError, Execution, Kind as _, MicroTimes as Query, Plan, Rates, Recording,
-    Scope,
+    Bins, Error as QueryError, Execution, Kind as _, MicroTimes as Query, Plan, Recording, Scope,
+    TimeBin, TimeBins,
 };
 use tagq_store::Tick;
 
@@ -212,19 +212,20 @@ impl MicroTimes {
             return Ok(MicroCounts(BTreeMap::from([(0, whole)])));
         };
         let scope = Scope { channels: Some(query.channels.clone()), ..query.scope.clone() };
-        let rates = Rates { scope, bin: Some(width) };
+        let all = TimeBins::of(recording, &scope, width, |last| query.frontier(last))?;
+        let Some(all) = all else { return Ok(MicroCounts::default()) };
+        let (needed, bins) = (all.needed(recording, &scope, &best), all.bins());
+        let pieces = recording.pass(query.scope.range).in_pieces(bins.len());
         let silent = recording.in_silence();
-        let Some(trace) = rates.run(&silent, &best)?.trace else {
-            return Ok(MicroCounts::default());
-        };
-        let pieces = recording.pass(query.scope.range).in_pieces(trace.bins.len());
-        let interval = |bin| {
+        let interval = |bin: &TimeBin| {
             pieces.begin()?;
-            let part = query.over(trace.range_of(bin).and(&query.scope.range));
-            let counts = cache.answer(&part, &silent, &best)?;
+            let counts = cache.answer(&query.over(bin.range), &silent, &best)?;
             Ok((bin.number, MicroBins { counts, is_partial: bin.is_cut || !bin.is_final }))
         };
-        trace.bins.par_iter().map(interval).collect::<Result<_, QueryError>>().map(MicroCounts)
+        let counted: Vec<(i64, MicroBins)> =
+            bins.par_iter().map(interval).collect::<Result<_, QueryError>>()?;
+        let shown = counted.into_iter().skip(needed.start).take(needed.len());
+        Ok(MicroCounts(shown.collect()))
     }
 
     fn bins(

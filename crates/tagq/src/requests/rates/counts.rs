@@ -55,9 +55,9 @@ impl RateCounts {
         let whole = Bins { each: vec![whole], counts: rated.counts(), blocks: whole_blocks };
         let bins = rated.trace.map_or_else(Bins::default, |trace| {
             let bin = |of: &TraceBin| RateBin {
-                number: of.number,
+                number: of.of.number,
                 live: of.live.into(),
-                is_partial: of.is_cut || !of.is_final,
+                is_partial: of.of.is_cut || !of.of.is_final,
             };
             let each = trace.bins.iter().map(bin).collect();
             Bins { each, counts: trace.counts, blocks: bins_blocks }

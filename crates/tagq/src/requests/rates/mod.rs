@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 use tagq_query::{
     Error as QueryError, Execution, Kind as _, Plan, Rated, Rates as Query, Recording, Scope,
-    TimeRange, TraceBin,
+    TimeRange,
 };
 use tagq_store::Tick;
 
@@ -198,28 +198,32 @@ impl Rates {
         rated: &Rated,
     ) -> Result<Vec<Vec<Block>>, QueryError> {
         let Some(blocks) = self.errors.blocks() else { return Ok(Vec::new()) };
-        let ranges = match &rated.trace {
-            None => vec![query.scope.range],
-            Some(trace) => {
-                let own = |bin: &TraceBin| trace.range_of(bin).and(&query.scope.range);
-                trace.bins.iter().map(own).collect()
-            }
-        };
-        let block = |ranges: Vec<TimeRange>| {
-            let mut block = Block { counts: vec![0; rated.channels.len()], live: 0 };
-            for (s, range) in ranges.into_iter().enumerate() {
+        let of_range = |range: TimeRange| {
+            let counted = blocks::count(recording, range, blocks, |source, range| {
                 let channels = Some(rated.channels.clone());
                 let scope = Scope { channels, range, ..query.scope.clone() };
-                let query = Query { scope, bin: None };
-                let rated = query.run(&recording.of_source(s), &Execution::best())?;
-                add_to(&mut block.counts, &rated.counts());
-                block.live += rated.live();
-            }
-            Ok(block)
+                let rated = Query { scope, bin: None }.run(source, &Execution::best())?;
+                Ok((rated.counts(), rated.live()))
+            })?;
+            let block = |sources: Vec<(Vec<u64>, i128)>| {
+                let mut block = Block { counts: vec![0; rated.channels.len()], live: 0 };
+                for (counts, live) in sources {
+                    add_to(&mut block.counts, &counts);
+                    block.live += live;
+                }
+                block
+            };
+            Ok(counted.into_iter().map(block).collect())
         };
-        let of_range = |&range: &TimeRange| {
-            blocks::ranges(recording, range, blocks).into_iter().map(block).collect()
+        let Some((width, trace)) = query.bin.zip(rated.trace.as_ref()) else {
+            return Ok(vec![of_range(query.scope.range)?]);
         };
-        ranges.par_iter().map(of_range).collect()
+        let all = query.time_bins(recording, width)?.map_or_else(Vec::new, |all| all.bins());
+        let counted: Vec<Vec<Block>> =
+            all.par_iter().map(|bin| of_range(bin.range)).collect::<Result<_, QueryError>>()?;
+        // The trace may leave out bins at its ends.
+        let first = trace.bins.first().map_or(0, |bin| bin.of.number);
+        let skipped = all.iter().take_while(|bin| bin.number < first).count();
+        Ok(counted.into_iter().skip(skipped).take(trace.bins.len()).collect())
     }
 }

@@ -1,0 +1,181 @@
+//! Bins of time of one width: a division of a run that depends on the query and on the facts about the run alone.
+
+use std::ops::{Range, RangeInclusive};
+
+use crate::{
+    error::Error,
+    run::{
+        recording::{Recording, Source},
+        scope::Scope,
+        time_range::TimeRange,
+    },
+    scan::{morsels::Execution, singles::add_singles},
+};
+
+/// The largest number of counts of a trace held in memory: 1 GiB.
+const COUNTS_MAX: u64 = 1 << 27;
+
+/// The bins of time that tags of a scope can be in, numbered from the first tag of the run on: bin k begins k widths after
+/// it, in delayed time. Delays can put tags before bin 0.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimeBins {
+    /// The undelayed time of the first tag of the run.
+    origin: i64,
+    /// In ticks.
+    width: i64,
+    /// The selection that cuts bins.
+    range: TimeRange,
+    /// No future tag can change counts before this time; `None` if no bin is final.
+    frontier: Option<i64>,
+    numbers: RangeInclusive<i64>,
+    /// The bin of the last recorded time.
+    last: i64,
+}
+
+/// A bin of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimeBin {
+    /// Its number.
+    pub number: i64,
+    /// Its times, cut to the selection. A start or end beyond 64 bits is open.
+    pub range: TimeRange,
+    /// Whether the selection leaves out a part of the bin.
+    pub is_cut: bool,
+    /// Whether the bin stays unchanged when the run grows.
+    pub is_final: bool,
+}
+
+impl TimeBins {
+    /// Returns the bins of `width` ticks; `None` if the run has no tags. `frontier` returns the delayed time before which
+    /// all counts are final, from the last recorded time ([`crate::Kind::frontier`]).
+    ///
+    /// # Errors
+    /// [`Error::BinWidth`] for a width below 1, [`Error::Bins`] for too many bins, and errors of the scope.
+    pub fn of(
+        recording: &Recording<'_>,
+        scope: &Scope,
+        width: i64,
+        frontier: impl Fn(i64) -> Option<i64>,
+    ) -> Result<Option<Self>, Error> {
+        if width < 1 {
+            return Err(Error::BinWidth { width });
+        }
+        scope.check(&recording.sources)?;
+        let spans = || recording.sources.iter().filter_map(Source::span);
+        let firsts = spans().map(|(first, _)| first).min();
+        let Some((origin, last)) = firsts.zip(spans().map(|(_, last)| last).max()) else {
+            return Ok(None);
+        };
+        let channels = channels(recording, scope);
+        let delays = || channels.iter().map(|&channel| scope.delay_of(channel));
+        let smallest = delays().min().unwrap_or(0);
+        let largest = delays().max().unwrap_or(0).max(0);
+        // The ends of each source were checked with its delays, but not the run as a whole.
+        let (begin, end) = (origin + smallest.min(0), last + largest);
+        if end.checked_sub(begin).is_none() {
+            return Err(Error::DelayRange { delay: largest, first: origin, last });
+        }
+        let range = scope.range;
+        let begin = range.from.map_or(begin, |from| from.max(begin));
+        let end = range.to.map_or(end, |to| end.min(to.saturating_sub(1)));
+        let number = |time: i64| (time - origin).div_euclid(width);
+        #[expect(clippy::reversed_empty_ranges, reason = "no bins")]
+        let numbers = if begin <= end { number(begin)..=number(end) } else { 1..=0 };
+        let asked = u128::from(numbers.end().abs_diff(*numbers.start())) + 1;
+        let max = COUNTS_MAX / (channels.len() as u64).max(1);
+        if !numbers.is_empty() && asked > u128::from(max) {
+            return Err(Error::Bins { bins: asked, max });
+        }
+        let (frontier, last) = (frontier(last), number(last));
+        Ok(Some(Self { origin, width, range, frontier, numbers, last }))
+    }
+
+    /// Returns the numbers of the bins.
+    pub fn numbers(&self) -> RangeInclusive<i64> {
+        self.numbers.clone()
+    }
+
+    /// Returns the bins in order.
+    pub fn bins(&self) -> Vec<TimeBin> {
+        self.numbers.clone().map(|number| self.bin(number)).collect()
+    }
+
+    /// Returns the bin with a number.
+    pub fn bin(&self, number: i64) -> TimeBin {
+        let [start, end] = [self.start(number), self.end(number)];
+        let cuts = |limit: Option<i64>| {
+            limit.is_some_and(|limit| {
+                start.is_none_or(|start| start < limit) && end.is_none_or(|end| limit < end)
+            })
+        };
+        TimeBin {
+            number,
+            range: TimeRange { from: start, to: end }.and(&self.range),
+            is_cut: cuts(self.range.from) || cuts(self.range.to),
+            is_final: end.zip(self.frontier).is_some_and(|(end, frontier)| end <= frontier),
+        }
+    }
+
+    /// Returns the time at which a bin begins, if it fits in 64 bits.
+    pub(crate) fn start(&self, number: i64) -> Option<i64> {
+        number.checked_mul(self.width)?.checked_add(self.origin)
+    }
+
+    /// Returns the time at which a bin ends, if it fits in 64 bits.
+    pub(crate) fn end(&self, number: i64) -> Option<i64> {
+        self.start(number.checked_add(1)?)
+    }
+
+    /// Returns which of [`TimeBins::bins`] an answer has: those of recorded time and those that the selection asks for, and
+    /// outside of them those up to the outermost tag of the scope. Counts the tags there.
+    pub fn needed(
+        &self,
+        recording: &Recording<'_>,
+        scope: &Scope,
+        execution: &Execution,
+    ) -> Range<usize> {
+        let channels = channels(recording, scope);
+        let has_tags = |number: i64| {
+            let mut counts = vec![0; channels.len()];
+            let range = self.bin(number).range;
+            for source in &recording.sources {
+                for (&channel, count) in channels.iter().zip(&mut counts) {
+                    let (delay, count) = (scope.delay_of(channel), std::slice::from_mut(count));
+                    add_singles(source, &[channel], delay, range, execution.simd, count);
+                }
+            }
+            counts.iter().any(|&count| count > 0)
+        };
+        // All of them are counted, whatever is found: what is asked for depends on no count.
+        let needed: Vec<bool> =
+            self.numbers.clone().map(|number| self.is_needed(number) || has_tags(number)).collect();
+        span_of(&needed)
+    }
+
+    /// Returns the same, if it is known which of the bins have tags.
+    pub(crate) fn needed_of(&self, has_tags: impl Iterator<Item = bool>) -> Range<usize> {
+        let of = |(number, has_tags)| has_tags || self.is_needed(number);
+        span_of(&self.numbers.clone().zip(has_tags).map(of).collect::<Vec<bool>>())
+    }
+
+    /// Whether a bin is in the answer with or without tags.
+    fn is_needed(&self, number: i64) -> bool {
+        (self.range.from.is_some() && number < 0)
+            || (self.range.to.is_some() && number > self.last)
+            || (0..=self.last).contains(&number)
+    }
+}
+
+/// Returns the channels in use.
+fn channels(recording: &Recording<'_>, scope: &Scope) -> Vec<u16> {
+    scope.channels.clone().unwrap_or_else(|| recording.channels())
+}
+
+/// Returns the places from the first true value to the last one.
+fn span_of(values: &[bool]) -> Range<usize> {
+    let first = values.iter().position(|&value| value);
+    match first.zip(values.iter().rposition(|&value| value)) {
+        Some((first, last)) => first..last + 1,
+        None => 0..0,
+    }
+}
