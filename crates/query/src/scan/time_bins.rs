@@ -45,6 +45,13 @@ pub struct TimeBin {
     pub is_final: bool,
 }
 
+impl TimeBin {
+    /// Whether the selection cuts it, or it may still change.
+    pub fn is_partial(&self) -> bool {
+        self.is_cut || !self.is_final
+    }
+}
+
 impl TimeBins {
     /// Returns the bins of `width` ticks; `None` if the run has no tags. `frontier` returns the delayed time before which
     /// all counts are final, from the last recorded time ([`crate::Kind::frontier`]).

@@ -3,8 +3,7 @@
 
 use std::{ops::RangeInclusive, str::FromStr};
 
-use rayon::prelude::*;
-use tagq_query::{Error as QueryError, Recording, TimeRange};
+use tagq_query::{Recording, TimeRange};
 
 use super::options::{self, RequestOption, ValueType};
 use crate::setup::arguments::deserialize_from_text;
@@ -86,26 +85,6 @@ pub(super) fn ranges(
         edges.iter().map(own).collect()
     };
     (0..blocks as usize).map(of).collect()
-}
-
-/// Counts every block of every source separately, so that blocks belong to one source: `[i][s]` is the count of part i of
-/// source s, by `count`, which gets a recording of this source alone.
-pub(super) fn count<T: Send>(
-    recording: &Recording<'_>,
-    range: TimeRange,
-    blocks: u32,
-    count: impl Fn(&Recording<'_>, TimeRange) -> Result<T, QueryError> + Sync,
-) -> Result<Vec<Vec<T>>, QueryError> {
-    let ranges = ranges(recording, range, blocks);
-    let pieces = recording.pass(range).in_pieces(ranges.len());
-    let silent = recording.in_silence();
-    let sources: Vec<Recording<'_>> =
-        (0..silent.sources.len()).map(|source| silent.of_source(source)).collect();
-    let block = |ranges: &Vec<TimeRange>| {
-        pieces.begin()?;
-        sources.iter().zip(ranges).map(|(source, &range)| count(source, range)).collect()
-    };
-    ranges.par_iter().map(block).collect()
 }
 
 #[cfg(test)]

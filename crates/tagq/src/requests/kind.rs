@@ -7,6 +7,7 @@ use super::{
     blocks::Errors,
     context::QueryContext,
     explain::{Explained, PlanFacts},
+    ledger::Ledger,
     selection::{Selected, Selection},
     unlikely,
     used::MOVES,
@@ -14,6 +15,7 @@ use super::{
 use crate::setup::arguments::{BinWidth, Channel};
 use crate::{
     answer::{Answer, RunFacts},
+    cache::{CacheSettings, ResultCache},
     error::Error,
     figure::FigureKind,
     run::Run,
@@ -22,11 +24,11 @@ use crate::{
 
 /// A kind of request: converts the request to a query in ticks and channel numbers, and its counts to
 /// an answer.
-pub(super) trait Kind {
+pub(super) trait Kind: Sync {
     /// The query, in ticks and channel numbers.
-    type Query;
+    type Query: Sync;
     /// The counts, as numbers that add up over runs.
-    type Counts;
+    type Counts: Send;
 
     /// Returns the selection of tags.
     fn selection(&self) -> &Selection;
@@ -97,8 +99,19 @@ pub(super) trait Kind {
     /// runs.
     fn check_work(&self, resolved: &Resolved<'_, Self::Query>, runs: usize) -> Result<(), Error>;
 
-    /// Counts one run.
-    fn count(&self, resolved: &Resolved<'_, Self::Query>) -> Result<Self::Counts, Error>;
+    /// Whether its counts are worth to be kept for the same query over a run that has grown.
+    fn is_kept(&self, _: &Self::Query) -> bool {
+        true
+    }
+
+    /// Counts one run, with bins of this many ticks.
+    fn count(
+        &self,
+        query: &Self::Query,
+        bin: Option<i64>,
+        tick: Tick,
+        ledger: &Ledger<'_>,
+    ) -> Result<Self::Counts, QueryError>;
 
     /// Adds the counts of several runs, in order.
     fn add(
@@ -240,8 +253,25 @@ pub(super) fn each<K: Kind>(
     all.chunks(1).map(|one| answer_all(kind, one)).collect()
 }
 
+/// Counts a request in one run, from what was kept of it.
+fn count<K: Kind>(kind: &K, resolved: &Resolved<'_, K::Query>) -> Result<K::Counts, Error> {
+    let &Resolved { run, context, bin, ref query, .. } = resolved;
+    let is_joined = kind.selection().join;
+    let is_new = kind.recount_reason().is_some() || !kind.is_kept(query);
+    let settings = CacheSettings { is_joined, bin, is_new };
+    let cache = ResultCache::new(run.store(), run.caching(), settings);
+    let tick = resolved.tick();
+    let count = |recording: &Recording<'_>| {
+        let count = || kind.count(query, bin, tick, &Ledger::new(recording, &cache));
+        context.pool.install(count)
+    };
+    let counts = run.count_as(is_joined, context.progress.scan(), count)?;
+    cache.write();
+    Ok(counts)
+}
+
 fn answer_all<K: Kind>(kind: &K, all: &[Resolved<'_, K::Query>]) -> Result<Answer, Error> {
-    let counts = all.iter().map(|resolved| kind.count(resolved)).collect::<Result<_, _>>()?;
+    let counts = all.iter().map(|resolved| count(kind, resolved)).collect::<Result<_, _>>()?;
     let counts = kind.add(all, counts)?;
     let Finished { header, query, singles, rows, figure } = kind.finish(all, counts)?;
     let run = RunFacts::sum(all.iter().map(|of| of.context.facts(of.run)));
@@ -292,18 +322,15 @@ pub(super) fn count_part<'a, K: Kind>(
     let mut all = resolve_all(kind, runs)?;
     let mut resolved = all.swap_remove(number);
     resolved.run = counted;
-    kind.count(&resolved).map(drop)
+    count(kind, &resolved).map(drop)
 }
 
 /// Explains what a request would read in a run, without counting.
-pub(super) fn explain<K: Kind + Sync>(
+pub(super) fn explain<K: Kind>(
     kind: &K,
     run: &Run,
     context: &QueryContext<'_>,
-) -> Result<Explained, Error>
-where
-    K::Query: Sync,
-{
+) -> Result<Explained, Error> {
     let resolved = resolve(kind, run, context, None)?;
     let (query, bin, tick) = (&resolved.query, resolved.bin, resolved.tick());
     let plan = |recording: &Recording<'_>| {

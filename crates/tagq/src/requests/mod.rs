@@ -15,6 +15,7 @@ mod histogram;
 mod histogram2d;
 mod kind;
 mod last_interval;
+mod ledger;
 mod limits;
 mod micro;
 mod options;

@@ -3,17 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use tagq_query::{
-    Coincidences as Query, Counted, Error as QueryError, Estimate, Execution, GroupCount, Groups,
-    Heralded, Kind as _, Recording, Rule, Scope, SourceSingles, Tally, Terms,
+    Coincidences as Query, Error as QueryError, Estimate, GroupCount, Groups, Heralded, Rule,
+    Scope, SourceSingles, Tally, Terms,
 };
 
 use crate::error::Error;
 use crate::requests::{
-    blocks,
     coincidences::{
-        heralds::{Answering, OfHeralds, combined, heralded},
+        heralds::{OfHeralds, combined, heralded},
         shifted::{Moved, Shift, found},
     },
+    ledger::Ledger,
 };
 
 /// Counts of one group, in one bin of a trace or over the whole range.
@@ -43,16 +43,16 @@ pub(crate) struct Counts {
 impl Counts {
     /// Counts the values that accompany the counts of groups.
     fn of_rows(
-        recording: &Recording<'_>,
+        ledger: &Ledger<'_>,
         query: &Query,
         rows: Vec<GroupCount>,
         shift: Option<Shift>,
-        answer: Answering<'_>,
-    ) -> Result<Vec<(Vec<u16>, Self)>, QueryError> {
+    ) -> Result<Rows, QueryError> {
+        let recording = ledger.recording();
         let of = |GroupCount { channels, count, sources }: GroupCount| {
             let moved = match shift {
                 Some(shift) => shift.counts_by(recording, query, &channels, &|query| {
-                    Ok(answer(query, recording)?.rows[0].count)
+                    Ok(ledger.answer(query)?.rows[0].count)
                 })?,
                 None => Vec::new(),
             };
@@ -60,7 +60,7 @@ impl Counts {
             for (of, heralding) in heralding.iter_mut().enumerate() {
                 *heralding = OfHeralds::counted(recording, query, (&channels, of), shift)?;
             }
-            let heralded = heralded(recording, query, (&channels, count, &sources), answer)?;
+            let heralded = heralded(ledger, query, (&channels, count, &sources))?;
             Ok((channels, Self { count, sources, moved, heralding, heralded }))
         };
         rows.into_iter().map(of).collect()
@@ -152,18 +152,17 @@ fn add_moved(all: &mut Vec<Moved>, more: Vec<Moved>) {
 }
 
 impl GroupCounts {
-    /// Counts the values that accompany the counts of a query, and its blocks.
+    /// Counts a query, the values that accompany its counts, and its blocks; `start` is that of a bin of a trace.
     pub(super) fn of(
-        recording: &Recording<'_>,
+        ledger: &Ledger<'_>,
         query: &Query,
-        counted: Counted,
         start: Option<(i64, bool)>,
         how: How,
-        answer: Answering<'_>,
     ) -> Result<Vec<Self>, QueryError> {
-        let rows = Counts::of_rows(recording, query, counted.rows, how.shift, answer)?;
+        let rows = ledger.answer(query)?.rows;
+        let rows = Counts::of_rows(ledger, query, rows, how.shift)?;
         let mut blocks = match how.blocks {
-            Some(blocks) => in_blocks(recording, query, blocks, how.shift)?,
+            Some(blocks) => in_blocks(ledger, query, blocks, how.shift)?,
             None => Vec::new(),
         };
         let tallied = |(channels, counts): (Vec<u16>, Counts)| {
@@ -221,33 +220,34 @@ pub(super) struct How {
     pub blocks: Option<u32>,
 }
 
+/// The counts of some groups.
+type Rows = Vec<(Vec<u16>, Counts)>;
+
 /// The counts of each group in a block, and the singles of its sources for groups without counts.
 type Block = (HashMap<Vec<u16>, Counts>, Vec<SourceSingles>);
 
 /// Counts the blocks of time.
 fn in_blocks(
-    recording: &Recording<'_>,
+    ledger: &Ledger<'_>,
     query: &Query,
     blocks: u32,
     shift: Option<Shift>,
 ) -> Result<Vec<Block>, QueryError> {
     // The list of groups does not depend on the block.
-    let in_use = query.scope.channels.clone().unwrap_or_else(|| recording.channels());
+    let in_use = query.scope.channels.clone().unwrap_or_else(|| ledger.recording().channels());
     let channels = match &query.groups {
         Groups::Listed(_) if query.rule != Rule::Cluster => query.scope.channels.clone(),
         _ => Some(in_use),
     };
-    let answer =
-        |query: &Query, recording: &Recording<'_>| query.run(recording, &Execution::best());
-    let counted = blocks::count(recording, query.scope.range, blocks, |source, range| {
+    let counted = ledger.in_blocks(query.scope.range, blocks, |source, range| {
         let scope = Scope { channels: channels.clone(), range, ..query.scope.clone() };
         let query = Query { scope, ..query.clone() };
-        let rows = query.run(source, &Execution::best())?.rows;
-        let rows = Counts::of_rows(source, &query, rows, shift, &answer)?;
-        let live = source.sources[0].live().ticks_in(range);
+        let rows = source.answer(&query)?.rows;
+        let rows = Counts::of_rows(source, &query, rows, shift)?;
+        let live = source.recording().sources[0].live().ticks_in(range);
         Ok((rows, SourceSingles::new(live, Vec::new())))
     })?;
-    let block = |sources: Vec<(Vec<(Vec<u16>, Counts)>, SourceSingles)>| {
+    let block = |sources: Vec<(Rows, SourceSingles)>| {
         let mut all: HashMap<Vec<u16>, Counts> = HashMap::new();
         let mut nothing = Vec::new();
         for (rows, empty) in sources {

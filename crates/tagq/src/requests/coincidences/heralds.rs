@@ -1,15 +1,14 @@
 //! Counts of heralds: those of a heralded g2, and of heralds that a veto leaves.
 
 use tagq_query::{
-    Coincidences as Query, Counted, Error as QueryError, Execution, Groups, Heralded, Heralding,
-    Recording, Rule, Shifted, Source, SourceSingles,
+    Coincidences as Query, Error as QueryError, Execution, Groups, Heralded, Heralding, Recording,
+    Rule, Shifted, Source, SourceSingles,
 };
 
-use crate::requests::coincidences::shifted::{Moved, Shift, found};
-
-/// Answers a query over a recording, from the cache or by counting.
-pub(super) type Answering<'a> =
-    &'a (dyn Fn(&Query, &Recording<'_>) -> Result<Counted, QueryError> + Sync);
+use crate::requests::{
+    coincidences::shifted::{Moved, Shift, found},
+    ledger::Ledger,
+};
 
 /// The pairs of some heralds.
 #[derive(Clone)]
@@ -54,12 +53,12 @@ impl OfHeralds {
 
 /// Returns the counts of a heralded g2 for a group of three; with a veto, those of the heralds that it leaves.
 pub(super) fn heralded(
-    recording: &Recording<'_>,
+    ledger: &Ledger<'_>,
     query: &Query,
     (channels, count, sources): (&[u16], u64, &[SourceSingles]),
-    answer: Answering<'_>,
 ) -> Result<Option<Heralded>, QueryError> {
     let (Some(arms), &[herald, a, b]) = (arms(query, channels), channels) else { return Ok(None) };
+    let recording = ledger.recording();
     let delay = |channel: u16| query.scope.delay_of(channel);
     let shared = |channels: &[u16]| {
         let delays: Vec<i64> = channels.iter().map(|&channel| delay(channel)).collect();
@@ -73,7 +72,7 @@ pub(super) fn heralded(
         let &[heralds, a, b, triples] = &left[..] else { return Ok(None) };
         return Ok(Some(Heralded { triples, heralds, arms: [a, b], live }));
     }
-    let rows = answer(&arms, recording)?.rows;
+    let rows = ledger.answer(&arms)?.rows;
     let heralds = sources.iter().map(|source| source.singles[0]).sum();
     let arms = [rows[0].count, rows[1].count];
     Ok(Some(Heralded { triples: count, heralds, arms, live }))

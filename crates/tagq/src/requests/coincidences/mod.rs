@@ -20,8 +20,8 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 use tagq_query::{
-    Coincidences as Query, Counted, Error as QueryError, Execution, Groups, Kind as _, Plan,
-    Recording, Rule, Scope, Source, SourceSingles, Terms, TimeBins, TimeRange, Veto,
+    Coincidences as Query, Error as QueryError, Execution, Groups, Kind as _, Plan, Recording,
+    Rule, Scope, Source, SourceSingles, Terms, TimeBins, TimeRange, Veto,
 };
 use tagq_store::Tick;
 
@@ -31,7 +31,6 @@ use self::{
     plan::planned,
     rows::Rows,
     shifted::Shift,
-    trace::Trace,
 };
 use super::{
     blocks::{self, Errors},
@@ -39,19 +38,14 @@ use super::{
     context::QueryContext,
     header::{header_end, in_ticks, spaced},
     kind::{Finished, Gap, Kind, Resolved, resolve},
+    ledger::Ledger,
     limits,
     selection::{Selected, Selection},
     unlikely,
     used::{LIVE_TIME_OF_BINS, SelectionUsed, live_of},
 };
 use crate::setup::arguments::{BinWidth, Channel};
-use crate::{
-    answer::Answer,
-    cache::{CacheSettings, ResultCache},
-    error::Error,
-    figure::FigureKind,
-    run::Run,
-};
+use crate::{answer::Answer, error::Error, figure::FigureKind, run::Run};
 
 /// Bytes of a row of an answer while it is computed.
 const ROW_BYTES: u64 = 560;
@@ -452,40 +446,21 @@ impl Kind for Coincidences {
         Ok(())
     }
 
-    fn count(&self, resolved: &Resolved<'_, Query>) -> Result<(Vec<GroupCounts>, i128), Error> {
-        let &Resolved { run, context, ref query, bin, .. } = resolved;
-        let shift = self.shift_of(query, resolved.tick())?;
-        let is_new = self.recount_reason().is_some();
-        let cache = ResultCache::new(
-            run.store(),
-            run.caching(),
-            CacheSettings { is_joined: self.selection.join, bin, is_new },
-        );
-        let counted = run.count_as(self.selection.join, context.progress.scan(), |recording| {
-            context.pool.install(|| {
-                let how = How { shift, blocks: self.errors.blocks() };
-                let answer = |query: &Query, recording: &Recording<'_>| {
-                    cache.answer(query, recording, &Execution::best())
-                };
-                let tally = |query: &Query, counted: Counted, start| {
-                    GroupCounts::of(recording, query, counted, start, how, &answer)
-                };
-                let all = match bin {
-                    None => tally(query, answer(query, recording)?, None)?,
-                    Some(width) => {
-                        let trace = Trace::new(recording, query, width, shift)?;
-                        trace.counts(query, recording, &cache, |bin, query, counted| {
-                            let is_partial = bin.is_cut || !bin.is_final;
-                            let start = (bin.number.saturating_mul(width), is_partial);
-                            tally(query, counted, Some(start))
-                        })?
-                    }
-                };
-                Ok((all, live_of(recording, query.scope.range)))
-            })
-        })?;
-        cache.write();
-        Ok(counted)
+    fn count(
+        &self,
+        query: &Query,
+        bin: Option<i64>,
+        tick: Tick,
+        ledger: &Ledger<'_>,
+    ) -> Result<Self::Counts, QueryError> {
+        // An invalid shift was rejected before.
+        let shift = self.shift_of(query, tick).ok().flatten();
+        let how = How { shift, blocks: self.errors.blocks() };
+        let all = match bin {
+            None => GroupCounts::of(ledger, query, None, how)?,
+            Some(width) => trace::counted(ledger, query, width, how)?,
+        };
+        Ok((all, live_of(ledger.recording(), query.scope.range)))
     }
 
     fn add(

@@ -2,10 +2,11 @@
 
 use rayon::prelude::*;
 use tagq_query::{
-    Coincidences as Query, Error as QueryError, Execution, Groups, Kind as _, Plan, Recording, Rule,
+    Coincidences as Query, Error as QueryError, Execution, Groups, Kind as _, Plan, Recording,
+    Rule, TimeBins,
 };
 
-use crate::requests::coincidences::{heralds, shifted::Shift, trace::Trace};
+use crate::requests::coincidences::{heralds, shifted::Shift, trace::query_of};
 
 /// Plans all queries of a coincidence request: bin by bin, with channels moved, and the pairs of herald
 /// groups.
@@ -18,10 +19,11 @@ pub(super) fn planned(
     let execution = Execution::best();
     let Some(width) = bin else { return plan_one(recording, query, shift) };
     let mut plan = Plan::new(recording, &execution);
-    let trace = Trace::new(recording, query, width, shift)?;
-    let query_of = Trace::query_of(query, recording);
+    let all = TimeBins::of(recording, &query.scope, width, |_| None)?;
+    let bins = all.map_or_else(Vec::new, |all| all.bins());
+    let query_of = query_of(query, recording);
     let of = |bin| plan_one(recording, &query_of(bin), shift);
-    for more in trace.bins.par_iter().map(of).collect::<Result<Vec<_>, _>>()? {
+    for more in bins.par_iter().map(of).collect::<Result<Vec<_>, _>>()? {
         plan.add(more);
     }
     Ok(plan)

@@ -1,99 +1,61 @@
 //! Coincidences in bins of time: each bin as if it were queried alone.
 
-use std::ops::Range;
-
-use rayon::prelude::*;
 use tagq_query::{
-    Coincidences as Query, Counted, Execution, Groups, Kind as _, Recording, Scope, TimeBin,
-    TimeBins,
+    Coincidences as Query, Error as QueryError, Groups, Kind as _, Recording, Scope, TimeBin,
 };
 
-use crate::cache::ResultCache;
-use crate::requests::coincidences::shifted::Shift;
+use crate::requests::{
+    coincidences::{
+        counts::{GroupCounts, How},
+        shifted::Shift,
+    },
+    ledger::Ledger,
+};
 
-/// Number of bins that are counted in parallel.
-const TOGETHER: usize = 4096;
-
-/// The bins of a trace.
-pub(super) struct Trace {
-    /// All bins that tags can be in: each is counted.
-    pub bins: Vec<TimeBin>,
-    /// Those of them that the answer has.
-    needed: Range<usize>,
+/// Counts each bin of time of so many ticks.
+pub(super) fn counted(
+    ledger: &Ledger<'_>,
+    query: &Query,
+    width: i64,
+    how: How,
+) -> Result<Vec<GroupCounts>, QueryError> {
+    let query_of = query_of(query, ledger.recording());
+    let of_bin = |ledger: &Ledger<'_>, bin: &TimeBin| {
+        let start = (bin.number.saturating_mul(width), bin.is_partial());
+        GroupCounts::of(ledger, &query_of(bin), Some(start), how)
+    };
+    let frontier = |last| frontier(query, how.shift, last);
+    let bins = ledger.in_bins(&query.scope, width, frontier, of_bin)?;
+    Ok(bins.into_iter().flat_map(|(_, counts)| counts).collect())
 }
 
-impl Trace {
-    pub(super) fn new(
-        recording: &Recording<'_>,
-        query: &Query,
-        width: i64,
-        shift: Option<Shift>,
-    ) -> Result<Self, tagq_query::Error> {
-        // Tags moved back by a shift may arrive later by that shift.
-        let longest = shift.map_or(Some(0), |shift| i64::try_from(shift.longest()).ok());
-        let frontier = |last| query.frontier(last)?.checked_sub(longest?);
-        let Some(all) = TimeBins::of(recording, &query.scope, width, frontier)? else {
-            return Ok(Self { bins: Vec::new(), needed: 0..0 });
-        };
-        let needed = all.needed(recording, &query.scope, &Execution::best());
-        Ok(Self { bins: all.bins(), needed })
-    }
+/// Returns the time before which counts are final. Tags moved back by a shift may arrive later by that shift.
+fn frontier(query: &Query, shift: Option<Shift>, last: i64) -> Option<i64> {
+    let longest = shift.map_or(Some(0), |shift| i64::try_from(shift.longest()).ok());
+    query.frontier(last)?.checked_sub(longest?)
+}
 
-    /// Iterates over the queries of the bins, in order.
-    pub(super) fn query_of<'q>(
-        query: &'q Query,
-        recording: &Recording<'_>,
-    ) -> impl Fn(&TimeBin) -> Query + Sync + use<'q> {
-        // The list of pairs does not depend on the bin.
-        let in_use = query.scope.channels.clone().unwrap_or_else(|| recording.channels());
-        let fixed = match &query.groups {
-            Groups::Listed(_) => query.scope.clone(),
-            _ => Scope { channels: Some(in_use), ..query.scope.clone() },
-        };
-        move |bin: &TimeBin| {
-            let scope = Scope { range: bin.range, ..fixed.clone() };
-            Query { scope, ..query.clone() }
-        }
-    }
-
-    /// Passes the result of each bin to `take`, in order, with the query of the bin, and returns what it makes of those
-    /// that the answer has. Only a few bins are in memory at a time.
-    pub(super) fn counts<T>(
-        &self,
-        query: &Query,
-        recording: &Recording<'_>,
-        cache: &ResultCache<'_>,
-        take: impl Fn(&TimeBin, &Query, Counted) -> Result<Vec<T>, tagq_query::Error>,
-    ) -> Result<Vec<T>, tagq_query::Error> {
-        let query_of = Self::query_of(query, recording);
-        let pieces = recording.pass(query.scope.range).in_pieces(self.bins.len());
-        let recording = recording.in_silence();
-        let count = |bin: &TimeBin| {
-            pieces.begin()?;
-            let query = query_of(bin);
-            let counted = cache.answer(&query, &recording, &Execution::best())?;
-            Ok((query, counted))
-        };
-        let mut all = Vec::new();
-        for (piece, bins) in self.bins.chunks(TOGETHER).enumerate() {
-            let counted: Result<Vec<_>, tagq_query::Error> = bins.par_iter().map(count).collect();
-            let numbered = (piece * TOGETHER..).zip(bins.iter().zip(counted?));
-            for (at, (bin, (query, counted))) in numbered {
-                // What goes with a count is asked for in every bin.
-                let taken = take(bin, &query, counted)?;
-                if self.needed.contains(&at) {
-                    all.extend(taken);
-                }
-            }
-        }
-        Ok(all)
+/// Returns the query of each bin.
+pub(super) fn query_of<'q>(
+    query: &'q Query,
+    recording: &Recording<'_>,
+) -> impl Fn(&TimeBin) -> Query + Sync + use<'q> {
+    // The list of pairs does not depend on the bin.
+    let in_use = query.scope.channels.clone().unwrap_or_else(|| recording.channels());
+    let fixed = match &query.groups {
+        Groups::Listed(_) => query.scope.clone(),
+        _ => Scope { channels: Some(in_use), ..query.scope.clone() },
+    };
+    move |bin: &TimeBin| {
+        let scope = Scope { range: bin.range, ..fixed.clone() };
+        Query { scope, ..query.clone() }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tagq_query::{Delay, Rule, TimeRange, Veto};
+    use tagq_query::{Delay, Execution, Rule, TimeBins, TimeRange, Veto};
     use tagq_store::{Channels, Tags};
 
     /// Returns the partial bins for tags up to 99 and bins of 10.
@@ -111,8 +73,11 @@ mod tests {
                 range: TimeRange::default(),
             },
         };
-        let trace = Trace::new(&Recording::from_tags(tags), &query, 10, None).unwrap();
-        let partial = trace.bins[trace.needed].iter().filter(|bin| bin.is_cut || !bin.is_final);
+        let recording = Recording::from_tags(tags);
+        let all = TimeBins::of(&recording, &query.scope, 10, |last| frontier(&query, None, last));
+        let all = all.unwrap().unwrap();
+        let needed = all.needed(&recording, &query.scope, &Execution::best());
+        let partial = all.bins()[needed].to_vec().into_iter().filter(TimeBin::is_partial);
         partial.map(|bin| 10 * bin.number).collect()
     }
 

@@ -24,18 +24,13 @@ use super::{
     context::QueryContext,
     header::{header_end, in_ticks},
     kind::{Finished, Kind, Resolved},
+    ledger::Ledger,
     limits,
     selection::{Selected, Selection},
     used::{MOVES, SelectionUsed},
 };
 use crate::setup::arguments::Channel;
-use crate::{
-    answer::Answer,
-    cache::{CacheSettings, ResultCache},
-    error::Error,
-    figure::FigureKind,
-    run::Run,
-};
+use crate::{answer::Answer, error::Error, figure::FigureKind, run::Run};
 
 /// Maximum number of bins of a result that is cached.
 const KEPT_BINS_MAX: usize = 1 << 21;
@@ -204,32 +199,27 @@ impl Kind for Histogram {
         Ok(())
     }
 
+    /// Results with more bins need the memory themselves.
+    fn is_kept(&self, query: &Query) -> bool {
+        query.bins.count() <= KEPT_BINS_MAX
+    }
+
     /// Counts; with g2 also the expected counts, and with block errors the counts of each block.
-    fn count(&self, resolved: &Resolved<'_, Query>) -> Result<HistogramCounts, Error> {
-        let &Resolved { run, context, ref query, .. } = resolved;
-        let is_joined = self.selection.join;
-        // Results with more bins are not cached: they need the memory themselves.
-        let is_new = self.recount_reason().is_some() || query.bins.count() > KEPT_BINS_MAX;
-        let cache = ResultCache::new(
-            run.store(),
-            run.caching(),
-            CacheSettings { is_joined, bin: None, is_new },
-        );
-        let counted = run.count_as(self.selection.join, context.progress.scan(), |recording| {
-            context.pool.install(|| {
-                let execution = Execution::best();
-                let binned = cache.answer(query, recording, &execution)?;
-                let expected =
-                    self.g2.then(|| query.expected(recording, &execution)).transpose()?;
-                let blocks = match self.errors.blocks() {
-                    Some(blocks) => self.in_blocks(recording, query, binned.period, blocks)?,
-                    None => Vec::new(),
-                };
-                Ok(HistogramCounts { binned, expected, blocks })
-            })
-        })?;
-        cache.write();
-        Ok(counted)
+    fn count(
+        &self,
+        query: &Query,
+        _: Option<i64>,
+        _: Tick,
+        ledger: &Ledger<'_>,
+    ) -> Result<HistogramCounts, QueryError> {
+        let binned = ledger.answer(query)?;
+        let expected = || query.expected(ledger.recording(), &Execution::best());
+        let expected = self.g2.then(expected).transpose()?;
+        let blocks = match self.errors.blocks() {
+            Some(blocks) => self.in_blocks(ledger, query, binned.period, blocks)?,
+            None => Vec::new(),
+        };
+        Ok(HistogramCounts { binned, expected, blocks })
     }
 
     fn add(
@@ -350,27 +340,27 @@ impl Histogram {
     /// Counts the blocks of time; with g2 also the expected counts of all others.
     fn in_blocks(
         &self,
-        recording: &Recording<'_>,
+        ledger: &Ledger<'_>,
         query: &Query,
         period: Option<Period>,
         blocks: u32,
     ) -> Result<Vec<Block>, QueryError> {
-        let ranges = blocks::ranges(recording, query.scope.range, blocks);
         let expected: Vec<Expected> = if self.g2 {
+            let ranges = blocks::ranges(ledger.recording(), query.scope.range, blocks);
             let left_out: Vec<Vec<Option<TimeRange>>> =
                 ranges.iter().map(|sources| sources.iter().copied().map(Some).collect()).collect();
-            let expected = query.expected_without(recording, &left_out, &Execution::best())?;
+            let best = Execution::best();
+            let expected = query.expected_without(ledger.recording(), &left_out, &best)?;
             expected.into_iter().map(Some).collect()
         } else {
-            vec![None; ranges.len()]
+            vec![None; blocks as usize]
         };
         // The period of a sync is that of the whole run.
         let fold = period.map(Fold::Period).or(query.fold);
-        let counted = blocks::count(recording, query.scope.range, blocks, |source, range| {
+        let counted = ledger.in_blocks(query.scope.range, blocks, |source, range| {
             let scope = Scope { range, ..query.scope.clone() };
-            let query = Query { fold, scope, ..query.clone() };
-            let binned = query.run(source, &Execution::best())?;
-            Ok((binned.counts, source.sources[0].live().ticks_in(range)))
+            let binned = source.answer(&Query { fold, scope, ..query.clone() })?;
+            Ok((binned.counts, source.recording().sources[0].live().ticks_in(range)))
         })?;
         let block = |(sources, expected_without): (Vec<(Vec<u64>, i64)>, Expected)| {
             let mut block = Block { counts: Vec::new(), live: 0, expected_without };

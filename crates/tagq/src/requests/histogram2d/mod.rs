@@ -16,17 +16,13 @@ use super::{
     context::QueryContext,
     header::{header_end, in_ticks},
     kind::{Finished, Kind, Resolved},
+    ledger::Ledger,
     limits,
     selection::{Selected, Selection},
     used::SelectionUsed,
 };
 use crate::setup::arguments::Channel;
-use crate::{
-    cache::{CacheSettings, ResultCache},
-    error::Error,
-    figure::FigureKind,
-    run::Run,
-};
+use crate::{error::Error, figure::FigureKind, run::Run};
 
 /// Number of bins of a range if no bin width is requested; up to twice as many are possible.
 const BINS_OF_RANGE: i128 = 64;
@@ -110,24 +106,16 @@ impl Kind for Histogram2d {
         Ok(())
     }
 
-    fn count(&self, resolved: &Resolved<'_, Query>) -> Result<Self::Counts, Error> {
-        let &Resolved { run, context, ref query, .. } = resolved;
-        let is_joined = self.selection.join;
-        let is_new = self.recount_reason().is_some();
-        let cache = ResultCache::new(
-            run.store(),
-            run.caching(),
-            CacheSettings { is_joined, bin: None, is_new },
-        );
-        let counted = run.count_as(is_joined, context.progress.scan(), |recording| {
-            context.pool.install(|| {
-                let binned = cache.answer(query, recording, &Execution::best())?;
-                let expected = self.g3.then(|| query.expected(recording, &binned));
-                Ok((binned, expected))
-            })
-        })?;
-        cache.write();
-        Ok(counted)
+    fn count(
+        &self,
+        query: &Query,
+        _: Option<i64>,
+        _: Tick,
+        ledger: &Ledger<'_>,
+    ) -> Result<Self::Counts, QueryError> {
+        let binned = ledger.answer(query)?;
+        let expected = self.g3.then(|| query.expected(ledger.recording(), &binned));
+        Ok((binned, expected))
     }
 
     fn add(

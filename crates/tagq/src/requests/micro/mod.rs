@@ -7,11 +7,10 @@ pub use request::{MICRO, MicroTimes};
 
 use std::collections::BTreeMap;
 
-use rayon::prelude::*;
 use serde::Serialize;
 use tagq_query::{
     Bins, Error as QueryError, Execution, Kind as _, MicroTimes as Query, Plan, Recording, Scope,
-    TimeBin, TimeBins,
+    TimeBin,
 };
 use tagq_store::Tick;
 
@@ -21,18 +20,13 @@ use super::{
     header::in_ticks,
     histogram::Reach,
     kind::{Finished, Kind, Resolved},
+    ledger::Ledger,
     limits,
     selection::{Selected, Selection},
     used::SelectionUsed,
 };
 use crate::setup::arguments::{BinWidth, Channel};
-use crate::{
-    answer::Answer,
-    cache::{CacheSettings, ResultCache},
-    error::Error,
-    figure::FigureKind,
-    run::Run,
-};
+use crate::{answer::Answer, error::Error, figure::FigureKind, run::Run};
 
 /// Bytes of a bin while it is counted, in each task that a thread has begun.
 const BIN_BYTES: u64 = 16;
@@ -125,16 +119,25 @@ impl Kind for MicroTimes {
         limits::check_bins(span, width, rows, runs as u64 * BIN_BYTES, "trace", resolved.tick())
     }
 
-    fn count(&self, resolved: &Resolved<'_, Query>) -> Result<MicroCounts, Error> {
-        let &Resolved { run, context, bin, ref query, .. } = resolved;
-        let (is_joined, is_new) = (self.selection.join, self.recount_reason().is_some());
-        let settings = CacheSettings { is_joined, bin, is_new };
-        let cache = ResultCache::new(run.store(), run.caching(), settings);
-        let counted = run.count_as(is_joined, context.progress.scan(), |recording| {
-            context.pool.install(|| Self::counts(query, bin, recording, &cache))
-        })?;
-        cache.write();
-        Ok(counted)
+    fn count(
+        &self,
+        query: &Query,
+        bin: Option<i64>,
+        _: Tick,
+        ledger: &Ledger<'_>,
+    ) -> Result<MicroCounts, QueryError> {
+        let Some(width) = bin else {
+            let whole = MicroBins { counts: ledger.answer(query)?, is_partial: false };
+            return Ok(MicroCounts(BTreeMap::from([(0, whole)])));
+        };
+        let scope = Scope { channels: Some(query.channels.clone()), ..query.scope.clone() };
+        let frontier = |last| query.frontier(last);
+        let of_bin = |ledger: &Ledger<'_>, bin: &TimeBin| ledger.answer(&query.over(bin.range));
+        let bins = ledger.in_bins(&scope, width, frontier, of_bin)?;
+        let interval = |(bin, counts): (TimeBin, Vec<u64>)| {
+            (bin.number, MicroBins { counts, is_partial: bin.is_partial() })
+        };
+        Ok(MicroCounts(bins.into_iter().map(interval).collect()))
     }
 
     fn add(
@@ -198,36 +201,6 @@ impl Kind for MicroTimes {
 }
 
 impl MicroTimes {
-    /// Counts the bins; for each interval of a trace, if it has bins of `trace` ticks.
-    fn counts(
-        query: &Query,
-        trace: Option<i64>,
-        recording: &Recording<'_>,
-        cache: &ResultCache<'_>,
-    ) -> Result<MicroCounts, QueryError> {
-        let best = Execution::best();
-        let Some(width) = trace else {
-            let counts = cache.answer(query, recording, &best)?;
-            let whole = MicroBins { counts, is_partial: false };
-            return Ok(MicroCounts(BTreeMap::from([(0, whole)])));
-        };
-        let scope = Scope { channels: Some(query.channels.clone()), ..query.scope.clone() };
-        let all = TimeBins::of(recording, &scope, width, |last| query.frontier(last))?;
-        let Some(all) = all else { return Ok(MicroCounts::default()) };
-        let (needed, bins) = (all.needed(recording, &scope, &best), all.bins());
-        let pieces = recording.pass(query.scope.range).in_pieces(bins.len());
-        let silent = recording.in_silence();
-        let interval = |bin: &TimeBin| {
-            pieces.begin()?;
-            let counts = cache.answer(&query.over(bin.range), &silent, &best)?;
-            Ok((bin.number, MicroBins { counts, is_partial: bin.is_cut || !bin.is_final }))
-        };
-        let counted: Vec<(i64, MicroBins)> =
-            bins.par_iter().map(interval).collect::<Result<_, QueryError>>()?;
-        let shown = counted.into_iter().skip(needed.start).take(needed.len());
-        Ok(MicroCounts(shown.collect()))
-    }
-
     fn bins(
         &self,
         run: &Run,

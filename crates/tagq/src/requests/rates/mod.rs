@@ -5,20 +5,20 @@ mod request;
 
 pub use request::{RATES, Rates};
 
-use rayon::prelude::*;
 use serde::Serialize;
 use tagq_query::{
     Error as QueryError, Execution, Kind as _, Plan, Rated, Rates as Query, Recording, Scope,
-    TimeRange,
+    TimeBin, TimeRange,
 };
 use tagq_store::Tick;
 
 use self::counts::{Block, RateCounts, add_to};
 use super::{
-    blocks::{self, Errors},
+    blocks::Errors,
     context::QueryContext,
     header::{header_end, in_ticks},
     kind::{Finished, Kind, Resolved},
+    ledger::Ledger,
     limits,
     selection::{Selected, Selection},
     unlikely,
@@ -107,15 +107,20 @@ impl Kind for Rates {
         Ok(())
     }
 
-    fn count(&self, resolved: &Resolved<'_, Query>) -> Result<RateCounts, Error> {
-        let Resolved { run, context, query, .. } = resolved;
-        let (rated, blocks) = run.count_as(self.selection.join, None, |tags| {
-            context.pool.install(|| {
-                let rated = query.run(tags, &Execution::best())?;
-                let blocks = self.in_blocks(tags, query, &rated)?;
-                Ok((rated, blocks))
-            })
-        })?;
+    /// It reads little but the index.
+    fn is_kept(&self, _: &Query) -> bool {
+        false
+    }
+
+    fn count(
+        &self,
+        query: &Query,
+        _: Option<i64>,
+        _: Tick,
+        ledger: &Ledger<'_>,
+    ) -> Result<RateCounts, QueryError> {
+        let rated = ledger.answer(query)?;
+        let blocks = self.in_blocks(ledger, query, &rated)?;
         Ok(RateCounts::of(rated, blocks))
     }
 
@@ -193,16 +198,16 @@ impl Rates {
     /// Counts each block of time: of the whole selection, or of each bin of the trace.
     fn in_blocks(
         &self,
-        recording: &Recording<'_>,
+        ledger: &Ledger<'_>,
         query: &Query,
         rated: &Rated,
     ) -> Result<Vec<Vec<Block>>, QueryError> {
         let Some(blocks) = self.errors.blocks() else { return Ok(Vec::new()) };
-        let of_range = |range: TimeRange| {
-            let counted = blocks::count(recording, range, blocks, |source, range| {
+        let of_range = |ledger: &Ledger<'_>, range: TimeRange| {
+            let counted = ledger.in_blocks(range, blocks, |source, range| {
                 let channels = Some(rated.channels.clone());
                 let scope = Scope { channels, range, ..query.scope.clone() };
-                let rated = Query { scope, bin: None }.run(source, &Execution::best())?;
+                let rated = source.answer(&Query { scope, bin: None })?;
                 Ok((rated.counts(), rated.live()))
             })?;
             let block = |sources: Vec<(Vec<u64>, i128)>| {
@@ -213,17 +218,14 @@ impl Rates {
                 }
                 block
             };
-            Ok(counted.into_iter().map(block).collect())
+            Ok(counted.into_iter().map(block).collect::<Vec<Block>>())
         };
-        let Some((width, trace)) = query.bin.zip(rated.trace.as_ref()) else {
-            return Ok(vec![of_range(query.scope.range)?]);
+        let Some(width) = query.bin else {
+            return Ok(vec![of_range(ledger, query.scope.range)?]);
         };
-        let all = query.time_bins(recording, width)?.map_or_else(Vec::new, |all| all.bins());
-        let counted: Vec<Vec<Block>> =
-            all.par_iter().map(|bin| of_range(bin.range)).collect::<Result<_, QueryError>>()?;
-        // The trace may leave out bins at its ends.
-        let first = trace.bins.first().map_or(0, |bin| bin.of.number);
-        let skipped = all.iter().take_while(|bin| bin.number < first).count();
-        Ok(counted.into_iter().skip(skipped).take(trace.bins.len()).collect())
+        let of_bin = |ledger: &Ledger<'_>, bin: &TimeBin| of_range(ledger, bin.range);
+        let frontier = |last| query.frontier(last);
+        let bins = ledger.in_bins(&query.scope, width, frontier, of_bin)?;
+        Ok(bins.into_iter().map(|(_, blocks)| blocks).collect())
     }
 }
