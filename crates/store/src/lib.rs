@@ -25,6 +25,7 @@
 compile_error!("the columns are little-endian and mapped as they are: no big-endian machine");
 
 pub mod checksum;
+pub mod sealed;
 pub mod units;
 
 mod error;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use tagq_store::sealed::{self, Reader, Unsealed, put_len, put_text};
+
 use super::{Open, Partial, State, Unused};
 use crate::{
     error::Error,
@@ -12,24 +14,19 @@ use crate::{
 const MAGIC: [u8; 8] = *b"TAGQPART";
 /// The version written. Part of a released format: never changed.
 const VERSION: u32 = 1;
-/// Magic, version and checksum.
-const HEAD_BYTES: usize = 16;
 
 impl Partial {
     /// Returns the serialised form, version 1: equal partials give equal bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = [&MAGIC[..], &VERSION.to_le_bytes(), &[0; 4]].concat();
-        put_len(&mut out, self.query.len());
-        out.extend(self.query.as_bytes());
+        let mut out = sealed::begin(MAGIC, VERSION);
+        put_text(&mut out, &self.query);
         let TimeRange { from, to } = self.interval;
         out.push(u8::from(from.is_some()) | u8::from(to.is_some()) << 1);
         out.extend(from.unwrap_or(0).to_le_bytes());
         out.extend(to.unwrap_or(0).to_le_bytes());
         put_counts(&mut out, &self.counts);
         put_state(&mut out, &self.state);
-        let crc = crc_of(&out).to_le_bytes();
-        out[12..HEAD_BYTES].copy_from_slice(&crc);
-        out
+        sealed::seal(out)
     }
 
     /// Parses a partial from its serialised form. Rejects all other bytes.
@@ -38,38 +35,19 @@ impl Partial {
     /// Returns [`Error::PartialVersion`] for another version, and [`Error::PartialDamaged`] for all bytes
     /// that no partial serialises to.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let mut input = Input { left: bytes };
-        if input.array()? != MAGIC {
-            return Err(Error::PartialDamaged { what: "other first bytes" });
-        }
-        let version = u32::from_le_bytes(input.array()?);
-        if version != VERSION {
-            return Err(Error::PartialVersion { version });
-        }
-        if u32::from_le_bytes(input.array()?) != crc_of(bytes) {
-            return Err(Error::PartialDamaged { what: "another checksum" });
-        }
-        let query = input.len(1)?;
-        let query = str::from_utf8(input.take(query)?)
-            .map_err(|_| Error::PartialDamaged { what: "a query that is no text" })?;
+        let input = sealed::open(bytes, MAGIC, VERSION).map_err(|unsealed| match unsealed {
+            Unsealed::Foreign => Error::PartialDamaged { what: "other first bytes" },
+            Unsealed::Version(version) => Error::PartialVersion { version },
+            Unsealed::Damaged => Error::PartialDamaged { what: "another checksum" },
+        })?;
+        let mut input = Input(input);
+        let query = input.text()?;
         let interval = input.interval()?;
         let counts = input.counts()?;
         let state = input.state(interval)?;
         input.end()?;
         Ok(Self { query: query.into(), interval, counts, state })
     }
-}
-
-/// Computes the crc32c of all bytes except the checksum itself.
-fn crc_of(bytes: &[u8]) -> u32 {
-    tagq_store::checksum::crc32c_append(
-        tagq_store::checksum::crc32c(&bytes[..12]),
-        &bytes[HEAD_BYTES..],
-    )
-}
-
-pub(crate) fn put_len(out: &mut Vec<u8>, len: usize) {
-    out.extend((len as u64).to_le_bytes());
 }
 
 fn put_channels(out: &mut Vec<u8>, channels: &[u16]) {
@@ -132,38 +110,42 @@ fn put_state(out: &mut Vec<u8>, state: &State) {
 }
 
 /// Bytes that are left to read.
-pub(crate) struct Input<'a> {
-    pub left: &'a [u8],
-}
+pub(crate) struct Input<'a>(pub Reader<'a>);
+
+const ENDS: Error = Error::PartialDamaged { what: "an end in the middle" };
 
 impl<'a> Input<'a> {
     pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8], Error> {
-        self.left.split_off(..len).ok_or(Error::PartialDamaged { what: "an end in the middle" })
+        self.0.take(len).ok_or(ENDS)
     }
 
     pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
-        let (array, left) = self
-            .left
-            .split_first_chunk()
-            .ok_or(Error::PartialDamaged { what: "an end in the middle" })?;
-        self.left = left;
-        Ok(*array)
+        self.0.array().ok_or(ENDS)
+    }
+
+    pub(crate) fn u16(&mut self) -> Result<u16, Error> {
+        self.0.u16().ok_or(ENDS)
+    }
+
+    pub(crate) fn u32(&mut self) -> Result<u32, Error> {
+        self.0.u32().ok_or(ENDS)
     }
 
     pub(crate) fn u64(&mut self) -> Result<u64, Error> {
-        Ok(u64::from_le_bytes(self.array()?))
+        self.0.u64().ok_or(ENDS)
     }
 
     pub(crate) fn i64(&mut self) -> Result<i64, Error> {
-        Ok(i64::from_le_bytes(self.array()?))
+        self.0.i64().ok_or(ENDS)
     }
 
-    /// Reads how many values follow, each of at least `bytes` bytes; rejects more values than the remaining
-    /// bytes allow.
+    /// Reads how many values follow, each of at least `bytes` bytes.
     pub(crate) fn len(&mut self, bytes: usize) -> Result<usize, Error> {
-        let len = self.u64()?;
-        let fitting = usize::try_from(len).ok().filter(|&len| len <= self.left.len() / bytes);
-        fitting.ok_or(Error::PartialDamaged { what: "a length beyond its end" })
+        self.0.len(bytes).ok_or(Error::PartialDamaged { what: "a length beyond its end" })
+    }
+
+    pub(crate) fn text(&mut self) -> Result<&'a str, Error> {
+        self.0.text().ok_or(Error::PartialDamaged { what: "a query that is no text" })
     }
 
     fn interval(&mut self) -> Result<TimeRange, Error> {
@@ -208,8 +190,8 @@ impl<'a> Input<'a> {
             3 => {
                 let mut tags = BTreeMap::new();
                 for _ in 0..self.len(14)? {
-                    let source = u32::from_le_bytes(self.array()?);
-                    let channel = u16::from_le_bytes(self.array()?);
+                    let source = self.u32()?;
+                    let channel = self.u16()?;
                     put_behind(&mut tags, (source, channel), self.u64()?)?;
                 }
                 Ok(Counts::Tags(tags))
@@ -227,7 +209,7 @@ impl<'a> Input<'a> {
             1 => {
                 let mut all = Vec::new();
                 for _ in 0..self.len(12)? {
-                    let source = u32::from_le_bytes(self.array()?);
+                    let source = self.u32()?;
                     let group = self.channels()?;
                     let mut times = Vec::new();
                     for _ in &group {
@@ -248,7 +230,7 @@ impl<'a> Input<'a> {
             2 => {
                 let mut all = Vec::new();
                 for _ in 0..self.len(12)? {
-                    let source = u32::from_le_bytes(self.array()?);
+                    let source = self.u32()?;
                     let first = self.i64()?;
                     if !is_before(first) {
                         return Err(damaged);
@@ -263,7 +245,7 @@ impl<'a> Input<'a> {
 
     pub(crate) fn end(&self) -> Result<(), Error> {
         let what = "more than its end";
-        if self.left.is_empty() { Ok(()) } else { Err(Error::PartialDamaged { what }) }
+        if self.0.is_at_end() { Ok(()) } else { Err(Error::PartialDamaged { what }) }
     }
 }
 

@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tagq_store::sealed::{Reader, put_len, put_text};
+
 use super::counts::{Asked, PartCounts, PartRows};
 use crate::{
     error::Error,
-    partial::bytes::{Input, put_behind, put_counts, put_len},
+    partial::bytes::{Input, put_behind, put_counts},
 };
 
 /// The bits that say which numbers of a question are there.
@@ -21,8 +23,7 @@ impl PartCounts {
         let keys: BTreeMap<&str, u32> = keys.into_iter().zip(0..).collect();
         put_len(&mut out, keys.len());
         for key in keys.keys() {
-            put_len(&mut out, key.len());
-            out.extend(key.as_bytes());
+            put_text(&mut out, key);
         }
         put_len(&mut out, self.counts.len());
         for (Asked { source, key, range: (from, to) }, counts) in &self.counts {
@@ -69,12 +70,10 @@ impl PartCounts {
     /// # Errors
     /// [`Error::PartialDamaged`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let mut input = Input { left: bytes };
+        let mut input = Input(Reader::new(bytes));
         let mut keys: Vec<String> = Vec::new();
         for _ in 0..input.len(8)? {
-            let len = input.len(1)?;
-            let key = str::from_utf8(input.take(len)?)
-                .map_err(|_| Error::PartialDamaged { what: "a query that is no text" })?;
+            let key = input.text()?;
             if keys.last().is_some_and(|last| &**last >= key) {
                 return Err(Error::PartialDamaged { what: "queries out of order" });
             }
@@ -84,8 +83,8 @@ impl PartCounts {
         let mut used = vec![false; keys.len()];
         for _ in 0..input.len(26)? {
             let [there] = input.array()?;
-            let source = u32::from_le_bytes(input.array()?);
-            let number = u32::from_le_bytes(input.array()?) as usize;
+            let source = input.u32()?;
+            let number = input.u32()? as usize;
             let (from, to) = (input.i64()?, input.i64()?);
             let of = |bit: u8| there & bit != 0;
             let is_plain = there <= SOURCE | FROM | TO
@@ -106,20 +105,20 @@ impl PartCounts {
             return Err(Error::PartialDamaged { what: "a query without counts" });
         }
         for _ in 0..input.len(20)? {
-            let place = (u32::from_le_bytes(input.array()?), input.i64()?);
+            let place = (input.u32()?, input.i64()?);
             put_behind(&mut all.places, place, input.u64()?)?;
         }
         for _ in 0..input.len(22)? {
-            let (source, row) = (u32::from_le_bytes(input.array()?), input.u64()?);
-            let of = (source, row, u16::from_le_bytes(input.array()?));
+            let (source, row) = (input.u32()?, input.u64()?);
+            let of = (source, row, input.u16()?);
             put_behind(&mut all.singles, of, input.u64()?)?;
         }
         for _ in 0..input.len(32)? {
-            let of = (u32::from_le_bytes(input.array()?), u32::from_le_bytes(input.array()?));
+            let of = (input.u32()?, input.u32()?);
             let (begin, end) = (input.u64()?, input.u64()?);
             let mut tags = BTreeMap::new();
             for _ in 0..input.len(10)? {
-                let channel = u16::from_le_bytes(input.array()?);
+                let channel = input.u16()?;
                 put_behind(&mut tags, channel, input.u64()?)?;
             }
             let tags: Vec<(u16, u64)> = tags.into_iter().collect();

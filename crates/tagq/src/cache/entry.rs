@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use tagq_query::Partial;
-use tagq_store::{Mark, RunId, Store};
+use tagq_store::{
+    Mark, RunId, Store,
+    sealed::{self, put_len, put_text},
+};
 
 /// The first eight bytes of a file.
 const MAGIC: [u8; 8] = *b"TAGQKEPT";
 /// The version written. Files of other versions are discarded.
 const VERSION: u32 = 1;
-/// Bytes of magic, version and checksum.
-const HEAD_BYTES: usize = 16;
 
 /// The cached results of one query.
 #[derive(Debug, Clone, Default)]
@@ -60,70 +61,43 @@ impl Entry {
     /// Returns the bytes of the file; `None` if they are more than `most`.
     pub(super) fn to_bytes(&self, key: &str, most: usize) -> Option<Vec<u8>> {
         let RunState { run, rows, chain, sources } = &self.run_state;
-        let mut out = [&MAGIC[..], &VERSION.to_le_bytes(), &[0; 4], &run.0].concat();
+        let mut out = sealed::begin(MAGIC, VERSION);
+        out.extend(run.0);
         out.extend(rows.to_le_bytes());
         out.extend(chain.to_le_bytes());
         out.extend(sources.to_le_bytes());
-        out.extend((key.len() as u64).to_le_bytes());
-        out.extend(key.as_bytes());
-        out.extend((self.partials.len() as u64).to_le_bytes());
+        put_text(&mut out, key);
+        put_len(&mut out, self.partials.len());
         for partial in self.partials.values() {
             let bytes = partial.to_bytes();
-            out.extend((bytes.len() as u64).to_le_bytes());
+            put_len(&mut out, bytes.len());
             out.extend(bytes);
             if out.len() > most {
                 return None;
             }
         }
-        let crc = crc_of(&out).to_le_bytes();
-        out[12..HEAD_BYTES].copy_from_slice(&crc);
-        Some(out)
+        Some(sealed::seal(out))
     }
 
     /// Parses a file of the query `key`; returns `None` if it is torn or belongs to another query.
     pub(super) fn from_bytes(bytes: &[u8], key: &str) -> Option<Self> {
-        let mut left = bytes;
-        if take::<8>(&mut left)? != MAGIC || u32::from_le_bytes(take(&mut left)?) != VERSION {
-            return None;
-        }
-        if u32::from_le_bytes(take(&mut left)?) != crc_of(bytes) {
-            return None;
-        }
+        let mut input = sealed::open(bytes, MAGIC, VERSION).ok()?;
         let run_state = RunState {
-            run: RunId(take(&mut left)?),
-            rows: u64::from_le_bytes(take(&mut left)?),
-            chain: u32::from_le_bytes(take(&mut left)?),
-            sources: u32::from_le_bytes(take(&mut left)?),
+            run: RunId(input.array()?),
+            rows: input.u64()?,
+            chain: input.u32()?,
+            sources: input.u32()?,
         };
-        let written = take_sized(&mut left)?;
-        if written != key.as_bytes() {
+        if input.text()? != key {
             return None;
         }
         let mut partials = BTreeMap::new();
-        for _ in 0..u64::from_le_bytes(take(&mut left)?) {
-            let partial = Partial::from_bytes(take_sized(&mut left)?).ok()?;
+        for _ in 0..input.len(1)? {
+            let partial = Partial::from_bytes(input.sized()?).ok()?;
             let interval = partial.interval();
             partials.insert((interval.from, interval.to), partial);
         }
-        left.is_empty().then_some(Self { run_state, partials, is_known: true, rows_new: 0 })
+        let entry = Self { run_state, partials, is_known: true, rows_new: 0 };
+        input.is_at_end().then_some(entry)
     }
-}
-
-/// Returns the crc32c of everything except the checksum itself.
-fn crc_of(bytes: &[u8]) -> u32 {
-    tagq_store::checksum::crc32c_append(
-        tagq_store::checksum::crc32c(&bytes[..12]),
-        &bytes[HEAD_BYTES..],
-    )
-}
-
-fn take<const N: usize>(left: &mut &[u8]) -> Option<[u8; N]> {
-    let (array, rest) = left.split_first_chunk()?;
-    *left = rest;
-    Some(*array)
-}
-
-fn take_sized<'b>(left: &mut &'b [u8]) -> Option<&'b [u8]> {
-    let len = usize::try_from(u64::from_le_bytes(take(left)?)).ok()?;
-    left.split_off(..len)
 }

@@ -9,6 +9,7 @@ use std::{
 };
 
 use tagq_query::PartCounts;
+use tagq_store::sealed::{self, Reader, Unsealed, put_len, put_text};
 
 use super::file::{Part, Plan};
 use crate::error::Error;
@@ -17,8 +18,6 @@ use crate::error::Error;
 const MAGIC: [u8; 8] = *b"TAGQPART";
 /// The version written. Part of a released format: never changed.
 const VERSION: u32 = 2;
-/// Magic, version and checksum.
-const HEAD_BYTES: usize = 16;
 
 /// What some of the parts of a plan counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -147,14 +146,10 @@ impl Parts {
 
     /// Returns the serialised form: equal parts give equal bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = [&MAGIC[..], &VERSION.to_le_bytes(), &[0; 4]].concat();
-        let put_text = |out: &mut Vec<u8>, text: &str| {
-            out.extend((text.len() as u64).to_le_bytes());
-            out.extend(text.as_bytes());
-        };
+        let mut out = sealed::begin(MAGIC, VERSION);
         put_text(&mut out, &self.plan);
         put_text(&mut out, env!("CARGO_PKG_VERSION"));
-        out.extend((self.numbers.len() as u64).to_le_bytes());
+        put_len(&mut out, self.numbers.len());
         for (part, (run, from, to)) in &self.numbers {
             out.extend(part.to_le_bytes());
             out.extend(run.to_le_bytes());
@@ -162,16 +157,14 @@ impl Parts {
             out.extend(from.unwrap_or(0).to_le_bytes());
             out.extend(to.unwrap_or(0).to_le_bytes());
         }
-        out.extend((self.runs.len() as u64).to_le_bytes());
+        put_len(&mut out, self.runs.len());
         for (run, counts) in &self.runs {
             let counts = counts.to_bytes();
             out.extend(run.to_le_bytes());
-            out.extend((counts.len() as u64).to_le_bytes());
+            put_len(&mut out, counts.len());
             out.extend(counts);
         }
-        let crc = crc_of(&out).to_le_bytes();
-        out[12..HEAD_BYTES].copy_from_slice(&crc);
-        out
+        sealed::seal(out)
     }
 
     /// Parses the serialised form. Rejects all other bytes.
@@ -179,19 +172,16 @@ impl Parts {
     /// # Errors
     /// [`Error::Parts`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let mut input = Input(bytes);
-        if input.array()? != MAGIC {
-            return Err(damaged("it is no partial result of tagq"));
-        }
-        let version = u32::from_le_bytes(input.array()?);
-        if version != VERSION {
-            return Err(Error::Parts {
-                reason: format!("it has version {version}, not {VERSION}"),
-            });
-        }
-        if u32::from_le_bytes(input.array()?) != crc_of(bytes) {
-            return Err(damaged("it is damaged or not complete: its checksum is another one"));
-        }
+        let input = sealed::open(bytes, MAGIC, VERSION).map_err(|unsealed| match unsealed {
+            Unsealed::Foreign => damaged("it is no partial result of tagq"),
+            Unsealed::Version(version) => {
+                Error::Parts { reason: format!("it has version {version}, not {VERSION}") }
+            }
+            Unsealed::Damaged => {
+                damaged("it is damaged or not complete: its checksum is another one")
+            }
+        })?;
+        let mut input = Input(input);
         let plan = input.text()?.to_owned();
         let made = input.text()?;
         if made != env!("CARGO_PKG_VERSION") {
@@ -203,11 +193,9 @@ impl Parts {
         }
         let mut numbers = BTreeMap::new();
         for _ in 0..input.len()? {
-            let [part, run] =
-                [u32::from_le_bytes(input.array()?), u32::from_le_bytes(input.array()?)];
+            let [part, run] = [input.u32()?, input.u32()?];
             let [has] = input.array()?;
-            let [from, to] =
-                [i64::from_le_bytes(input.array()?), i64::from_le_bytes(input.array()?)];
+            let [from, to] = [input.i64()?, input.i64()?];
             let end = |bit: u8, time: i64| (has & bit != 0).then_some(time);
             let is_plain = has <= 3 && (has & 1 != 0 || from == 0) && (has & 2 != 0 || to == 0);
             if !is_plain || numbers.last_key_value().is_some_and(|(&last, _)| last >= part) {
@@ -217,15 +205,14 @@ impl Parts {
         }
         let mut runs = BTreeMap::new();
         for _ in 0..input.len()? {
-            let run = u32::from_le_bytes(input.array()?);
-            let len = input.len()?;
-            let counts = PartCounts::from_bytes(input.take(len)?)?;
+            let run = input.u32()?;
+            let counts = PartCounts::from_bytes(input.sized()?)?;
             if runs.last_key_value().is_some_and(|(&last, _)| last >= run) {
                 return Err(damaged("its runs are damaged"));
             }
             runs.insert(run, counts);
         }
-        if !input.0.is_empty() {
+        if !input.0.is_at_end() {
             return Err(damaged("it is longer than it says"));
         }
         Ok(Self { plan, numbers, runs })
@@ -253,43 +240,41 @@ fn ranges(numbers: &[u32]) -> String {
     text
 }
 
-/// The crc32c of all bytes except the checksum itself.
-fn crc_of(bytes: &[u8]) -> u32 {
-    tagq_store::checksum::crc32c_append(
-        tagq_store::checksum::crc32c(&bytes[..12]),
-        bytes.get(HEAD_BYTES..).unwrap_or(&[]),
-    )
-}
-
 fn damaged(reason: &str) -> Error {
     Error::Parts { reason: reason.into() }
 }
 
 /// Bytes that are left to read.
-struct Input<'a>(&'a [u8]);
+struct Input<'a>(Reader<'a>);
 
 impl<'a> Input<'a> {
-    fn take(&mut self, len: usize) -> Result<&'a [u8], Error> {
-        self.0.split_off(..len).ok_or_else(|| damaged("it is not complete"))
-    }
-
     fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
-        let (array, left) =
-            self.0.split_first_chunk().ok_or_else(|| damaged("it is not complete"))?;
-        self.0 = left;
-        Ok(*array)
+        self.0.array().ok_or_else(torn)
     }
 
-    /// Reads how many values or bytes follow: no more than there are bytes.
+    fn u32(&mut self) -> Result<u32, Error> {
+        self.0.u32().ok_or_else(torn)
+    }
+
+    fn i64(&mut self) -> Result<i64, Error> {
+        self.0.i64().ok_or_else(torn)
+    }
+
     fn len(&mut self) -> Result<usize, Error> {
-        let len = usize::try_from(u64::from_le_bytes(self.array()?));
-        len.ok().filter(|&len| len <= self.0.len()).ok_or_else(|| damaged("it is not complete"))
+        self.0.len(1).ok_or_else(torn)
+    }
+
+    fn sized(&mut self) -> Result<&'a [u8], Error> {
+        self.0.sized().ok_or_else(torn)
     }
 
     fn text(&mut self) -> Result<&'a str, Error> {
-        let len = self.len()?;
-        str::from_utf8(self.take(len)?).map_err(|_| damaged("a text in it is none"))
+        self.0.text().ok_or_else(|| damaged("a text in it is none"))
     }
+}
+
+fn torn() -> Error {
+    damaged("it is not complete")
 }
 
 #[cfg(test)]
