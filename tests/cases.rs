@@ -1,7 +1,14 @@
 //! Each way in which each type of request is counted (`RequestType::cases`), by the program: the rows, frozen in
 //! tests/outputs/cases, what `--explain` says, parts that are merged, and `watch`.
 
-use std::{env, fmt::Write as _, fs, path::Path};
+use std::{
+    env,
+    fmt::Write as _,
+    fs,
+    io::{BufRead as _, BufReader},
+    path::Path,
+    process::Stdio,
+};
 
 use serde_json::Value;
 use tagq::{
@@ -9,7 +16,7 @@ use tagq::{
     store::{Creation, RunId, SourceFacts, Tick, Writer},
 };
 
-use crate::support::{Output, command, output, root};
+use crate::support::{Output, command, interruptible, output, root};
 
 /// Lines of an answer that are frozen.
 const LINES: usize = 24;
@@ -63,6 +70,51 @@ fn words(name: &str, options: &OptionValues) -> Vec<String> {
         }
     }
     words
+}
+
+/// Interrupts a watch when it is dropped.
+struct Watch(std::process::Child);
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        // It has answered, or the test fails.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_watch_of_every_case_says_what_each_query_says() {
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path());
+    let cases: Vec<Vec<String>> =
+        cases().iter().map(|(name, options)| words(name, options)).collect();
+    let mut all = cases[0].clone();
+    all.push("run.tagq".into());
+    for more in &cases[1..] {
+        all.push("--and".into());
+        all.extend(more.iter().cloned());
+    }
+    let watch = interruptible()
+        .current_dir(folder.path())
+        .arg("watch")
+        .args(&all)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn();
+    let mut watch = Watch(watch.unwrap());
+    let mut lines = BufReader::new(watch.0.stdout.take().unwrap()).lines();
+    let update: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+    let answers = update["answers"].as_array().unwrap();
+    assert_eq!(answers.len(), cases.len());
+    for (case, answer) in cases.iter().zip(answers) {
+        let mut words: Vec<&str> = case.iter().map(String::as_str).collect();
+        words.extend(["run.tagq", "--format", "json"]);
+        let whole = done(folder.path(), &words).json();
+        assert!(answer["rows"].as_array().is_some_and(|rows| !rows.is_empty()), "{case:?}");
+        assert_eq!(answer["rows"], whole["rows"], "{case:?}");
+    }
 }
 
 fn done(folder: &Path, words: &[&str]) -> Output {
