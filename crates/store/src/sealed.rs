@@ -58,7 +58,7 @@ pub fn put_len(out: &mut Vec<u8>, len: usize) {
     out.extend((len as u64).to_le_bytes());
 }
 
-/// Appends a text behind its number of bytes.
+/// Appends the number of bytes of a text, and the text.
 pub fn put_text(out: &mut Vec<u8>, text: &str) {
     put_len(out, text.len());
     out.extend(text.as_bytes());
@@ -106,18 +106,18 @@ impl<'a> Reader<'a> {
         Some(i64::from_le_bytes(self.array()?))
     }
 
-    /// Reads how many values follow, each of at least `bytes` bytes: no more than the bytes that are left allow.
+    /// Reads how many values follow, each of at least `bytes` bytes; `None` also if fewer bytes are left.
     pub fn len(&mut self, bytes: usize) -> Option<usize> {
         usize::try_from(self.u64()?).ok().filter(|&len| len <= self.0.len() / bytes)
     }
 
-    /// Reads bytes behind their number.
+    /// Reads a number of bytes, and these bytes.
     pub fn sized(&mut self) -> Option<&'a [u8]> {
         let len = self.len(1)?;
         self.take(len)
     }
 
-    /// Reads a text behind its number of bytes; `None` also if it is no text.
+    /// Reads a number of bytes, and a text of these bytes; `None` also if they are not UTF-8.
     pub fn text(&mut self) -> Option<&'a str> {
         str::from_utf8(self.sized()?).ok()
     }

@@ -244,8 +244,8 @@ fn what_is_final_is_not_counted_again() {
         } else {
             assert_eq!(&kept, before, "question {number}");
             // No tag is of channel 9.
-            let is_of_nothing = question.named().contains(&&Channel::Number(9));
-            assert_eq!(kept == anew, is_of_nothing, "question {number}");
+            let has_no_tags = question.named().contains(&&Channel::Number(9));
+            assert_eq!(kept == anew, has_no_tags, "question {number}");
         }
     }
 }

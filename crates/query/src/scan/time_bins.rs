@@ -153,7 +153,7 @@ impl TimeBins {
             }
             counts.iter().any(|&count| count > 0)
         };
-        // All of them are counted, whatever is found: what is asked for depends on no count.
+        // All of them are counted, whatever the counts are: parts of a run are then asked the same.
         let needed: Vec<bool> =
             self.numbers.clone().map(|number| self.is_needed(number) || has_tags(number)).collect();
         span_of(&needed)

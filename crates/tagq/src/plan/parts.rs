@@ -269,7 +269,7 @@ impl<'a> Input<'a> {
     }
 
     fn text(&mut self) -> Result<&'a str, Error> {
-        self.0.text().ok_or_else(|| damaged("a text in it is none"))
+        self.0.text().ok_or_else(|| damaged("one of its texts is not UTF-8"))
     }
 }
 

@@ -99,7 +99,7 @@ pub(super) trait Kind: Sync {
     /// runs.
     fn check_work(&self, resolved: &Resolved<'_, Self::Query>, runs: usize) -> Result<(), Error>;
 
-    /// Whether its counts are worth to be kept for the same query over a run that has grown.
+    /// Whether its counts are cached for the same query over a run that has grown.
     fn is_kept(&self, _: &Self::Query) -> bool {
         true
     }
@@ -253,7 +253,7 @@ pub(super) fn each<K: Kind>(
     all.chunks(1).map(|one| answer_all(kind, one)).collect()
 }
 
-/// Counts a request in one run, from what was kept of it.
+/// Counts a request in one run; continues from cached results.
 fn count<K: Kind>(kind: &K, resolved: &Resolved<'_, K::Query>) -> Result<K::Counts, Error> {
     let &Resolved { run, context, bin, ref query, .. } = resolved;
     let is_joined = kind.selection().join;

@@ -39,7 +39,7 @@ impl<'a> Ledger<'a> {
     /// Counts each bin of time of `width` ticks in the scope, and returns those that an answer has, in order. `frontier`
     /// returns the time before which counts are final ([`TimeBins::of`]).
     ///
-    /// Every bin that can have tags is counted: what is asked for depends on no count.
+    /// Every bin that can have tags is counted, so that parts of a run, each with tags of its own, are asked the same.
     pub(super) fn in_bins<T: Send>(
         &self,
         scope: &Scope,
