@@ -155,6 +155,24 @@ proptest! {
     }
 }
 
+/// Each case has an answer or an error.
+#[test]
+fn a_run_without_sources_can_be_asked_everything() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("run.tagq");
+    writer(&store).commit().unwrap();
+    let run = open_run(&store);
+    let setup = Setup::default();
+    let context = QueryContext { setup: &setup, pool: &POOL, progress: &Silent };
+    let mut answered = 0;
+    for (query, options) in cases() {
+        let request = Request::of_options(query, options).unwrap();
+        answered += usize::from(request.ask(&run, &context).is_ok());
+        let _: Result<_, _> = request.explain(&run, &context);
+    }
+    assert!(answered > 20, "{answered}");
+}
+
 /// Of a run that has grown, only the parts at its end are counted again, unless the question itself depends on the end.
 #[test]
 fn kept_parts_are_taken_by_later_plans() {

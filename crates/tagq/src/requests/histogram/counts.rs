@@ -163,12 +163,8 @@ fn covariance_of(left_out: &[Option<Vec<f64>>], errors: &[Option<f64>]) -> Vec<V
     left_out.par_iter().enumerate().map(of).collect()
 }
 
-pub(super) fn add_counts(counts: &mut Vec<u64>, more: Vec<u64>) {
-    if counts.is_empty() {
-        *counts = more;
-    } else {
-        counts.iter_mut().zip(more).for_each(|(count, more)| *count += more);
-    }
+pub(super) fn add_counts(counts: &mut [u64], more: Vec<u64>) {
+    counts.iter_mut().zip(more).for_each(|(count, more)| *count += more);
 }
 
 fn add_expected(expected: &mut Expected, more: Expected) {

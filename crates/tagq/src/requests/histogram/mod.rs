@@ -9,8 +9,8 @@ pub use request::{G2, HISTOGRAM, Histogram, Reach};
 
 use serde::Serialize;
 use tagq_query::{
-    Bins, Error as QueryError, Execution, Fold, Histogram as Query, Kind as _, Period, Plan,
-    Recording, Scope, TimeRange,
+    Binned, Bins, Error as QueryError, Execution, Fold, Histogram as Query, Kind as _, Period,
+    Plan, Recording, Scope, TimeRange,
 };
 use tagq_store::Tick;
 
@@ -216,7 +216,7 @@ impl Kind for Histogram {
         let expected = || query.expected(ledger.recording(), &Execution::best());
         let expected = self.g2.then(expected).transpose()?;
         let blocks = match self.errors.blocks() {
-            Some(blocks) => self.in_blocks(ledger, query, binned.period, blocks)?,
+            Some(blocks) => self.in_blocks(ledger, query, &binned, blocks)?,
             None => Vec::new(),
         };
         Ok(HistogramCounts { binned, expected, blocks })
@@ -342,7 +342,7 @@ impl Histogram {
         &self,
         ledger: &Ledger<'_>,
         query: &Query,
-        period: Option<Period>,
+        binned: &Binned,
         blocks: u32,
     ) -> Result<Vec<Block>, QueryError> {
         let expected: Vec<Expected> = if self.g2 {
@@ -356,14 +356,15 @@ impl Histogram {
             vec![None; blocks as usize]
         };
         // The period of a sync is that of the whole run.
-        let fold = period.map(Fold::Period).or(query.fold);
+        let fold = binned.period.map(Fold::Period).or(query.fold);
         let counted = ledger.in_blocks(query.scope.range, blocks, |source, range| {
             let scope = Scope { range, ..query.scope.clone() };
             let binned = source.answer(&Query { fold, scope, ..query.clone() })?;
             Ok((binned.counts, source.recording().sources[0].live().ticks_in(range)))
         })?;
         let block = |(sources, expected_without): (Vec<(Vec<u64>, i64)>, Expected)| {
-            let mut block = Block { counts: Vec::new(), live: 0, expected_without };
+            let counts = vec![0; binned.counts.len()];
+            let mut block = Block { counts, live: 0, expected_without };
             for (counts, live) in sources {
                 add_counts(&mut block.counts, counts);
                 block.live += i128::from(live);
