@@ -22,7 +22,7 @@ pub(crate) fn run(targets: &[String]) -> ExitCode {
     }
 }
 
-/// The profile of what is released.
+/// The build profile of released files.
 const PROFILE: &str = "lto";
 
 /// Content of each package.

@@ -182,7 +182,7 @@ impl Answer {
         Ok(Self { figure: figure.into(), ..Self::new(answer)? })
     }
 
-    /// Returns what is drawn, as JSON (`tagq_plot::Figure`).
+    /// Returns the figure of the answer as JSON (`tagq_plot::Figure`).
     fn figure(&self) -> PyResult<&str> {
         if self.figure.get().is_none() {
             let figure = serde_json::to_string(&tagq_plot::Figure::of(&self.content));

@@ -61,19 +61,6 @@ impl MicroTimes {
         Ok(largest.into_iter().flatten().max())
     }
 
-    /// Returns the channels of each delay, as (delay, places in the list of channels).
-    fn delays(&self) -> Vec<(i64, Vec<usize>)> {
-        let mut delays: Vec<(i64, Vec<usize>)> = Vec::new();
-        for (place, &channel) in self.channels.iter().enumerate() {
-            let delay = self.scope.delay_of(channel);
-            match delays.iter_mut().find(|(known, _)| *known == delay) {
-                Some((_, places)) => places.push(place),
-                None => delays.push((delay, vec![place])),
-            }
-        }
-        delays
-    }
-
     /// Takes the micro times of the channels, each with the place of its channel, on the threads of the rayon pool it is
     /// called in. Returns one result for each task. Cancellation is to be checked after it.
     fn fold<T: Send>(
@@ -83,7 +70,7 @@ impl MicroTimes {
         begin: impl Fn() -> T + Sync,
         take: impl Fn(&mut T, usize, u32) + Sync,
     ) -> Vec<T> {
-        let delays = self.delays();
+        let delays = self.scope.by_delay(&self.channels);
         let pass = recording.pass(self.scope.range);
         let mut results = Vec::new();
         for source in &recording.sources {
@@ -198,7 +185,7 @@ impl Kind for MicroTimes {
         _: &Execution,
         plan: &mut Plan,
     ) -> Result<(), Error> {
-        for (delay, _) in self.delays() {
+        for (delay, _) in self.scope.by_delay(&self.channels) {
             plan.read(recording, |source| [(KERNEL, rows_in(source, delay, self.scope.range))]);
         }
         let micro = recording.sources.iter().find_map(|source| source.micro);

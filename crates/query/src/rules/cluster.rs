@@ -56,7 +56,7 @@ impl Definition for Cluster {
 
 /// Returns the channels whose tags form clusters, ascending.
 pub(crate) fn channels(scope: &Scope, recording: &Recording<'_>) -> Result<Vec<u16>, Error> {
-    let channels = scope.channels.clone().unwrap_or_else(|| recording.channels());
+    let channels = scope.in_use(recording);
     let channels = channels_of(&[channels]);
     if channels.len() > MOST_CHANNELS {
         let (channels, most) = (channels.len(), MOST_CHANNELS);

@@ -31,7 +31,7 @@ pub(crate) fn asked(
         if (2..=MOST_CHANNELS).contains(&size) { Ok(size) } else { Err(Error::GroupSize { size }) }
     };
     let every = |size: usize| {
-        let mut in_use = scope.channels.clone().unwrap_or_else(|| recording.channels());
+        let mut in_use = scope.in_use(recording);
         in_use.sort_unstable();
         in_use.dedup();
         choices(&in_use, of_size(size)?)

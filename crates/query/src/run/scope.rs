@@ -2,7 +2,10 @@
 
 use crate::{
     error::Error,
-    run::{recording::Source, time_range::TimeRange},
+    run::{
+        recording::{Recording, Source},
+        time_range::TimeRange,
+    },
 };
 
 /// Selects the tags that a query covers (docs/queries.md, section "Selection").
@@ -61,6 +64,24 @@ impl Scope {
     #[must_use]
     pub fn over(&self, range: TimeRange) -> Self {
         Self { range, ..self.clone() }
+    }
+
+    /// Returns the channels in use: those that are named, else all that have tags, ascending.
+    pub fn in_use(&self, recording: &Recording<'_>) -> Vec<u16> {
+        self.channels.clone().unwrap_or_else(|| recording.channels())
+    }
+
+    /// Groups channels by their delay: each delay in ticks, and the places of its channels in `channels`.
+    pub(crate) fn by_delay(&self, channels: &[u16]) -> Vec<(i64, Vec<usize>)> {
+        let mut delays: Vec<(i64, Vec<usize>)> = Vec::new();
+        for (place, &channel) in channels.iter().enumerate() {
+            let delay = self.delay_of(channel);
+            match delays.iter_mut().find(|(known, _)| *known == delay) {
+                Some((_, places)) => places.push(place),
+                None => delays.push((delay, vec![place])),
+            }
+        }
+        delays
     }
 
     /// Returns the delay of a channel in ticks.

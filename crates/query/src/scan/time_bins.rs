@@ -73,7 +73,7 @@ impl TimeBins {
         let Some((origin, last)) = firsts.zip(spans().map(|(_, last)| last).max()) else {
             return Ok(None);
         };
-        let channels = channels(recording, scope);
+        let channels = scope.in_use(recording);
         let delays = || channels.iter().map(|&channel| scope.delay_of(channel));
         let smallest = delays().min().unwrap_or(0);
         let largest = delays().max().unwrap_or(0).max(0);
@@ -141,7 +141,7 @@ impl TimeBins {
         scope: &Scope,
         execution: &Execution,
     ) -> Range<usize> {
-        let channels = channels(recording, scope);
+        let channels = scope.in_use(recording);
         let has_tags = |number: i64| {
             let mut counts = vec![0; channels.len()];
             let range = self.bin(number).range;
@@ -171,11 +171,6 @@ impl TimeBins {
             || (self.range.to.is_some() && number > self.last)
             || (0..=self.last).contains(&number)
     }
-}
-
-/// Returns the channels in use.
-fn channels(recording: &Recording<'_>, scope: &Scope) -> Vec<u16> {
-    scope.channels.clone().unwrap_or_else(|| recording.channels())
 }
 
 /// Returns the places from the first true value to the last one.

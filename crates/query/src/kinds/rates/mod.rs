@@ -91,10 +91,6 @@ impl Rated {
 }
 
 impl Rates {
-    fn channels(&self, recording: &Recording<'_>) -> Vec<u16> {
-        self.scope.channels.clone().unwrap_or_else(|| recording.channels())
-    }
-
     /// Returns the bins of its trace, of this width; `None` if the run has no tags.
     ///
     /// # Errors
@@ -196,7 +192,7 @@ impl Kind for Rates {
         _: Option<&Partial>,
         execution: &Execution,
     ) -> Result<(Counts, State), Error> {
-        let channels = self.channels(recording);
+        let channels = self.scope.in_use(recording);
         let counting = Counting::new(&self.scope, &channels, execution);
         let mut tags = BTreeMap::new();
         for (number, source) in (0..).zip(&recording.sources) {
@@ -215,7 +211,7 @@ impl Kind for Rates {
         execution: &Execution,
     ) -> Result<Rated, Error> {
         let tags = counts.tags()?;
-        let channels = self.channels(recording);
+        let channels = self.scope.in_use(recording);
         let of_source = |(number, source): (u32, &Source<'_>)| {
             let of = |&channel: &u16| tags.get(&(number, channel)).copied().unwrap_or(0);
             let counts = channels.iter().map(of).collect();
@@ -233,7 +229,7 @@ impl Kind for Rates {
         execution: &Execution,
         plan: &mut Plan,
     ) -> Result<(), Error> {
-        let counting = Counting::new(&self.scope, &self.channels(recording), execution);
+        let counting = Counting::new(&self.scope, &self.scope.in_use(recording), execution);
         counting.plan(recording, self.scope.range, plan);
         if let Some(width) = self.bin
             && let Some(all) = self.time_bins(recording, width)?
@@ -256,14 +252,10 @@ struct Counting<'a> {
 
 impl<'a> Counting<'a> {
     fn new(scope: &Scope, channels: &[u16], execution: &'a Execution) -> Self {
-        let mut delays: Vec<(i64, Vec<(u16, usize)>)> = Vec::new();
-        for (place, &channel) in channels.iter().enumerate() {
-            let delay = scope.delay_of(channel);
-            match delays.iter_mut().find(|(known, _)| *known == delay) {
-                Some((_, channels)) => channels.push((channel, place)),
-                None => delays.push((delay, vec![(channel, place)])),
-            }
-        }
+        let of_delay = |(delay, places): (i64, Vec<usize>)| {
+            (delay, places.into_iter().map(|place| (channels[place], place)).collect())
+        };
+        let delays = scope.by_delay(channels).into_iter().map(of_delay).collect();
         Self { execution, channels: channels.len(), delays }
     }
 

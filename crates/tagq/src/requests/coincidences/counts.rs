@@ -234,7 +234,7 @@ fn in_blocks(
     shift: Option<Shift>,
 ) -> Result<Vec<Block>, QueryError> {
     // The list of groups does not depend on the block.
-    let in_use = query.scope.channels.clone().unwrap_or_else(|| ledger.recording().channels());
+    let in_use = query.scope.in_use(ledger.recording());
     let channels = match &query.groups {
         Groups::Listed(_) if query.rule != Rule::Cluster => query.scope.channels.clone(),
         _ => Some(in_use),

@@ -177,7 +177,7 @@ impl Coincidences {
         let said = run.count_as(self.selection.join, None, |recording| {
             let pairs = match groups {
                 Groups::Listed(groups) => groups.clone(),
-                _ => vec![scope.channels.clone().unwrap_or_else(|| recording.channels())],
+                _ => vec![scope.in_use(recording)],
             };
             let pairs: BTreeSet<[u16; 2]> = pairs
                 .iter()

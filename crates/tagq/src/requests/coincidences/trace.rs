@@ -41,7 +41,7 @@ pub(super) fn query_of<'q>(
     recording: &Recording<'_>,
 ) -> impl Fn(&TimeBin) -> Query + Sync + use<'q> {
     // The list of pairs does not depend on the bin.
-    let in_use = query.scope.channels.clone().unwrap_or_else(|| recording.channels());
+    let in_use = query.scope.in_use(recording);
     let fixed = match &query.groups {
         Groups::Listed(_) => query.scope.clone(),
         _ => Scope { channels: Some(in_use), ..query.scope.clone() },
