@@ -28,7 +28,7 @@ const FLOORS: [Floors; 4] = [
             &["run", "error"],
             &["partial"],
             &["scan"],
-            &["parts"],
+            &["counters"],
             &["rules"],
             &["estimate"],
             &["kinds"],

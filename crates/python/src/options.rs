@@ -7,8 +7,11 @@ use pyo3::{
     types::{PyBool, PyDict, PyString},
 };
 use serde_json::Value;
-use tagq::requests::{
-    Channel, OptionValues, REQUEST_TYPES, Request, RequestOption, Selection, ValueType,
+use tagq::{
+    Error,
+    requests::{
+        Channel, OptionValues, REQUEST_TYPES, Request, RequestOption, Selection, ValueType,
+    },
 };
 
 use crate::errors::{self, question, wrong_type};
@@ -33,7 +36,7 @@ pub(crate) fn text<T: FromStr<Err: Display>>(
 
 /// Creates the request of the type with this name.
 pub(crate) fn request(name: &str, keywords: &Bound<'_, PyDict>) -> PyResult<Request> {
-    Request::of_options(name, named(name, keywords)?).map_err(|error| errors::of_run(&error))
+    Request::of_options(name, named(name, keywords)?).map_err(of_request)
 }
 
 /// Converts the keywords of the request with this name.
@@ -48,7 +51,15 @@ pub(crate) fn selection(keywords: &Bound<'_, PyDict>) -> PyResult<Selection> {
     let known: Vec<&RequestOption> = Selection::options().collect();
     let mut options = options(keywords, &known)?;
     options.retain(|name, _| known.iter().any(|option| option.name == name));
-    Selection::of_options(options).map_err(|error| errors::of_run(&error))
+    Selection::of_options(options).map_err(of_request)
+}
+
+/// Converts an error of a request, which names options.
+fn of_request(error: Error) -> PyErr {
+    match error {
+        Error::Option { option, reason, .. } => question(format!("{}: {reason}", keyword(&option))),
+        error => errors::of_run(&error),
+    }
 }
 
 /// Returns the name of an option as a keyword.
@@ -87,11 +98,10 @@ fn convert(name: &str, to: ValueType, value: &Bound<'_, PyAny>) -> PyResult<Valu
             let flag: bool = value.extract().map_err(|_| wrong("True or False"))?;
             Ok(flag.into())
         }
-        ValueType::Text(_, check) => {
+        ValueType::Text(_) => {
             let text: String = value
                 .extract()
                 .map_err(|_| wrong("a text (a time with its unit, as \"2ns\" or \"13t\")"))?;
-            check(&text).map_err(|error| question(format!("{name}: {error}")))?;
             Ok(text.into())
         }
         ValueType::Number(_) => {
@@ -130,7 +140,6 @@ fn convert(name: &str, to: ValueType, value: &Bound<'_, PyAny>) -> PyResult<Valu
                         type_name(&delay)
                     ))
                 })?;
-                parse::<tagq::store::Duration>(name, &text)?;
                 Ok(vec![channel_value(name, &of)?, text.into()].into())
             };
             pairs.try_iter()?.map(pair).collect()

@@ -31,7 +31,7 @@ mod scan;
 
 mod partial;
 
-mod parts;
+mod counters;
 
 mod run;
 
@@ -41,6 +41,10 @@ mod error;
 
 pub mod oracle;
 
+pub use counters::{
+    Asked, Countable, Counter, Dry, Ledger, Needs, PartCounts, Rank, Record, Scan, Sum, TimeBin,
+    TimeBins,
+};
 pub use error::Error;
 pub use estimate::{
     Estimate, Heralded, Heralding, Measured, Shifted, SourceSingles, Tally, Terms, covariance,
@@ -50,13 +54,12 @@ pub use kernels::Simd;
 pub use kinds::{
     Binned, Binned2d, Bins, ClusterTag, Coincidences, Counted, Fold, GroupCount, Histogram,
     Histogram2d, Kind, ListedTag, MicroTimes, Mode, Period, Rated, Rates, ShortestInterval,
-    SourceRates, Trace, TraceBin, Tuple, Tuples, normalised, shortest_intervals,
+    SinglesInScope, SourceRates, Trace, TraceBin, Tuple, Tuples, normalised, shortest_intervals,
 };
 pub use partial::Partial;
-pub use parts::{InParts, PartCounts};
 pub use rules::{Groups, Rule, Veto};
 pub use run::{
-    Delay, LiveTime, Pass, Pieces, ProgressSnapshot, Recording, ScanProgress, Scope, Source,
-    TimeRange,
+    Counts, Delay, Facts, LiveTime, Pass, Pieces, ProgressSnapshot, Recording, ScanProgress, Scope,
+    Source, SourceFacts, TimeRange,
 };
-pub use scan::{Execution, Lookup, Plan, TimeBin, TimeBins};
+pub use scan::{Execution, Lookup, Plan};

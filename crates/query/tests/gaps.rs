@@ -7,8 +7,8 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use tagq_query::{
-    Bins, Coincidences, Delay, Execution, Groups, Histogram, Kind as _, Mode, Recording, Rule,
-    Scope, Simd, TimeRange, Veto,
+    Bins, Coincidences, Delay, Execution, Groups, Histogram, Kind as _, Ledger, Mode, Recording,
+    Rule, Scan, Scope, Simd, TimeRange, Veto,
 };
 use tagq_store::{Access, Channels, Creation, SourceFacts, Store, Tags, Tick, Writer};
 
@@ -140,7 +140,8 @@ proptest! {
             sources.iter().map(|rows| rows.iter().copied().unzip()).collect();
         let expected = counts(&query, &with_wide_labels(&columns), &execution);
         let left = |recording: &Recording<'_>| {
-            query.of_heralds_left(recording, 1, &[&[], &[0], &[2, 0]], &execution).ok()
+            let scan = Scan::new(recording, &execution);
+            query.of_heralds_left(&Ledger::of(&scan), 1, &[&[], &[0], &[2, 0]]).ok()
         };
         prop_assert_eq!(left(&Recording::of(&by_gaps)), left(&with_wide_labels(&columns)));
         for simd in Simd::available() {

@@ -76,7 +76,7 @@ fn a_triple_is_in_the_cell_of_both_differences() {
     // One source of 10 ticks with 1, 1 and 2 tags: 2·5·5/100, of which the span of the tags takes a share. In cell
     // (-10 to -6, -10 to -6) the herald is 8 ticks after both; in (-5 to -1, 5 to 9) they are 10 ticks apart, in
     // (5 to 9, -5 to -1), too; in (0 to 4, 0 to 4) the herald is 2 ticks before both.
-    let expected = query.expected(&recording, &binned);
+    let expected = query.expected(&recording.facts(), &binned);
     let of = |a: usize, b: usize| expected[4 * a + b];
     for (cell, share) in [(of(0, 0), 0.2), (of(1, 3), 0.0), (of(3, 1), 0.0), (of(2, 2), 0.8)] {
         assert!((cell - 0.5 * share).abs() < 1e-12, "{expected:?}");
@@ -85,7 +85,7 @@ fn a_triple_is_in_the_cell_of_both_differences() {
     // those 2 ticks later, too.
     let dead = Recording::new(vec![recording.sources[0].clone().with_dead(&[(101, 103)])]);
     let binned = query.run(&dead, &Execution::best()).unwrap();
-    let expected = query.expected(&dead, &binned);
+    let expected = query.expected(&dead.facts(), &binned);
     assert!((expected[4 * 2 + 2] - 2.0 / 512.0 * 25.0 * 4.0).abs() < 1e-12, "{expected:?}");
 }
 

@@ -7,8 +7,9 @@ mod support;
 use proptest::prelude::*;
 use support::{Sources, cases::cases, recording, sources};
 use tagq_query::{
-    Bins, Coincidences, Delay, Error, Execution, Fold, Groups, Histogram, Histogram2d, Kind,
-    MicroTimes, Mode, Partial, Period, Rates, Recording, Rule, Scope, Simd, TimeRange, Veto,
+    Bins, Coincidences, Countable as _, Delay, Error, Execution, Fold, Groups, Histogram,
+    Histogram2d, Kind, MicroTimes, Mode, Partial, Period, Rates, Recording, Rule, Scope, Simd,
+    TimeRange, Veto,
 };
 
 /// Any of the queries.

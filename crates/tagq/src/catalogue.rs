@@ -259,7 +259,7 @@ fn look_at(path: &Path) -> Result<Seen, Error> {
     let gone = manifest.sources.iter().filter(|source| !is_here(&source.facts.name));
     ended = ended.max(gone.map(|source| source.facts.mtime_ns).filter(|&ns| ns > 0).max());
     let setup = Setup::of(path, None).unwrap_or_else(|_| Setup::of_sources(path));
-    let run = Run::of_rows(path, Store::without_rows(manifest));
+    let run = Run::with_store(path, Store::without_rows(manifest), None);
     let facts = RunFacts::named(&run, &setup);
     Ok((state, ended.and_then(Moment::of_ns), Some(facts)))
 }

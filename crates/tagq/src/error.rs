@@ -336,6 +336,16 @@ pub enum Error {
     /// The request is invalid.
     #[error("{0}")]
     Request(String),
+    /// The value of an option is invalid.
+    #[error("{option}: {reason}")]
+    Option {
+        /// The option.
+        option: String,
+        /// The number of the value, if the option has several.
+        place: Option<usize>,
+        /// Why it is invalid.
+        reason: String,
+    },
     /// An answer cannot be serialized.
     #[error("the answer cannot be written down: {0}")]
     Answer(#[from] serde_json::Error),
@@ -422,7 +432,7 @@ impl Error {
 
     /// Whether the text names options in backticks: `live_time`. Other texts have words of files in them.
     pub fn names_options(&self) -> bool {
-        matches!(self, Self::Request(_) | Self::Query(_))
+        matches!(self, Self::Request(_) | Self::Option { .. } | Self::Query(_))
     }
 
     /// Returns the exit code of a program that ends with this error: 1 failure, 2 invalid request, 3
@@ -441,6 +451,7 @@ impl Error {
             | Self::Setup { .. }
             | Self::NoSuchChannel { .. }
             | Self::Request(_)
+            | Self::Option { .. }
             | Self::Plan { .. }
             | Self::Columns { .. }
             | Self::NoTick { .. }

@@ -103,7 +103,7 @@ fn starts(
         recording.sources.iter().enumerate().filter_map(selected).collect();
     let ticks = |from: i64, to: i64| to as f64 - from as f64;
     let length: f64 = selected.iter().map(|&(_, from, to)| ticks(from, to)).sum();
-    let spans = recording.sources.iter().filter_map(Source::span);
+    let spans = recording.sources.iter().filter_map(|source| source.span());
     let recorded: f64 = spans.map(|(first, last)| ticks(first, last)).sum();
     // A place has the average number of tags, but no more than its share of the time.
     let share = length / PLACES as f64;

@@ -260,7 +260,6 @@ fn question(recipe: &mut Recipe<'_>) -> Request {
                 g2: recipe.byte() % 4 == 3,
                 errors: errors(recipe),
                 covariance: false,
-                chosen_bins: None,
                 selection,
             })
         }

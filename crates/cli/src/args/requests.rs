@@ -6,7 +6,7 @@ use tagq::requests::{OptionValues, REQUEST_TYPES, Request, RequestType};
 
 use super::{
     answer::AnswerArgs,
-    table::{arg, flag, usage, values, with_flags},
+    table::{arg, flag, invalid, usage, values},
 };
 
 /// A request, and what is to be done with it.
@@ -83,7 +83,7 @@ impl<A: RequestArgs> FromArgMatches for RequestCommand<A> {
             }
         }
         let request = Request::of_options(of.name, options.clone())
-            .map_err(|error| usage(&with_flags(&error.to_string())))?;
+            .map_err(|error| invalid(&error, of.options(), &options))?;
         Ok(Self { request, name: of.name, options, answer: A::from_arg_matches(matches)? })
     }
 

@@ -4,7 +4,10 @@ use clap::{
     Arg, ArgAction, ArgMatches, builder::PossibleValue, error::ErrorKind, parser::ValueSource,
 };
 use serde_json::Value;
-use tagq::requests::{OptionValues, REQUEST_TYPES, RequestOption, Section, Selection, ValueType};
+use tagq::{
+    Error,
+    requests::{OptionValues, REQUEST_TYPES, RequestOption, Section, Selection, ValueType},
+};
 
 /// Returns the arguments for these options of a selection.
 pub(super) fn selection_args(names: &'static [&'static str]) -> impl Iterator<Item = Arg> {
@@ -13,8 +16,9 @@ pub(super) fn selection_args(names: &'static [&'static str]) -> impl Iterator<It
 
 /// Returns the selection that the arguments state.
 pub(super) fn selection(names: &[&str], matches: &ArgMatches) -> Result<Selection, clap::Error> {
-    let options = Selection::options().filter(|of| names.contains(&of.name));
-    Selection::of_options(values(options, matches)).map_err(|error| usage(&error.to_string()))
+    let options = values(Selection::options().filter(|of| names.contains(&of.name)), matches);
+    Selection::of_options(options.clone())
+        .map_err(|error| invalid(&error, Selection::options(), &options))
 }
 
 /// Returns the name of an option on the command line: one that is repeated is named in the singular.
@@ -42,24 +46,19 @@ pub(super) fn arg(option: &'static RequestOption) -> Arg {
     if let Some(value) = option.default {
         arg = arg.default_value(value);
     }
-    let channel = |text: &str| text.parse().map(|_: tagq::requests::Channel| text.to_owned());
     match option.value {
         ValueType::Flag => arg.action(ArgAction::SetTrue),
-        ValueType::Text(name, check) => arg
-            .value_name(name)
-            .value_parser(move |text: &str| check(text).map(|()| text.to_owned())),
+        ValueType::Text(name) => arg.value_name(name),
         ValueType::Number(name) => arg.value_name(name).value_parser(clap::value_parser!(u32)),
         ValueType::Choice(names) => {
             let value = |[name, help]: [&'static str; 2]| PossibleValue::new(name).help(help);
             let values = names().into_iter().map(value).collect::<Vec<_>>();
             arg.value_name(option.name.to_uppercase()).value_parser(values)
         }
-        ValueType::Channel(name) => arg.value_name(name).required(true).value_parser(channel),
-        ValueType::Channels(name) => arg
-            .value_name(name)
-            .value_delimiter(',')
-            .action(ArgAction::Append)
-            .value_parser(channel),
+        ValueType::Channel(name) => arg.value_name(name).required(true),
+        ValueType::Channels(name) => {
+            arg.value_name(name).value_delimiter(',').action(ArgAction::Append)
+        }
         ValueType::Groups(name) => {
             arg.value_name(name).action(ArgAction::Append).value_parser(group)
         }
@@ -80,7 +79,7 @@ pub(super) fn values<'a>(
     };
     let value = |option: &RequestOption| match option.value {
         ValueType::Flag => true.into(),
-        ValueType::Text(..) | ValueType::Choice(_) | ValueType::Channel(_) => {
+        ValueType::Text(_) | ValueType::Choice(_) | ValueType::Channel(_) => {
             matches.get_one::<String>(option.name).cloned().into()
         }
         ValueType::Number(_) => matches.get_one::<u32>(option.name).copied().into(),
@@ -95,22 +94,54 @@ pub(super) fn values<'a>(
     options.filter(is_given).map(|option| (option.name.to_owned(), value(option))).collect()
 }
 
-/// Parses channels separated by commas.
-fn group(text: &str) -> Result<Vec<String>, String> {
-    let channels: Vec<String> = text.split(',').map(|part| part.trim().to_owned()).collect();
-    for channel in &channels {
-        channel.parse::<tagq::requests::Channel>()?;
-    }
-    Ok(channels)
+/// Returns the error of a request that was made of `options`, as that of an argument if one of its values is invalid.
+pub(super) fn invalid(
+    error: &Error,
+    known: impl Iterator<Item = &'static RequestOption>,
+    options: &OptionValues,
+) -> clap::Error {
+    let Error::Option { option: name, place, reason } = error else {
+        return usage(&with_flags(&error.to_string()));
+    };
+    let given = || {
+        let value = options.get(name)?;
+        let value = place.map_or(Some(value), |place| value.get(place))?;
+        let option = known.into_iter().find(|option| option.name == name)?;
+        let value = match (option.value, value) {
+            (ValueType::Delays(_), Value::Array(parts)) => joined(parts, "="),
+            (_, Value::Array(parts)) => joined(parts, ","),
+            (_, value) => value.as_str()?.to_owned(),
+        };
+        let argument = arg(option);
+        let name = argument.get_value_names()?.first()?;
+        Some((value, format!("--{} <{name}>", flag(option))))
+    };
+    given().map_or_else(
+        || usage(&with_flags(&error.to_string())),
+        |(value, argument)| {
+            usage(&format!(
+                "invalid value '{value}' for '{argument}': {reason}\n\nFor more information, try '--help'."
+            ))
+        },
+    )
 }
 
-/// Parses `CH=D`, a channel by number or name and a duration.
+fn joined(parts: &[Value], separator: &str) -> String {
+    let parts: Vec<&str> = parts.iter().filter_map(Value::as_str).collect();
+    parts.join(separator)
+}
+
+/// Divides channels at commas.
+#[expect(clippy::unnecessary_wraps, reason = "as clap wants it")]
+fn group(text: &str) -> Result<Vec<String>, String> {
+    Ok(text.split(',').map(|part| part.trim().to_owned()).collect())
+}
+
+/// Divides `CH=D`, a channel by number or name and a duration.
 fn delay(text: &str) -> Result<Vec<String>, String> {
     let (channel, delay) = text
         .split_once('=')
         .ok_or_else(|| format!("`{text}` is no CH=D; write it as 15=-4.0625ns"))?;
-    channel.parse::<tagq::requests::Channel>()?;
-    delay.parse::<tagq::store::Duration>().map_err(|error| error.to_string())?;
     Ok(vec![channel.to_owned(), delay.to_owned()])
 }
 

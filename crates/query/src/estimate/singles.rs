@@ -1,5 +1,7 @@
 //! The input of the estimates from one source.
 
+use crate::{counters::Ledger, run::scope::Scope};
+
 /// The contribution of one source to an expectation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceSingles {
@@ -33,4 +35,19 @@ impl SourceSingles {
             overlapping: less(&self.overlapping, &part.overlapping),
         }
     }
+}
+
+/// Returns the live time of each source and its tags of these channels, in a scope.
+pub(crate) fn singles_in(
+    ledger: &Ledger<'_>,
+    channels: &[u16],
+    scope: &Scope,
+) -> Vec<SourceSingles> {
+    let of_source = |source: usize| {
+        let of =
+            |&channel: &u16| ledger.tags_of(source, channel, scope.delay_of(channel), scope.range);
+        let live = ledger.facts()[source].live().ticks_in(scope.range);
+        SourceSingles::new(live, channels.iter().map(of).collect())
+    };
+    (0..ledger.facts().len()).map(of_source).collect()
 }

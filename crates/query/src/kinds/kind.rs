@@ -1,9 +1,10 @@
 //! The trait of every kind of query, and the frame in which all of them are counted.
 
 use crate::{
+    counters::{Countable, Ledger, Scan, frontier},
     error::Error,
-    partial::{Partial, State},
-    run::{counts::Counts, recording::Recording, scope::Scope, time_range::TimeRange},
+    partial::Partial,
+    run::{counts::Counts, facts::Facts, recording::Recording, time_range::TimeRange},
     scan::{morsels::Execution, plan::Plan},
 };
 
@@ -26,46 +27,24 @@ use crate::{
 /// assert_eq!(answer, query.run(&recording, &execution)?);
 /// # Ok::<(), tagq_query::Error>(())
 /// ```
-pub trait Kind: Sized {
+pub trait Kind: Countable + Sized {
     /// The result of the query.
     type Answer;
-
-    /// Returns the scope: the channels, delays and times that the query covers.
-    fn scope(&self) -> &Scope;
 
     /// Returns the same query over another range of time.
     #[must_use]
     fn over(&self, range: TimeRange) -> Self;
-
-    /// Returns the key of the query, without its range. It is identical for all queries that count the same
-    /// thing.
-    fn key(&self) -> String;
 
     /// Rejects an invalid query.
     ///
     /// # Errors
     /// Returns the errors of the query.
     #[doc(hidden)]
-    fn check(&self, recording: &Recording<'_>) -> Result<(), Error>;
-
-    /// Counts the tuples and tags that belong to the range of a query that was checked, from the state at the
-    /// end of `before`.
-    #[doc(hidden)]
-    fn count(
-        &self,
-        recording: &Recording<'_>,
-        before: Option<&Partial>,
-        execution: &Execution,
-    ) -> Result<(Counts, State), Error>;
+    fn check(&self, facts: &Facts) -> Result<(), Error>;
 
     /// Computes the result from the counts in the range of a query that was checked.
     #[doc(hidden)]
-    fn answer(
-        &self,
-        recording: &Recording<'_>,
-        counts: Counts,
-        execution: &Execution,
-    ) -> Result<Self::Answer, Error>;
+    fn answer(&self, ledger: &Ledger<'_>, counts: Counts) -> Result<Self::Answer, Error>;
 
     /// Adds the rows that a query that was checked would read.
     #[doc(hidden)]
@@ -76,53 +55,24 @@ pub trait Kind: Sized {
         plan: &mut Plan,
     ) -> Result<(), Error>;
 
-    /// Returns how long after a time tags can still arrive that change the counts at that time.
-    #[doc(hidden)]
-    fn look_ahead(&self) -> i64 {
-        0
-    }
-
-    /// Returns how many ticks before and after its range tags can lie that matter to its counts, apart from delays;
-    /// `None` if they can lie anywhere. Rules that use tags up also look back to a gap.
-    fn reach(&self) -> Option<i64> {
-        Some(0)
-    }
-
-    /// Rejects a query that depends on the whole run.
-    #[doc(hidden)]
-    fn check_additive(&self) -> Result<(), Error> {
-        Ok(())
+    /// Answers from a ledger.
+    ///
+    /// # Errors
+    /// Fails for an invalid query, and if delayed times or counts do not fit in 64 bits; errors of the ledger.
+    fn ask(&self, ledger: &Ledger<'_>) -> Result<Self::Answer, Error> {
+        self.check(ledger.facts())?;
+        let counts = ledger.counts(self.scope().range, self)?;
+        let answer = self.answer(ledger, counts)?;
+        ledger.check()?;
+        Ok(answer)
     }
 
     /// Counts the whole recording. The result does not depend on the number of threads.
     ///
     /// # Errors
-    /// Fails for an invalid query, and if delayed times or counts do not fit in 64 bits.
+    /// See [`Kind::ask`].
     fn run(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Self::Answer, Error> {
-        self.check(recording)?;
-        recording.check_around(self.scope());
-        let counts = recording.counted(|| self.key(), self.scope().range, &|in_full, range| {
-            if !recording.is_in_parts() {
-                return Ok(self.count(in_full, None, execution)?.0);
-            }
-            self.check_additive()?;
-            Ok(self.over(range).count(in_full, None, execution)?.0)
-        })?;
-        recording.check_pass()?;
-        self.sound_answer(recording, counts, execution)
-    }
-
-    /// Computes the result, and rejects it if rows that it reads are damaged.
-    #[doc(hidden)]
-    fn sound_answer(
-        &self,
-        recording: &Recording<'_>,
-        counts: Counts,
-        execution: &Execution,
-    ) -> Result<Self::Answer, Error> {
-        let answer = self.answer(recording, counts, execution)?;
-        recording.check_damage()?;
-        Ok(answer)
+        self.ask(&Ledger::of(&Scan::new(recording, execution)))
     }
 
     /// Returns the plan of [`Kind::run`]: the rows that it would read, without counting.
@@ -130,7 +80,8 @@ pub trait Kind: Sized {
     /// # Errors
     /// See [`Kind::run`]. Counts that do not fit in 64 bits are not detected.
     fn plan(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Plan, Error> {
-        self.check(recording)?;
+        recording.check_ends()?;
+        self.check(&recording.facts())?;
         let mut plan = Plan::new(recording, execution);
         self.add_to_plan(recording, execution, &mut plan)?;
         Ok(plan)
@@ -151,15 +102,9 @@ pub trait Kind: Sized {
         before: Option<&Partial>,
         execution: &Execution,
     ) -> Result<Partial, Error> {
-        self.check_additive()?;
-        let query = self.key();
-        Partial::check_before(before, &query, interval)?;
-        let part = self.over(interval);
-        part.check(recording)?;
-        recording.check_around(part.scope());
-        let (counts, state) = part.count(recording, before, execution)?;
-        recording.check_pass()?;
-        Ok(Partial { query, interval, counts, state })
+        self.check(&recording.facts())?;
+        let what: &dyn Countable = self;
+        what.partial(recording, interval, before, execution)
     }
 
     /// Computes the result from `partial`, which must cover the range of the query.
@@ -173,18 +118,19 @@ pub trait Kind: Sized {
         partial: &Partial,
         execution: &Execution,
     ) -> Result<Self::Answer, Error> {
-        self.check(recording)?;
-        partial.check_of(&self.key(), self.scope().range)?;
-        self.sound_answer(recording, partial.counts.clone(), execution)
+        let scan = Scan::new(recording, execution);
+        let ledger = Ledger::of(&scan);
+        self.check(ledger.facts())?;
+        let counts = partial.counts_of(&self.key(), self.scope().range)?;
+        let answer = self.answer(&ledger, counts.clone())?;
+        ledger.check()?;
+        Ok(answer)
     }
 
     /// Returns the delayed time before which all counts are final, if all future tags are at or after `time`.
     /// At this delayed time itself, a tag of equal time may still arrive. Returns `None` if it does not fit
     /// in 64 bits.
     fn frontier(&self, time: i64) -> Option<i64> {
-        // Zero for channels without a delay, including future ones, and for live time, which no delay moves.
-        let smallest = self.scope().delays.iter().map(|delay| delay.ticks).fold(0, i64::min);
-        let time = i128::from(time) + i128::from(smallest) - i128::from(self.look_ahead());
-        i64::try_from(time).ok()
+        frontier(self, time)
     }
 }

@@ -7,6 +7,7 @@ use tagq_store::MicroColumn;
 
 use super::{histogram::Bins, kind::Kind};
 use crate::{
+    counters::{Countable, Ledger, Needs},
     error::Error,
     partial::{
         Partial, State,
@@ -14,6 +15,7 @@ use crate::{
     },
     run::{
         counts::Counts,
+        facts::Facts,
         recording::{Recording, Source},
         scope::Scope,
         time_range::TimeRange,
@@ -50,7 +52,8 @@ impl MicroTimes {
     ) -> Result<Option<u32>, Error> {
         let bins = Bins::linear(0, 1, 1)?;
         let query = Self { channels: channels.to_vec(), bins, scope: scope.clone() };
-        query.check(recording)?;
+        recording.check_ends()?;
+        query.check(&recording.facts())?;
         let largest = query.fold(
             recording,
             execution,
@@ -127,18 +130,9 @@ fn take_rows(
     }
 }
 
-/// Cost: one pass over the columns of labels and micro times for each delay.
-impl Kind for MicroTimes {
-    /// All bins of the first channel, then those of the next one.
-    type Answer = Vec<u64>;
-
+impl Countable for MicroTimes {
     fn scope(&self) -> &Scope {
         &self.scope
-    }
-
-    fn over(&self, range: TimeRange) -> Self {
-        let Self { channels, bins, scope } = self;
-        Self { channels: channels.clone(), bins: bins.clone(), scope: scope.over(range) }
     }
 
     fn key(&self) -> String {
@@ -148,14 +142,18 @@ impl Kind for MicroTimes {
         format!("micro times; channels {}; bins {}{delays}", numbers(channels), bins.key())
     }
 
-    fn check(&self, recording: &Recording<'_>) -> Result<(), Error> {
-        self.bins.check()?;
-        self.scope.check(&recording.sources)
+    fn needs(&self) -> Needs {
+        Needs::NOTHING
+    }
+
+    fn nothing(&self) -> Counts {
+        Counts::Bins(vec![0; self.bins.count() * self.channels.len()], 0)
     }
 
     fn count(
         &self,
         recording: &Recording<'_>,
+        range: TimeRange,
         _: Option<&Partial>,
         execution: &Execution,
     ) -> Result<(Counts, State), Error> {
@@ -166,7 +164,7 @@ impl Kind for MicroTimes {
                 counts[place * bins + bin] += 1;
             }
         };
-        let counted = self.fold(recording, execution, nothing, take);
+        let counted = self.over(range).fold(recording, execution, nothing, take);
         let add = |mut sum: Vec<u64>, more: Vec<u64>| {
             sum.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
             sum
@@ -174,8 +172,24 @@ impl Kind for MicroTimes {
         let counts = counted.into_iter().reduce(add).unwrap_or_else(nothing);
         Ok((Counts::Bins(counts, 0), State::Nothing))
     }
+}
 
-    fn answer(&self, _: &Recording<'_>, counts: Counts, _: &Execution) -> Result<Vec<u64>, Error> {
+/// Cost: one pass over the columns of labels and micro times for each delay.
+impl Kind for MicroTimes {
+    /// All bins of the first channel, then those of the next one.
+    type Answer = Vec<u64>;
+
+    fn over(&self, range: TimeRange) -> Self {
+        let Self { channels, bins, scope } = self;
+        Self { channels: channels.clone(), bins: bins.clone(), scope: scope.over(range) }
+    }
+
+    fn check(&self, facts: &Facts) -> Result<(), Error> {
+        self.bins.check()?;
+        self.scope.check(facts)
+    }
+
+    fn answer(&self, _: &Ledger<'_>, counts: Counts) -> Result<Vec<u64>, Error> {
         Ok(counts.bins(self.bins.count() * self.channels.len())?.0)
     }
 

@@ -12,7 +12,7 @@ mod rates;
 mod shortest;
 mod tuples;
 
-pub use coincidences::{Coincidences, Counted, GroupCount};
+pub use coincidences::{Coincidences, Counted, GroupCount, SinglesInScope};
 pub use histogram::{Binned, Bins, Fold, Histogram, Mode, Period, normalised};
 pub use histogram2d::{Binned2d, Histogram2d};
 pub use kind::Kind;

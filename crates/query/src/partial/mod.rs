@@ -60,7 +60,7 @@ impl Partial {
         self.interval
     }
 
-    /// Returns the key of the query that it counts, as [`crate::Kind::key`] returns it.
+    /// Returns the key of the query that it counts, as [`crate::Countable::key`] returns it.
     pub fn query(&self) -> &str {
         &self.query
     }
@@ -97,13 +97,16 @@ impl Partial {
         Ok(())
     }
 
-    /// Rejects the counts of another query or range.
-    pub(crate) fn check_of(&self, key: &str, range: TimeRange) -> Result<(), Error> {
+    /// Returns the counts, which must be of the query `key` in `range`.
+    ///
+    /// # Errors
+    /// [`Error::PartialOf`] and [`Error::PartialRange`].
+    pub fn counts_of(&self, key: &str, range: TimeRange) -> Result<&Counts, Error> {
         self.check_query(key)?;
         if self.interval != range {
             return Err(Error::PartialRange { covered: self.interval, asked: range });
         }
-        Ok(())
+        Ok(&self.counts)
     }
 
     fn check_query(&self, key: &str) -> Result<(), Error> {

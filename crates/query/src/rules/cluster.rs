@@ -16,6 +16,7 @@ use crate::{
         ways::part::Part,
     },
     run::{
+        facts::Facts,
         recording::{Recording, Source},
         scope::Scope,
         time_range::TimeRange,
@@ -55,8 +56,8 @@ impl Definition for Cluster {
 }
 
 /// Returns the channels whose tags form clusters, ascending.
-pub(crate) fn channels(scope: &Scope, recording: &Recording<'_>) -> Result<Vec<u16>, Error> {
-    let channels = scope.in_use(recording);
+pub(crate) fn channels(scope: &Scope, facts: &Facts) -> Result<Vec<u16>, Error> {
+    let channels = scope.in_use(facts);
     let channels = channels_of(&[channels]);
     if channels.len() > MOST_CHANNELS {
         let (channels, most) = (channels.len(), MOST_CHANNELS);

@@ -2,7 +2,7 @@
 
 use crate::{
     error::Error,
-    run::{recording::Recording, scope::Scope},
+    run::{facts::Facts, scope::Scope},
 };
 
 /// The largest number of channels of a group.
@@ -22,16 +22,12 @@ pub enum Groups {
 }
 
 /// Returns the groups of a query in the order of the result, each of different channels in use.
-pub(crate) fn asked(
-    groups: &Groups,
-    scope: &Scope,
-    recording: &Recording<'_>,
-) -> Result<Vec<Vec<u16>>, Error> {
+pub(crate) fn asked(groups: &Groups, scope: &Scope, facts: &Facts) -> Result<Vec<Vec<u16>>, Error> {
     let of_size = |size: usize| {
         if (2..=MOST_CHANNELS).contains(&size) { Ok(size) } else { Err(Error::GroupSize { size }) }
     };
     let every = |size: usize| {
-        let mut in_use = scope.in_use(recording);
+        let mut in_use = scope.in_use(facts);
         in_use.sort_unstable();
         in_use.dedup();
         choices(&in_use, of_size(size)?)

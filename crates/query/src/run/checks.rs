@@ -8,7 +8,7 @@ use tagq_store::format::BLOCK_ROWS;
 
 use super::{
     recording::{Recording, Source},
-    scope::Scope,
+    scope::Delay,
     time_range::TimeRange,
 };
 use crate::{
@@ -20,13 +20,18 @@ use crate::{
 const AROUND_END: usize = 520;
 
 impl Recording<'_> {
-    /// Checks the order of the rows around the ends of the range, for each delay of the scope.
-    pub(crate) fn check_around(&self, scope: &Scope) {
-        let mut delays: Vec<i64> = scope.delays.iter().map(|delay| delay.ticks).collect();
+    /// Checks the order of the rows around the ends of a range of delayed time, for each of these delays.
+    pub(crate) fn check_around(&self, range: TimeRange, delays: &[Delay]) {
+        let mut delays: Vec<i64> = delays.iter().map(|delay| delay.ticks).collect();
         delays.push(0);
         delays.sort_unstable();
         delays.dedup();
-        self.sources.iter().for_each(|source| source.check_around(scope.range, &delays));
+        self.sources.iter().for_each(|source| source.check_around(range, &delays));
+    }
+
+    /// Rejects sources whose first and last row already show that rows are out of order.
+    pub(crate) fn check_ends(&self) -> Result<(), Error> {
+        self.sources.iter().try_for_each(Source::check_ends)
     }
 
     /// Rejects the counts if a scan found damaged rows.
@@ -112,7 +117,7 @@ impl Source<'_> {
 
     /// Rejects a source whose first and last row already show that rows are out of order. Reads other rows
     /// only if they do.
-    pub(crate) fn check_ends(&self) -> Result<(), Error> {
+    fn check_ends(&self) -> Result<(), Error> {
         if !self.spans(self.tags.time) {
             self.is_in_order(Simd::best(), 0..self.tags.len());
         }

@@ -37,6 +37,15 @@ impl Counts {
         if let Self::Tags(tags) = self { Ok(tags) } else { Err(OTHER_SHAPE) }
     }
 
+    /// Returns whether they are of the same shape, as those of one query are.
+    pub fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Bins(bins, _), Self::Bins(others, _)) => bins.len() == others.len(),
+            (Self::Groups(_), Self::Groups(_)) | (Self::Tags(_), Self::Tags(_)) => true,
+            _ => false,
+        }
+    }
+
     pub(crate) fn add(&mut self, more: &Self) -> Result<(), Error> {
         let add = |count: &mut u64, more: u64| {
             *count = count.checked_add(more).ok_or(Error::PartialSum)?;

@@ -3,6 +3,7 @@
 mod checks;
 pub(crate) mod counts;
 mod damage;
+pub(crate) mod facts;
 pub(crate) mod live;
 pub(crate) mod progress;
 pub(crate) mod pulses;
@@ -10,6 +11,8 @@ pub(crate) mod recording;
 pub(crate) mod scope;
 pub(crate) mod time_range;
 
+pub use counts::Counts;
+pub use facts::{Facts, SourceFacts};
 pub use live::LiveTime;
 pub use progress::{Pass, Pieces, ProgressSnapshot, ScanProgress};
 pub use recording::{Recording, Source};

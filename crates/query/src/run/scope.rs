@@ -3,7 +3,7 @@
 use crate::{
     error::Error,
     run::{
-        recording::{Recording, Source},
+        facts::{Facts, SourceFacts},
         time_range::TimeRange,
     },
 };
@@ -30,7 +30,7 @@ pub struct Delay {
 
 impl Scope {
     /// Rejects two delays of one channel, and delays that move the tags of a source out of 64 bits.
-    pub(crate) fn check(&self, sources: &[Source<'_>]) -> Result<(), Error> {
+    pub(crate) fn check(&self, facts: &Facts) -> Result<(), Error> {
         for (i, delay) in self.delays.iter().enumerate() {
             let same = |other: &&Delay| other.channel == delay.channel;
             let first = self.delays[..i].iter().find(same).map(|other| other.ticks);
@@ -39,14 +39,13 @@ impl Scope {
                 return Err(Error::TwoDelays { channel, first, second });
             }
         }
-        sources.iter().try_for_each(|source| self.check_times(source))
+        facts.iter().try_for_each(|source| self.check_times(source))
     }
 
     /// Checks that the span of the delayed times of a source fits in 64 bits; then so do all rows that are in
     /// order.
-    fn check_times(&self, source: &Source<'_>) -> Result<(), Error> {
+    fn check_times(&self, source: &SourceFacts) -> Result<(), Error> {
         let Some((first, last)) = source.span() else { return Ok(()) };
-        source.check_ends()?;
         let ticks = || self.delays.iter().map(|delay| delay.ticks);
         let smallest = ticks().min().unwrap_or(0).min(0);
         let largest = ticks().max().unwrap_or(0).max(0);
@@ -67,8 +66,8 @@ impl Scope {
     }
 
     /// Returns the channels in use: those that are named, else all that have tags, ascending.
-    pub fn in_use(&self, recording: &Recording<'_>) -> Vec<u16> {
-        self.channels.clone().unwrap_or_else(|| recording.channels())
+    pub fn in_use(&self, facts: &Facts) -> Vec<u16> {
+        self.channels.clone().unwrap_or_else(|| facts.channels())
     }
 
     /// Groups channels by their delay: each delay in ticks, and the places of its channels in `channels`.

@@ -42,7 +42,7 @@ pub(crate) fn add_singles(
 /// Returns the rows whose time plus `delay` lies in `range`.
 pub(crate) fn rows_in(source: &Source<'_>, delay: i64, range: TimeRange) -> Range<usize> {
     let limit = |limit: Option<i64>, open| limit.map_or(open, |limit| row_at(source, limit, delay));
-    limit(range.from, 0)..limit(range.to, source.rows())
+    limit(range.from, 0)..limit(range.to, source.tags.len())
 }
 
 /// Returns the first row whose time plus `delay` is at least `limit`.
@@ -53,18 +53,12 @@ pub(crate) fn row_at(source: &Source<'_>, limit: i64, delay: i64) -> usize {
         Some((first, last)) if limit > i128::from(first) && limit <= i128::from(last) => {}
         // No row is read if the span already decides.
         Some((first, _)) if limit <= i128::from(first) => return 0,
-        _ => return source.rows(),
+        _ => return source.tags.len(),
     }
-    let find = || {
-        let around = block_around(source, limit).unwrap_or(0..time.len());
-        let row = around.start + time[around].partition_point(|&time| i128::from(time) < limit);
-        source.check_near(row);
-        row
-    };
-    match (source.in_parts(), i64::try_from(limit)) {
-        (Some((parts, of)), Ok(limit)) => parts.row_at(of, source, limit, &find),
-        _ => find(),
-    }
+    let around = block_around(source, limit).unwrap_or(0..time.len());
+    let row = around.start + time[around].partition_point(|&time| i128::from(time) < limit);
+    source.check_near(row);
+    row
 }
 
 /// Returns the rows of the block that contains the first time at or after `limit`, from the index alone.
@@ -74,14 +68,10 @@ fn block_around(source: &Source<'_>, limit: i128) -> Option<Range<usize>> {
     blocks.get(before).map(|block| within(&block.rows, row, source.tags.len()))
 }
 
-/// Prefetches together the blocks that these limits cut; the limits are ascending, of time plus `delay`.
-pub(crate) fn bring(source: &Source<'_>, limits: impl Iterator<Item = i64>, delay: i64) {
-    if source.in_parts().is_some() {
-        return;
-    }
+/// Prefetches together the blocks that these times cut, which are in order.
+pub(crate) fn bring(source: &Source<'_>, times: impl Iterator<Item = i128>) {
     let mut behind = 0;
-    for limit in limits {
-        let limit = i128::from(limit) - i128::from(delay);
+    for limit in times {
         let Some(rows) = block_around(source, limit).filter(|rows| rows.end > behind) else {
             continue;
         };
@@ -163,11 +153,6 @@ pub(crate) fn add_rows(
     simd: Simd,
     counts: &mut [u64],
 ) {
-    if let Some((parts, of)) = source.in_parts()
-        && parts.add_rows(of, source, channels, [rows.start, rows.end], counts)
-    {
-        return;
-    }
     pieces(source, rows, |piece| match piece {
         Piece::Source => {
             for (count, &channel) in counts.iter_mut().zip(channels) {

@@ -51,7 +51,7 @@ fn check(sources: &Sources, query: &Coincidences, threads: usize, morsels: &[Opt
     let veto = query.veto.as_ref().map_or((&[][..], 0), |v| (&v.channels[..], v.guard));
     let TimeRange { from, to } = query.scope.range;
     let recording = recording(sources, None);
-    let groups = query.groups_in(&recording).unwrap();
+    let groups = query.groups_in(&recording.facts()).unwrap();
     let source_of = |row: usize| {
         let mut rest = row;
         tags.iter().position(|tags| rest.checked_sub(tags.len()).map(|r| rest = r).is_none())

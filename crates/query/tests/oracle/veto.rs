@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use tagq_query::{
-    Coincidences, Error, Execution, Groups, Kind as _, Recording, Rule, Simd, TimeRange, Veto,
-    oracle,
+    Coincidences, Error, Execution, Groups, Kind as _, Ledger, Recording, Rule, Scan, Simd,
+    TimeRange, Veto, oracle,
 };
 use tagq_store::{Channels, Tags};
 
@@ -77,7 +77,8 @@ proptest! {
         let recording = recording(&sources, None);
         for simd in Simd::available() {
             let execution = Execution { simd, morsel_rows: Some(7) };
-            let counted = query.of_heralds_left(&recording, 1, &others, &execution).unwrap();
+            let scan = Scan::new(&recording, &execution);
+            let counted = query.of_heralds_left(&Ledger::of(&scan), 1, &others).unwrap();
             prop_assert_eq!(&counted[..], &expected);
         }
     }

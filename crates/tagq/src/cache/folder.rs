@@ -24,6 +24,7 @@ const ABANDONED: Duration = Duration::from_mins(10);
 /// Minimum time between two updates of the modification time of a used file.
 const USED: Duration = Duration::from_mins(1);
 
+#[derive(Debug)]
 pub(super) struct Folder<'a> {
     store: &'a Path,
 }

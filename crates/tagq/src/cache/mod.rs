@@ -15,7 +15,10 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use tagq_query::{Error as QueryError, Execution, Kind, Partial, Recording, TimeRange};
+use tagq_query::{
+    Asked, Counter, Counts, Error as QueryError, Facts, Partial, Pass, Rank, Recording, Scan,
+    TimeRange,
+};
 use tagq_store::{Mark, Store};
 
 use crate::run::options::Caching;
@@ -29,8 +32,10 @@ const ENTRY_BYTES_MAX: usize = 16 << 20;
 /// Maximum number of cached bins of a trace, for the same reason.
 const BINS_MAX: usize = 1 << 16;
 
-/// The partials of one query on one run: those already cached, and those to be written.
-pub(crate) struct ResultCache<'a> {
+/// Counts the rows of a run, and continues from the partials that are cached.
+#[derive(Debug)]
+pub(crate) struct Cached<'a> {
+    scan: Scan<'a>,
     store: &'a Store,
     rows_min: u64,
     is_joined: bool,
@@ -39,6 +44,7 @@ pub(crate) struct ResultCache<'a> {
     /// The end of the last full block; `None` if everything is counted from scratch.
     mark: Option<Mark>,
     folder: Folder<'a>,
+    /// The partials of each query: those already cached, and those to be written.
     entries: Mutex<HashMap<String, Entry>>,
 }
 
@@ -52,8 +58,13 @@ pub(crate) struct CacheSettings {
     pub is_new: bool,
 }
 
-impl<'a> ResultCache<'a> {
-    pub(crate) fn new(store: &'a Store, caching: Caching, settings: CacheSettings) -> Self {
+impl<'a> Cached<'a> {
+    pub(crate) fn new(
+        scan: Scan<'a>,
+        store: &'a Store,
+        caching: Caching,
+        settings: CacheSettings,
+    ) -> Self {
         let rows_min = match caching {
             Caching::Rows(rows) if !settings.is_new => Some(rows),
             _ => None,
@@ -64,6 +75,7 @@ impl<'a> ResultCache<'a> {
             .filter(|&rows| full_rows >= rows)
             .and_then(|_| store.mark(full_rows).ok().flatten());
         Self {
+            scan,
             store,
             rows_min: rows_min.unwrap_or(0),
             is_joined: settings.is_joined,
@@ -74,89 +86,53 @@ impl<'a> ResultCache<'a> {
         }
     }
 
-    /// Returns the same answer to the query as counting the whole run.
-    pub(crate) fn answer<Q: Kind>(
-        &self,
-        query: &Q,
-        recording: &Recording<'_>,
-        execution: &Execution,
-    ) -> Result<Q::Answer, QueryError> {
-        let cached = self.mark.and_then(|mark| match self.bin {
-            None => self.continue_partial(query, mark, recording, execution),
-            Some(bin) => self.bin(query, bin, mark, recording, execution),
-        });
-        // An error of the cached path either occurs again here, or was no fault of the query.
-        cached.map_or_else(|| query.run(recording, execution), Ok)
-    }
-
-    /// Returns the answer from cached partials and the rows since then; `None` if nothing can be
-    /// cached.
-    fn continue_partial<Q: Kind>(
-        &self,
-        query: &Q,
-        mark: Mark,
-        recording: &Recording<'_>,
-        execution: &Execution,
-    ) -> Option<Q::Answer> {
-        let range = query.scope().range;
-        let end = query.frontier(mark.time)?;
+    /// Returns the counts from cached partials and the rows since then; `None` if nothing can be cached.
+    fn continued(&self, asked: &Asked<'_>) -> Option<Counts> {
+        // A source alone is asked for in blocks, whose ends move when the run grows.
+        let mark = self.mark.filter(|_| asked.source.is_none())?;
+        let range = asked.range;
+        let end = asked.what.frontier(mark.time)?;
         let end = range.to.map_or(end, |to| to.min(end));
         if range.from.is_some_and(|from| from >= end) {
             return None;
         }
-        let key = self.key(query, range);
-        let known = self.entry(&key).partials.into_values().next();
-        let known = known.filter(|known| {
-            let interval = known.interval();
-            interval.from == range.from && interval.to.is_some_and(|to| to <= end)
-        });
+        let key = self.key(asked);
+        let known = self.known(&key, range.from, end);
         let ends = known.as_ref().map_or(range.from, |known| known.interval().to);
-        let rows = self.rows_before(Some(end)) - self.rows_before(ends);
-        let is_much = rows >= self.rows_min_of(known.is_some());
         let prefix = match known {
-            Some(known) if !is_much => known,
-            None if !is_much => return None,
+            Some(known) if !self.is_worth(range, ends, end, true) => known,
+            None if !self.is_worth(range, ends, end, false) => return None,
             known => {
                 let more = TimeRange { from: ends, to: Some(end) };
-                let more = query.partial(recording, more, known.as_ref(), execution).ok()?;
+                let more = self.scan.partial(asked, more, known.as_ref()).ok()?;
                 let prefix = match known {
                     Some(known) => known.merge(&more).ok()?,
                     None => more,
                 };
+                let rows = self.rows_before(Some(end)) - self.rows_before(ends);
                 self.store_partial(&key, mark, prefix.clone(), rows);
                 prefix
             }
         };
         let reaches = prefix.interval().to;
-        if reaches == range.to {
-            return query.finish(recording, &prefix, execution).ok();
-        }
-        let rest = TimeRange { from: reaches, to: range.to };
-        let rest = query.partial(recording, rest, Some(&prefix), execution).ok()?;
-        query.finish(recording, &prefix.merge(&rest).ok()?, execution).ok()
+        let all = if reaches == range.to {
+            prefix
+        } else {
+            let rest = TimeRange { from: reaches, to: range.to };
+            let rest = self.scan.partial(asked, rest, Some(&prefix)).ok()?;
+            prefix.merge(&rest).ok()?
+        };
+        let counts = all.counts_of(&asked.what.key(), range).ok()?;
+        counts.is_like(&asked.what.nothing()).then(|| counts.clone())
     }
 
-    /// Returns the answer of one bin; final bins are cached together in one entry.
-    fn bin<Q: Kind>(
-        &self,
-        query: &Q,
-        bin: i64,
-        mark: Mark,
-        recording: &Recording<'_>,
-        execution: &Execution,
-    ) -> Option<Q::Answer> {
-        let range = query.scope().range;
-        let (from, to) = range.from.zip(range.to).filter(|(from, to)| from < to)?;
-        let key = format!("{}; bins of {bin}", self.key(query, TimeRange::default()));
-        if let Some(known) = self.known_bin(&key, (Some(from), Some(to))) {
-            return query.finish(recording, &known, execution).ok();
+    /// Whether the counts from `begin` to `end` of a range are to be cached; `is_known` says whether those before are.
+    fn is_worth(&self, range: TimeRange, begin: Option<i64>, end: i64, is_known: bool) -> bool {
+        if self.bin.is_some() {
+            // All final bins are one entry.
+            return range.to == Some(end) && begin < range.to;
         }
-        let partial = query.partial(recording, range, None, execution).ok()?;
-        if query.frontier(mark.time).is_some_and(|end| to <= end) {
-            let rows = self.rows_before(Some(to)) - self.rows_before(Some(from));
-            self.store_partial(&key, mark, partial.clone(), rows);
-        }
-        query.finish(recording, &partial, execution).ok()
+        self.rows_before(Some(end)) - self.rows_before(begin) >= self.rows_min_of(is_known)
     }
 
     /// Writes new results that are worth caching. Write errors are ignored, because the user did not
@@ -184,17 +160,23 @@ impl<'a> ResultCache<'a> {
         if is_known { (self.rows_min / 4).max(1) } else { self.rows_min.max(1) }
     }
 
-    /// Returns the key that all identical queries share.
-    fn key<Q: Kind>(&self, query: &Q, range: TimeRange) -> String {
-        let mut key = query.key();
-        if !range.is_open() {
+    /// Returns the key that all identical questions share; those for the bins of a trace share one.
+    fn key(&self, asked: &Asked<'_>) -> String {
+        let mut key = asked.what.key();
+        if self.bin.is_none() && !asked.range.is_open() {
             let side = |side: Option<i64>| side.map_or(String::new(), |ticks| ticks.to_string());
-            key = format!("{key}; times {}..{}", side(range.from), side(range.to));
+            key = format!("{key}; times {}..{}", side(asked.range.from), side(asked.range.to));
+        }
+        if let Some(source) = asked.source {
+            key = format!("{key}; source {source}");
         }
         if self.is_joined {
             key += "; joined";
         }
-        key
+        match self.bin {
+            Some(bin) => format!("{key}; bins of {bin}"),
+            None => key,
+        }
     }
 
     /// Returns the number of rows whose undelayed time is before a limit; without a limit, of those
@@ -204,13 +186,12 @@ impl<'a> ResultCache<'a> {
         limit.map_or(0, |limit| time.partition_point(|&time| time < limit) as u64)
     }
 
-    /// Returns the entry of a query, read from disk at the first access.
-    fn entry(&self, key: &str) -> Entry {
-        self.with_entry(key, |entry| entry.clone())
-    }
-
-    fn known_bin(&self, key: &str, of: (Option<i64>, Option<i64>)) -> Option<Partial> {
-        self.with_entry(key, |entry| entry.partials.get(&of).cloned())
+    /// Returns the cached partial that begins at `from` and ends at `end` or before.
+    fn known(&self, key: &str, from: Option<i64>, end: i64) -> Option<Partial> {
+        self.with_entry(key, |entry| {
+            let mut known = entry.partials.range((from, None)..=(from, Some(end)));
+            known.next_back().map(|(_, partial)| partial.clone())
+        })
     }
 
     /// Stores a partial that is final at `mark`, and removes the partials that it includes.
@@ -236,5 +217,40 @@ impl<'a> ResultCache<'a> {
             entries.insert(key.to_owned(), entry.unwrap_or_default());
         }
         use_it(entries.entry(key.to_owned()).or_default())
+    }
+}
+
+impl Counter for Cached<'_> {
+    fn facts(&self) -> Facts {
+        self.scan.facts()
+    }
+
+    fn counts(&self, asked: &Asked<'_>) -> Result<Counts, QueryError> {
+        // An error of the cached path either occurs again here, or was no fault of the query.
+        self.continued(asked).map_or_else(|| self.scan.counts(asked), Ok)
+    }
+
+    fn tags(&self, source: u32, channels: &[u16], range: TimeRange, counts: &mut [u64]) {
+        self.scan.tags(source, channels, range, counts);
+    }
+
+    fn rank(&self, source: u32, channel: u16, time: i64, near: Rank) -> Rank {
+        self.scan.rank(source, channel, time, near)
+    }
+
+    fn expect_ends(&self, source: u32, times: &mut dyn Iterator<Item = i128>) {
+        self.scan.expect_ends(source, times);
+    }
+
+    fn pass(&self, range: TimeRange, is_silent: bool) -> Pass<'_> {
+        self.scan.pass(range, is_silent)
+    }
+
+    fn recording(&self) -> Option<&Recording<'_>> {
+        self.scan.recording()
+    }
+
+    fn check(&self) -> Result<(), QueryError> {
+        self.scan.check()
     }
 }

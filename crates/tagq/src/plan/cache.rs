@@ -2,12 +2,12 @@
 
 use std::{fs, path::Path};
 
-use tagq_query::{PartCounts, TimeRange};
+use tagq_query::{Dry, PartCounts, TimeRange};
 use tagq_store::{Folder, Store};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::{file::Part, parts::Parts};
-use crate::{error::Error, run::Run};
+use crate::error::Error;
 
 /// Suffix of the name of a file that is being written; random digits come before it.
 const UNFINISHED: &str = ".new";
@@ -23,12 +23,11 @@ pub(super) struct Kept<'a> {
 }
 
 impl<'a> Kept<'a> {
-    /// Returns the file of a part in `folder`. `asked` is its run, which listed what is asked for, and `store` has the
-    /// rows of the part.
+    /// Returns the file of a part in `folder`. `asked` lists what is asked of its run, and `store` has the rows of the part.
     pub(super) fn of(
         folder: &'a Path,
         part: Part,
-        (asked, is_joined): (&Run, bool),
+        (asked, is_joined): (&Dry, bool),
         store: &Store,
     ) -> Result<Self, Error> {
         let interval = TimeRange { from: part.from, to: part.to };
@@ -36,7 +35,7 @@ impl<'a> Kept<'a> {
         let starts = store.sources().map(|(_, rows)| rows.start as u64);
         let starts: Vec<u64> = starts.take_while(|&start| start < end).collect();
         let sources = if is_joined { 1 } else { u32::try_from(starts.len()).unwrap_or(u32::MAX) };
-        let questions = asked.listed(&interval, sources, is_joined)?;
+        let questions = asked.asked_in(&interval, sources);
         let rows = rows_identity(store)?;
         let run = &store.manifest().run_id;
         let version = env!("CARGO_PKG_VERSION");

@@ -250,7 +250,7 @@ impl PlannedRun {
     pub fn open(&self, access: Access) -> Result<(Run, Setup), Error> {
         let (folder, times) = (Path::new(&self.store), i64::MIN..=i64::MAX);
         let store = Store::open_prefix(folder, &self.manifest, access, &times)?;
-        let run = Run::of_rows(self.path.as_ref(), store);
+        let run = Run::with_store(self.path.as_ref(), store, None);
         Ok((run, self.setup.read()?))
     }
 

@@ -1,9 +1,5 @@
 //! Making a plan: the question is resolved in each run, and each run is divided.
 
-use std::sync::Arc;
-
-use tagq_query::InParts;
-
 use super::{
     cuts::{Division, cuts},
     file::{Part, Plan, PlannedBins, PlannedRun},
@@ -12,7 +8,7 @@ use crate::{
     error::Error,
     progress::Silent,
     requests::{OptionValues, QueryContext, Request, Seams},
-    run::{Run, in_parts::RunInParts},
+    run::Run,
 };
 
 /// Options that repeat the question for bins and blocks of time; a plan is checked without them.
@@ -39,18 +35,15 @@ impl Plan {
     ) -> Result<Self, Error> {
         let mut plain = options.clone();
         plain.retain(|name, _| !per_time(query).contains(&name.as_str()));
-        let checked: Vec<Run> = runs
-            .iter()
-            .map(|(run, _)| run.in_parts(Arc::new(RunInParts::new(InParts::check(), None))))
-            .collect();
         let silent: Vec<QueryContext<'_>> = runs
             .iter()
             .map(|(_, context)| QueryContext { progress: &Silent, ..**context })
             .collect();
-        let in_silence: Vec<(&Run, &QueryContext<'_>)> = checked.iter().zip(&silent).collect();
+        let in_silence: Vec<(&Run, &QueryContext<'_>)> =
+            runs.iter().map(|&(run, _)| run).zip(&silent).collect();
         let bins = Request::of_options(query, plain)?.check_parts(runs, &in_silence)?;
-        let request = Request::of_options(query, options.clone())?.with_chosen_bins(bins.clone());
-        let seams = request.check_work(runs)?;
+        let request = Request::of_options(query, options.clone())?;
+        let seams = request.check_work(runs, bins.as_ref())?;
         let tags: u64 = runs.iter().map(|(run, _)| run.store().manifest().rows).sum();
         division.check(tags)?;
         let (mut planned, mut intervals) = (Vec::new(), Vec::new());
@@ -73,7 +66,7 @@ impl Plan {
             let begins = [None].into_iter().chain(cuts.iter().copied().map(Some));
             let ends = cuts.iter().copied().map(Some).chain([None]);
             intervals.extend(begins.zip(ends).map(|(from, to)| Part { run: number, from, to }));
-            let light = checked[number].kept_light_note();
+            let light = run.kept_light_note();
             planned.push(PlannedRun { reach, light, ..PlannedRun::of(run, context.setup)? });
         }
         Self::new(

@@ -16,9 +16,9 @@ use file::PlannedBins;
 pub use file::{Part, Plan, PlannedRun};
 pub use parts::Parts;
 
-use std::{path::Path, sync::Arc};
+use std::path::Path;
 
-use tagq_query::{InParts, TimeRange};
+use tagq_query::{Bins, Dry, Execution, Record, Sum, TimeRange};
 use tagq_store::{Access, FileBytes, Store};
 
 use crate::{
@@ -26,7 +26,7 @@ use crate::{
     error::Error,
     progress::{Progress, Silent},
     requests::{QueryContext, Request, Setup},
-    run::{Run, in_parts::RunInParts},
+    run::Run,
 };
 
 /// How a part is counted.
@@ -59,22 +59,26 @@ impl Plan {
         let folder = store.unwrap_or(Path::new(&planned.store));
         let times = planned.times_of(place);
         let store = Store::open_prefix(folder, &planned.manifest, access, &times)?;
-        let (request, setups) = (self.request()?, self.setups()?);
-        let facts: Vec<Run> = self.runs.iter().map(|run| run.without_rows(None)).collect();
+        let (request, setups, bins) = (self.request()?, self.setups()?, self.bins()?);
+        let facts = self.without_rows();
         let is_joined = request.selection().join;
         let kept = cache.map(|folder| {
-            let asked = planned.without_rows(Some(InParts::list()));
-            request.count_part(&pairs(&contexts(&facts, &setups, pool, &Silent)), run, &asked)?;
+            let asked = Dry::new(facts[run].facts(is_joined));
+            let runs = contexts(&facts, &setups, pool, &Silent);
+            request.count_part(&pairs(&runs), bins.as_ref(), (run, &asked))?;
             Kept::of(folder, place, (&asked, is_joined), &store)
         });
         let kept = kept.transpose()?;
         if let Some(counts) = kept.as_ref().and_then(Kept::read) {
-            return Ok(Parts::of(self, part, counts.numbered(part)));
+            return Ok(Parts::of(self, part, counts));
         }
-        let role = RunInParts::new(InParts::part(TimeRange { from, to }), None);
-        let counted = Run::of_parts(planned.path.as_ref(), store, Arc::new(role));
-        request.count_part(&pairs(&contexts(&facts, &setups, pool, progress)), run, &counted)?;
-        let counts = counted.part_counts(part, is_joined)?;
+        let counted = Run::with_store(planned.path.as_ref(), store, None);
+        let runs = contexts(&facts, &setups, pool, progress);
+        let counts = counted.count_as(is_joined, progress.scan(), |recording| {
+            let record = Record::new(recording, TimeRange { from, to }, &Execution::best());
+            let asked = request.count_part(&pairs(&runs), bins.as_ref(), (run, &record));
+            Ok(asked.and_then(|()| Ok(record.finish()?)))
+        })??;
         if let Some(kept) = kept {
             kept.write(&counts)?;
         }
@@ -121,7 +125,8 @@ impl Plan {
         pool: &rayon::ThreadPool,
         progress: &dyn Progress,
     ) -> Result<Answer, Error> {
-        self.of_all(parts, pool, progress, Request::sum)
+        let mut answers = self.of_all(parts, pool, progress, false)?;
+        answers.pop().ok_or_else(|| Error::Request("the plan is of no run".into()))
     }
 
     /// Answers for each run by itself, from all parts. Groups of channels are those that occur in any of the runs.
@@ -134,28 +139,26 @@ impl Plan {
         pool: &rayon::ThreadPool,
         progress: &dyn Progress,
     ) -> Result<Vec<Answer>, Error> {
-        self.of_all(parts, pool, progress, Request::each)
+        self.of_all(parts, pool, progress, true)
     }
 
-    fn of_all<T>(
+    fn of_all(
         &self,
         parts: Parts,
         pool: &rayon::ThreadPool,
         progress: &dyn Progress,
-        answer: impl FnOnce(&Request, &[(&Run, &QueryContext<'_>)]) -> Result<T, Error>,
-    ) -> Result<T, Error> {
+        is_each: bool,
+    ) -> Result<Vec<Answer>, Error> {
         let mut of_runs = parts.of_runs(self)?;
-        let (request, setups) = (self.request()?, self.setups()?);
-        let runs = self.runs.iter().enumerate().map(|(number, run)| {
+        let (request, setups, bins) = (self.request()?, self.setups()?, self.bins()?);
+        let runs = self.without_rows();
+        let sums = runs.iter().enumerate().map(|(number, run)| {
             let counts = of_runs.remove(&number).unwrap_or_default();
-            run.without_rows(Some(InParts::sum(counts)))
+            Sum::new(run.facts(request.selection().join), counts)
         });
-        let runs: Vec<Run> = runs.collect();
-        let answer = answer(&request, &pairs(&contexts(&runs, &setups, pool, progress)));
-        for run in &runs {
-            run.check_complete()?;
-        }
-        answer
+        let sums: Vec<Sum> = sums.collect();
+        let runs = contexts(&runs, &setups, pool, progress);
+        request.of_parts(&pairs(&runs), &sums, bins.as_ref(), is_each)
     }
 
     /// Returns about how many tags a part has.
@@ -170,21 +173,25 @@ impl Plan {
     /// # Errors
     /// [`Error::Request`].
     pub fn request(&self) -> Result<Request, Error> {
-        let request = Request::of_options(&self.query, self.options.clone())?;
-        Ok(request.with_chosen_bins(self.bins.as_ref().map(PlannedBins::bins).transpose()?))
+        Request::of_options(&self.query, self.options.clone())
+    }
+
+    /// Returns the bins that were chosen for the runs.
+    fn bins(&self) -> Result<Option<Bins>, Error> {
+        self.bins.as_ref().map(PlannedBins::bins).transpose()
+    }
+
+    /// Returns the runs without their rows.
+    fn without_rows(&self) -> Vec<Run> {
+        let run = |run: &PlannedRun| {
+            let store = Store::without_rows(run.manifest.clone());
+            Run::with_store(run.path.as_ref(), store, run.light.clone())
+        };
+        self.runs.iter().map(run).collect()
     }
 
     fn setups(&self) -> Result<Vec<Setup>, Error> {
         self.runs.iter().map(|run| run.setup.read()).collect()
-    }
-}
-
-impl PlannedRun {
-    /// Returns the run without its rows, with the sums of its parts.
-    fn without_rows(&self, sum: Option<InParts>) -> Run {
-        let role = RunInParts::new(sum.unwrap_or_else(InParts::check), self.light.clone());
-        let store = Store::without_rows(self.manifest.clone());
-        Run::of_parts(self.path.as_ref(), store, Arc::new(role))
     }
 }
 

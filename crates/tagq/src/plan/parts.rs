@@ -15,9 +15,9 @@ use super::file::{Part, Plan};
 use crate::error::Error;
 
 /// The first eight bytes. Part of a released format: never changed.
-const MAGIC: [u8; 8] = *b"TAGQPART";
+const MAGIC: [u8; 8] = *b"TAGQSUMS";
 /// The version written. Part of a released format: never changed.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// What some of the parts of a plan counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl Parts {
         Self {
             plan: identity.into(),
             numbers: BTreeMap::from([(0, (0, from, to))]),
-            runs: BTreeMap::from([(0, counts.clone().numbered(0))]),
+            runs: BTreeMap::from([(0, counts.clone())]),
         }
     }
 

@@ -58,7 +58,7 @@ impl Pulses {
     ) -> Option<Self> {
         #[expect(clippy::cast_possible_truncation, reason = "a finest bin is below 2^53 ticks")]
         let finest = ((FINEST_S / tick_s).round() as i64).max(1);
-        let span = recording.sources.iter().filter_map(tagq_query::Source::span);
+        let span = recording.sources.iter().filter_map(|source| source.span());
         let span = span.map(|(first, last)| last.saturating_sub(first)).max()?;
         let of_level = |&level: &u32| {
             let bin = finest.checked_mul(COARSER.pow(level).into())?;

@@ -55,7 +55,7 @@ impl Sample {
         let mut sample = Self { differences: Vec::new(), reach };
         // A growing run keeps its sample until its size has doubled.
         let rows = 1 << recording.rows().max(1).ilog2();
-        let spans = recording.sources.iter().filter_map(Source::span);
+        let spans = recording.sources.iter().filter_map(|source| source.span());
         let live: f64 = spans.map(|(first, last)| last as f64 - first as f64).sum();
         // Each of the two halves needs a place, and a place holds the longest difference twice.
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "few")]

@@ -84,7 +84,7 @@ impl Coarse {
             [Octave { count: below, chance }, Octave { count: above, chance }]
         };
         let octaves = (0..orders).map(octave).collect();
-        let of_all = live_of(recording, range) as f64 / (live as f64).max(1.0);
+        let of_all = live_of(&recording.facts(), range) as f64 / (live as f64).max(1.0);
         Ok(Self { octaves, by_chance: by_chance * of_all })
     }
 
@@ -231,7 +231,7 @@ fn part(recording: &Recording<'_>, range: TimeRange) -> TimeRange {
 
 /// Returns the length of the longest source in ticks.
 fn longest(recording: &Recording<'_>) -> u64 {
-    let spans = recording.sources.iter().filter_map(tagq_query::Source::span);
+    let spans = recording.sources.iter().filter_map(|source| source.span());
     spans.map(|(first, last)| last.abs_diff(first)).max().unwrap_or(0)
 }
 

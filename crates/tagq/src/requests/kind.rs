@@ -1,21 +1,24 @@
 //! The interface of all kinds of requests, and their common driver.
 
-use tagq_query::{Bins, Error as QueryError, Plan, Recording};
+use tagq_query::{
+    Bins, Countable, Counter, Dry, Error as QueryError, Execution, Ledger, Plan, Recording, Scan,
+    Sum,
+};
 use tagq_store::Tick;
 
 use super::{
     blocks::Errors,
     context::QueryContext,
+    division::Division,
     explain::{Explained, PlanFacts},
-    ledger::Ledger,
     selection::{Selected, Selection},
     unlikely,
     used::MOVES,
 };
-use crate::setup::arguments::{BinWidth, Channel};
+use crate::setup::arguments::Channel;
 use crate::{
     answer::{Answer, RunFacts},
-    cache::{CacheSettings, ResultCache},
+    cache::{CacheSettings, Cached},
     error::Error,
     figure::FigureKind,
     run::Run,
@@ -26,7 +29,7 @@ use crate::{
 /// an answer.
 pub(super) trait Kind: Sync {
     /// The query, in ticks and channel numbers.
-    type Query: Sync;
+    type Query: Countable;
     /// The counts, as numbers that add up over runs.
     type Counts: Send;
 
@@ -36,14 +39,9 @@ pub(super) trait Kind: Sync {
     /// Returns the channels that it names in addition to those of the selection.
     fn channels(&self) -> Vec<&Channel>;
 
-    /// Returns the bin width of a trace; `None` without a trace.
-    fn bin_of_trace(&self) -> Option<&BinWidth> {
-        None
-    }
-
-    /// Adopts the bins of an answer to the same request, if they were chosen automatically.
-    fn take_bins(&mut self, _: &Answer) -> Result<(), Error> {
-        Ok(())
+    /// Returns how it divides the time of a run.
+    fn division(&self) -> Division<'_> {
+        Division::default()
     }
 
     /// Returns the bins of a query that were chosen automatically.
@@ -51,18 +49,9 @@ pub(super) trait Kind: Sync {
         None
     }
 
-    /// Takes these bins in place of those that would be chosen.
-    fn take_chosen_bins(&mut self, _: Bins) {}
-
-    /// Returns the gap at which a run may be divided into parts, if not everywhere.
-    fn gap(&self, _: &Resolved<'_, Self::Query>) -> Result<Option<Gap>, Error> {
-        Ok(None)
-    }
-
-    /// Returns how many ticks before and after a part tags can lie that matter to it, apart from delays; `None` if they
-    /// can lie anywhere.
-    fn reach(&self, _: &Resolved<'_, Self::Query>) -> Result<Option<i64>, Error> {
-        Ok(Some(0))
+    /// Returns by how many ticks channels are moved, at most, for counts that accompany the query.
+    fn moved_by(&self, _: &Resolved<'_, Self::Query>) -> Result<i64, Error> {
+        Ok(0)
     }
 
     /// Returns why everything is counted from scratch each time; `None` if only new data is counted.
@@ -70,30 +59,27 @@ pub(super) trait Kind: Sync {
         self.selection().moves().then_some(MOVES)
     }
 
-    /// Returns the method for errors.
-    fn errors(&self) -> Errors {
-        Errors::Formula
-    }
-
     /// Rejects requests that are invalid for every run.
     fn check(&self) -> Result<(), Error> {
         Ok(())
     }
 
-    /// Returns the query for a run. `first` is the query of the first of several runs.
+    /// Returns the query for a run, with `bins` in place of those that would be chosen automatically.
     fn query(
         &self,
         run: &Run,
         selected: &Selected,
         context: &QueryContext<'_>,
-        first: Option<&Self::Query>,
+        bins: Option<&Bins>,
     ) -> Result<Self::Query, Error>;
 
     /// Whether two queries count the same quantity, so that their counts can be added.
     fn is_alike(&self, one: &Self::Query, other: &Self::Query) -> bool;
 
-    /// Makes the queries of several runs count the same groups.
-    fn unify(&self, _: &mut [Resolved<'_, Self::Query>]) {}
+    /// Makes the queries of several runs count the same groups; rejects those of which there is no sum.
+    fn unify(&self, _: &mut [Resolved<'_, Self::Query>]) -> Result<(), Error> {
+        Ok(())
+    }
 
     /// Rejects requests that do not fit in memory, and notes those that take long, for this number of
     /// runs.
@@ -192,36 +178,40 @@ impl<Q> Resolved<'_, Q> {
     }
 }
 
-/// Resolves a request for a run, and adds notes for the user.
+/// A run, and the context in which it is asked.
+pub(super) type OfRun<'a> = (&'a Run, &'a QueryContext<'a>);
+
+/// Resolves a request for a run, with `bins` in place of those that would be chosen, and adds notes for the user.
 pub(super) fn resolve<'a, K: Kind>(
     kind: &K,
-    run: &'a Run,
-    context: &'a QueryContext<'a>,
-    first: Option<&K::Query>,
+    (run, context): OfRun<'a>,
+    bins: Option<&Bins>,
 ) -> Result<Resolved<'a, K::Query>, Error> {
     kind.check()?;
     let tick = run.store().manifest().tick;
-    let bin = kind.bin_of_trace().map(|bin| bin.ticks(tick)).transpose()?;
+    let bin = kind.division().bin.map(|bin| bin.ticks(tick)).transpose()?;
     let selected = kind.selection().of_bins(run, context.setup, bin)?;
     selected.notes.iter().for_each(|note| context.progress.note(note));
-    let query = kind.query(run, &selected, context, first)?;
+    let query = kind.query(run, &selected, context, bins)?;
     Ok(Resolved { run, context, selected, bin, query })
 }
 
-/// Resolves a request for several runs whose counts are to be added up.
+/// Resolves a request for several runs whose counts are to be added up. Bins that are chosen are those of the first one.
 fn resolve_all<'a, K: Kind>(
     kind: &K,
-    runs: &[(&'a Run, &'a QueryContext<'a>)],
+    runs: &[OfRun<'a>],
+    bins: Option<&Bins>,
 ) -> Result<Vec<Resolved<'a, K::Query>>, Error> {
-    let mut all: Vec<Resolved<'_, K::Query>> = Vec::with_capacity(runs.len());
-    for &(run, context) in runs {
-        let resolved = resolve(kind, run, context, all.first().map(|first| &first.query))?;
-        all.push(resolved);
-    }
-    let Some((first, others)) = all.split_first() else {
+    let Some((&first, others)) = runs.split_first() else {
         return Err(Error::Request("a sum is of at least one run".into()));
     };
-    for other in others {
+    let mut all = vec![resolve(kind, first, bins)?];
+    let bins = bins.cloned().or_else(|| kind.chosen_bins(&all[0].query));
+    for &other in others {
+        all.push(resolve(kind, other, bins.as_ref())?);
+    }
+    let first = &all[0];
+    for other in &all[1..] {
         if first.tick() != other.tick() || !kind.is_alike(&first.query, &other.query) {
             return Err(unlike(first.run, other.run));
         }
@@ -230,112 +220,154 @@ fn resolve_all<'a, K: Kind>(
     if let Some(note) = unlikely::same_sources(&of) {
         first.context.progress.note(&note);
     }
-    kind.unify(&mut all);
+    kind.unify(&mut all)?;
     Ok(all)
 }
 
-/// Counts a request in each run and adds up the counts.
-pub(super) fn sum<K: Kind>(kind: &K, runs: &[(&Run, &QueryContext<'_>)]) -> Result<Answer, Error> {
-    let all = resolve_all(kind, runs)?;
-    // Parts were checked when they were planned.
-    for resolved in all.iter().filter(|resolved| resolved.run.store().has_rows()) {
+/// Counts a request in each run and adds up the counts. Returns also the bins that were chosen.
+pub(super) fn sum<K: Kind>(
+    kind: &K,
+    runs: &[OfRun<'_>],
+    bins: Option<&Bins>,
+) -> Result<(Answer, Option<Bins>), Error> {
+    let all = resolve_all(kind, runs, bins)?;
+    for resolved in &all {
         kind.check_work(resolved, all.len())?;
     }
-    answer_all(kind, &all)
+    let counts = all.iter().map(|resolved| count(kind, resolved)).collect::<Result<_, _>>()?;
+    Ok((finish(kind, &all, counts)?, kind.chosen_bins(&all[0].query)))
 }
 
-/// Counts a request in each of several runs, with the groups that their sum has.
-pub(super) fn each<K: Kind>(
+/// Answers from the parts of each run: for all runs together, or for each of them with the groups that their sum has.
+pub(super) fn of_parts<K: Kind>(
     kind: &K,
-    runs: &[(&Run, &QueryContext<'_>)],
+    runs: &[OfRun<'_>],
+    sums: &[Sum],
+    bins: Option<&Bins>,
+    is_each: bool,
 ) -> Result<Vec<Answer>, Error> {
-    let all = resolve_all(kind, runs)?;
-    all.chunks(1).map(|one| answer_all(kind, one)).collect()
+    let all = resolve_all(kind, runs, bins)?;
+    let counted = all.iter().zip(sums).map(|(resolved, sum)| count_from(kind, resolved, sum));
+    let mut counted: Vec<K::Counts> = counted.collect::<Result<_, _>>()?;
+    if !is_each {
+        return Ok(vec![finish(kind, &all, counted)?]);
+    }
+    let counted = all.chunks(1).zip(counted.drain(..));
+    counted.map(|(one, counts)| finish(kind, one, vec![counts])).collect()
 }
 
-/// Counts a request in one run; continues from cached results.
+/// Counts a request in the rows of one run; continues from cached results.
 fn count<K: Kind>(kind: &K, resolved: &Resolved<'_, K::Query>) -> Result<K::Counts, Error> {
     let &Resolved { run, context, bin, ref query, .. } = resolved;
     let is_joined = kind.selection().join;
     let is_new = kind.recount_reason().is_some() || !kind.is_kept(query);
     let settings = CacheSettings { is_joined, bin, is_new };
-    let cache = ResultCache::new(run.store(), run.caching(), settings);
     let tick = resolved.tick();
-    let count = |recording: &Recording<'_>| {
-        let count = || kind.count(query, bin, tick, &Ledger::new(recording, &cache));
-        context.pool.install(count)
-    };
-    let counts = run.count_as(is_joined, context.progress.scan(), count)?;
-    cache.write();
-    Ok(counts)
+    run.count_as(is_joined, context.progress.scan(), |recording| {
+        let scan = Scan::new(recording, &Execution::best());
+        let cached = Cached::new(scan, run.store(), run.caching(), settings);
+        let counts = || kind.count(query, bin, tick, &Ledger::of(&cached));
+        let counts = context.pool.install(counts)?;
+        cached.write();
+        Ok(counts)
+    })
 }
 
-fn answer_all<K: Kind>(kind: &K, all: &[Resolved<'_, K::Query>]) -> Result<Answer, Error> {
-    let counts = all.iter().map(|resolved| count(kind, resolved)).collect::<Result<_, _>>()?;
+/// Counts a request of one run from `counter`.
+fn count_from<K: Kind>(
+    kind: &K,
+    resolved: &Resolved<'_, K::Query>,
+    counter: &dyn Counter,
+) -> Result<K::Counts, Error> {
+    let &Resolved { context, bin, ref query, .. } = resolved;
+    let tick = resolved.tick();
+    let count = || {
+        let counts = kind.count(query, bin, tick, &Ledger::of(counter))?;
+        counter.check()?;
+        Ok(counts)
+    };
+    context.pool.install(count).map_err(|error: QueryError| error.into())
+}
+
+/// Computes the answer from the counts of each run.
+fn finish<K: Kind>(
+    kind: &K,
+    all: &[Resolved<'_, K::Query>],
+    counts: Vec<K::Counts>,
+) -> Result<Answer, Error> {
     let counts = kind.add(all, counts)?;
     let Finished { header, query, singles, rows, figure } = kind.finish(all, counts)?;
     let run = RunFacts::sum(all.iter().map(|of| of.context.facts(of.run)));
     Ok(Answer { header, query, run, singles, rows, figure: Some(figure) })
 }
 
-/// Rejects a request that cannot be counted in parts. `checked` are the same runs, which count nothing. Returns the
-/// bins that were chosen.
+/// Rejects a request that cannot be counted in parts, and prepares what its parts have in common: returns the bins that
+/// were chosen. `silent` are the same runs, for what is not to be noted twice.
 pub(super) fn check_parts<'a, K: Kind>(
     kind: &K,
-    runs: &[(&'a Run, &'a QueryContext<'a>)],
-    checked: &[(&'a Run, &'a QueryContext<'a>)],
+    runs: &[OfRun<'a>],
+    silent: &[OfRun<'a>],
 ) -> Result<Option<Bins>, Error> {
-    let mut all = resolve_all(kind, runs)?;
+    let mut all = resolve_all(kind, runs, None)?;
     let bins = kind.chosen_bins(&all[0].query);
-    for (resolved, &(run, context)) in all.iter_mut().zip(checked) {
-        (resolved.run, resolved.context) = (run, context);
+    for (resolved, &(_, context)) in all.iter_mut().zip(silent) {
+        resolved.context = context;
     }
-    answer_all(kind, &all)?;
+    let count = |resolved: &Resolved<'_, K::Query>| {
+        count_from(kind, resolved, &Dry::new(resolved.run.facts(kind.selection().join)))
+    };
+    let counts = all.iter().map(count).collect::<Result<_, _>>()?;
+    finish(kind, &all, counts)?;
     Ok(bins)
 }
 
 /// Rejects requests that do not fit in memory. Returns what parts of each run need of their neighbours.
 pub(super) fn check_work<K: Kind>(
     kind: &K,
-    runs: &[(&Run, &QueryContext<'_>)],
+    runs: &[OfRun<'_>],
+    bins: Option<&Bins>,
 ) -> Result<Vec<Seams>, Error> {
-    let all = resolve_all(kind, runs)?;
+    let all = resolve_all(kind, runs, bins)?;
     all.iter()
         .map(|resolved| {
             kind.check_work(resolved, all.len())?;
-            let longest =
-                resolved.selected.scope.delays.iter().map(|delay| delay.ticks.saturating_abs());
-            let longest = longest.max().unwrap_or(0);
-            let reach = kind.reach(resolved)?.and_then(|reach| reach.checked_add(longest));
-            Ok(Seams { gap: kind.gap(resolved)?, reach })
+            Ok(seams(resolved, kind.moved_by(resolved)?))
         })
         .collect()
 }
 
-/// Counts a request in `counted`, which is a part of run number `number`.
-pub(super) fn count_part<'a, K: Kind>(
+/// Returns what parts of a run need of their neighbours, if channels are also moved by up to so many ticks.
+fn seams<Q: Countable>(resolved: &Resolved<'_, Q>, moved: i64) -> Seams {
+    let needs = resolved.query.needs();
+    let delays = || resolved.query.scope().delays.iter().map(|delay| delay.ticks);
+    let longest = delays().map(i64::saturating_abs).max().unwrap_or(0);
+    let reach = needs.reach().and_then(|reach| reach.checked_add(moved)?.checked_add(longest));
+    let earliest = delays().min().unwrap_or(0).min(0).saturating_sub(moved);
+    let latest = delays().max().unwrap_or(0).max(0).saturating_add(moved);
+    let apart = latest.saturating_sub(earliest);
+    let gap = needs.gap.map(|gap| Gap { ticks: gap.saturating_add(apart), earliest });
+    Seams { gap, reach }
+}
+
+/// Asks `counter` what a request asks of run number `number`.
+pub(super) fn count_part<K: Kind>(
     kind: &K,
-    runs: &[(&'a Run, &'a QueryContext<'a>)],
-    number: usize,
-    counted: &'a Run,
+    runs: &[OfRun<'_>],
+    bins: Option<&Bins>,
+    (number, counter): (usize, &dyn Counter),
 ) -> Result<(), Error> {
-    let mut all = resolve_all(kind, runs)?;
-    let mut resolved = all.swap_remove(number);
-    resolved.run = counted;
-    count(kind, &resolved).map(drop)
+    let all = resolve_all(kind, runs, bins)?;
+    count_from(kind, &all[number], counter).map(drop)
 }
 
 /// Explains what a request would read in a run, without counting.
-pub(super) fn explain<K: Kind>(
-    kind: &K,
-    run: &Run,
-    context: &QueryContext<'_>,
-) -> Result<Explained, Error> {
-    let resolved = resolve(kind, run, context, None)?;
+pub(super) fn explain<K: Kind>(kind: &K, of: OfRun<'_>) -> Result<Explained, Error> {
+    let resolved = resolve(kind, of, None)?;
+    let (run, context) = of;
     let (query, bin, tick) = (&resolved.query, resolved.bin, resolved.tick());
     let plan = |recording: &Recording<'_>| {
         let mut plan = kind.plan(query, bin, tick, recording)?;
-        if kind.errors() != Errors::Formula {
+        if kind.division().errors != Errors::Formula {
             // Blocks read the same rows once more, plus the rows before each block that the query looks
             // back to.
             plan.add(plan.clone());

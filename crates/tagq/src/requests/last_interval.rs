@@ -24,8 +24,8 @@ impl Request {
         runs: &[(&Run, &QueryContext<'_>)],
         last: &Duration,
     ) -> Result<Answer, Error> {
-        let mut whole = self.of_last(None).sum(runs)?;
-        let newest = self.of_last(Some(last.clone())).in_bins_of(&whole)?.sum(runs)?;
+        let (mut whole, bins) = self.of_last(None).sum_in_bins(runs, None)?;
+        let newest = self.of_last(Some(last.clone())).sum_in_bins(runs, bins.as_ref())?.0;
         whole.rows = with_columns_of_last(whole.rows, &newest.rows);
         whole.header = format!(
             "{}; beside it the last recorded {}",

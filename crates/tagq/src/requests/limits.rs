@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use tagq_query::{Recording, Source, TimeRange};
+use tagq_query::{Facts, TimeRange};
 use tagq_store::Tick;
 
 use super::context::QueryContext;
@@ -46,8 +46,8 @@ pub(super) fn check(
 }
 
 /// Returns the ticks from the first to the last tag, within a range.
-pub(super) fn span(recording: &Recording<'_>, range: TimeRange) -> i128 {
-    let spans = || recording.sources.iter().filter_map(Source::span);
+pub(super) fn span(facts: &Facts, range: TimeRange) -> i128 {
+    let spans = || facts.iter().filter_map(|source| source.span());
     let first = spans().map(|(first, _)| first).min().max(range.from).unwrap_or(0);
     let last = spans().map(|(_, last)| last).max().unwrap_or(0);
     let last = range.to.map_or(last, |to| to.min(last));

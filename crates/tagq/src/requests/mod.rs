@@ -5,17 +5,20 @@
 //! The command line, Python and `watch` fill in a request and show its answer. `kind` is the interface
 //! of all kinds of requests, `request` the list of kinds; to add one, add its folder and a line there.
 
+#[cfg(test)]
+mod asks;
 mod blocks;
 mod coarse;
 mod coincidences;
+mod columns;
 pub(crate) mod context;
+mod division;
 mod explain;
 mod header;
 mod histogram;
 mod histogram2d;
 mod kind;
 mod last_interval;
-mod ledger;
 mod limits;
 mod micro;
 mod options;

@@ -1,9 +1,8 @@
 //! The options of requests: one table, from which the command line, Python and other callers offer them.
 
-use std::fmt::Display;
-
 use serde::{Deserialize as _, Deserializer, de::Error as _};
 use serde_json::{Map, Value};
+use serde_path_to_error::Segment;
 
 use crate::error::Error;
 
@@ -84,8 +83,8 @@ pub enum Section {
 pub enum ValueType {
     /// True or false.
     Flag,
-    /// A text with this value name, checked by the function.
-    Text(&'static str, fn(&str) -> Result<(), String>),
+    /// A text with this value name.
+    Text(&'static str),
     /// A whole number with this value name.
     Number(&'static str),
     /// One of several names, each with its description.
@@ -139,11 +138,6 @@ impl RequestOption {
     pub fn is_repeated(&self) -> bool {
         matches!(self.value, ValueType::Groups(_) | ValueType::Delays(_))
     }
-}
-
-/// Checks that a text can be parsed.
-pub(super) fn check<T: std::str::FromStr<Err: Display>>(text: &str) -> Result<(), String> {
-    text.parse::<T>().map(drop).map_err(|error| error.to_string())
 }
 
 impl RequestType {
@@ -211,9 +205,17 @@ pub(super) fn deserialize<T: serde::de::DeserializeOwned>(
     options: OptionValues,
 ) -> Result<T, Error> {
     serde_path_to_error::deserialize(Value::Object(options)).map_err(|error| {
-        let path = error.path().to_string();
-        let option = path.trim_start_matches("selection.").split(['.', '[']).next().unwrap_or("");
-        Error::Request(format!("{option}: {}", error.inner()))
+        let mut path = error.path().iter();
+        let option = path.find_map(|segment| match segment {
+            Segment::Map { key } if key != "selection" => Some(key.clone()),
+            _ => None,
+        });
+        let place = path.find_map(|segment| match segment {
+            Segment::Seq { index } => Some(*index),
+            _ => None,
+        });
+        let (option, reason) = (option.unwrap_or_default(), error.inner().to_string());
+        Error::Option { option, place, reason }
     })
 }
 

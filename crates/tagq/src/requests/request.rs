@@ -1,7 +1,7 @@
 //! A request of any kind, for callers that handle all kinds alike.
 
 use serde_json::Value;
-use tagq_query::Bins;
+use tagq_query::{Bins, Counter, Sum};
 use tagq_store::Duration;
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
     explain::Explained,
     histogram::{G2, HISTOGRAM, Histogram},
     histogram2d::{HISTOGRAM2D, Histogram2d},
-    kind::{self, Kind as _, Seams},
+    kind::{self, Kind as _, OfRun, Seams},
     micro::{MICRO, MicroTimes},
     options::{OptionValues, RequestType, deserialize},
     rates::{RATES, Rates},
@@ -139,15 +139,9 @@ impl Request {
         request
     }
 
-    /// Returns the same request with the bins of an answer to it, if they were chosen automatically.
-    pub(super) fn in_bins_of(mut self, answer: &Answer) -> Result<Self, Error> {
-        with_kind!(&mut self, of => of.take_bins(answer))?;
-        Ok(self)
-    }
-
     /// Whether its rows are bins of time.
     pub fn is_trace(&self) -> bool {
-        with_kind!(self, of => of.bin_of_trace().is_some())
+        with_kind!(self, of => of.division().bin.is_some())
     }
 
     /// Returns why everything is counted from scratch each time; `None` if only new data is counted.
@@ -170,47 +164,56 @@ impl Request {
     /// Same as [`Request::ask`]; also if there is no run, or if the request has different meanings in
     /// the runs.
     pub fn sum(&self, runs: &[(&Run, &QueryContext<'_>)]) -> Result<Answer, Error> {
-        with_kind!(self, of => kind::sum(of, runs))
+        Ok(self.sum_in_bins(runs, None)?.0)
     }
 
-    /// Answers the request for each of several runs, with the groups that [`Request::sum`] has.
-    pub(crate) fn each(&self, runs: &[(&Run, &QueryContext<'_>)]) -> Result<Vec<Answer>, Error> {
-        with_kind!(self, of => kind::each(of, runs))
+    /// Returns the same with `bins` in place of those that would be chosen, and the bins that were chosen.
+    pub(super) fn sum_in_bins(
+        &self,
+        runs: &[OfRun<'_>],
+        bins: Option<&Bins>,
+    ) -> Result<(Answer, Option<Bins>), Error> {
+        with_kind!(self, of => kind::sum(of, runs, bins))
     }
 
-    /// Rejects it if it cannot be counted in parts, because it depends on the whole run.
+    /// Answers from the parts of each run: for all runs together, or for each of them with the groups that their sum has.
+    pub(crate) fn of_parts(
+        &self,
+        runs: &[OfRun<'_>],
+        sums: &[Sum],
+        bins: Option<&Bins>,
+        is_each: bool,
+    ) -> Result<Vec<Answer>, Error> {
+        with_kind!(self, of => kind::of_parts(of, runs, sums, bins, is_each))
+    }
+
+    /// Rejects it if it cannot be counted in parts, because it depends on the whole run. Returns the bins that were
+    /// chosen. `silent` are the same runs, for what is not to be noted twice.
     pub(crate) fn check_parts(
         &self,
-        runs: &[(&Run, &QueryContext<'_>)],
-        checked: &[(&Run, &QueryContext<'_>)],
+        runs: &[OfRun<'_>],
+        silent: &[OfRun<'_>],
     ) -> Result<Option<Bins>, Error> {
-        with_kind!(self, of => kind::check_parts(of, runs, checked))
+        with_kind!(self, of => kind::check_parts(of, runs, silent))
     }
 
-    /// Rejects it if it does not fit in memory. Returns the gaps at which each run may be divided.
+    /// Rejects it if it does not fit in memory. Returns what parts of each run need of their neighbours.
     pub(crate) fn check_work(
         &self,
-        runs: &[(&Run, &QueryContext<'_>)],
+        runs: &[OfRun<'_>],
+        bins: Option<&Bins>,
     ) -> Result<Vec<Seams>, Error> {
-        with_kind!(self, of => kind::check_work(of, runs))
+        with_kind!(self, of => kind::check_work(of, runs, bins))
     }
 
-    /// Counts it in a part of run number `number`.
+    /// Asks `counter` what it asks of run number `number`.
     pub(crate) fn count_part(
         &self,
-        runs: &[(&Run, &QueryContext<'_>)],
-        number: usize,
-        counted: &Run,
+        runs: &[OfRun<'_>],
+        bins: Option<&Bins>,
+        of_run: (usize, &dyn Counter),
     ) -> Result<(), Error> {
-        with_kind!(self, of => kind::count_part(of, runs, number, counted))
-    }
-
-    /// Returns the same request with these bins in place of those that would be chosen.
-    pub(crate) fn with_chosen_bins(mut self, bins: Option<Bins>) -> Self {
-        if let Some(bins) = bins {
-            with_kind!(&mut self, of => of.take_chosen_bins(bins));
-        }
-        self
+        with_kind!(self, of => kind::count_part(of, runs, bins, of_run))
     }
 
     /// Explains what [`Request::ask`] would read, without counting.
@@ -218,6 +221,6 @@ impl Request {
     /// # Errors
     /// Same as [`Request::ask`].
     pub fn explain(&self, run: &Run, context: &QueryContext<'_>) -> Result<Explained, Error> {
-        with_kind!(self, of => kind::explain(of, run, context))
+        with_kind!(self, of => kind::explain(of, (run, context)))
     }
 }

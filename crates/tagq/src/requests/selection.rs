@@ -45,25 +45,20 @@ pub(super) const COMMON: [RequestOption; 6] = [
     .signed(),
     of(
         "from",
-        ValueType::Text("T", options::check::<Moment>),
+        ValueType::Text("T"),
         "Start: a time after the run's first tag; if negative, before its last; @T: recorded ticks",
     )
     .signed(),
-    of("to", ValueType::Text("T", options::check::<Moment>), "End, excluded; stated as the start")
-        .signed(),
-    of(
-        "last",
-        ValueType::Text("D", options::check::<Duration>),
-        "Only the last D of the run; of a trace in whole bins",
-    )
-    .excludes(&["from", "to"]),
+    of("to", ValueType::Text("T"), "End, excluded; stated as the start").signed(),
+    of("last", ValueType::Text("D"), "Only the last D of the run; of a trace in whole bins")
+        .excludes(&["from", "to"]),
     of("join", ValueType::Flag, "Files follow each other without a gap: coincidences may span two"),
 ];
 
 /// The option that replaces the recorded live time.
 pub(super) const LIVE_TIME: RequestOption = of(
     "live_time",
-    ValueType::Text("T", options::check::<Duration>),
+    ValueType::Text("T"),
     "Live time, in place of last minus first tag of each file",
 );
 

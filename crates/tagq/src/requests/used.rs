@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde::Serialize;
-use tagq_query::{Recording, TimeRange};
+use tagq_query::{Facts, TimeRange};
 use tagq_store::Tick;
 
 use super::header::{in_ticks, spaced};
@@ -110,6 +110,6 @@ impl SelectionUsed {
 }
 
 /// Returns the live ticks of all sources in a range.
-pub(super) fn live_of(recording: &Recording<'_>, range: TimeRange) -> i128 {
-    recording.sources.iter().map(|source| i128::from(source.live().ticks_in(range))).sum()
+pub(super) fn live_of(facts: &Facts, range: TimeRange) -> i128 {
+    facts.iter().map(|source| i128::from(source.live().ticks_in(range))).sum()
 }

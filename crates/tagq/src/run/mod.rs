@@ -12,7 +12,6 @@ mod writer;
 mod update;
 
 pub(crate) mod follow;
-pub(crate) mod in_parts;
 pub(crate) mod open;
 pub(crate) mod verify;
 

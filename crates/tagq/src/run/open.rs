@@ -4,18 +4,17 @@ use std::{
     collections::HashMap,
     env, io,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     thread,
     time::Duration,
 };
 
 use rayon::prelude::*;
 use tagq_ingest::{Error as FilesError, late_settings};
-use tagq_query::{Lookup, PartCounts, Recording, ScanProgress, TimeRange};
+use tagq_query::{Facts, Lookup, Recording, ScanProgress};
 use tagq_store::{Error as StoreError, Manifest, Store, Tick, Writer};
 
 use super::{
-    in_parts::RunInParts,
     location::RunLocation,
     options::{Caching, OpenOptions},
     update::{self, Context},
@@ -37,8 +36,8 @@ pub struct Run {
     is_recursive: bool,
     store: Arc<Store>,
     caching: Caching,
-    /// How it answers if it is counted in parts.
-    parts: Option<Arc<RunInParts>>,
+    /// The note that its light is not steady: kept where it is looked for, and taken from there where no rows are.
+    light: Arc<Mutex<Option<String>>>,
 }
 
 impl Run {
@@ -52,66 +51,39 @@ impl Run {
     fn new(location: &RunLocation, store: Store, caching: Caching) -> Self {
         let RunLocation { path, is_recursive, .. } = location;
         let (path, store) = (path.clone(), Arc::new(store));
-        Self { path, is_recursive: *is_recursive, store, caching, parts: None }
+        Self { path, is_recursive: *is_recursive, store, caching, light: Arc::default() }
     }
 
-    /// Returns a run whose path the user gave as `path`, with the rows of a store.
-    pub(crate) fn of_rows(path: &Path, store: Store) -> Self {
-        let (path, store) = (path.into(), Arc::new(store));
-        Self { path, is_recursive: false, store, caching: Caching::Off, parts: None }
-    }
-
-    /// Returns a run whose path the user gave as `path`, counted in parts.
-    pub(crate) fn of_parts(path: &Path, store: Store, parts: Arc<RunInParts>) -> Self {
-        Self { parts: Some(parts), ..Self::of_rows(path, store) }
-    }
-
-    /// Returns the same run, counted in parts.
-    pub(crate) fn in_parts(&self, parts: Arc<RunInParts>) -> Self {
-        Self { parts: Some(parts), caching: Caching::Off, ..self.clone() }
-    }
-
-    /// Returns whether it is counted in parts, so that none of its counts is known where it is asked for.
-    pub(crate) fn is_in_parts(&self) -> bool {
-        self.parts.is_some()
-    }
-
-    /// Returns the note that its light is not steady, from `find` or, without tags, from where it was kept.
-    pub(crate) fn light_note(&self, find: impl FnOnce() -> Option<String>) -> Option<String> {
-        match &self.parts {
-            Some(parts) => parts.light(self.store.has_rows().then_some(find)),
-            None => find(),
+    /// Returns a run whose path the user gave as `path`, with a store; `light` is the note that its light is not steady.
+    pub(crate) fn with_store(path: &Path, store: Store, light: Option<String>) -> Self {
+        Self {
+            path: path.into(),
+            is_recursive: false,
+            store: Arc::new(store),
+            caching: Caching::Off,
+            light: Arc::new(Mutex::new(light)),
         }
+    }
+
+    /// Returns the note that its light is not steady. `find` looks for it, where there are rows.
+    pub(crate) fn light_note(&self, find: impl FnOnce() -> Option<String>) -> Option<String> {
+        if !self.store.has_rows() {
+            return self.kept_light_note();
+        }
+        // Not under the lock: the search gives tasks to threads, which may take up another query of this run.
+        let light = find();
+        self.light.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&light);
+        light
     }
 
     /// Returns the note that was kept.
     pub(crate) fn kept_light_note(&self) -> Option<String> {
-        self.parts.as_ref()?.light(None::<fn() -> Option<String>>)
+        self.light.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Returns what it counted as part number `part`.
-    pub(crate) fn part_counts(&self, part: u32, is_joined: bool) -> Result<PartCounts, Error> {
-        let Some(parts) = &self.parts else { return Ok(PartCounts::default()) };
-        self.count_as(is_joined, None, |recording| parts.role().counts(part, recording))
-    }
-
-    /// Returns what was asked for in an interval, see [`tagq_query::InParts::listed`].
-    pub(crate) fn listed(
-        &self,
-        interval: &TimeRange,
-        sources: u32,
-        is_joined: bool,
-    ) -> Result<String, Error> {
-        let Some(parts) = &self.parts else { return Ok(String::new()) };
-        self.count_as(is_joined, None, |recording| {
-            Ok(parts.role().listed(interval, sources, recording))
-        })
-    }
-
-    /// Returns an error if the parts lacked a number.
-    pub(crate) fn check_complete(&self) -> Result<(), Error> {
-        let parts = self.parts.as_ref();
-        Ok(parts.map_or(Ok(()), |parts| parts.role().check_complete())?)
+    /// Returns what is known of it without counting.
+    pub(crate) fn facts(&self, is_joined: bool) -> Facts {
+        Facts::of(&self.store, is_joined)
     }
 
     /// Returns the path that the user gave.
@@ -166,12 +138,7 @@ impl Run {
     ) -> Result<T, Error> {
         self.store.guarded(|store| {
             let recording = if is_joined { Recording::joined(store) } else { Recording::of(store) };
-            let recording = recording.with_progress(progress);
-            let recording = match &self.parts {
-                Some(parts) => parts.role().recording(recording),
-                None => recording,
-            };
-            query(&recording).map_err(|error| self.named(error))
+            query(&recording.with_progress(progress)).map_err(|error| self.named(error))
         })?
     }
 

@@ -456,7 +456,6 @@ fn histogram(ends: [u16; 2], bin: &str, range: &str, log: Option<u32>) -> Reques
         g2: true,
         errors: Errors::Formula,
         covariance: false,
-        chosen_bins: None,
         selection: Selection::default(),
     })
 }

@@ -5,6 +5,7 @@ mod singles;
 use std::collections::BTreeMap;
 
 use crate::{
+    counters::{Countable, Ledger, Needs},
     error::Error,
     estimate::singles::SourceSingles,
     kinds::kind::Kind,
@@ -21,10 +22,12 @@ use crate::{
         veto::Veto,
         ways::part::{Condition, Part},
     },
-    run::{counts::Counts, recording::Recording, scope::Scope, time_range::TimeRange},
+    run::{
+        counts::Counts, facts::Facts, recording::Recording, scope::Scope, time_range::TimeRange,
+    },
     scan::{morsels::Execution, plan::Plan},
 };
-use singles::SinglesInScope;
+pub use singles::SinglesInScope;
 
 /// Counts coincidences (docs/queries.md, section "Coincidences").
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,8 +47,10 @@ pub struct Coincidences {
 /// The result of [`Coincidences`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counted {
-    /// One row per group, in the order of the query.
+    /// One row per group, in the order of the query; for rule [`Rule::Cluster`] one per set that occurs.
     pub rows: Vec<GroupCount>,
+    /// The tags of all channels, from which those of other sets follow.
+    pub singles: SinglesInScope,
 }
 
 /// The coincidences of one group.
@@ -73,12 +78,12 @@ impl Coincidences {
     ///
     /// # Errors
     /// See [`Kind::run`].
-    pub fn groups_in(&self, recording: &Recording<'_>) -> Result<Vec<Vec<u16>>, Error> {
-        self.check(recording)?;
+    pub fn groups_in(&self, facts: &Facts) -> Result<Vec<Vec<u16>>, Error> {
+        self.check(facts)?;
         let groups = if self.counts_groups() {
-            groups::asked(&self.groups, &self.scope, recording)?
+            groups::asked(&self.groups, &self.scope, facts)?
         } else {
-            vec![cluster::channels(&self.scope, recording)?]
+            vec![cluster::channels(&self.scope, facts)?]
         };
         self.check_veto(&groups)?;
         self.rule.definition().check(self.window, &groups, &self.scope)?;
@@ -88,12 +93,6 @@ impl Coincidences {
     /// Returns whether groups are counted; otherwise each set of channels that occurs.
     fn counts_groups(&self) -> bool {
         self.rule.definition().engine() != Engine::Clusters
-    }
-
-    /// Returns whether a count that begins anywhere looks back to the last gap that is wider than the window: the
-    /// rule uses tags up, so that a match depends on all tags since then.
-    pub fn looks_back_to_gap(&self) -> bool {
-        self.rule.definition().engine() != Engine::Ways
     }
 
     /// Returns whether the rule has an expectation for independent channels.
@@ -118,19 +117,6 @@ impl Coincidences {
         Condition { rule, window: *window, veto: veto.as_ref(), vetoed: None, scope }
     }
 
-    /// Returns the live time of each source and its tags of these channels, in the scope of the query. Reads
-    /// the blocks that an edge of the scope cuts.
-    pub fn singles(
-        &self,
-        recording: &Recording<'_>,
-        channels: &[u16],
-        execution: &Execution,
-    ) -> Vec<SourceSingles> {
-        let group = [channels.to_vec()];
-        SinglesInScope::new(recording, &self.scope, &group, execution)
-            .of_group(channels, self.is_expected())
-    }
-
     /// Counts the coincidences of the tags of `herald` that the veto leaves, those without a veto tag within the guard,
     /// with each of these lists of other channels; with none, these tags themselves. The veto does not reject other
     /// tags. Without a veto it leaves all heralds. Reads nine bytes per tag for each list.
@@ -139,12 +125,11 @@ impl Coincidences {
     /// Fails for an invalid query, and for rules that do not count every way.
     pub fn of_heralds_left(
         &self,
-        recording: &Recording<'_>,
+        ledger: &Ledger<'_>,
         herald: u16,
         others: &[&[u16]],
-        execution: &Execution,
     ) -> Result<Vec<u64>, Error> {
-        self.check(recording)?;
+        self.check(ledger.facts())?;
         let groups: Vec<Vec<u16>> =
             others.iter().map(|others| [&[herald], *others].concat()).collect();
         self.check_veto(&groups)?;
@@ -152,29 +137,8 @@ impl Coincidences {
         if rule.engine() != Engine::Ways {
             return Err(Error::VetoRule { rule: rule.name() });
         }
-        let listed: Vec<String> = groups.iter().map(|group| numbers(group)).collect();
-        let counts = recording.counted(
-            || format!("heralds left by veto; {}; {}", listed.join(" "), self.key()),
-            self.scope.range,
-            &|recording, range| {
-                let query = self.over(range);
-                let mut counts = BTreeMap::new();
-                for group in &groups {
-                    // A herald without other channels is a complete coincidence by itself.
-                    let query = match &group[..] {
-                        [_] => Self { rule: Rule::PerHerald, window: 0, ..query.clone() },
-                        _ => query.clone(),
-                    };
-                    let condition = Condition { vetoed: Some(herald), ..query.condition() };
-                    for part in Part::all(std::slice::from_ref(group), condition) {
-                        counts.insert(group.clone(), part.count(recording, execution)[0]);
-                    }
-                }
-                Ok(Counts::Groups(counts))
-            },
-        )?;
-        recording.check_pass()?;
-        let counts = counts.groups()?;
+        let left = HeraldsLeft { query: self, herald, groups: &groups };
+        let counts = ledger.counts(self.scope.range, &left)?.groups()?;
         let left = groups.into_iter().map(|channels| {
             let count = counts.get(&channels).copied().unwrap_or(0);
             u64::try_from(count).map_err(|_| Error::CountRange { channels })
@@ -192,17 +156,9 @@ impl Coincidences {
     }
 }
 
-/// Reads nine bytes per tag: once for pairs, once for larger groups, and once more for each additional 255
-/// channels.
-impl Kind for Coincidences {
-    type Answer = Counted;
-
+impl Countable for Coincidences {
     fn scope(&self) -> &Scope {
         &self.scope
-    }
-
-    fn over(&self, range: TimeRange) -> Self {
-        Self { scope: self.scope.over(range), ..self.clone() }
     }
 
     fn key(&self) -> String {
@@ -233,24 +189,36 @@ impl Kind for Coincidences {
         )
     }
 
-    fn check(&self, recording: &Recording<'_>) -> Result<(), Error> {
-        if self.window < 0 {
-            return Err(Error::NegativeWindow { window: self.window });
+    fn needs(&self) -> Needs {
+        let guard = self.veto.as_ref().map_or(0, |veto| veto.guard);
+        let rule = self.rule.definition();
+        Needs {
+            before: Some(rule.look_back(self.window, usize::MAX).saturating_add(guard)),
+            // A veto forbids coincidences before it.
+            after: rule.look_ahead(self.window).max(guard),
+            // A match of a rule that uses tags up depends on all tags since the last gap that is wider than the window.
+            gap: (rule.engine() != Engine::Ways).then_some(self.window),
+            is_additive: true,
         }
-        self.scope.check(&recording.sources)
+    }
+
+    fn nothing(&self) -> Counts {
+        Counts::Groups(BTreeMap::new())
     }
 
     fn count(
         &self,
         recording: &Recording<'_>,
+        range: TimeRange,
         before: Option<&Partial>,
         execution: &Execution,
     ) -> Result<(Counts, State), Error> {
-        let groups = self.groups_in(recording)?;
+        let query = self.over(range);
+        let groups = query.groups_in(&recording.facts())?;
         let engine = self.rule.definition().engine();
         let mut counts = BTreeMap::new();
         let (mut left, mut still_open) = (Vec::new(), Vec::new());
-        for part in Part::all(&groups, self.condition()) {
+        for part in Part::all(&groups, query.condition()) {
             let found = match engine {
                 Engine::Ways => part.count(recording, execution),
                 Engine::Matches => {
@@ -277,33 +245,98 @@ impl Kind for Coincidences {
         };
         Ok((Counts::Groups(counts), state))
     }
+}
 
-    fn answer(
+/// The coincidences of the heralds that a veto leaves.
+struct HeraldsLeft<'a> {
+    query: &'a Coincidences,
+    herald: u16,
+    /// The herald with the channels of each list.
+    groups: &'a [Vec<u16>],
+}
+
+impl Countable for HeraldsLeft<'_> {
+    fn scope(&self) -> &Scope {
+        &self.query.scope
+    }
+
+    fn key(&self) -> String {
+        let listed: Vec<String> = self.groups.iter().map(|group| numbers(group)).collect();
+        format!("heralds left by veto; {}; {}", listed.join(" "), self.query.key())
+    }
+
+    fn needs(&self) -> Needs {
+        self.query.needs()
+    }
+
+    fn nothing(&self) -> Counts {
+        self.query.nothing()
+    }
+
+    fn count(
         &self,
         recording: &Recording<'_>,
-        counts: Counts,
+        range: TimeRange,
+        _: Option<&Partial>,
         execution: &Execution,
-    ) -> Result<Counted, Error> {
+    ) -> Result<(Counts, State), Error> {
+        let query = self.query.over(range);
+        let mut counts = BTreeMap::new();
+        for group in self.groups {
+            // A herald without other channels is a complete coincidence by itself.
+            let query = match &group[..] {
+                [_] => Coincidences { rule: Rule::PerHerald, window: 0, ..query.clone() },
+                _ => query.clone(),
+            };
+            let condition = Condition { vetoed: Some(self.herald), ..query.condition() };
+            for part in Part::all(std::slice::from_ref(group), condition) {
+                counts.insert(group.clone(), part.count(recording, execution)[0]);
+            }
+        }
+        Ok((Counts::Groups(counts), State::Nothing))
+    }
+}
+
+/// Reads nine bytes per tag: once for pairs, once for larger groups, and once more for each additional 255
+/// channels.
+impl Kind for Coincidences {
+    type Answer = Counted;
+
+    fn over(&self, range: TimeRange) -> Self {
+        Self { scope: self.scope.over(range), ..self.clone() }
+    }
+
+    fn check(&self, facts: &Facts) -> Result<(), Error> {
+        if self.window < 0 {
+            return Err(Error::NegativeWindow { window: self.window });
+        }
+        self.scope.check(facts)
+    }
+
+    fn answer(&self, ledger: &Ledger<'_>, counts: Counts) -> Result<Counted, Error> {
         let known = counts.groups()?;
-        let mut groups = self.groups_in(recording)?;
+        let mut groups = self.groups_in(ledger.facts())?;
+        // What is asked does not depend on the sets that are found.
+        let singles = SinglesInScope::new(ledger, &self.scope, groups::channels_of(&groups));
         if !self.counts_groups() {
             // By size, then by channels.
             groups = known.keys().cloned().collect();
             groups.sort_by_key(Vec::len);
         }
-        // A part does not know which sets of channels other parts find.
-        let all = vec![groups::channels_of(&self.groups_in(recording)?)];
-        let singles = SinglesInScope::new(recording, &self.scope, &all, execution);
         let rows = groups.into_iter().map(|channels| {
             // A group that was not counted contains channels that had no tags.
             let count = known.get(&channels).copied().unwrap_or(0);
             let Ok(count) = u64::try_from(count) else {
                 return Err(Error::CountRange { channels });
             };
-            let sources = singles.of_group(&channels, self.is_expected());
+            let sources = if self.is_expected() {
+                singles.of_group_overlapping(ledger, &channels)
+            } else {
+                singles.of_group(&channels)
+            };
             Ok(GroupCount { channels, count, sources })
         });
-        Ok(Counted { rows: rows.collect::<Result<_, _>>()? })
+        Ok(Counted { rows: rows.collect::<Result<_, _>>()?, singles })
     }
 
     fn add_to_plan(
@@ -312,7 +345,7 @@ impl Kind for Coincidences {
         execution: &Execution,
         plan: &mut Plan,
     ) -> Result<(), Error> {
-        let (groups, scope) = (self.groups_in(recording)?, &self.scope);
+        let (groups, scope) = (self.groups_in(&recording.facts())?, &self.scope);
         for part in Part::all(&groups, self.condition()) {
             part.plan(recording, execution, plan);
         }
@@ -322,18 +355,6 @@ impl Kind for Coincidences {
         });
         plan.read_singles(recording, &groups::channels_of(&groups), scope);
         Ok(())
-    }
-
-    fn reach(&self) -> Option<i64> {
-        let guard = self.veto.as_ref().map_or(0, |veto| veto.guard);
-        let back = self.rule.definition().look_back(self.window, usize::MAX);
-        Some(back.saturating_add(guard).max(self.look_ahead()))
-    }
-
-    fn look_ahead(&self) -> i64 {
-        // A veto forbids coincidences before it.
-        let guard = self.veto.as_ref().map_or(0, |veto| veto.guard);
-        self.rule.definition().look_ahead(self.window).max(guard)
     }
 }
 

@@ -1,87 +1,86 @@
 //! The tags and the live time that belong to the counts of each group.
 
 use crate::{
-    estimate::singles::SourceSingles,
-    rules::groups,
-    run::{
-        recording::{Recording, Source},
-        scope::Scope,
-    },
-    scan::morsels::Execution,
+    counters::Ledger,
+    estimate::singles::{SourceSingles, singles_in},
+    run::{facts::Facts, scope::Scope},
 };
 
-/// The live time of each source and its tags of the requested channels, cut to the scope.
-pub(super) struct SinglesInScope<'a> {
-    recording: &'a Recording<'a>,
-    scope: &'a Scope,
-    execution: &'a Execution,
-    live: Vec<i64>,
-    /// The requested channels, ascending, and the number of tags of each in every source.
+/// The live time of each source and its tags of channels, cut to a scope.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SinglesInScope {
+    facts: Facts,
+    scope: Scope,
+    /// Ascending.
     channels: Vec<u16>,
-    singles: Vec<Vec<u64>>,
+    /// Those of each source.
+    all: Vec<SourceSingles>,
 }
 
-impl<'a> SinglesInScope<'a> {
-    pub(super) fn new(
-        recording: &'a Recording<'a>,
-        scope: &'a Scope,
-        groups: &[Vec<u16>],
-        execution: &'a Execution,
-    ) -> Self {
-        let channels = groups::channels_of(groups);
-        let sources = &recording.sources;
-        let singles_of = |source: &Source<'_>| {
-            let of = |&channel: &u16| {
-                let delay = scope.delay_of(channel);
-                source.singles_within(channel, delay, scope.range, execution.simd)
-            };
-            channels.iter().map(of).collect()
-        };
-        Self {
-            live: sources.iter().map(|source| source.live().ticks_in(scope.range)).collect(),
-            singles: sources.iter().map(singles_of).collect(),
-            recording,
-            scope,
-            execution,
-            channels,
-        }
+impl SinglesInScope {
+    /// Counts the tags of these channels, which are ascending.
+    pub(super) fn new(ledger: &Ledger<'_>, scope: &Scope, channels: Vec<u16>) -> Self {
+        let all = singles_in(ledger, &channels, scope);
+        Self { facts: ledger.facts().clone(), scope: scope.clone(), channels, all }
     }
 
-    /// Returns the singles of a group. `is_expected` says whether the rule has an expectation, which needs the tags in
-    /// the time that the channels share.
-    pub(super) fn of_group(&self, group: &[u16], is_expected: bool) -> Vec<SourceSingles> {
-        let delays: Vec<i64> = group.iter().map(|&channel| self.scope.delay_of(channel)).collect();
-        let are_equal = delays.iter().all(|&delay| delay == delays[0]);
-        let sources = self.recording.sources.iter().zip(self.live.iter().zip(&self.singles));
-        let of_source = |(source, (&live, singles)): (&Source<'_>, (&i64, &Vec<u64>))| {
-            let of_channel = |channel| match self.channels.binary_search(channel) {
-                Ok(at) => singles[at],
-                Err(_) => 0,
+    /// Returns what is known of the run without counting.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// Returns the scope.
+    pub fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    /// Returns the singles of a group, source by source.
+    pub fn of_group(&self, group: &[u16]) -> Vec<SourceSingles> {
+        let delays = self.delays_of(group);
+        let are_equal = are_equal(&delays);
+        let of_source = |(number, known): (usize, &SourceSingles)| {
+            let of_channel = |channel| {
+                self.channels.binary_search(channel).map_or(0, |place| known.singles[place])
             };
-            let whole = SourceSingles::new(live, group.iter().map(of_channel).collect());
+            let whole = SourceSingles::new(known.live, group.iter().map(of_channel).collect());
             if are_equal {
                 return whole;
             }
-            let overlap = source.live().overlap(&delays, self.scope.range);
-            let overlapping = if is_expected {
-                self.overlapping(source, group, &delays)
-            } else {
-                whole.overlapping
-            };
-            SourceSingles { overlap, overlapping, ..whole }
+            let overlap = self.facts[number].live().overlap(&delays, self.scope.range);
+            SourceSingles { overlap, ..whole }
         };
-        sources.map(of_source).collect()
+        self.all.iter().enumerate().map(of_source).collect()
     }
 
-    /// Counts the tags of each channel of a group in the time that is live for all of them.
-    fn overlapping(&self, source: &Source<'_>, group: &[u16], delays: &[i64]) -> Vec<u64> {
-        let mut counts = vec![0; group.len()];
-        for common in source.live().joint(delays, self.scope.range) {
-            for ((count, &channel), &delay) in counts.iter_mut().zip(group).zip(delays) {
-                let simd = self.execution.simd;
-                *count += source.singles_within(channel, delay, common.tags(), simd);
+    /// Returns the same, with the tags in the time that is live for all channels of the group: a rule that has an
+    /// expectation needs them.
+    pub(super) fn of_group_overlapping(
+        &self,
+        ledger: &Ledger<'_>,
+        group: &[u16],
+    ) -> Vec<SourceSingles> {
+        let mut sources = self.of_group(group);
+        let delays = self.delays_of(group);
+        if are_equal(&delays) {
+            return sources;
+        }
+        for (number, source) in sources.iter_mut().enumerate() {
+            source.overlapping = vec![0; group.len()];
+            for common in self.facts[number].live().joint(&delays, self.scope.range) {
+                let channels = group.iter().zip(&delays);
+                for (count, (&channel, &delay)) in source.overlapping.iter_mut().zip(channels) {
+                    *count += ledger.tags_of(number, channel, delay, common.tags());
+                }
             }
         }
-        counts
+        sources
     }
+
+    fn delays_of(&self, group: &[u16]) -> Vec<i64> {
+        group.iter().map(|&channel| self.scope.delay_of(channel)).collect()
+    }
+}
+
+fn are_equal(delays: &[i64]) -> bool {
+    delays.iter().all(|&delay| delay == delays[0])
 }

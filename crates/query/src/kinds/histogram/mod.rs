@@ -17,40 +17,52 @@ pub use normalise::normalised;
 pub use query::{Binned, Histogram, Mode};
 
 use crate::{
+    counters::{Countable, Ledger, Needs},
     error::Error,
-    estimate::singles::SourceSingles,
+    estimate::singles::{SourceSingles, singles_in},
     kinds::kind::Kind,
     partial::{Partial, State, keys::delays},
-    run::{counts::Counts, recording::Recording, scope::Scope, time_range::TimeRange},
+    run::{
+        counts::Counts, facts::Facts, recording::Recording, scope::Scope, time_range::TimeRange,
+    },
     scan::{morsels::Execution, plan::Plan},
 };
 
-impl Histogram {
-    /// Returns the number of starts in the range that have no stop in their source.
-    fn without_stop(&self, recording: &Recording<'_>, execution: &Execution) -> Result<u64, Error> {
-        let counts = recording.counted(
-            || format!("without stop; {}", self.key()),
-            self.scope.range,
-            &|recording, range| {
-                let starts = nearest::without_stop(&self.over(range), recording, execution);
-                Ok(Counts::Bins(vec![starts], 0))
-            },
-        )?;
-        Ok(counts.bins(1)?.0[0])
+/// The starts in the range that have no stop in their source.
+struct WithoutStop<'a>(&'a Histogram);
+
+impl Countable for WithoutStop<'_> {
+    fn scope(&self) -> &Scope {
+        &self.0.scope
+    }
+
+    fn key(&self) -> String {
+        format!("without stop; {}", self.0.key())
+    }
+
+    fn needs(&self) -> Needs {
+        self.0.needs()
+    }
+
+    fn nothing(&self) -> Counts {
+        Counts::Bins(vec![0], 0)
+    }
+
+    fn count(
+        &self,
+        recording: &Recording<'_>,
+        range: TimeRange,
+        _: Option<&Partial>,
+        execution: &Execution,
+    ) -> Result<(Counts, State), Error> {
+        let starts = nearest::without_stop(&self.0.over(range), recording, execution);
+        Ok((Counts::Bins(vec![starts], 0), State::Nothing))
     }
 }
 
-/// Cost: one pass over the columns, plus either a step per pair or a few steps per tag for each bin, whichever
-/// is less.
-impl Kind for Histogram {
-    type Answer = Binned;
-
+impl Countable for Histogram {
     fn scope(&self) -> &Scope {
         &self.scope
-    }
-
-    fn over(&self, range: TimeRange) -> Self {
-        Self { scope: self.scope.over(range), bins: self.bins.clone(), ..*self }
     }
 
     fn key(&self) -> String {
@@ -74,19 +86,60 @@ impl Kind for Histogram {
         format!("histogram; mode {mode}; {start} to {stop}; bins {bins}{fold}{delays}")
     }
 
-    fn reach(&self) -> Option<i64> {
-        match self.mode {
+    fn needs(&self) -> Needs {
+        let before = match self.mode {
             Mode::All => Some(self.bins.longest()),
             // Differences of cells are up to a cell longer.
             Mode::Grid => Some(self.bins.longest().saturating_mul(2)),
             // The neighbour of a tag can be anywhere.
             Mode::Next | Mode::Last => None,
-        }
+        };
+        // The period of the sync is that of the whole run.
+        let is_additive = !matches!(self.fold, Some(Fold::SyncDivider(_)));
+        Needs { before, is_additive, ..Needs::NOTHING }
     }
 
-    fn check(&self, recording: &Recording<'_>) -> Result<(), Error> {
+    fn nothing(&self) -> Counts {
+        Counts::Bins(vec![0; self.counted_bins().count()], 0)
+    }
+
+    /// Counts the bins, and the tags in no bin except starts without any stop.
+    fn count(
+        &self,
+        recording: &Recording<'_>,
+        range: TimeRange,
+        _: Option<&Partial>,
+        execution: &Execution,
+    ) -> Result<(Counts, State), Error> {
+        let query = &self.over(range);
+        let [of_tags, of_pulses] = pulses::divide(query, recording);
+        let (mut bins, mut dropped) = match query.mode {
+            Mode::All | Mode::Grid => (pairs::count(query, &of_tags, execution), 0),
+            Mode::Next | Mode::Last => {
+                nearest::count(query, query.period(recording)?, &of_tags, execution)
+            }
+        };
+        if !of_pulses.sources.is_empty() {
+            let (more, more_dropped) = pulses::count(query, &of_pulses, execution);
+            bins.iter_mut().zip(more).for_each(|(bin, more)| *bin += more);
+            dropped += more_dropped;
+        }
+        Ok((Counts::Bins(bins, dropped), State::Nothing))
+    }
+}
+
+/// Cost: one pass over the columns, plus either a step per pair or a few steps per tag for each bin, whichever
+/// is less.
+impl Kind for Histogram {
+    type Answer = Binned;
+
+    fn over(&self, range: TimeRange) -> Self {
+        Self { scope: self.scope.over(range), bins: self.bins.clone(), ..*self }
+    }
+
+    fn check(&self, facts: &Facts) -> Result<(), Error> {
         self.bins.check()?;
-        self.scope.check(&recording.sources)?;
+        self.scope.check(facts)?;
         if let Some(channels) = &self.scope.channels {
             for channel in [self.start, self.stop] {
                 if !channels.contains(&channel) {
@@ -97,9 +150,8 @@ impl Kind for Histogram {
         if self.fold.is_some() && !matches!(self.mode, Mode::Next | Mode::Last) {
             return Err(Error::FoldedPairs);
         }
-        let has_pulses = |channel: u16| {
-            recording.sources.iter().any(|source| source.pulses_of(channel).is_some())
-        };
+        let has_pulses =
+            |channel: u16| facts.iter().any(|source| source.pulses_of(channel).is_some());
         let are_tags = self.mode != Mode::Next && self.mode != Mode::Grid && self.fold.is_none();
         if has_pulses(self.stop) || (has_pulses(self.start) && !are_tags) {
             return Err(Error::Pulses);
@@ -116,53 +168,30 @@ impl Kind for Histogram {
         }
     }
 
-    /// Counts the bins, and the tags in no bin except starts without any stop.
-    fn count(
-        &self,
-        recording: &Recording<'_>,
-        _: Option<&Partial>,
-        execution: &Execution,
-    ) -> Result<(Counts, State), Error> {
-        let [of_tags, of_pulses] = pulses::divide(self, recording);
-        let (mut bins, mut dropped) = match self.mode {
-            Mode::All | Mode::Grid => (pairs::count(self, &of_tags, execution), 0),
-            Mode::Next | Mode::Last => {
-                nearest::count(self, self.period(recording)?, &of_tags, execution)
-            }
-        };
-        if !of_pulses.sources.is_empty() {
-            let (more, more_dropped) = pulses::count(self, &of_pulses, execution);
-            bins.iter_mut().zip(more).for_each(|(bin, more)| *bin += more);
-            dropped += more_dropped;
-        }
-        Ok((Counts::Bins(bins, dropped), State::Nothing))
-    }
-
-    fn answer(
-        &self,
-        recording: &Recording<'_>,
-        counts: Counts,
-        execution: &Execution,
-    ) -> Result<Binned, Error> {
+    fn answer(&self, ledger: &Ledger<'_>, counts: Counts) -> Result<Binned, Error> {
         let bins = self.counted_bins();
         let (counts, dropped) = counts.bins(bins.count())?;
         let dropped = match self.mode {
             Mode::All | Mode::Grid => None,
             Mode::Last => Some(dropped),
-            Mode::Next => Some(dropped + self.without_stop(recording, execution)?),
+            Mode::Next => {
+                let without_stop = ledger.counts(self.scope.range, &WithoutStop(self))?;
+                Some(dropped + without_stop.bins(1)?.0[0])
+            }
         };
-        let range = self.scope.range;
-        let sources = recording.sources.iter().map(|source| {
-            let singles = [self.start, self.stop].map(|channel| {
-                let delay = self.scope.delay_of(channel);
-                source.singles_within(channel, delay, range, execution.simd)
-            });
-            let pulses = source.pulses_of(self.start);
-            let starts = pulses.map_or(singles[0], |pulses| pulses::singles(self, &pulses));
-            let singles = [starts, singles[1]];
-            SourceSingles::new(source.live().ticks_in(range), singles.into())
-        });
-        let (sources, period) = (sources.collect(), self.period(recording)?);
+        let mut sources = singles_in(ledger, &[self.start, self.stop], &self.scope);
+        for (singles, facts) in sources.iter_mut().zip(ledger.facts().iter()) {
+            if let Some(pulses) = facts.pulses_of(self.start) {
+                let starts = pulses::singles(self, &pulses);
+                let all = vec![starts, singles.singles[1]];
+                *singles = SourceSingles::new(singles.live, all);
+            }
+        }
+        // Only the rows tell the period of a sync.
+        let period = self.given_period()?.map_or_else(
+            || ledger.recording().map_or(Ok(None), |rows| self.period(rows)),
+            |period| Ok(Some(period)),
+        )?;
         Ok(Binned { bins, counts, dropped, period, sources })
     }
 
@@ -182,13 +211,5 @@ impl Kind for Histogram {
         pulses::plan(self, &of_pulses, plan);
         plan.read_singles(recording, &[self.start, self.stop], &self.scope);
         Ok(())
-    }
-
-    /// The period of the sync is that of the whole run.
-    fn check_additive(&self) -> Result<(), Error> {
-        match self.fold {
-            Some(Fold::SyncDivider(_)) => Err(Error::NoPartial),
-            None | Some(Fold::Period(_)) => Ok(()),
-        }
     }
 }

@@ -5,14 +5,16 @@ use super::{
     query::{Binned, Channel, Histogram, Mode},
 };
 use crate::{
+    counters::{Ledger, Ranks, Scan},
     error::Error,
     estimate::Measured,
-    kernels::simd::Simd,
     run::{
-        recording::{Recording, Source},
+        LiveTime,
+        facts::{Facts, SourceFacts},
+        recording::Recording,
         time_range::TimeRange,
     },
-    scan::{morsels::Execution, ranks::Ranks},
+    scan::morsels::Execution,
 };
 
 /// Divides a count by its expectation, with the error of the count. Returns `None` if nothing is expected.
@@ -45,7 +47,7 @@ impl Histogram {
         binned: &Binned,
         execution: &Execution,
     ) -> Result<Vec<Option<Measured>>, Error> {
-        let expected = self.expected(recording, execution)?;
+        let expected = self.expected(&Ledger::of(&Scan::new(recording, execution)))?;
         let of = |(k, (&count, expected)): (usize, (&u64, Option<f64>))| {
             normalised(count, self.count_error(&binned.bins, k, count), expected)
         };
@@ -57,11 +59,11 @@ impl Histogram {
     /// # Errors
     /// Fails unless all pairs are counted, because neighbours and cells have no such expectation, and if the starts
     /// are sync pulses that are not tags.
-    pub fn check_g2(&self, recording: &Recording<'_>) -> Result<(), Error> {
+    pub fn check_g2(&self, facts: &Facts) -> Result<(), Error> {
         if self.mode != Mode::All {
             return Err(Error::NoG2);
         }
-        if recording.sources.iter().any(|source| source.pulses_of(self.start).is_some()) {
+        if facts.iter().any(|source| source.pulses_of(self.start).is_some()) {
             return Err(Error::Pulses);
         }
         Ok(())
@@ -75,13 +77,9 @@ impl Histogram {
     ///
     /// # Errors
     /// See [`Histogram::check_g2`].
-    pub fn expected(
-        &self,
-        recording: &Recording<'_>,
-        execution: &Execution,
-    ) -> Result<Vec<Option<f64>>, Error> {
-        let nothing_left_out = vec![vec![None; recording.sources.len()]];
-        Ok(self.expected_without(recording, &nothing_left_out, execution)?.swap_remove(0))
+    pub fn expected(&self, ledger: &Ledger<'_>) -> Result<Vec<Option<f64>>, Error> {
+        let nothing_left_out = vec![vec![None; ledger.facts().len()]];
+        Ok(self.expected_without(ledger, &nothing_left_out)?.swap_remove(0))
     }
 
     /// Returns the same with blocks of time left out: `blocks[i][s]` is the part that block i leaves out of
@@ -91,15 +89,15 @@ impl Histogram {
     /// See [`Histogram::expected`].
     pub fn expected_without(
         &self,
-        recording: &Recording<'_>,
+        ledger: &Ledger<'_>,
         blocks: &[Vec<Option<TimeRange>>],
-        execution: &Execution,
     ) -> Result<Vec<Vec<Option<f64>>>, Error> {
-        self.check_g2(recording)?;
+        self.check_g2(ledger.facts())?;
         let mut expected = vec![vec![None; self.bins.count()]; blocks.len()];
-        for (s, source) in recording.sources.iter().enumerate() {
-            let left_out: Vec<Option<TimeRange>> = blocks.iter().map(|block| block[s]).collect();
-            self.expect(source, &left_out, execution.simd, &mut expected);
+        for source in 0..ledger.facts().len() {
+            let left_out: Vec<Option<TimeRange>> =
+                blocks.iter().map(|block| block[source]).collect();
+            self.expect(ledger, source, &left_out, &mut expected);
         }
         Ok(expected)
     }
@@ -107,17 +105,18 @@ impl Histogram {
     /// Adds the expectation of one source with each of the given ranges left out in turn.
     fn expect(
         &self,
-        source: &Source<'_>,
+        ledger: &Ledger<'_>,
+        number: usize,
         left_out: &[Option<TimeRange>],
-        simd: Simd,
         expected: &mut [Vec<Option<f64>>],
     ) {
+        let source = &ledger.facts()[number];
         let Some((first, last)) = source.span() else { return };
         let longest = i128::from(last) - i128::from(first);
         let whole = self.scope.range;
         let parts: Vec<Option<TimeRange>> =
             left_out.iter().map(|range| range.map(|range| whole.and(&range))).collect();
-        let mut lags = Lags::new(self, source, parts.len() + 1, simd);
+        let mut lags = Lags::new(self, (ledger, number), parts.len() + 1);
         let [start, stop] = self.ends();
         let moved = i128::from(start.delay) - i128::from(stop.delay);
         let steps = Steps::of(source, [start, stop], longest);
@@ -148,7 +147,7 @@ struct Steps {
 }
 
 impl Steps {
-    fn of(source: &Source<'_>, ends: [Channel; 2], longest: i128) -> Self {
+    fn of(source: &SourceFacts, ends: [Channel; 2], longest: i128) -> Self {
         let tags = ends.map(|end| source.singles_of(end.label) as f64);
         let intervals = source.live().len() as f64;
         Self { tags, longest: longest.max(1) as f64, intervals }
@@ -210,18 +209,18 @@ impl AtLag {
 
 /// Computes [`AtLag`] in one source, for pairs whose later tag lies in a range.
 struct Lags<'a> {
-    source: &'a Source<'a>,
+    live: &'a LiveTime,
     delays: [i128; 2],
     ranks: [Ranks<'a>; 2],
 }
 
 impl<'a> Lags<'a> {
-    fn new(query: &Histogram, source: &'a Source<'a>, ranges: usize, simd: Simd) -> Self {
+    fn new(query: &Histogram, (ledger, source): (&'a Ledger<'a>, usize), ranges: usize) -> Self {
         let ends = query.ends();
         Self {
-            source,
+            live: ledger.facts()[source].live(),
             delays: ends.map(|channel| 2 * i128::from(channel.delay)),
-            ranks: ends.map(|channel| Ranks::new(source, channel.label, 2, ranges, simd)),
+            ranks: ends.map(|channel| Ranks::new((ledger, source), channel.label, 2, ranges)),
         }
     }
 
@@ -232,7 +231,7 @@ impl<'a> Lags<'a> {
         // The times of the later tag; the other one is earlier by the lag.
         let moves = [start + middle.max(0), stop + (-middle).max(0)];
         let mut all = AtLag::default();
-        for common in self.source.live().joint_of_halves(moves, range) {
+        for common in self.live.joint_of_halves(moves, range) {
             all.overlap += common.length();
             for ((tags, ranks), moved) in all.tags.iter_mut().zip(&mut self.ranks).zip(moves) {
                 *tags += ranks.within(&common, moved, number);

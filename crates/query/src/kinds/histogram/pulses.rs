@@ -16,13 +16,6 @@ use crate::{
 const ROWS: usize = 1 << 16;
 const KERNEL: &str = "sync pulses";
 
-impl Source<'_> {
-    /// Returns the pulses, if `start` is their channel.
-    pub(super) fn pulses_of(&self, start: u16) -> Option<Pulses> {
-        self.pulses.filter(|pulses| pulses.channel == start)
-    }
-}
-
 /// Divides a recording into the sources whose starts are tags and those whose starts are pulses.
 pub(super) fn divide<'a>(histogram: &Histogram, recording: &Recording<'a>) -> [Recording<'a>; 2] {
     [false, true].map(|are_pulses| {

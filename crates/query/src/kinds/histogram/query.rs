@@ -83,20 +83,23 @@ impl Histogram {
         [self.start, self.stop].map(|label| Channel { label, delay: self.scope.delay_of(label) })
     }
 
+    /// Returns the period that is given; `None` if there is none, or if the rows tell it.
+    pub(super) fn given_period(&self) -> Result<Option<Period>, Error> {
+        match self.fold {
+            Some(Fold::Period(Period { numerator: 0, .. } | Period { denominator: 0, .. })) => {
+                Err(Error::Period)
+            }
+            Some(Fold::Period(period)) => Ok(Some(period)),
+            Some(Fold::SyncDivider(_)) | None => Ok(None),
+        }
+    }
+
     /// Returns the period used for folding.
     pub(super) fn period(&self, recording: &Recording<'_>) -> Result<Option<Period>, Error> {
-        let period = match self.fold {
-            None => return Ok(None),
-            Some(Fold::Period(period)) => period,
-            Some(Fold::SyncDivider(divider)) => {
-                let sync = if self.mode == Mode::Last { self.start } else { self.stop };
-                mean_spacing(recording, sync, divider).ok_or(Error::NoSync { channel: sync })?
-            }
-        };
-        if period.numerator == 0 || period.denominator == 0 {
-            return Err(Error::Period);
-        }
-        Ok(Some(period))
+        let Some(Fold::SyncDivider(divider)) = self.fold else { return self.given_period() };
+        let sync = if self.mode == Mode::Last { self.start } else { self.stop };
+        let period = mean_spacing(recording, sync, divider);
+        period.ok_or(Error::NoSync { channel: sync }).map(Some)
     }
 }
 

@@ -2,16 +2,20 @@
 
 mod count;
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use crate::{
+    counters::{Countable, Ledger, Needs},
     error::Error,
-    estimate::singles::SourceSingles,
+    estimate::singles::{SourceSingles, singles_in},
     kinds::{histogram::Bins, kind::Kind},
     partial::{Partial, State, keys::delays},
     run::{
         counts::Counts,
-        recording::{Recording, Source},
+        facts::{Facts, SourceFacts},
+        recording::Recording,
         scope::Scope,
         time_range::TimeRange,
     },
@@ -51,13 +55,14 @@ impl Histogram2d {
     /// Returns the expected count of each cell for uncorrelated light: the sum over sources of
     /// N_H·N_A·N_B·W_a·W_b/T²·L/T, where W are the widths of the bins, T is the live time, and L the time in which
     /// the three tags at the middle of the cell can be recorded.
-    pub fn expected(&self, recording: &Recording<'_>, binned: &Binned2d) -> Vec<f64> {
+    pub fn expected(&self, facts: &Facts, binned: &Binned2d) -> Vec<f64> {
         let bins = binned.bins.count();
         let middle =
             |k: usize| i128::from(binned.bins.edge(k)) + i128::from(binned.bins.edge(k + 1)) - 1;
         let width = |k: usize| binned.bins.edge(k + 1).abs_diff(binned.bins.edge(k)) as f64;
         let delays = self.channels().map(|channel| 2 * i128::from(self.scope.delay_of(channel)));
-        let of_cell = |(source, singles): (&Source<'_>, &SourceSingles), [a, b]: [usize; 2]| {
+        let of_cell = |(source, singles): (&Arc<SourceFacts>, &SourceSingles),
+                       [a, b]: [usize; 2]| {
             let live = singles.live as f64;
             if live <= 0.0 || singles.singles.contains(&0) {
                 return 0.0;
@@ -72,7 +77,7 @@ impl Histogram2d {
             rates * width(a) * width(b) * overlap
         };
         let of_row = |a: usize| {
-            let sources = || recording.sources.iter().zip(&binned.sources);
+            let sources = || facts.iter().zip(&binned.sources);
             let of = move |b: usize| sources().map(|source| of_cell(source, [a, b])).sum();
             (0..bins).map(of).collect::<Vec<f64>>()
         };
@@ -85,16 +90,9 @@ impl Histogram2d {
     }
 }
 
-/// Cost: one pass over the columns, plus a step per triple.
-impl Kind for Histogram2d {
-    type Answer = Binned2d;
-
+impl Countable for Histogram2d {
     fn scope(&self) -> &Scope {
         &self.scope
-    }
-
-    fn over(&self, range: TimeRange) -> Self {
-        Self { scope: self.scope.over(range), bins: self.bins.clone(), ..*self }
     }
 
     fn key(&self) -> String {
@@ -104,11 +102,35 @@ impl Kind for Histogram2d {
         format!("histogram2d; {herald} to {a} and {b}; bins {}{delays}", bins.key())
     }
 
-    fn reach(&self) -> Option<i64> {
-        Some(self.bins.longest().saturating_mul(2))
+    fn needs(&self) -> Needs {
+        Needs { before: Some(self.bins.longest().saturating_mul(2)), ..Needs::NOTHING }
     }
 
-    fn check(&self, recording: &Recording<'_>) -> Result<(), Error> {
+    fn nothing(&self) -> Counts {
+        Counts::Bins(vec![0; self.bins.count().pow(2)], 0)
+    }
+
+    fn count(
+        &self,
+        recording: &Recording<'_>,
+        range: TimeRange,
+        _: Option<&Partial>,
+        execution: &Execution,
+    ) -> Result<(Counts, State), Error> {
+        let counts = count::count(&self.over(range), recording, execution);
+        Ok((Counts::Bins(counts, 0), State::Nothing))
+    }
+}
+
+/// Cost: one pass over the columns, plus a step per triple.
+impl Kind for Histogram2d {
+    type Answer = Binned2d;
+
+    fn over(&self, range: TimeRange) -> Self {
+        Self { scope: self.scope.over(range), bins: self.bins.clone(), ..*self }
+    }
+
+    fn check(&self, facts: &Facts) -> Result<(), Error> {
         let channels = self.channels();
         for (i, &channel) in channels.iter().enumerate() {
             if channels[..i].contains(&channel) {
@@ -123,35 +145,13 @@ impl Kind for Histogram2d {
         if cells > Self::CELLS_MAX.into() {
             return Err(Error::Bins { bins: cells, max: Self::CELLS_MAX });
         }
-        self.scope.check(&recording.sources)
+        self.scope.check(facts)
     }
 
-    fn count(
-        &self,
-        recording: &Recording<'_>,
-        _: Option<&Partial>,
-        execution: &Execution,
-    ) -> Result<(Counts, State), Error> {
-        let counts = count::count(self, recording, execution);
-        Ok((Counts::Bins(counts, 0), State::Nothing))
-    }
-
-    fn answer(
-        &self,
-        recording: &Recording<'_>,
-        counts: Counts,
-        execution: &Execution,
-    ) -> Result<Binned2d, Error> {
+    fn answer(&self, ledger: &Ledger<'_>, counts: Counts) -> Result<Binned2d, Error> {
         let (counts, _) = counts.bins(self.bins.count().pow(2))?;
-        let range = self.scope.range;
-        let sources = recording.sources.iter().map(|source| {
-            let singles = self.channels().map(|channel| {
-                let delay = self.scope.delay_of(channel);
-                source.singles_within(channel, delay, range, execution.simd)
-            });
-            SourceSingles::new(source.live().ticks_in(range), singles.into())
-        });
-        Ok(Binned2d { bins: self.bins.clone(), counts, sources: sources.collect() })
+        let sources = singles_in(ledger, &self.channels(), &self.scope);
+        Ok(Binned2d { bins: self.bins.clone(), counts, sources })
     }
 
     fn add_to_plan(

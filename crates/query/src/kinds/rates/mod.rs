@@ -1,10 +1,14 @@
 //! The query "rates": tags per channel, over a selection and in bins of time.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use rayon::prelude::*;
 
 use crate::{
+    counters::{
+        Countable, Ledger, Needs, Scan,
+        time_bins::{TimeBin, TimeBins},
+    },
     error::Error,
     kinds::kind::Kind,
     partial::{
@@ -13,15 +17,15 @@ use crate::{
     },
     run::{
         counts::Counts,
-        recording::{Recording, Source},
+        facts::{Facts, SourceFacts},
+        recording::Recording,
         scope::Scope,
         time_range::TimeRange,
     },
     scan::{
         morsels::Execution,
         plan::{LABELS, Plan},
-        singles::{add_singles, bring, rows_read},
-        time_bins::{TimeBin, TimeBins},
+        singles::rows_read,
     },
 };
 
@@ -95,21 +99,13 @@ impl Rates {
     ///
     /// # Errors
     /// See [`TimeBins::of`].
-    pub fn time_bins(
-        &self,
-        recording: &Recording<'_>,
-        width: i64,
-    ) -> Result<Option<TimeBins>, Error> {
-        TimeBins::of(recording, &self.scope, width, |last| self.frontier(last))
+    pub fn time_bins(&self, facts: &Facts, width: i64) -> Result<Option<TimeBins>, Error> {
+        TimeBins::of(facts, &self.scope, width, |last| self.frontier(last))
     }
 
-    fn trace(
-        &self,
-        recording: &Recording<'_>,
-        counting: &Counting<'_>,
-        width: i64,
-    ) -> Result<Trace, Error> {
-        let Some(all) = self.time_bins(recording, width)? else {
+    fn trace(&self, ledger: &Ledger<'_>, channels: &[u16], width: i64) -> Result<Trace, Error> {
+        let counting = Counting::new(&self.scope, channels);
+        let Some(all) = self.time_bins(ledger.facts(), width)? else {
             return Ok(Trace { bins: vec![], counts: vec![] });
         };
         let first = *all.numbers().start();
@@ -123,15 +119,15 @@ impl Rates {
             #[expect(clippy::cast_possible_wrap, reason = "below 2^27")]
             let first = first + (piece * TOGETHER) as i64;
             let numbers: Vec<i64> = (first..).take(bins.len()).collect();
-            bring_bins(&all, &numbers, recording, counting);
+            expect_bins(&all, &numbers, ledger, &counting);
             for ((bin, counts), number) in
                 bins.iter_mut().zip(counts.chunks_mut(stride)).zip(numbers)
             {
                 let of = all.bin(number);
                 *bin = TraceBin { of, live: 0 };
-                for source in &recording.sources {
+                for (number, source) in ledger.facts().iter().enumerate() {
                     bin.live += source.live().ticks_in(of.range);
-                    counting.add(source, of.range, &mut counts[..counting.channels]);
+                    counting.add(ledger, number, of.range, &mut counts[..counting.channels]);
                 }
             }
         });
@@ -148,30 +144,22 @@ impl Rates {
     }
 }
 
-/// Prefetches the blocks that these bins cut.
-fn bring_bins(all: &TimeBins, numbers: &[i64], recording: &Recording<'_>, counting: &Counting<'_>) {
+/// Says which bins are counted next.
+fn expect_bins(all: &TimeBins, numbers: &[i64], ledger: &Ledger<'_>, counting: &Counting) {
     let edges = || {
         let ends = numbers.iter().filter_map(|&number| all.end(number));
         numbers.first().and_then(|&first| all.start(first)).into_iter().chain(ends)
     };
-    for source in &recording.sources {
+    for source in 0..ledger.facts().len() {
         for &(delay, _) in &counting.delays {
-            bring(source, edges(), delay);
+            ledger.expect_ends(source, delay, edges());
         }
     }
 }
 
-/// Reads no row if there is neither a range nor bins. Otherwise it reads the blocks that their edges cut, if
-/// the recording comes from a store, or all rows if it does not.
-impl Kind for Rates {
-    type Answer = Rated;
-
+impl Countable for Rates {
     fn scope(&self) -> &Scope {
         &self.scope
-    }
-
-    fn over(&self, range: TimeRange) -> Self {
-        Self { scope: self.scope.over(range), ..*self }
     }
 
     /// A trace has no partial, so its bins are not part of the key.
@@ -182,57 +170,73 @@ impl Kind for Rates {
         format!("rates; {}{delays}", channels(scope))
     }
 
-    fn check(&self, recording: &Recording<'_>) -> Result<(), Error> {
-        self.scope.check(&recording.sources)
+    fn needs(&self) -> Needs {
+        Needs::NOTHING
+    }
+
+    fn nothing(&self) -> Counts {
+        Counts::Tags(BTreeMap::new())
     }
 
     fn count(
         &self,
         recording: &Recording<'_>,
+        range: TimeRange,
         _: Option<&Partial>,
         execution: &Execution,
     ) -> Result<(Counts, State), Error> {
-        let channels = self.scope.in_use(recording);
-        let counting = Counting::new(&self.scope, &channels, execution);
+        let scan = Scan::new(recording, execution);
+        let ledger = Ledger::of(&scan);
+        let channels = self.scope.in_use(ledger.facts());
+        let counting = Counting::new(&self.scope, &channels);
         let mut tags = BTreeMap::new();
-        for (number, source) in (0..).zip(&recording.sources) {
+        for (number, source) in (0..).zip(0..recording.sources.len()) {
             let mut counts = vec![0; channels.len()];
-            counting.add(source, self.scope.range, &mut counts);
+            counting.add(&ledger, source, range, &mut counts);
             let counts = channels.iter().zip(counts).filter(|&(_, count)| count > 0);
             tags.extend(counts.map(|(&channel, count)| ((number, channel), count)));
         }
         Ok((Counts::Tags(tags), State::Nothing))
     }
+}
 
-    fn answer(
-        &self,
-        recording: &Recording<'_>,
-        counts: Counts,
-        execution: &Execution,
-    ) -> Result<Rated, Error> {
+/// Reads no row if there is neither a range nor bins. Otherwise it reads the blocks that their edges cut, if
+/// the recording comes from a store, or all rows if it does not.
+impl Kind for Rates {
+    type Answer = Rated;
+
+    fn over(&self, range: TimeRange) -> Self {
+        Self { scope: self.scope.over(range), ..*self }
+    }
+
+    fn check(&self, facts: &Facts) -> Result<(), Error> {
+        self.scope.check(facts)
+    }
+
+    fn answer(&self, ledger: &Ledger<'_>, counts: Counts) -> Result<Rated, Error> {
         let tags = counts.tags()?;
-        let channels = self.scope.in_use(recording);
-        let of_source = |(number, source): (u32, &Source<'_>)| {
+        let channels = self.scope.in_use(ledger.facts());
+        let of_source = |(number, source): (u32, &Arc<SourceFacts>)| {
             let of = |&channel: &u16| tags.get(&(number, channel)).copied().unwrap_or(0);
             let counts = channels.iter().map(of).collect();
             SourceRates { live: source.live().ticks_in(self.scope.range), counts }
         };
-        let sources = (0..).zip(&recording.sources).map(of_source).collect();
-        let counting = Counting::new(&self.scope, &channels, execution);
-        let trace = self.bin.map(|width| self.trace(recording, &counting, width)).transpose()?;
+        let sources = (0..).zip(ledger.facts().iter()).map(of_source).collect();
+        let trace = self.bin.map(|width| self.trace(ledger, &channels, width)).transpose()?;
         Ok(Rated { channels, sources, trace })
     }
 
     fn add_to_plan(
         &self,
         recording: &Recording<'_>,
-        execution: &Execution,
+        _: &Execution,
         plan: &mut Plan,
     ) -> Result<(), Error> {
-        let counting = Counting::new(&self.scope, &self.scope.in_use(recording), execution);
+        let facts = &recording.facts();
+        let counting = Counting::new(&self.scope, &self.scope.in_use(facts));
         counting.plan(recording, self.scope.range, plan);
         if let Some(width) = self.bin
-            && let Some(all) = self.time_bins(recording, width)?
+            && let Some(all) = self.time_bins(facts, width)?
         {
             for bin in all.bins() {
                 counting.plan(recording, bin.range, plan);
@@ -243,20 +247,19 @@ impl Kind for Rates {
 }
 
 /// How the channels in use are counted: channels with the same delay together.
-struct Counting<'a> {
-    execution: &'a Execution,
+struct Counting {
     channels: usize,
     /// A delay, its channels, and the index of the count of each.
     delays: Vec<(i64, Vec<(u16, usize)>)>,
 }
 
-impl<'a> Counting<'a> {
-    fn new(scope: &Scope, channels: &[u16], execution: &'a Execution) -> Self {
+impl Counting {
+    fn new(scope: &Scope, channels: &[u16]) -> Self {
         let of_delay = |(delay, places): (i64, Vec<usize>)| {
             (delay, places.into_iter().map(|place| (channels[place], place)).collect())
         };
         let delays = scope.by_delay(channels).into_iter().map(of_delay).collect();
-        Self { execution, channels: channels.len(), delays }
+        Self { channels: channels.len(), delays }
     }
 
     /// Adds the rows that counting in `range` reads.
@@ -267,11 +270,11 @@ impl<'a> Counting<'a> {
         });
     }
 
-    fn add(&self, source: &Source<'_>, range: TimeRange, counts: &mut [u64]) {
+    fn add(&self, ledger: &Ledger<'_>, source: usize, range: TimeRange, counts: &mut [u64]) {
         for (delay, channels) in &self.delays {
             let labels: Vec<u16> = channels.iter().map(|&(channel, _)| channel).collect();
             let mut more = vec![0; labels.len()];
-            add_singles(source, &labels, *delay, range, self.execution.simd, &mut more);
+            ledger.add_tags(source, &labels, *delay, range, &mut more);
             for (&(_, place), more) in channels.iter().zip(more) {
                 counts[place] += more;
             }

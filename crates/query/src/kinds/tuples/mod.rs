@@ -47,7 +47,8 @@ impl Coincidences {
         execution: &Execution,
         take: &mut (dyn FnMut(&Tuples) -> ControlFlow<()> + Send),
     ) -> Result<(), Error> {
-        let groups = self.groups_in(recording)?;
+        recording.check_ends()?;
+        let groups = self.groups_in(&recording.facts())?;
         let wanted = Wanted::new(&groups::channels_of(&groups), &self.scope);
         let range = self.scope.range;
         let veto = self.veto.as_ref();
@@ -95,7 +96,7 @@ impl Coincidences {
         execution: &Execution,
         take: &mut (dyn FnMut(&Vec<ClusterTag>) -> ControlFlow<()> + Send),
     ) -> Result<(), Error> {
-        let channels = groups::channels_of(&self.groups_in(recording)?);
+        let channels = groups::channels_of(&self.groups_in(&recording.facts())?);
         let wanted = Wanted::new(&channels, &self.scope);
         let mut batches = Batches { batch: Vec::new(), take };
         let (window, range) = (self.window, self.scope.range);

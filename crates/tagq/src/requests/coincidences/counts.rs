@@ -1,19 +1,20 @@
-//! Counts of groups before any estimate: numbers that add up over runs.
+//! Numbers of groups before any estimate: numbers that add up over runs.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use tagq_query::{
-    Coincidences as Query, Error as QueryError, Estimate, GroupCount, Groups, Heralded, Rule,
-    Scope, SourceSingles, Tally, Terms,
+    Coincidences as Query, Counted, Error as QueryError, Estimate, Facts, GroupCount, Groups,
+    Heralded, Kind as _, Ledger, Rule, Scope, SinglesInScope, SourceSingles, Tally, Terms, TimeBin,
+    TimeRange,
 };
 
-use crate::error::Error;
 use crate::requests::{
     coincidences::{
         heralds::{OfHeralds, combined, heralded},
         shifted::{Moved, Shift, found},
     },
-    ledger::Ledger,
+    division::{block_ranges, each_bin, each_block},
+    used::live_of,
 };
 
 /// Counts of one group, in one bin of a trace or over the whole range.
@@ -21,14 +22,14 @@ pub(crate) struct GroupCounts {
     /// Start of the bin since the first tag of the run, and whether the bin is partial.
     pub start: Option<(i64, bool)>,
     pub channels: Vec<u16>,
-    pub counts: Counts,
+    pub counts: Numbers,
     /// The share of each block of time in the counts; empty without block errors.
-    pub blocks: Vec<Counts>,
+    pub blocks: Vec<Numbers>,
 }
 
 /// Numbers that add up over runs, and over blocks of time.
 #[derive(Clone, Default)]
-pub(crate) struct Counts {
+pub(crate) struct Numbers {
     pub count: u64,
     /// Singles of the channels per source; a block has its part of each source.
     pub sources: Vec<SourceSingles>,
@@ -40,7 +41,7 @@ pub(crate) struct Counts {
     heralded: Option<Heralded>,
 }
 
-impl Counts {
+impl Numbers {
     /// Counts the values that accompany the counts of groups.
     fn of_rows(
         ledger: &Ledger<'_>,
@@ -48,17 +49,16 @@ impl Counts {
         rows: Vec<GroupCount>,
         shift: Option<Shift>,
     ) -> Result<Rows, QueryError> {
-        let recording = ledger.recording();
         let of = |GroupCount { channels, count, sources }: GroupCount| {
             let moved = match shift {
-                Some(shift) => shift.counts_by(recording, query, &channels, &|query| {
-                    Ok(ledger.answer(query)?.rows[0].count)
+                Some(shift) => shift.counts_by(ledger.facts(), query, &channels, &|query| {
+                    Ok(query.ask(ledger)?.rows[0].count)
                 })?,
                 None => Vec::new(),
             };
             let mut heralding = [None, None];
             for (of, heralding) in heralding.iter_mut().enumerate() {
-                *heralding = OfHeralds::counted(recording, query, (&channels, of), shift)?;
+                *heralding = OfHeralds::counted(ledger, query, (&channels, of), shift)?;
             }
             let heralded = heralded(ledger, query, (&channels, count, &sources))?;
             Ok((channels, Self { count, sources, moved, heralding, heralded }))
@@ -152,29 +152,6 @@ fn add_moved(all: &mut Vec<Moved>, more: Vec<Moved>) {
 }
 
 impl GroupCounts {
-    /// Counts a query, the values that accompany its counts, and its blocks; `start` is that of a bin of a trace.
-    pub(super) fn of(
-        ledger: &Ledger<'_>,
-        query: &Query,
-        start: Option<(i64, bool)>,
-        how: How,
-    ) -> Result<Vec<Self>, QueryError> {
-        let rows = ledger.answer(query)?.rows;
-        let rows = Counts::of_rows(ledger, query, rows, how.shift)?;
-        let mut blocks = match how.blocks {
-            Some(blocks) => in_blocks(ledger, query, blocks, how.shift)?,
-            None => Vec::new(),
-        };
-        let tallied = |(channels, counts): (Vec<u16>, Counts)| {
-            let own = |(block, sources): &mut (HashMap<Vec<u16>, Counts>, Vec<SourceSingles>)| {
-                let nothing = || Counts { sources: sources.clone(), ..Counts::default() };
-                block.remove(&channels).unwrap_or_else(nothing)
-            };
-            Self { start, blocks: blocks.iter_mut().map(own).collect(), channels, counts }
-        };
-        Ok(rows.into_iter().map(tallied).collect())
-    }
-
     /// Returns the tags of each channel of the group.
     pub(super) fn singles(&self) -> Vec<u64> {
         let sources = &self.counts.sources;
@@ -189,7 +166,7 @@ impl GroupCounts {
             return (estimate, note);
         }
         let (live, overlap) = (self.counts.live(), self.counts.overlap());
-        let without = |block: &Counts| {
+        let without = |block: &Numbers| {
             let left = self.counts.without(block);
             // A given live time is divided in the same proportions as the recorded one.
             let live_s = terms.live_s.map(|given| given * left.live() / live);
@@ -221,40 +198,39 @@ pub(super) struct How {
 }
 
 /// The counts of some groups.
-type Rows = Vec<(Vec<u16>, Counts)>;
+type Rows = Vec<(Vec<u16>, Numbers)>;
 
 /// The counts of each group in a block, and the singles of its sources for groups without counts.
-type Block = (HashMap<Vec<u16>, Counts>, Vec<SourceSingles>);
+type Block = (HashMap<Vec<u16>, Numbers>, Vec<SourceSingles>);
 
 /// Counts the blocks of time.
-fn in_blocks(
+fn blocks_of(
     ledger: &Ledger<'_>,
     query: &Query,
     blocks: u32,
     shift: Option<Shift>,
 ) -> Result<Vec<Block>, QueryError> {
     // The list of groups does not depend on the block.
-    let in_use = query.scope.in_use(ledger.recording());
     let channels = match &query.groups {
         Groups::Listed(_) if query.rule != Rule::Cluster => query.scope.channels.clone(),
-        _ => Some(in_use),
+        _ => Some(query.scope.in_use(ledger.facts())),
     };
-    let counted = ledger.in_blocks(query.scope.range, blocks, |source, range| {
+    let counted = each_block(ledger, query.scope.range, blocks, |source, range| {
         let scope = Scope { channels: channels.clone(), range, ..query.scope.clone() };
         let query = Query { scope, ..query.clone() };
-        let rows = source.answer(&query)?.rows;
-        let rows = Counts::of_rows(source, &query, rows, shift)?;
-        let live = source.recording().sources[0].live().ticks_in(range);
+        let rows = query.ask(source)?.rows;
+        let rows = Numbers::of_rows(source, &query, rows, shift)?;
+        let live = source.facts()[0].live().ticks_in(range);
         Ok((rows, SourceSingles::new(live, Vec::new())))
     })?;
     let block = |sources: Vec<(Rows, SourceSingles)>| {
-        let mut all: HashMap<Vec<u16>, Counts> = HashMap::new();
+        let mut all: HashMap<Vec<u16>, Numbers> = HashMap::new();
         let mut nothing = Vec::new();
         for (rows, empty) in sources {
             for (channels, counts) in rows {
                 let known = all
                     .entry(channels.clone())
-                    .or_insert_with(|| Counts { sources: nothing.clone(), ..Counts::default() });
+                    .or_insert_with(|| Numbers { sources: nothing.clone(), ..Numbers::default() });
                 known.add(counts).ok_or(QueryError::CountRange { channels })?;
             }
             nothing.push(empty.clone());
@@ -268,53 +244,208 @@ fn in_blocks(
     counted.into_iter().map(block).collect()
 }
 
-/// The singles of bins and sets with a count of zero: of each source, and of each block per source.
-pub(super) type Nothing = (Vec<SourceSingles>, Vec<Vec<SourceSingles>>);
+/// The counts of a run, or of several.
+pub(crate) struct Counts {
+    /// Bin by bin, with all groups in each.
+    pub groups: Vec<GroupCounts>,
+    /// For rule `cluster`, by the start of each bin: the tags of all channels, from which those of sets that do not occur
+    /// follow.
+    found: BTreeMap<Option<i64>, SinglesInScope>,
+    /// The live ticks of the selection.
+    pub live: i128,
+}
 
-/// Adds the rows of several runs with the same bin and group. `nothing` returns the values of a given
-/// run for bins and channels with a count of zero; only sets that are found (clusters) need it.
-pub(super) fn add_up(
-    mut of_runs: Vec<Vec<GroupCounts>>,
-    are_found: bool,
-    nothing: impl Fn(usize, &[(Option<i64>, Vec<u16>)]) -> Result<Vec<Nothing>, Error>,
-) -> Result<Vec<GroupCounts>, Error> {
+impl Counts {
+    /// Counts a query, or each bin of `width` ticks as if it were queried alone.
+    pub(super) fn of(
+        ledger: &Ledger<'_>,
+        query: &Query,
+        width: Option<i64>,
+        how: How,
+    ) -> Result<Self, QueryError> {
+        let live = live_of(ledger.facts(), query.scope.range);
+        let mut all = Self { groups: Vec::new(), found: BTreeMap::new(), live };
+        let Some(width) = width else {
+            let counted = GroupCounts::of(ledger, query, None, how)?;
+            all.add_bin(query, None, counted);
+            return Ok(all);
+        };
+        let query_of = query_of(query, ledger.facts());
+        let start = |bin: &TimeBin| (bin.number.saturating_mul(width), bin.is_partial());
+        let of_bin = |ledger: &Ledger<'_>, bin: &TimeBin| {
+            GroupCounts::of(ledger, &query_of(bin), Some(start(bin)), how)
+        };
+        let frontier = |last| frontier(query, how.shift, last);
+        for (bin, counted) in each_bin(ledger, &query.scope, width, frontier, of_bin)? {
+            all.add_bin(query, Some(start(&bin).0), counted);
+        }
+        Ok(all)
+    }
+
+    fn add_bin(
+        &mut self,
+        query: &Query,
+        start: Option<i64>,
+        (groups, singles): (Vec<GroupCounts>, SinglesInScope),
+    ) {
+        self.groups.extend(groups);
+        if query.rule == Rule::Cluster {
+            self.found.insert(start, singles);
+        }
+    }
+
+    /// Adds rows of zeros for sets that were found in other runs.
+    fn add_missing(&mut self, sets: &BTreeSet<(Option<i64>, Vec<u16>)>, blocks: u32) {
+        let own: BTreeSet<_> = self.groups.iter().map(GroupCounts::key).collect();
+        for (start, channels) in sets.difference(&own) {
+            // A bin that the run does not have has no live time.
+            let found = self.found.get(start);
+            let zero = |sources| Numbers { sources, ..Numbers::default() };
+            let live_of = |found: &SinglesInScope| {
+                let ranges = block_ranges(found.facts(), found.scope().range, blocks);
+                let of_block = |ranges: Vec<TimeRange>| {
+                    let live = found.facts().iter().zip(ranges);
+                    let live = live.map(|(source, range)| source.live().ticks_in(range));
+                    zero(live.map(|t| SourceSingles::new(t, vec![0; channels.len()])).collect())
+                };
+                ranges.into_iter().map(of_block).collect()
+            };
+            self.groups.push(GroupCounts {
+                start: start.map(|start| (start, false)),
+                channels: channels.clone(),
+                counts: zero(found.map_or_else(Vec::new, |found| found.of_group(channels))),
+                blocks: found.map_or_else(Vec::new, live_of),
+            });
+        }
+    }
+}
+
+/// Returns the time before which counts are final. Tags moved back by a shift may arrive later by that shift.
+fn frontier(query: &Query, shift: Option<Shift>, last: i64) -> Option<i64> {
+    let longest = shift.map_or(Some(0), |shift| i64::try_from(shift.longest()).ok());
+    query.frontier(last)?.checked_sub(longest?)
+}
+
+/// Returns the query of each bin.
+pub(super) fn query_of<'q>(
+    query: &'q Query,
+    facts: &Facts,
+) -> impl Fn(&TimeBin) -> Query + Sync + use<'q> {
+    // The list of pairs does not depend on the bin.
+    let fixed = match &query.groups {
+        Groups::Listed(_) => query.scope.clone(),
+        _ => Scope { channels: Some(query.scope.in_use(facts)), ..query.scope.clone() },
+    };
+    move |bin: &TimeBin| Query { scope: fixed.over(bin.range), ..query.clone() }
+}
+
+impl GroupCounts {
+    /// Counts a query, the values that accompany its counts, and its blocks; `start` is that of a bin of a trace.
+    fn of(
+        ledger: &Ledger<'_>,
+        query: &Query,
+        start: Option<(i64, bool)>,
+        how: How,
+    ) -> Result<(Vec<Self>, SinglesInScope), QueryError> {
+        let Counted { rows, singles } = query.ask(ledger)?;
+        let rows = Numbers::of_rows(ledger, query, rows, how.shift)?;
+        let mut blocks = match how.blocks {
+            Some(blocks) => blocks_of(ledger, query, blocks, how.shift)?,
+            None => Vec::new(),
+        };
+        let tallied = |(channels, counts): (Vec<u16>, Numbers)| {
+            let own = |(block, sources): &mut (HashMap<Vec<u16>, Numbers>, Vec<SourceSingles>)| {
+                let nothing = || Numbers { sources: sources.clone(), ..Numbers::default() };
+                block.remove(&channels).unwrap_or_else(nothing)
+            };
+            Self { start, blocks: blocks.iter_mut().map(own).collect(), channels, counts }
+        };
+        Ok((rows.into_iter().map(tallied).collect(), singles))
+    }
+
+    /// Returns the bin and the channels.
+    fn key(&self) -> (Option<i64>, Vec<u16>) {
+        (self.start.map(|(start, _)| start), self.channels.clone())
+    }
+}
+
+/// Adds the rows of several runs with the same bin and group.
+pub(super) fn add_up(mut of_runs: Vec<Counts>, blocks: Option<u32>) -> Result<Counts, QueryError> {
     if of_runs.len() == 1 {
         return Ok(of_runs.remove(0));
     }
-    let key = |row: &GroupCounts| (row.start.map(|(start, _)| start), row.channels.clone());
+    let are_found = of_runs.iter().any(|of| !of.found.is_empty());
     if are_found {
-        let all: BTreeSet<_> = of_runs.iter().flatten().map(key).collect();
-        for (of, rows) in of_runs.iter_mut().enumerate() {
-            let own: BTreeSet<_> = rows.iter().map(key).collect();
-            let missing: Vec<_> = all.difference(&own).cloned().collect();
-            for ((start, channels), (sources, blocks)) in missing.iter().zip(nothing(of, &missing)?)
-            {
-                let zero = |sources| Counts { sources, ..Counts::default() };
-                rows.push(GroupCounts {
-                    start: start.map(|start| (start, false)),
-                    channels: channels.clone(),
-                    counts: zero(sources),
-                    blocks: blocks.into_iter().map(zero).collect(),
-                });
-            }
+        let all: BTreeSet<_> =
+            of_runs.iter().flat_map(|of| &of.groups).map(GroupCounts::key).collect();
+        for of in &mut of_runs {
+            of.add_missing(&all, blocks.unwrap_or(0));
         }
     }
-    let mut added: Vec<GroupCounts> = Vec::new();
+    let live = of_runs.iter().map(|of| of.live).sum();
+    let mut groups: Vec<GroupCounts> = Vec::new();
     let mut place = BTreeMap::new();
-    for row in of_runs.into_iter().flatten() {
-        let place = *place.entry(key(&row)).or_insert(added.len());
-        match added.get_mut(place) {
+    for row in of_runs.into_iter().flat_map(|of| of.groups) {
+        let place = *place.entry(row.key()).or_insert(groups.len());
+        match groups.get_mut(place) {
             Some(known) => known.add(row)?,
-            None => added.push(row),
+            None => groups.push(row),
         }
     }
     // Stable sort: groups stay in the requested order.
     if are_found {
-        added.sort_by_key(|row| {
+        groups.sort_by_key(|row| {
             (row.start.map(|(start, _)| start), row.channels.len(), row.channels.clone())
         });
     } else {
-        added.sort_by_key(|row| row.start.map(|(start, _)| start));
+        groups.sort_by_key(|row| row.start.map(|(start, _)| start));
     }
-    Ok(added)
+    Ok(Counts { groups, found: BTreeMap::new(), live })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tagq_query::{Delay, Execution, Recording, Scan, TimeBins, Veto};
+    use tagq_store::{Channels, Tags};
+
+    /// Returns the partial bins for tags up to 99 and bins of 10.
+    fn partial(rule: Rule, guard: Option<i64>, delay: i64) -> Vec<i64> {
+        let time: Vec<i64> = (0..100).collect();
+        let tags = Tags { time: &time, channels: Channels::U8(&[1, 2, 1, 2, 3].repeat(20)) };
+        let query = Query {
+            groups: Groups::Listed(vec![vec![1, 2]]),
+            rule,
+            window: 12,
+            veto: guard.map(|guard| Veto { channels: vec![3], guard }),
+            scope: Scope {
+                channels: Some(vec![1, 2]),
+                delays: vec![Delay { channel: 3, ticks: delay }],
+                range: TimeRange::default(),
+            },
+        };
+        let recording = Recording::from_tags(tags);
+        let all =
+            TimeBins::of(&recording.facts(), &query.scope, 10, |last| frontier(&query, None, last));
+        let all = all.unwrap().unwrap();
+        let scan = Scan::new(&recording, &Execution::best());
+        let needed = all.needed(&Ledger::of(&scan), &query.scope);
+        let partial = all.bins()[needed].to_vec().into_iter().filter(TimeBin::is_partial);
+        partial.map(|bin| 10 * bin.number).collect()
+    }
+
+    #[test]
+    fn a_bin_is_final_when_no_veto_and_no_tag_of_a_cluster_can_come() {
+        // At 99 another tag with the same time may still arrive, so that the bin that ends at 100 is
+        // not final.
+        assert_eq!(partial(Rule::All, None, 0), [90]);
+        // A veto at 99 or later reaches down to 99 - 19 = 80; with 20 it reaches 79, in the bin before.
+        assert_eq!(partial(Rule::All, Some(19), 0), [80, 90]);
+        assert_eq!(partial(Rule::All, Some(20), 0), [70, 80, 90]);
+        // Moved by -5, the next tag may arrive at 94.
+        assert_eq!(partial(Rule::All, Some(14), -5), [80, 90]);
+        assert_eq!(partial(Rule::All, Some(15), -5), [70, 80, 90]);
+        // A cluster that starts at 87 may still grow at 99.
+        assert_eq!(partial(Rule::Cluster, None, 0), [80, 90]);
+    }
 }

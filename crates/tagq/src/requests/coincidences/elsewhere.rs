@@ -41,7 +41,7 @@ impl Below {
         is_joined: bool,
     ) -> Result<Option<String>, Error> {
         let &Resolved { run, context, ref query, .. } = resolved;
-        if run.is_in_parts() {
+        if !run.store().has_rows() {
             return Ok(None);
         }
         let peak = run.count_as(is_joined, None, |recording| {

@@ -1,14 +1,11 @@
 //! Counts of heralds: those of a heralded g2, and of heralds that a veto leaves.
 
 use tagq_query::{
-    Coincidences as Query, Error as QueryError, Execution, Groups, Heralded, Heralding, Recording,
-    Rule, Shifted, Source, SourceSingles,
+    Coincidences as Query, Error as QueryError, Groups, Heralded, Heralding, Kind as _, Ledger,
+    Rule, Shifted, SourceSingles,
 };
 
-use crate::requests::{
-    coincidences::shifted::{Moved, Shift, found},
-    ledger::Ledger,
-};
+use crate::requests::coincidences::shifted::{Moved, Shift, found};
 
 /// The pairs of some heralds.
 #[derive(Clone)]
@@ -22,7 +19,7 @@ impl OfHeralds {
     /// Counts the pairs of the channel `of` of a pair as the herald, if a veto selects heralds and accidentals are
     /// measured. The other channel is moved: a veto belongs to its herald.
     pub(super) fn counted(
-        recording: &Recording<'_>,
+        ledger: &Ledger<'_>,
         query: &Query,
         (channels, of): (&[u16], usize),
         shift: Option<Shift>,
@@ -32,11 +29,9 @@ impl OfHeralds {
             return Ok(None);
         }
         let [herald, other] = if of == 0 { [a, b] } else { [b, a] };
-        let pairs = |query: &Query| {
-            Ok(query.of_heralds_left(recording, herald, &[&[other]], &Execution::best())?[0])
-        };
-        let heralds = query.of_heralds_left(recording, herald, &[&[]], &Execution::best())?[0];
-        let moved = shift.counts_by(recording, query, &[herald, other], &pairs)?;
+        let pairs = |query: &Query| Ok(query.of_heralds_left(ledger, herald, &[&[other]])?[0]);
+        let heralds = query.of_heralds_left(ledger, herald, &[&[]])?[0];
+        let moved = shift.counts_by(ledger.facts(), query, &[herald, other], &pairs)?;
         Ok(Some(Self { count: pairs(query)?, heralds, moved }))
     }
 
@@ -58,21 +53,20 @@ pub(super) fn heralded(
     (channels, count, sources): (&[u16], u64, &[SourceSingles]),
 ) -> Result<Option<Heralded>, QueryError> {
     let (Some(arms), &[herald, a, b]) = (arms(query, channels), channels) else { return Ok(None) };
-    let recording = ledger.recording();
     let delay = |channel: u16| query.scope.delay_of(channel);
     let shared = |channels: &[u16]| {
         let delays: Vec<i64> = channels.iter().map(|&channel| delay(channel)).collect();
-        let ticks = |of: &Source<'_>| of.live().overlap(&delays, query.scope.range);
-        recording.sources.iter().map(ticks).fold(0, i64::saturating_add)
+        let live = ledger.facts().iter().map(|of| of.live().overlap(&delays, query.scope.range));
+        live.fold(0, i64::saturating_add)
     };
     let live = [&[herald][..], &[herald, a], &[herald, b], channels].map(shared);
     if query.veto.is_some() {
         let partners: [&[u16]; 4] = [&[], &[a], &[b], &[a, b]];
-        let left = query.of_heralds_left(recording, herald, &partners, &Execution::best())?;
+        let left = query.of_heralds_left(ledger, herald, &partners)?;
         let &[heralds, a, b, triples] = &left[..] else { return Ok(None) };
         return Ok(Some(Heralded { triples, heralds, arms: [a, b], live }));
     }
-    let rows = ledger.answer(&arms)?.rows;
+    let rows = arms.ask(ledger)?.rows;
     let heralds = sources.iter().map(|source| source.singles[0]).sum();
     let arms = [rows[0].count, rows[1].count];
     Ok(Some(Heralded { triples: count, heralds, arms, live }))

@@ -11,7 +11,6 @@ mod plan;
 mod request;
 mod rows;
 mod shifted;
-mod trace;
 
 pub use listing::Listing;
 pub use request::{Accidentals, COINCIDENCES, Coincidences};
@@ -20,31 +19,30 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 use tagq_query::{
-    Coincidences as Query, Error as QueryError, Execution, Groups, Kind as _, Plan, Recording,
-    Rule, Scope, Source, SourceSingles, Terms, TimeBins, TimeRange, Veto,
+    Bins, Coincidences as Query, Error as QueryError, Execution, Groups, Kind as _, Ledger, Plan,
+    Recording, Rule, Scope, Terms, Veto,
 };
 use tagq_store::Tick;
 
 use self::{
-    counts::{GroupCounts, How, Nothing, add_up},
+    counts::{Counts, How, add_up},
     detectors::detectors,
     plan::planned,
     rows::Rows,
     shifted::Shift,
 };
 use super::{
-    blocks::{self, Errors},
     coarse,
     context::QueryContext,
+    division::Division,
     header::{header_end, in_ticks, spaced},
-    kind::{Finished, Gap, Kind, Resolved, resolve},
-    ledger::Ledger,
+    kind::{Finished, Kind, Resolved, resolve},
     limits,
     selection::{Selected, Selection},
     unlikely,
     used::{LIVE_TIME_OF_BINS, SelectionUsed, live_of},
 };
-use crate::setup::arguments::{BinWidth, Channel};
+use crate::setup::arguments::Channel;
 use crate::{answer::Answer, error::Error, figure::FigureKind, run::Run};
 
 /// Bytes of a row of an answer while it is computed.
@@ -96,15 +94,14 @@ impl Coincidences {
                 "a list has neither bins nor accidentals; leave `bin` and `accidentals` out".into(),
             ));
         }
-        let resolved = resolve(self, run, context, None)?;
+        let resolved = resolve(self, (run, context), None)?;
         let Resolved { selected, query, .. } = &resolved;
-        let (groups, live) = run.count_as(self.selection.join, None, |recording| {
-            let groups = match query.rule {
-                Rule::Cluster => Vec::new(),
-                _ => query.groups_in(recording)?,
-            };
-            Ok((groups, live_of(recording, query.scope.range)))
-        })?;
+        let facts = run.facts(self.selection.join);
+        let groups = match query.rule {
+            Rule::Cluster => Vec::new(),
+            _ => query.groups_in(&facts)?,
+        };
+        let live = live_of(&facts, query.scope.range);
         let used = Used { listed: true, ..self.used(&resolved, live, None) };
         let live = live_words(selected, live, resolved.tick());
         let header = format!("list, {}", self.header(run, &used, context, &live));
@@ -123,12 +120,6 @@ impl Coincidences {
                 Shift::new(counts, self.shift.as_ref(), (query.rule, query.window), tick).map(Some)
             }
         }
-    }
-
-    /// Returns the longest shift of a channel for accidentals, in ticks.
-    fn longest_shift(&self, query: &Query, tick: Tick) -> Result<i64, Error> {
-        let shift = self.shift_of(query, tick)?;
-        Ok(i64::try_from(shift.map_or(0, Shift::longest)).unwrap_or(i64::MAX))
     }
 
     /// Returns how the rows are drawn, with bins of this many seconds.
@@ -177,7 +168,7 @@ impl Coincidences {
         let said = run.count_as(self.selection.join, None, |recording| {
             let pairs = match groups {
                 Groups::Listed(groups) => groups.clone(),
-                _ => vec![scope.in_use(recording)],
+                _ => vec![scope.in_use(&recording.facts())],
             };
             let pairs: BTreeSet<[u16; 2]> = pairs
                 .iter()
@@ -257,8 +248,7 @@ impl Coincidences {
 
 impl Kind for Coincidences {
     type Query = Query;
-    /// The rows, and the live ticks of the selection.
-    type Counts = (Vec<GroupCounts>, i128);
+    type Counts = Counts;
 
     fn selection(&self) -> &Selection {
         &self.selection
@@ -268,30 +258,13 @@ impl Kind for Coincidences {
         self.groups.iter().flatten().chain(&self.veto).collect()
     }
 
-    fn bin_of_trace(&self) -> Option<&BinWidth> {
-        self.bin.as_ref()
+    fn division(&self) -> Division<'_> {
+        Division { bin: self.bin.as_ref(), errors: self.errors }
     }
 
-    fn errors(&self) -> Errors {
-        self.errors
-    }
-
-    fn gap(&self, resolved: &Resolved<'_, Query>) -> Result<Option<Gap>, Error> {
-        let query = &resolved.query;
-        if !query.looks_back_to_gap() {
-            return Ok(None);
-        }
-        let longest = self.longest_shift(query, resolved.tick())?;
-        let delays = || query.scope.delays.iter().map(|delay| delay.ticks);
-        let earliest = delays().min().unwrap_or(0).min(0).saturating_sub(longest);
-        let latest = delays().max().unwrap_or(0).max(0).saturating_add(longest);
-        let ticks = query.window.saturating_add(latest.saturating_sub(earliest));
-        Ok(Some(Gap { ticks, earliest }))
-    }
-
-    fn reach(&self, resolved: &Resolved<'_, Query>) -> Result<Option<i64>, Error> {
-        let longest = self.longest_shift(&resolved.query, resolved.tick())?;
-        Ok(resolved.query.reach().and_then(|reach| reach.checked_add(longest)))
+    fn moved_by(&self, resolved: &Resolved<'_, Query>) -> Result<i64, Error> {
+        let shift = self.shift_of(&resolved.query, resolved.tick())?;
+        Ok(i64::try_from(shift.map_or(0, Shift::longest)).unwrap_or(i64::MAX))
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -315,7 +288,7 @@ impl Kind for Coincidences {
         run: &Run,
         selected: &Selected,
         context: &QueryContext<'_>,
-        _: Option<&Query>,
+        _: Option<&Bins>,
     ) -> Result<Query, Error> {
         let tick = run.store().manifest().tick;
         let setup = context.setup;
@@ -393,9 +366,9 @@ impl Kind for Coincidences {
         alike(one) == alike(other)
     }
 
-    fn unify(&self, all: &mut [Resolved<'_, Query>]) {
+    fn unify(&self, all: &mut [Resolved<'_, Query>]) -> Result<(), Error> {
         if all.len() < 2 || matches!(all[0].query.groups, Groups::Listed(_)) {
-            return;
+            return Ok(());
         }
         let mut in_use: Vec<u16> = Vec::new();
         for of in &*all {
@@ -410,20 +383,22 @@ impl Kind for Coincidences {
         for of in all {
             of.query.scope.channels = Some(in_use.clone());
         }
+        Ok(())
     }
 
     fn check_work(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<(), Error> {
         let Resolved { run, context, query, bin, .. } = resolved;
         let (bin, tick) = (*bin, resolved.tick());
         let shift = self.shift_of(query, tick)?;
-        let (groups, plan, span) = run.count_as(self.selection.join, None, |recording| {
-            let groups = match query.rule {
-                // The number of single-channel sets; most larger sets are rare.
-                Rule::Cluster => recording.channels().into_iter().map(|c| vec![c]).collect(),
-                _ => query.groups_in(recording)?,
-            };
-            let plan = context.pool.install(|| query.plan(recording, &Execution::best()))?;
-            Ok((groups, plan, limits::span(recording, query.scope.range)))
+        let facts = run.facts(self.selection.join);
+        let groups = match query.rule {
+            // The number of single-channel sets; most larger sets are rare.
+            Rule::Cluster => facts.channels().into_iter().map(|c| vec![c]).collect(),
+            _ => query.groups_in(&facts)?,
+        };
+        let span = limits::span(&facts, query.scope.range);
+        let plan = run.count_as(self.selection.join, None, |recording| {
+            context.pool.install(|| query.plan(recording, &Execution::best()))
         })?;
         let rows = groups.len().max(1) as u64 * runs as u64;
         let scans_of = |group: &Vec<u16>| {
@@ -455,30 +430,21 @@ impl Kind for Coincidences {
     ) -> Result<Self::Counts, QueryError> {
         // An invalid shift was rejected before.
         let shift = self.shift_of(query, tick).ok().flatten();
-        let how = How { shift, blocks: self.errors.blocks() };
-        let all = match bin {
-            None => GroupCounts::of(ledger, query, None, how)?,
-            Some(width) => trace::counted(ledger, query, width, how)?,
-        };
-        Ok((all, live_of(ledger.recording(), query.scope.range)))
+        Counts::of(ledger, query, bin, How { shift, blocks: self.errors.blocks() })
     }
 
     fn add(
         &self,
-        all: &[Resolved<'_, Query>],
+        _: &[Resolved<'_, Query>],
         counts: Vec<Self::Counts>,
     ) -> Result<Self::Counts, Error> {
-        let (tallied, live): (Vec<Vec<GroupCounts>>, Vec<i128>) = counts.into_iter().unzip();
-        let tallied = add_up(tallied, self.rule == Rule::Cluster, |of, sets| {
-            nothing_in(&all[of], (self.selection.join, self.errors), sets)
-        })?;
-        Ok((tallied, live.into_iter().sum()))
+        Ok(add_up(counts, self.errors.blocks())?)
     }
 
     fn finish(
         &self,
         all: &[Resolved<'_, Query>],
-        (tallied, live): Self::Counts,
+        Counts { groups: tallied, live, .. }: Self::Counts,
     ) -> Result<Finished, Error> {
         let first = &all[0];
         let (query, tick, context) = (&first.query, first.tick(), first.context);
@@ -491,7 +457,7 @@ impl Kind for Coincidences {
             live_s: first.selected.live_s,
         };
         let mut notes = Vec::new();
-        let rows = Rows::of(tallied, &terms, shift.is_some(), tick, &mut notes);
+        let rows = Rows::of(tallied, &terms, shift.is_some(), &mut notes);
         notes.dedup();
         notes.extend(self.notes(all, &rows, live)?);
         for note in &notes {
@@ -505,7 +471,7 @@ impl Kind for Coincidences {
             header,
             singles: Some(rows.singles(used.live_s)),
             query: serde_json::to_value(used)?,
-            rows: rows.table(first.bin.is_some(), &|channel| context.setup.name_of(channel)),
+            rows: rows.table(first.bin.map(|_| tick), &|channel| context.setup.name_of(channel)),
             figure: self.figure(first.bin_s()),
         })
     }
@@ -528,49 +494,11 @@ impl Kind for Coincidences {
     ) -> Result<(String, serde_json::Value), Error> {
         let Resolved { run, context, selected, query, .. } = resolved;
         let tick = resolved.tick();
-        let live =
-            run.count_as(self.selection.join, None, |tags| Ok(live_of(tags, query.scope.range)))?;
+        let live = live_of(&run.facts(self.selection.join), query.scope.range);
         let used = self.used(resolved, live, self.shift_of(query, tick)?);
         let header = self.header(run, &used, context, &live_words(selected, live, tick));
         Ok((header, serde_json::to_value(used)?))
     }
-}
-
-/// Returns the live time and the singles of sets of channels, in one bin or without bins, and those of
-/// blocks.
-fn nothing_in(
-    resolved: &Resolved<'_, Query>,
-    (is_joined, errors): (bool, Errors),
-    sets: &[(Option<i64>, Vec<u16>)],
-) -> Result<Vec<Nothing>, Error> {
-    let Resolved { run, context, query, bin, .. } = resolved;
-    let singles_of = |recording: &Recording<'_>| {
-        let of_width = |width| TimeBins::of(recording, &query.scope, width, |_| None);
-        let bins = bin.map(of_width).transpose()?.flatten();
-        let singles = |(start, set): &(Option<i64>, Vec<u16>)| {
-            let mut query = query.clone();
-            if let Some((start, width)) = start.zip(*bin) {
-                let number = start / width;
-                let Some(bins) = bins.as_ref().filter(|bins| bins.numbers().contains(&number))
-                else {
-                    return (Vec::new(), Vec::new());
-                };
-                query.scope.range = bins.bin(number).range;
-            }
-            let live = |ranges: Vec<TimeRange>| {
-                let sources = ranges.iter().zip(&recording.sources);
-                let live =
-                    |(range, source): (&TimeRange, &Source<'_>)| source.live().ticks_in(*range);
-                sources.map(|of| SourceSingles::new(live(of), vec![0; set.len()])).collect()
-            };
-            let blocks = errors.blocks().unwrap_or(0);
-            let blocks = blocks::ranges(recording, query.scope.range, blocks);
-            let blocks = blocks.into_iter().map(live).collect();
-            (query.singles(recording, set, &Execution::best()), blocks)
-        };
-        Ok(sets.iter().map(singles).collect())
-    };
-    run.count_as(is_joined, None, |recording| context.pool.install(|| singles_of(recording)))
 }
 
 /// Returns the text for the live time, or that it was given.

@@ -6,7 +6,7 @@ use tagq_query::{
     Rule, TimeBins,
 };
 
-use crate::requests::coincidences::{heralds, shifted::Shift, trace::query_of};
+use crate::requests::coincidences::{counts::query_of, heralds, shifted::Shift};
 
 /// Plans all queries of a coincidence request: bin by bin, with channels moved, and the pairs of herald
 /// groups.
@@ -19,9 +19,10 @@ pub(super) fn planned(
     let execution = Execution::best();
     let Some(width) = bin else { return plan_one(recording, query, shift) };
     let mut plan = Plan::new(recording, &execution);
-    let all = TimeBins::of(recording, &query.scope, width, |_| None)?;
+    let facts = recording.facts();
+    let all = TimeBins::of(&facts, &query.scope, width, |_| None)?;
     let bins = all.map_or_else(Vec::new, |all| all.bins());
-    let query_of = query_of(query, recording);
+    let query_of = query_of(query, &facts);
     let of = |bin| plan_one(recording, &query_of(bin), shift);
     for more in bins.par_iter().map(of).collect::<Result<Vec<_>, _>>()? {
         plan.add(more);
@@ -40,10 +41,11 @@ fn plan_one(
     if query.rule == Rule::Cluster {
         return Ok(plan);
     }
-    for channels in query.groups_in(recording)? {
+    let facts = recording.facts();
+    for channels in query.groups_in(&facts)? {
         if let Some(shift) = shift {
             let more = std::cell::RefCell::new(Vec::new());
-            shift.counts_by(recording, query, &channels, &|query| {
+            shift.counts_by(&facts, query, &channels, &|query| {
                 more.borrow_mut().push(query.plan(recording, &execution)?);
                 Ok(0)
             })?;

@@ -97,13 +97,13 @@ pub const COINCIDENCES: RequestType = RequestType {
 const COUNTS: [RequestOption; 8] = [
     RequestOption::new(
         "window",
-        ValueType::Text("W", options::check::<Duration>),
+        ValueType::Text("W"),
         "Largest time difference allowed: a duration (2ns, 156.25ps) or whole ticks (13t)",
     )
     .signed(),
     RequestOption::new(
         "full_width",
-        ValueType::Text("F", options::check::<Duration>),
+        ValueType::Text("F"),
         "The window as its full width: 2w + 1 ticks of a pair; of larger groups, clusters and cells \
          from the earliest tag to the latest",
     )
@@ -125,13 +125,13 @@ const COUNTS: [RequestOption; 8] = [
     ),
     RequestOption::new(
         "guard",
-        ValueType::Text("G", options::check::<Duration>),
+        ValueType::Text("G"),
         "Reach of a veto before the earliest and after the latest tag [default: the window]",
     )
     .requires("veto"),
     RequestOption::new(
         "bin",
-        ValueType::Text("B", options::check::<BinWidth>),
+        ValueType::Text("B"),
         "Trace: a row for each bin of this width and group; ~B takes the nearest number of ticks",
     ),
 ];
@@ -139,14 +139,14 @@ const COUNTS: [RequestOption; 8] = [
 const ACCIDENTALS: [RequestOption; 2] = [
     RequestOption::new(
         "accidentals",
-        ValueType::Text("HOW", options::check::<Accidentals>),
+        ValueType::Text("HOW"),
         "Method for accidentals: formula, or shifted[:K] by K counts with a channel moved",
     )
     .default("formula")
     .section(Section::Accidentals),
     RequestOption::new(
         "shift",
-        ValueType::Text("P", options::check::<Duration>),
+        ValueType::Text("P"),
         "Move channels by multiples of P, the period of a pulsed source",
     )
     .section(Section::Accidentals),

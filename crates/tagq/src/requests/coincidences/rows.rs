@@ -9,6 +9,7 @@ use super::counts::GroupCounts;
 use crate::{
     cells::Cells,
     escape::escaped,
+    requests::columns::with_starts,
     table::{Column, Table, Unit},
 };
 
@@ -16,7 +17,6 @@ use crate::{
 #[derive(Default)]
 pub(super) struct Rows {
     start_ticks: Vec<i64>,
-    start_s: Vec<Option<f64>>,
     partial: Vec<bool>,
     channels: Vec<Vec<u16>>,
     pub count: Vec<u64>,
@@ -30,7 +30,6 @@ impl Rows {
         tallied: Vec<GroupCounts>,
         terms: &Terms,
         is_shifted: bool,
-        tick: Tick,
         notes: &mut Vec<String>,
     ) -> Self {
         let mut rows = Self::default();
@@ -44,7 +43,6 @@ impl Rows {
             rows.singles.push(singles);
             if let Some((start, is_partial)) = row.start {
                 rows.start_ticks.push(start);
-                rows.start_s.push(Some(tick.seconds_of(start.into())));
                 rows.partial.push(is_partial);
             }
         }
@@ -74,7 +72,8 @@ impl Rows {
         most.map(|((_, channels), estimate)| (channels, estimate))
     }
 
-    pub(super) fn table(self, has_bins: bool, name_of: &dyn Fn(u16) -> String) -> Table {
+    /// Returns the table; the rows are those of a trace if it has the tick.
+    pub(super) fn table(self, trace: Option<Tick>, name_of: &dyn Fn(u16) -> String) -> Table {
         let (rows, estimates) = (self.count.len(), Arc::new(self.estimates));
         let has = |value: fn(&Estimate) -> bool| estimates.iter().any(value);
         let [is_independent, has_car_min, has_g2, has_g2_max] = [
@@ -97,11 +96,8 @@ impl Rows {
             _ => ["a".to_owned(), "b".to_owned()],
         };
         let mut table = Table::default();
-        if has_bins {
-            let start = Column::floats("start_s", self.start_s.into());
-            table = table
-                .with(start.heading("from").unit(Unit::Seconds))
-                .with(Column::integers("start_ticks", self.start_ticks.into()).hidden());
+        if let Some(tick) = trace {
+            table = with_starts(table, self.start_ticks.into(), tick);
         }
         table = table
             .with(Column::groups("channels", self.channels.into()).key())
@@ -154,7 +150,10 @@ impl Rows {
             let limit = of("g2_heralded_max", |e| e.g2_heralded_max);
             table = table.with(limit.heading("heralded g2 (95 %) <").if_room(1));
         }
-        if has_bins { table.with(Column::flags("partial", self.partial.into())) } else { table }
+        match trace {
+            Some(_) => table.with(Column::flags("partial", self.partial.into())),
+            None => table,
+        }
     }
 
     /// Returns the tags of each counted channel. A channel is in many groups of a bin, each time with

@@ -1,6 +1,6 @@
 //! Measured accidentals: counts with channels moved by more than any correlation time.
 
-use tagq_query::{Coincidences as Query, Delay, Groups, Measured, Recording, Rule, Shifted};
+use tagq_query::{Coincidences as Query, Delay, Facts, Groups, Measured, Rule, Shifted};
 use tagq_store::{Duration, Tick};
 
 use crate::error::Error;
@@ -140,7 +140,7 @@ impl Shift {
     /// Returns the counts of the group of `channels` for each of these moves, obtained from `ask`.
     pub(crate) fn counts_by(
         self,
-        recording: &Recording<'_>,
+        facts: &Facts,
         query: &Query,
         channels: &[u16],
         ask: &dyn Fn(&Query) -> Result<u64, tagq_query::Error>,
@@ -150,7 +150,7 @@ impl Shift {
             let moved = delays.iter().zip(moves).map(|(delay, moved)| delay.saturating_add(*moved));
             let moved: Vec<i64> = moved.collect();
             let shared = |moves: &[i64]| -> f64 {
-                let sources = recording.sources.iter();
+                let sources = facts.iter();
                 sources.map(|of| of.live().overlap(moves, query.scope.range) as f64).sum()
             };
             let (live, overlap) = (shared(&delays), shared(&moved));

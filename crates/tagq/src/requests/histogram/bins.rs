@@ -52,9 +52,6 @@ impl Histogram {
         query: &Query,
         context: &QueryContext<'_>,
     ) -> Result<Bins, Error> {
-        if let Some(bins) = &self.chosen_bins {
-            return Ok(bins.clone());
-        }
         let tick = run.store().manifest().tick;
         let width = self.bin.as_ref().map_or(Ok(1), |bin| bin.ticks(tick))?;
         if let Some(per_decade) = self.log {

@@ -10,6 +10,7 @@ use tagq_store::Tick;
 
 use crate::{
     cells::Cells,
+    requests::columns::DelayCells,
     table::{Column, Table, Unit},
 };
 
@@ -99,7 +100,7 @@ impl HistogramCounts {
             Some(errors) => errors.into(),
             None => Cells::made(rows, move |k| Some(formula(k))),
         };
-        columns(bins, counts, count_errors, g2, tick)
+        columns(&bins, counts, count_errors, g2, tick)
     }
 
     /// Returns the errors of the bins from a value with each block left out: of counts, or with `expected` counts of g2.
@@ -187,35 +188,25 @@ struct G2 {
 }
 
 fn columns(
-    bins: Arc<Bins>,
+    bins: &Arc<Bins>,
     counts: Arc<Vec<u64>>,
     count_errors: Cells<Option<f64>>,
     g2: Option<G2>,
     tick: Tick,
 ) -> Table {
     let rows = counts.len();
-    let is_uniform = match &*bins {
+    let is_uniform = match &**bins {
         Bins::Linear { .. } => true,
         Bins::Edges(edges) => {
             edges.windows(3).all(|three| three[1] - three[0] == three[2] - three[1])
         }
     };
-    let edges = move |k: usize| (bins.edge(k), bins.edge(k + 1));
-    let [of_low, of_width, of_middle] = [(); 3].map(|()| edges.clone());
-    // The middle of the ticks in a bin.
-    let middle = move |k| {
-        let (low, high) = of_middle(k);
-        Some(tick.seconds_of(i128::from(low) + i128::from(high) - 1) / 2.0)
-    };
-    let width = move |k| {
-        let (low, high) = of_width(k);
-        high - low
-    };
+    let DelayCells { low, width, middle } = DelayCells::of(rows, bins, |k| k, tick);
     // The widths are shown only if they differ.
-    let widths = Column::integers("width_ticks", Cells::made(rows, width)).heading("ticks");
+    let widths = Column::integers("width_ticks", width).heading("ticks");
     let widths = if is_uniform { widths.hidden() } else { widths };
-    let lows = Column::integers("delay_ticks", Cells::made(rows, move |k| of_low(k).0));
-    let middles = Column::floats("delay_s", Cells::made(rows, middle));
+    let lows = Column::integers("delay_ticks", low);
+    let middles = Column::floats("delay_s", middle);
     let counts = Column::counts("count", Cells::made(rows, move |k| counts[k]));
     let table = Table::default()
         .with(lows.heading("from (ticks)").key())

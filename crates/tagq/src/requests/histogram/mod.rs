@@ -9,8 +9,8 @@ pub use request::{G2, HISTOGRAM, Histogram, Reach};
 
 use serde::Serialize;
 use tagq_query::{
-    Binned, Bins, Error as QueryError, Execution, Fold, Histogram as Query, Kind as _, Period,
-    Plan, Recording, Scope, TimeRange,
+    Binned, Bins, Error as QueryError, Execution, Facts, Fold, Histogram as Query, Kind as _,
+    Ledger, Period, Plan, Recording, Scope, TimeRange,
 };
 use tagq_store::Tick;
 
@@ -20,17 +20,17 @@ use self::{
     request::mode_name,
 };
 use super::{
-    blocks::{self, Errors},
+    blocks::Errors,
     context::QueryContext,
+    division::{Division, block_ranges, each_block},
     header::{header_end, in_ticks},
     kind::{Finished, Kind, Resolved},
-    ledger::Ledger,
     limits,
     selection::{Selected, Selection},
     used::{MOVES, SelectionUsed},
 };
 use crate::setup::arguments::Channel;
-use crate::{answer::Answer, error::Error, figure::FigureKind, run::Run};
+use crate::{error::Error, figure::FigureKind, run::Run};
 
 /// Maximum number of bins of a result that is cached.
 const KEPT_BINS_MAX: usize = 1 << 21;
@@ -91,22 +91,8 @@ impl Kind for Histogram {
         vec![&self.start, &self.stop]
     }
 
-    fn take_bins(&mut self, answer: &Answer) -> Result<(), Error> {
-        let ticks = |value: &serde_json::Value| format!("{value}t");
-        if answer.query.get("chosen").is_some() {
-            let range = &answer.query["range_ticks"];
-            self.bin = Some(ticks(&answer.query["bin_ticks"]).parse()?);
-            self.range = Some(Reach::Between(ticks(&range[0]).parse()?, ticks(&range[1]).parse()?));
-        }
-        Ok(())
-    }
-
     fn chosen_bins(&self, query: &Query) -> Option<Bins> {
         (!self.chosen().is_empty()).then(|| query.bins.clone())
-    }
-
-    fn take_chosen_bins(&mut self, bins: Bins) {
-        self.chosen_bins = Some(bins);
     }
 
     fn recount_reason(&self) -> Option<&'static str> {
@@ -116,8 +102,8 @@ impl Kind for Histogram {
         self.selection.moves().then_some(MOVES)
     }
 
-    fn errors(&self) -> Errors {
-        self.errors
+    fn division(&self) -> Division<'_> {
+        Division { errors: self.errors, ..Division::default() }
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -134,13 +120,8 @@ impl Kind for Histogram {
         run: &Run,
         selected: &Selected,
         context: &QueryContext<'_>,
-        first: Option<&Query>,
+        bins: Option<&Bins>,
     ) -> Result<Query, Error> {
-        if first.is_some() && self.sync_divider.is_some() {
-            return Err(Error::Request(
-                "each run has a sync period of its own; for the sum of several runs give it with `period`".into(),
-            ));
-        }
         let tick = run.store().manifest().tick;
         let [start, stop] = [&self.start, &self.stop].map(|channel| context.setup.channel(channel));
         let (start, stop) = (start?, stop?);
@@ -151,17 +132,12 @@ impl Kind for Histogram {
         let scope = selected.scope.clone();
         let any = Bins::Linear { low: 0, width: 1, count: 1 };
         let query = Query { start, stop, bins: any, mode, fold, scope };
-        // Bins that were chosen automatically are those of the first run.
-        let bins = match first {
-            Some(first) if !self.chosen().is_empty() => first.bins.clone(),
+        let bins = match bins {
+            Some(bins) if !self.chosen().is_empty() => bins.clone(),
             _ => self.bins(run, &query, context).map_err(|error| self.too_many(error, tick))?,
         };
         self.check_covariance(bins.count())?;
         Ok(Query { bins, ..query })
-    }
-
-    fn reach(&self, resolved: &Resolved<'_, Query>) -> Result<Option<i64>, Error> {
-        Ok(resolved.query.reach())
     }
 
     fn is_alike(&self, one: &Query, other: &Query) -> bool {
@@ -171,6 +147,15 @@ impl Kind for Histogram {
             (*start, *stop, bins.clone(), scope.delays.clone())
         };
         alike(one) == alike(other)
+    }
+
+    fn unify(&self, all: &mut [Resolved<'_, Query>]) -> Result<(), Error> {
+        if all.len() > 1 && self.sync_divider.is_some() {
+            return Err(Error::Request(
+                "each run has a sync period of its own; for the sum of several runs give it with `period`".into(),
+            ));
+        }
+        Ok(())
     }
 
     fn check_work(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<(), Error> {
@@ -183,7 +168,7 @@ impl Kind for Histogram {
             instead(bins as u128, width, most, tick)
         })?;
         let (taken, pairs) = run.count_as(self.selection.join, None, |recording| {
-            self.check_g2(query, recording)?;
+            self.check_g2(query, &recording.facts())?;
             let plan = context.pool.install(|| query.plan(recording, &Execution::best()))?;
             let reach = query.bins.edge(bins) as f64 - query.bins.edge(0) as f64;
             let pairs = recording.sources.iter().map(|source| {
@@ -212,11 +197,10 @@ impl Kind for Histogram {
         _: Tick,
         ledger: &Ledger<'_>,
     ) -> Result<HistogramCounts, QueryError> {
-        let binned = ledger.answer(query)?;
-        let expected = || query.expected(ledger.recording(), &Execution::best());
-        let expected = self.g2.then(expected).transpose()?;
+        let binned = query.ask(ledger)?;
+        let expected = self.g2.then(|| query.expected(ledger)).transpose()?;
         let blocks = match self.errors.blocks() {
-            Some(blocks) => self.in_blocks(ledger, query, &binned, blocks)?,
+            Some(blocks) => self.blocks_of(ledger, query, &binned, blocks)?,
             None => Vec::new(),
         };
         Ok(HistogramCounts { binned, expected, blocks })
@@ -276,7 +260,7 @@ impl Kind for Histogram {
         _: Tick,
         recording: &Recording<'_>,
     ) -> Result<Plan, QueryError> {
-        self.check_g2(query, recording)?;
+        self.check_g2(query, &recording.facts())?;
         let mut plan = query.plan(recording, &Execution::best())?;
         plan.is_at_least |= self.g2;
         Ok(plan)
@@ -318,8 +302,8 @@ impl Histogram {
     }
 
     /// Rejects a g2 of a query that has no expectation.
-    fn check_g2(&self, query: &Query, recording: &Recording<'_>) -> Result<(), QueryError> {
-        if self.g2 { query.check_g2(recording) } else { Ok(()) }
+    fn check_g2(&self, query: &Query, facts: &Facts) -> Result<(), QueryError> {
+        if self.g2 { query.check_g2(facts) } else { Ok(()) }
     }
 
     /// Rejects a covariance without blocks, or of too many bins.
@@ -338,7 +322,7 @@ impl Histogram {
     }
 
     /// Counts the blocks of time; with g2 also the expected counts of all others.
-    fn in_blocks(
+    fn blocks_of(
         &self,
         ledger: &Ledger<'_>,
         query: &Query,
@@ -346,21 +330,20 @@ impl Histogram {
         blocks: u32,
     ) -> Result<Vec<Block>, QueryError> {
         let expected: Vec<Expected> = if self.g2 {
-            let ranges = blocks::ranges(ledger.recording(), query.scope.range, blocks);
+            let ranges = block_ranges(ledger.facts(), query.scope.range, blocks);
             let left_out: Vec<Vec<Option<TimeRange>>> =
                 ranges.iter().map(|sources| sources.iter().copied().map(Some).collect()).collect();
-            let best = Execution::best();
-            let expected = query.expected_without(ledger.recording(), &left_out, &best)?;
+            let expected = query.expected_without(ledger, &left_out)?;
             expected.into_iter().map(Some).collect()
         } else {
             vec![None; blocks as usize]
         };
         // The period of a sync is that of the whole run.
         let fold = binned.period.map(Fold::Period).or(query.fold);
-        let counted = ledger.in_blocks(query.scope.range, blocks, |source, range| {
+        let counted = each_block(ledger, query.scope.range, blocks, |source, range| {
             let scope = Scope { range, ..query.scope.clone() };
-            let binned = source.answer(&Query { fold, scope, ..query.clone() })?;
-            Ok((binned.counts, source.recording().sources[0].live().ticks_in(range)))
+            let binned = Query { fold, scope, ..query.clone() }.ask(source)?;
+            Ok((binned.counts, source.facts()[0].live().ticks_in(range)))
         })?;
         let block = |(sources, expected_without): (Vec<(Vec<u64>, i64)>, Expected)| {
             let counts = vec![0; binned.counts.len()];

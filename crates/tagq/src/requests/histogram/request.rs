@@ -51,9 +51,6 @@ pub struct Histogram {
     /// The tags that are used.
     #[serde(default)]
     pub selection: Selection,
-    /// The bins that were chosen before, in place of bins and range.
-    #[serde(skip)]
-    pub chosen_bins: Option<tagq_query::Bins>,
 }
 
 /// Histogram as a user states it.
@@ -119,7 +116,7 @@ const PAIRS: [RequestOption; 6] = [
     ),
     RequestOption::new(
         "period",
-        ValueType::Text("P", options::check::<Duration>),
+        ValueType::Text("P"),
         "Fold differences into [0, P), with mode next or last",
     )
     .excludes(&["sync_divider"]),
@@ -133,13 +130,13 @@ const PAIRS: [RequestOption; 6] = [
 const BINS: [RequestOption; 4] = [
     RequestOption::new(
         "bin",
-        ValueType::Text("W", options::check::<BinWidth>),
+        ValueType::Text("W"),
         "Width of a bin, a whole number of ticks; ~W takes the nearest [default: chosen from the tags \
          of the channels, or about 100 bins of the range]",
     ),
     RequestOption::new(
         "range",
-        ValueType::Text("R", options::check::<Reach>),
+        ValueType::Text("R"),
         "Differences to count: D for both sides of zero, or LO..HI [default: chosen from the data; with \
          a bin, 64 bins on either side of zero]",
     )

@@ -7,7 +7,7 @@ pub use request::{HISTOGRAM2D, Histogram2d};
 
 use serde::Serialize;
 use tagq_query::{
-    Binned2d, Bins, Error as QueryError, Execution, Histogram2d as Query, Kind as _, Plan,
+    Binned2d, Bins, Error as QueryError, Execution, Histogram2d as Query, Kind as _, Ledger, Plan,
     Recording,
 };
 use tagq_store::Tick;
@@ -16,7 +16,6 @@ use super::{
     context::QueryContext,
     header::{header_end, in_ticks},
     kind::{Finished, Kind, Resolved},
-    ledger::Ledger,
     limits,
     selection::{Selected, Selection},
     used::SelectionUsed,
@@ -68,17 +67,13 @@ impl Kind for Histogram2d {
         run: &Run,
         selected: &Selected,
         context: &QueryContext<'_>,
-        _: Option<&Query>,
+        _: Option<&Bins>,
     ) -> Result<Query, Error> {
         let number = |channel| context.setup.channel(channel);
         let [herald, a, b] = [number(&self.herald)?, number(&self.a)?, number(&self.b)?];
         context.note_dark(run, vec![herald, a, b]);
         let bins = self.bins(run.store().manifest().tick, context)?;
         Ok(Query { herald, others: [a, b], bins, scope: selected.scope.clone() })
-    }
-
-    fn reach(&self, resolved: &Resolved<'_, Query>) -> Result<Option<i64>, Error> {
-        Ok(resolved.query.reach())
     }
 
     fn is_alike(&self, one: &Query, other: &Query) -> bool {
@@ -113,8 +108,8 @@ impl Kind for Histogram2d {
         _: Tick,
         ledger: &Ledger<'_>,
     ) -> Result<Self::Counts, QueryError> {
-        let binned = ledger.answer(query)?;
-        let expected = self.g3.then(|| query.expected(ledger.recording(), &binned));
+        let binned = query.ask(ledger)?;
+        let expected = self.g3.then(|| query.expected(ledger.facts(), &binned));
         Ok((binned, expected))
     }
 

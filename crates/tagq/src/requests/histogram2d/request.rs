@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::{
     requests::{
         histogram::Reach,
-        options::{self, Position, RequestOption, RequestType, ValueType},
+        options::{Position, RequestOption, RequestType, ValueType},
         selection::{self, Selection},
     },
     setup::arguments::{BinWidth, Channel},
@@ -73,13 +73,13 @@ const OPTIONS: [RequestOption; 6] = [
     RequestOption::new("b", ValueType::Channel("B"), "A third channel"),
     RequestOption::new(
         "bin",
-        ValueType::Text("W", options::check::<BinWidth>),
+        ValueType::Text("W"),
         "Width of a bin, a whole number of ticks; ~W takes the nearest [default: about 64 bins of the \
          range]",
     ),
     RequestOption::new(
         "range",
-        ValueType::Text("R", options::check::<Reach>),
+        ValueType::Text("R"),
         "Differences to count: D for both sides of zero, or LO..HI [default: with a \
          bin, 32 bins on either side of zero]",
     )

@@ -7,35 +7,26 @@ use tagq_store::Tick;
 
 use crate::{
     cells::Cells,
+    requests::columns::DelayCells,
     table::{Column, Table, Unit},
 };
 
 /// Returns the cells row by row, with g3 if counts are expected. Errors are those of the count, √max(C, 1).
 pub(super) fn of(binned: Binned2d, expected: Option<Vec<f64>>, tick: Tick) -> Table {
-    let (rows, bins) = (binned.counts.len(), binned.bins.count());
+    let (rows, count, bins) =
+        (binned.counts.len(), binned.bins.count(), Arc::new(binned.bins.clone()));
+    let a = DelayCells::of(rows, &bins, move |row| row / count, tick);
+    let b = DelayCells::of(rows, &bins, move |row| row % count, tick);
     let binned = Arc::new(binned);
-    let place = move |row: usize| [row / bins, row % bins];
-    let low = |axis: usize| {
-        let binned = Arc::clone(&binned);
-        Cells::made(rows, move |row| binned.bins.edge(place(row)[axis]))
-    };
-    let middle = |axis: usize| {
-        let binned = Arc::clone(&binned);
-        Cells::made(rows, move |row| {
-            let bin = place(row)[axis];
-            let [low, high] = [bin, bin + 1].map(|edge| i128::from(binned.bins.edge(edge)));
-            Some(tick.seconds_of(low + high - 1) / 2.0)
-        })
-    };
     let counts = Arc::clone(&binned);
     let counts = Cells::made(rows, move |row| counts.counts[row]);
     let of_count = Arc::clone(&binned);
     let count_err = move |row: usize| (of_count.counts[row].max(1) as f64).sqrt();
     let table = Table::default()
-        .with(Column::integers("delay_a_ticks", low(0)).heading("A from (ticks)").key())
-        .with(Column::integers("delay_b_ticks", low(1)).heading("B from (ticks)").key())
-        .with(Column::floats("delay_a_s", middle(0)).heading("delay A").unit(Unit::Seconds))
-        .with(Column::floats("delay_b_s", middle(1)).heading("delay B").unit(Unit::Seconds))
+        .with(Column::integers("delay_a_ticks", a.low).heading("A from (ticks)").key())
+        .with(Column::integers("delay_b_ticks", b.low).heading("B from (ticks)").key())
+        .with(Column::floats("delay_a_s", a.middle).heading("delay A").unit(Unit::Seconds))
+        .with(Column::floats("delay_b_s", b.middle).heading("delay B").unit(Unit::Seconds))
         .with(Column::counts("count", counts).err("count_err").compared())
         .with(
             Column::floats("count_err", Cells::made(rows, move |row| Some(count_err(row))))

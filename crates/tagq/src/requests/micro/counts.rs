@@ -7,6 +7,7 @@ use tagq_store::Tick;
 
 use crate::{
     cells::Cells,
+    requests::columns::{DelayCells, with_starts},
     table::{Column, Table, Unit},
 };
 
@@ -63,26 +64,11 @@ impl MicroCounts {
                 let intervals = Arc::clone(&intervals);
                 move |row: usize| intervals[row / of_interval].0.saturating_mul(width)
             };
-            let start_s = {
-                let start = start.clone();
-                move |row| Some(units.tick.seconds_of(start(row).into()))
-            };
-            let starts = Column::floats("start_s", Cells::made(rows, start_s));
-            table = table
-                .with(starts.heading("from").unit(Unit::Seconds))
-                .with(Column::integers("start_ticks", Cells::made(rows, start)).hidden());
+            table = with_starts(table, Cells::made(rows, start), units.tick);
         }
         let channel = move |row: usize| Some(channels[row % of_interval / of_channel]);
-        let edges = Arc::clone(&bins);
-        let low = Cells::made(rows, move |row| edges.edge(row % of_channel));
-        let edges = Arc::clone(&bins);
-        let width = Cells::made(rows, move |row| {
-            edges.edge(row % of_channel + 1) - edges.edge(row % of_channel)
-        });
-        let middle = Cells::made(rows, move |row| {
-            let [low, high] = [0, 1].map(|next| i128::from(bins.edge(row % of_channel + next)));
-            Some(units.micro.seconds_of(low + high - 1) / 2.0)
-        });
+        let DelayCells { low, width, middle } =
+            DelayCells::of(rows, &bins, move |row| row % of_channel, units.micro);
         let count = {
             let intervals = Arc::clone(&intervals);
             move |row: usize| intervals[row / of_interval].1.counts[row % of_interval]

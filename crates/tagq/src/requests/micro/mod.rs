@@ -9,24 +9,24 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use tagq_query::{
-    Bins, Error as QueryError, Execution, Kind as _, MicroTimes as Query, Plan, Recording, Scope,
-    TimeBin,
+    Bins, Error as QueryError, Execution, Kind as _, Ledger, MicroTimes as Query, Plan, Recording,
+    Scope, TimeBin,
 };
 use tagq_store::Tick;
 
 use self::counts::{MicroBins, MicroCounts, Units};
 use super::{
     context::QueryContext,
+    division::{Division, each_bin},
     header::in_ticks,
     histogram::Reach,
     kind::{Finished, Kind, Resolved},
-    ledger::Ledger,
     limits,
     selection::{Selected, Selection},
     used::SelectionUsed,
 };
-use crate::setup::arguments::{BinWidth, Channel};
-use crate::{answer::Answer, error::Error, figure::FigureKind, run::Run};
+use crate::setup::arguments::Channel;
+use crate::{error::Error, figure::FigureKind, run::Run};
 
 /// Bytes of a bin while it is counted, in each task that a thread has begun.
 const BIN_BYTES: u64 = 16;
@@ -57,25 +57,12 @@ impl Kind for MicroTimes {
         Vec::new()
     }
 
-    fn bin_of_trace(&self) -> Option<&BinWidth> {
-        self.trace.as_ref()
+    fn division(&self) -> Division<'_> {
+        Division { bin: self.trace.as_ref(), ..Division::default() }
     }
 
     fn chosen_bins(&self, query: &Query) -> Option<Bins> {
         self.range.is_none().then(|| query.bins.clone())
-    }
-
-    fn take_chosen_bins(&mut self, bins: Bins) {
-        self.chosen_bins = Some(bins);
-    }
-
-    fn take_bins(&mut self, answer: &Answer) -> Result<(), Error> {
-        if self.range.is_none() {
-            let [low, high] =
-                [0, 1].map(|end| format!("{}t", answer.query["range_ticks"][end]).parse());
-            self.range = Some(Reach::Between(low?, high?));
-        }
-        Ok(())
     }
 
     fn query(
@@ -83,25 +70,36 @@ impl Kind for MicroTimes {
         run: &Run,
         selected: &Selected,
         context: &QueryContext<'_>,
-        first: Option<&Query>,
+        bins: Option<&Bins>,
     ) -> Result<Query, Error> {
         let scope = selected.scope.clone();
-        let all = || run.store().manifest().channels.iter().map(|rows| rows.channel).collect();
-        let channels = match (first, &scope.channels) {
-            (Some(first), _) => first.channels.clone(),
-            (None, Some(channels)) => channels.clone(),
-            (None, None) => all(),
-        };
+        let channels = scope.in_use(&run.facts(self.selection.join));
         context.note_dark(run, channels.clone());
-        let bins = match first {
-            Some(first) => first.bins.clone(),
-            None => self.bins(run, &channels, &scope, context)?,
+        let bins = match bins {
+            Some(bins) if self.range.is_none() => bins.clone(),
+            _ => self.bins(run, &channels, &scope, context)?,
         };
         Ok(Query { channels, bins, scope })
     }
 
-    fn is_alike(&self, one: &Query, other: &Query) -> bool {
-        (&one.channels, &one.bins) == (&other.channels, &other.bins)
+    /// Channels and bins are those of the first run.
+    fn is_alike(&self, _: &Query, _: &Query) -> bool {
+        true
+    }
+
+    fn unify(&self, all: &mut [Resolved<'_, Query>]) -> Result<(), Error> {
+        let Some((first, others)) = all.split_first_mut() else { return Ok(()) };
+        let micro = micro_tick(first.run)?;
+        for other in others {
+            if micro_tick(other.run)? != micro {
+                return Err(Error::Request("the runs have micro times of different units".into()));
+            }
+            if other.query.channels != first.query.channels {
+                other.context.note_dark(other.run, first.query.channels.clone());
+                other.query.channels.clone_from(&first.query.channels);
+            }
+        }
+        Ok(())
     }
 
     fn check_work(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<(), Error> {
@@ -112,9 +110,7 @@ impl Kind for MicroTimes {
             format!("a range of {most} bins would fit")
         })?;
         let Some(width) = resolved.bin else { return Ok(()) };
-        let span = run.count_as(self.selection.join, None, |recording| {
-            Ok(limits::span(recording, query.scope.range))
-        })?;
+        let span = limits::span(&run.facts(self.selection.join), query.scope.range);
         let rows = u64::try_from(bins).unwrap_or(u64::MAX);
         limits::check_bins(span, width, rows, runs as u64 * BIN_BYTES, "trace", resolved.tick())
     }
@@ -127,13 +123,13 @@ impl Kind for MicroTimes {
         ledger: &Ledger<'_>,
     ) -> Result<MicroCounts, QueryError> {
         let Some(width) = bin else {
-            let whole = MicroBins { counts: ledger.answer(query)?, is_partial: false };
+            let whole = MicroBins { counts: query.ask(ledger)?, is_partial: false };
             return Ok(MicroCounts(BTreeMap::from([(0, whole)])));
         };
         let scope = Scope { channels: Some(query.channels.clone()), ..query.scope.clone() };
         let frontier = |last| query.frontier(last);
-        let of_bin = |ledger: &Ledger<'_>, bin: &TimeBin| ledger.answer(&query.over(bin.range));
-        let bins = ledger.in_bins(&scope, width, frontier, of_bin)?;
+        let of_bin = |ledger: &Ledger<'_>, bin: &TimeBin| query.over(bin.range).ask(ledger);
+        let bins = each_bin(ledger, &scope, width, frontier, of_bin)?;
         let interval = |(bin, counts): (TimeBin, Vec<u64>)| {
             (bin.number, MicroBins { counts, is_partial: bin.is_partial() })
         };
@@ -151,11 +147,6 @@ impl Kind for MicroTimes {
     fn finish(&self, all: &[Resolved<'_, Query>], counts: MicroCounts) -> Result<Finished, Error> {
         let first = &all[0];
         let micro = micro_tick(first.run)?;
-        for other in all {
-            if micro_tick(other.run)? != micro {
-                return Err(Error::Request("the runs have micro times of different units".into()));
-            }
-        }
         let mut used = self.used(first, micro);
         used.selection.sums_up(all.len());
         let tags = counts.tags();
@@ -208,9 +199,6 @@ impl MicroTimes {
         scope: &Scope,
         context: &QueryContext<'_>,
     ) -> Result<Bins, Error> {
-        if let Some(bins) = &self.chosen_bins {
-            return Ok(bins.clone());
-        }
         let micro = micro_tick(run)?;
         let width = self.bin.as_ref().map_or(Ok(1), |bin| bin.ticks(micro))?;
         match &self.range {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::{
     requests::{
         histogram::Reach,
-        options::{self, Position, RequestOption, RequestType, ValueType},
+        options::{Position, RequestOption, RequestType, ValueType},
         selection::{self, Selection},
     },
     setup::arguments::BinWidth,
@@ -24,9 +24,6 @@ pub struct MicroTimes {
     pub trace: Option<BinWidth>,
     /// The tags that are used; those of each channel are counted separately.
     pub selection: Selection,
-    /// The bins that were chosen before, in place of a range.
-    #[serde(skip)]
-    pub chosen_bins: Option<tagq_query::Bins>,
 }
 
 /// The request as a user states it.
@@ -63,19 +60,19 @@ fn cases() -> Vec<Value> {
 const OPTIONS: [RequestOption; 3] = [
     RequestOption::new(
         "bin",
-        ValueType::Text("W", options::check::<BinWidth>),
+        ValueType::Text("W"),
         "Width of a bin, a whole number of units of the micro times; ~W takes the nearest [default: one \
          unit]",
     ),
     RequestOption::new(
         "range",
-        ValueType::Text("R", options::check::<Reach>),
+        ValueType::Text("R"),
         "Micro times to count, LO..HI [default: 0 to the largest]",
     )
     .signed(),
     RequestOption::new(
         "trace",
-        ValueType::Text("D", options::check::<BinWidth>),
+        ValueType::Text("D"),
         "Trace: these bins for each interval D of the run; ~D takes the nearest number of ticks",
     ),
 ];

@@ -7,6 +7,7 @@ use tagq_store::Tick;
 
 use crate::{
     cells::Cells,
+    requests::columns::with_starts,
     table::{Column, Table, Unit},
 };
 
@@ -133,14 +134,7 @@ impl RateCounts {
         if let Some(width) = bin {
             let bin_of = bin_of.clone();
             let start = move |row| bin_of(row).number.saturating_mul(width);
-            let start_s = {
-                let start = start.clone();
-                move |row| Some(tick.seconds_of(start(row).into()))
-            };
-            let starts = Column::floats("start_s", Cells::made(rows, start_s));
-            table = table
-                .with(starts.heading("from").unit(Unit::Seconds))
-                .with(Column::integers("start_ticks", Cells::made(rows, start)).hidden());
+            table = with_starts(table, Cells::made(rows, start), tick);
         }
         let channel = move |row: usize| channels.get(row % rows_of_bin).copied();
         let rates = Column::floats("rate_hz", Cells::made(rows, rate));

@@ -7,24 +7,23 @@ pub use request::{RATES, Rates};
 
 use serde::Serialize;
 use tagq_query::{
-    Error as QueryError, Execution, Kind as _, Plan, Rated, Rates as Query, Recording, Scope,
-    TimeBin, TimeRange,
+    Bins, Error as QueryError, Execution, Kind as _, Ledger, Plan, Rated, Rates as Query,
+    Recording, Scope, TimeBin, TimeRange,
 };
 use tagq_store::Tick;
 
 use self::counts::{Block, RateCounts, add_to};
 use super::{
-    blocks::Errors,
     context::QueryContext,
+    division::{Division, each_bin, each_block},
     header::{header_end, in_ticks},
     kind::{Finished, Kind, Resolved},
-    ledger::Ledger,
     limits,
     selection::{Selected, Selection},
     unlikely,
     used::{LIVE_TIME_OF_BINS, SelectionUsed},
 };
-use crate::setup::arguments::{BinWidth, Channel};
+use crate::setup::arguments::Channel;
 use crate::{error::Error, figure::FigureKind, run::Run};
 
 /// Bytes of a bin of a trace in addition to its counts.
@@ -56,12 +55,8 @@ impl Kind for Rates {
         Vec::new()
     }
 
-    fn bin_of_trace(&self) -> Option<&BinWidth> {
-        self.bin.as_ref()
-    }
-
-    fn errors(&self) -> Errors {
-        self.errors
+    fn division(&self) -> Division<'_> {
+        Division { bin: self.bin.as_ref(), errors: self.errors }
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -76,7 +71,7 @@ impl Kind for Rates {
         run: &Run,
         selected: &Selected,
         context: &QueryContext<'_>,
-        _: Option<&Query>,
+        _: Option<&Bins>,
     ) -> Result<Query, Error> {
         let tick = run.store().manifest().tick;
         let bin = self.bin.as_ref().map(|bin| bin.ticks(tick)).transpose()?;
@@ -92,11 +87,9 @@ impl Kind for Rates {
     fn check_work(&self, resolved: &Resolved<'_, Query>, runs: usize) -> Result<(), Error> {
         let Resolved { run, context, query, .. } = resolved;
         let Some(width) = query.bin else { return Ok(()) };
-        let is_joined = self.selection.join;
-        let (span, channels) = run.count_as(is_joined, None, |tags| {
-            Ok((limits::span(tags, query.scope.range), tags.channels().len()))
-        })?;
-        let channels = query.scope.channels.as_ref().map_or(channels, Vec::len).max(1) as u64;
+        let facts = run.facts(self.selection.join);
+        let span = limits::span(&facts, query.scope.range);
+        let channels = query.scope.in_use(&facts).len().max(1) as u64;
         // Sums hold the bins of two runs and of their sum.
         let copies = if runs > 1 { 3 } else { 1 };
         let blocks = u64::from(self.errors.blocks().unwrap_or(0));
@@ -119,8 +112,8 @@ impl Kind for Rates {
         _: Tick,
         ledger: &Ledger<'_>,
     ) -> Result<RateCounts, QueryError> {
-        let rated = ledger.answer(query)?;
-        let blocks = self.in_blocks(ledger, query, &rated)?;
+        let rated = query.ask(ledger)?;
+        let blocks = self.blocks_of(ledger, query, &rated)?;
         Ok(RateCounts::of(rated, blocks))
     }
 
@@ -196,7 +189,7 @@ impl Rates {
     }
 
     /// Counts each block of time: of the whole selection, or of each bin of the trace.
-    fn in_blocks(
+    fn blocks_of(
         &self,
         ledger: &Ledger<'_>,
         query: &Query,
@@ -204,10 +197,10 @@ impl Rates {
     ) -> Result<Vec<Vec<Block>>, QueryError> {
         let Some(blocks) = self.errors.blocks() else { return Ok(Vec::new()) };
         let of_range = |ledger: &Ledger<'_>, range: TimeRange| {
-            let counted = ledger.in_blocks(range, blocks, |source, range| {
+            let counted = each_block(ledger, range, blocks, |source, range| {
                 let channels = Some(rated.channels.clone());
                 let scope = Scope { channels, range, ..query.scope.clone() };
-                let rated = source.answer(&Query { scope, bin: None })?;
+                let rated = Query { scope, bin: None }.ask(source)?;
                 Ok((rated.counts(), rated.live()))
             })?;
             let block = |sources: Vec<(Vec<u64>, i128)>| {
@@ -225,7 +218,7 @@ impl Rates {
         };
         let of_bin = |ledger: &Ledger<'_>, bin: &TimeBin| of_range(ledger, bin.range);
         let frontier = |last| query.frontier(last);
-        let bins = ledger.in_bins(&query.scope, width, frontier, of_bin)?;
+        let bins = each_bin(ledger, &query.scope, width, frontier, of_bin)?;
         Ok(bins.into_iter().map(|(_, blocks)| blocks).collect())
     }
 }

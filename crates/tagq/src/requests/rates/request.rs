@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::{
     requests::{
         blocks::{self, Errors},
-        options::{self, RequestOption, RequestType, ValueType},
+        options::{RequestOption, RequestType, ValueType},
         selection::{self, Selection},
     },
     setup::arguments::BinWidth,
@@ -51,6 +51,6 @@ fn cases() -> Vec<Value> {
 
 const BIN: RequestOption = RequestOption::new(
     "bin",
-    ValueType::Text("W", options::check::<BinWidth>),
+    ValueType::Text("W"),
     "Trace: a row for each bin of this width and channel; ~W takes the nearest number of ticks",
 );

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tagq_store::sealed::{Reader, put_len, put_text};
 
-use super::counts::{Asked, PartCounts, PartRows};
+use super::part_counts::{PartCounts, Question};
 use crate::{
     error::Error,
     partial::bytes::{Input, put_behind, put_counts},
@@ -26,7 +26,7 @@ impl PartCounts {
             put_text(&mut out, key);
         }
         put_len(&mut out, self.counts.len());
-        for (Asked { source, key, range: (from, to) }, counts) in &self.counts {
+        for (Question { source, key, range: (from, to) }, counts) in &self.counts {
             let bit = |is_there: bool, bit: u8| if is_there { bit } else { 0 };
             out.push(
                 bit(source.is_some(), SOURCE) | bit(from.is_some(), FROM) | bit(to.is_some(), TO),
@@ -37,27 +37,20 @@ impl PartCounts {
             out.extend(to.unwrap_or(0).to_le_bytes());
             put_counts(&mut out, counts);
         }
-        put_len(&mut out, self.places.len());
-        for ((source, time), row) in &self.places {
+        put_len(&mut out, self.tags.len());
+        for ((source, time, channel), tags) in &self.tags {
             out.extend(source.to_le_bytes());
             out.extend(time.to_le_bytes());
-            out.extend(row.to_le_bytes());
-        }
-        put_len(&mut out, self.singles.len());
-        for ((source, row, channel), tags) in &self.singles {
-            out.extend(source.to_le_bytes());
-            out.extend(row.to_le_bytes());
             out.extend(channel.to_le_bytes());
             out.extend(tags.to_le_bytes());
         }
-        put_len(&mut out, self.rows.len());
-        for ((source, part), PartRows { begin, end, tags }) in &self.rows {
-            out.extend(source.to_le_bytes());
-            out.extend(part.to_le_bytes());
-            out.extend(begin.to_le_bytes());
-            out.extend(end.to_le_bytes());
-            put_len(&mut out, tags.len());
-            for (channel, tags) in tags {
+        put_len(&mut out, self.totals.len());
+        for (begin, totals) in &self.totals {
+            out.push(u8::from(begin.is_some()));
+            out.extend(begin.unwrap_or(0).to_le_bytes());
+            put_len(&mut out, totals.len());
+            for ((source, channel), tags) in totals {
+                out.extend(source.to_le_bytes());
                 out.extend(channel.to_le_bytes());
                 out.extend(tags.to_le_bytes());
             }
@@ -94,39 +87,32 @@ impl PartCounts {
             let key = keys.get(number).filter(|_| is_plain);
             let key = key.ok_or(Error::PartialDamaged { what: "a question that is none" })?;
             used[number] = true;
-            let asked = Asked {
+            let question = Question {
                 source: of(SOURCE).then_some(source),
                 key: key.clone(),
                 range: (of(FROM).then_some(from), of(TO).then_some(to)),
             };
-            put_behind(&mut all.counts, asked, input.counts()?)?;
+            put_behind(&mut all.counts, question, input.counts()?)?;
         }
         if used.contains(&false) {
             return Err(Error::PartialDamaged { what: "a query without counts" });
         }
-        for _ in 0..input.len(20)? {
-            let place = (input.u32()?, input.i64()?);
-            put_behind(&mut all.places, place, input.u64()?)?;
-        }
         for _ in 0..input.len(22)? {
-            let (source, row) = (input.u32()?, input.u64()?);
-            let of = (source, row, input.u16()?);
-            put_behind(&mut all.singles, of, input.u64()?)?;
+            let (source, time) = (input.u32()?, input.i64()?);
+            let of = (source, time, input.u16()?);
+            put_behind(&mut all.tags, of, input.u64()?)?;
         }
-        for _ in 0..input.len(32)? {
-            let of = (input.u32()?, input.u32()?);
-            let (begin, end) = (input.u64()?, input.u64()?);
-            let mut tags = BTreeMap::new();
-            for _ in 0..input.len(10)? {
-                let channel = input.u16()?;
-                put_behind(&mut tags, channel, input.u64()?)?;
+        for _ in 0..input.len(17)? {
+            let ([has_begin], begin) = (input.array()?, input.i64()?);
+            if has_begin > 1 || (has_begin == 0 && begin != 0) {
+                return Err(Error::PartialDamaged { what: "a beginning that is none" });
             }
-            let tags: Vec<(u16, u64)> = tags.into_iter().collect();
-            let sum = tags.iter().map(|&(_, count)| u128::from(count)).sum::<u128>();
-            if begin >= end || sum != u128::from(end - begin) {
-                return Err(Error::PartialDamaged { what: "rows that are none" });
+            let mut totals = BTreeMap::new();
+            for _ in 0..input.len(14)? {
+                let of = (input.u32()?, input.u16()?);
+                put_behind(&mut totals, of, input.u64()?)?;
             }
-            put_behind(&mut all.rows, of, PartRows { begin, end, tags })?;
+            put_behind(&mut all.totals, (has_begin == 1).then_some(begin), totals)?;
         }
         input.end()?;
         Ok(all)

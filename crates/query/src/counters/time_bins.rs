@@ -3,13 +3,9 @@
 use std::ops::{Range, RangeInclusive};
 
 use crate::{
+    counters::ledger::Ledger,
     error::Error,
-    run::{
-        recording::{Recording, Source},
-        scope::Scope,
-        time_range::TimeRange,
-    },
-    scan::{morsels::Execution, singles::add_singles},
+    run::{facts::Facts, scope::Scope, time_range::TimeRange},
 };
 
 /// The largest number of counts of a trace held in memory: 1 GiB.
@@ -59,7 +55,7 @@ impl TimeBins {
     /// # Errors
     /// [`Error::BinWidth`] for a width below 1, [`Error::Bins`] for too many bins, and errors of the scope.
     pub fn of(
-        recording: &Recording<'_>,
+        facts: &Facts,
         scope: &Scope,
         width: i64,
         frontier: impl Fn(i64) -> Option<i64>,
@@ -67,13 +63,13 @@ impl TimeBins {
         if width < 1 {
             return Err(Error::BinWidth { width });
         }
-        scope.check(&recording.sources)?;
-        let spans = || recording.sources.iter().filter_map(Source::span);
+        scope.check(facts)?;
+        let spans = || facts.iter().filter_map(|source| source.span());
         let firsts = spans().map(|(first, _)| first).min();
         let Some((origin, last)) = firsts.zip(spans().map(|(_, last)| last).max()) else {
             return Ok(None);
         };
-        let channels = scope.in_use(recording);
+        let channels = scope.in_use(facts);
         let delays = || channels.iter().map(|&channel| scope.delay_of(channel));
         let smallest = delays().min().unwrap_or(0);
         let largest = delays().max().unwrap_or(0).max(0);
@@ -135,23 +131,17 @@ impl TimeBins {
 
     /// Returns which of [`TimeBins::bins`] an answer has: those of recorded time and those that the selection asks for, and
     /// outside of them those up to the outermost tag of the scope. Counts the tags there.
-    pub fn needed(
-        &self,
-        recording: &Recording<'_>,
-        scope: &Scope,
-        execution: &Execution,
-    ) -> Range<usize> {
-        let channels = scope.in_use(recording);
+    pub fn needed(&self, ledger: &Ledger<'_>, scope: &Scope) -> Range<usize> {
+        let channels = scope.in_use(ledger.facts());
         let has_tags = |number: i64| {
-            let mut counts = vec![0; channels.len()];
             let range = self.bin(number).range;
-            for source in &recording.sources {
-                for (&channel, count) in channels.iter().zip(&mut counts) {
-                    let (delay, count) = (scope.delay_of(channel), std::slice::from_mut(count));
-                    add_singles(source, &[channel], delay, range, execution.simd, count);
-                }
-            }
-            counts.iter().any(|&count| count > 0)
+            let of = |source: usize| {
+                let of_channel = |&channel: &u16| {
+                    ledger.tags_of(source, channel, scope.delay_of(channel), range)
+                };
+                channels.iter().map(of_channel).fold(0, u64::saturating_add)
+            };
+            (0..ledger.facts().len()).map(of).fold(0, u64::saturating_add) > 0
         };
         // All of them are counted, whatever the counts are: parts of a run are then asked the same.
         let needed: Vec<bool> =
