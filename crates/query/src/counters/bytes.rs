@@ -105,7 +105,7 @@ impl PartCounts {
         for _ in 0..input.len(17)? {
             let ([has_begin], begin) = (input.array()?, input.i64()?);
             if has_begin > 1 || (has_begin == 0 && begin != 0) {
-                return Err(Error::PartialDamaged { what: "a beginning that is none" });
+                return Err(Error::PartialDamaged { what: "the time at which a part begins" });
             }
             let mut totals = BTreeMap::new();
             for _ in 0..input.len(14)? {

@@ -80,7 +80,7 @@ impl dyn Countable + '_ {
         if self.needs().is_additive { Ok(()) } else { Err(Error::NoPartial) }
     }
 
-    /// Counts in a range, and rejects damaged rows around its ends and in what was read.
+    /// Counts in a range. Rejects damaged rows, around the ends of the range and among the rows that were read.
     pub(crate) fn counted(
         &self,
         recording: &Recording<'_>,

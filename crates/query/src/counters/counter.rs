@@ -8,7 +8,7 @@ use crate::{
     run::{Pass, counts::Counts, facts::Facts, recording::Recording, time_range::TimeRange},
 };
 
-/// Answers what is asked of a run, from its rows or from what was counted before.
+/// Answers questions about one run: from its rows, or from counts that were made before.
 pub trait Counter: Debug + Sync {
     /// Returns what is known of the run without counting.
     fn facts(&self) -> Facts;
@@ -21,7 +21,7 @@ pub trait Counter: Debug + Sync {
     fn counts(&self, asked: &Asked<'_>) -> Result<Counts, Error>;
 
     /// Adds the tags of each of `channels` in a range of undelayed time of a source; each end of the range is after its
-    /// first tag and not after its last one, or open. What is wrong with them is found by [`Counter::check`].
+    /// first tag and not after its last one, or open. [`Counter::check`] then says whether the numbers are right.
     fn tags(&self, source: u32, channels: &[u16], range: TimeRange, counts: &mut [u64]);
 
     /// Returns the tags of a channel before an undelayed time of a source. `near` is that of another time, which may
@@ -36,10 +36,14 @@ pub trait Counter: Debug + Sync {
     fn expect_ends(&self, _source: u32, _times: &mut dyn Iterator<Item = i128>) {}
 
     /// Begins a pass over the tags in `range`, which reports its progress unless it is silent.
-    fn pass(&self, range: TimeRange, is_silent: bool) -> Pass<'_>;
+    fn pass(&self, _range: TimeRange, _is_silent: bool) -> Pass<'_> {
+        Pass::begin(None, false, 0)
+    }
 
     /// Returns the rows, if all of them can be read.
-    fn recording(&self) -> Option<&Recording<'_>>;
+    fn recording(&self) -> Option<&Recording<'_>> {
+        None
+    }
 
     /// Returns an error if numbers that were returned can be wrong.
     ///
@@ -55,7 +59,7 @@ pub struct Asked<'a> {
     pub source: Option<u32>,
     /// The range of delayed time.
     pub range: TimeRange,
-    /// What is counted.
+    /// The query, or the count that accompanies one.
     pub what: &'a dyn Countable,
     /// Whether it is a piece of a larger pass, and reports no progress.
     pub is_silent: bool,

@@ -1,4 +1,4 @@
-//! What is asked of a run, without an answer.
+//! The questions of a request, without answers.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,10 +12,10 @@ use super::{
 };
 use crate::{
     error::Error,
-    run::{Pass, counts::Counts, facts::Facts, recording::Recording, time_range::TimeRange},
+    run::{counts::Counts, facts::Facts, time_range::TimeRange},
 };
 
-/// Lists what is asked, and counts nothing. Fails for what cannot be counted in parts.
+/// Lists the questions of a request, and counts nothing. Fails for queries that cannot be counted in parts.
 #[derive(Debug)]
 pub struct Dry {
     facts: Facts,
@@ -30,7 +30,7 @@ struct Asks {
 }
 
 impl Dry {
-    /// Creates the list of what is asked of a run with these facts.
+    /// Creates an empty list for a run with these facts.
     pub fn new(facts: Facts) -> Self {
         Self { facts, asked: Mutex::default() }
     }
@@ -78,14 +78,6 @@ impl Counter for Dry {
         for end in range.from.into_iter().chain(range.to) {
             asked.ends.entry((source, end)).or_default().extend(channels);
         }
-    }
-
-    fn pass(&self, _: TimeRange, _: bool) -> Pass<'_> {
-        Pass::begin(None, false, 0)
-    }
-
-    fn recording(&self) -> Option<&Recording<'_>> {
-        None
     }
 
     fn check(&self) -> Result<(), Error> {

@@ -7,7 +7,7 @@
 //! - [`Scan`] counts the rows.
 //! - [`Record`] counts those of one interval of time and keeps what it counted: a part.
 //! - [`Sum`] reads no row, and takes the numbers that the parts of all times kept.
-//! - [`Dry`] counts nothing, and lists what is asked.
+//! - [`Dry`] counts nothing, and lists the questions.
 //!
 //! Other crates have more: one that keeps results for the next time.
 

@@ -51,7 +51,7 @@ impl<'a> Record<'a> {
         Self { scan, recording, interval, kept: Mutex::default() }
     }
 
-    /// Returns what was counted.
+    /// Returns the counts of the interval, with its tags before each time that was asked for.
     ///
     /// # Errors
     /// [`Error::Unordered`] if rows are out of order.
@@ -134,10 +134,6 @@ impl Counter for Record<'_> {
 
     fn pass(&self, range: TimeRange, is_silent: bool) -> Pass<'_> {
         self.scan.pass(range, is_silent)
-    }
-
-    fn recording(&self) -> Option<&Recording<'_>> {
-        None
     }
 
     fn check(&self) -> Result<(), Error> {

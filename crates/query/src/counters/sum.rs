@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     error::Error,
-    run::{Pass, counts::Counts, facts::Facts, recording::Recording, time_range::TimeRange},
+    run::{counts::Counts, facts::Facts, time_range::TimeRange},
 };
 
 /// Answers from the parts of a run, whose intervals follow each other from the beginning of time to its end.
@@ -88,14 +88,6 @@ impl Counter for Sum {
             let (start, end) = (range.from.map_or(0, before), range.to.map_or(all, before));
             *count = count.saturating_add(end.saturating_sub(start));
         }
-    }
-
-    fn pass(&self, _: TimeRange, _: bool) -> Pass<'_> {
-        Pass::begin(None, false, 0)
-    }
-
-    fn recording(&self) -> Option<&Recording<'_>> {
-        None
     }
 
     fn check(&self) -> Result<(), Error> {
