@@ -225,7 +225,7 @@ fn module(path: &Path) -> Module {
 
 /// Returns the text without comments and without the tests at its end.
 fn code(text: &str) -> String {
-    let end = text.find("#[cfg(test)]\nmod tests").unwrap_or(text.len());
+    let end = text.find("\nmod tests {").unwrap_or(text.len());
     let without = |line: &str| line.split("//").next().unwrap_or_default().to_owned();
     text[..end].lines().map(without).collect::<Vec<_>>().join("\n")
 }

@@ -108,10 +108,10 @@ fn unsafe_code_stands_in_few_files() {
         "query/src/kernels/neighbours/gaps/vbmi2.rs",
         "query/src/kernels/prefetch.rs",
         "query/src/kernels/two_lists.rs",
-        "store/src/ahead.rs",
-        "store/src/guard.rs",
-        "store/src/map.rs",
-        "store/src/writeback.rs",
+        "store/src/os/map.rs",
+        "store/src/os/unix/ahead.rs",
+        "store/src/os/unix/guard.rs",
+        "store/src/os/unix/writeback.rs",
     ];
     assert_eq!(unsafe_files, expected);
 }
@@ -157,4 +157,31 @@ fn clap_is_named_in_one_folder() {
         files.iter().filter(names_clap).partition(|path| path.starts_with(sources.join("args")));
     assert!(inside.len() > 3, "{inside:?}");
     assert!(outside.is_empty(), "{outside:?}");
+}
+
+/// Words that name an operating system, or what only one has.
+const OF_SYSTEMS: [&str; 7] =
+    ["libc::", "rustix::", "std::os::", "os::unix", "os::fd", "\"/proc/", "\"/sys/"];
+
+#[test]
+fn one_module_names_the_system() {
+    let module = root().join("crates/store/src/os");
+    let mut sources = Vec::new();
+    for entry in fs::read_dir(root().join("crates")).unwrap() {
+        sources_below(&entry.unwrap().path().join("src"), &mut sources);
+    }
+    let (mut inside, mut outside) = (0, Vec::new());
+    for path in sources {
+        let text = fs::read_to_string(&path).unwrap();
+        // Tests may name it.
+        let code = text.split("#[cfg(test)]").next().unwrap();
+        let names = code.lines().filter(|line| OF_SYSTEMS.iter().any(|word| line.contains(word)));
+        if path.starts_with(&module) {
+            inside += names.count();
+        } else if path.file_name().is_some_and(|name| name != "faults.rs") {
+            outside.extend(names.map(|line| format!("{}: {line}", path.display())));
+        }
+    }
+    assert!(inside > 20, "the module names the system in {inside} lines");
+    assert_eq!(outside, Vec::<String>::new());
 }

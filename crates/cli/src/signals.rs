@@ -32,7 +32,7 @@ pub(crate) fn outlive_file_limits() {
 pub(crate) fn remove_at_end(path: &Path) {
     TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner).push(path.into());
     WATCHING.call_once(|| {
-        let ignored = ignored_signals();
+        let ignored = tagq::store::os::ignored_signals();
         // Signals that the shell ignores for a background job stay ignored.
         let signals =
             [SIGINT, SIGTERM].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
@@ -56,7 +56,7 @@ impl Stop {
     pub(crate) fn on_signals() -> std::io::Result<Self> {
         let came = Arc::new(AtomicUsize::new(0));
         let is_second = Arc::new(AtomicBool::new(false));
-        let ignored = ignored_signals();
+        let ignored = tagq::store::os::ignored_signals();
         for (signal, number) in [(SIGINT, 2), (SIGTERM, 15)] {
             // Signals that the shell ignores for a background job stay ignored.
             if ignored >> (signal - 1) & 1 == 1 {
@@ -88,11 +88,4 @@ fn remove_all() {
             }
         }
     }
-}
-
-/// Returns the signals that this process ignores, as the system reports them: bit 0 is signal 1.
-fn ignored_signals() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }

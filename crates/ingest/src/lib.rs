@@ -57,7 +57,6 @@ pub use formats::{
     tags::encode,
     text,
 };
-pub use payload::opened::mtime_ns;
 pub use pipeline::files::ReadAhead;
 pub use read::{Recorded, about_tags, first_time, read_header, read_recorded, read_tags};
 pub use run_file::RunFile;

@@ -138,7 +138,7 @@ pub(crate) fn read_decoded(
 ) -> Result<Summary, Error> {
     if settings.start_byte > 0 {
         let len = source.size().saturating_sub(settings.start_byte);
-        tagq_store::start_writing(&source.file, settings.start_byte, len);
+        tagq_store::os::start_writing(&source.file, settings.start_byte, len);
     }
     let payload = Payload::find(source, settings, decoding)?;
     if !payload.may_be_torn() {

@@ -1,12 +1,13 @@
 //! Files of a store, checked against its manifest before any part of them is used, cut or written.
 
-use std::{fs::File, os::unix::fs::FileExt as _, path::PathBuf};
+use std::{fs::File, path::PathBuf};
 
 use crate::{
     Error, Folder, RunId,
     error::io_error,
     format::{self, FileKind, HEADER_BYTES},
     manifest::files::FileName,
+    os,
 };
 
 /// The entry of one file in a manifest.
@@ -67,7 +68,7 @@ impl CheckedFile {
         // The header first: of another store no length is right.
         if found >= HEADER_BYTES as u64 {
             let mut page = [0; HEADER_BYTES];
-            file.read_exact_at(&mut page, 0).map_err(io_error(&path, "read the header"))?;
+            os::read_exact_at(&file, &mut page, 0).map_err(io_error(&path, "read the header"))?;
             format::check_header(&page, &path, kind, *width, run_id)?;
         }
         if found < len {

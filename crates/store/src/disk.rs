@@ -8,11 +8,10 @@ use std::{
     fmt::Debug,
     fs::{self, File},
     io,
-    os::unix::fs::FileExt,
     path::Path,
 };
 
-use crate::{Error, Folder, error::io_error, writeback};
+use crate::{Error, Folder, error::io_error, os};
 
 /// Every call by which a writer changes what is on disk. The methods are the calls themselves.
 pub(crate) trait Disk: Debug + Send + Sync {
@@ -25,11 +24,11 @@ pub(crate) trait Disk: Debug + Send + Sync {
     }
 
     fn write_at(&self, file: &File, bytes: &[u8], at: u64) -> io::Result<usize> {
-        file.write_at(bytes, at)
+        os::write_at(file, bytes, at)
     }
 
     fn start_writeback(&self, file: &File, from: u64, len: u64) {
-        writeback::start_writing(file, from, len);
+        os::start_writing(file, from, len);
     }
 
     fn set_len(&self, file: &File, len: u64) -> io::Result<()> {
@@ -38,6 +37,10 @@ pub(crate) trait Disk: Debug + Send + Sync {
 
     fn sync(&self, file: &File) -> io::Result<()> {
         file.sync_all()
+    }
+
+    fn sync_names(&self, folder: &Folder) -> io::Result<()> {
+        folder.sync()
     }
 
     fn rename(&self, folder: &Folder, from: &str, to: &str) -> Result<(), Error> {
@@ -81,7 +84,7 @@ pub(crate) fn write_all(disk: &dyn Disk, file: &File, bytes: &[u8], at: u64) -> 
 
 /// Makes the names in a folder durable.
 pub(crate) fn sync_folder(disk: &dyn Disk, folder: &Folder) -> Result<(), Error> {
-    disk.sync(folder.handle()).map_err(io_error(folder.path(), "make the folder's names durable"))
+    disk.sync_names(folder).map_err(io_error(folder.path(), "make the folder's names durable"))
 }
 
 /// Replaces `name` in `folder` by `bytes`, so that a reader finds the old or the new, whole.

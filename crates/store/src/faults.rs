@@ -141,15 +141,17 @@ impl Disk for FaultyDisk {
 
     fn sync(&self, file: &File) -> io::Result<()> {
         self.call()?;
-        let metadata = file.metadata()?;
-        let path = path_of(file);
+        let len = file.metadata()?.len();
+        self.cache.lock().unwrap().synced.insert(path_of(file), len);
+        Ok(())
+    }
+
+    fn sync_names(&self, folder: &Folder) -> io::Result<()> {
+        self.call()?;
         let mut cache = self.cache.lock().unwrap();
-        if metadata.is_dir() {
-            cache.unnamed.retain(|file| file.parent() != Some(&path));
-            cache.renamed.retain(|file, _| file.parent() != Some(&path));
-        } else {
-            cache.synced.insert(path, metadata.len());
-        }
+        let is_elsewhere = |file: &Path| file.parent() != Some(folder.path());
+        cache.unnamed.retain(|file| is_elsewhere(file));
+        cache.renamed.retain(|file, _| is_elsewhere(file));
         Ok(())
     }
 

@@ -5,25 +5,23 @@
 //! is used: a pipe would be waited for, a link would lead out of the folder.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::File,
     io::{self, Read as _, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
-    time::{Duration, SystemTime},
+    time::SystemTime,
 };
 
-use rustix::{
-    fs::{AtFlags, Dir, FileType, Mode, OFlags},
-    io::{Errno, retry_on_intr},
+use crate::{
+    Error,
+    error::io_error,
+    os::{self, Dir, DirEntry, Kind, Open},
 };
-
-use crate::{Error, error::io_error};
 
 /// A folder whose files are opened by their names, without following links.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
-    handle: File,
+    dir: Dir,
 }
 
 /// An entry of a folder.
@@ -39,22 +37,18 @@ pub struct Entry {
     pub modified: SystemTime,
 }
 
-/// The kind of an [`Entry`] that is a plain file.
-const FILE: &str = "a file";
-/// The kind of an [`Entry`] that is a folder.
-const FOLDER: &str = "a folder";
 /// A name that exists is drawn again at most so often.
 const DRAWS_MAX: usize = 16;
 
 impl Entry {
     /// Whether it is a plain file, and no link to one.
     pub fn is_file(&self) -> bool {
-        self.kind == FILE
+        self.kind == Kind::FILE.0
     }
 
     /// Whether it is a folder, and no link to one.
     pub fn is_folder(&self) -> bool {
-        self.kind == FOLDER
+        self.kind == Kind::FOLDER.0
     }
 }
 
@@ -64,10 +58,8 @@ impl Folder {
     /// # Errors
     /// [`Error::Io`].
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let handle = retry_on_intr(|| rustix::fs::open(path, flags, Mode::empty()));
-        let handle = handle.map_err(|e| io_error(path, "open this folder")(e.into()))?;
-        Ok(Self { path: path.into(), handle: handle.into() })
+        let dir = Dir::open(path).map_err(io_error(path, "open this folder"))?;
+        Ok(Self { path: path.into(), dir })
     }
 
     /// Opens the folder at `path`; `None` if nothing is there.
@@ -83,8 +75,11 @@ impl Folder {
     /// # Errors
     /// [`Error::NotPlain`] for links and files, [`Error::Io`].
     pub fn open_folder(&self, name: &str) -> Result<Self, Error> {
-        let handle = self.open_as(name, OFlags::RDONLY | OFlags::DIRECTORY, FOLDER, "open")?;
-        Ok(Self { path: self.path.join(name), handle })
+        let path = self.path.join(name);
+        match self.dir.open_folder(name) {
+            Ok(dir) => Ok(Self { path, dir }),
+            Err(error) => Err(self.not_opened(name, Kind::FOLDER, "open", error)),
+        }
     }
 
     /// Opens a folder inside it, which is made if it is not there.
@@ -92,10 +87,11 @@ impl Folder {
     /// # Errors
     /// As [`Folder::open_folder`].
     pub fn make_folder(&self, name: &str) -> Result<Self, Error> {
-        let mode = Mode::from_raw_mode(0o777);
-        match retry_on_intr(|| rustix::fs::mkdirat(&self.handle, name, mode)) {
-            Ok(()) | Err(Errno::EXIST) => self.open_folder(name),
-            Err(e) => Err(io_error(&self.path.join(name), "make this folder")(e.into())),
+        match self.dir.make_folder(name) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                Err(io_error(&self.path.join(name), "make this folder")(error))
+            }
+            _ => self.open_folder(name),
         }
     }
 
@@ -104,8 +100,9 @@ impl Folder {
         &self.path
     }
 
-    pub(crate) fn handle(&self) -> &File {
-        &self.handle
+    /// Makes the names in it durable.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.dir.sync()
     }
 
     /// Opens a file for reading. Never waits, whatever stands under the name.
@@ -113,22 +110,22 @@ impl Folder {
     /// # Errors
     /// [`Error::NotPlain`] for everything but a plain file, [`Error::Io`].
     pub fn open_file(&self, name: &str) -> Result<File, Error> {
-        self.open_as(name, OFlags::RDONLY, FILE, "open the file")
+        self.open_as(name, Open::Read, "open the file")
     }
 
     /// Opens a file for reading and writing.
     pub(crate) fn open_to_write(&self, name: &str) -> Result<File, Error> {
-        self.open_as(name, OFlags::RDWR, FILE, "open the file")
+        self.open_as(name, Open::Write, "open the file")
     }
 
     /// Opens a file for reading and writing, which is made if it is not there.
     pub(crate) fn open_or_create(&self, name: &str) -> Result<File, Error> {
-        self.open_as(name, OFlags::RDWR | OFlags::CREATE, FILE, "open the file")
+        self.open_as(name, Open::OrCreate, "open the file")
     }
 
     /// Makes a file of a name that nothing has.
     pub(crate) fn create_file(&self, name: &str) -> Result<File, Error> {
-        self.open_as(name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, FILE, "create this file")
+        self.open_as(name, Open::New, "create this file")
     }
 
     /// The bytes of a file, of which there are at most `len_max`.
@@ -174,8 +171,7 @@ impl Folder {
 
     /// Gives a file another name, and replaces the file that has it.
     pub(crate) fn rename(&self, from: &str, to: &str) -> Result<(), Error> {
-        retry_on_intr(|| rustix::fs::renameat(&self.handle, from, &self.handle, to))
-            .map_err(|e| io_error(&self.path.join(to), "replace this file")(e.into()))
+        self.dir.rename(from, to).map_err(io_error(&self.path.join(to), "replace this file"))
     }
 
     /// Removes a file, or a link without what it leads to.
@@ -183,8 +179,7 @@ impl Folder {
     /// # Errors
     /// [`Error::Io`].
     pub fn remove(&self, name: &str) -> Result<(), Error> {
-        retry_on_intr(|| rustix::fs::unlinkat(&self.handle, name, AtFlags::empty()))
-            .map_err(|e| io_error(&self.path.join(name), "remove this file")(e.into()))
+        self.dir.remove(name).map_err(io_error(&self.path.join(name), "remove this file"))
     }
 
     /// Lists the entries whose names are wanted, in no order.
@@ -192,64 +187,51 @@ impl Folder {
     /// # Errors
     /// [`Error::Io`].
     pub fn entries(&self, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Entry>, Error> {
-        let failed = |e: Errno| io_error(&self.path, "list the folder")(e.into());
-        let mut entries = Vec::new();
-        for entry in Dir::read_from(&self.handle).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            let name = entry.file_name();
-            let shown = name.to_string_lossy();
-            if matches!(&*shown, "." | "..") || !is_wanted(&shown) {
-                continue;
-            }
-            let stat = match rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
-                // Another process has removed it.
-                Err(Errno::NOENT) => continue,
-                stat => stat.map_err(failed)?,
-            };
-            let seconds = stat.st_mtime.try_into().unwrap_or(0);
-            let changed = Duration::new(seconds, stat.st_mtime_nsec.try_into().unwrap_or(0));
-            entries.push(Entry {
-                name: shown.into_owned(),
-                kind: kind_of(FileType::from_raw_mode(stat.st_mode)),
-                len: stat.st_size.try_into().unwrap_or(0),
-                modified: SystemTime::UNIX_EPOCH + changed,
-            });
-        }
-        Ok(entries)
+        let entries = self.dir.entries(&is_wanted);
+        let entries = entries.map_err(io_error(&self.path, "list the folder"))?;
+        let of = |DirEntry { name, kind: Kind(kind), len, modified }| Entry {
+            name,
+            kind,
+            len,
+            modified,
+        };
+        Ok(entries.into_iter().map(of).collect())
     }
 
     /// Bytes that are free on its disk; `None` if the system does not say.
     pub fn free_bytes(&self) -> Option<u64> {
-        let disk = rustix::fs::fstatvfs(&self.handle).ok()?;
-        // A file system without a limit says that it has no blocks at all.
-        (disk.f_blocks > 0).then(|| disk.f_bavail.saturating_mul(disk.f_frsize))
+        self.dir.free_bytes()
     }
 
-    /// Opens the entry of this name, if it is of this kind. The kind is checked after the opening, since the
-    /// entry can be replaced before.
-    fn open_as(
+    /// Opens the entry of this name, if it is a plain file. That is checked after the opening, since the entry can be
+    /// replaced before.
+    fn open_as(&self, name: &str, how: Open, action: &'static str) -> Result<File, Error> {
+        let file = self.dir.open_entry(name, how);
+        let file = file.map_err(|error| self.not_opened(name, Kind::FILE, action, error))?;
+        match os::kind_of(&file) {
+            Ok(kind) if kind != Kind::FILE => Err(self.not_plain(name, kind, Kind::FILE)),
+            _ => Ok(file),
+        }
+    }
+
+    /// Returns the error for an entry that could not be opened: it may be of another kind.
+    fn not_opened(
         &self,
         name: &str,
-        flags: OFlags,
-        kind: &'static str,
+        expected: Kind,
         action: &'static str,
-    ) -> Result<File, Error> {
-        let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let mode = Mode::from_raw_mode(0o666);
-        let opened = retry_on_intr(|| rustix::fs::openat(&self.handle, name, flags, mode));
-        let found = match &opened {
-            Ok(file) => rustix::fs::fstat(file),
-            Err(Errno::NOENT) => Err(Errno::NOENT),
-            Err(_) => rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW),
-        };
-        let path = || self.path.join(name);
-        if let Ok(found) = found {
-            let found = kind_of(FileType::from_raw_mode(found.st_mode));
-            if found != kind {
-                return Err(Error::NotPlain { path: path(), found, expected: kind });
+        error: io::Error,
+    ) -> Error {
+        match self.dir.kind_of(name) {
+            Ok(found) if found != expected && error.kind() != io::ErrorKind::NotFound => {
+                self.not_plain(name, found, expected)
             }
+            _ => io_error(&self.path.join(name), action)(error),
         }
-        opened.map(File::from).map_err(|e| io_error(&path(), action)(e.into()))
+    }
+
+    fn not_plain(&self, name: &str, Kind(found): Kind, Kind(expected): Kind) -> Error {
+        Error::NotPlain { path: self.path.join(name), found, expected }
     }
 }
 
@@ -259,21 +241,20 @@ impl Folder {
 /// # Errors
 /// Of the kind [`io::ErrorKind::InvalidInput`] for what is no plain file, or too long.
 pub fn read_side_file(path: &Path, len_max: u64) -> io::Result<Vec<u8>> {
-    let nonblock = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
-    read_whole(&OpenOptions::new().read(true).custom_flags(nonblock).open(path)?, len_max)
+    read_whole(&os::open_at_once(path)?, len_max)
 }
 
 fn read_whole(file: &File, len_max: u64) -> io::Result<Vec<u8>> {
     let refused = |what: String| Err(io::Error::new(io::ErrorKind::InvalidInput, what));
-    let stat = rustix::fs::fstat(file)?;
-    let kind = kind_of(FileType::from_raw_mode(stat.st_mode));
-    if kind != FILE {
-        return refused(format!("{kind}, where a file should be"));
+    let kind = os::kind_of(file)?;
+    if kind != Kind::FILE {
+        return refused(format!("{}, where a file should be", kind.0));
     }
     let mut bytes = Vec::new();
     file.take(len_max + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > len_max {
-        return refused(format!("{} bytes, and {len_max} are taken at most", stat.st_size));
+        let len = file.metadata()?.len();
+        return refused(format!("{len} bytes, and {len_max} are taken at most"));
     }
     Ok(bytes)
 }
@@ -284,16 +265,4 @@ pub(crate) fn random_bytes(folder: &Path) -> Result<[u8; 16], Error> {
     getrandom::fill(&mut bytes)
         .map_err(|e| io_error(folder, "draw random bytes for it")(e.into()))?;
     Ok(bytes)
-}
-
-fn kind_of(found: FileType) -> &'static str {
-    match found {
-        FileType::RegularFile => FILE,
-        FileType::Directory => FOLDER,
-        FileType::Symlink => "a symbolic link",
-        FileType::Fifo => "a pipe",
-        FileType::Socket => "a socket",
-        FileType::CharacterDevice | FileType::BlockDevice => "a device",
-        FileType::Unknown => "no file",
-    }
 }

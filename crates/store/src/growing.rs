@@ -2,7 +2,6 @@
 
 use std::{
     fs::File,
-    os::unix::fs::FileExt as _,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
@@ -12,6 +11,7 @@ use crate::{
     checked::CheckedFile,
     disk::{Disk, write_all},
     error::io_error,
+    os,
 };
 
 /// Whenever a file reaches a multiple of so many bytes, the system is told to begin writing them.
@@ -76,7 +76,7 @@ impl Growing {
     /// Fills `bytes` from offset `at`.
     pub(crate) fn read_at(&self, bytes: &mut [u8], at: u64) -> Result<(), Error> {
         let OpenFile { path, file, .. } = &*self.file;
-        file.read_exact_at(bytes, at).map_err(io_error(path, "read"))
+        os::read_exact_at(file, bytes, at).map_err(io_error(path, "read"))
     }
 
     pub(crate) fn sync(&self) -> Result<(), Error> {

@@ -43,16 +43,12 @@ mod rows;
 mod snapshot;
 mod writer;
 
-mod ahead;
-mod guard;
-mod map;
+pub mod os;
 mod threads;
-mod writeback;
 
 #[cfg(test)]
 mod faults;
 
-pub use ahead::will_need;
 pub use error::Error;
 pub use folder::{Entry, Folder, read_side_file};
 pub use leftovers::Leftover;
@@ -71,7 +67,6 @@ pub use snapshot::{
 };
 pub use threads::threads;
 pub use units::{Duration, Tick, TimeUnit, UnitError};
-pub use writeback::start_writing;
 pub use writer::{Creation, Writer};
 
 /// One detection: 16 bytes, as it stands in a `.tags` message.

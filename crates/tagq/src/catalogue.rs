@@ -266,7 +266,7 @@ fn look_at(path: &Path) -> Result<Seen, Error> {
 
 /// Returns when a file was changed last, in nanoseconds since 1970.
 fn modified(path: &Path) -> io::Result<i64> {
-    Ok(tagq_ingest::mtime_ns(&fs::metadata(path)?))
+    Ok(tagq_store::os::mtime_ns(&fs::metadata(path)?))
 }
 
 #[cfg(test)]

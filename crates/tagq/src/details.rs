@@ -3,16 +3,13 @@
 
 use std::{
     fs, io,
-    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
 
 use tagq_query::{Execution, ScanProgress, ShortestInterval, shortest_intervals};
+use tagq_store::os;
 
 use crate::{destination::folder_of, error::Error, new_file::NewFile, run::Run};
-
-/// Size of a block in `stat`, whatever block size the file system has.
-const BLOCK_BYTES: u64 = 512;
 
 /// Bytes left by a process that was killed or has not finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,7 +77,7 @@ fn bytes_below(folder: &Path) -> io::Result<u64> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             metadata => metadata?,
         };
-        bytes += metadata.blocks() * BLOCK_BYTES;
+        bytes += os::disk_bytes(&metadata);
         if metadata.is_dir() {
             bytes += bytes_below(&entry.path())?;
         }

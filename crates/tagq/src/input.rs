@@ -1,13 +1,11 @@
 //! Standard input as a source: buffered in an unnamed file, so that it can be read like a file.
 
 use std::{
-    fs::File,
     io::{self, Read},
-    os::fd::AsRawFd,
     path::{Path, PathBuf},
 };
 
-use tagq_store::Manifest;
+use tagq_store::{Manifest, os::SetAside};
 
 use crate::{error::Error, run::location::RunLocation};
 
@@ -18,11 +16,7 @@ const NAME: &str = "stdin-";
 
 /// A buffered stream. Nothing is left of it when this is dropped or the process is killed.
 #[derive(Debug)]
-pub struct Input {
-    path: PathBuf,
-    /// Has no name in any folder: the path is valid while the file is open.
-    _file: File,
-}
+pub struct Input(SetAside);
 
 impl Input {
     /// Reads `stream` to its end into an unnamed file in `folder`. Memory use is bounded.
@@ -31,10 +25,9 @@ impl Input {
     /// [`Error::Aside`] if the stream cannot be read or the folder has not enough space.
     pub fn set_aside(mut stream: impl Read, folder: &Path) -> Result<Self, Error> {
         let failed = |source| Error::Aside { folder: folder.into(), source };
-        let mut file = tempfile::tempfile_in(folder).map_err(failed)?;
-        io::copy(&mut stream, &mut file).map_err(failed)?;
-        let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
-        Ok(Self { path, _file: file })
+        let mut aside = SetAside::create_in(folder).map_err(failed)?;
+        io::copy(&mut stream, aside.file()).map_err(failed)?;
+        Ok(Self(aside))
     }
 
     /// Returns the best folder for buffering a stream for the store at `store`: its parent folder, on
@@ -46,13 +39,13 @@ impl Input {
 
     /// Returns the path where it can be read, while this lives.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.0.path()
     }
 
     /// Returns the run whose only source this is.
     pub(crate) fn location(&self, store: PathBuf) -> RunLocation {
-        let input = Some((self.path.clone(), format!("{NAME}1")));
-        let sources = Some(vec![self.path.clone()]);
+        let input = Some((self.path().into(), format!("{NAME}1")));
+        let sources = Some(vec![self.path().into()]);
         RunLocation { path: "-".into(), store, sources, is_recursive: false, input }
     }
 
@@ -77,5 +70,5 @@ impl RunLocation {
 
 /// Rewrites an error from reading `input` for the user.
 pub(crate) fn shown(error: Error, input: &Input) -> Error {
-    error.renamed(&input.path, Path::new(SHOWN))
+    error.renamed(input.path(), Path::new(SHOWN))
 }

@@ -1,13 +1,12 @@
 //! A file that appears complete or not at all.
 
 use std::{
-    fs::{self, File, Permissions, TryLockError},
+    fs::{self, File, TryLockError},
     io,
-    os::unix::fs::{MetadataExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
 };
 
-use tagq_store::{Entry, Folder};
+use tagq_store::{Entry, Folder, os};
 use tempfile::NamedTempFile;
 
 use crate::{
@@ -96,9 +95,7 @@ impl NewFile {
             io::ErrorKind::AlreadyExists => Error::Exists { path: out.clone() },
             _ => io_error(&out, "give the file its name")(failed.error),
         })?;
-        File::open(folder_of(&out))
-            .and_then(|folder| folder.sync_all())
-            .map_err(io_error(&out, "make its name durable"))
+        os::sync_folder(folder_of(&out)).map_err(io_error(&out, "make its name durable"))
     }
 }
 
@@ -107,14 +104,14 @@ fn fresh_in(folder: &Path) -> io::Result<NamedTempFile> {
     let mut draws = 0;
     loop {
         draws += 1;
-        let fresh = tempfile::Builder::new()
-            .prefix(START)
-            .suffix(END)
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(folder)?;
+        let mut builder = tempfile::Builder::new();
+        if let Some(permissions) = os::permissions_of_new_files() {
+            builder.permissions(permissions);
+        }
+        let fresh = builder.prefix(START).suffix(END).tempfile_in(folder)?;
         let is_taken = matches!(fresh.as_file().try_lock(), Err(TryLockError::WouldBlock));
         // Before it was locked, another process may have taken it for abandoned.
-        if draws == DRAWS_MAX || !is_taken && fresh.as_file().metadata()?.nlink() > 0 {
+        if draws == DRAWS_MAX || !is_taken && !os::is_removed(fresh.as_file())? {
             return Ok(fresh);
         }
     }

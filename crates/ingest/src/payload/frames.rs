@@ -1,7 +1,9 @@
 //! Where the Zstandard frames of a file begin and end, found without decompressing anything
 //! (RFC 8878, sections 3.1.1 and 3.1.2).
 
-use std::{fs::File, io, os::unix::fs::FileExt};
+use std::{fs::File, io};
+
+use tagq_store::os;
 
 pub(crate) const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
@@ -180,11 +182,9 @@ impl<'a> Walk<'a> {
             self.filled = 0;
             while self.filled < N {
                 let rest = &mut self.buffer[self.filled..];
-                match self.file.read_at(rest, at + self.filled as u64) {
-                    Ok(0) => return Ok(None),
-                    Ok(n) => self.filled += n,
-                    Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                    Err(e) => return Err(e),
+                match os::read_at(self.file, rest, at + self.filled as u64)? {
+                    0 => return Ok(None),
+                    n => self.filled += n,
                 }
             }
         }

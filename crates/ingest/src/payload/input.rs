@@ -1,10 +1,8 @@
 //! The bytes of messages, from a file that may be compressed.
 
 use std::{
-    fs::File,
     io::{self, Read},
     ops::Range,
-    os::unix::fs::FileExt as _,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -141,15 +139,5 @@ pub(crate) fn clamp(len: usize, rest: u64) -> usize {
 pub(super) fn count(counted: Option<&Arc<AtomicU64>>, n: usize) {
     if let Some(counted) = counted {
         counted.fetch_add(n as u64, Ordering::Relaxed);
-    }
-}
-
-/// Reads again when a signal came in between.
-pub(crate) fn read_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<usize> {
-    loop {
-        match file.read_at(bytes, at) {
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            result => return result,
-        }
     }
 }

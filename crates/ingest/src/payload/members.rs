@@ -7,11 +7,13 @@ use std::{
     sync::{Arc, atomic::AtomicU64},
 };
 
+use tagq_store::os::read_at;
+
 use super::{
     compression::interface::{AnyDecompressor, Compression},
     crc::Crc,
     frames::Walk,
-    input::{INPUT_BYTES, Input, Member, Stopped, clamp, count, read_at},
+    input::{INPUT_BYTES, Input, Member, Stopped, clamp, count},
 };
 use crate::settings::Settings;
 

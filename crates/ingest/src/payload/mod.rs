@@ -19,10 +19,11 @@ use std::{
 
 use compression::interface::Compression;
 use frames::{Frames, Tail, Walk};
-use input::{AnyInput, INPUT_BYTES, Member, Stopped, read_at};
+use input::{AnyInput, INPUT_BYTES, Member, Stopped};
 use members::MemberInput;
 use opened::Opened;
 use plain::PlainInput;
+use tagq_store::os::read_at;
 
 use crate::{
     Settings,

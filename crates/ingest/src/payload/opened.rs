@@ -2,12 +2,11 @@
 //! name.
 
 use std::{
-    fs::{self, File, Metadata, OpenOptions},
-    os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _},
+    fs::{self, File, Metadata},
     path::{Path, PathBuf},
 };
 
-use tagq_store::SourceFacts;
+use tagq_store::{SourceFacts, os};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, io_error};
@@ -28,9 +27,7 @@ impl Opened {
     pub(crate) fn new(path: &Path) -> Result<Self, Error> {
         // To open a device can move it, and to open a pipe means to wait for whoever writes to it.
         check_file(path, &fs::metadata(path).map_err(io_error(path, "open"))?)?;
-        let mut options = OpenOptions::new();
-        let file = options.read(true).custom_flags(libc::O_NONBLOCK).open(path);
-        let file = file.map_err(io_error(path, "open"))?;
+        let file = os::open_at_once(path).map_err(io_error(path, "open"))?;
         let metadata = file.metadata().map_err(io_error(path, "read the length of"))?;
         check_file(path, &metadata)?;
         Ok(Self { path: path.into(), file, metadata })
@@ -44,8 +41,8 @@ impl Opened {
     /// Notes how it looked when it was opened.
     pub(crate) fn describe(&self, facts: &mut SourceFacts) {
         facts.size = self.size();
-        facts.mtime_ns = mtime_ns(&self.metadata);
-        facts.inode = self.metadata.ino();
+        facts.mtime_ns = os::mtime_ns(&self.metadata);
+        facts.inode = os::inode(&self.metadata);
     }
 
     /// Hashes of the first and of the last 64 KiB before `end`, in a file that begins with `lasting` (see
@@ -54,7 +51,7 @@ impl Opened {
         let hash = |start: u64, end: u64| -> Result<String, Error> {
             #[expect(clippy::cast_possible_truncation, reason = "at most 64 KiB")]
             let mut bytes = vec![0; (end - start) as usize];
-            let read = self.file.read_exact_at(&mut bytes, start);
+            let read = os::read_exact_at(&self.file, &mut bytes, start);
             read.map_err(io_error(&self.path, "read"))?;
             put_over(&mut bytes, start, lasting);
             Ok(format!("{:016x}", xxh3_64(&bytes)))
@@ -77,9 +74,4 @@ fn check_file(path: &Path, metadata: &Metadata) -> Result<(), Error> {
     let found =
         if metadata.is_dir() { "a folder" } else { "a device or pipe (`-` is standard input)" };
     Err(Error::NotTags { path: path.into(), found: found.into() })
-}
-
-/// Modification time in nanoseconds since 1970.
-pub fn mtime_ns(metadata: &Metadata) -> i64 {
-    metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec())
 }

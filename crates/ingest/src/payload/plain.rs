@@ -7,9 +7,11 @@ use std::{
     sync::{Arc, atomic::AtomicU64},
 };
 
+use tagq_store::os::read_at;
+
 use super::{
     crc::Crc,
-    input::{Input, Member, Stopped, clamp, count, read_at},
+    input::{Input, Member, Stopped, clamp, count},
 };
 use crate::settings::Settings;
 

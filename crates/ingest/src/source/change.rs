@@ -3,11 +3,13 @@
 use std::{
     fs::Metadata,
     io::{self, Read as _},
-    os::unix::fs::MetadataExt as _,
     path::Path,
 };
 
-use tagq_store::SourceFacts;
+use tagq_store::{
+    SourceFacts,
+    os::{inode, mtime_ns},
+};
 use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::{
@@ -15,7 +17,7 @@ use crate::{
     error::io_error,
     payload::{
         input::{INPUT_BYTES, Input as _, is_shrunk},
-        opened::{Opened, mtime_ns, put_over},
+        opened::{Opened, put_over},
         plain::PlainInput,
     },
     read::lasting_head,
@@ -106,5 +108,5 @@ pub fn is_intact(
 pub fn is_unchanged(facts: &SourceFacts, metadata: &Metadata) -> bool {
     facts.finished
         && (facts.size, facts.mtime_ns, facts.inode)
-            == (metadata.len(), mtime_ns(metadata), metadata.ino())
+            == (metadata.len(), mtime_ns(metadata), inode(metadata))
 }

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use tagq_store::{Block, Channels, will_need};
+use tagq_store::{Block, Channels, os::will_need};
 
 use crate::{
     kernels::{labels, simd::Simd},

@@ -1,8 +1,14 @@
 //! The columns of a store in memory: mapped, or copied when it is opened.
 
-use std::{ops::Range, os::unix::fs::FileExt as _};
+use std::ops::Range;
 
-use crate::{Error, checked::CheckedFile, error::io_error, format::HEADER_BYTES, map::Map};
+use crate::{
+    Error,
+    checked::CheckedFile,
+    error::io_error,
+    format::HEADER_BYTES,
+    os::{self, Map},
+};
 
 /// How the columns come into memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,16 +64,14 @@ impl CheckedFile {
     pub(super) fn rows<T: bytemuck::Pod>(&self, rows: Range<usize>) -> Result<Vec<T>, Error> {
         let mut values = vec![T::zeroed(); rows.len()];
         let begin = (HEADER_BYTES + rows.start * size_of::<T>()) as u64;
-        self.file
-            .read_exact_at(bytemuck::cast_slice_mut(&mut values), begin)
+        os::read_exact_at(&self.file, bytemuck::cast_slice_mut(&mut values), begin)
             .map_err(io_error(&self.path, "read the rows"))?;
         Ok(values)
     }
 
     pub(super) fn copy(self) -> Result<Vec<u8>, Error> {
         let mut bytes = vec![0; self.bytes() - HEADER_BYTES];
-        self.file
-            .read_exact_at(&mut bytes, HEADER_BYTES as u64)
+        os::read_exact_at(&self.file, &mut bytes, HEADER_BYTES as u64)
             .map_err(io_error(&self.path, "read the index"))?;
         Ok(bytes)
     }

@@ -9,7 +9,6 @@ pub(crate) mod tags;
 use std::{
     io,
     ops::{Range, RangeInclusive},
-    os::unix::fs::FileExt as _,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
 };
@@ -23,8 +22,8 @@ use crate::{
     checked::CheckedFile,
     error::io_error,
     format::BLOCK_ROWS,
-    guard::{Guard, missing_page},
     manifest::{LastBlock, starts_as_manifest},
+    os::{self, Guard},
 };
 
 /// The committed rows of a store. They never change, also while a writer appends more.
@@ -250,7 +249,7 @@ impl Store {
         let mut start = [0; 64];
         let file = Folder::open(path).and_then(|folder| folder.open_file(MANIFEST_NAME));
         let Ok(file) = file else { return false };
-        let Ok(len) = file.read_at(&mut start, 0) else { return false };
+        let Ok(len) = os::read_at(&file, &mut start, 0) else { return false };
         starts_as_manifest(&start[..len])
     }
 
@@ -370,4 +369,9 @@ fn last_commit(path: &Path) -> Result<(Folder, Manifest), Error> {
     let folder = Folder::open_if_there(path)?.ok_or_else(none)?;
     let manifest = Manifest::read_in(&folder)?.ok_or_else(none)?;
     Ok((folder, manifest))
+}
+
+/// The error that a scan over a missing page ends with.
+fn missing_page() -> io::Error {
+    io::Error::other("a part of it could not be read: it was cut short, or its device failed")
 }

@@ -3,10 +3,9 @@
 use std::{
     fs::{File, TryLockError},
     io,
-    os::unix::fs::MetadataExt as _,
 };
 
-use crate::{Error, Folder, names::LOCK_NAME};
+use crate::{Error, Folder, names::LOCK_NAME, os};
 
 /// The lock of a store. It is given back and not only closed: a child that was forked has the file, too, and
 /// would hold it on.
@@ -25,7 +24,7 @@ impl Lock {
             file => file?,
         };
         match file.try_lock() {
-            Ok(()) if file.metadata().is_ok_and(|metadata| metadata.nlink() == 0) => {
+            Ok(()) if os::is_removed(&file).is_ok_and(|is_removed| is_removed) => {
                 Err(Error::Busy { path })
             }
             Ok(()) => Ok(Self(file)),

@@ -1,10 +1,8 @@
 //! Limits of an answer on memory, and notes on long run times. They are checked before anything is
 //! counted.
 
-use std::fs;
-
 use tagq_query::{Facts, TimeRange};
-use tagq_store::Tick;
+use tagq_store::{Tick, os::available_memory};
 
 use super::context::QueryContext;
 use crate::error::Error;
@@ -22,7 +20,7 @@ const LONG_S: f64 = 10.0;
 
 /// Returns how many items of this size fit in the available memory.
 pub(super) fn most_of(bytes: u64) -> u64 {
-    HELD_MAX.min(available() / 2) / bytes.max(1)
+    HELD_MAX.min(available_memory() / 2) / bytes.max(1)
 }
 
 /// Rejects more items than fit; `instead` suggests an alternative for the maximum number.
@@ -110,33 +108,9 @@ fn long(scans: f64, tags: f64) -> Option<String> {
     ))
 }
 
-/// Returns the bytes of memory available to programs; the maximum if unknown.
-fn available() -> u64 {
-    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-    let cgroup = |name: &str| read(&format!("/sys/fs/cgroup/{name}"));
-    available_of(&read("/proc/meminfo"), &cgroup("memory.max"), &cgroup("memory.current"))
-}
-
-fn available_of(meminfo: &str, cgroup_max: &str, cgroup_used: &str) -> u64 {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
-    let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
-    let max = cgroup_max.trim().parse::<u64>().ok();
-    let left = max.map(|max| max.saturating_sub(cgroup_used.trim().parse().unwrap_or(0)));
-    let of_machine = kib.map_or(u64::MAX, |kib| kib.saturating_mul(1024));
-    of_machine.min(left.unwrap_or(u64::MAX))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn memory_is_what_the_machine_and_the_group_leave() {
-        let meminfo = "MemTotal:       2000 kB\nMemAvailable:    1000 kB\n";
-        assert_eq!(available_of(meminfo, "max\n", "5\n"), 1_024_000);
-        assert_eq!(available_of(meminfo, "700000\n", "100000\n"), 600_000);
-        assert_eq!(available_of("", "", ""), u64::MAX);
-    }
 
     #[test]
     fn more_than_fits_is_refused_with_what_would_work() {

@@ -5,11 +5,10 @@ use std::{
     ffi::OsString,
     fs::{self, DirEntry},
     io,
-    os::unix::{ffi::OsStringExt as _, fs::MetadataExt as _},
     path::{Component, Path, PathBuf},
 };
 
-use tagq_store::{Manifest, Store};
+use tagq_store::{Manifest, Store, os};
 
 use crate::error::Error;
 
@@ -108,7 +107,7 @@ impl RunLocation {
     /// Returns the file that the source of this name in the manifest of the store at `store` has or had; `None` for a
     /// name that no file could have.
     pub(crate) fn file_named(store: &Path, name: &str) -> Option<PathBuf> {
-        let path = PathBuf::from(OsString::from_vec(unescaped(name)?));
+        let path = os::path_of_bytes(unescaped(name)?)?;
         let is_inside = !path.components().any(|part| part == Component::ParentDir);
         let home = store.parent().map(absolute)?;
         is_inside.then(|| home.join(path))
@@ -124,15 +123,11 @@ impl RunLocation {
 
     /// Whether a file is a source of the run or store at `run`, one that lies there or one that was ingested.
     pub(crate) fn has_source(run: &Path, file: &Path) -> bool {
-        let (Ok(found), Ok(location)) =
-            (fs::metadata(file), Self::find(run, None, has_nested_sources(run)))
-        else {
+        let Ok(location) = Self::find(run, None, has_nested_sources(run)) else { return false };
+        if !file.exists() {
             return false;
-        };
-        let is_it = |source: &PathBuf| {
-            fs::metadata(source)
-                .is_ok_and(|source| (source.dev(), source.ino()) == (found.dev(), found.ino()))
-        };
+        }
+        let is_it = |source: &PathBuf| os::are_same(source, file);
         if location.sources.iter().flatten().any(is_it) {
             return true;
         }
@@ -376,7 +371,7 @@ mod tests {
         let location = RunLocation::new(&store, store.clone(), None);
         for name in [&b"a.tags"[..], b"a\\b.tags", b"a\xff\n'\"\\x.tags", "\u{e9}.tags".as_bytes()]
         {
-            let path = home.join(OsString::from_vec(name.to_vec()));
+            let path = home.join(os::path_of_bytes(name.to_vec()).unwrap());
             fs::write(&path, "").unwrap();
             let name = location.name_of(&path);
             assert_eq!(RunLocation::file_named(&store, &name), Some(path), "{name}");

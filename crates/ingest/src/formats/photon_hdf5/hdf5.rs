@@ -10,8 +10,7 @@ use hdf5_pure::{
     ChunkCacheConfig, DType, Dataset, Error, File, FileAccessProperties, FormatError, Layout,
     Source, VlenStringReadOptions,
 };
-
-use crate::payload::input::read_at;
+use tagq_store::os::read_at;
 
 /// First bytes of a file.
 pub(super) const MAGIC: &[u8] = b"\x89HDF\r\n\x1a\n";

@@ -6,10 +6,12 @@ use std::{
     ops::Range,
 };
 
+use tagq_store::os::read_at;
+
 use super::fault::{Fault, damaged};
 use crate::payload::{
     Payload,
-    input::{Stopped, clamp, read_at},
+    input::{Stopped, clamp},
 };
 
 /// A file whose length is known.

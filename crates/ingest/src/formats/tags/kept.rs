@@ -1,6 +1,8 @@
 //! The words of a message that later pointers may point to.
 
-use std::{fs::File, ops::Range, os::unix::fs::FileExt as _};
+use std::{fs::File, ops::Range};
+
+use tagq_store::os;
 
 use super::fault::{Fault, malformed};
 
@@ -56,7 +58,7 @@ impl Kept {
             Some(file) => file,
             None => tempfile::tempfile().map_err(Fault::Spill)?,
         };
-        file.write_all_at(&self.memory, self.spilled).map_err(Fault::Spill)?;
+        os::write_all_at(&file, &self.memory, self.spilled).map_err(Fault::Spill)?;
         self.spilled += self.memory.len() as u64;
         self.memory.clear();
         self.file = Some(file);
@@ -76,7 +78,7 @@ impl Kept {
         let in_file = self.spilled.saturating_sub(from).min(bytes.len() as u64);
         let (first, second) = bytes.split_at_mut(as_len(in_file));
         if let (Some(file), false) = (&self.file, first.is_empty()) {
-            file.read_exact_at(first, from).map_err(Fault::Spill)?;
+            os::read_exact_at(file, first, from).map_err(Fault::Spill)?;
         }
         let from = as_len((from + in_file).saturating_sub(self.spilled));
         second.copy_from_slice(&self.memory[from..from + second.len()]);

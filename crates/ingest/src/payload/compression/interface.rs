@@ -87,7 +87,7 @@ pub(super) fn damaged(reason: impl Into<Box<dyn Error + Send + Sync>>) -> io::Er
 }
 
 pub(super) fn no_memory() -> io::Error {
-    io::Error::from_raw_os_error(libc::ENOMEM)
+    io::ErrorKind::OutOfMemory.into()
 }
 
 pub(super) fn unsupported(reason: String) -> io::Error {

@@ -3,14 +3,16 @@
 use std::{
     collections::HashMap,
     fs::Metadata,
-    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     sync::{Arc, atomic::AtomicU64},
     time::Instant,
 };
 
-use tagq_ingest::{Columns, FormatName, Held, Settings, is_intact, mtime_ns};
-use tagq_store::{Manifest, Source, Tick, Writer};
+use tagq_ingest::{Columns, FormatName, Held, Settings, is_intact};
+use tagq_store::{
+    Manifest, Source, Tick, Writer,
+    os::{inode, mtime_ns},
+};
 
 use super::context::Context;
 use crate::{error::Error, run::options::OpenOptions};
@@ -158,7 +160,7 @@ impl IngestState {
 
 impl FileStamp {
     pub fn of(metadata: &Metadata) -> Self {
-        Self { size: metadata.len(), mtime_ns: mtime_ns(metadata), inode: metadata.ino() }
+        Self { size: metadata.len(), mtime_ns: mtime_ns(metadata), inode: inode(metadata) }
     }
 }
 

@@ -11,11 +11,12 @@ use ::parquet::{
     file::reader::{ChunkReader, Length},
 };
 use bytes::Bytes;
+use tagq_store::os::read_at;
 
 use super::thrift::{PAGE_BYTES_MAX, check_page};
 use crate::{
     formats::tables::fault::Fault,
-    payload::input::{Stopped, clamp, read_at},
+    payload::input::{Stopped, clamp},
 };
 
 /// The header of a page of numbers is not longer.

@@ -60,7 +60,7 @@ mod tests {
     use rustix::fs::{Advice, fadvise};
 
     use super::*;
-    use crate::map::Map;
+    use crate::os::Map;
 
     /// Whether the page of each of `values` is in memory.
     fn are_here(values: &[i64]) -> bool {

@@ -8,7 +8,6 @@
 #![expect(unsafe_code, reason = "signal handlers and the mapping of a page are system calls")]
 
 use std::{
-    io,
     mem::MaybeUninit,
     process, ptr,
     sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering::SeqCst},
@@ -192,9 +191,4 @@ fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::
             handler(signal);
         }
     }
-}
-
-/// The error that a scan over a missing page ends with.
-pub(crate) fn missing_page() -> io::Error {
-    io::Error::other("a part of it could not be read: it was cut short, or its device failed")
 }

@@ -1,0 +1,38 @@
+//! An entry of a folder, and how it is opened: the same on all systems.
+
+use std::time::SystemTime;
+
+/// What an entry of a folder is, as messages name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Kind(pub &'static str);
+
+impl Kind {
+    pub(crate) const FILE: Self = Self("a file");
+    pub(crate) const FOLDER: Self = Self("a folder");
+    pub(crate) const LINK: Self = Self("a symbolic link");
+    pub(crate) const PIPE: Self = Self("a pipe");
+    pub(crate) const SOCKET: Self = Self("a socket");
+    pub(crate) const DEVICE: Self = Self("a device");
+    pub(crate) const OTHER: Self = Self("no file");
+}
+
+/// An entry of a folder.
+pub(crate) struct DirEntry {
+    pub name: String,
+    pub kind: Kind,
+    pub len: u64,
+    pub modified: SystemTime,
+}
+
+/// How an entry of a folder is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Open {
+    /// A file or a folder, to read.
+    Read,
+    /// A file, to read and write.
+    Write,
+    /// The same, and it is made if it is not there.
+    OrCreate,
+    /// A file that is made; nothing must have its name.
+    New,
+}

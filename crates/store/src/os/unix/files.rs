@@ -1,0 +1,136 @@
+//! Files, and what the system says of them.
+
+use std::{
+    ffi::OsString,
+    fs::{self, File, Metadata, OpenOptions, Permissions},
+    io,
+    os::{
+        fd::AsRawFd as _,
+        unix::{
+            ffi::OsStringExt as _,
+            fs::{
+                FileExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _,
+                PermissionsExt as _,
+            },
+        },
+    },
+    path::{Path, PathBuf},
+};
+
+use rustix::fs::FileType;
+
+use crate::os::Kind;
+
+/// The unit in which the system counts the space of a file.
+const SPACE_BYTES: u64 = 512;
+
+pub(crate) fn read_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<usize> {
+    file.read_at(bytes, at)
+}
+
+/// Writes bytes at an offset, or some of them.
+pub(crate) fn write_at(file: &File, bytes: &[u8], at: u64) -> io::Result<usize> {
+    file.write_at(bytes, at)
+}
+
+/// Opens what is at `path` for reading, without waiting for anybody.
+///
+/// # Errors
+/// Those of the system.
+pub fn open_at_once(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)
+}
+
+pub(crate) fn kind_of(metadata: &Metadata) -> Kind {
+    let of = metadata.file_type();
+    match () {
+        () if of.is_file() => Kind::FILE,
+        () if of.is_dir() => Kind::FOLDER,
+        () if of.is_symlink() => Kind::LINK,
+        () if of.is_fifo() => Kind::PIPE,
+        () if of.is_socket() => Kind::SOCKET,
+        () if of.is_char_device() || of.is_block_device() => Kind::DEVICE,
+        () => Kind::OTHER,
+    }
+}
+
+pub(super) fn kind_of_mode(found: FileType) -> Kind {
+    match found {
+        FileType::RegularFile => Kind::FILE,
+        FileType::Directory => Kind::FOLDER,
+        FileType::Symlink => Kind::LINK,
+        FileType::Fifo => Kind::PIPE,
+        FileType::Socket => Kind::SOCKET,
+        FileType::CharacterDevice | FileType::BlockDevice => Kind::DEVICE,
+        FileType::Unknown => Kind::OTHER,
+    }
+}
+
+/// Returns the number by which the file system knows a file; 0 if there is none.
+pub fn inode(metadata: &Metadata) -> u64 {
+    metadata.ino()
+}
+
+/// Returns when a file was changed, in nanoseconds since 1970.
+pub fn mtime_ns(metadata: &Metadata) -> i64 {
+    metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec())
+}
+
+/// Whether two paths lead to the same file.
+pub fn are_same(one: &Path, other: &Path) -> bool {
+    let id = |path: &Path| fs::metadata(path).map(|found| (found.dev(), found.ino()));
+    id(one).ok().is_some_and(|found| id(other).is_ok_and(|other| other == found))
+}
+
+/// Whether nothing has the name of an open file any more.
+///
+/// # Errors
+/// Those of the system.
+pub fn is_removed(file: &File) -> io::Result<bool> {
+    Ok(file.metadata()?.nlink() == 0)
+}
+
+/// Returns the bytes that a file takes on its disk.
+pub fn disk_bytes(metadata: &Metadata) -> u64 {
+    metadata.blocks() * SPACE_BYTES
+}
+
+/// Returns the path of these bytes; `None` if it can be none.
+pub fn path_of_bytes(bytes: Vec<u8>) -> Option<PathBuf> {
+    Some(OsString::from_vec(bytes).into())
+}
+
+/// Returns the permissions of files that others may read, as far as the user allows it; `None` if the system has none.
+pub fn permissions_of_new_files() -> Option<Permissions> {
+    Some(Permissions::from_mode(0o666))
+}
+
+/// A temporary file without a name, which a path leads to while this lives. Nothing is left of it, however the process
+/// ends.
+#[derive(Debug)]
+pub struct SetAside {
+    file: File,
+    path: PathBuf,
+}
+
+impl SetAside {
+    /// Makes the file on the disk of `folder`.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn create_in(folder: &Path) -> io::Result<Self> {
+        let file = tempfile::tempfile_in(folder)?;
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd()).into();
+        Ok(Self { file, path })
+    }
+
+    /// Returns the file to write into.
+    pub fn file(&mut self) -> &mut File {
+        &mut self.file
+    }
+
+    /// Returns the path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}

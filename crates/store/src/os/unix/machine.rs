@@ -1,0 +1,39 @@
+//! The machine and the process.
+
+use std::fs;
+
+/// Returns the bytes of memory available to programs; the maximum if unknown.
+pub fn available_memory() -> u64 {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let cgroup = |name: &str| read(&format!("/sys/fs/cgroup/{name}"));
+    available_of(&read("/proc/meminfo"), &cgroup("memory.max"), &cgroup("memory.current"))
+}
+
+fn available_of(meminfo: &str, cgroup_max: &str, cgroup_used: &str) -> u64 {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
+    let max = cgroup_max.trim().parse::<u64>().ok();
+    let left = max.map(|max| max.saturating_sub(cgroup_used.trim().parse().unwrap_or(0)));
+    let of_machine = kib.map_or(u64::MAX, |kib| kib.saturating_mul(1024));
+    of_machine.min(left.unwrap_or(u64::MAX))
+}
+
+/// Returns the signals that this process ignores, as the system reports them: bit 0 is signal 1.
+pub fn ignored_signals() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_what_the_machine_and_the_group_leave() {
+        let meminfo = "MemTotal:       2000 kB\nMemAvailable:    1000 kB\n";
+        assert_eq!(available_of(meminfo, "max\n", "5\n"), 1_024_000);
+        assert_eq!(available_of(meminfo, "700000\n", "100000\n"), 600_000);
+        assert_eq!(available_of("", "", ""), u64::MAX);
+    }
+}
