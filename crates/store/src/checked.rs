@@ -5,8 +5,8 @@ use std::{fs::File, path::PathBuf};
 use crate::{
     Error, Folder, RunId,
     error::io_error,
-    format::{self, FileKind, HEADER_BYTES},
-    manifest::files::FileName,
+    files::{FileKind, FileName},
+    format::{self, HEADER_BYTES},
     os,
 };
 
@@ -30,14 +30,6 @@ pub(crate) struct CheckedFile {
 }
 
 impl Committed<'_> {
-    /// Whether it has a value for each row.
-    pub(crate) fn is_column(&self) -> bool {
-        match self.kind {
-            FileKind::Time | FileKind::Channel | FileKind::Micro | FileKind::Gap => true,
-            FileKind::Blocks | FileKind::Counts | FileKind::GapBlocks => false,
-        }
-    }
-
     /// The length that is committed, header included.
     pub(crate) fn len(&self, folder: &Folder) -> Result<u64, Error> {
         self.values

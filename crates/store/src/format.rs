@@ -3,8 +3,9 @@
 //! Everything is little-endian. Each file begins with a header page of [`HEADER_BYTES`]; values
 //! start after it, so that pages, cache lines and vector loads are aligned.
 
-use std::{ops::Range, path::Path};
+use std::path::Path;
 
+pub use crate::files::{FileKind, PerFile};
 use crate::{Error, RunId};
 
 /// The newest version of the format that this library reads and writes: stores with micro times or gaps. All
@@ -31,66 +32,17 @@ pub const GAP_MAX: u16 = u16::MAX;
 const CRC_AT: usize = HEADER_BYTES - 4;
 /// The bytes of a block entry that its chain covers.
 const CHAIN_AT: usize = 36;
-/// The bytes of a block entry that hold the checksum of its micro times; the chain covers them as well.
-const CRC_MICRO: Range<usize> = 40..44;
-
-/// The kind of values in a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FileKind {
-    /// Times: i64 ticks.
-    Time,
-    /// Channels: u8, or u16 once a label above 255 appeared.
-    Channel,
-    /// Block entries.
-    Blocks,
-    /// Rows of each channel in each block.
-    Counts,
-    /// Micro times: u16, or u32 once a value above 65,534 appeared.
-    Micro,
-    /// Gaps: u16 ticks, at most [`GAP_MAX`].
-    Gap,
-    /// Checksums of the gaps of each full block: u32.
-    GapBlocks,
-}
-
-impl FileKind {
-    const fn code(self) -> u8 {
-        match self {
-            Self::Time => 1,
-            Self::Channel => 2,
-            Self::Blocks => 3,
-            Self::Counts => 4,
-            Self::Micro => 5,
-            Self::Gap => 6,
-            Self::GapBlocks => 7,
-        }
-    }
-
-    /// 1: signed integer, 2: unsigned integer, 3: record.
-    const fn class(self) -> u8 {
-        match self {
-            Self::Time => 1,
-            Self::Channel | Self::Micro | Self::Gap | Self::GapBlocks => 2,
-            Self::Blocks | Self::Counts => 3,
-        }
-    }
-
-    /// The version of the format in which files of this kind began.
-    const fn version(self) -> u32 {
-        match self {
-            Self::Time | Self::Channel | Self::Blocks | Self::Counts => 1,
-            Self::Micro | Self::Gap | Self::GapBlocks => 2,
-        }
-    }
-}
+/// The bytes of a block entry from here on may hold checksums of optional columns, which the chain covers as well.
+const OPTIONAL_AT: usize = 40;
 
 /// The header page of a file that holds values of `width` bytes.
 pub fn encode_header(kind: FileKind, width: u16, run_id: RunId) -> [u8; HEADER_BYTES] {
+    let layout = kind.layout();
     let mut page = [0; HEADER_BYTES];
     page[0..8].copy_from_slice(&MAGIC);
-    page[8..12].copy_from_slice(&kind.version().to_le_bytes());
-    page[12] = kind.code();
-    page[13] = kind.class();
+    page[8..12].copy_from_slice(&layout.version.to_le_bytes());
+    page[12] = layout.code;
+    page[13] = layout.class;
     page[14..16].copy_from_slice(&width.to_le_bytes());
     page[16..32].copy_from_slice(&run_id.0);
     let crc = crate::checksum::crc32c(&page[..CRC_AT]);
@@ -183,14 +135,11 @@ pub struct BlockEntry {
     pub counts_start: u64,
     /// How many channels it holds.
     pub counts_len: u32,
-    /// crc32c of its bytes in the time column.
-    pub crc_time: u32,
-    /// crc32c of its bytes in the channel column.
-    pub crc_channel: u32,
+    /// crc32c of its bytes in each column whose checksums are in the entries; `None` for columns that the store
+    /// does not have.
+    pub checksums: PerFile<Option<u32>>,
     /// crc32c over the chain before it, this entry and its counts.
     pub chain: u32,
-    /// crc32c of its bytes in the micro column; `None` in a store without micro times.
-    pub crc_micro: Option<u32>,
 }
 
 impl BlockEntry {
@@ -201,40 +150,51 @@ impl BlockEntry {
         bytes[8..16].copy_from_slice(&self.time_max.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.counts_start.to_le_bytes());
         bytes[24..28].copy_from_slice(&self.counts_len.to_le_bytes());
-        bytes[28..32].copy_from_slice(&self.crc_time.to_le_bytes());
-        bytes[32..36].copy_from_slice(&self.crc_channel.to_le_bytes());
         bytes[36..40].copy_from_slice(&self.chain.to_le_bytes());
-        bytes[CRC_MICRO].copy_from_slice(&self.crc_micro.unwrap_or(0).to_le_bytes());
+        for (at, crc) in self.checksums_at() {
+            bytes[at..at + 4].copy_from_slice(&crc.to_le_bytes());
+        }
         bytes
     }
 
-    /// The entry in `bytes`, of a store with or without micro times; `None` when reserved bytes are not zero.
-    pub fn decode(bytes: &[u8; BLOCK_ENTRY_BYTES], has_micro: bool) -> Option<Self> {
+    /// The entry in `bytes`, of a store that has the files for which `has` is true; `None` when reserved bytes are not
+    /// zero.
+    pub fn decode(bytes: &[u8; BLOCK_ENTRY_BYTES], has: impl Fn(FileKind) -> bool) -> Option<Self> {
         let u32_at = |at: usize| u32::from_le_bytes(array_at(bytes, at));
         let u64_at = |at: usize| u64::from_le_bytes(array_at(bytes, at));
         let i64_at = |at: usize| i64::from_le_bytes(array_at(bytes, at));
-        let reserved = if has_micro { CRC_MICRO.end } else { CRC_MICRO.start };
-        bytes[reserved..].iter().all(|&byte| byte == 0).then(|| Self {
+        let present = |kind: FileKind| kind.at_in_entry().filter(|_| has(kind));
+        let checksums = PerFile::from_fn(|kind| present(kind).map(u32_at));
+        let is_checksum = |at: usize| FileKind::all().any(|kind| present(kind) == Some(at));
+        let mut words =
+            bytes[OPTIONAL_AT..].as_chunks::<4>().0.iter().zip((OPTIONAL_AT..).step_by(4));
+        let is_right = words.all(|(word, at)| *word == [0; 4] || is_checksum(at));
+        is_right.then(|| Self {
             time_min: i64_at(0),
             time_max: i64_at(8),
             counts_start: u64_at(16),
             counts_len: u32_at(24),
-            crc_time: u32_at(28),
-            crc_channel: u32_at(32),
+            checksums,
             chain: u32_at(36),
-            crc_micro: has_micro.then(|| u32_at(CRC_MICRO.start)),
         })
     }
 
     /// The chain at this entry: crc32c over the previous chain, the entry's bytes before its own
-    /// chain, the checksum of its micro times if the store has them, and the bytes of its counts.
+    /// chain, the checksums of its optional columns if the store has them, and the bytes of its counts.
     pub fn chained(&self, previous: u32, counts: &[u8]) -> u32 {
         let crc = crate::checksum::crc32c(&previous.to_le_bytes());
         let bytes = self.encode();
-        let crc = crate::checksum::crc32c_append(crc, &bytes[..CHAIN_AT]);
-        let micro = if self.crc_micro.is_some() { &bytes[CRC_MICRO] } else { &[] };
-        let crc = crate::checksum::crc32c_append(crc, micro);
+        let mut crc = crate::checksum::crc32c_append(crc, &bytes[..CHAIN_AT]);
+        for (at, _) in self.checksums_at().filter(|&(at, _)| at >= OPTIONAL_AT) {
+            crc = crate::checksum::crc32c_append(crc, &bytes[at..at + 4]);
+        }
         crate::checksum::crc32c_append(crc, counts)
+    }
+
+    /// Returns the places of its checksums, and the checksums.
+    fn checksums_at(&self) -> impl Iterator<Item = (usize, u32)> {
+        let present = self.checksums.present();
+        present.filter_map(|(kind, &crc)| kind.at_in_entry().map(|at| (at, crc)))
     }
 }
 
@@ -357,22 +317,29 @@ mod tests {
             time_max: i64::MAX,
             counts_start: 1 << 40,
             counts_len: 3,
-            crc_time: 4,
-            crc_channel: 5,
+            checksums: PerFile::from_fn(|kind| match kind {
+                FileKind::Time => Some(4),
+                FileKind::Channel => Some(5),
+                _ => None,
+            }),
             chain: 6,
-            crc_micro: None,
         };
-        let with_micro = BlockEntry { crc_micro: Some(0x0403_0201), ..entry };
+        let with = |crc| {
+            let mut changed = entry;
+            changed.checksums[FileKind::Micro] = Some(crc);
+            changed
+        };
+        let with_micro = with(0x0403_0201);
         for entry in [entry, with_micro] {
-            let has_micro = entry.crc_micro.is_some();
+            let has = |kind| entry.checksums[kind].is_some();
             let mut bytes = entry.encode();
-            assert_eq!(BlockEntry::decode(&bytes, has_micro), Some(entry));
+            assert_eq!(BlockEntry::decode(&bytes, has), Some(entry));
             bytes[63] = 1;
-            assert_eq!(BlockEntry::decode(&bytes, has_micro), None);
+            assert_eq!(BlockEntry::decode(&bytes, has), None);
         }
         assert_eq!(entry.encode()[40..44], [0; 4]);
         assert_eq!(with_micro.encode()[40..44], [1, 2, 3, 4]);
-        assert_eq!(BlockEntry::decode(&with_micro.encode(), false), None);
+        assert_eq!(BlockEntry::decode(&with_micro.encode(), |kind| kind != FileKind::Micro), None);
         // The chain covers what came before it, the entry and the counts, but not itself.
         let chain = entry.chained(1, b"counts");
         assert_ne!(chain, entry.chained(2, b"counts"));
@@ -380,7 +347,7 @@ mod tests {
         assert_ne!(chain, BlockEntry { time_min: -6, ..entry }.chained(1, b"counts"));
         assert_eq!(chain, BlockEntry { chain: 0, ..entry }.chained(1, b"counts"));
         let chain = with_micro.chained(1, b"counts");
-        assert_ne!(chain, BlockEntry { crc_micro: Some(0), ..entry }.chained(1, b"counts"));
+        assert_ne!(chain, with(0).chained(1, b"counts"));
         assert_eq!(chain, BlockEntry { chain: 0, ..with_micro }.chained(1, b"counts"));
     }
 }

@@ -28,7 +28,7 @@ impl Manifest {
     }
 
     fn leftovers_in(&self, folder: &Folder) -> Result<Vec<Leftover>, Error> {
-        let committed = self.committed();
+        let committed: Vec<_> = self.committed().collect();
         let mut leftovers = Vec::new();
         for Entry { name, len, .. } in files_in(folder)? {
             let named = committed.iter().find(|committed| committed.file.name == name);

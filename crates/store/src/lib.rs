@@ -29,6 +29,7 @@ pub mod sealed;
 pub mod units;
 
 mod error;
+mod files;
 mod folder;
 pub mod format;
 mod manifest;

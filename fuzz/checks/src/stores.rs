@@ -12,7 +12,8 @@ use tagq_store::{
     Access, Block, Channels, Creation, MANIFEST_NAME, RunId, Source, SourceFacts, Store, Tags,
     Tick, Writer,
     format::{
-        BLOCK_ENTRY_BYTES, BLOCK_ROWS, BlockEntry, COUNT_ENTRY_BYTES, HEADER_BYTES, MICRO_NONE,
+        BLOCK_ENTRY_BYTES, BLOCK_ROWS, BlockEntry, COUNT_ENTRY_BYTES, FileKind, HEADER_BYTES,
+        MICRO_NONE,
     },
 };
 
@@ -113,7 +114,10 @@ impl Seen {
         let all = blocks.iter().flatten();
         let damage: Vec<String> =
             all.filter_map(|block| store.check_block(block).err()).map(|e| e.to_string()).collect();
-        let is_of_gaps = |damage: &String| damage.contains("the checksum of the gaps");
+        let name_of_gaps =
+            store.gaps_path().map(|path| format!("{}: damaged: the checksum", path.display()));
+        let is_of_gaps =
+            |damage: &String| name_of_gaps.as_ref().is_some_and(|start| damage.contains(&**start));
         let has_bad_gaps = !damage.is_empty() && damage.iter().all(is_of_gaps);
         let intact = damage.first().cloned().map_or(Ok(()), Err);
         let blocks = blocks.map_err(|e| e.to_string());
@@ -469,11 +473,12 @@ fn repair_blocks(files: &mut Files, times: bool) -> Option<()> {
         blocks.as_chunks_mut::<BLOCK_ENTRY_BYTES>().0.iter_mut().enumerate().take(full)
     {
         let rows = i * BLOCK_ROWS..(i + 1) * BLOCK_ROWS;
-        let mut entry = BlockEntry::decode(bytes, micro.is_some())?;
-        entry.crc_time = bytes_of(time, &rows, 8)?;
-        entry.crc_channel = bytes_of(channel, &rows, width)?;
+        let mut entry =
+            BlockEntry::decode(bytes, |kind| kind != FileKind::Micro || micro.is_some())?;
+        entry.checksums[FileKind::Time] = Some(bytes_of(time, &rows, 8)?);
+        entry.checksums[FileKind::Channel] = Some(bytes_of(channel, &rows, width)?);
         if let Some((micro, width)) = micro {
-            entry.crc_micro = Some(bytes_of(micro, &rows, width)?);
+            entry.checksums[FileKind::Micro] = Some(bytes_of(micro, &rows, width)?);
         }
         if times {
             (entry.time_min, entry.time_max) = (time_at(rows.start)?, time_at(rows.end - 1)?);

@@ -143,7 +143,7 @@ fn merged(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
 
 #[cfg(test)]
 mod tests {
-    use tagq_store::{Block, ChannelRows, Tags};
+    use tagq_store::{Block, ChannelRows, Tags, format::PerFile};
 
     use super::*;
     use crate::{
@@ -160,9 +160,7 @@ mod tests {
             time_min: time[rows.start],
             time_max: time[rows.end - 1],
             channels: (0..4).map(|channel| ChannelRows { channel, rows: 25 }).collect(),
-            crc_time: 0,
-            crc_channel: 0,
-            crc_micro: None,
+            checksums: PerFile::default(),
         };
         let blocks: Vec<Block> = (0..10).map(|i| block(100 * i..100 * (i + 1))).collect();
         let all = Tags { time, channels: Channels::U8(labels) };

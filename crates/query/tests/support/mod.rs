@@ -4,7 +4,10 @@ pub(crate) mod cases;
 
 use proptest::prelude::*;
 use tagq_query::{Recording, Source};
-use tagq_store::{Block, ChannelRows, Channels, MicroColumn, Tags, format::MICRO_NONE_U16};
+use tagq_store::{
+    Block, ChannelRows, Channels, MicroColumn, Tags,
+    format::{MICRO_NONE_U16, PerFile},
+};
 
 /// The (time, channel) pairs of each source.
 pub(crate) type Sources = Vec<Vec<(i64, u16)>>;
@@ -94,9 +97,7 @@ fn blocks(sources: &Sources, block_rows: usize) -> Vec<Block> {
             rows: start..start + tags.len() as u64,
             time_min: tags[0].0,
             time_max: tags[tags.len() - 1].0,
-            crc_time: 0,
-            crc_channel: 0,
-            crc_micro: None,
+            checksums: PerFile::default(),
             channels,
         }
     };

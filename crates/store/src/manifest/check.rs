@@ -5,10 +5,13 @@ use std::path::Path;
 
 use super::{
     Manifest,
-    files::FileNames,
     source::{ChannelRows, Source},
 };
-use crate::{Error, format::BLOCK_ROWS, names::STEMS};
+use crate::{
+    Error,
+    files::{Checksum, FileKind},
+    format::BLOCK_ROWS,
+};
 
 /// Numbers of a manifest are below this, so that those computed from them fit in 64 bits.
 const NUMBER_MAX: u64 = 1 << 56;
@@ -25,56 +28,48 @@ impl Manifest {
     }
 
     fn check_files(&self, fault: &Fault<'_>) -> Result<(), Error> {
-        let FileNames { time, channel, blocks, counts, micro, gap, gaps } = &self.files;
-        let of_channel = if channel.width == 2 { ("u16", 2) } else { ("u8", 1) };
-        let is_wide = micro.as_ref().is_some_and(|file| file.width == 4);
-        let of_micro = if is_wide { ("u32", 4) } else { ("u16", 2) };
-        let files = [
-            (Some(time), ("i64", 8)),
-            (Some(channel), of_channel),
-            (Some(blocks), ("block", 64)),
-            (Some(counts), ("count", 6)),
-            (micro.as_ref(), of_micro),
-            (gap.as_ref(), ("u16", 2)),
-            (gaps.as_ref(), ("u32", 4)),
-        ];
-        for ((file, (kind, width)), stem) in files.into_iter().zip(&STEMS) {
-            let Some(file) = file else { continue };
-            if (file.kind.as_str(), file.width) != (kind, width) {
+        for (kind, file) in self.files.present() {
+            let layout = kind.layout();
+            if layout.type_of(file.width) != Some(&file.kind) {
+                let types = layout.values.iter();
+                let types = types.map(|(name, width)| format!("{name} of {width} bytes"));
                 return fault.is(
                     &format!("the kind of {}", file.name),
-                    format!("{kind} of {width} bytes"),
+                    types.collect::<Vec<_>>().join(" or "),
                     format!("{} of {} bytes", file.kind, file.width),
                 );
             }
             // Nothing else is opened, and with the next rebuild removed.
-            if !stem.has_name(&file.name) {
-                return fault.is("a file name", stem.to_string(), file.name.clone());
+            if !layout.has_name(&file.name) {
+                return fault.is("a file name", layout.to_string(), file.name.clone());
             }
         }
         Ok(())
     }
 
-    /// Columns that not every store has come with their checksums, and in version 2 alone.
+    /// Checks that each column comes with its checksums, and that the version is the one that the files need.
     fn check_optional(&self, fault: &Fault<'_>) -> Result<(), Error> {
-        let (has_micro, has_gaps) = (self.has_micro(), self.has_gaps());
-        let last = self.last_block.as_ref();
-        let parts = [
-            ("the version of the format", (self.version == 2) == (has_micro || has_gaps)),
-            ("the unit of micro times", self.micro_tick.is_none() || has_micro),
-            (
-                "the checksum of the last micro times",
-                last.is_none_or(|block| block.crc_micro.is_some() == has_micro),
-            ),
-            ("the file of the checksums of gaps", self.files.gaps.is_some() == has_gaps),
-            (
-                "the checksum of the last gaps",
-                last.is_none_or(|block| block.crc_gap.is_some() == has_gaps),
-            ),
+        let fits = |kind: FileKind| {
+            let last = self.last_block.as_ref();
+            let has_checksum =
+                last.is_none_or(|last| last.checksums[kind].is_some() == self.has(kind));
+            match kind.layout().checksum {
+                Checksum::InEntry(_) => has_checksum,
+                Checksum::InFile(file) => has_checksum && self.has(file) == self.has(kind),
+                Checksum::NotNeeded => last.is_none_or(|last| last.checksums[kind].is_none()),
+            }
+        };
+        let unit_fits = self.micro_tick.is_none() || self.has_micro();
+        let others = [
+            ("the version of the format".to_owned(), self.version == self.version_of_files()),
+            ("the unit of micro times".to_owned(), unit_fits),
         ];
-        match parts.into_iter().find(|(_, fits)| !fits) {
+        let checksums = FileKind::all()
+            .map(|kind| (format!("the checksums of the column {}", kind.layout().key), fits(kind)));
+        let mut parts = others.into_iter().chain(checksums);
+        match parts.find(|(_, fits)| !fits) {
             Some((what, _)) => {
-                fault.is(what, "as its columns need it".into(), "something else".into())
+                fault.is(&what, "as its columns need it".into(), "something else".into())
             }
             None => Ok(()),
         }

@@ -4,20 +4,19 @@
 //! crc32c of all bytes before that key, so a torn or edited manifest is refused.
 
 mod check;
-pub(crate) mod files;
 pub(crate) mod source;
 
 use std::{io, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use files::{FileName, FileNames};
 use source::{ChannelRows, Source};
 
 use crate::{
     Error, Folder, RunId, Tick,
     checked::Committed,
-    format::{self, FileKind},
+    files::{FileKind, FileName, OnePer, PerFile, checksums},
+    format,
 };
 
 /// The name of the manifest inside a store's folder.
@@ -29,17 +28,13 @@ const BYTES_MAX: u64 = 256 << 20;
 
 /// The entry of the unfinished last block, which is in no index file yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct LastBlock {
     pub rows: u32,
     pub time_min: i64,
     pub time_max: i64,
-    pub crc_time: u32,
-    pub crc_channel: u32,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub crc_micro: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub crc_gap: Option<u32>,
+    /// The crc32c of its bytes in each column that the store has.
+    #[serde(flatten, with = "checksums")]
+    pub checksums: PerFile<Option<u32>>,
     pub counts: Vec<ChannelRows>,
 }
 
@@ -68,7 +63,7 @@ pub struct Manifest {
     pub time_last: Option<i64>,
     /// Rows of each channel, ascending by label.
     pub channels: Vec<ChannelRows>,
-    pub(crate) files: FileNames,
+    pub(crate) files: PerFile<Option<FileName>>,
     pub(crate) count_entries: u64,
     pub(crate) chain: u32,
     pub(crate) last_block: Option<LastBlock>,
@@ -94,46 +89,55 @@ impl Manifest {
         }
     }
 
-    /// The files of the store, in the order of [`STEMS`](crate::names::STEMS): four, and those of micro times and
-    /// of gaps if it has them.
-    pub(crate) fn committed(&self) -> Vec<Committed<'_>> {
-        let files = &self.files;
-        let of = |file, kind, values| Committed { file, kind, values };
-        let mut committed = vec![
-            of(&files.time, FileKind::Time, self.rows),
-            of(&files.channel, FileKind::Channel, self.rows),
-            of(&files.blocks, FileKind::Blocks, self.full_blocks()),
-            of(&files.counts, FileKind::Counts, self.count_entries),
-        ];
-        committed.extend(files.micro.iter().map(|file| of(file, FileKind::Micro, self.rows)));
-        committed.extend(files.gap.iter().map(|file| of(file, FileKind::Gap, self.rows)));
-        let blocks = self.full_blocks();
-        committed.extend(files.gaps.iter().map(|file| of(file, FileKind::GapBlocks, blocks)));
-        committed
+    /// The files that the store has, in the order of their list.
+    pub(crate) fn committed(&self) -> impl Iterator<Item = Committed<'_>> {
+        self.files.present().map(|(kind, file)| {
+            let values = match kind.layout().one_per {
+                OnePer::Row => self.rows,
+                OnePer::FullBlock => self.full_blocks(),
+                OnePer::Count => self.count_entries,
+            };
+            Committed { file, kind, values }
+        })
+    }
+
+    /// Whether the store has a file of this kind.
+    pub(crate) fn has(&self, kind: FileKind) -> bool {
+        self.files[kind].is_some()
+    }
+
+    /// The name of a file of this kind; empty if the store has none.
+    pub(crate) fn name_of(&self, kind: FileKind) -> &str {
+        self.files[kind].as_ref().map_or("", |file| &file.name)
+    }
+
+    /// The bytes of a value in the file of this kind; 0 if the store has none.
+    pub(crate) fn width_of(&self, kind: FileKind) -> u16 {
+        self.files[kind].as_ref().map_or(0, |file| file.width)
+    }
+
+    /// The version of the format in which the last of its files began.
+    pub(crate) fn version_of_files(&self) -> u64 {
+        self.files.present().map(|(kind, _)| u64::from(kind.layout().version)).max().unwrap_or(1)
     }
 
     /// Whether the store has a column of micro times.
     pub fn has_micro(&self) -> bool {
-        self.files.micro.is_some()
+        self.has(FileKind::Micro)
     }
 
     /// Whether the store has a column of gaps.
     pub fn has_gaps(&self) -> bool {
-        self.files.gap.is_some()
+        self.has(FileKind::Gap)
     }
 
     /// Sets the version of the format that its files need.
     pub(crate) fn set_version(&mut self) {
-        self.version = if self.has_micro() || self.has_gaps() { 2 } else { 1 };
+        self.version = self.version_of_files();
     }
 
     /// The manifest of an empty store, before its first commit.
     pub(crate) fn new(run_id: RunId, tick: Tick, tick_assumed: bool) -> Self {
-        let file = |name: &str, kind: &str, width| FileName {
-            name: name.into(),
-            kind: kind.into(),
-            width,
-        };
         Self {
             format: FORMAT_NAME.into(),
             version: 1,
@@ -146,15 +150,11 @@ impl Manifest {
             time_first: None,
             time_last: None,
             channels: Vec::new(),
-            files: FileNames {
-                time: file("time.col", "i64", 8),
-                channel: file("channel.col", "u8", 1),
-                blocks: file("blocks.idx", "block", 64),
-                counts: file("counts.idx", "count", 6),
-                micro: None,
-                gap: None,
-                gaps: None,
-            },
+            files: PerFile::from_fn(|kind| {
+                let layout = kind.layout();
+                let name = format!("{}.{}", layout.key, layout.extension);
+                (!layout.is_optional).then(|| layout.entry(name, layout.values[0].1))
+            }),
             count_entries: 0,
             chain: 0,
             last_block: None,
@@ -305,10 +305,11 @@ mod tests {
             rows: 3,
             time_min: i64::MIN + 1,
             time_max: -1,
-            crc_time: 1,
-            crc_channel: u32::MAX,
-            crc_micro: None,
-            crc_gap: None,
+            checksums: PerFile::from_fn(|kind| match kind {
+                FileKind::Time => Some(1),
+                FileKind::Channel => Some(u32::MAX),
+                _ => None,
+            }),
             counts: vec![rows(3, 2), rows(15, 1)],
         });
         manifest.sources = vec![Source {
@@ -327,8 +328,8 @@ mod tests {
         manifest.version = 2;
         manifest.micro_tick = "4ps".parse().ok();
         let (name, kind) = ("micro.4.col".into(), "u16".into());
-        manifest.files.micro = Some(FileName { name, kind, width: 2 });
-        manifest.last_block.as_mut().unwrap().crc_micro = Some(9);
+        manifest.files[FileKind::Micro] = Some(FileName { name, kind, width: 2 });
+        manifest.last_block.as_mut().unwrap().checksums[FileKind::Micro] = Some(9);
         manifest
     }
 
@@ -381,10 +382,10 @@ mod tests {
         type Change = fn(&mut Manifest);
         let changes: [Change; 18] = [
             // A writer must not open, write or remove files of such names.
-            |m| m.files.time.name = "lock".into(),
-            |m| m.files.time.name = "time.col/../../time.col".into(),
-            |m| m.files.counts.name = "precious.txt".into(),
-            |m| m.files.blocks.name = "blocks..idx".into(),
+            |m| m.files[FileKind::Time].as_mut().unwrap().name = "lock".into(),
+            |m| m.files[FileKind::Time].as_mut().unwrap().name = "time.col/../../time.col".into(),
+            |m| m.files[FileKind::Counts].as_mut().unwrap().name = "precious.txt".into(),
+            |m| m.files[FileKind::Blocks].as_mut().unwrap().name = "blocks..idx".into(),
             // Numbers that the next commit, or the length of a file, would carry over 64 bits.
             |m| m.commit = u64::MAX,
             |m| m.count_entries = u64::MAX / 6 + 1,
@@ -397,32 +398,28 @@ mod tests {
             |m| m.sources[0].channels[0].rows = u64::MAX,
             |m| m.time_last = Some(5),
             |m| m.time_first = None,
-            |m| m.files.channel.name = "../channel.col".into(),
+            |m| m.files[FileKind::Channel].as_mut().unwrap().name = "../channel.col".into(),
             |m| m.last_block = None,
             // Rows that fill whole blocks leave no last one: not even an empty one.
             |m| {
                 *m = Manifest::new(m.run_id, m.tick, true);
-                let (crc_time, crc_channel, crc_micro) = (1, 1, None);
                 let (time_min, time_max) = (0, 0);
                 m.last_block = Some(LastBlock {
                     rows: 0,
                     time_min,
                     time_max,
-                    crc_time,
-                    crc_channel,
-                    crc_micro,
-                    crc_gap: None,
+                    checksums: example().last_block.unwrap().checksums,
                     counts: vec![],
                 });
             },
         ];
         let micro_changes: [Change; 7] = [
             |m| m.version = 1,
-            |m| m.files.micro = None,
-            |m| m.files.micro.as_mut().unwrap().name = "channel.col".into(),
-            |m| m.files.micro.as_mut().unwrap().width = 1,
-            |m| m.files.micro.as_mut().unwrap().width = 4,
-            |m| m.last_block.as_mut().unwrap().crc_micro = None,
+            |m| m.files[FileKind::Micro] = None,
+            |m| m.files[FileKind::Micro].as_mut().unwrap().name = "channel.col".into(),
+            |m| m.files[FileKind::Micro].as_mut().unwrap().width = 1,
+            |m| m.files[FileKind::Micro].as_mut().unwrap().width = 4,
+            |m| m.last_block.as_mut().unwrap().checksums[FileKind::Micro] = None,
             |m| *m = Manifest { version: 2, ..example() },
         ];
         let plain = changes.into_iter().map(|change| (change, example()));

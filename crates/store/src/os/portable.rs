@@ -11,7 +11,7 @@ use std::{
 
 use super::{DirEntry, Kind, Open};
 
-/// Held while the position of a file is used, of which threads would share one.
+/// Held while the position of a file is used, because all threads share that position.
 static POSITION: Mutex<()> = Mutex::new(());
 
 fn positioned(mut file: &File, at: u64) -> io::Result<MutexGuard<'static, ()>> {
@@ -31,7 +31,7 @@ pub(crate) fn write_at(mut file: &File, bytes: &[u8], at: u64) -> io::Result<usi
     file.write(bytes)
 }
 
-/// Opens what is at `path` for reading, without waiting for anybody.
+/// Opens the file at `path` for reading. Does not wait for the other end of a pipe.
 ///
 /// # Errors
 /// Those of the system.
@@ -54,7 +54,7 @@ pub(crate) fn kind_of(metadata: &Metadata) -> Kind {
     }
 }
 
-/// Returns the number by which the file system knows a file; 0 if there is none.
+/// Returns the number of a file in its file system, or 0 if files have no numbers there.
 pub fn inode(_: &Metadata) -> u64 {
     0
 }

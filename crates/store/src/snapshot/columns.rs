@@ -31,16 +31,22 @@ pub(super) enum Column<T> {
     Copied(Vec<T>),
 }
 
+/// A column with values of the type that its file has.
 #[derive(Debug)]
-pub(super) enum ChannelColumn {
+pub(super) enum TypedColumn {
+    I64(Column<i64>),
     U8(Column<u8>),
     U16(Column<u16>),
+    U32(Column<u32>),
 }
 
-#[derive(Debug)]
-pub(super) enum MicroFile {
-    U16(Column<u16>),
-    U32(Column<u32>),
+/// Which mapping of a column is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum View {
+    /// A scan reads it, under a guard.
+    Guarded,
+    /// It may be read after a scan, and no guard touches it.
+    Unguarded,
 }
 
 impl CheckedFile {
@@ -78,17 +84,11 @@ impl CheckedFile {
 }
 
 impl<T: bytemuck::Pod> Column<T> {
-    pub(super) fn values(&self) -> &[T] {
-        match self {
-            Self::Mapped { map, rows, .. } => values_of(map, rows),
-            Self::Copied(values) => values,
-        }
-    }
-
-    pub(super) fn unguarded_values(&self) -> &[T] {
-        match self {
-            Self::Mapped { unguarded, rows, .. } => values_of(unguarded, rows),
-            Self::Copied(values) => values,
+    pub(super) fn values(&self, view: View) -> &[T] {
+        match (self, view) {
+            (Self::Mapped { map, rows, .. }, View::Guarded) => values_of(map, rows),
+            (Self::Mapped { unguarded, rows, .. }, View::Unguarded) => values_of(unguarded, rows),
+            (Self::Copied(values), _) => values,
         }
     }
 
@@ -107,20 +107,41 @@ fn values_of<'a, T: bytemuck::Pod>(map: &'a Map, rows: &Range<usize>) -> &'a [T]
     bytemuck::cast_slice(&map.bytes()[HEADER_BYTES..][bytes])
 }
 
-impl ChannelColumn {
-    pub(super) fn mapped(&self) -> Option<&[u8]> {
-        match self {
-            Self::U8(column) => column.mapped(),
-            Self::U16(column) => column.mapped(),
-        }
+impl TypedColumn {
+    /// Opens these rows of a column with values of the type `values`, as the manifest names it.
+    pub(super) fn open(
+        checked: CheckedFile,
+        values: &str,
+        access: Access,
+        rows: Range<usize>,
+    ) -> Result<Self, Error> {
+        Ok(match values {
+            "i64" => Self::I64(checked.column(access, rows)?),
+            "u8" => Self::U8(checked.column(access, rows)?),
+            "u16" => Self::U16(checked.column(access, rows)?),
+            "u32" => Self::U32(checked.column(access, rows)?),
+            other => unreachable!("no column has values of the type {other}"),
+        })
     }
-}
 
-impl MicroFile {
+    /// All bytes that a guard may touch; `None` for a copy.
     pub(super) fn mapped(&self) -> Option<&[u8]> {
         match self {
+            Self::I64(column) => column.mapped(),
+            Self::U8(column) => column.mapped(),
             Self::U16(column) => column.mapped(),
             Self::U32(column) => column.mapped(),
         }
+    }
+
+    /// The bytes of these of the opened rows, or `None` if there are fewer.
+    pub(super) fn bytes(&self, rows: Range<usize>) -> Option<&[u8]> {
+        let view = View::Guarded;
+        Some(match self {
+            Self::I64(column) => bytemuck::cast_slice(column.values(view).get(rows)?),
+            Self::U8(column) => column.values(view).get(rows)?,
+            Self::U16(column) => bytemuck::cast_slice(column.values(view).get(rows)?),
+            Self::U32(column) => bytemuck::cast_slice(column.values(view).get(rows)?),
+        })
     }
 }

@@ -34,7 +34,7 @@ impl FileBytes {
         for committed in manifest.committed() {
             let (name, len) = (committed.file.name.clone(), committed.len(&at)?);
             let header = HEADER_BYTES as u64;
-            if committed.is_column() {
+            if committed.kind.is_column() {
                 let rest = header + manifest.full_rows() * u64::from(committed.file.width);
                 all.push(Self { name: name.clone(), len, bytes: 0..header });
                 all.push(Self { name, len, bytes: rest..len });
@@ -64,7 +64,7 @@ impl FileBytes {
         let row = |block: usize| (block as u64 * BLOCK_ROWS as u64).min(full);
         let mut all = Vec::new();
         for committed in manifest.committed() {
-            if committed.is_column() {
+            if committed.kind.is_column() {
                 let byte = |row: u64| HEADER_BYTES as u64 + row * u64::from(committed.file.width);
                 let bytes = byte(row(first))..byte(row(behind));
                 let (name, len) = (committed.file.name.clone(), committed.len(&at)?);

@@ -2,14 +2,11 @@
 
 use std::ops::Range;
 
-use super::{
-    Store,
-    tags::{Channels, Tags},
-};
+use super::Store;
 use crate::{
     ChannelRows, Error,
+    files::{FileKind, PerFile},
     format::{self, BLOCK_ENTRY_BYTES, BLOCK_ROWS, BlockEntry, COUNT_ENTRY_BYTES},
-    manifest::files::FileName,
 };
 
 /// The entry of one block of rows in the index.
@@ -21,12 +18,8 @@ pub struct Block {
     pub time_min: i64,
     /// Its last time in ticks.
     pub time_max: i64,
-    /// crc32c of its bytes in the time column.
-    pub crc_time: u32,
-    /// crc32c of its bytes in the channel column.
-    pub crc_channel: u32,
-    /// crc32c of its bytes in the column of micro times; `None` in a store without them.
-    pub crc_micro: Option<u32>,
+    /// crc32c of its bytes in each column that the store has.
+    pub checksums: PerFile<Option<u32>>,
     /// Its rows by channel, ascending by label.
     pub channels: Vec<ChannelRows>,
 }
@@ -51,7 +44,7 @@ impl Store {
     /// [`Error::Damaged`] naming the first block whose entry or counts are not what was committed.
     pub fn blocks(&self) -> Result<Vec<Block>, Error> {
         let damaged = |block: usize, what: &str| Error::Damaged {
-            path: self.folder.join(&self.manifest.files.blocks.name),
+            path: self.folder.join(self.manifest.name_of(FileKind::Blocks)),
             what: format!("{what} of block {block}"),
             expected: "as committed".into(),
             found: "something else".into(),
@@ -71,9 +64,7 @@ impl Store {
                 rows: start..start + BLOCK_ROWS as u64,
                 time_min: entry.time_min,
                 time_max: entry.time_max,
-                crc_time: entry.crc_time,
-                crc_channel: entry.crc_channel,
-                crc_micro: entry.crc_micro,
+                checksums: self.with_gaps(entry.checksums, i),
                 channels: decode_counts(counts),
             });
         }
@@ -86,9 +77,7 @@ impl Store {
                 rows: start..start + u64::from(last.rows),
                 time_min: last.time_min,
                 time_max: last.time_max,
-                crc_time: last.crc_time,
-                crc_channel: last.crc_channel,
-                crc_micro: last.crc_micro,
+                checksums: last.checksums,
                 channels: last.counts.clone(),
             });
         }
@@ -126,7 +115,7 @@ impl Store {
         }
         let number = rows / block_rows - 1;
         let damaged = || Error::Damaged {
-            path: self.folder.join(&self.manifest.files.blocks.name),
+            path: self.folder.join(self.manifest.name_of(FileKind::Blocks)),
             what: format!("the entry of block {number}"),
             expected: "as committed".into(),
             found: "something else".into(),
@@ -152,7 +141,13 @@ impl Store {
     }
 
     fn entry_of(&self, bytes: &[u8; BLOCK_ENTRY_BYTES]) -> Option<BlockEntry> {
-        BlockEntry::decode(bytes, self.manifest.has_micro())
+        BlockEntry::decode(bytes, |kind| self.manifest.has(kind))
+    }
+
+    /// The checksums of the columns of a full block: those of its entry, and that of its gaps.
+    fn with_gaps(&self, mut checksums: PerFile<Option<u32>>, block: usize) -> PerFile<Option<u32>> {
+        checksums[FileKind::Gap] = self.gaps.as_ref().and_then(|gaps| gaps.checksum(block));
+        checksums
     }
 
     /// The bytes of a block's pairs of channel and rows.
@@ -168,35 +163,20 @@ impl Store {
     /// # Errors
     /// [`Error::Damaged`] naming the column and the block.
     pub fn check_block(&self, block: &Block) -> Result<(), Error> {
-        let files = &self.manifest.files;
         #[expect(clippy::cast_possible_truncation, reason = "rows of an opened column")]
         let rows = block.rows.start as usize..block.rows.end as usize;
-        let damaged = |name: &str, what: &str, expected: String, found: String| {
-            self.damaged_block(block, (name, what), expected, found)
-        };
-        let Tags { time, channels } = self.tags().rows(rows.clone());
-        let channel_bytes = match channels {
-            Channels::U8(labels) => labels,
-            Channels::U16(labels) => bytemuck::cast_slice(labels),
-        };
-        let columns = [
-            (&files.time.name, bytemuck::cast_slice(time), block.crc_time),
-            (&files.channel.name, channel_bytes, block.crc_channel),
-        ];
-        let micro = self.micro().zip(files.micro.as_ref()).zip(block.crc_micro);
-        let micro =
-            micro.map(|((micro, file), crc)| (&file.name, micro.rows(rows.clone()).bytes(), crc));
-        for (name, bytes, expected) in columns.into_iter().chain(micro) {
-            let found = crate::checksum::crc32c(bytes);
-            if found != expected {
-                let (expected, found) = (format!("{expected:08x}"), format!("{found:08x}"));
-                return Err(damaged(name, "the checksum", expected, found));
+        for (kind, &expected) in block.checksums.present() {
+            let column = self.columns[kind].as_ref();
+            let bytes = column.and_then(|column| column.bytes(rows.clone()));
+            let found = bytes.map(crate::checksum::crc32c);
+            if found != Some(expected) {
+                let found = found.map_or("no such rows".into(), |found| format!("{found:08x}"));
+                let named = (self.manifest.name_of(kind), "the checksum");
+                return Err(self.damaged_block(block, named, format!("{expected:08x}"), found));
             }
         }
-        self.check_times(block, time)?;
-        self.check_gaps(&rows).map_err(|(name, what)| {
-            damaged(name, what, "as its times say".into(), "something else".into())
-        })
+        self.check_times(block, &self.tags().time[rows.clone()])?;
+        self.check_gaps(block, &rows)
     }
 
     /// Verifies that the times of a block are in order from its first time to its last. The checksums of rows that a
@@ -207,7 +187,7 @@ impl Store {
             return Ok(());
         }
         let expected = format!("in order from {} to {} ticks", block.time_min, block.time_max);
-        let file = &self.manifest.files.time.name;
+        let file = self.manifest.name_of(FileKind::Time);
         Err(self.damaged_block(block, (file, "the times"), expected, "something else".into()))
     }
 
@@ -231,14 +211,10 @@ impl Store {
         }
     }
 
-    /// Verifies the gaps of a block and their checksum, if the store has gaps. Returns the file and what is wrong.
-    fn check_gaps(&self, rows: &Range<usize>) -> Result<(), (&str, &'static str)> {
-        let files = &self.manifest.files;
+    /// Verifies that the gaps of a block are those of its times, if the store has gaps.
+    fn check_gaps(&self, block: &Block, rows: &Range<usize>) -> Result<(), Error> {
         let Some(gaps) = self.gaps() else { return Ok(()) };
         let found = &gaps[rows.clone()];
-        if !self.has_right_gaps(rows.start) {
-            return Err((name_of(files.gaps.as_ref()), "the checksum of the gaps"));
-        }
         let time = self.tags().time;
         let mut expected = Vec::with_capacity(found.len());
         for (_, of_source) in self.sources() {
@@ -248,12 +224,13 @@ impl Store {
                 format::append_gaps(before, &time[part], &mut expected);
             }
         }
-        if expected == found { Ok(()) } else { Err((name_of(files.gap.as_ref()), "the gaps")) }
+        if expected == found {
+            return Ok(());
+        }
+        let named = (self.manifest.name_of(FileKind::Gap), "the gaps");
+        let (expected, found) = ("as its times say".into(), "something else".into());
+        Err(self.damaged_block(block, named, expected, found))
     }
-}
-
-fn name_of(file: Option<&FileName>) -> &str {
-    file.map_or("", |file| &file.name)
 }
 
 fn decode_counts(bytes: &[u8]) -> Vec<ChannelRows> {
@@ -317,7 +294,9 @@ mod tests {
         ] {
             let bytes: &[u8] = bytemuck::cast_slice(&times);
             file.write_all_at(bytes, (HEADER_BYTES + BLOCK_ROWS * 8) as u64).unwrap();
-            let found = checked(folder.path(), |last| last.crc_time = crc32c::crc32c(bytes));
+            let found = checked(folder.path(), |last| {
+                last.checksums[FileKind::Time] = Some(crc32c::crc32c(bytes));
+            });
             assert_eq!(found.is_ok(), is_right, "{times:?}: {found:?}");
             let named = "the times of block 1 (rows 65536 to 65538)";
             assert!(found.is_ok() || found.unwrap_err().to_string().contains(named));

@@ -13,7 +13,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use columns::{Access, ChannelColumn, Column, MicroFile};
+use columns::{Access, TypedColumn, View};
 use gaps::Gaps;
 use tags::{Channels, MicroColumn, Tags};
 
@@ -21,8 +21,9 @@ use crate::{
     Error, Folder, MANIFEST_NAME, Manifest, Source, Tick,
     checked::CheckedFile,
     error::io_error,
+    files::{FileKind, PerFile},
     format::BLOCK_ROWS,
-    manifest::{LastBlock, starts_as_manifest},
+    manifest::starts_as_manifest,
     os::{self, Guard},
 };
 
@@ -31,9 +32,7 @@ use crate::{
 pub struct Store {
     folder: PathBuf,
     manifest: Manifest,
-    time: Column<i64>,
-    channel: ChannelColumn,
-    micro: Option<MicroFile>,
+    columns: PerFile<Option<TypedColumn>>,
     gaps: Option<Gaps>,
     blocks: Vec<u8>,
     counts: Vec<u8>,
@@ -75,53 +74,49 @@ impl Store {
         times: Option<&RangeInclusive<i64>>,
     ) -> Result<Self, Error> {
         // All are looked at before any of them is read.
-        let mut checked = Vec::new();
+        let mut checked = PerFile::<Option<CheckedFile>>::default();
         for committed in manifest.committed() {
             let file = folder.open_file(&committed.file.name)?;
-            checked.push(CheckedFile::new(folder, file, &committed, manifest.run_id)?);
+            let file = CheckedFile::new(folder, file, &committed, manifest.run_id)?;
+            checked[committed.kind] = Some(file);
         }
-        let mut checked = checked.into_iter();
-        let mut next = || checked.next().unwrap_or_else(|| unreachable!("as the manifest lists"));
-        let [time, channel, blocks, counts] = [next(), next(), next(), next()];
-        let micro = manifest.has_micro().then(&mut next);
-        let gap = manifest.has_gaps().then(&mut next);
-        let gap_blocks = manifest.has_gaps().then(&mut next);
-        let index = Self {
+        let mut take = |kind: FileKind| checked[kind].take();
+        let copied = |file: Option<CheckedFile>| file.map_or(Ok(Vec::new()), CheckedFile::copy);
+        let mut index = Self {
             folder: folder.path().into(),
-            blocks: blocks.copy()?,
-            counts: counts.copy()?,
+            blocks: copied(take(FileKind::Blocks))?,
+            counts: copied(take(FileKind::Counts))?,
             ..Self::without_rows(manifest.clone())
         };
-        let mut rows = 0..time.values;
+        let gap_blocks = take(FileKind::GapBlocks);
+        let Some(time) = &checked[FileKind::Time] else { unreachable!("every store has times") };
+        let committed = time.values;
+        let mut rows = 0..committed;
         if let Some(times) = times {
-            index.check_rows_of_manifest(&time, &channel)?;
+            index.check_rows_of_manifest(&checked)?;
             if *times != (i64::MIN..=i64::MAX) {
-                rows = index.rows_between(&time, times)?;
+                rows = index.rows_between(time, times)?;
             }
         }
-        let micro = micro.zip(manifest.files.micro.as_ref()).map(|(checked, file)| {
-            Ok::<_, Error>(match file.width {
-                2 => MicroFile::U16(checked.column(access, rows.clone())?),
-                _ => MicroFile::U32(checked.column(access, rows.clone())?),
-            })
-        });
         // An earlier commit may not have had gaps: then the checksum of a block that was not full is unknown.
-        let crc_last = manifest.last_block.as_ref().map(|last| last.crc_gap);
-        let gaps = gap.zip(gap_blocks).filter(|_| crc_last != Some(None));
-        let gaps = gaps.map(|(gaps, checksums)| {
-            Gaps::open(gaps, checksums, crc_last.flatten(), rows.clone(), access)
-        });
-        Ok(Self {
-            time: time.column(access, rows.clone())?,
-            channel: match manifest.files.channel.width {
-                1 => ChannelColumn::U8(channel.column(access, rows.clone())?),
-                _ => ChannelColumn::U16(channel.column(access, rows.clone())?),
-            },
-            micro: micro.transpose()?,
-            gaps: gaps.transpose()?,
-            rows: Some(rows),
-            ..index
-        })
+        let last = manifest.last_block.as_ref();
+        let crc_last = last.map(|last| last.checksums[FileKind::Gap]);
+        let gaps = gap_blocks.filter(|_| crc_last != Some(None));
+        let gaps = gaps.map(|file| Gaps::open(committed, file, crc_last.flatten(), rows.clone()));
+        index.gaps = gaps.transpose()?;
+        for (kind, file) in manifest.files.present().filter(|(kind, _)| kind.is_column()) {
+            let rows = match (kind, &index.gaps) {
+                (FileKind::Gap, Some(gaps)) => gaps.rows.clone(),
+                (FileKind::Gap, None) => continue,
+                _ => rows.clone(),
+            };
+            if let Some(checked) = checked[kind].take() {
+                let column = TypedColumn::open(checked, &file.kind, access, rows)?;
+                index.columns[kind] = Some(column);
+            }
+        }
+        index.rows = Some(rows);
+        Ok(index)
     }
 
     /// Opens the rows with these times, in ticks, of the store in `folder` as of an earlier commit, whose manifest is
@@ -161,11 +156,9 @@ impl Store {
         if current.rows < earlier.rows {
             return Err(other("it has fewer rows"));
         }
-        let widths = |manifest: &Manifest| {
-            let files = &manifest.files;
-            (files.channel.width, files.micro.as_ref().map(|file| file.width))
-        };
-        if widths(&current) != widths(earlier) {
+        // Widths of columns whose checksums are in the chain.
+        let is_same = |kind: FileKind| current.width_of(kind) == earlier.width_of(kind);
+        if !FileKind::all().all(|kind| kind.at_in_entry().is_none() || is_same(kind)) {
             return Err(other("its columns were widened since, which changes all checksums"));
         }
         let mut manifest = Manifest { files: current.files, ..earlier.clone() };
@@ -174,20 +167,20 @@ impl Store {
     }
 
     /// Checks that the chain of the full blocks and the checksums of later rows are those of the manifest.
-    fn check_rows_of_manifest(&self, time: &CheckedFile, label: &CheckedFile) -> Result<(), Error> {
-        let Manifest { chain, last_block, rows, files, .. } = &self.manifest;
+    fn check_rows_of_manifest(&self, files: &PerFile<Option<CheckedFile>>) -> Result<(), Error> {
+        let Manifest { chain, last_block, rows, .. } = &self.manifest;
         let full = self.manifest.full_rows();
         let has_chain =
             full == 0 || self.mark(full).ok().flatten().is_some_and(|mark| mark.chain == *chain);
-        let rest = usize::try_from(full).unwrap_or(usize::MAX)..time.values;
-        let of_time =
-            crate::checksum::crc32c(bytemuck::cast_slice(&time.rows::<i64>(rest.clone())?));
-        let of_label = match files.channel.width {
-            1 => crate::checksum::crc32c(&label.rows::<u8>(rest)?),
-            _ => crate::checksum::crc32c(bytemuck::cast_slice(&label.rows::<u16>(rest)?)),
-        };
-        let is_same = |last: &LastBlock| (of_time, of_label) == (last.crc_time, last.crc_channel);
-        if has_chain && last_block.as_ref().is_none_or(is_same) {
+        let mut is_same = has_chain;
+        for (kind, &expected) in last_block.iter().flat_map(|last| last.checksums.present()) {
+            let Some(file) = &files[kind] else { continue };
+            let full = usize::try_from(full).unwrap_or(usize::MAX);
+            let width = usize::from(self.manifest.width_of(kind));
+            let bytes = file.rows::<u8>(full * width..file.values * width)?;
+            is_same &= crate::checksum::crc32c(&bytes) == expected;
+        }
+        if is_same {
             return Ok(());
         }
         let what = "they have other checksums";
@@ -222,9 +215,7 @@ impl Store {
         Self {
             folder: PathBuf::new(),
             manifest,
-            time: Column::Copied(Vec::new()),
-            channel: ChannelColumn::U8(Column::Copied(Vec::new())),
-            micro: None,
+            columns: PerFile::default(),
             gaps: None,
             blocks: Vec::new(),
             counts: Vec::new(),
@@ -273,52 +264,68 @@ impl Store {
 
     /// All committed tags that were opened, in order of time.
     pub fn tags(&self) -> Tags<'_> {
-        let channels = match &self.channel {
-            ChannelColumn::U8(column) => Channels::U8(column.values()),
-            ChannelColumn::U16(column) => Channels::U16(column.values()),
-        };
-        Tags { time: self.time.values(), channels }
+        self.tags_in(View::Guarded)
     }
 
     /// The same tags for views that outlive a scan: in mappings of their own, so that a page which is
     /// missing is never read as zeros while some scan is [guarded](Self::guarded); whoever reads one
     /// meets the system's signal. A store that was copied has one copy for both.
     pub fn unguarded_tags(&self) -> Tags<'_> {
-        let channels = match &self.channel {
-            ChannelColumn::U8(column) => Channels::U8(column.unguarded_values()),
-            ChannelColumn::U16(column) => Channels::U16(column.unguarded_values()),
+        self.tags_in(View::Unguarded)
+    }
+
+    fn tags_in(&self, view: View) -> Tags<'_> {
+        let channels = match &self.columns[FileKind::Channel] {
+            Some(TypedColumn::U8(column)) => Channels::U8(column.values(view)),
+            Some(TypedColumn::U16(column)) => Channels::U16(column.values(view)),
+            _ => Channels::U8(&[]),
         };
-        Tags { time: self.time.unguarded_values(), channels }
+        Tags { time: self.times_in(view), channels }
+    }
+
+    fn times_in(&self, view: View) -> &[i64] {
+        match &self.columns[FileKind::Time] {
+            Some(TypedColumn::I64(column)) => column.values(view),
+            _ => &[],
+        }
     }
 
     /// The micro times of all committed tags, row by row as [`Store::tags`]; `None` if the store has none.
     pub fn micro(&self) -> Option<MicroColumn<'_>> {
-        self.micro.as_ref().map(|file| match file {
-            MicroFile::U16(column) => MicroColumn::U16(column.values()),
-            MicroFile::U32(column) => MicroColumn::U32(column.values()),
-        })
+        self.micro_in(View::Guarded)
     }
 
     /// The same micro times for views that outlive a scan, as [`Store::unguarded_tags`].
     pub fn unguarded_micro(&self) -> Option<MicroColumn<'_>> {
-        self.micro.as_ref().map(|file| match file {
-            MicroFile::U16(column) => MicroColumn::U16(column.unguarded_values()),
-            MicroFile::U32(column) => MicroColumn::U32(column.unguarded_values()),
-        })
+        self.micro_in(View::Unguarded)
+    }
+
+    fn micro_in(&self, view: View) -> Option<MicroColumn<'_>> {
+        match &self.columns[FileKind::Micro] {
+            Some(TypedColumn::U16(column)) => Some(MicroColumn::U16(column.values(view))),
+            Some(TypedColumn::U32(column)) => Some(MicroColumn::U32(column.values(view))),
+            _ => None,
+        }
     }
 
     /// The gaps of all committed tags, row by row as [`Store::tags`]: the ticks since the row before, at most
     /// [`GAP_MAX`](crate::format::GAP_MAX), which is also that of the first row of a source. `None` if the store has
     /// no such column.
     pub fn gaps(&self) -> Option<&[u16]> {
-        self.gaps.as_ref().map(Gaps::values)
+        match (&self.columns[FileKind::Gap], &self.gaps) {
+            (Some(TypedColumn::U16(column)), Some(gaps)) => {
+                Some(&column.values(View::Guarded)[gaps.opened()])
+            }
+            _ => None,
+        }
     }
 
     /// Whether the gaps of the block that holds the opened row `row` have their checksum. It is computed when it is first
     /// asked for.
     pub fn has_right_gaps(&self, row: usize) -> bool {
         let row = self.opened().start + row;
-        self.gaps.as_ref().is_some_and(|gaps| gaps.has_checksum(row / BLOCK_ROWS))
+        let gaps = self.gaps.as_ref().zip(self.columns[FileKind::Gap].as_ref());
+        gaps.is_some_and(|(gaps, column)| gaps.has_checksum(column, row / BLOCK_ROWS))
     }
 
     /// Runs a scan over the tags of this snapshot. When a column turns out to be cut short or
@@ -329,10 +336,8 @@ impl Store {
     /// # Errors
     /// [`Error::Io`] when a part of a column could not be read.
     pub fn guarded<T>(&self, scan: impl FnOnce(&Self) -> T) -> Result<T, Error> {
-        let micro = self.micro.as_ref().and_then(MicroFile::mapped);
-        let gap = self.gaps.as_ref().and_then(Gaps::mapped);
-        let mapped = [self.time.mapped(), self.channel.mapped(), micro, gap];
-        let guard = Guard::arm(mapped.into_iter().flatten());
+        let columns = self.columns.present();
+        let guard = Guard::arm(columns.filter_map(|(_, column)| column.mapped()));
         let answer = scan(self);
         self.broken.fetch_or(guard.was_hit(), Ordering::Relaxed);
         if self.broken.load(Ordering::Relaxed) {
@@ -355,12 +360,12 @@ impl Store {
 
     /// The file of the column of gaps; `None` if the store has none.
     pub fn gaps_path(&self) -> Option<PathBuf> {
-        self.manifest.files.gap.as_ref().map(|file| self.folder.join(&file.name))
+        self.manifest.has_gaps().then(|| self.folder.join(self.manifest.name_of(FileKind::Gap)))
     }
 
     /// The file of the column of times.
     pub fn time_path(&self) -> PathBuf {
-        self.folder.join(&self.manifest.files.time.name)
+        self.folder.join(self.manifest.name_of(FileKind::Time))
     }
 }
 

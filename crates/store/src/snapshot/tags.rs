@@ -95,12 +95,4 @@ impl<'a> MicroColumn<'a> {
             Self::U32(values) => Self::U32(&values[rows]),
         }
     }
-
-    /// Their bytes in the store.
-    pub(crate) fn bytes(&self) -> &'a [u8] {
-        match self {
-            Self::U16(values) => bytemuck::cast_slice(values),
-            Self::U32(values) => bytemuck::cast_slice(values),
-        }
-    }
 }

@@ -4,12 +4,13 @@ use std::{mem, sync::Arc};
 
 use super::{
     Writer,
-    block_part::{BlockPart, Place, RowFiles},
+    block_part::{BlockPart, OpenColumn, Place, RowFiles},
     planned::{InFlight, Planned},
     workers::Workers,
 };
 use crate::{
     Error,
+    files::{Checksum, FileKind, PerFile},
     format::{self, BLOCK_ROWS, BlockEntry, COUNT_ENTRY_BYTES},
     manifest::source::ChannelRows,
     rows::{Appended, Facts, RowSlices, Rows},
@@ -134,23 +135,25 @@ impl Writer {
         self.planned.rows += appended.rows;
         self.planned.span = Some((first, last));
         self.planned.source_last = Some(last);
-        let files = RowFiles {
-            time: self.time.file(),
-            channel: (self.channel.file(), self.manifest.files.channel.width),
-            micro: self.micro.as_ref().map(|file| (file.file(), self.micro_width())),
-            gap: self.gaps.as_ref().map(|gaps| gaps.column.file()),
-        };
+        let columns = self.files.present().filter(|(kind, _)| kind.is_column());
+        let columns = columns.map(|(kind, file)| OpenColumn {
+            kind,
+            file: file.file(),
+            width: self.manifest.width_of(kind),
+        });
+        let files = RowFiles { columns: columns.collect() };
         Ok(Some((Arc::new(files), Place { row: before, before: source_last })))
     }
 
     fn widen_for(&mut self, appended: &Appended) -> Result<(), Error> {
-        if appended.channel_max > u8::MAX.into() && self.manifest.files.channel.width == 1 {
-            self.drain()?;
-            self.widen_channel()?;
-        }
-        if appended.micro_width > self.micro_width() {
-            self.drain()?;
-            self.widen_micro(appended.micro_width)?;
+        let channel_width = if appended.channel_max > u8::MAX.into() { 2 } else { 1 };
+        for (kind, width) in
+            [(FileKind::Channel, channel_width), (FileKind::Micro, appended.micro_width)]
+        {
+            if width > self.manifest.width_of(kind) {
+                self.drain()?;
+                self.widen(kind, width)?;
+            }
         }
         Ok(())
     }
@@ -177,7 +180,7 @@ impl Writer {
     /// Takes rows into the index and the totals, in their order.
     fn take(&mut self, parts: Vec<BlockPart>) -> Result<(), Error> {
         for part in parts {
-            self.open_block.add(&part, self.manifest.files.channel.width, self.micro_width());
+            self.open_block.add(&part, &self.manifest);
             for tally in [&mut self.open_source, &mut self.run] {
                 tally.add(&part);
             }
@@ -198,17 +201,23 @@ impl Writer {
             time_max,
             counts_start: self.count_entries,
             counts_len: count_len(&counts),
-            crc_time: block.crc_time,
-            crc_channel: block.crc_channel,
+            checksums: PerFile::default(),
             chain: 0,
-            crc_micro: self.micro.as_ref().map(|_| block.crc_micro),
         };
-        if let Some(gaps) = &mut self.gaps {
-            gaps.blocks.append(&block.crc_gap.to_le_bytes())?;
+        for kind in FileKind::columns() {
+            if !self.manifest.has(kind) {
+                continue;
+            }
+            let crc = block.checksums[kind];
+            match kind.layout().checksum {
+                Checksum::InEntry(_) => entry.checksums[kind] = Some(crc),
+                Checksum::InFile(file) => self.append_to(file, &crc.to_le_bytes())?,
+                Checksum::NotNeeded => {}
+            }
         }
         entry.chain = entry.chained(self.chain, &counts);
-        self.counts.append(&counts)?;
-        self.blocks.append(&entry.encode())?;
+        self.append_to(FileKind::Counts, &counts)?;
+        self.append_to(FileKind::Blocks, &entry.encode())?;
         self.chain = entry.chain;
         self.count_entries += u64::from(entry.counts_len);
         Ok(())

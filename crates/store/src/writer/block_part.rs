@@ -4,18 +4,25 @@ use std::{mem, sync::Arc};
 
 use crate::{
     ChannelRows, Error,
+    files::{FileKind, PerFile},
     format::{self, BLOCK_ROWS, HEADER_BYTES, MICRO_NONE},
     growing::OpenFile,
     rows::RowSlices,
 };
 
-/// The files of rows, open for any thread, and the bytes of a value where that varies.
+/// The columns of a store, open for any thread.
 #[derive(Debug)]
 pub(super) struct RowFiles {
-    pub time: Arc<OpenFile>,
-    pub channel: (Arc<OpenFile>, u16),
-    pub micro: Option<(Arc<OpenFile>, u16)>,
-    pub gap: Option<Arc<OpenFile>>,
+    pub columns: Vec<OpenColumn>,
+}
+
+/// A column, open for any thread.
+#[derive(Debug)]
+pub(super) struct OpenColumn {
+    pub kind: FileKind,
+    pub file: Arc<OpenFile>,
+    /// The bytes of a value.
+    pub width: u16,
 }
 
 /// Where rows belong.
@@ -32,12 +39,8 @@ pub(super) struct Place {
 pub(super) struct BlockPart {
     pub rows: u64,
     pub span: Option<(i64, i64)>,
-    pub crc_time: u32,
-    pub crc_channel: u32,
-    /// Of no meaning in a store without micro times.
-    pub crc_micro: u32,
-    /// Of no meaning in a store without gaps.
-    pub crc_gap: u32,
+    /// The crc32c of its bytes in each column; of no meaning for other files.
+    pub checksums: PerFile<u32>,
     /// Ascending.
     pub channels: Vec<ChannelRows>,
 }
@@ -94,44 +97,62 @@ impl RowFiles {
         &self,
         rows: RowSlices<'_>,
         Place { row, before }: Place,
-        Buffers { bytes, gaps, counts }: &mut Buffers,
+        buffers: &mut Buffers,
         part: &mut BlockPart,
     ) -> Result<(), Error> {
-        let RowSlices { times, channels, micro } = rows;
-        let write = |file: &OpenFile, crc: &mut u32, bytes: &[u8], width: u16| {
+        for &OpenColumn { kind, ref file, width } in &self.columns {
+            let bytes = buffers.encode(kind, width, rows, before);
+            let crc = &mut part.checksums[kind];
             *crc = crate::checksum::crc32c_append(*crc, bytes);
-            file.write_at(bytes, HEADER_BYTES as u64 + row * u64::from(width))
-        };
-        write(&self.time, &mut part.crc_time, bytemuck::cast_slice(times), 8)?;
-        let (file, width) = &self.channel;
-        if *width == 1 {
-            bytes.clear();
-            #[expect(clippy::cast_possible_truncation, reason = "no label above 255 here")]
-            bytes.extend(channels.iter().map(|&channel| channel as u8));
-            counts.add_narrow(bytes);
-            write(file, &mut part.crc_channel, bytes, 1)?;
-        } else {
-            counts.add_wide(channels);
-            write(file, &mut part.crc_channel, bytemuck::cast_slice(channels), 2)?;
+            file.write_at(bytes, HEADER_BYTES as u64 + row * u64::from(width))?;
         }
-        if let Some((file, width)) = &self.micro {
-            if micro.is_empty() {
-                bytes.clear();
-                bytes.resize(times.len() * usize::from(*width), MICRO_NONE.to_le_bytes()[0]);
-            } else {
-                format::encode_unsigned(micro, *width, bytes);
-            }
-            write(file, &mut part.crc_micro, bytes, *width)?;
-        }
-        if let Some(file) = &self.gap {
-            gaps.clear();
-            format::append_gaps(before, times, gaps);
-            write(file, &mut part.crc_gap, bytemuck::cast_slice(gaps), 2)?;
-        }
+        let times = rows.times;
         part.rows += times.len() as u64;
         let first = part.span.map(|(first, _)| first).or(times.first().copied());
         part.span = first.zip(times.last().copied());
         Ok(())
+    }
+}
+
+impl Buffers {
+    /// Returns the values of a column for `rows`, each in `width` bytes, and counts the rows of each channel with
+    /// the channels. `before` is the time of the row before.
+    fn encode<'a>(
+        &'a mut self,
+        kind: FileKind,
+        width: u16,
+        rows: RowSlices<'a>,
+        before: Option<i64>,
+    ) -> &'a [u8] {
+        let Self { bytes, gaps, counts } = self;
+        let RowSlices { times, channels, micro } = rows;
+        match kind {
+            FileKind::Time => return bytemuck::cast_slice(times),
+            FileKind::Channel if width == 1 => {
+                bytes.clear();
+                #[expect(clippy::cast_possible_truncation, reason = "no label above 255 here")]
+                bytes.extend(channels.iter().map(|&channel| channel as u8));
+                counts.add_narrow(bytes);
+            }
+            FileKind::Channel => {
+                counts.add_wide(channels);
+                return bytemuck::cast_slice(channels);
+            }
+            FileKind::Micro if micro.is_empty() => {
+                bytes.clear();
+                bytes.resize(times.len() * usize::from(width), MICRO_NONE.to_le_bytes()[0]);
+            }
+            FileKind::Micro => format::encode_unsigned(micro, width, bytes),
+            FileKind::Gap => {
+                gaps.clear();
+                format::append_gaps(before, times, gaps);
+                return bytemuck::cast_slice(gaps);
+            }
+            FileKind::Blocks | FileKind::Counts | FileKind::GapBlocks => {
+                unreachable!("not a column")
+            }
+        }
+        bytes
     }
 }
 

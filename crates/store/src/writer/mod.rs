@@ -2,7 +2,6 @@
 
 mod append;
 mod block_part;
-mod gap_files;
 mod gaps;
 mod lock;
 mod open;
@@ -13,7 +12,6 @@ mod workers;
 
 use std::sync::Arc;
 
-use gap_files::GapFiles;
 use lock::Lock;
 use planned::Planned;
 use tally::{OpenBlock, Tally, by_label};
@@ -22,6 +20,7 @@ use workers::Workers;
 use crate::{
     Error, Folder, MANIFEST_NAME, Manifest, RunId, Source, SourceFacts, Tick,
     disk::{self, Disk},
+    files::{FileKind, PerFile},
     growing::Growing,
     manifest::LastBlock,
 };
@@ -44,16 +43,10 @@ pub struct Writer {
     disk: Arc<dyn Disk>,
     folder: Folder,
     manifest: Manifest,
-    time: Growing,
-    channel: Growing,
-    blocks: Growing,
-    counts: Growing,
-    /// The micro times, if the store has them.
-    micro: Option<Growing>,
-    /// Their unit, also before the first of them comes.
+    /// The files of the store, those that the manifest names.
+    files: PerFile<Option<Growing>>,
+    /// The unit of micro times, also before the first of them comes.
     micro_tick: Option<Tick>,
-    /// The gaps, if the store has them.
-    gaps: Option<GapFiles>,
     /// Rows appended. The three tallies below lack those that are not written yet.
     planned: Planned,
     open_block: OpenBlock,
@@ -205,26 +198,25 @@ impl Writer {
         }
     }
 
-    /// Bytes of a micro time in the store, 0 if it has none.
-    fn micro_width(&self) -> u16 {
-        self.manifest.files.micro.as_ref().map_or(0, |file| file.width)
+    /// The file of a kind that every store has, or that this one is known to have.
+    fn file(&self, kind: FileKind) -> &Growing {
+        self.files[kind].as_ref().unwrap_or_else(|| unreachable!("the store has this file"))
+    }
+
+    fn append_to(&mut self, kind: FileKind, bytes: &[u8]) -> Result<(), Error> {
+        self.files[kind].as_mut().map_or(Ok(()), |file| file.append(bytes))
     }
 
     /// The names of the files that the next commit names.
     fn file_names(&self) -> Vec<String> {
-        let files = [&self.time, &self.channel, &self.blocks, &self.counts];
-        let gaps = self.gaps.iter().flat_map(GapFiles::files);
-        let files = files.into_iter().chain(&self.micro).chain(gaps);
-        files.map(|file| file.name().to_owned()).collect()
+        self.files.present().map(|(_, file)| file.name().to_owned()).collect()
     }
 
     fn commit_checked(&mut self) -> Result<(), Error> {
         self.check()?;
         self.drain()?;
         self.workers = None;
-        let files = [&self.time, &self.channel, &self.counts, &self.blocks];
-        let gaps = self.gaps.iter().flat_map(GapFiles::files);
-        for file in files.into_iter().chain(&self.micro).chain(gaps) {
+        for (_, file) in self.files.present() {
             file.sync()?;
         }
         if self.names_changed {
@@ -233,7 +225,7 @@ impl Writer {
         let last_block = &self.open_block;
         self.manifest = Manifest {
             commit: self.manifest.commit + 1,
-            micro_tick: self.micro_tick.filter(|_| self.micro.is_some()),
+            micro_tick: self.micro_tick.filter(|_| self.manifest.has_micro()),
             rows: self.run.rows,
             time_first: self.run.span.map(|(first, _)| first),
             time_last: self.run.span.map(|(_, last)| last),
@@ -245,10 +237,10 @@ impl Writer {
                 rows: last_block.tally.rows as u32,
                 time_min,
                 time_max,
-                crc_time: last_block.crc_time,
-                crc_channel: last_block.crc_channel,
-                crc_micro: self.micro.as_ref().map(|_| last_block.crc_micro),
-                crc_gap: self.gaps.as_ref().map(|_| last_block.crc_gap),
+                checksums: PerFile::from_fn(|kind| {
+                    let is_there = kind.is_column() && self.files[kind].is_some();
+                    is_there.then_some(last_block.checksums[kind])
+                }),
                 counts: last_block.tally.channels(),
             }),
             sources: self.sources.clone(),

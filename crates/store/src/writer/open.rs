@@ -4,7 +4,6 @@ use std::{path::Path, sync::Arc};
 
 use super::{
     Creation, Writer,
-    gap_files::GapFiles,
     lock::Lock,
     planned::Planned,
     tally::{OpenBlock, Tally, by_label},
@@ -13,11 +12,12 @@ use crate::{
     Error, Folder, Manifest, RunId,
     checked::CheckedFile,
     disk::{self, Disk, RealDisk},
+    files::{FileKind, PerFile},
     folder::random_bytes,
-    format::{self, FileKind},
+    format,
     growing::Growing,
     leftovers::{check_only_ours, files_in},
-    names::{LOCK_NAME, STEMS},
+    names::LOCK_NAME,
 };
 
 impl Writer {
@@ -92,14 +92,14 @@ impl Writer {
         };
         let mut manifest = new_manifest(folder.path(), &tick)?;
         manifest.commit = before.commit;
-        let files = &mut manifest.files;
-        let files = [&mut files.time, &mut files.channel, &mut files.blocks, &mut files.counts];
-        for (file, stem) in files.into_iter().zip(&STEMS) {
-            file.name = stem.unused_name(&folder, before.commit + 1)?;
+        for kind in FileKind::all() {
+            if let Some(file) = &mut manifest.files[kind] {
+                file.name = kind.layout().unused_name(&folder, before.commit + 1)?;
+            }
         }
         let mut writer = Self::create(disk, folder, manifest, lock)?;
         writer.obsolete = obsolete;
-        if before.files.gap.is_some() {
+        if before.has_gaps() {
             writer.make_gaps()?;
         }
         Ok(writer)
@@ -112,18 +112,14 @@ impl Writer {
         lock: Lock,
     ) -> Result<Self, Error> {
         let run_id = manifest.run_id;
-        let create = |name: &str, kind, width| {
-            Growing::create(&disk, &folder, name, &format::encode_header(kind, width, run_id))
-        };
-        let files = &manifest.files;
+        let mut files = PerFile::default();
+        for (kind, file) in manifest.files.present() {
+            let header = format::encode_header(kind, file.width, run_id);
+            files[kind] = Some(Growing::create(&disk, &folder, &file.name, &header)?);
+        }
         Ok(Self {
-            time: create(&files.time.name, FileKind::Time, 8)?,
-            channel: create(&files.channel.name, FileKind::Channel, 1)?,
-            blocks: create(&files.blocks.name, FileKind::Blocks, 64)?,
-            counts: create(&files.counts.name, FileKind::Counts, 6)?,
-            micro: None,
+            files,
             micro_tick: None,
-            gaps: None,
             folder,
             planned: Planned::default(),
             open_block: OpenBlock::default(),
@@ -151,32 +147,22 @@ impl Writer {
         manifest: Manifest,
         lock: Lock,
     ) -> Result<Self, Error> {
-        let mut files = Vec::new();
+        let mut files = PerFile::default();
         for committed in manifest.committed() {
             let file = disk.open(&folder, &committed.file.name)?;
             let checked = CheckedFile::new(&folder, file, &committed, manifest.run_id)?;
-            files.push(Growing::resume(&disk, checked));
+            files[committed.kind] = Some(Growing::resume(&disk, checked));
         }
         let debris = manifest.debris(&folder)?;
         // Only now it is known that a writer of this run left all of it.
-        files.iter().try_for_each(Growing::cut)?;
+        files.present().try_for_each(|(_, file): (_, &Growing)| file.cut())?;
         for name in debris {
             disk.remove(&folder, &name)?;
         }
-        let mut files = files.into_iter();
-        let mut next = || files.next().unwrap_or_else(|| unreachable!("as the manifest lists"));
-        let [time, channel, blocks, counts] = [next(), next(), next(), next()];
-        let micro = manifest.has_micro().then(&mut next);
-        let gaps = manifest.has_gaps().then(|| GapFiles { column: next(), blocks: next() });
         Ok(Self {
             folder,
-            time,
-            channel,
-            blocks,
-            counts,
-            micro,
+            files,
             micro_tick: manifest.micro_tick,
-            gaps,
             planned: Planned::new(manifest.rows, manifest.time_first.zip(manifest.time_last)),
             open_block: manifest.last_block.as_ref().map(OpenBlock::resume).unwrap_or_default(),
             open_source: Tally::default(),

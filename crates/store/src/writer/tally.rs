@@ -1,7 +1,11 @@
 //! Rows that a writer has appended, counted.
 
 use super::block_part::BlockPart;
-use crate::{manifest::LastBlock, manifest::source::ChannelRows};
+use crate::{
+    Manifest,
+    files::{FileKind, PerFile},
+    manifest::{LastBlock, source::ChannelRows},
+};
 
 /// Rows counted by channel, and the first and last of their times.
 #[derive(Debug, Clone, Default)]
@@ -16,12 +20,8 @@ pub(super) struct Tally {
 #[derive(Debug, Default)]
 pub(super) struct OpenBlock {
     pub tally: Tally,
-    pub crc_time: u32,
-    pub crc_channel: u32,
-    /// Of no meaning in a store without micro times.
-    pub crc_micro: u32,
-    /// Of no meaning in a store without gaps.
-    pub crc_gap: u32,
+    /// The crc32c of its bytes in each column; of no meaning for other files.
+    pub checksums: PerFile<u32>,
 }
 
 impl Tally {
@@ -52,19 +52,17 @@ impl Tally {
 }
 
 impl OpenBlock {
-    /// Adds rows that come after these, in columns of channels and micro times of so many bytes a value.
-    pub(super) fn add(&mut self, part: &BlockPart, channel_width: u16, micro_width: u16) {
-        let rows = self.tally.rows;
-        let join = |crc: &mut u32, more: u32, width: u16| {
+    /// Adds rows that come after these, in the columns of this manifest.
+    pub(super) fn add(&mut self, part: &BlockPart, manifest: &Manifest) {
+        for kind in FileKind::columns().filter(|&kind| manifest.has(kind)) {
             #[expect(clippy::cast_possible_truncation, reason = "a block has 65,536 rows")]
-            let bytes = part.rows as usize * usize::from(width);
-            *crc =
-                if rows == 0 { more } else { crate::checksum::crc32c_combine(*crc, more, bytes) };
-        };
-        join(&mut self.crc_time, part.crc_time, 8);
-        join(&mut self.crc_channel, part.crc_channel, channel_width);
-        join(&mut self.crc_micro, part.crc_micro, micro_width);
-        join(&mut self.crc_gap, part.crc_gap, 2);
+            let bytes = part.rows as usize * usize::from(manifest.width_of(kind));
+            let (crc, more) = (&mut self.checksums[kind], part.checksums[kind]);
+            *crc = match self.tally.rows {
+                0 => more,
+                _ => crate::checksum::crc32c_combine(*crc, more, bytes),
+            };
+        }
         self.tally.add(part);
     }
 
@@ -75,10 +73,7 @@ impl OpenBlock {
                 span: Some((block.time_min, block.time_max)),
                 by_channel: by_label(&block.counts),
             },
-            crc_time: block.crc_time,
-            crc_channel: block.crc_channel,
-            crc_micro: block.crc_micro.unwrap_or(0),
-            crc_gap: block.crc_gap.unwrap_or(0),
+            checksums: PerFile::from_fn(|kind| block.checksums[kind].unwrap_or(0)),
         }
     }
 }

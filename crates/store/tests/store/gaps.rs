@@ -150,9 +150,9 @@ fn full_blocks_have_checksums_of_their_gaps() {
 fn damaged_gaps_are_found() {
     let sources = vec![vec![(0..BLOCK_ROWS as i64 + 10).map(|row| 5 * row).collect()]];
     for (file, at, named) in [
-        ("gap.1.col", 4096 + 2, "the checksum of the gaps of block 0"),
-        ("gap.1.col", 4096 + 2 * BLOCK_ROWS + 3, "the checksum of the gaps of block 1"),
-        ("gaps.1.idx", 4096, "the checksum of the gaps of block 0"),
+        ("gap.1.col", 4096 + 2, "gap.1.col: damaged: the checksum of block 0"),
+        ("gap.1.col", 4096 + 2 * BLOCK_ROWS + 3, "gap.1.col: damaged: the checksum of block 1"),
+        ("gaps.1.idx", 4096, "gap.1.col: damaged: the checksum of block 0"),
         ("gap.1.col", 12, "the kind of file"),
     ] {
         let folder = tempfile::tempdir().unwrap();

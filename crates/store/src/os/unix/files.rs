@@ -33,7 +33,7 @@ pub(crate) fn write_at(file: &File, bytes: &[u8], at: u64) -> io::Result<usize> 
     file.write_at(bytes, at)
 }
 
-/// Opens what is at `path` for reading, without waiting for anybody.
+/// Opens the file at `path` for reading. Does not wait for the other end of a pipe.
 ///
 /// # Errors
 /// Those of the system.
@@ -66,7 +66,7 @@ pub(super) fn kind_of_mode(found: FileType) -> Kind {
     }
 }
 
-/// Returns the number by which the file system knows a file; 0 if there is none.
+/// Returns the number of a file in its file system, or 0 if files have no numbers there.
 pub fn inode(metadata: &Metadata) -> u64 {
     metadata.ino()
 }
