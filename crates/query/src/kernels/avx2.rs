@@ -83,17 +83,6 @@ impl Order {
 /// See the AVX-512 version.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-pub(super) fn add_order<const N: usize>(times: &[i64; N], order: &mut Order) {
-    for i in (0..ROWS).step_by(4) {
-        let (now, next) = (load_times(times, i), load_times(times, i + 1));
-        let difference = _mm256_sub_epi64(next, now);
-        order.add(now, difference);
-    }
-}
-
-/// See the AVX-512 version.
-#[inline]
-#[target_feature(enable = "avx2,bmi1,popcnt")]
 fn falls<const N: usize>(times: &[i64; N]) -> bool {
     let mut any = _mm256_setzero_si256();
     for i in (0..ROWS).step_by(4) {

@@ -82,25 +82,6 @@ impl Order {
     }
 }
 
-/// Adds the order of a step, up to the first row after it.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
-pub(super) fn add_order<const N: usize>(times: &[i64; N], order: &mut Order) {
-    for i in (0..ROWS - 8).step_by(8) {
-        add_rows(load_times(times, i), load_times(times, i + 8), order);
-    }
-    add_rows(load_times(times, ROWS - 8), _mm512_set1_epi64(times[ROWS]), order);
-}
-
-/// Adds the order of eight rows, the last compared with the first of `after`. The shift of registers is
-/// cheaper than a load that crosses a cache line.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
-fn add_rows(times: __m512i, after: __m512i, order: &mut Order) {
-    let next = _mm512_alignr_epi64::<1>(after, times);
-    order.add(times, _mm512_sub_epi64(next, times));
-}
-
 /// Returns whether times decrease anywhere in a step, up to the first row after it, by any amount.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]

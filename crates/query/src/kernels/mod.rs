@@ -47,7 +47,8 @@ mod found;
 #[cfg(target_arch = "x86_64")]
 mod prefetch;
 
-pub(crate) mod differences;
+pub(crate) mod distances;
+pub(crate) mod gathered;
 pub(crate) mod labels;
 pub(crate) mod merges;
 pub(crate) mod neighbours;

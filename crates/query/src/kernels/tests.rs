@@ -7,16 +7,19 @@ use proptest::prelude::*;
 
 use super::{
     compress, compress_labels,
-    differences::{
-        self,
-        buffer::{Buffer, Distances, Wanted},
-        distances,
+    distances::{
+        Distances, distances,
         narrow::{LIMIT, Narrow},
     },
-    first_fall, matching,
+    first_fall,
+    gathered::Gathered,
+    matching,
     matrix::Matrix,
     merges::{EDGES, Merges},
-    neighbours::{PairDistances, REACH, Window, chains, matrix, near, pairs},
+    neighbours::{
+        Differences, PairDistances, REACH, TakeDifferences, Window, chains, differences, matrix,
+        near, pairs,
+    },
     rows::MASK_ROWS,
     two_lists::{far_pairs, merge, window_starts},
 };
@@ -60,6 +63,20 @@ fn labels(time: &[i64], seed: u64) -> Box<[u8]> {
 
 fn windows() -> impl Strategy<Value = i64> {
     prop_oneof![0_i64..200, 0..=i64::MAX, Just(0), Just(i64::MAX)]
+}
+
+/// The largest difference that was taken.
+struct Largest(u64);
+
+impl TakeDifferences for &mut Largest {
+    fn narrow(&mut self, differences: &mut [u16]) {
+        let wide: Vec<u64> = differences.iter().copied().map(u64::from).collect();
+        self.wide(&wide);
+    }
+
+    fn wide(&mut self, differences: &[u64]) {
+        self.0 = differences.iter().copied().fold(self.0, u64::max);
+    }
 }
 
 proptest! {
@@ -149,21 +166,23 @@ proptest! {
         time in times(0..300),
         seed in any::<u64>(),
         head in any::<prop::sample::Index>(),
-        (low, width, reach) in (any::<i64>(), any::<u64>(), windows()),
-        ends in prop::array::uniform2(0_u8..4),
+        ends in prop::array::uniform2(prop_oneof![any::<i64>(), -300_i64..300]),
+        pair in prop::array::uniform2(0_u8..4),
     ) {
         let id = labels(&time, seed);
         let head = head.index(time.len() + 1);
-        let wanted = Wanted { ends, low, width, reach, is_column: true };
+        let [low, high] = [ends[0].min(ends[1]), ends[0].max(ends[1])];
+        let Some(distances) = PairDistances::of(low, high) else { return Ok(()) };
         for simd in Simd::available() {
-            let mut buffer = Buffer::new();
-            let mut below = true;
-            let take = |distances: &[u64]| below &= distances.iter().all(|&d| d < width);
-            let done =
-                differences::differences(simd, &time, &id, head, &wanted, &mut buffer, take);
-            // Distances are used as numbers of bins.
-            prop_assert!(below && done <= time.len());
-            prop_assert!(done < time.len() || time[head..].is_sorted());
+            let rows = Ready { time: &time, id: &id, head, number_of: &[0; 256] }.rows();
+            let is_seen = !time[head.saturating_sub(REACH)..].is_sorted();
+            let (mut largest, mut buffers) = (Largest(0), Differences::new());
+            let end = differences(simd, &rows, pair, &distances, &mut buffers, &mut largest);
+            // Differences are used to compute numbers of bins.
+            prop_assert!(largest.0 <= high.abs_diff(low), "{:?} {}", simd, largest.0);
+            prop_assert!(!is_seen || end.is_err(), "{:?}", simd);
+            let last = end.err().unwrap_or(rows.range.start);
+            prop_assert!((rows.range.start..=rows.range.end).contains(&last));
         }
     }
 
@@ -180,7 +199,7 @@ proptest! {
         let parts = [&others[..], &others[others.len() / 2..], &others[..0], &others[..others.len() / 3]];
         for simd in Simd::available() {
             let lists = [&owners[..], &others[..]];
-            distances(simd, lists, &wanted, &mut Buffer::new(), |_| ());
+            distances(simd, lists, &wanted, &mut Gathered::new(), |_| ());
             let mut room = Narrow::new();
             room.distances(simd, lists, &narrow, |_| ());
             room.numbers(simd, lists, &narrow, 3, |_| ());
@@ -211,10 +230,9 @@ fn a_deep_decrease_is_noticed_at_every_row() {
             masks.fill(0);
             let mut into = vec![0; MASK_ROWS];
             assert!(!compress(simd, &time, [&masks], [0], [&mut into]), "{simd:?}, row {lost}");
-            let wanted = Wanted { ends: [0, 1], low: -5, width: 11, reach: 5, is_column: true };
-            let mut buffer = Buffer::new();
-            let done = differences::differences(simd, &time, &id, 0, &wanted, &mut buffer, |_| ());
-            assert!(done < time.len(), "{simd:?}, row {lost}");
+            let (mut largest, mut buffers) = (Largest(0), Differences::new());
+            let end = differences(simd, &rows, [0, 1], &distances, &mut buffers, &mut largest);
+            assert!(end.is_err(), "{simd:?}, row {lost}");
         }
     }
 }

@@ -20,12 +20,13 @@ use crate::{
         scope::Scope,
         time_range::TimeRange,
     },
-    scan::{morsels::Execution, plan::Plan, singles::rows_in},
+    scan::{
+        morsels::Execution,
+        plan::Plan,
+        route::{COLUMN_ROWS, Route},
+        singles::rows_in,
+    },
 };
-
-/// Rows of a task.
-const ROWS: usize = 1 << 18;
-const KERNEL: &str = "micro times";
 
 /// Histograms of the micro times of channels (docs/queries.md, section "Micro times"). Tags without a micro time are in
 /// no bin.
@@ -81,13 +82,13 @@ impl MicroTimes {
             for (delay, places) in &delays {
                 let place_of = self.places(places);
                 let rows = rows_in(source, *delay, self.scope.range);
-                let starts: Vec<usize> = rows.clone().step_by(ROWS).collect();
+                let starts: Vec<usize> = rows.clone().step_by(COLUMN_ROWS).collect();
                 let pieces = pass.over(rows.len()).in_pieces(starts.len());
                 let of_task = |&start: &usize| {
                     let mut result = begin();
                     // Rows skipped here never reach a result: cancellation is checked after the pass.
                     if pieces.begin().is_ok() {
-                        let rows = start..rows.end.min(start + ROWS);
+                        let rows = start..rows.end.min(start + COLUMN_ROWS);
                         source.is_in_order(execution.simd, rows.clone());
                         take_rows(source, micro, rows, &place_of, |place, micro| {
                             take(&mut result, place, micro);
@@ -200,7 +201,9 @@ impl Kind for MicroTimes {
         plan: &mut Plan,
     ) -> Result<(), Error> {
         for (delay, _) in self.scope.by_delay(&self.channels) {
-            plan.read(recording, |source| [(KERNEL, rows_in(source, delay, self.scope.range))]);
+            plan.read(recording, |source| {
+                [(Route::MicroTimes, rows_in(source, delay, self.scope.range))]
+            });
         }
         let micro = recording.sources.iter().find_map(|source| source.micro);
         plan.read_micro(micro.map_or(0, |micro| match micro {

@@ -1,7 +1,7 @@
 //! The trait of every rule: which tags it takes, how they are scanned and listed, and what independent light
 //! gives.
 
-use crate::{error::Error, rules::ways::folds::Folds, run::scope::Scope};
+use crate::{error::Error, rules::ways::folds::Folds, run::scope::Scope, scan::route::Work};
 
 /// A rule of coincidences.
 pub(crate) trait Definition: Sync {
@@ -144,18 +144,14 @@ impl Method {
         }
     }
 
-    /// Returns the names shown in a plan: for counting in the columns as stored, and with the channels
-    /// extracted.
-    pub(crate) fn names(&self) -> [&'static str; 2] {
+    /// Returns what is counted.
+    pub(crate) fn work(&self) -> Work {
         match self {
-            Self::Pair => ["pair, neighbours in the columns", "pair, two lists by rank"],
-            Self::Pairs => ["pairs, neighbours in the columns", "pairs, channels taken out"],
-            Self::Folds(_) => ["groups, in the columns", "groups, channels taken out"],
-            Self::Heralds { once: false } => ["heralds", "heralds, a list for each channel"],
-            Self::Heralds { once: true } => {
-                ["heralds, each once", "heralds, each once, a list for each channel"]
-            }
-            Self::Matches => ["tags used up", "tags used up, channels taken out"],
+            Self::Pair => Work::Pair,
+            Self::Pairs => Work::Pairs,
+            Self::Folds(folds) => Work::Groups { fewest: folds.fewest() },
+            &Self::Heralds { once } => Work::Heralds { once },
+            Self::Matches => Work::Matches,
         }
     }
 }

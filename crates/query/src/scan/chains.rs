@@ -12,9 +12,6 @@ use crate::kernels::{
     simd::Simd,
 };
 
-/// Mean number of rows within a window from which on rows are not divided into chains: most are in long ones.
-pub(crate) const CROWDED: usize = 1;
-
 /// A row of a chain of three or more.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Member {

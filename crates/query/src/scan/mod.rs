@@ -5,6 +5,7 @@ pub(crate) mod chains;
 mod lookup;
 pub(crate) mod morsels;
 pub(crate) mod plan;
+pub(crate) mod route;
 pub(crate) mod selection;
 pub(crate) mod singles;
 pub(crate) mod threads;

@@ -13,14 +13,12 @@ use crate::{
         recording::{Recording, Source},
         scope::Scope,
     },
-    scan::{morsels::Execution, singles::rows_read},
+    scan::{
+        morsels::Execution,
+        route::{Reads, Route},
+        singles::rows_read,
+    },
 };
-
-/// The kernel that reads labels alone, to count the tags of each channel.
-pub(crate) const LABELS: &str = "labels of cut blocks";
-
-/// The kernel that reads gaps in place of times.
-pub(crate) const GAPS: &str = "sums of gaps";
 
 /// The rows that a query would read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,8 +31,8 @@ pub struct Plan {
     pub is_at_least: bool,
     /// Bytes of a label in the channel column, and of a micro time if those are read, too.
     label_bytes: u64,
-    /// The rows that each kernel reads, numbered over all sources, in any order.
-    taken: Vec<(&'static str, Range<u64>)>,
+    /// The rows that each route reads, numbered over all sources, in any order.
+    taken: Vec<(Route, Range<u64>)>,
 }
 
 impl Plan {
@@ -50,8 +48,8 @@ impl Plan {
         }
     }
 
-    /// Adds the rows of each source that are read, each with its kernel.
-    pub(crate) fn read<'r, I: IntoIterator<Item = (&'static str, Range<usize>)>>(
+    /// Adds the rows of each source that are read, each by its route.
+    pub(crate) fn read<'r, I: IntoIterator<Item = (Route, Range<usize>)>>(
         &mut self,
         recording: &'r Recording<'r>,
         rows_of: impl Fn(&'r Source<'r>) -> I,
@@ -59,9 +57,11 @@ impl Plan {
         let mut first = 0;
         for source in &recording.sources {
             let taken = rows_of(source).into_iter();
-            self.taken.extend(taken.map(|(kernel, rows)| {
-                (kernel, first + rows.start as u64..first + rows.end as u64)
-            }));
+            self.taken.extend(
+                taken.map(|(route, rows)| {
+                    (route, first + rows.start as u64..first + rows.end as u64)
+                }),
+            );
             first += source.tags.len() as u64;
         }
     }
@@ -75,7 +75,7 @@ impl Plan {
     ) {
         self.read(recording, |source| {
             let of = |&channel| rows_read(source, scope.delay_of(channel), scope.range);
-            channels.iter().flat_map(of).map(|rows| (LABELS, rows))
+            channels.iter().flat_map(of).map(|rows| (Route::Labels, rows))
         });
     }
 
@@ -93,9 +93,9 @@ impl Plan {
     /// Returns how the scans count, and from which data, in the order of the scans.
     pub fn kernels(&self) -> Vec<&'static str> {
         let mut kernels = Vec::new();
-        for (kernel, _) in &self.taken {
-            if !kernels.contains(kernel) {
-                kernels.push(kernel);
+        for (route, _) in &self.taken {
+            if !kernels.contains(&route.name()) {
+                kernels.push(route.name());
             }
         }
         kernels
@@ -114,13 +114,13 @@ impl Plan {
 
     /// Returns the bytes of the columns that are read, each once: times or gaps, and labels.
     pub fn bytes(&self) -> u64 {
-        let rows_of = |is_read: fn(&str) -> bool| {
-            let read = self.taken.iter().filter(|(kernel, _)| is_read(kernel));
+        let rows_of = |is_read: fn(Reads) -> bool| {
+            let read = self.taken.iter().filter(|(route, _)| is_read(route.reads()));
             let rows = merged(read.map(|(_, rows)| rows.clone()).collect());
             rows.iter().map(|rows| rows.end - rows.start).sum::<u64>()
         };
-        let times = rows_of(|kernel| kernel != LABELS && kernel != GAPS);
-        let gaps = rows_of(|kernel| kernel == GAPS);
+        let times = rows_of(|reads| reads == Reads::Times);
+        let gaps = rows_of(|reads| reads == Reads::Gaps);
         times * size_of::<i64>() as u64
             + gaps * size_of::<u16>() as u64
             + rows_of(|_| true) * self.label_bytes
@@ -189,7 +189,7 @@ mod tests {
         let part = plan(scope(1_300, 2_200), None);
         assert_eq!(part.rows(), [100..130, 200..220]);
         assert_eq!((part.rows_taken(), part.bytes(), part.is_at_least), (50, 50, false));
-        assert_eq!(part.kernels(), [LABELS]);
+        assert_eq!(part.kernels(), [Route::Labels.name()]);
         assert_eq!(plan(Scope::default(), None).rows(), []);
         // Each bin is half a block.
         let trace = plan(Scope::default(), Some(500));
@@ -201,7 +201,7 @@ mod tests {
         let (groups, scope) = (Groups::EveryPair, scope(6_505, 8_500));
         let query = Coincidences { groups, rule: Rule::All, window: 9, veto: None, scope };
         let plan = query.plan(&recording(), &EXECUTION()).unwrap();
-        assert_eq!(plan.kernels(), ["pairs, neighbours in the columns", LABELS]);
+        assert_eq!(plan.kernels(), ["pairs, neighbours in the columns", Route::Labels.name()]);
         // No row is within the window before either morsel, rows 651..751 and 751..850.
         // Singles of each of four channels read rows 651..700 and 800..850.
         assert_eq!((plan.rows(), plan.bytes()), (vec![651..850; 1], 199 * 9));
@@ -219,7 +219,7 @@ mod tests {
         let (rule, scope) = (Rule::Herald, scope(6_500, 8_500));
         let query = Coincidences { groups, rule, window: 20, veto, scope: scope.clone() };
         let plan = query.plan(&recording(), &EXECUTION()).unwrap();
-        assert_eq!(plan.kernels(), ["heralds, a list for each channel", LABELS]);
+        assert_eq!(plan.kernels(), ["heralds, a list for each channel", Route::Labels.name()]);
         // Morsels of 50, 100 and 50 rows look back over four rows, once for two channels and once for the
         // third; for vetoes they read one more row on both sides.
         assert_eq!((plan.rows(), plan.bytes()), (vec![645..851; 1], 206 * 9));
@@ -228,9 +228,9 @@ mod tests {
         let bins = Bins::Linear { low: -20, width: 4, count: 10 };
         let query = Histogram { start: 0, stop: 1, bins, mode: Mode::All, fold: None, scope };
         let plan = query.plan(&recording(), &EXECUTION()).unwrap();
-        assert_eq!(plan.kernels(), ["pairs, neighbours in the columns", LABELS]);
-        // Two rows are in reach of the first row of each morsel.
-        assert_eq!((plan.rows(), plan.rows_taken()), (vec![648..850; 1], 52 + 102 + 52 + 2 * 100));
+        assert_eq!(plan.kernels(), ["pairs, neighbours in the columns", Route::Labels.name()]);
+        // Two rows are in reach of the first row of each morsel; there are two of 100 rows.
+        assert_eq!((plan.rows(), plan.rows_taken()), (vec![648..850; 1], 102 + 102 + 2 * 100));
         let query = Histogram { mode: Mode::Next, ..query };
         assert!(query.plan(&recording(), &EXECUTION()).unwrap().is_at_least);
     }

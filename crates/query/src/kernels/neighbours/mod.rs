@@ -6,9 +6,11 @@
 //! times decrease. Values and labels come from a file that may be damaged: no length, index or loop relies on them.
 
 #[cfg(target_arch = "x86_64")]
+mod differences;
+#[cfg(target_arch = "x86_64")]
 mod steps;
 
-pub(crate) mod gaps;
+mod gaps;
 mod scalar;
 mod times;
 
@@ -16,11 +18,7 @@ use std::ops::Range;
 
 use tagq_store::format::GAP_MAX;
 
-use super::{
-    matrix::Matrix,
-    rows::MASK_ROWS,
-    simd::{Level, Simd},
-};
+use super::{gathered::Gathered, matrix::Matrix, rows::MASK_ROWS, simd::Simd};
 
 /// Rows of a step, and the most rows before one that a kernel looks back at.
 #[cfg(target_arch = "x86_64")]
@@ -109,6 +107,15 @@ pub(crate) struct PairDistances<T = i64> {
     pub back: Option<Span<T>>,
 }
 
+/// Differences from a smallest one on, in ticks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DifferenceRange {
+    /// The smallest difference.
+    pub low: i64,
+    /// The largest difference less the smallest.
+    pub above: u64,
+}
+
 /// The smallest and the largest distance, at least 0.
 pub(crate) type Span<T = i64> = (T, T);
 
@@ -118,6 +125,20 @@ impl PairDistances {
     pub(crate) fn of(low: i64, high: i64) -> Option<Self> {
         let span = |low: i64, high: i64| (high >= 0).then_some((low.max(0), high));
         Some(Self { forward: span(low, high), back: span(high.checked_neg()?, low.checked_neg()?) })
+    }
+
+    /// Returns the range of the differences of these pairs: the time of the second tag less that of the first.
+    fn range(&self) -> DifferenceRange {
+        let ends = [self.forward, self.back.map(|(low, high)| (-high, -low))];
+        let ends = || ends.iter().flatten();
+        let low = ends().map(|&(low, _)| low).min().unwrap_or(0);
+        let high = ends().map(|&(_, high)| high).max().unwrap_or(0);
+        DifferenceRange { low, above: high.abs_diff(low) }
+    }
+
+    /// Returns whether the differences less the smallest have 16 bits.
+    pub(crate) fn are_16_bits(&self) -> bool {
+        self.range().above <= u16::MAX.into()
     }
 
     /// Returns whether all distances up to the reach are wanted, in either order.
@@ -179,17 +200,6 @@ impl Window {
     }
 }
 
-/// Returns the mean number of rows within reach from which on one pair is counted faster by ranks.
-pub(crate) fn crowded_pair(simd: Simd, column: Column<'_>, is_delayed: bool) -> usize {
-    match (simd.level(), column) {
-        (Level::Scalar, _) | (_, Column::Times(_)) => 1,
-        #[cfg(target_arch = "x86_64")]
-        (Level::Avx2, _) if is_delayed => 5,
-        #[cfg(target_arch = "x86_64")]
-        _ => 20,
-    }
-}
-
 /// Calls the kernel of the column and level.
 macro_rules! of_column {
     ($simd:expr, $rows:expr, $kernel:ident($($argument:expr),* $(,)?)) => {{
@@ -213,6 +223,67 @@ pub(crate) fn pairs(
 ) -> Option<u64> {
     check(rows.column, rows.labels, &rows.range, distances.reach());
     of_column!(simd, rows, pairs(pair, distances))
+}
+
+/// Passes to `take`, some at a time, the differences of the pairs that [`pairs`] counts, in any order, for distances made by
+/// [`PairDistances::of`]: the time of the
+/// tag with the second label less that of the other and less the smallest wanted difference, modulo 2^16 over gaps. With
+/// equal labels each pair is taken both ways. No difference is larger than the largest wanted one, whatever the times
+/// are. Returns as an error the first row whose differences were not passed, because a row has too many others within
+/// reach, or the first row of all if times decrease: then some were passed.
+pub(crate) fn differences(
+    simd: Simd,
+    rows: &Rows<'_>,
+    pair: [u8; 2],
+    distances: &PairDistances,
+    Differences { narrow, wide }: &mut Differences,
+    mut take: impl TakeDifferences,
+) -> Result<(), usize> {
+    check(rows.column, rows.labels, &rows.range, distances.reach());
+    let (labels, range) = (rows.labels, rows.range.clone());
+    match rows.column {
+        Column::Gaps(column) => {
+            let take = &mut |differences: &mut [u16]| take.narrow(differences);
+            let end = at_level!(
+                simd,
+                gaps,
+                differences(column, labels, range, pair, distances, narrow, take)
+            );
+            narrow.empty(take);
+            end
+        }
+        Column::Times(column) => {
+            let take = &mut |differences: &mut [u64]| take.wide(differences);
+            let end = at_level!(
+                simd,
+                times,
+                differences(column, labels, range, pair, distances, wide, take)
+            );
+            wide.empty(take);
+            end
+        }
+    }
+}
+
+/// The buffers for differences over gaps and over times.
+pub(crate) struct Differences {
+    narrow: Gathered<u16>,
+    pub(crate) wide: Gathered<u64>,
+}
+
+impl Differences {
+    pub(crate) fn new() -> Self {
+        Self { narrow: Gathered::new(), wide: Gathered::new() }
+    }
+}
+
+/// Receives differences less the smallest wanted one.
+pub(crate) trait TakeDifferences {
+    /// Takes those over gaps, which may be modified.
+    fn narrow(&mut self, differences: &mut [u16]);
+
+    /// Takes those over times.
+    fn wide(&mut self, differences: &[u64]);
 }
 
 /// Adds pairs of rows within the window to `matrix`, the number of the later row first. The later row is in the range of
@@ -394,7 +465,10 @@ mod tests {
             let rows = from.min(gaps.len())..gaps.len();
             let wanted = PairDistances { forward, back };
             let window = wanted.reach().unsigned_abs();
+            let DifferenceRange { low, above } = wanted.range();
+            let whole = PairDistances::of(low, low.wrapping_add_unsigned(above)).unwrap();
             let mut expected = Some(0);
+            let mut written = Vec::new();
             for row in rows.clone() {
                 let near = |&k: &usize| distance(&gaps, row, k).is_some_and(|d| d <= window);
                 let near: Vec<usize> = (1..=row).take_while(near).collect();
@@ -409,6 +483,14 @@ mod tests {
                         distance(&gaps, row, k).is_some_and(|d| span.contains(&d))
                     };
                     expected = expected.map(|count| count + u64::from(span.is_some_and(is_in)));
+                    let sign = match [labels[row - k], labels[row]] {
+                        [1, 3] => 1,
+                        [3, 1] => -1,
+                        _ => continue,
+                    };
+                    let apart = i64::try_from(distance(&gaps, row, k).unwrap()).unwrap();
+                    let from_low = (sign * apart - low).cast_unsigned();
+                    written.extend((from_low <= above).then_some(from_low));
                 }
                 if near.len() >= REACH {
                     expected = None;
@@ -420,7 +502,32 @@ mod tests {
                 let stored = Rows { column, labels: &labels, range, number_of: &NUMBER_OF };
                 let found = pairs(simd, &stored, [1, 3], &wanted);
                 prop_assert_eq!(found, expected, "{:?}", simd);
+                let (mut taken, mut buffers) = (Taken(Vec::new()), Differences::new());
+                let end = differences(simd, &stored, [1, 3], &whole, &mut buffers, &mut taken);
+                prop_assert_eq!(end.is_ok(), expected.is_some(), "{:?}", simd);
+                if end.is_ok() {
+                    let modulo = match column {
+                        Column::Gaps(_) => u16::MAX.into(),
+                        Column::Times(_) => u64::MAX,
+                    };
+                    let mut written: Vec<u64> = written.iter().map(|d| d & modulo).collect();
+                    written.sort_unstable();
+                    taken.0.sort_unstable();
+                    prop_assert_eq!(taken.0, written, "{:?}", simd);
+                }
             }
+        }
+    }
+
+    struct Taken(Vec<u64>);
+
+    impl TakeDifferences for &mut Taken {
+        fn narrow(&mut self, differences: &mut [u16]) {
+            self.0.extend(differences.iter().copied().map(u64::from));
+        }
+
+        fn wide(&mut self, differences: &[u64]) {
+            self.0.extend(differences);
         }
     }
 

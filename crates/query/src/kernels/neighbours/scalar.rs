@@ -2,11 +2,17 @@
 
 use std::ops::Range;
 
-use super::{PairDistances, REACH, Span, Window};
-use crate::kernels::{matrix::Matrix, rows::MASK_ROWS};
+use super::{DifferenceRange, PairDistances, REACH, Span, Window};
+use crate::kernels::{gathered::Gathered, matrix::Matrix, rows::MASK_ROWS};
 
 /// A value of a column from which distances follow.
 pub(super) trait Value: Copy + PartialOrd {
+    /// A difference less the smallest one that is wanted.
+    type Difference: Copy + Default;
+
+    /// Returns a difference less the smallest one of the range.
+    fn difference(signed: i64, range: &DifferenceRange) -> Self::Difference;
+
     /// Returns the distance from `row` to row `before`, given that to the row after `before`.
     fn distance(column: &[Self], row: usize, before: usize, shorter: i64) -> i64;
 
@@ -16,6 +22,14 @@ pub(super) trait Value: Copy + PartialOrd {
 
 /// A gap.
 impl Value for u16 {
+    type Difference = u16;
+
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "modulo 2^16")]
+    #[inline]
+    fn difference(signed: i64, range: &DifferenceRange) -> u16 {
+        signed.wrapping_sub(range.low) as u16
+    }
+
     #[inline]
     fn distance(column: &[Self], _: usize, before: usize, shorter: i64) -> i64 {
         shorter.saturating_add(column[before + 1].into())
@@ -28,6 +42,13 @@ impl Value for u16 {
 
 /// A time.
 impl Value for i64 {
+    type Difference = u64;
+
+    #[inline]
+    fn difference(signed: i64, range: &DifferenceRange) -> u64 {
+        signed.wrapping_sub(range.low).cast_unsigned()
+    }
+
     #[inline]
     fn distance(column: &[Self], row: usize, before: usize, _: i64) -> i64 {
         column[row].wrapping_sub(column[before])
@@ -77,7 +98,7 @@ pub(super) fn pairs_of<V: Value>(
 
 /// Passes the differences of the pairs whose later tag is in this row.
 #[inline]
-pub(super) fn each_pair<V: Value>(
+fn each_pair<V: Value>(
     column: &[V],
     labels: &[u8],
     row: usize,
@@ -96,6 +117,42 @@ pub(super) fn each_pair<V: Value>(
             take(-distance);
         }
     })
+}
+
+/// See [`super::differences`].
+pub(super) fn differences<V: Value>(
+    column: &[V],
+    labels: &[u8],
+    rows: Range<usize>,
+    pair: [u8; 2],
+    wanted: &PairDistances,
+    gathered: &mut Gathered<V::Difference>,
+    take: &mut impl FnMut(&mut [V::Difference]),
+) -> Result<(), usize> {
+    are_in_order(column, &rows).ok_or(rows.start)?;
+    differences_of(column, labels, rows, pair, wanted, gathered, take)
+}
+
+/// Passes differences without a look at the order of times.
+pub(super) fn differences_of<V: Value>(
+    column: &[V],
+    labels: &[u8],
+    rows: Range<usize>,
+    pair: [u8; 2],
+    wanted: &PairDistances,
+    gathered: &mut Gathered<V::Difference>,
+    take: &mut impl FnMut(&mut [V::Difference]),
+) -> Result<(), usize> {
+    let range = wanted.range();
+    for row in rows {
+        gathered.begin(take);
+        let push = |signed: i64| gathered.push(V::difference(signed, &range));
+        if each_pair(column, labels, row, pair, wanted, push).is_none() {
+            gathered.give_up();
+            return Err(row);
+        }
+    }
+    Ok(())
 }
 
 /// See [`super::matrix`].

@@ -1,8 +1,8 @@
 //! The query "histogram": differences of the times of two channels, in bins.
 
 mod bins;
-mod by_gaps;
 mod fold;
+mod near;
 mod nearest;
 mod normalise;
 mod pairs;

@@ -20,14 +20,12 @@ use crate::{
     scan::{
         morsels::{Execution, Interval, intervals},
         plan,
+        route::{BUFFER_ROWS, Route},
         selection::{Buffers, Selection},
         singles::{last_row_of, row_among, row_at},
         threads::add_up,
     },
 };
-
-/// Rows of a morsel, chosen so that its buffers stay in a core's cache.
-const ROWS: usize = 1 << 16;
 
 /// One task: the pairs of the starts, or of the stops, of an interval of delayed time.
 struct Morsel<'a> {
@@ -71,7 +69,7 @@ pub(super) fn plan(
                 |selection: &Selection| selection.row_ranges(source.tags.time, morsel.interval());
             [of(&plan.starts), of(&plan.stops)].concat()
         });
-        ranges.map(|rows| ("neighbours, starts and stops taken out", rows)).collect::<Vec<_>>()
+        ranges.map(|rows| (Route::Nearest, rows)).collect::<Vec<_>>()
     });
     // Neighbours outside a morsel, and starts after the last stop, are found by their labels.
     into.is_at_least = true;
@@ -127,7 +125,7 @@ impl<'a> Plan<'a> {
 
     fn morsels<'r>(&self, source: &'r Source<'r>, execution: &Execution) -> Vec<Morsel<'r>> {
         let time = source.tags.time;
-        let rows = execution.rows_per_morsel(time, 0, ROWS);
+        let rows = execution.rows_per_morsel(time, 0, BUFFER_ROWS);
         let range = self.query.scope.range;
         let delay = self.partner.delay;
         let is_next = self.query.mode == Mode::Next;

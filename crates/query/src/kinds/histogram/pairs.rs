@@ -4,18 +4,14 @@ use std::ops::Range;
 
 use super::{
     bins::{Binning, Bins},
+    near::{Compared, Near},
     query::{Channel, Histogram, Mode, longest},
     sides::{Owner, Side},
     tally::Bucket,
 };
 use crate::{
     kernels::{
-        differences::{
-            buffer::{REACH, Wanted},
-            differences,
-        },
-        first_fall,
-        neighbours::Column,
+        neighbours::{Column, PairDistances},
         simd::Simd,
     },
     run::{
@@ -23,21 +19,13 @@ use crate::{
         time_range::TimeRange,
     },
     scan::{
-        morsels::{Execution, Interval, intervals, row_ranges, seek},
+        morsels::{Execution, Interval, intervals, row_ranges},
         plan,
+        route::{BUFFER_ROWS, Route, Work, column_rows},
         selection::{Buffers, Selected, Selection},
         threads::add_up,
     },
 };
-use tagq_store::Channels;
-
-/// Rows of a morsel that goes through buffers, chosen so that they stay in a core's cache.
-const SELECTED_ROWS: usize = 1 << 16;
-
-/// Rows of a morsel that is read from the columns: 2.25 MiB.
-const DIRECT_ROWS: usize = 1 << 18;
-/// Mean starts and stops within reach above which neighbours are not compared. Estimated, not tuned.
-const NEIGHBOURS: i128 = 8;
 
 /// Counts the pairs of every bin.
 pub(super) fn count(
@@ -68,16 +56,12 @@ pub(super) fn plan(
     let (range, before) = plan.ranges(query.scope.range);
     for range in [Some(range), before].into_iter().flatten() {
         into.read(recording, |source| {
-            let of = |task| match task {
-                Task::Rows(_, rows) => vec![(plan::GAPS, rows)],
-                Task::Times(morsel) => plan.row_ranges(&morsel),
-            };
-            plan.tasks(source, execution, range).into_iter().flat_map(of).collect::<Vec<_>>()
+            let of = |task: &Task<'_>| plan.row_ranges(task);
+            plan.tasks(source, execution, range).iter().flat_map(of).collect::<Vec<_>>()
         });
     }
-    // If too many tags turn out to lie within reach, lists are extracted for the rest.
-    let is_near =
-        |source: &Source<'_>| plan.by_gaps(source, range).is_some() || plan.near(source).is_some();
+    // If too many tags turn out to lie within reach, lists are made for the rest.
+    let is_near = |source: &Source<'_>| plan.near(source, range).is_some();
     into.is_at_least |= recording.sources.iter().any(is_near);
 }
 
@@ -122,10 +106,12 @@ pub(super) struct Plan {
 
 /// One task.
 enum Task<'a> {
-    /// Pairs whose later row is one of these, by gaps.
-    Rows(&'a Source<'a>, Range<usize>),
-    /// Pairs whose later tag has its delayed time in a range.
-    Times(Morsel<'a>),
+    /// Pairs whose later row is one of these, in the columns as stored.
+    Columns(&'a Source<'a>, Compared<'a>),
+    /// Pairs whose later tag has its delayed time in a range, in one list of both channels.
+    OneList(Morsel<'a>, PairDistances),
+    /// The same, in a list of each channel.
+    Lists(Morsel<'a>),
 }
 
 /// The owners of a source from `from` up to, not including, `to`.
@@ -135,18 +121,11 @@ struct Morsel<'a> {
 }
 
 impl Morsel<'_> {
-    /// Returns the interval of its owners and of their possible partners.
-    fn reaching(&self, wanted: &Wanted) -> Interval {
+    /// Returns the interval of its owners and of their partners, which are up to `reach` before them.
+    fn reaching(&self, reach: i64) -> Interval {
         let TimeRange { from, to } = self.owned;
-        Interval { start: from.unwrap_or(i64::MIN), end: to }.looking_back(wanted.reach)
+        Interval { start: from.unwrap_or(i64::MIN), end: to }.looking_back(reach)
     }
-}
-
-/// Rows of a morsel as they lie in the columns.
-struct Rows {
-    own: Range<usize>,
-    /// The first row that is looked back at.
-    head: usize,
 }
 
 /// The buffers of one thread.
@@ -154,23 +133,6 @@ pub(super) struct Thread {
     both: Buffers,
     pub(super) lists: Lists,
     pub(super) bucket: Bucket,
-}
-
-/// Tags in order; those before `head` are only looked back at and own nothing.
-#[derive(Clone, Copy)]
-struct Ready<'a> {
-    source: &'a Source<'a>,
-    time: &'a [i64],
-    id: &'a [u8],
-    head: usize,
-}
-
-/// How neighbours are compared.
-enum Near {
-    /// In the columns as stored.
-    Columns(Wanted),
-    /// In the list of both channels.
-    List(Wanted),
 }
 
 #[derive(Default)]
@@ -200,7 +162,7 @@ impl Plan {
         Self { starts, stops, both, ends, bins, binning, scale, simd }
     }
 
-    fn sides(&self, source: &Source<'_>) -> Vec<Side<'_>> {
+    pub(super) fn sides(&self, source: &Source<'_>) -> Vec<Side<'_>> {
         let longest = longest(source, self.ends);
         let of = |owner| Side::new(owner, &self.bins, &self.binning, longest, self.simd);
         [Owner::Stop, Owner::Start].into_iter().filter_map(of).collect()
@@ -230,14 +192,11 @@ impl Plan {
             sources.flat_map(|source| self.tasks(source, execution, range)).collect();
         let count = |task: &Task<'_>, thread: &mut Thread, counts: &mut [u64]| {
             match task {
-                Task::Rows(source, rows) => self.count_rows(source, rows.clone(), thread, counts),
-                Task::Times(morsel) => match self.near(morsel.source) {
-                    Some(Near::Columns(wanted)) => {
-                        self.count_columns(morsel, &wanted, thread, counts);
-                    }
-                    Some(Near::List(wanted)) => self.count_list(morsel, &wanted, thread, counts),
-                    None => self.count_lists(morsel, thread, counts),
-                },
+                Task::Columns(source, rows) => self.count_columns(source, rows, thread, counts),
+                Task::OneList(morsel, distances) => {
+                    self.count_one_list(morsel, distances, thread, counts);
+                }
+                Task::Lists(morsel) => self.count_lists(morsel, thread, counts),
             }
             0
         };
@@ -258,19 +217,18 @@ impl Plan {
         execution: &Execution,
         range: TimeRange,
     ) -> Vec<Task<'r>> {
-        if let Some(found) = self.by_gaps(source, range) {
-            let inside = Interval { start: range.from.unwrap_or(i64::MIN), end: range.to };
-            let inside = inside.rows(source.tags.time, self.ends[0].delay);
-            let rows = execution.morsel_rows.unwrap_or(DIRECT_ROWS).max(1);
-            let ranges = row_ranges(Column::Gaps(found.gaps), inside, rows).into_iter();
-            return ranges.map(|rows| Task::Rows(source, rows)).collect();
+        let near = self.near(source, range);
+        if let Some(Near::Columns(all)) = &near {
+            let rows = column_rows(execution, false);
+            let ranges = row_ranges(all.column, all.rows.clone(), rows).into_iter();
+            return ranges
+                .map(|rows| Task::Columns(source, Compared { rows, ..all.clone() }))
+                .collect();
         }
         let look_back = |side: &Side<'_>| self.ticks(side.last - side.first);
         let window = self.sides(source).iter().map(look_back).max().unwrap_or(0);
         let time = source.tags.time;
-        let is_direct = matches!(self.near(source), Some(Near::Columns(_)));
-        let cached = if is_direct { DIRECT_ROWS } else { SELECTED_ROWS };
-        let rows = execution.rows_per_morsel(time, window, cached);
+        let rows = execution.rows_per_morsel(time, window, BUFFER_ROWS);
         // Rows are cut at the delayed times of the stops.
         let delay = self.ends[1].delay;
         let cut = |limit: i64| {
@@ -285,62 +243,32 @@ impl Plan {
                 TimeRange { from, to: interval.end.map(cut) }.and(&range)
             })
             .filter(|owned| owned.from.zip(owned.to).is_none_or(|(from, to)| from < to))
-            .map(|owned| Task::Times(Morsel { source, owned }))
+            .map(|owned| Morsel { source, owned })
+            .map(|morsel| match near {
+                Some(Near::OneList(distances)) => Task::OneList(morsel, distances),
+                Some(Near::Columns(_)) | None => Task::Lists(morsel),
+            })
             .collect()
     }
 
-    /// Returns which neighbours to look for, and where: in the columns themselves if most of their rows are
-    /// starts or stops that are not moved against each other. Returns `None` if too many lie within reach.
-    fn near(&self, source: &Source<'_>) -> Option<Near> {
-        let [start, stop] = self.ends;
-        let Scale::Ticks = self.scale else { return None };
-        let reach = self.sides(source).iter().map(|side| side.last).max()?;
-        let (first, last) = source.span()?;
-        let one = source.singles_of(start.label);
-        let both =
-            if start.label == stop.label { one } else { one + source.singles_of(stop.label) };
-        let within = i128::from(both) * i128::from(reach) / i128::from(last - first).max(1);
-        if within > NEIGHBOURS {
-            return None;
-        }
-        let (low, high) = (self.bins.edge(0), self.bins.edge(self.bins.count()));
-        let wanted = |ends, is_column| {
-            let width = high.abs_diff(low);
-            Wanted { ends, low, width, reach, is_column }
-        };
-        let is_most = 2 * both >= source.tags.len() as u64;
-        let labels = [start, stop].map(|end| u8::try_from(end.label));
-        if let (Channels::U8(_), [Ok(a), Ok(b)]) = (source.tags.channels, labels)
-            && is_most
-            && start.delay == stop.delay
-        {
-            return Some(Near::Columns(wanted([a, b], true)));
-        }
-        Some(Near::List(wanted([0, u8::from(start.label != stop.label)], false)))
-    }
-
-    /// Returns the rows that the morsel reads, each with its kernel.
-    fn row_ranges(&self, morsel: &Morsel<'_>) -> Vec<(&'static str, Range<usize>)> {
-        let time = morsel.source.tags.time;
-        let (kernel, ranges) = match self.near(morsel.source) {
-            Some(Near::Columns(wanted)) => match self.rows(morsel, &wanted) {
-                Some(Rows { own, head }) if own.start - head > REACH => self.list_ranges(morsel),
-                rows => {
-                    let rows = rows.map(|Rows { own, head }| head..own.end);
-                    ("pairs, neighbours in the columns", rows.into_iter().collect())
-                }
-            },
-            Some(Near::List(wanted)) => {
-                let ranges = self.both.row_ranges(time, morsel.reaching(&wanted));
-                ("pairs, neighbours among starts and stops taken out", ranges)
+    /// Returns the rows that a task reads, each by its route.
+    fn row_ranges(&self, task: &Task<'_>) -> Vec<(Route, Range<usize>)> {
+        let (route, ranges) = match task {
+            Task::Columns(_, compared) => {
+                let (route, rows) = compared.row_ranges();
+                (route, vec![rows])
             }
-            None => self.list_ranges(morsel),
+            Task::OneList(morsel, distances) => {
+                let interval = morsel.reaching(distances.reach());
+                (Route::OneList, self.both.row_ranges(morsel.source.tags.time, interval))
+            }
+            Task::Lists(morsel) => (Route::Lists(Work::Differences), self.list_ranges(morsel)),
         };
-        ranges.into_iter().map(|rows| (kernel, rows)).collect()
+        ranges.into_iter().map(|rows| (route, rows)).collect()
     }
 
     /// Returns the rows that the morsel reads by lists.
-    fn list_ranges(&self, morsel: &Morsel<'_>) -> (&'static str, Vec<Range<usize>>) {
+    fn list_ranges(&self, morsel: &Morsel<'_>) -> Vec<Range<usize>> {
         let sides = self.sides(morsel.source);
         let of = |(of, selection): (Owner, &Selection)| {
             let needed = self.needed(morsel, &sides, of);
@@ -348,101 +276,38 @@ impl Plan {
             needed.map_or(Vec::new(), ranges)
         };
         let both = [(Owner::Start, &self.starts), (Owner::Stop, &self.stops)].map(of);
-        ("pairs, lists of starts and stops", both.concat())
-    }
-
-    /// Returns the rows of a morsel in the columns, and the first row that is looked back at; `None` if there
-    /// are no rows.
-    fn rows(&self, morsel: &Morsel<'_>, wanted: &Wanted) -> Option<Rows> {
-        let time = morsel.source.tags.time;
-        let TimeRange { from, to } = morsel.owned;
-        let delay = self.ends[0].delay;
-        let row = |limit: i64| time.partition_point(|&time| time.saturating_add(delay) < limit);
-        let start = from.map_or(0, row);
-        let own = start..to.map_or(time.len(), row).max(start);
-        let &first = time[own.clone()].first()?;
-        let earliest = first.saturating_sub(wanted.reach);
-        let head = seek(time, start, |time| time < earliest);
-        Some(Rows { own, head })
-    }
-
-    /// Counts the pairs of the morsel's owners in the columns as stored.
-    fn count_columns(
-        &self,
-        morsel: &Morsel<'_>,
-        wanted: &Wanted,
-        thread: &mut Thread,
-        counts: &mut [u64],
-    ) {
-        let tags = morsel.source.tags;
-        let Channels::U8(ids) = tags.channels else { return };
-        let Some(Rows { own, head }) = self.rows(morsel, wanted) else { return };
-        if own.start - head > REACH {
-            return self.count_lists(morsel, thread, counts);
-        }
-        let (time, id) = (&tags.time[head..own.end], &ids[head..own.end]);
-        let Thread { lists, bucket, .. } = thread;
-        let ready = Ready { source: morsel.source, time, id, head: own.start - head };
-        // Otherwise differences could overflow 64 bits.
-        let is_inside = morsel.source.spans(time);
-        if !is_inside || self.count_near(ready, wanted, lists, bucket, counts).is_none() {
-            // The rows are out of order: record where.
-            morsel.source.is_in_order(self.simd, head..own.end);
-        }
+        both.concat()
     }
 
     /// Counts the pairs of the morsel's owners in a list of starts and stops.
-    fn count_list(
+    fn count_one_list(
         &self,
         morsel: &Morsel<'_>,
-        wanted: &Wanted,
+        distances: &PairDistances,
         thread: &mut Thread,
         counts: &mut [u64],
     ) {
-        let interval = morsel.reaching(wanted);
+        let interval = morsel.reaching(distances.reach());
+        let mut both = std::mem::take(&mut thread.both);
+        let list = self.both.select(self.simd, morsel.source, interval, &mut both);
+        let Selected { time, number } = list;
         let from = morsel.owned.from;
-        let Selected { time, number } =
-            self.both.select(self.simd, morsel.source, interval, &mut thread.both);
         let head = from.map_or(0, |from| time.partition_point(|&time| time < from));
-        if head > REACH {
-            return self.count_lists(morsel, thread, counts);
-        }
-        let Thread { lists, bucket, .. } = thread;
-        let ready = Ready { source: morsel.source, time, id: number, head };
+        // The delays are in the times.
+        let compared = Compared {
+            column: Column::Times(time),
+            time,
+            labels: number,
+            rows: head..time.len(),
+            ends: [0, u8::from(self.ends[0].label != self.ends[1].label)],
+            delays: [0; 2],
+            distances: *distances,
+        };
         // A selection always yields tags in order.
-        let _: Option<()> = self.count_near(ready, wanted, lists, bucket, counts);
-    }
-
-    /// Counts the pairs of the rows from the head on by comparing neighbours; from a crowded row on, by their
-    /// lists. Returns `None` if times decrease.
-    fn count_near(
-        &self,
-        Ready { source, time, id, head }: Ready<'_>,
-        wanted: &Wanted,
-        lists: &mut Lists,
-        bucket: &mut Bucket,
-        counts: &mut [u64],
-    ) -> Option<()> {
-        let Bucket { buffer, tally, .. } = bucket;
-        let take = |distances: &[u64]| tally.add(&self.binning, distances, counts);
-        let done = differences(self.simd, time, id, head, wanted, buffer, take);
-        if done == time.len() {
-            return Some(());
+        if let Err(crowded) = self.count_near(&compared, thread, counts) {
+            self.count_rest(morsel.source, &compared, crowded, thread, counts);
         }
-        // Rows in order can still begin outside of the source, if the rows before them are damaged.
-        let is_outside = wanted.is_column && !source.spans(&time[done..]);
-        if is_outside || first_fall(self.simd, &time[done..]).is_some() {
-            return None;
-        }
-        // Pairs of a later row with an earlier one were already counted.
-        let rest = || time[done..].iter().zip(&id[done..]);
-        let of = |wanted: u8| rest().filter(move |&(_, &id)| id == wanted).map(|(&time, _)| time);
-        lists.starts.clear();
-        lists.starts.extend(of(wanted.ends[0]));
-        lists.stops.clear();
-        lists.stops.extend(of(wanted.ends[1]));
-        self.count_sides(source, lists, i64::MIN, bucket, counts);
-        Some(())
+        thread.both = both;
     }
 
     /// Converts a distance to ticks.

@@ -9,12 +9,13 @@ use crate::{
         recording::{Recording, Source},
         time_range::TimeRange,
     },
-    scan::{morsels::Execution, plan::Plan, singles::rows_in},
+    scan::{
+        morsels::Execution,
+        plan::Plan,
+        route::{BUFFER_ROWS, Route},
+        singles::rows_in,
+    },
 };
-
-/// Rows of a task.
-const ROWS: usize = 1 << 16;
-const KERNEL: &str = "sync pulses";
 
 /// Divides a recording into the sources whose starts are tags and those whose starts are pulses.
 pub(super) fn divide<'a>(histogram: &Histogram, recording: &Recording<'a>) -> [Recording<'a>; 2] {
@@ -34,13 +35,13 @@ pub(super) fn count(
         let Some(pulses) = source.pulses_of(histogram.start) else { continue };
         let stops = Stops { histogram, source, pulses, ends: histogram.ends() };
         let (begin, end) = stops.rows();
-        let starts: Vec<usize> = (begin..end).step_by(ROWS).collect();
+        let starts: Vec<usize> = (begin..end).step_by(BUFFER_ROWS).collect();
         let pieces =
             recording.pass(histogram.scope.range).over(end - begin).in_pieces(starts.len());
         let of_task = |mut task: (Vec<u64>, u64), &start: &usize| {
             // Rows skipped here never reach a result: cancellation is checked after the pass.
             if pieces.begin().is_ok() {
-                let rows = start..end.min(start + ROWS);
+                let rows = start..end.min(start + BUFFER_ROWS);
                 if source.is_in_order(execution.simd, rows.clone()) {
                     rows.for_each(|row| stops.add(row, &mut task));
                 }
@@ -60,7 +61,7 @@ pub(super) fn plan(histogram: &Histogram, recording: &Recording<'_>, plan: &mut 
         source.pulses_of(histogram.start).map(|pulses| {
             let stops = Stops { histogram, source, pulses, ends: histogram.ends() };
             let (begin, end) = stops.rows();
-            (KERNEL, begin..end)
+            (Route::SyncPulses, begin..end)
         })
     });
 }

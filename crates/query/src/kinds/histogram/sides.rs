@@ -9,16 +9,17 @@ use super::{
     bins::{Binning, Bins},
     tally::Bucket,
 };
-use crate::kernels::{
-    differences::{buffer::Distances, distances, narrow::LIMIT},
-    merges::{EDGES, Merges},
-    simd::Simd,
+use crate::{
+    kernels::{
+        distances::{Distances, distances, narrow::LIMIT},
+        merges::{EDGES, Merges},
+        simd::Simd,
+    },
+    scan::route::pairs_per_edge,
 };
 
 /// Owners that are processed together: they and the others near them stay in a core's nearest caches.
 const UNIT: usize = 4096;
-/// The cost of a pair in steps of a merge, measured (benches/histogram.rs).
-const PAIR_STEPS: u64 = 4;
 /// The number of owners from which the number of pairs is estimated.
 const SAMPLES: usize = 128;
 
@@ -148,7 +149,7 @@ impl<'a> Side<'a> {
     fn split(&self, owners: &[i64], others: &[i64]) -> usize {
         let pairs_below = |bins: usize| self.sampled_pairs(owners, others, bins);
         let pairs = pairs_below(self.count);
-        let step_pairs = (owners.len() + others.len()) as u64 / PAIR_STEPS;
+        let step_pairs = pairs_per_edge(owners.len() + others.len());
         // If all bins hold about the same number of pairs, either all of them are counted this way or none.
         if pairs <= step_pairs.saturating_mul(self.count as u64 + 1) / 4 {
             return self.count;
@@ -193,7 +194,7 @@ impl<'a> Side<'a> {
         owners: &[i64],
         others: &[i64],
         bins: usize,
-        Bucket { buffer, narrow, tally, .. }: &mut Bucket,
+        Bucket { differences, narrow, tally, .. }: &mut Bucket,
         counts: &mut [u64],
     ) {
         let wanted = Distances {
@@ -204,7 +205,8 @@ impl<'a> Side<'a> {
         };
         let (low, high) = (wanted.low, self.bins.edge(self.bins.count()));
         if wanted.last >= LIMIT || high.abs_diff(low) > 1 << 32 {
-            return distances(self.simd, [owners, others], &wanted, buffer, |distances| {
+            let wide = &mut differences.wide;
+            return distances(self.simd, [owners, others], &wanted, wide, |distances| {
                 tally.add(self.binning, distances, counts);
             });
         }

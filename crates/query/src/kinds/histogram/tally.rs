@@ -1,11 +1,7 @@
 //! Counts written differences into bins.
 
 use super::bins::{Binning, WithBin};
-use crate::kernels::{
-    differences::{buffer::Buffer, narrow::Narrow},
-    merges::Merges,
-    neighbours::gaps::gathered::Gathered,
-};
+use crate::kernels::{distances::narrow::Narrow, merges::Merges, neighbours::Differences};
 
 /// Copies of the bins, so that an increment need not wait for the previous one.
 const COPIES: usize = 4;
@@ -35,8 +31,7 @@ pub(super) struct Tally {
 
 /// The buffers a thread needs to put differences into bins, or to count beyond their edges.
 pub(super) struct Bucket {
-    pub(super) buffer: Buffer,
-    pub(super) gathered: Gathered,
+    pub(super) differences: Differences,
     pub(super) narrow: Narrow,
     pub(super) tally: Tally,
     pub(super) merges: Merges,
@@ -44,9 +39,12 @@ pub(super) struct Bucket {
 
 impl Bucket {
     pub(super) fn new(bins: usize) -> Self {
-        let (tally, merges) = (Tally::new(bins), Merges::default());
-        let (buffer, gathered) = (Buffer::new(), Gathered::new());
-        Self { buffer, gathered, narrow: Narrow::new(), tally, merges }
+        Self {
+            differences: Differences::new(),
+            narrow: Narrow::new(),
+            tally: Tally::new(bins),
+            merges: Merges::default(),
+        }
     }
 }
 

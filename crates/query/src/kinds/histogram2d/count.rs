@@ -8,13 +8,11 @@ use crate::{
     scan::{
         morsels::{Execution, Interval, intervals},
         plan::Plan,
+        route::{BUFFER_ROWS, Route},
         selection::{Buffers, Selection},
         threads::add_up,
     },
 };
-
-/// Rows of a morsel, chosen so that its lists stay in a core's cache.
-const ROWS: usize = 1 << 16;
 
 /// Counts the triples of every cell, row by row.
 pub(super) fn count(
@@ -53,7 +51,7 @@ pub(super) fn plan(
             scan.selection.row_ranges(source.tags.time, owned.looking_back(scan.reach))
         };
         let rows = scan.morsels(source, execution).into_iter().flat_map(of);
-        rows.map(|rows| ("triples, lists of three channels", rows)).collect::<Vec<_>>()
+        rows.map(|rows| (Route::Triples, rows)).collect::<Vec<_>>()
     });
 }
 
@@ -101,7 +99,7 @@ impl<'q> Scan<'q> {
 
     fn morsels(&self, source: &Source<'_>, execution: &Execution) -> Vec<Interval> {
         let time = source.tags.time;
-        let rows = execution.rows_per_morsel(time, self.reach, ROWS);
+        let rows = execution.rows_per_morsel(time, self.reach, BUFFER_ROWS);
         intervals(time, rows, &self.delays, self.query.scope.range)
     }
 }

@@ -22,11 +22,7 @@ use crate::{
         scope::Scope,
         time_range::TimeRange,
     },
-    scan::{
-        morsels::Execution,
-        plan::{LABELS, Plan},
-        singles::rows_read,
-    },
+    scan::{morsels::Execution, plan::Plan, route::Route, singles::rows_read},
 };
 
 /// The number of bins that a thread counts in turn; the blocks they need are prefetched from the disk
@@ -266,7 +262,7 @@ impl Counting {
     fn plan(&self, recording: &Recording<'_>, range: TimeRange, plan: &mut Plan) {
         plan.read(recording, |source| {
             let of = |(delay, _): &(i64, _)| rows_read(source, *delay, range);
-            self.delays.iter().flat_map(of).map(|rows| (LABELS, rows))
+            self.delays.iter().flat_map(of).map(|rows| (Route::Labels, rows))
         });
     }
 

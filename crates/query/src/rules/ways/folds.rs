@@ -11,14 +11,15 @@ use crate::{
         simd::Simd,
     },
     rules::ways::sliding::Sliding,
-    scan::{morsels::rows_within_window, selection::Ready},
+    scan::{
+        morsels::rows_within_window,
+        route::{Rows as Compared, Work, group_steps},
+        selection::Ready,
+    },
 };
 
 /// The largest number of channels of a group besides the channel of the last tag.
 const MOST_OTHERS: usize = 15;
-
-/// The number of steps per row from which on sliding is faster.
-const STEPS: usize = 2;
 
 /// The groups that a tag of each number can close.
 #[derive(Debug)]
@@ -94,7 +95,7 @@ impl Folds {
         found.clear();
         found.resize(counts.len(), 0);
         near(simd, rows, k, window, masks)?;
-        let mut steps_left = STEPS * rows.range.len();
+        let mut steps_left = group_steps(&rows.range);
         for (step, &mask) in masks.iter().enumerate() {
             for bit in bits(mask) {
                 let last = rows.range.start + step * MASK_ROWS + bit;
@@ -127,7 +128,8 @@ impl Folds {
         inside: &mut Inside,
         counts: &mut [u128],
     ) {
-        let is_sparse = rows_within_window(ready.time, window) < self.fewest;
+        let crowded = Work::Groups { fewest: self.fewest }.crowded(Compared::List, simd, false);
+        let is_sparse = rows_within_window(ready.time, window) < crowded;
         if is_sparse && self.count_near(simd, window, &ready.rows(), inside, counts).is_some() {
             return;
         }

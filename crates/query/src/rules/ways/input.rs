@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use tagq_store::{Channels, format::GAP_MAX};
+use tagq_store::Channels;
 
 use crate::{
     kernels::{
-        neighbours::{Column, PairDistances, Window, crowded_pair},
+        neighbours::{Column, PairDistances, Window},
         simd::Simd,
     },
     rules::{definition::Method, ways::part::Part},
@@ -15,20 +15,12 @@ use crate::{
         time_range::TimeRange,
     },
     scan::{
-        chains::{self, chain_ranges, whole_chains},
+        chains::{chain_ranges, whole_chains},
         morsels::{Execution, Interval, intervals, row_ranges, rows_within_window},
-        plan::{GAPS, Plan},
+        plan::Plan,
+        route::{self, BUFFER_ROWS, Route, column_rows},
     },
 };
-
-/// Rows of a morsel that is read from the columns: 2.25 MiB.
-const DIRECT_ROWS: usize = 1 << 18;
-/// Rows of a morsel that goes through buffers, chosen so that they stay in a core's cache.
-const SELECTED_ROWS: usize = 1 << 16;
-/// Mean number of rows within a window from which on tags are not compared with their neighbours, by times.
-pub(super) const CROWDED: usize = 1;
-/// The same by gaps, for the pairs of many channels; for one pair see [`crowded_pair`].
-const CROWDED_GAPS: usize = 2;
 
 /// One task.
 pub(super) struct Morsel<'a> {
@@ -55,22 +47,22 @@ pub(crate) struct Neighbours<'a> {
 impl Part {
     /// Adds the rows that counting reads to the plan.
     pub(crate) fn plan(&self, recording: &Recording<'_>, execution: &Execution, plan: &mut Plan) {
-        let [direct, selected] = self.method.names();
+        let work = self.method.work();
         plan.read(recording, |source| {
             let time = source.tags.time;
             self.morsels(source, execution).into_iter().flat_map(move |morsel| match morsel.input {
                 MorselInput::Rows(Neighbours { column, window, .. }, rows) => match column {
-                    Column::Gaps(_) => vec![(GAPS, rows)],
+                    Column::Gaps(_) => vec![(Route::Gaps, rows)],
                     Column::Times(_) => {
                         let own = Interval::of_rows(time, &rows, 0);
-                        vec![(direct, own.looking_back(window.reach).rows(time, 0))]
+                        vec![(Route::Columns(work), own.looking_back(window.reach).rows(time, 0))]
                     }
                 },
                 MorselInput::Selected(interval) => {
                     let interval = interval.looking_back(self.look_back);
                     let vetoes = self.veto.iter().flat_map(|veto| veto.row_ranges(time, interval));
                     let ranges = self.selection.row_ranges(time, interval).into_iter();
-                    ranges.chain(vetoes).map(|rows| (selected, rows)).collect()
+                    ranges.chain(vetoes).map(|rows| (Route::Lists(work), rows)).collect()
                 }
             })
         });
@@ -102,7 +94,7 @@ impl Part {
         if let Some(neighbours) = self.neighbours(source, execution.simd) {
             return self.row_morsels(source, neighbours, execution);
         }
-        let rows = execution.rows_per_morsel(time, self.look_back, SELECTED_ROWS);
+        let rows = execution.rows_per_morsel(time, self.look_back, BUFFER_ROWS);
         let mut delays = self.delays.clone();
         delays.sort_unstable();
         delays.dedup();
@@ -122,8 +114,7 @@ impl Part {
         let inside = Interval { start: range.from.unwrap_or(i64::MIN), end: range.to };
         let inside = inside.rows(time, delay);
         let Neighbours { column, window, .. } = neighbours;
-        let cached = if self.veto.is_some() { SELECTED_ROWS } else { DIRECT_ROWS };
-        let rows = execution.morsel_rows.unwrap_or(cached).max(1);
+        let rows = column_rows(execution, self.veto.is_some());
         let morsel = |input| Morsel { source, input };
         let of_rows = |rows| morsel(MorselInput::Rows(neighbours, rows));
         if !self.is_in_chains() {
@@ -163,7 +154,7 @@ impl Part {
     ) -> Option<(Neighbours<'a>, Vec<Range<usize>>)> {
         let neighbours = self.neighbours(source, execution.simd)?;
         let Neighbours { column, window, .. } = neighbours;
-        let rows = execution.morsel_rows.unwrap_or(DIRECT_ROWS).max(1);
+        let rows = column_rows(execution, false);
         Some((neighbours, chain_ranges(column, 0..column.len(), window.reach, rows)))
     }
 
@@ -192,19 +183,13 @@ impl Part {
             return None;
         }
         let window = self.near.as_ref()?;
-        let column = match source.gaps {
-            Some(gaps) if window.reach < GAP_MAX.into() => Column::Gaps(gaps),
+        let column = route::column(source, window.reach);
+        if let (Column::Times(_), Some(_)) = (column, &self.veto) {
             // Vetoes change gaps and labels.
-            _ if self.veto.is_some() => return None,
-            _ => Column::Times(source.tags.time),
-        };
-        let crowded = match (&self.method, column) {
-            (Method::Heralds { .. } | Method::Matches, _) => chains::CROWDED,
-            (Method::Pair, _) => crowded_pair(simd, column, self.has_different_delays()),
-            (Method::Folds(folds), Column::Gaps(_)) => folds.fewest(),
-            (_, Column::Gaps(_)) => CROWDED_GAPS,
-            (_, Column::Times(_)) => CROWDED,
-        };
+            return None;
+        }
+        let has_delays = self.has_different_delays();
+        let crowded = self.method.work().crowded(column.rows(), simd, has_delays);
         let is_crowded = rows_within_window(source.tags.time, window.reach) >= crowded;
         (!is_crowded).then_some(Neighbours { column, labels, window })
     }

@@ -7,11 +7,14 @@ use crate::{
         simd::Simd,
     },
     rules::ways::{
-        input::CROWDED,
         part::Part,
         sliding::{self, Sliding},
     },
-    scan::{morsels::rows_within_window, selection::Ready},
+    scan::{
+        morsels::rows_within_window,
+        route::{Rows as Compared, Work},
+        selection::Ready,
+    },
 };
 
 /// The matrix and the buffers of one thread.
@@ -34,7 +37,8 @@ impl Tally {
         ready: Ready<'_>,
         counts: &mut [u128],
     ) {
-        let is_crowded = rows_within_window(ready.time, window) >= CROWDED;
+        let crowded = Work::Pairs.crowded(Compared::List, simd, false);
+        let is_crowded = rows_within_window(ready.time, window) >= crowded;
         // The delays are in the times.
         let all = Window { ticks: window, reach: window, delays: None };
         if is_crowded || self.add_near(part, simd, &all, &ready.rows(), counts).is_none() {

@@ -12,14 +12,16 @@ use std::{
 
 use super::{
     super::{
-        PairDistances, REACH, ROW_BITS, ROWS, Span, Window, scalar,
+        DifferenceRange, PairDistances, REACH, ROW_BITS, ROWS, Span, Window,
+        differences::difference_kernel,
+        scalar,
         steps::{Ends, neighbour_kernels},
     },
-    gathered::Gathered,
-    levels::{Order, Ticks, Value, is_sorted, ticks},
-    steps::difference_kernel,
+    levels::{Difference, Order, Ticks, Value, WRITE_SELECTS, is_sorted, lowest, ticks},
 };
-use crate::kernels::{avx2::equal, found::Found, matrix::Matrix, prefetch::ask, rows::bits};
+use crate::kernels::{
+    avx2::equal, found::Found, gathered::Gathered, matrix::Matrix, prefetch::ask, rows::bits,
+};
 
 neighbour_kernels!("avx2,bmi1,popcnt");
 difference_kernel!("avx2,bmi1,popcnt");
@@ -81,10 +83,17 @@ fn within_span(distances: &Distances, (low, high): Span<u16>) -> u64 {
     within(&distances.map(|distances| _mm256_sub_epi16(distances, least)), high - low)
 }
 
-/// Writes the distances of the rows in `pairs`, those in `back` negated, less `low`, modulo 2^16.
+/// Writes the distances of the rows in `pairs`, those in `back` negated, less the smallest, modulo 2^16.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-fn write(distances: &Distances, pairs: u64, back: u64, low: u16, gathered: &mut Gathered) {
+fn write(
+    distances: &Distances,
+    pairs: u64,
+    back: u64,
+    range: &DifferenceRange,
+    gathered: &mut Gathered<u16>,
+) {
+    let low = lowest(range);
     if pairs == 0 {
         return;
     }

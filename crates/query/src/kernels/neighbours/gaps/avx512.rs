@@ -13,14 +13,16 @@ use std::{
 
 use super::{
     super::{
-        PairDistances, REACH, ROW_BITS, ROWS, Span, Window, scalar,
+        DifferenceRange, PairDistances, REACH, ROW_BITS, ROWS, Span, Window,
+        differences::difference_kernel,
+        scalar,
         steps::{Ends, neighbour_kernels},
     },
-    gathered::Gathered,
-    levels::{Order, Ticks, Value, is_sorted, ticks},
-    steps::difference_kernel,
+    levels::{Difference, Order, Ticks, Value, WRITE_SELECTS, is_sorted, lowest, ticks},
 };
-use crate::kernels::{avx512::equal, found::Found, matrix::Matrix, prefetch::ask, rows::bits};
+use crate::kernels::{
+    avx512::equal, found::Found, gathered::Gathered, matrix::Matrix, prefetch::ask, rows::bits,
+};
 
 neighbour_kernels!("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt");
 difference_kernel!("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt");
@@ -79,11 +81,18 @@ pub(super) fn lanes(rows: u64, i: usize) -> u32 {
     rows.to_le_bytes().as_chunks().0.get(i).copied().map_or(0, u32::from_le_bytes)
 }
 
-/// Writes the distances of the rows in `pairs`, those in `back` negated, less `low`, modulo 2^16. 16 at once are packed in
+/// Writes the distances of the rows in `pairs`, those in `back` negated, less the smallest, modulo 2^16. 16 at once are packed in
 /// 32 bits: packing 16 bits needs VBMI2.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,popcnt")]
-fn write(distances: &Distances, pairs: u64, back: u64, low: u16, gathered: &mut Gathered) {
+fn write(
+    distances: &Distances,
+    pairs: u64,
+    back: u64,
+    range: &DifferenceRange,
+    gathered: &mut Gathered<u16>,
+) {
+    let low = lowest(range);
     let low = _mm512_set1_epi16(low.wrapping_neg().cast_signed());
     for (i, &distances) in distances.iter().enumerate() {
         let [pairs, back] = [pairs, back].map(|rows| lanes(rows, i));
@@ -96,7 +105,7 @@ fn write(distances: &Distances, pairs: u64, back: u64, low: u16, gathered: &mut 
             let places: &mut [u16; 16] = gathered.places();
             // SAFETY: there are 16 places; the store needs no alignment.
             unsafe { _mm256_storeu_si256(places.as_mut_ptr().cast(), packed) };
-            gathered.keep(mask.count_ones());
+            gathered.keep(mask.count_ones() as usize);
         }
     }
 }

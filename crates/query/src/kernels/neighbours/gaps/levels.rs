@@ -2,10 +2,20 @@
 
 use tagq_store::format::GAP_MAX;
 
-use super::super::ROWS;
+use super::super::{DifferenceRange, ROWS};
 
 pub(super) type Value = u16;
 pub(super) type Ticks = u16;
+pub(super) type Difference = u16;
+
+/// Differences of 16 bits are the same for two distances.
+pub(super) const WRITE_SELECTS: bool = false;
+
+/// Returns the smallest difference, modulo 2^16.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "modulo 2^16")]
+pub(super) fn lowest(range: &DifferenceRange) -> u16 {
+    range.low as u16
+}
 
 /// Returns a distance that the kernels accept, and that is below [`GAP_MAX`].
 pub(super) fn ticks(distance: i64) -> Ticks {

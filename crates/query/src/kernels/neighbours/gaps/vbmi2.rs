@@ -11,23 +11,32 @@ use std::{
 
 use super::{
     super::{
-        PairDistances, REACH, ROW_BITS, ROWS, Span, Window, scalar,
+        DifferenceRange, PairDistances, REACH, ROW_BITS, ROWS, Span, Window,
+        differences::difference_kernel,
+        scalar,
         steps::{Ends, neighbour_kernels},
     },
     avx512::{Distances, at, lanes, next, within, within_span},
-    gathered::Gathered,
-    levels::{Order, Ticks, Value, is_sorted, ticks},
-    steps::difference_kernel,
+    levels::{Difference, Order, Ticks, Value, WRITE_SELECTS, is_sorted, lowest, ticks},
 };
-use crate::kernels::{avx512::equal, found::Found, matrix::Matrix, prefetch::ask, rows::bits};
+use crate::kernels::{
+    avx512::equal, found::Found, gathered::Gathered, matrix::Matrix, prefetch::ask, rows::bits,
+};
 
 neighbour_kernels!("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,avx2,bmi1,popcnt");
 difference_kernel!("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,avx2,bmi1,popcnt");
 
-/// Writes the distances of the rows in `pairs`, those in `back` negated, less `low`, modulo 2^16.
+/// Writes the distances of the rows in `pairs`, those in `back` negated, less the smallest, modulo 2^16.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,avx2,bmi1,popcnt")]
-fn write(distances: &Distances, pairs: u64, back: u64, low: u16, gathered: &mut Gathered) {
+fn write(
+    distances: &Distances,
+    pairs: u64,
+    back: u64,
+    range: &DifferenceRange,
+    gathered: &mut Gathered<u16>,
+) {
+    let low = lowest(range);
     let low = _mm512_set1_epi16(low.wrapping_neg().cast_signed());
     for (i, &distances) in distances.iter().enumerate() {
         let [pairs, back] = [pairs, back].map(|rows| lanes(rows, i));
@@ -37,6 +46,6 @@ fn write(distances: &Distances, pairs: u64, back: u64, low: u16, gathered: &mut 
         let places: &mut [u16; 32] = gathered.places();
         // SAFETY: there are 32 places; the store needs no alignment.
         unsafe { _mm512_storeu_epi16(places.as_mut_ptr().cast(), packed) };
-        gathered.keep(pairs.count_ones());
+        gathered.keep(pairs.count_ones() as usize);
     }
 }

@@ -4,6 +4,10 @@ use super::super::ROWS;
 
 pub(super) type Value = i64;
 pub(super) type Ticks = i64;
+pub(super) type Difference = u64;
+
+/// Differences are compared when they are computed.
+pub(super) const WRITE_SELECTS: bool = true;
 
 /// The distances of the rows of a step to the k-th row before each; the step follows the first rows.
 #[derive(Clone, Copy)]

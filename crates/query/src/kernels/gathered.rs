@@ -1,9 +1,8 @@
-//! Differences of 16 bits, written one after the other.
+//! Differences or numbers of bins, written one after the other.
 
 use crate::kernels::{neighbours::REACH, rows::MASK_ROWS};
 
-/// Differences that are collected before they are passed on: 2 KiB, which leaves room for bins in a core's nearest
-/// cache.
+/// Differences that are collected before they are passed on: few, which leaves room for bins in a core's nearest cache.
 const LEN: usize = 1024;
 /// The largest number of differences of a step: both ways with each row before it that is looked at.
 const PER_STEP: usize = 2 * MASK_ROWS * REACH;
@@ -11,21 +10,21 @@ const PER_STEP: usize = 2 * MASK_ROWS * REACH;
 const SLACK: usize = MASK_ROWS;
 
 /// Collects differences.
-pub(crate) struct Gathered {
-    values: Box<[u16]>,
+pub(crate) struct Gathered<D> {
+    values: Box<[D]>,
     len: usize,
     /// The differences of whole steps.
     whole: usize,
 }
 
-impl Gathered {
+impl<D: Copy + Default> Gathered<D> {
     pub(crate) fn new() -> Self {
-        Self { values: vec![0; LEN + PER_STEP + SLACK].into(), len: 0, whole: 0 }
+        Self { values: vec![D::default(); LEN + PER_STEP + SLACK].into(), len: 0, whole: 0 }
     }
 
     /// Begins a step, for which there is room.
     #[inline]
-    pub(super) fn begin(&mut self, take: &mut impl FnMut(&mut [u16])) {
+    pub(super) fn begin(&mut self, take: &mut impl FnMut(&mut [D])) {
         self.whole = self.len;
         if self.len >= LEN {
             self.empty(take);
@@ -39,26 +38,24 @@ impl Gathered {
 
     /// Returns the next `N` places; all of them are written, and [`Gathered::keep`] says how many count.
     #[inline]
-    #[cfg(target_arch = "x86_64")]
-    pub(super) fn places<const N: usize>(&mut self) -> &mut [u16; N] {
+    pub(super) fn places<const N: usize>(&mut self) -> &mut [D; N] {
         let places = self.values[self.len..].first_chunk_mut();
         places.unwrap_or_else(|| unreachable!("a step has few differences"))
     }
 
     #[inline]
-    #[cfg(target_arch = "x86_64")]
-    pub(super) fn keep(&mut self, count: u32) {
-        self.len += count as usize;
+    pub(super) fn keep(&mut self, count: usize) {
+        self.len += count;
     }
 
     #[inline]
-    pub(super) fn push(&mut self, difference: u16) {
+    pub(super) fn push(&mut self, difference: D) {
         self.values[self.len] = difference;
         self.len += 1;
     }
 
     /// Passes all differences to `take`.
-    pub(super) fn empty(&mut self, take: &mut impl FnMut(&mut [u16])) {
+    pub(super) fn empty(&mut self, take: &mut impl FnMut(&mut [D])) {
         take(&mut self.values[..self.len]);
         self.len = 0;
         self.whole = 0;

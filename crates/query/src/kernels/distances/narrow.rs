@@ -2,7 +2,7 @@
 
 use crate::kernels::simd::{Level, Simd};
 
-use super::buffer::Distances;
+use super::Distances;
 use crate::kernels::rows::low_half;
 
 /// Owners of one call lie less than this many ticks apart, and distances are shorter than this.

@@ -1,0 +1,230 @@
+//! Pairs counted by comparing rows with the rows before them.
+
+use std::ops::Range;
+
+use tagq_store::Channels;
+
+use super::{
+    bins::Binning,
+    pairs::{Lists, Plan, Scale, Thread},
+    tally::{Bucket, Tally},
+};
+use crate::{
+    kernels::neighbours::{Column, PairDistances, REACH, Rows, TakeDifferences, differences},
+    run::{recording::Source, time_range::TimeRange},
+    scan::{
+        morsels::{Interval, rows_within_window, seek},
+        route::{self, Route, Work},
+    },
+};
+
+/// Rows that are compared with the rows before them.
+#[derive(Clone)]
+pub(super) struct Compared<'a> {
+    pub column: Column<'a>,
+    pub time: &'a [i64],
+    pub labels: &'a [u8],
+    /// The rows that are counted as the later ones of their pairs.
+    pub rows: Range<usize>,
+    /// The labels of starts and stops.
+    pub ends: [u8; 2],
+    /// The delays of starts and stops, which are not in the times.
+    pub delays: [i64; 2],
+    /// The distances of the times that count.
+    pub distances: PairDistances,
+}
+
+/// Where neighbours are compared.
+pub(super) enum Near<'a> {
+    /// In the columns as stored: all rows that are counted.
+    Columns(Compared<'a>),
+    /// In a list of both channels, with their delays.
+    OneList(PairDistances),
+}
+
+impl Plan {
+    /// Returns where to compare neighbours; `None` if too many lie within reach.
+    pub(super) fn near<'r>(&self, source: &Source<'r>, range: TimeRange) -> Option<Near<'r>> {
+        let Scale::Ticks = self.scale else { return None };
+        let [start, stop] = self.ends;
+        let crowded = |rows| Work::Differences.crowded(rows, self.simd, false);
+        // With different delays, the delayed time of the later tag decides whether a pair is in the range, and it can be of
+        // either row.
+        let have_one_delay = start.delay == stop.delay;
+        let stored = self.stored(source, range);
+        if let Some(stored) = &stored
+            && let Column::Gaps(_) = stored.column
+            && (have_one_delay || range == TimeRange::default())
+            && stored.distances.are_16_bits()
+            && rows_within_window(stored.time, stored.distances.reach())
+                < crowded(route::Rows::Gaps)
+        {
+            return Some(Near::Columns(stored.clone()));
+        }
+        let one = source.singles_of(start.label);
+        let both =
+            if start.label == stop.label { one } else { one + source.singles_of(stop.label) };
+        let reach = self.sides(source).iter().map(|side| side.last).max()?;
+        let (first, last) = source.span()?;
+        let within = i128::from(both) * i128::from(reach) / i128::from(last - first).max(1);
+        if usize::try_from(within).ok()? >= crowded(route::Rows::List) {
+            return None;
+        }
+        let is_most = 2 * both >= source.tags.len() as u64;
+        match stored {
+            Some(stored) if is_most && have_one_delay => {
+                let column = Column::Times(stored.time);
+                Some(Near::Columns(Compared { column, ..stored }))
+            }
+            _ => self.distances([0; 2]).map(Near::OneList),
+        }
+    }
+
+    /// Returns the rows of the range in the columns of a source, if they can be compared there.
+    fn stored<'r>(&self, source: &Source<'r>, range: TimeRange) -> Option<Compared<'r>> {
+        let Channels::U8(labels) = source.tags.channels else { return None };
+        let [start, stop] = self.ends;
+        let delays = [start.delay, stop.delay];
+        let distances = self.distances(delays)?;
+        let inside = Interval { start: range.from.unwrap_or(i64::MIN), end: range.to };
+        Some(Compared {
+            column: route::column(source, distances.reach()),
+            time: source.tags.time,
+            labels,
+            rows: inside.rows(source.tags.time, start.delay),
+            ends: [u8::try_from(start.label).ok()?, u8::try_from(stop.label).ok()?],
+            delays,
+            distances,
+        })
+    }
+
+    /// Returns the distances that count of times without these delays of starts and stops.
+    fn distances(&self, [start, stop]: [i64; 2]) -> Option<PairDistances> {
+        let apart = i128::from(start) - i128::from(stop);
+        let (low, high) = (self.bins.edge(0), self.bins.edge(self.bins.count()));
+        let recorded = |difference: i128| i64::try_from(difference + apart).ok();
+        PairDistances::of(recorded(low.into())?, recorded(i128::from(high) - 1)?)
+    }
+
+    /// Counts the pairs of these rows in the columns as stored; from a crowded row on, by lists.
+    pub(super) fn count_columns(
+        &self,
+        source: &Source<'_>,
+        compared: &Compared<'_>,
+        thread: &mut Thread,
+        counts: &mut [u64],
+    ) {
+        let Compared { time, rows, .. } = compared;
+        let first = rows.start.saturating_sub(REACH);
+        match compared.column {
+            // The counts are rejected.
+            Column::Gaps(_) if !source.has_right_gaps(rows.clone(), REACH) => return,
+            // Differences could overflow 64 bits: record where rows are out of order.
+            Column::Times(_) if !source.spans(&time[first..rows.end]) => {
+                source.is_in_order(self.simd, first..rows.end);
+                return;
+            }
+            Column::Gaps(_) | Column::Times(_) => {}
+        }
+        let Err(crowded) = self.count_near(compared, thread, counts) else { return };
+        let head = compared.head(crowded);
+        let first = match compared.column {
+            Column::Gaps(_) => head,
+            Column::Times(_) => head.min(first),
+        };
+        if source.is_in_order(self.simd, first..rows.end) {
+            self.count_rest(source, compared, crowded, thread, counts);
+        }
+    }
+
+    /// Counts pairs by comparing rows. Returns as an error the first row whose pairs were not counted.
+    pub(super) fn count_near(
+        &self,
+        compared: &Compared<'_>,
+        thread: &mut Thread,
+        counts: &mut [u64],
+    ) -> Result<(), usize> {
+        let &Compared { column, labels, ends, ref distances, .. } = compared;
+        let range = compared.rows.clone();
+        let rows = Rows { column, labels, range, number_of: &[0; 256] };
+        let Bucket { differences: buffers, tally, .. } = &mut thread.bucket;
+        let take = Take { tally, binning: &self.binning, counts };
+        differences(self.simd, &rows, ends, distances, buffers, take)
+    }
+
+    /// Counts the pairs of the rows from a crowded one on by lists: all pairs of these rows and of the rows near them, less
+    /// those that were counted.
+    pub(super) fn count_rest(
+        &self,
+        source: &Source<'_>,
+        compared: &Compared<'_>,
+        crowded: usize,
+        Thread { lists, bucket, .. }: &mut Thread,
+        counts: &mut [u64],
+    ) {
+        let mut take = |rows: Range<usize>, counts: &mut [u64]| {
+            compared.fill(rows, lists);
+            self.count_sides(source, lists, i64::MIN, bucket, counts);
+            bucket.tally.drain(counts);
+        };
+        let head = compared.head(crowded);
+        take(head..compared.rows.end, counts);
+        let mut before = vec![0; counts.len()];
+        take(head..crowded, &mut before);
+        for (count, before) in counts.iter_mut().zip(before) {
+            *count = count.wrapping_sub(before);
+        }
+    }
+}
+
+impl Compared<'_> {
+    /// Returns the rows that are read, and how.
+    pub(super) fn row_ranges(&self) -> (Route, Range<usize>) {
+        let rows = &self.rows;
+        match self.column {
+            Column::Gaps(_) => (Route::Gaps, rows.clone()),
+            Column::Times(_) if rows.is_empty() => {
+                (Route::Columns(Work::Differences), rows.clone())
+            }
+            Column::Times(_) => {
+                (Route::Columns(Work::Differences), self.head(rows.start)..rows.end)
+            }
+        }
+    }
+
+    /// Returns the first row within reach of this one.
+    fn head(&self, row: usize) -> usize {
+        let earliest = self.time[row].saturating_sub(self.distances.reach());
+        seek(self.time, row, |time| time < earliest)
+    }
+
+    /// Fills lists with the delayed starts and stops of these rows.
+    fn fill(&self, rows: Range<usize>, lists: &mut Lists) {
+        let of = |end: usize| {
+            let tags = self.time[rows.clone()].iter().zip(&self.labels[rows.clone()]);
+            let tags = tags.filter(move |&(_, &label)| label == self.ends[end]);
+            tags.map(move |(&time, _)| time + self.delays[end])
+        };
+        lists.starts.clear();
+        lists.starts.extend(of(0));
+        lists.stops.clear();
+        lists.stops.extend(of(1));
+    }
+}
+
+/// Counts differences in their bins.
+struct Take<'t> {
+    tally: &'t mut Tally,
+    binning: &'t Binning,
+    counts: &'t mut [u64],
+}
+
+impl TakeDifferences for Take<'_> {
+    fn narrow(&mut self, differences: &mut [u16]) {
+        self.tally.add_narrow(self.binning, differences, self.counts);
+    }
+
+    fn wide(&mut self, differences: &[u64]) {
+        self.tally.add(self.binning, differences, self.counts);
+    }
+}

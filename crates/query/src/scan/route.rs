@@ -1,0 +1,204 @@
+//! The routes of a scan, and the costs that decide between them.
+//!
+//! A scan reads the columns as they are stored and compares each row with the rows before it, or it extracts the channels
+//! in use first and counts in lists. The first is faster while few rows lie within the reach of a row: then most of a
+//! step of rows is ruled out by one comparison. Extraction costs a pass over all rows, but the lists hold only the
+//! channels in use, and ranks, matrices and merges count many pairs in one step. docs/decisions.md says which limits were
+//! measured.
+
+use std::ops::Range;
+
+use tagq_store::format::GAP_MAX;
+
+use crate::{
+    kernels::{
+        neighbours::Column,
+        simd::{Level, Simd},
+    },
+    run::recording::Source,
+    scan::morsels::Execution,
+};
+
+/// Rows of a morsel that is read from the columns: 2.25 MiB.
+pub(crate) const COLUMN_ROWS: usize = 1 << 18;
+/// Rows of a morsel that goes through buffers, chosen so that they stay in a core's cache.
+pub(crate) const BUFFER_ROWS: usize = 1 << 16;
+/// Steps per row from which on windows of groups slide in place of being walked through for each tag.
+const GROUP_STEPS: usize = 2;
+/// The cost of a pair that is counted by its difference, in steps of a merge of bin edges (benches/histogram.rs).
+const PAIR_STEPS: u64 = 4;
+
+/// A way to count, as a plan names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Route {
+    /// Counts tags of each channel by their labels alone, in the blocks that a range cuts.
+    Labels,
+    /// Adds up gaps in place of times.
+    Gaps,
+    /// Compares rows with their neighbours in the column of times.
+    Columns(Work),
+    /// Extracts the channels in use.
+    Lists(Work),
+    /// Extracts starts and stops into one list and compares neighbours there.
+    OneList,
+    /// Extracts starts and stops to find the neighbour of each.
+    Nearest,
+    /// Extracts three channels.
+    Triples,
+    /// Reads micro times.
+    MicroTimes,
+    /// Computes the times of sync pulses.
+    SyncPulses,
+}
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// The coincidences of one pair.
+    Pair,
+    /// The coincidences of the pairs of many channels.
+    Pairs,
+    /// The coincidences of larger groups, of which the smallest has so many channels.
+    Groups {
+        /// The number of channels of the smallest group.
+        fewest: usize,
+    },
+    /// Coincidences with a herald.
+    Heralds {
+        /// Whether each herald counts once.
+        once: bool,
+    },
+    /// Coincidences that use tags up.
+    Matches,
+    /// The differences of all pairs of a start and a stop.
+    Differences,
+}
+
+/// The data of a row that a route reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reads {
+    Labels,
+    Gaps,
+    Times,
+}
+
+/// Rows whose neighbours can be compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rows {
+    /// Gaps of all channels, 16 or 32 at once.
+    Gaps,
+    /// Times of all channels, four or eight at once.
+    Times,
+    /// Times of the channels in use.
+    List,
+}
+
+impl Route {
+    /// Returns the name that `--explain` shows.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Labels => "labels of cut blocks",
+            Self::Gaps => "sums of gaps",
+            Self::Columns(work) => work.names()[0],
+            Self::Lists(work) => work.names()[1],
+            Self::OneList => "pairs, neighbours among starts and stops taken out",
+            Self::Nearest => "neighbours, starts and stops taken out",
+            Self::Triples => "triples, lists of three channels",
+            Self::MicroTimes => "micro times",
+            Self::SyncPulses => "sync pulses",
+        }
+    }
+
+    /// Returns the data that it reads, besides the labels.
+    pub(crate) fn reads(self) -> Reads {
+        match self {
+            Self::Labels => Reads::Labels,
+            Self::Gaps => Reads::Gaps,
+            Self::Columns(_)
+            | Self::Lists(_)
+            | Self::OneList
+            | Self::Nearest
+            | Self::Triples
+            | Self::MicroTimes
+            | Self::SyncPulses => Reads::Times,
+        }
+    }
+}
+
+impl Work {
+    /// Returns the names of the routes in the columns and by lists.
+    fn names(self) -> [&'static str; 2] {
+        match self {
+            Self::Pair => ["pair, neighbours in the columns", "pair, two lists by rank"],
+            Self::Pairs => ["pairs, neighbours in the columns", "pairs, channels taken out"],
+            Self::Groups { .. } => ["groups, in the columns", "groups, channels taken out"],
+            Self::Heralds { once: false } => ["heralds", "heralds, a list for each channel"],
+            Self::Heralds { once: true } => {
+                ["heralds, each once", "heralds, each once, a list for each channel"]
+            }
+            Self::Matches => ["tags used up", "tags used up, channels taken out"],
+            Self::Differences => {
+                ["pairs, neighbours in the columns", "pairs, lists of starts and stops"]
+            }
+        }
+    }
+
+    /// Returns the mean number of rows within reach from which on neighbours are not compared.
+    pub(crate) fn crowded(self, rows: Rows, simd: Simd, has_delays: bool) -> usize {
+        match (self, rows) {
+            // Ranks count a pair in a few steps, however many others lie between its tags.
+            (Self::Pair, Rows::Gaps) => match simd.level() {
+                Level::Scalar => 1,
+                #[cfg(target_arch = "x86_64")]
+                Level::Avx2 if has_delays => 5,
+                #[cfg(target_arch = "x86_64")]
+                Level::Avx2 | Level::Avx512 | Level::Vbmi2 => 20,
+            },
+            (Self::Pairs, Rows::Gaps) => 2,
+            // Only rows with as many others before them as the smallest group needs are visited.
+            (Self::Groups { fewest }, Rows::Gaps | Rows::List) => fewest,
+            (Self::Differences, Rows::Gaps) => 4,
+            // Of these rows, starts and stops alone count.
+            (Self::Differences, Rows::Times | Rows::List) => 9,
+            (Self::Pair | Self::Pairs, Rows::Times | Rows::List)
+            | (Self::Groups { .. }, Rows::Times)
+            // Most rows would be in long chains.
+            | (Self::Heralds { .. } | Self::Matches, _) => 1,
+        }
+    }
+}
+
+impl Column<'_> {
+    /// Returns which rows are compared in this column.
+    pub(crate) fn rows(self) -> Rows {
+        match self {
+            Column::Gaps(_) => Rows::Gaps,
+            Column::Times(_) => Rows::Times,
+        }
+    }
+}
+
+/// Returns the column of a source that is read to compare rows up to `reach` apart: gaps if they are exact so far, because
+/// they have a quarter of the bytes.
+pub(crate) fn column<'a>(source: &Source<'a>, reach: i64) -> Column<'a> {
+    match source.gaps {
+        Some(gaps) if reach < GAP_MAX.into() => Column::Gaps(gaps),
+        _ => Column::Times(source.tags.time),
+    }
+}
+
+/// Returns the rows of a morsel that is read from the columns; fewer, if buffers are filled for them.
+pub(crate) fn column_rows(execution: &Execution, has_buffers: bool) -> usize {
+    let rows = if has_buffers { BUFFER_ROWS } else { COLUMN_ROWS };
+    execution.morsel_rows.unwrap_or(rows).max(1)
+}
+
+/// Returns how many rows may be walked through for the groups of these rows before sliding is faster.
+pub(crate) fn group_steps(rows: &Range<usize>) -> usize {
+    GROUP_STEPS * rows.len()
+}
+
+/// Returns how many pairs cost as much as merging one bin edge with lists of so many tags.
+pub(crate) fn pairs_per_edge(tags: usize) -> u64 {
+    tags as u64 / PAIR_STEPS
+}
