@@ -18,6 +18,7 @@ mod documents;
 mod escapes;
 mod explain;
 mod export;
+mod faces;
 mod fixture;
 mod follow;
 mod foreign;

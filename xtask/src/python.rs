@@ -25,6 +25,7 @@ const LIBRARIES: [&str; 17] = [
     "polars>=1.30",
     "ptufile>=2024.12",
     "pyarrow>=20",
+    "jsonschema>=4.18",
     "pytest>=8",
 ];
 

@@ -14,8 +14,9 @@ use tagq::{
         write::{Content, Form, Packing},
     },
 };
+use tagq_export::report::table::quantities::thousands;
 
-use crate::{args::ConvertArgs, input, progress::Reporter, report::thousands};
+use crate::{args::ConvertArgs, input, progress::Reporter};
 
 pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<()> {
     let reporter = Reporter::new(args.store.quiet);

@@ -13,9 +13,11 @@ use tagq::{
     Destination, NewFile, OpenOptions, Progress as _, Recorded, Run, files::RunFile,
     requests::Setup, store::Recording, write_run_file,
 };
-use tagq_export::{Form, Selection, Written, write_tags_telling};
+use tagq_export::{
+    Form, Selection, Written, report::table::quantities::thousands, write_tags_telling,
+};
 
-use crate::{Usage, args::ExportArgs, input, progress::Reporter, report::thousands};
+use crate::{Usage, args::ExportArgs, input, progress::Reporter};
 
 pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     let reporter = Reporter::new(args.store.quiet);

@@ -11,13 +11,9 @@ use std::{
 
 use indicatif::ProgressBar;
 use tagq::{FollowChange, FollowLoop, Follower, HOLD_BACK, OpenOptions, Progress, Run, Waiter};
+use tagq_export::report::table::quantities::{hertz, thousands};
 
-use crate::{
-    args::IngestArgs,
-    progress::Reporter,
-    report::{hertz, thousands},
-    signals::Stop,
-};
+use crate::{args::IngestArgs, progress::Reporter, signals::Stop};
 
 /// Ingests new data until a signal ends the program.
 pub(crate) fn run(

@@ -1,13 +1,14 @@
 //! `tagq info`: facts about runs.
 
 use tagq::{OpenOptions, Progress as _, RunFacts};
+use tagq_export::report::info::Looked;
 
 use crate::{
     args::InfoArgs,
     input,
     progress::Reporter,
     queries::{self, options},
-    report::{self, Looked, Output},
+    report::{self, Output},
 };
 
 pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<()> {

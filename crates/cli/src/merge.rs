@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use tagq::{Alignment, NewStore, OpenOptions, Plan, Progress as _};
+use tagq_export::report::table::quantities::thousands;
 
-use crate::{Usage, args::MergeArgs, input, parts, progress::Reporter, report::thousands};
+use crate::{Usage, args::MergeArgs, input, parts, progress::Reporter};
 
 pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<()> {
     if let [plan, rest @ ..] = &args.inputs[..]

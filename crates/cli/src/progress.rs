@@ -21,7 +21,9 @@ use tagq::{
     query::{ProgressSnapshot, ScanProgress},
 };
 
-use crate::{args::with_flags, report::thousands, signals, time_left::TimeLeft};
+use tagq_export::report::table::quantities::thousands;
+
+use crate::{args::with_flags, signals, time_left::TimeLeft};
 
 /// Prints notes as lines. On a terminal it also shows a bar for each source, or a line for a long task.
 pub(crate) struct Reporter {

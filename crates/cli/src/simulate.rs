@@ -13,6 +13,7 @@ use tagq::{
     files::write::{Content, Form, Packing, TagWriter},
     store::{Tick, units::Frequency},
 };
+use tagq_export::report::table::quantities::thousands;
 use tagq_simulate::{
     Detector, Light, Simulation,
     live::{self, Appended, Event},
@@ -23,7 +24,6 @@ use crate::{
     Usage,
     args::{ForChannel, SimulateArgs},
     progress::Reporter,
-    report::thousands,
 };
 
 pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<()> {

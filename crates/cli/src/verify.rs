@@ -9,12 +9,9 @@ use std::{
 };
 
 use tagq::{OpenOptions, Progress as _, escaped};
+use tagq_export::report::{info::left_over, table::quantities::counted};
 
-use crate::{
-    args::VerifyArgs,
-    progress::Reporter,
-    report::{counted, left_over},
-};
+use crate::{args::VerifyArgs, progress::Reporter};
 
 pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<()> {
     let reporter = Reporter::new(args.quiet);

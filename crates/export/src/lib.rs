@@ -31,6 +31,8 @@ mod plan;
 
 mod error;
 
+pub mod report;
+
 pub use answers::{batches_of, schema_of_answers};
 pub use batches::{Batches, Touched};
 pub use catalogue::{batch_of_runs, write_runs};

@@ -10,7 +10,11 @@ use pyo3::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tagq::{Cell, CellType, Column, RunFacts, SCHEMA_VERSION, Table};
+use tagq::{Cell, CellType, Column, RunFacts, Shown, Table};
+use tagq_export::report::{
+    json,
+    table::{self, TableStyle},
+};
 
 use crate::{errors, stream};
 
@@ -23,15 +27,6 @@ pub(crate) struct Answer {
     figure: OnceLock<String>,
 }
 
-/// The same format as on the command line.
-#[derive(Serialize)]
-struct Written<'a> {
-    schema_version: u32,
-    query: &'a Value,
-    run: &'a RunFacts,
-    rows: &'a Table,
-}
-
 /// An answer for another process: what is read of it in Python.
 #[derive(Serialize, Deserialize)]
 struct PlainAnswer {
@@ -42,17 +37,14 @@ struct PlainAnswer {
     figure: String,
 }
 
-/// A column: its key, its type, whether its cells are lists, and the cells.
+/// A column without its way to compute cells.
 #[derive(Serialize, Deserialize)]
-struct Plain(String, PlainType, bool, Vec<PlainCell>);
-
-#[derive(Serialize, Deserialize)]
-enum PlainType {
-    Count,
-    Integer,
-    Float,
-    Flag,
-    Channel,
+struct Plain {
+    key: String,
+    of: CellType,
+    is_list: bool,
+    shown: Shown,
+    cells: Vec<PlainCell>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -69,32 +61,20 @@ enum PlainCell {
 
 impl Plain {
     fn of(column: &Column) -> Self {
-        let of = match column.of {
-            CellType::Count => PlainType::Count,
-            CellType::Integer => PlainType::Integer,
-            CellType::Float => PlainType::Float,
-            CellType::Flag => PlainType::Flag,
-            CellType::Channel => PlainType::Channel,
-        };
-        Self(
-            column.key.clone().into_owned(),
-            of,
-            column.is_list,
-            column.cells.iter().map(PlainCell::of).collect(),
-        )
+        let Column { key, of, is_list, shown, cells } = column;
+        Self {
+            key: key.clone().into_owned(),
+            of: *of,
+            is_list: *is_list,
+            shown: shown.clone(),
+            cells: cells.iter().map(PlainCell::of).collect(),
+        }
     }
 
     fn column(self) -> Column {
-        let Self(key, of, is_list, cells) = self;
-        let of = match of {
-            PlainType::Count => CellType::Count,
-            PlainType::Integer => CellType::Integer,
-            PlainType::Float => CellType::Float,
-            PlainType::Flag => CellType::Flag,
-            PlainType::Channel => CellType::Channel,
-        };
+        let Self { key, of, is_list, shown, cells } = self;
         let cells: Vec<Cell> = cells.into_iter().map(PlainCell::cell).collect();
-        Column { is_list, ..Column::of_cells(key, of, cells.into()) }
+        Column { is_list, shown, ..Column::of_cells(key, of, cells.into()) }
     }
 }
 
@@ -151,9 +131,13 @@ impl Answer {
 
     /// Returns the answer in the format of the command line with `--format json`.
     fn to_json(&self) -> PyResult<String> {
-        let tagq::Answer { query, run, rows, .. } = &self.content;
-        let written = Written { schema_version: SCHEMA_VERSION, query, run, rows };
-        serde_json::to_string(&written).map_err(|e| errors::of_run(&e.into()))
+        json::line(&self.content).map_err(|e| errors::of_run(&e.into()))
+    }
+
+    /// Returns the headings and the fields of the table of the command line, of at most so many rows.
+    fn fields(&self, most: usize) -> (Vec<String>, Vec<Vec<String>>) {
+        let fields = table::fields(&self.content, TableStyle::PLAIN, most);
+        (fields.headings, fields.rows)
     }
 
     /// Returns all that [`Answer::of_state`] makes the same answer from.

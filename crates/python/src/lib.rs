@@ -30,7 +30,7 @@ mod _tagq {
         catalogue::Catalogue,
         following::Follower,
         making::NewStore,
-        options::{keywords, request_types},
+        options::request_types,
         parts::Plan,
         run::{Run, ask_sum, ingest, open},
         tags::{Batch, Column, Scan, Tags},

@@ -195,14 +195,3 @@ fn channels(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
 pub(crate) fn request_types() -> Vec<&'static str> {
     REQUEST_TYPES.iter().map(|of| of.name).collect()
 }
-
-/// Returns the keywords of a type of request, each with its default, for tests of the signatures.
-#[pyfunction]
-pub(crate) fn keywords(name: &str) -> Vec<(String, Option<String>)> {
-    let of = REQUEST_TYPES.iter().find(|of| of.name == name);
-    let options = of.into_iter().flat_map(|of| of.options());
-    let pair = |option: &RequestOption| {
-        (keyword(option.name).to_owned(), option.default.map(str::to_owned))
-    };
-    options.map(pair).collect()
-}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import pickle
 import signal
@@ -318,11 +317,23 @@ def test_names_are_no_orders_to_a_terminal(tmp_path: Path) -> None:
     assert run.facts["path"] == str(folder)
 
 
-def test_signatures_have_the_options_of_the_table():
-    for name in ("coincidences", "histogram", "histogram2d", "rates"):
-        keywords = dict(tagq._tagq.keywords(name))
-        signature = inspect.signature(getattr(tagq.Run, name)).parameters
-        assert set(signature) - {"self"} == set(keywords)
-        for option, default in keywords.items():
-            if default is not None:
-                assert signature[option].default == default, (name, option)
+SCHEMAS = json.loads((Path(__file__).parents[3] / "docs/requests.schema.json").read_text())["$defs"]
+
+
+@pytest.mark.parametrize(("kind", "words"), tagq._tagq.cases())
+def test_the_schema_takes_every_case_and_no_mistake(kind: str, words: str) -> None:
+    from jsonschema import Draft202012Validator
+
+    Draft202012Validator.check_schema(SCHEMAS[kind])
+    takes = Draft202012Validator(SCHEMAS[kind]).is_valid
+    options = json.loads(words)
+    assert takes(options), words
+    assert not takes(options | {"windwo": "2ns"})
+    assert not takes(options | {"join": "yes"})
+    assert not takes(options | {"channels": [70_000]})
+    assert not takes(options | {"last": "1s", "from": "0s"})
+    assert not takes(options | {"delays": [[1, "2ns", 3]]})
+    if kind in ("histogram", "g2"):
+        assert not takes({name: value for name, value in options.items() if name != "start"})
+    if kind == "coincidences":
+        assert not takes({"window": "2ns", "guard": "1ns"}) and not takes({"rule": "al"})

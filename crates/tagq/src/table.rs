@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde::{
-    Serialize, Serializer,
+    Deserialize, Serialize, Serializer,
     ser::{SerializeMap as _, SerializeSeq as _},
 };
 
@@ -31,7 +31,7 @@ pub struct Column {
 }
 
 /// The type of a cell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CellType {
     /// A count.
     Count,
@@ -65,7 +65,7 @@ pub enum Cell {
 }
 
 /// How a displayed table shows a column.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Shown {
     /// Its heading, without the unit.
     pub heading: Cow<'static, str>,
@@ -82,7 +82,7 @@ pub struct Shown {
 }
 
 /// The unit of the values of a column, and the number of digits shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Unit {
     /// No unit.
     None,
@@ -101,7 +101,7 @@ pub enum Unit {
 }
 
 /// Whether a column is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Priority {
     /// Always.
     Always,

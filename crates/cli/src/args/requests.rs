@@ -106,7 +106,7 @@ fn command<A: RequestArgs>(of: &'static RequestType) -> Command {
     if !of.details.is_empty() {
         command = command.long_about(format!("{}\n\n{}", of.summary, of.details));
     }
-    if !of.can_list && command.get_arguments().any(|arg| arg.get_id() == "list") {
+    if of.unlisted.is_none() && command.get_arguments().any(|arg| arg.get_id() == "list") {
         command = command.mut_arg("list", |arg| arg.hide(true));
     }
     let examples = examples::<A>(of);

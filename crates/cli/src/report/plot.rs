@@ -5,13 +5,12 @@ use std::io::{self, Write as _};
 use anyhow::Context as _;
 use console::Term;
 use tagq::{Answer, Destination, NewFile, Progress as _};
+use tagq_export::report::table::{self, quantities::thousands};
 use tagq_plot::{Figure, Picture, Room, text};
 
 use super::{
-    look::Look,
     print::{Output, print, put},
-    quantities::thousands,
-    table,
+    style::style_of_stdout,
 };
 use crate::{Usage, args::PlotTo, progress::Reporter};
 
@@ -71,10 +70,10 @@ pub(crate) fn print_plot(
 
 /// Returns the headers of the answers with their numbers of rows.
 fn heads(answers: &[Answer]) -> String {
-    let look = Look::of_stdout();
+    let style = style_of_stdout();
     let head = |answer: &Answer| {
         let rows = thousands(answer.rows.len() as u64);
-        let head = table::head(answer, answers.len() > 1, look);
+        let head = table::head(answer, answers.len() > 1, style);
         format!("{head}{rows} rows, as in the figure; --format table prints them\n")
     };
     answers.iter().map(head).collect()
@@ -105,7 +104,7 @@ fn drawn(answers: &[Answer], term: &Term, is_coloured: bool) -> String {
         if i > 0 {
             drawn.push('\n');
         }
-        let head = table::head(answer, answers.len() > 1, Look::of_stdout());
+        let head = table::head(answer, answers.len() > 1, style_of_stdout());
         let (height, columns) = size(term);
         let of_head: usize = head.lines().map(|line| 1 + line.chars().count() / columns).sum();
         // One line for the title and one for the prompt after the figure.
@@ -128,10 +127,10 @@ fn figure(answer: &Answer, room: Room) -> String {
 pub(crate) fn shown(answers: &[Answer], are_plots: &[bool]) -> String {
     let is_one_of_several = answers.len() > 1;
     let each = || answers.iter().zip(are_plots);
-    let look = Look::of_stdout();
+    let style = style_of_stdout();
     let above = |(answer, is_plot): (&Answer, &bool)| {
         let text = if *is_plot { table::head } else { table::one };
-        text(answer, is_one_of_several, look)
+        text(answer, is_one_of_several, style)
     };
     let texts: Vec<String> = each().map(above).collect();
     // Plus one empty line after each text.

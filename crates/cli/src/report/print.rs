@@ -3,7 +3,6 @@
 use std::{
     io::{self, IsTerminal as _, Write as _},
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use anyhow::Context as _;
@@ -12,7 +11,15 @@ use tagq::{
     requests::{Explained, Listing},
     store::Tick,
 };
-use tagq_export::{Form, write_answers, write_listings, write_runs};
+use tagq_export::{
+    Form,
+    report::{
+        csv, delays, explained, formats,
+        info::{self, Looked},
+        json, list, runs, table,
+    },
+    write_answers, write_listings, write_runs,
+};
 
 use crate::{
     Usage,
@@ -20,9 +27,7 @@ use crate::{
     progress::Reporter,
 };
 
-use super::{
-    csv, delays, explained, formats, info, info::Looked, json, list, look::Look, runs, table,
-};
+use super::style::style_of;
 
 /// Where and how answers are given.
 #[derive(Clone, Copy)]
@@ -81,7 +86,7 @@ pub(crate) fn print(
     let form = if output.args.output.is_some() { Form::Arrow } else { Form::Stream };
     put_with(output, reporter, |out| {
         match format {
-            Format::Table => table::write(answers, Look::of(output.args), out)?,
+            Format::Table => table::write(answers, style_of(output.args), out)?,
             Format::Json => json::write(answers, out)?,
             Format::Csv => csv::write(answers, out)?,
             Format::Arrow => drop(write_answers(answers, out, form)?),
@@ -89,17 +94,6 @@ pub(crate) fn print(
         }
         Ok(())
     })
-}
-
-/// Returns the answers as one line of JSON: the `number`th update, at `at_s` seconds after 1970, after the
-/// time `took`.
-pub(crate) fn update(
-    number: u64,
-    at_s: f64,
-    took: Duration,
-    answers: &[Answer],
-) -> anyhow::Result<String> {
-    json::update(number, at_s, took.as_secs_f64(), answers)
 }
 
 /// Prints lists while they are found, in constant memory, or writes them to the given file.
@@ -170,7 +164,7 @@ pub(crate) fn print_delays(
 ) -> anyhow::Result<()> {
     match chosen(output.args)? {
         Format::Table => {
-            let text = delays::text(found, tick, Look::of(output.args));
+            let text = delays::text(found, tick, style_of(output.args));
             put(text.as_bytes(), output, reporter)
         }
         _ => print(std::slice::from_ref(&found.answer), output, reporter),
@@ -184,7 +178,7 @@ pub(crate) fn print_info(
     reporter: &Reporter,
 ) -> anyhow::Result<()> {
     let text = match chosen(output.args)? {
-        Format::Table => info::text(looked, Look::of(output.args)),
+        Format::Table => info::text(looked, style_of(output.args)),
         Format::Json => info::json(looked)?,
         Format::Csv => csv::info(looked.iter().map(|of| &of.facts)),
         Format::Arrow | Format::Parquet => {

@@ -20,6 +20,7 @@ use tagq::{
     Answer, Error, FollowChange, FollowLoop, Follower, Progress, Run, Waiter,
     requests::{QueryContext, Request},
 };
+use tagq_export::report::json;
 
 use crate::{
     args::{WatchArgs, with_flags},
@@ -71,7 +72,8 @@ pub(crate) fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
             let status = updates.count(&answers, took, &runs);
             host.waiting = None;
             if host.screen.is_lines() {
-                let text = report::update(status.number, seconds_now(), took, &answers)?;
+                let text =
+                    json::update(status.number, seconds_now(), took.as_secs_f64(), &answers)?;
                 host.show_notes()?;
                 host.screen.show(&text)?;
             } else {

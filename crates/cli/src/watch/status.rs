@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::report::{hertz, thousands};
+use tagq_export::report::table::quantities::{hertz, thousands};
 
 /// Age from which the line states that of the newest data.
 const AGING: Duration = Duration::from_secs(3);

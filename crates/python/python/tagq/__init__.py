@@ -30,7 +30,7 @@ from ._errors import (
     WrongTypeError,
 )
 from ._making import from_arrays, from_table
-from ._requests import Sum, sum
+from ._sum import Sum, sum
 from ._result import Result, Tuples
 from ._run import Run, Tags, ingest, open
 from ._scan import ScanCounters, scan

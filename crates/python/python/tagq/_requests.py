@@ -1,19 +1,21 @@
-"""The requests, with the options of the command line."""
+"""The requests, with the options of the command line. Generated from their table; a test compares it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from . import _tagq
-from ._errors import QuestionError, WrongTypeError
 from ._result import Result, Tuples
 
 if TYPE_CHECKING:
-    from ._run import Run
+    from . import _tagq
 
     Channel = int | str
+
+
+def given(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a method that have a value, by name."""
+    return {name: value for name, value in arguments.items() if name != "self" and value is not None}
 
 
 class Requests:
@@ -33,37 +35,314 @@ class Requests:
         rule: Literal["all", "herald", "per-herald", "once", "cluster", "grid"] = "all",
         veto: Iterable[Channel] | None = None,
         guard: str | None = None,
+        bin: str | None = None,
+        errors: str = "formula",
         accidentals: str = "formula",
         shift: str | None = None,
-        errors: str = "formula",
-        bin: str | None = None,
         channels: Iterable[Channel] | None = None,
         delays: Mapping[Channel, str] | None = None,
         from_: str | None = None,
         to: str | None = None,
         last: str | None = None,
-        live_time: str | None = None,
         join: bool = False,
+        live_time: str | None = None,
     ) -> Result:
-        """Counts coincidences within a window, of every pair of channels or of the given groups.
+        """Count coincidences of channels within a window.
 
-        Markers and the sync of an instrument are in no pair unless ``channels`` or ``delays`` names them.
+        Every pair of channels is counted, without markers and syncs, or the given groups. By rule ``all`` a
+        pair counts if its times differ by at most the window W: |Δt| ≤ W, half the full width. Every answer
+        states the rule, the window in ticks and the live time.
 
-        By rule "all" a pair counts when its times differ by at most ``window``, half the full width. One row
-        per group, and with ``bin`` one row per bin and group.
-
+        window
+            Largest time difference allowed: a duration (2ns, 156.25ps) or whole ticks (13t).
+        full_width
+            The window as its full width: 2w + 1 ticks of a pair; of larger groups, clusters and cells from
+            the earliest tag to the latest.
         groups
-            2 to 16 channels each, as [(3, 15), (3, 15, 16)].
+            2 to 16 channels, for example 3,15; may be repeated [default: every pair].
         choose
-            Every choice of so many channels instead.
-        delays
-            Added to the times of channels, as {15: "-4.0625ns"}, rounded to whole ticks.
-        accidentals
-            "formula", or "shifted:10" by ten counts with a channel moved by multiples of ``shift``.
+            Every choice of N of the channels in use.
+        rule
+            Combinations of tags that count.
+            "all": Each combination of one tag of each channel, latest minus earliest within the window.
+            "herald": Each combination of a tag of the first channel with one of each other within the window.
+            "per-herald": Each tag of the first channel at most once, if all others have one near it.
+            "once": One-to-one: matched tags are used up, the earliest first.
+            "cluster": Events: all tags up to the window after the first; one row per set of channels.
+            "grid": Pairs with both tags in one cell of t / W, as tagtools counts.
+        veto
+            Reject coincidences that have a tag of these channels nearby.
+        guard
+            Reach of a veto before the earliest and after the latest tag [default: the window].
+        bin
+            Trace: a row for each bin of this width and group; ~B takes the nearest number of ticks.
         errors
-            How standard errors are found: by "formula" for steady light, or from "blocks:50" of time.
+            Method for standard errors: formula, for steady light, or blocks[:N], from N blocks of time.
+        accidentals
+            Method for accidentals: formula, or shifted[:K] by K counts with a channel moved.
+        shift
+            Move channels by multiples of P, the period of a pulsed source.
+        channels
+            Only these channels, by number or name.
+        delays
+            Add D to the times of channel CH, rounded to whole ticks; may be repeated.
+        from_
+            Start: a time after the run's first tag; if negative, before its last; @T: recorded ticks.
+        to
+            End, excluded; stated as the start.
+        last
+            Only the last D of the run; of a trace in whole bins.
+        join
+            Files follow each other without a gap: coincidences may span two.
+        live_time
+            Live time, in place of last minus first tag of each file.
         """
         return Result(self._ask("coincidences", given(locals())))
+
+    def histogram(
+        self,
+        start: Channel,
+        stop: Channel,
+        *,
+        mode: Literal["all", "next", "last", "grid"] = "all",
+        g2: bool = False,
+        period: str | None = None,
+        sync_divider: int | None = None,
+        bin: str | None = None,
+        range: str | None = None,
+        log: int | None = None,
+        covariance: bool = False,
+        errors: str = "formula",
+        channels: Iterable[Channel] | None = None,
+        delays: Mapping[Channel, str] | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        last: str | None = None,
+        join: bool = False,
+    ) -> Result:
+        """Count differences of the times of two channels, in bins.
+
+        Bin k holds LO + k·W ≤ Δ < LO + (k+1)·W with Δ the delayed time of the stop minus that of the start.
+        All pairs count, however many; a tag is never paired with itself.
+
+        start
+            Differences from the tags of this channel.
+        stop
+            Differences to the tags of this channel, which may be the same.
+        mode
+            Pairs that are counted.
+            "all": Every start with every stop.
+            "next": Each start with its first stop at or after it.
+            "last": Each stop with its latest start at or before it.
+            "grid": Every pair, with times in cells of a bin's width and both ends of the range included.
+        g2
+            Normalise by the expectation for uncorrelated light.
+        period
+            Fold differences into [0, P), with mode next or last.
+        sync_divider
+            Fold by the period of the recorded sync, which is each N-th pulse.
+        bin
+            Width of a bin, a whole number of ticks; ~W takes the nearest [default: chosen from the tags of
+            the channels, or about 100 bins of the range].
+        range
+            Differences to count: D for both sides of zero, or LO..HI [default: chosen from the data; with a
+            bin, 64 bins on either side of zero].
+        log
+            N bins a decade from LO to HI of the range, both above zero.
+        covariance
+            With g2 and errors from blocks: the covariance of each bin with every bin.
+        errors
+            Method for standard errors: formula, for steady light, or blocks[:N], from N blocks of time.
+        channels
+            Only these channels, by number or name.
+        delays
+            Add D to the times of channel CH, rounded to whole ticks; may be repeated.
+        from_
+            Start: a time after the run's first tag; if negative, before its last; @T: recorded ticks.
+        to
+            End, excluded; stated as the start.
+        last
+            Only the last D of the run; of a trace in whole bins.
+        join
+            Files follow each other without a gap: coincidences may span two.
+        """
+        return Result(self._ask("histogram", given(locals())))
+
+    def g2(
+        self,
+        start: Channel,
+        stop: Channel,
+        *,
+        bin: str | None = None,
+        range: str | None = None,
+        log: int | None = None,
+        covariance: bool = False,
+        errors: str = "formula",
+        channels: Iterable[Channel] | None = None,
+        delays: Mapping[Channel, str] | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        last: str | None = None,
+        join: bool = False,
+    ) -> Result:
+        """The correlation g2 of two channels: a histogram with g2.
+
+        start
+            Differences from the tags of this channel.
+        stop
+            Differences to the tags of this channel, which may be the same.
+        bin
+            Width of a bin, a whole number of ticks; ~W takes the nearest [default: chosen from the tags of
+            the channels, or about 100 bins of the range].
+        range
+            Differences to count: D for both sides of zero, or LO..HI [default: chosen from the data; with a
+            bin, 64 bins on either side of zero].
+        log
+            N bins a decade from LO to HI of the range, both above zero.
+        covariance
+            With g2 and errors from blocks: the covariance of each bin with every bin.
+        errors
+            Method for standard errors: formula, for steady light, or blocks[:N], from N blocks of time.
+        channels
+            Only these channels, by number or name.
+        delays
+            Add D to the times of channel CH, rounded to whole ticks; may be repeated.
+        from_
+            Start: a time after the run's first tag; if negative, before its last; @T: recorded ticks.
+        to
+            End, excluded; stated as the start.
+        last
+            Only the last D of the run; of a trace in whole bins.
+        join
+            Files follow each other without a gap: coincidences may span two.
+        """
+        return Result(self._ask("g2", given(locals())))
+
+    def histogram2d(
+        self,
+        herald: Channel,
+        a: Channel,
+        b: Channel,
+        *,
+        bin: str | None = None,
+        range: str | None = None,
+        g3: bool = False,
+        channels: Iterable[Channel] | None = None,
+        delays: Mapping[Channel, str] | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        last: str | None = None,
+        join: bool = False,
+    ) -> Result:
+        """Count differences of the times of two channels to a herald, in a grid of cells.
+
+        Every combination of a herald H, a tag of A and a tag of B counts once, in the cell of both
+        differences: the delayed times of A and of B minus that of H.
+
+        herald
+            The channel of the heralds.
+        a
+            A second channel.
+        b
+            A third channel.
+        bin
+            Width of a bin, a whole number of ticks; ~W takes the nearest [default: about 64 bins of the
+            range].
+        range
+            Differences to count: D for both sides of zero, or LO..HI [default: with a bin, 32 bins on either
+            side of zero].
+        g3
+            Normalise by the expectation for uncorrelated light and short differences.
+        channels
+            Only these channels, by number or name.
+        delays
+            Add D to the times of channel CH, rounded to whole ticks; may be repeated.
+        from_
+            Start: a time after the run's first tag; if negative, before its last; @T: recorded ticks.
+        to
+            End, excluded; stated as the start.
+        last
+            Only the last D of the run; of a trace in whole bins.
+        join
+            Files follow each other without a gap: coincidences may span two.
+        """
+        return Result(self._ask("histogram2d", given(locals())))
+
+    def micro_times(
+        self,
+        channels: Iterable[Channel] | None = None,
+        *,
+        bin: str | None = None,
+        range: str | None = None,
+        trace: str | None = None,
+        delays: Mapping[Channel, str] | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        last: str | None = None,
+        join: bool = False,
+    ) -> Result:
+        """Count the micro times of channels, in bins.
+
+        A micro time is the time of a photon after the sync pulse before it, as recorded in mode T3. Bin k
+        holds LO + k·W ≤ micro time < LO + (k+1)·W, in units of the recorded micro times.
+
+        bin
+            Width of a bin, a whole number of units of the micro times; ~W takes the nearest [default: one
+            unit].
+        range
+            Micro times to count, LO..HI [default: 0 to the largest].
+        trace
+            Trace: these bins for each interval D of the run; ~D takes the nearest number of ticks.
+        channels
+            Only these channels, by number or name.
+        delays
+            Add D to the times of channel CH, rounded to whole ticks; may be repeated.
+        from_
+            Start: a time after the run's first tag; if negative, before its last; @T: recorded ticks.
+        to
+            End, excluded; stated as the start.
+        last
+            Only the last D of the run; of a trace in whole bins.
+        join
+            Files follow each other without a gap: coincidences may span two.
+        """
+        return Result(self._ask("micro", given(locals())))
+
+    def rates(
+        self,
+        *,
+        bin: str | None = None,
+        errors: str = "formula",
+        channels: Iterable[Channel] | None = None,
+        delays: Mapping[Channel, str] | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        last: str | None = None,
+        join: bool = False,
+        live_time: str | None = None,
+    ) -> Result:
+        """Count the tags of each channel, and their rates.
+
+        bin
+            Trace: a row for each bin of this width and channel; ~W takes the nearest number of ticks.
+        errors
+            Method for standard errors: formula, for steady light, or blocks[:N], from N blocks of time.
+        channels
+            Only these channels, by number or name.
+        delays
+            Add D to the times of channel CH, rounded to whole ticks; may be repeated.
+        from_
+            Start: a time after the run's first tag; if negative, before its last; @T: recorded ticks.
+        to
+            End, excluded; stated as the start.
+        last
+            Only the last D of the run; of a trace in whole bins.
+        join
+            Files follow each other without a gap: coincidences may span two.
+        live_time
+            Live time, in place of last minus first tag of each file.
+        """
+        return Result(self._ask("rates", given(locals())))
 
     def tuples(
         self,
@@ -82,168 +361,44 @@ class Requests:
         last: str | None = None,
         join: bool = False,
     ) -> Tuples:
-        """Lists the tags of each coincidence, as ``coincidences --list`` does, as an Arrow stream in
-        order of time. One row per coincidence: its time, and row in the run, time as recorded and difference from
-        the group's first channel of each tag, in ticks; by rule "cluster" one row per tag.
+        """List the tags of each count of ``coincidences``, as an Arrow stream in order of time.
 
-        It is made while it is read, in bounded memory: ``polars.DataFrame(tuples)`` takes all of it,
-        ``pyarrow.RecordBatchReader.from_stream(tuples)`` batch after batch.
+        It is made while it is read, in bounded memory. Each row has the time of a tuple, and of each of its
+        tags the row in the run, the recorded time and the difference from the first tag of the group, in
+        ticks; by rule ``cluster`` a row for each tag.
+
+        window
+            Largest time difference allowed: a duration (2ns, 156.25ps) or whole ticks (13t).
+        full_width
+            The window as its full width: 2w + 1 ticks of a pair; of larger groups, clusters and cells from
+            the earliest tag to the latest.
+        groups
+            2 to 16 channels, for example 3,15; may be repeated [default: every pair].
+        choose
+            Every choice of N of the channels in use.
+        rule
+            Combinations of tags that count.
+            "all": Each combination of one tag of each channel, latest minus earliest within the window.
+            "herald": Each combination of a tag of the first channel with one of each other within the window.
+            "per-herald": Each tag of the first channel at most once, if all others have one near it.
+            "once": One-to-one: matched tags are used up, the earliest first.
+            "cluster": Events: all tags up to the window after the first; one row per set of channels.
+            "grid": Pairs with both tags in one cell of t / W, as tagtools counts.
+        veto
+            Reject coincidences that have a tag of these channels nearby.
+        guard
+            Reach of a veto before the earliest and after the latest tag [default: the window].
+        channels
+            Only these channels, by number or name.
+        delays
+            Add D to the times of channel CH, rounded to whole ticks; may be repeated.
+        from_
+            Start: a time after the run's first tag; if negative, before its last; @T: recorded ticks.
+        to
+            End, excluded; stated as the start.
+        last
+            Only the last D of the run; of a trace in whole bins.
+        join
+            Files follow each other without a gap: coincidences may span two.
         """
         return Tuples(self._list(given(locals())))
-
-    def histogram(
-        self,
-        start: Channel,
-        stop: Channel,
-        *,
-        bin: str | None = None,
-        range: str | None = None,
-        log: int | None = None,
-        mode: Literal["all", "next", "last", "grid"] = "all",
-        g2: bool = False,
-        errors: str = "formula",
-        covariance: bool = False,
-        period: str | None = None,
-        sync_divider: int | None = None,
-        channels: Iterable[Channel] | None = None,
-        delays: Mapping[Channel, str] | None = None,
-        from_: str | None = None,
-        to: str | None = None,
-        last: str | None = None,
-        join: bool = False,
-    ) -> Result:
-        """Counts differences of the times of two channels (stop minus start), in bins: a row a bin.
-
-        bin
-            Width of a bin, a whole number of ticks, as "16t"; "~1ns" takes the nearest. Without it, and without
-            ``range``, bins are chosen by what the channels hold.
-        range
-            "100ns" on both sides of zero, or "-64t..65t".
-        log
-            So many bins a decade of a range above zero.
-        mode
-            Which pairs: "all", each start with the "next" stop, each stop with its "last" start; "grid" counts all
-            pairs with times in cells of a bin's width.
-        errors
-            How standard errors are found: by "formula" for steady light, or from "blocks:50" of time.
-        covariance
-            With g2 and blocks: the covariance of each bin with every bin, a list in each row.
-        """
-        return Result(self._ask("histogram", given(locals())))
-
-    def g2(self, start: Channel, stop: Channel, **words: Any) -> Result:
-        """The correlation g2 of two channels with its error: ``histogram`` normalised by the expectation for
-        uncorrelated light. Takes ``bin``, ``range``, ``log``, ``errors``, ``covariance`` and the selection of
-        ``histogram``."""
-        return Result(self._ask("g2", {"start": start, "stop": stop, **words}))
-
-    def histogram2d(
-        self,
-        herald: Channel,
-        a: Channel,
-        b: Channel,
-        *,
-        bin: str | None = None,
-        range: str | None = None,
-        g3: bool = False,
-        channels: Iterable[Channel] | None = None,
-        delays: Mapping[Channel, str] | None = None,
-        from_: str | None = None,
-        to: str | None = None,
-        last: str | None = None,
-        join: bool = False,
-    ) -> Result:
-        """Counts triples of a herald, a tag of ``a`` and a tag of ``b``, in cells of both differences of time to
-        the herald: one row per cell.
-
-        bin
-            Width of a bin of both differences, a whole number of ticks, as "16t"; "~1ns" takes the nearest.
-        range
-            "100ns" on both sides of zero, or "-64t..65t".
-        g3
-            Also the counts over those of uncorrelated light, for differences much shorter than the run.
-        """
-        return Result(self._ask("histogram2d", given(locals())))
-
-    def micro_times(
-        self,
-        channels: Iterable[Channel] | None = None,
-        *,
-        bin: str | None = None,
-        range: str | None = None,
-        trace: str | None = None,
-        delays: Mapping[Channel, str] | None = None,
-        from_: str | None = None,
-        to: str | None = None,
-        last: str | None = None,
-        join: bool = False,
-    ) -> Result:
-        """Counts the micro times of channels, in bins: the times of photons after the sync pulse before them.
-
-        channels
-            The channels, each counted by itself, as [1, 2]; all channels if it is not given.
-
-        bin
-            Width of a bin, a whole number of units of the micro times, as "4t"; "~100ps" takes the nearest.
-        range
-            "0ns..12ns"; from 0 to the largest micro time if it is not given.
-        trace
-            Count these bins for each interval of this width, as "10ms".
-        """
-        return Result(self._ask("micro", given(locals())))
-
-    def rates(
-        self,
-        *,
-        bin: str | None = None,
-        errors: str = "formula",
-        channels: Iterable[Channel] | None = None,
-        delays: Mapping[Channel, str] | None = None,
-        from_: str | None = None,
-        to: str | None = None,
-        last: str | None = None,
-        live_time: str | None = None,
-        join: bool = False,
-    ) -> Result:
-        """Counts the tags of each channel, and their rates in Hz; with ``bin`` a row a bin and channel.
-        ``errors`` are by "formula", or from "blocks:50" of time."""
-        return Result(self._ask("rates", given(locals())))
-
-
-class Sum(Requests):
-    """Several runs that are asked as one: counts and live times are added up, and no pair is made of tags of
-    two runs."""
-
-    def __init__(self, runs: Sequence[Run]) -> None:
-        self._runs = runs
-        self._ask = partial(_tagq.ask_sum, [run._run for run in runs])
-        self._list = self._refuse
-
-    @staticmethod
-    def _refuse(_: dict[str, Any]) -> _tagq.Tuples:
-        raise QuestionError("a list is of one run after the other; ask each run for its tuples")
-
-    def __repr__(self) -> str:
-        return f"tagq.Sum of {len(self._runs)} runs"
-
-
-def sum(runs: Iterable[Run]) -> Sum:
-    """Several runs to be asked as one, as ``--sum`` does: ``tagq.sum([monday, tuesday]).g2(1, 2)``. They have
-    the same tick."""
-    from ._run import Run
-
-    try:
-        runs = list(runs)
-    except TypeError:
-        raise WrongTypeError(f"runs: a list of runs is wanted, not {type(runs).__name__}") from None
-    for run in runs:
-        if not isinstance(run, Run):
-            raise WrongTypeError(f"runs: runs as of tagq.open are wanted, not {type(run).__name__}")
-    if not runs:
-        raise QuestionError("no runs to sum up")
-    return Sum(runs)
-
-
-def given(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a method that have a value, by name."""
-    return {name: value for name, value in arguments.items() if name != "self" and value is not None}

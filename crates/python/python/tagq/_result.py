@@ -102,20 +102,7 @@ class Result:
         return plot(self, ax, style)
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
-        names = [name for name in self.columns if not _is_err(name) and name != "singles"]
-        rows = self.rows
-        names = [name for name in names if any(_is_said(row.get(name)) for row in rows)] or names[:1]
-        shown = range(len(rows))
-        if len(rows) > ROWS_SHOWN:
-            half = ROWS_SHOWN // 2
-            shown = [*range(half), -1, *range(len(rows) - half, len(rows))]  # type: ignore[assignment]
-        lines = []
-        for at in shown:
-            if at < 0:
-                lines.append(["…"] * len(names))
-            else:
-                lines.append([_text(name, rows[at]) for name in names])
-        return names, lines
+        return self._answer.fields(ROWS_SHOWN)
 
     def __repr__(self) -> str:
         return f"{_tagq.escaped(self.header)}\n\n{text_table(*self._table())}"
@@ -149,34 +136,3 @@ class Tuples:
 
     def __repr__(self) -> str:
         return f"tagq.Tuples ({', '.join(self.columns)}): {_tagq.escaped(self.header)}"
-
-
-def _is_err(name: str) -> bool:
-    return "_err" in name
-
-
-def _is_said(value: Any) -> bool:
-    if isinstance(value, list):
-        return any(item is not None for item in value)
-    return value is not None and value is not False
-
-
-def _text(name: str, row: dict[str, Any]) -> str:
-    value = row.get(name)
-    err = row.get(name[:-3] + "_err_hz" if name.endswith("_hz") else name + "_err")
-    if name == "channel" and value is None:
-        return "all"
-    if isinstance(value, list):
-        if name == "channels":
-            return ",".join(map(str, value))
-        return " ".join(_number(item, None) for item in value)
-    return _number(value, err)
-
-
-def _number(value: Any, err: Any) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else ""
-    shown = f"{value:,}" if isinstance(value, int) else f"{value:.5g}"
-    return shown if err is None else f"{shown} ± {err:.2g}"

@@ -24,6 +24,7 @@ mod micro;
 mod options;
 mod rates;
 mod request;
+mod schema;
 pub(crate) mod selection;
 mod unlikely;
 mod used;

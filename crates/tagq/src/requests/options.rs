@@ -26,8 +26,8 @@ pub struct RequestType {
     pub selection: &'static [&'static [RequestOption]],
     /// Options that are set by the name.
     pub preset: &'static [&'static str],
-    /// Whether the tags of each count can be listed.
-    pub can_list: bool,
+    /// The options that the list of the tags of each count does not take; `None` if they cannot be listed.
+    pub unlisted: Option<&'static [&'static str]>,
     /// Examples as options and their values.
     pub examples: &'static [&'static [(&'static str, &'static str)]],
     /// Each way in which it is counted, as options, for tests: of the channels 1 to 4, within some hundred ticks. A case

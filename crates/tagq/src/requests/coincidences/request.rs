@@ -85,7 +85,7 @@ pub const COINCIDENCES: RequestType = RequestType {
     options: &[&COUNTS, &[blocks::OPTION], &ACCIDENTALS],
     selection: &[&selection::COMMON, &[selection::LIVE_TIME]],
     preset: &[],
-    can_list: true,
+    unlisted: Some(&["bin", "accidentals", "shift", "errors", "live_time"]),
     examples: &[
         &[("window", "2ns")],
         &[("window", "2ns"), ("groups", "3,15"), ("delays", "15=-4.0625ns")],

@@ -63,7 +63,7 @@ pub const HISTOGRAM: RequestType = RequestType {
     options: &[&PAIRS, &BINS, &[blocks::OPTION]],
     selection: &[&selection::COMMON],
     preset: &[],
-    can_list: false,
+    unlisted: None,
     examples: &[
         &[("start", "3"), ("stop", "15"), ("range", "-64t..65t")],
         &[("start", "1"), ("stop", "2"), ("mode", "last"), ("bin", "16t"), ("range", "0t..640t")],
@@ -84,7 +84,7 @@ pub const G2: RequestType = RequestType {
     options: &[&ENDS, &BINS, &[blocks::OPTION]],
     selection: &[&selection::COMMON],
     preset: &["g2"],
-    can_list: false,
+    unlisted: None,
     examples: &[
         &[("start", "1"), ("stop", "2")],
         &[("start", "3"), ("stop", "15"), ("log", "20"), ("range", "1ns..1ms")],

@@ -51,7 +51,7 @@ pub const HISTOGRAM2D: RequestType = RequestType {
     options: &[&OPTIONS],
     selection: &[&selection::COMMON],
     preset: &[],
-    can_list: false,
+    unlisted: None,
     examples: &[
         &[("herald", "1"), ("a", "2"), ("b", "3"), ("range", "20ns")],
         &[("herald", "1"), ("a", "2"), ("b", "3"), ("range", "-50ns..50ns"), ("bin", "~1ns")],

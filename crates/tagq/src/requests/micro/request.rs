@@ -40,7 +40,7 @@ pub const MICRO: RequestType = RequestType {
     options: &[&OPTIONS],
     selection: &[&selection::COMMON],
     preset: &[],
-    can_list: false,
+    unlisted: None,
     examples: &[
         &[("channels", "1")],
         &[("channels", "1,2"), ("bin", "~100ps"), ("range", "0ns..12ns"), ("trace", "10ms")],

@@ -33,7 +33,7 @@ pub const RATES: RequestType = RequestType {
     options: &[&[BIN, blocks::OPTION]],
     selection: &[&selection::COMMON, &[selection::LIVE_TIME]],
     preset: &[],
-    can_list: false,
+    unlisted: None,
     examples: &[&[], &[("bin", "100ms"), ("channels", "3,15")]],
     cases,
 };

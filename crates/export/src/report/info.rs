@@ -13,15 +13,18 @@ use tagq::{
 
 use super::{
     json::pretty,
-    look::Look,
-    quantities::{counted, dash, hertz, short},
-    table::plain,
-    text::{name_of, names_of},
+    table::{
+        TableStyle, plain,
+        quantities::{counted, dash, hertz, short},
+        text::{name_of, names_of},
+    },
 };
 
 /// A run and the facts that were determined for it.
-pub(crate) struct Looked {
+pub struct Looked {
+    /// The run.
     pub run: Run,
+    /// Its path, tick, counts, live time and channels.
     pub facts: RunFacts,
     /// Shortest interval of each channel, or `None` if it was skipped.
     pub shortest: Option<Vec<ShortestInterval>>,
@@ -176,7 +179,11 @@ impl Looked {
     }
 }
 
-pub(super) fn json(looked: &[Looked]) -> anyhow::Result<String> {
+/// Returns the facts of runs as JSON: one object, or a list of several.
+///
+/// # Errors
+/// Errors of the index of a store and of the serializer.
+pub fn json(looked: &[Looked]) -> serde_json::Result<String> {
     let infos: Vec<Info<'_>> = looked.iter().map(info).collect();
     let text = match &infos[..] {
         [info] => pretty(info)?,
@@ -256,25 +263,26 @@ fn left_info(left: &LeftFile) -> LeftInfo {
     LeftInfo { path: left.path.display().to_string(), bytes: left.bytes }
 }
 
-pub(super) fn text(looked: &[Looked], look: Look) -> String {
+/// Returns the facts of runs as text for a person.
+pub fn text(looked: &[Looked], style: TableStyle) -> String {
     let mut text = String::new();
     for (i, of) in looked.iter().enumerate() {
         if i > 0 {
             text.push('\n');
         }
-        for (head, fact) in facts(of, look) {
+        for (head, fact) in facts(of, style) {
             let _ = writeln!(text, "{head:<10} {fact}");
         }
-        let _ = writeln!(text, "\n{}\n", look.draw(|_| channels(of, look)));
-        let _ = writeln!(text, "{}", look.draw(|_| sources(of, look)));
-        text.push_str(&measurements(of, look));
+        let _ = writeln!(text, "\n{}\n", style.draw(|_| channels(of, style)));
+        let _ = writeln!(text, "{}", style.draw(|_| sources(of, style)));
+        text.push_str(&measurements(of, style));
         text.push_str(&recorded(&of.run));
     }
     text
 }
 
 /// Returns the facts, one line each.
-fn facts(of: &Looked, look: Look) -> Vec<(&'static str, String)> {
+fn facts(of: &Looked, style: TableStyle) -> Vec<(&'static str, String)> {
     let Looked { run, facts, .. } = of;
     let (tick, path) = (of.tick(), escaped(&facts.path));
     let assumed = if facts.tick_assumed { " (assumed; `tagq set --tick` sets it)" } else { "" };
@@ -288,20 +296,20 @@ fn facts(of: &Looked, look: Look) -> Vec<(&'static str, String)> {
         (Some(&least), Some(&most)) if gaps.len() > 1 => format!(
             "{}, of {} to {}; nothing is counted across one without --join",
             gaps.len(),
-            look.time(tick, least),
-            look.time(tick, most)
+            style.time(tick, least),
+            style.time(tick, most)
         ),
         (Some(&only), _) => {
             format!(
                 "{} between sources; nothing is counted across it without --join",
-                look.time(tick, only)
+                style.time(tick, only)
             )
         }
         _ => "none: one source".to_owned(),
     };
     let order = match of.reordered() {
         0 => "as recorded".to_owned(),
-        tags => format!("{} tags came late and were put in order", look.count(tags)),
+        tags => format!("{} tags came late and were put in order", style.count(tags)),
     };
     let checksums = match of.sources().len() {
         1 if of.checksummed() == 1 => "the source has some".to_owned(),
@@ -310,11 +318,11 @@ fn facts(of: &Looked, look: Look) -> Vec<(&'static str, String)> {
     };
     let sources = match of.sources().len() {
         1 => "1 source".to_owned(),
-        sources => format!("{} sources", look.count(sources as u64)),
+        sources => format!("{} sources", style.count(sources as u64)),
     };
     let store = of.store_bytes.map(|bytes| {
         let gaps = if run.store().manifest().has_gaps() { " with the column of gaps" } else { "" };
-        format!(", {} of the store{gaps}", look.bytes(bytes))
+        format!(", {} of the store{gaps}", style.bytes(bytes))
     });
     let store = store.unwrap_or_default();
     let store_at = run.store().folder().display().to_string();
@@ -331,11 +339,11 @@ fn facts(of: &Looked, look: Look) -> Vec<(&'static str, String)> {
     let facts = [
         ("run", path.to_string()),
         ("store", format!("{} (commit {})", escaped(&store_at), facts.commit)),
-        ("disk", format!("{} of {sources}{store}", look.bytes(of.sources_bytes()))),
-        ("tags", look.count(facts.tags)),
+        ("disk", format!("{} of {sources}{store}", style.bytes(of.sources_bytes()))),
+        ("tags", style.count(facts.tags)),
         ("tick", format!("{tick}{assumed}")),
-        ("live", format!("{}{share}", look.time(tick, live))),
-        ("elapsed", look.time(tick, elapsed)),
+        ("live", format!("{}{share}", style.time(tick, live))),
+        ("elapsed", style.time(tick, elapsed)),
         ("gaps", gaps),
         ("order", order),
         ("checksums", format!("{checksums}; those of the store: tagq verify {path}")),
@@ -344,7 +352,7 @@ fn facts(of: &Looked, look: Look) -> Vec<(&'static str, String)> {
 }
 
 /// Describes the files left by killed processes.
-pub(crate) fn left_over(leftovers: &[LeftFile], run: &str) -> String {
+pub fn left_over(leftovers: &[LeftFile], run: &str) -> String {
     let files = leftovers.iter().map(|left| {
         let bytes = counted(left.bytes, "byte");
         format!("{bytes} in {}", escaped(&left.path.display().to_string()))
@@ -357,39 +365,39 @@ pub(crate) fn left_over(leftovers: &[LeftFile], run: &str) -> String {
     )
 }
 
-fn channels(of: &Looked, look: Look) -> Table {
-    let mut head = vec!["channel", "singles", if look.exact { "rate (Hz)" } else { "rate" }];
+fn channels(of: &Looked, style: TableStyle) -> Table {
+    let mut head = vec!["channel", "singles", if style.exact { "rate (Hz)" } else { "rate" }];
     if of.shortest.is_some() {
         head.push("shortest interval");
     }
-    let rate = |rate: f64| if look.exact { rate.to_string() } else { hertz(rate) };
+    let rate = |rate: f64| if style.exact { rate.to_string() } else { hertz(rate) };
     let mut table = plain(&head, 0);
     let names = names_of(&of.facts);
     for channel in &of.facts.channels {
         let mut row = vec![
             name_of(&names, channel.channel),
-            look.count(channel.count),
+            style.count(channel.count),
             of.rate_hz(channel.count).map_or_else(dash, rate),
         ];
         if let Some(shortest) = of.shortest(channel.channel) {
-            row.push(shortest.ticks.map_or_else(dash, |ticks| look.time(of.tick(), ticks.into())));
+            row.push(shortest.ticks.map_or_else(dash, |ticks| style.time(of.tick(), ticks.into())));
         }
         table.add_row(row);
     }
     table
 }
 
-fn sources(of: &Looked, look: Look) -> Table {
+fn sources(of: &Looked, style: TableStyle) -> Table {
     let mut table = plain(&["source", "tags", "begins", "gap", "live", ""], 1);
     let tick = of.tick();
     let some_are_checked = of.checksummed() > 0;
     for (source, gap) in of.sources().iter().zip(of.gaps()) {
         let mut remarks = Vec::new();
         if source.facts.reordered > 0 {
-            remarks.push(format!("{} put in order", look.count(source.facts.reordered)));
+            remarks.push(format!("{} put in order", style.count(source.facts.reordered)));
         }
         if let Some(ticks) = source.facts.rebased {
-            remarks.push(format!("moved by {}", look.time(tick, ticks.into())));
+            remarks.push(format!("moved by {}", style.time(tick, ticks.into())));
         }
         if some_are_checked && !source.facts.checksummed {
             remarks.push("no checksum".to_owned());
@@ -400,10 +408,10 @@ fn sources(of: &Looked, look: Look) -> Table {
         remarks.extend(source.facts.torn.as_deref().map(|torn| escaped(torn).into_owned()));
         table.add_row([
             escaped(&source.facts.name).into_owned(),
-            look.count(source.rows),
-            source.time_first.map_or_else(dash, |first| look.time(tick, first.into())),
-            gap.map_or_else(String::new, |gap| look.time(tick, gap)),
-            source.live_ticks().map_or_else(dash, |live| look.time(tick, live)),
+            style.count(source.rows),
+            source.time_first.map_or_else(dash, |first| style.time(tick, first.into())),
+            gap.map_or_else(String::new, |gap| style.time(tick, gap)),
+            source.live_ticks().map_or_else(dash, |live| style.time(tick, live)),
             remarks.join(", "),
         ]);
     }
@@ -411,7 +419,7 @@ fn sources(of: &Looked, look: Look) -> Table {
 }
 
 /// Returns the facts from the headers of instruments' files, and the counts of records that are not tags.
-fn measurements(of: &Looked, look: Look) -> String {
+fn measurements(of: &Looked, style: TableStyle) -> String {
     let mut text = String::new();
     for source in of.sources() {
         let Some(Recording { format, facts, left_out, odd, .. }) = &source.facts.recording else {
@@ -424,12 +432,13 @@ fn measurements(of: &Looked, look: Look) -> String {
         let kept = odd.iter().map(|(what, count)| (what, count, "kept"));
         let left_out = left_out.iter().map(|(what, count)| (what, count, "left out"));
         for (what, records, fate) in left_out.chain(kept) {
-            let _ = writeln!(text, "  {what:<18} {} {fate}", look.count(*records));
+            let _ = writeln!(text, "  {what:<18} {} {fate}", style.count(*records));
         }
         let dead = source.dead();
         if !dead.is_empty() {
             let ticks = dead.iter().map(|&(first, last)| i128::from(last) - i128::from(first));
-            let (spans, total) = (look.count(dead.len() as u64), look.time(of.tick(), ticks.sum()));
+            let (spans, total) =
+                (style.count(dead.len() as u64), style.time(of.tick(), ticks.sum()));
             let _ = writeln!(text, "  {:<18} {spans} spans, {total}", "not recorded");
         }
     }

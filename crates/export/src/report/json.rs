@@ -10,12 +10,12 @@ use serde_json::{
 use tagq::{Answer, Row, RunFacts, SCHEMA_VERSION, Table, is_shown};
 
 /// Returns a value on one line.
-pub(super) fn text_of(value: &impl Serialize) -> serde_json::Result<String> {
+pub(crate) fn text_of(value: &impl Serialize) -> serde_json::Result<String> {
     serde_json::to_string(value).map(ascii)
 }
 
 /// Returns a value as indented lines.
-pub(super) fn pretty(value: &(impl Serialize + ?Sized)) -> serde_json::Result<String> {
+pub(crate) fn pretty(value: &(impl Serialize + ?Sized)) -> serde_json::Result<String> {
     serde_json::to_string_pretty(value).map(ascii)
 }
 
@@ -89,14 +89,14 @@ struct Several<'a> {
 
 /// A run and its query as counted there, because runs may have different ticks.
 #[derive(Serialize)]
-pub(super) struct RunOfSeveral<'a> {
+pub(crate) struct RunOfSeveral<'a> {
     #[serde(flatten)]
     pub run: &'a RunFacts,
     pub query: &'a Value,
 }
 
 #[derive(Serialize)]
-pub(super) struct RowOfSeveral<'a> {
+pub(crate) struct RowOfSeveral<'a> {
     pub run: &'a str,
     #[serde(flatten)]
     pub row: Row<'a>,
@@ -114,7 +114,7 @@ impl Serialize for RowsOfSeveral<'_> {
 }
 
 /// Writes the answers row by row.
-pub(super) fn write(answers: &[Answer], out: &mut dyn Write) -> io::Result<()> {
+pub fn write(answers: &[Answer], out: &mut dyn Write) -> io::Result<()> {
     match answers {
         [Answer { query, run, rows, .. }] => {
             let one = One { schema_version: SCHEMA_VERSION, query, run, rows };
@@ -135,6 +135,14 @@ pub(super) fn write(answers: &[Answer], out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
+/// Returns one answer on one line.
+///
+/// # Errors
+/// Errors of the serializer.
+pub fn line(Answer { query, run, rows, .. }: &Answer) -> serde_json::Result<String> {
+    text_of(&One { schema_version: SCHEMA_VERSION, query, run, rows })
+}
+
 #[derive(Serialize)]
 struct Update<'a> {
     schema_version: u32,
@@ -152,12 +160,17 @@ struct Answered<'a> {
     rows: &'a Table,
 }
 
-pub(super) fn update(
+/// Returns the answers as one line of JSON: the `number`th update, `at_s` seconds after 1970, answered in `took_s`
+/// seconds.
+///
+/// # Errors
+/// Errors of the serializer.
+pub fn update(
     number: u64,
     at_s: f64,
     took_s: f64,
     answers: &[Answer],
-) -> anyhow::Result<String> {
+) -> serde_json::Result<String> {
     let answers =
         answers.iter().map(|Answer { query, run, rows, .. }| Answered { query, run, rows });
     let answers = answers.collect();

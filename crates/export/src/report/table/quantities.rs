@@ -1,7 +1,7 @@
 //! Numbers formatted for a person.
 
 /// Formats 1234567 as 1,234,567.
-pub(crate) fn thousands(n: u64) -> String {
+pub fn thousands(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, digit) in digits.chars().enumerate() {
@@ -14,19 +14,19 @@ pub(crate) fn thousands(n: u64) -> String {
 }
 
 /// Formats 1 and "tag" as 1 tag, 1234 as 1,234 tags.
-pub(crate) fn counted(n: u64, of: &str) -> String {
+pub fn counted(n: u64, of: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };
     format!("{} {of}{plural}", thousands(n))
 }
 
 /// Formats -1234567 as -1,234,567.
-pub(super) fn ticks(n: i64) -> String {
+pub(crate) fn ticks(n: i64) -> String {
     let sign = if n < 0 { "-" } else { "" };
     format!("{sign}{}", thousands(n.unsigned_abs()))
 }
 
 /// Formats a size in the unit that leaves one to three digits before the point.
-pub(super) fn bytes(n: u64) -> String {
+pub(crate) fn bytes(n: u64) -> String {
     let units = [("GB", 1e9), ("MB", 1e6), ("kB", 1e3)];
     let unit = units.into_iter().find(|&(_, size)| n as f64 >= size);
     match unit {
@@ -36,17 +36,17 @@ pub(super) fn bytes(n: u64) -> String {
 }
 
 /// Returns the text of an undefined value.
-pub(super) fn dash() -> String {
+pub(crate) fn dash() -> String {
     "\u{2013}".to_owned()
 }
 
 /// Formats the error with two significant digits and the value to the same decimal place.
-pub(super) fn with_err(value: f64, err: f64) -> String {
+pub(crate) fn with_err(value: f64, err: f64) -> String {
     let places = places(err, 2);
     format!("{} \u{b1} {}", rounded(value, places), rounded(err, places))
 }
 
-pub(super) fn two_digits(err: f64) -> String {
+pub(crate) fn two_digits(err: f64) -> String {
     rounded(err, places(err, 2))
 }
 
@@ -70,20 +70,20 @@ fn places(value: f64, digits: i32) -> usize {
     usize::try_from(digits - 1 - exponent).unwrap_or(0)
 }
 
-pub(super) fn ratio(value: Option<f64>, err: Option<f64>) -> String {
+pub(crate) fn ratio(value: Option<f64>, err: Option<f64>) -> String {
     match value.zip(err) {
         Some((value, err)) => format!("({}) %", with_err(value * 100.0, err * 100.0)),
         None => dash(),
     }
 }
 
-pub(super) fn rate_with_err(rate: f64, err: f64) -> String {
+pub(crate) fn rate_with_err(rate: f64, err: f64) -> String {
     let (unit, size) = hertz_unit(rate.max(err));
     format!("({}) {unit}", with_err(rate / size, err / size))
 }
 
 /// Formats four significant digits, without an exponent if the number is readable.
-pub(super) fn short(value: f64) -> String {
+pub(crate) fn short(value: f64) -> String {
     let magnitude = value.abs();
     if magnitude == 0.0 {
         return "0".to_owned();
@@ -99,19 +99,20 @@ pub(super) fn short(value: f64) -> String {
     format!("{value:.*}", places(value, 4))
 }
 
-pub(crate) fn hertz(rate: f64) -> String {
+/// Formats a rate with four significant digits: `12.34 kHz`.
+pub fn hertz(rate: f64) -> String {
     let (unit, size) = hertz_unit(rate);
     format!("{} {unit}", short(rate / size))
 }
 
 /// Formats a time with four digits.
-pub(super) fn short_seconds(value: f64) -> String {
+pub(crate) fn short_seconds(value: f64) -> String {
     let (unit, size) = second_unit(value.abs());
     format!("{} {unit}", short(value / size))
 }
 
 /// Formats a time with its error, in the same unit.
-pub(super) fn seconds_with_err(value: f64, err: f64) -> String {
+pub(crate) fn seconds_with_err(value: f64, err: f64) -> String {
     let (unit, size) = second_unit(value.abs().max(err));
     format!("({}) {unit}", with_err(value / size, err / size))
 }
@@ -123,7 +124,7 @@ fn second_unit(magnitude: f64) -> (&'static str, f64) {
 }
 
 /// Formats a time in the unit that leaves one to three digits before the point.
-pub(super) fn seconds(value: f64) -> String {
+pub(crate) fn seconds(value: f64) -> String {
     if value == 0.0 {
         return "0 s".to_owned();
     }

@@ -33,7 +33,8 @@ impl From<FormatFacts> for FormatInfo {
     }
 }
 
-pub(super) fn text() -> String {
+/// Returns the formats of files as a table.
+pub fn text() -> String {
     let mut table = plain(&["name", "files", "recognised by", "convert writes"], 4);
     for format in described().map(FormatInfo::from) {
         table.add_row([
@@ -46,7 +47,11 @@ pub(super) fn text() -> String {
     format!("{}\n", table.trim_fmt())
 }
 
-pub(super) fn json() -> serde_json::Result<String> {
+/// Returns the formats of files as JSON.
+///
+/// # Errors
+/// Errors of the serializer.
+pub fn json() -> serde_json::Result<String> {
     let formats = described().map(FormatInfo::from).collect();
     pretty(&Formats { schema_version: SCHEMA_VERSION, formats })
 }

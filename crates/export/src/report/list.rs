@@ -7,14 +7,11 @@ use tagq::{SCHEMA_VERSION, Table, escaped, requests::Listing};
 use super::{
     csv::{comment, fields_of, names_of, quoted},
     json::{RowOfSeveral, RunOfSeveral, text_of},
-    text,
+    table::text,
 };
 
 /// Writes one line per coincidence.
-pub(super) fn csv(
-    listings: &[Listing<'_>],
-    out: &mut (impl Write + Send),
-) -> Result<(), tagq::Error> {
+pub fn csv(listings: &[Listing<'_>], out: &mut (impl Write + Send)) -> Result<(), tagq::Error> {
     let heads = || listings.iter().map(Listing::head);
     let is_several = listings.len() > 1;
     for head in heads() {
@@ -69,10 +66,7 @@ pub(super) fn csv(
 }
 
 /// Writes one object with one line per coincidence.
-pub(super) fn json(
-    listings: &[Listing<'_>],
-    out: &mut (impl Write + Send),
-) -> Result<(), tagq::Error> {
+pub fn json(listings: &[Listing<'_>], out: &mut (impl Write + Send)) -> Result<(), tagq::Error> {
     let Some(first) = listings.first().map(Listing::head) else { return Ok(()) };
     let is_several = listings.len() > 1;
     let query = text_of(&first.query)?;
@@ -107,10 +101,7 @@ pub(super) fn json(
 }
 
 /// Writes aligned columns; a column grows when a value does not fit.
-pub(super) fn table(
-    listings: &[Listing<'_>],
-    out: &mut (impl Write + Send),
-) -> Result<(), tagq::Error> {
+pub fn table(listings: &[Listing<'_>], out: &mut (impl Write + Send)) -> Result<(), tagq::Error> {
     for (i, listing) in listings.iter().enumerate() {
         let head = listing.head();
         let mut text = String::new();

@@ -1,67 +1,47 @@
 //! Style of a table: rounded or exact, with the width and colour of the terminal.
 
-use std::io::{IsTerminal as _, stdout};
-
-use anstream::ColorChoice;
 use anstyle::Style;
 use comfy_table::Table;
-use console::Term;
 
 use tagq::store::Tick;
 
 use super::quantities::{bytes, dash, thousands};
-use crate::args::OutputArgs;
 
 const HEAD: Style = Style::new().bold();
 const UNDEFINED: Style = Style::new().dimmed();
 
 /// Style of a table.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Look {
+pub struct TableStyle {
     /// All digits, plain seconds and hertz.
     pub exact: bool,
-    pub(super) colour: bool,
+    /// Bold headings and dimmed dashes.
+    pub colour: bool,
     /// Width of the terminal in columns, or `None` without a terminal.
-    pub(super) width: Option<usize>,
+    pub width: Option<usize>,
 }
 
-impl Look {
+impl TableStyle {
     /// Style of a table in a file.
-    pub(crate) const PLAIN: Self = Self { exact: false, colour: false, width: None };
-
-    /// Returns the style for the destination of the answer.
-    pub(crate) fn of(output: &OutputArgs) -> Self {
-        let look = if output.output.is_some() { Self::PLAIN } else { Self::of_stdout() };
-        Self { exact: output.exact, ..look }
-    }
-
-    /// Returns the style for standard output: coloured if the terminal supports it and NO_COLOR is not set.
-    pub(crate) fn of_stdout() -> Self {
-        let out = stdout();
-        if !out.is_terminal() {
-            return Self::PLAIN;
-        }
-        let colour = anstream::AutoStream::choice(&out) != ColorChoice::Never;
-        Self { colour, width: Some(Term::stdout().size().1.into()), ..Self::PLAIN }
-    }
+    pub const PLAIN: Self = Self { exact: false, colour: false, width: None };
 
     /// Formats a count.
-    pub(super) fn count(&self, n: u64) -> String {
+    pub(crate) fn count(&self, n: u64) -> String {
         if self.exact { n.to_string() } else { thousands(n) }
     }
 
     /// Formats a time.
-    pub(super) fn time(&self, tick: Tick, ticks: i128) -> String {
+    pub(crate) fn time(&self, tick: Tick, ticks: i128) -> String {
         if self.exact { format!("{} s", tick.seconds_of(ticks)) } else { tick.format(ticks) }
     }
 
     /// Formats a size.
-    pub(super) fn bytes(&self, n: u64) -> String {
+    pub(crate) fn bytes(&self, n: u64) -> String {
         if self.exact { format!("{n} bytes") } else { bytes(n) }
     }
 
     /// Returns the header, wrapped to the width of the terminal; ends with a newline.
-    pub(super) fn header<'a>(&self, header: &'a str) -> String {
+    pub(crate) fn header<'a>(&self, header: &'a str) -> String {
         let width = self.width.unwrap_or(usize::MAX);
         let (mut text, mut room) = (String::new(), width);
         // A part longer than a line is broken between words.
@@ -84,7 +64,7 @@ impl Look {
     }
 
     /// Returns the lines of a table. If it is too wide, each error follows the last digits of its value.
-    pub(super) fn draw(&self, table: impl Fn(fn(String) -> String) -> Table) -> String {
+    pub(crate) fn draw(&self, table: impl Fn(fn(String) -> String) -> Table) -> String {
         let wide = table(|field| field).to_string();
         let fits = |width| wide.lines().all(|line| console::measure_text_width(line) <= width);
         // With all digits, the error is not in units of the last digit of its value.
@@ -95,7 +75,7 @@ impl Look {
     }
 
     /// Returns a line of a table, or its head, in colour if the terminal has it.
-    pub(super) fn painted(&self, line: String, is_head: bool) -> String {
+    pub(crate) fn painted(&self, line: String, is_head: bool) -> String {
         match is_head {
             _ if !self.colour => line,
             true => format!("{HEAD}{line}{HEAD:#}"),
@@ -114,7 +94,7 @@ const SHORT_HEADS: [(&str, &str); 5] = [
 ];
 
 /// Shortens a value and its error to `1,976(44)`, `4.94(11) kHz`: the error in units of the last digits.
-pub(super) fn concise(field: String) -> String {
+pub(crate) fn concise(field: String) -> String {
     let Some((value, rest)) = field.split_once(" \u{b1} ") else {
         let short = SHORT_HEADS.iter().find(|(head, _)| *head == field);
         return short.map_or(field, |(_, short)| (*short).to_owned());
@@ -166,8 +146,10 @@ mod tests {
 
     #[test]
     fn a_header_is_broken_between_its_parts() {
-        let at =
-            |width| Look { width, ..Look::PLAIN }.header("rule all: 12 ticks; T = 2 s; tick 1 ns");
+        let at = |width| {
+            TableStyle { width, ..TableStyle::PLAIN }
+                .header("rule all: 12 ticks; T = 2 s; tick 1 ns")
+        };
         assert_eq!(at(None), "rule all: 12 ticks; T = 2 s; tick 1 ns\n");
         assert_eq!(at(Some(38)), "rule all: 12 ticks; T = 2 s; tick 1 ns\n");
         assert_eq!(at(Some(37)), "rule all: 12 ticks; T = 2 s;\n  tick 1 ns\n");
@@ -185,16 +167,16 @@ mod tests {
     #[test]
     fn a_table_without_room_is_drawn_concisely() {
         let table = |of: fn(String) -> String| {
-            let mut table = super::super::table::plain(&["count"], 0);
+            let mut table = super::super::plain(&["count"], 0);
             table.add_row([of("1,976 \u{b1} 44".into())]);
             table
         };
-        let at = |width, colour| Look { colour, width, ..Look::PLAIN }.draw(table);
+        let at = |width, colour| TableStyle { colour, width, ..TableStyle::PLAIN }.draw(table);
         let shown = |width| at(width, false).lines().map(str::trim).collect::<Vec<_>>().join("|");
         assert_eq!(shown(None), "count|1,976 \u{b1} 44");
         assert_eq!(shown(Some(10)), "count|1,976 \u{b1} 44");
         assert_eq!(shown(Some(9)), "count|1,976(44)");
-        let exact = Look { exact: true, width: Some(9), ..Look::PLAIN }.draw(table);
+        let exact = TableStyle { exact: true, width: Some(9), ..TableStyle::PLAIN }.draw(table);
         assert!(exact.contains(" \u{b1} "));
         assert!(at(None, true).starts_with("\u{1b}[1m"));
         assert!(!at(None, false).contains('\u{1b}'));

@@ -11,8 +11,10 @@ use tagq::{
 
 use super::{
     json::pretty,
-    quantities::{short, thousands},
-    table::plain,
+    table::{
+        plain,
+        quantities::{short, thousands},
+    },
 };
 
 #[derive(Serialize)]
@@ -37,7 +39,11 @@ struct RunOfSeveral<'a> {
     plan: &'a PlanFacts,
 }
 
-pub(super) fn json(explained: &[Explained]) -> anyhow::Result<String> {
+/// Returns plans as JSON: one object, or a list of several.
+///
+/// # Errors
+/// Errors of the serializer.
+pub fn json(explained: &[Explained]) -> serde_json::Result<String> {
     let text = match explained {
         [Explained { query, run, plan, .. }] => {
             pretty(&One { schema_version: SCHEMA_VERSION, query, run, plan })?
@@ -53,7 +59,8 @@ pub(super) fn json(explained: &[Explained]) -> anyhow::Result<String> {
     Ok(text + "\n")
 }
 
-pub(super) fn table(explained: &[Explained]) -> String {
+/// Returns plans as text for a person.
+pub fn table(explained: &[Explained]) -> String {
     let mut text = String::new();
     for (i, Explained { header, run, plan, .. }) in explained.iter().enumerate() {
         if i > 0 {

@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 
 use tagq::Delayed;
 
-use super::{look::Look, quantities::seconds, table, text};
+use super::table::{self, TableStyle, quantities::seconds, text};
 
 /// Returns the table and, below it, the options to use.
-pub(super) fn text(found: &Delayed, tick: tagq::store::Tick, look: Look) -> String {
+pub fn text(found: &Delayed, tick: tagq::store::Tick, style: TableStyle) -> String {
     let Delayed { answer, delays } = found;
-    let mut text = table::one(answer, false, look);
+    let mut text = table::one(answer, false, style);
     let names = text::names_of(&answer.run);
     let name = |channel: u16| text::name_of(&names, channel);
     let pairs: Vec<Vec<u16>> = match answer.rows.get("channels") {
@@ -24,7 +24,7 @@ pub(super) fn text(found: &Delayed, tick: tagq::store::Tick, look: Look) -> Stri
         .filter(|&at| sigmas[at].is_none() && combs[at].is_none())
         .map(pair)
         .collect();
-    let said = |line: &str| format!("\n{}", look.header(line));
+    let said = |line: &str| format!("\n{}", style.header(line));
     if !without.is_empty() {
         text.push_str(&said(&format!(
             "no peak above chance: {}; a longer --range reaches farther, a shorter one looks at more of \

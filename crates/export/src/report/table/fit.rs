@@ -6,7 +6,7 @@ use console::measure_text_width;
 use tagq::{Column, Priority, Table};
 
 use super::{
-    look::{Look, concise},
+    style::{TableStyle, concise},
     text::{Names, heading, text_at},
 };
 
@@ -22,13 +22,13 @@ struct Laid<'a> {
 }
 
 /// Writes the rows of a table, and below them the names of the omitted columns.
-pub(super) fn write_fitting(
+pub fn write_fitting(
     table: &Table,
     names: &Names,
-    look: Look,
+    style: TableStyle,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut laid = laid(table, names, look);
+    let mut laid = laid(table, names, style);
     let order = |of: &Laid<'_>| match of.column.shown.priority {
         Priority::IfRoom(order) => Some(order),
         Priority::Always | Priority::Never => None,
@@ -38,7 +38,7 @@ pub(super) fn write_fitting(
     let has_room = |form: usize, gone: Option<u8>| {
         let kept = laid.iter().filter(|of| is_kept(of, gone));
         let width = kept.map(|of| of.widths[form] + GAP).sum::<usize>().saturating_sub(GAP);
-        look.exact || look.width.is_none_or(|most| width <= most)
+        style.exact || style.width.is_none_or(|most| width <= most)
     };
     let mut orders: Vec<u8> = laid.iter().filter_map(order).collect();
     orders.sort_unstable();
@@ -69,10 +69,10 @@ pub(super) fn write_fitting(
         line
     };
     let mut headings = laid.iter().map(|of| of.heading.clone());
-    writeln!(out, "{}", look.painted(line(&mut headings), true))?;
+    writeln!(out, "{}", style.painted(line(&mut headings), true))?;
     for at in 0..table.len() {
-        let mut texts = laid.iter().map(|of| text_at(of.column, table, at, names, look));
-        writeln!(out, "{}", look.painted(line(&mut texts), false))?;
+        let mut texts = laid.iter().map(|of| text_at(of.column, table, at, names, style));
+        writeln!(out, "{}", style.painted(line(&mut texts), false))?;
     }
     if !left_out.is_empty() {
         writeln!(out, "\nno room here for {}", left_out.join(", "))?;
@@ -81,16 +81,16 @@ pub(super) fn write_fitting(
 }
 
 /// Returns the shown columns with their widths.
-fn laid<'a>(table: &'a Table, names: &Names, look: Look) -> Vec<Laid<'a>> {
+fn laid<'a>(table: &'a Table, names: &Names, style: TableStyle) -> Vec<Laid<'a>> {
     let shown = table.columns().iter().filter(|column| column.is_shown());
     let of = |column| {
-        let heading = heading(column, look);
+        let heading = heading(column, style);
         Laid { column, widths: width_in_forms(&heading), heading }
     };
     let mut laid: Vec<Laid<'_>> = shown.map(of).collect();
     for at in 0..table.len() {
         for of in &mut laid {
-            let [wide, concise] = width_in_forms(&text_at(of.column, table, at, names, look));
+            let [wide, concise] = width_in_forms(&text_at(of.column, table, at, names, style));
             of.widths = [of.widths[WIDE].max(wide), of.widths[CONCISE].max(concise)];
         }
     }
@@ -114,9 +114,9 @@ mod tests {
     use super::*;
     use tagq::Unit;
 
-    fn fitting(table: &Table, names: &Names, look: Look) -> String {
+    fn fitting(table: &Table, names: &Names, style: TableStyle) -> String {
         let mut text = Vec::new();
-        write_fitting(table, names, look, &mut text).unwrap();
+        write_fitting(table, names, style, &mut text).unwrap();
         String::from_utf8(text).unwrap().trim_end().to_owned()
     }
 
@@ -133,7 +133,7 @@ mod tests {
             .with(float("p_b_given_a", 0.25).heading("P(15|Alice)").if_room(5))
             .with(Column::flags("partial", vec![true].into()));
         let names = [(3, "Alice".to_owned())].into();
-        fitting(&table, &names, Look { width, ..Look::PLAIN })
+        fitting(&table, &names, TableStyle { width, ..TableStyle::PLAIN })
     }
 
     #[test]
@@ -166,7 +166,8 @@ mod tests {
             .with(float("second best", -2.95e-4).unit(Unit::BriefSeconds))
             .with(float("second_sigmas", 5.159).heading("sigmas"))
             .with(float("period", 1.25e-8).unit(Unit::Seconds).if_room(6));
-        let text = fitting(&table, &Names::new(), Look { width: Some(80), ..Look::PLAIN });
+        let text =
+            fitting(&table, &Names::new(), TableStyle { width: Some(80), ..TableStyle::PLAIN });
         assert!(text.lines().all(|line| measure_text_width(line) <= 80), "{text}");
         assert!(text.contains("-26") && text.contains("-4.0626(31)"), "{text}");
         assert!(text.ends_with("\n\nno room here for peak, period"), "{text}");

@@ -5,30 +5,30 @@ use std::collections::BTreeMap;
 use tagq::{Cell, CellType, Column, RunFacts, Unit, escaped};
 
 use super::{
-    look::Look,
     quantities::{
         dash, hertz, rate_with_err, ratio, seconds, seconds_with_err, short, short_seconds,
         thousands, ticks, two_digits, with_err,
     },
+    style::TableStyle,
 };
 
 /// Names of channels.
-pub(super) type Names = BTreeMap<u16, String>;
+pub type Names = BTreeMap<u16, String>;
 
 /// Returns the names from the setup.
-pub(super) fn names_of(run: &RunFacts) -> Names {
+pub fn names_of(run: &RunFacts) -> Names {
     run.names.iter().cloned().collect()
 }
 
-pub(super) fn name_of(names: &Names, channel: u16) -> String {
+pub fn name_of(names: &Names, channel: u16) -> String {
     names.get(&channel).map_or_else(|| channel.to_string(), |name| escaped(name).into_owned())
 }
 
 /// Returns the heading of a column.
-pub(super) fn heading(column: &Column, look: Look) -> String {
+pub fn heading(column: &Column, style: TableStyle) -> String {
     let unit = match column.shown.unit {
-        Unit::Hertz if look.exact => " (Hz)",
-        Unit::Seconds | Unit::BriefSeconds if look.exact => " (s)",
+        Unit::Hertz if style.exact => " (Hz)",
+        Unit::Seconds | Unit::BriefSeconds if style.exact => " (s)",
         Unit::None
         | Unit::Plain
         | Unit::Brief
@@ -41,15 +41,15 @@ pub(super) fn heading(column: &Column, look: Look) -> String {
 }
 
 /// Returns the text of a cell, with its error.
-pub(super) fn text_at(
+pub fn text_at(
     column: &Column,
     table: &tagq::Table,
     at: usize,
     names: &Names,
-    look: Look,
+    style: TableStyle,
 ) -> String {
     let err = column.shown.err.as_ref().and_then(|key| table.get(key)?.cells.at(at).number());
-    if look.exact { exact_field(column, err, at, names) } else { field(column, err, at, names) }
+    if style.exact { exact_field(column, err, at, names) } else { field(column, err, at, names) }
 }
 
 /// Returns the text of a cell with all digits, in seconds and hertz.
@@ -67,7 +67,7 @@ fn exact_field(column: &Column, err: Option<f64>, at: usize, names: &Names) -> S
 }
 
 /// Returns the text of a cell with few digits.
-pub(super) fn field(column: &Column, err: Option<f64>, at: usize, names: &Names) -> String {
+pub fn field(column: &Column, err: Option<f64>, at: usize, names: &Names) -> String {
     let unit = column.shown.unit;
     match column.cells.at(at) {
         Cell::Missing if column.of == CellType::Channel => "all".to_owned(),

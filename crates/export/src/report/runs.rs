@@ -8,8 +8,10 @@ use tagq::{ChannelFacts, FoundRun, RunFacts, RunState, SCHEMA_VERSION, escaped, 
 use super::{
     csv::quoted,
     json::pretty,
-    quantities::{dash, hertz, short_seconds, thousands},
-    table::plain,
+    table::{
+        plain,
+        quantities::{dash, hertz, short_seconds, thousands},
+    },
 };
 
 #[derive(Serialize)]
@@ -18,7 +20,8 @@ struct Listed<'a> {
     runs: &'a [FoundRun],
 }
 
-pub(super) fn text(runs: &[FoundRun]) -> String {
+/// Returns a table with a line for each run.
+pub fn text(runs: &[FoundRun]) -> String {
     if runs.is_empty() {
         return "no runs\n".into();
     }
@@ -48,11 +51,19 @@ pub(super) fn text(runs: &[FoundRun]) -> String {
     format!("{}\n{reasons}", table.trim_fmt())
 }
 
-pub(super) fn json(runs: &[FoundRun]) -> serde_json::Result<String> {
+/// Returns the runs as JSON.
+///
+/// # Errors
+/// Errors of the serializer.
+pub fn json(runs: &[FoundRun]) -> serde_json::Result<String> {
     pretty(&Listed { schema_version: SCHEMA_VERSION, runs })
 }
 
-pub(super) fn csv(runs: &[FoundRun], out: &mut dyn Write) -> io::Result<()> {
+/// Writes a line for each run.
+///
+/// # Errors
+/// Errors of `out`.
+pub fn csv(runs: &[FoundRun], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "name,path,state,ended,elapsed_s,live_s,tags,rate_hz,channels,tick,sources")?;
     for run in runs {
         let facts =

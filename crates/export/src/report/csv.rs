@@ -8,7 +8,7 @@ use std::{
 use tagq::{Answer, Cell, Column, RunFacts, escaped};
 
 /// Writes the answers row by row.
-pub(super) fn write(answers: &[Answer], out: &mut dyn Write) -> io::Result<()> {
+pub fn write(answers: &[Answer], out: &mut dyn Write) -> io::Result<()> {
     for answer in answers {
         writeln!(out, "{}", comment(answer))?;
     }
@@ -53,7 +53,7 @@ fn width(answer: &Answer, key: &str) -> Option<usize> {
     if column.is_list { Some(column.cells.iter().map(len).max().unwrap_or(0)) } else { Some(1) }
 }
 
-pub(super) fn names_of(column: &Column, width: usize) -> Vec<String> {
+pub(crate) fn names_of(column: &Column, width: usize) -> Vec<String> {
     if !column.is_list {
         return vec![column.key.clone().into_owned()];
     }
@@ -63,7 +63,7 @@ pub(super) fn names_of(column: &Column, width: usize) -> Vec<String> {
     suffixes.take(width).map(|suffix| format!("{stem}_{suffix}")).collect()
 }
 
-pub(super) fn fields_of(column: &Column, at: usize, width: usize) -> Vec<String> {
+pub(crate) fn fields_of(column: &Column, at: usize, width: usize) -> Vec<String> {
     let mut fields = match column.cells.at(at) {
         Cell::List(items) => items.iter().map(Cell::to_string).collect(),
         cell => vec![cell.to_string()],
@@ -74,7 +74,8 @@ pub(super) fn fields_of(column: &Column, at: usize, width: usize) -> Vec<String>
     fields
 }
 
-pub(super) fn info<'a>(used: impl Iterator<Item = &'a RunFacts>) -> String {
+/// Returns a line for each channel of each run: its tags and its rate.
+pub fn info<'a>(used: impl Iterator<Item = &'a RunFacts>) -> String {
     let mut text = String::from("run,channel,count,rate_hz\n");
     for run in used {
         for of in &run.channels {
@@ -90,12 +91,12 @@ pub(super) fn info<'a>(used: impl Iterator<Item = &'a RunFacts>) -> String {
 }
 
 /// Returns the path and the header of an answer as one comment line.
-pub(super) fn comment(answer: &Answer) -> String {
+pub(crate) fn comment(answer: &Answer) -> String {
     format!("# {}: {}", escaped(&answer.run.path), escaped(&answer.header))
 }
 
 /// Returns a field with any content on one line, quoted if necessary.
-pub(super) fn quoted(field: &str) -> String {
+pub(crate) fn quoted(field: &str) -> String {
     let field = escaped(field);
     if field.contains([',', '"']) {
         format!("\"{}\"", field.replace('"', "\"\""))

@@ -1,0 +1,48 @@
+"""Several runs that are asked as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from . import _tagq
+from ._errors import QuestionError, WrongTypeError
+from ._requests import Requests
+
+if TYPE_CHECKING:
+    from ._run import Run
+
+
+class Sum(Requests):
+    """Several runs that are asked as one: counts and live times are added up, and no pair is made of tags of
+    two runs."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self._runs = runs
+        self._ask = partial(_tagq.ask_sum, [run._run for run in runs])
+        self._list = self._refuse
+
+    @staticmethod
+    def _refuse(_: dict[str, Any]) -> _tagq.Tuples:
+        raise QuestionError("a list is of one run after the other; ask each run for its tuples")
+
+    def __repr__(self) -> str:
+        return f"tagq.Sum of {len(self._runs)} runs"
+
+
+def sum(runs: Iterable[Run]) -> Sum:
+    """Several runs to be asked as one, as ``--sum`` does: ``tagq.sum([monday, tuesday]).g2(1, 2)``. They have
+    the same tick."""
+    from ._run import Run
+
+    try:
+        runs = list(runs)
+    except TypeError:
+        raise WrongTypeError(f"runs: a list of runs is wanted, not {type(runs).__name__}") from None
+    for run in runs:
+        if not isinstance(run, Run):
+            raise WrongTypeError(f"runs: runs as of tagq.open are wanted, not {type(run).__name__}")
+    if not runs:
+        raise QuestionError("no runs to sum up")
+    return Sum(runs)
