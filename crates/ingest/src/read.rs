@@ -80,7 +80,7 @@ pub fn read_recorded(
     let summary = read_decoded(&source, &settings, Decoding::Tags, &mut |decoded| {
         match decoded {
             Decoded::Tags(Piece { tags, micro }) => {
-                sink(Recorded { tags, micro, dead: &dead })?;
+                sink(Recorded { tags: &tags, micro: &micro, dead: &dead })?;
                 dead.clear();
                 latest = latest.max(tags.iter().map(|tag| tag.time).max());
             }
@@ -217,8 +217,8 @@ pub fn first_time(path: &Path, settings: &Settings) -> Result<Option<i64>, Error
     let mut first = None;
     let source = Opened::new(path)?;
     let result = read_decoded(&source, settings, Decoding::Here, &mut |decoded| match decoded {
-        Decoded::Tags(Piece { tags: [tag, ..], .. }) => {
-            first = Some(tag.time);
+        Decoded::Tags(Piece { tags, .. }) if !tags.is_empty() => {
+            first = tags.first().map(|tag| tag.time);
             Err(Error::Sink(io::Error::other("enough")))
         }
         _ => Ok(()),

@@ -1,6 +1,6 @@
 //! The interface of an input format, and what its decoder hands on.
 
-use std::path::Path;
+use std::{borrow::Cow, path::Path};
 
 use tagq_store::{CHANNEL_MAX, Recording, Rows, Tag, Tick};
 
@@ -143,33 +143,33 @@ impl Summary {
 }
 
 /// Tags that follow each other in a file.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Piece<'a> {
-    pub tags: &'a [Tag],
+    pub tags: Cow<'a, [Tag]>,
     /// The micro time of each tag, [`MICRO_NONE`](tagq_store::format::MICRO_NONE) for none; empty if none has one.
-    pub micro: &'a [u32],
+    pub micro: Cow<'a, [u32]>,
 }
 
-impl<'a> From<&'a [Tag]> for Piece<'a> {
-    /// Tags without micro times.
-    fn from(tags: &'a [Tag]) -> Self {
-        Self { tags, micro: &[] }
+impl<'a> Piece<'a> {
+    /// Tags in memory that the caller keeps.
+    pub(crate) fn of(tags: &'a [Tag], micro: &'a [u32]) -> Self {
+        Self { tags: tags.into(), micro: micro.into() }
     }
-}
 
-impl Piece<'_> {
-    /// Divides it before the tag of this number.
-    ///
-    /// # Panics
-    /// When it has fewer tags.
-    pub(crate) fn split_at(self, tag: usize) -> (Self, Self) {
-        let (now, later) = self.tags.split_at(tag);
-        let (micro, later_micro) = self.micro.split_at(tag.min(self.micro.len()));
-        (Self { tags: now, micro }, Self { tags: later, micro: later_micro })
+    /// The same tags, in memory of their own.
+    pub(crate) fn into_owned(self) -> Piece<'static> {
+        let Self { tags, micro } = self;
+        Piece { tags: tags.into_owned().into(), micro: micro.into_owned().into() }
+    }
+
+    /// Its parts of this many tags; the last one may have fewer.
+    pub(crate) fn chunks(&self, tags: usize) -> impl Iterator<Item = Piece<'_>> {
+        let mut micro = self.micro.chunks(tags);
+        self.tags.chunks(tags).map(move |tags| Piece::of(tags, micro.next().unwrap_or_default()))
     }
 
     /// Returns the tags as rows of a store; `None` if a channel does not fit.
-    pub(crate) fn rows(self) -> Option<Rows> {
+    pub(crate) fn rows(&self) -> Option<Rows> {
         let Self { tags, micro } = self;
         let channel_max = tags.iter().map(|tag| tag.channel).fold(0, u64::max);
         (channel_max <= CHANNEL_MAX).then(|| {
@@ -200,6 +200,18 @@ pub(crate) enum Decoded<'a> {
 }
 
 impl Decoded<'_> {
+    /// The same output, in memory of its own.
+    pub(crate) fn into_owned(self) -> Decoded<'static> {
+        match self {
+            Self::Tags(piece) => Decoded::Tags(piece.into_owned()),
+            Self::Rows(rows) => Decoded::Rows(rows),
+            Self::Complete(complete) => Decoded::Complete(complete),
+            Self::Recording(recording, micro_tick) => Decoded::Recording(recording, micro_tick),
+            Self::LeftOut(what, records) => Decoded::LeftOut(what, records),
+            Self::Dead(edge) => Decoded::Dead(edge),
+        }
+    }
+
     /// The number of tags in it.
     pub(crate) fn tags(&self) -> u64 {
         match self {

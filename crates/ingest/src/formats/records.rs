@@ -12,7 +12,7 @@ use crate::{
         cut::{Block, CutFault, Cutter, Parts},
         input_error,
     },
-    pipeline::{self, Ahead, Buffer, Outlet, Receive, Units},
+    pipeline::{self, Ahead, Outlet, Receive, Units},
     settings::Settings,
 };
 
@@ -216,7 +216,7 @@ impl<R: Records> Units for Decoder<'_, R> {
         for edge in found.dead {
             out.dead(edge)?;
         }
-        out.tags(Buffer { tags: found.tags, micro: found.micro })?;
+        out.tags(found.tags, found.micro)?;
         for (what, records) in found.left_out {
             out.left_out(what, records)?;
         }

@@ -10,6 +10,7 @@ pub(crate) mod files;
 mod waiting;
 
 use std::{
+    borrow::Cow,
     io,
     sync::{
         Mutex, PoisonError,
@@ -18,7 +19,7 @@ use std::{
     thread,
 };
 
-use tagq_store::{Recording, Rows, Tag, Tick};
+use tagq_store::{Rows, Tag};
 
 use waiting::{RECEIVED_BYTES, Stop, Waiting};
 
@@ -85,51 +86,17 @@ impl Ahead {
     }
 }
 
-/// Tags that a decoder made.
-pub(crate) struct Buffer {
-    pub tags: Vec<Tag>,
-    /// The micro times of the tags, as in a [`Piece`].
-    pub micro: Vec<u32>,
-}
-
-impl From<Vec<Tag>> for Buffer {
-    /// Tags without micro times.
-    fn from(tags: Vec<Tag>) -> Self {
-        Self { tags, micro: Vec::new() }
-    }
-}
-
-/// Output of a decoder on its way to the receiver.
-enum Output {
-    Tags(Buffer),
-    Rows(Rows),
-    Complete(Complete),
-    Recording(Box<Recording>, Option<Tick>),
-    LeftOut(&'static str, u64),
-    Dead(Dead),
-}
-
-impl From<Decoded<'_>> for Output {
-    fn from(decoded: Decoded<'_>) -> Self {
-        match decoded {
-            Decoded::Tags(Piece { tags, micro }) => {
-                Self::Tags(Buffer { tags: tags.to_vec(), micro: micro.to_vec() })
-            }
-            Decoded::Rows(rows) => Self::Rows(rows),
-            Decoded::Complete(complete) => Self::Complete(complete),
-            Decoded::Recording(recording, micro_tick) => Self::Recording(recording, micro_tick),
-            Decoded::LeftOut(what, records) => Self::LeftOut(what, records),
-            Decoded::Dead(edge) => Self::Dead(edge),
-        }
-    }
-}
-
-impl Output {
-    /// About how much memory it takes. At least one output of the unit that is received has room.
+impl Decoded<'_> {
+    /// About how much memory it takes until it is received. At least one output of the unit that is received has
+    /// room.
     fn bytes(&self) -> usize {
         let bytes = match self {
-            Self::Tags(Buffer { tags, micro }) => {
-                tags.capacity() * size_of::<Tag>() + size_of_val(&micro[..])
+            Self::Tags(Piece { tags, micro }) => {
+                let tags = match tags {
+                    Cow::Owned(tags) => tags.capacity(),
+                    Cow::Borrowed(tags) => tags.len(),
+                };
+                tags * size_of::<Tag>() + size_of_val(&micro[..])
             }
             Self::Rows(rows) => {
                 let (times, channels) = (rows.times(), rows.channels());
@@ -143,7 +110,7 @@ impl Output {
 
 /// Messages of the channel of a unit.
 enum Message<End> {
-    Output(Output),
+    Output(Decoded<'static>),
     End(End),
 }
 
@@ -151,7 +118,7 @@ enum Message<End> {
 pub(crate) struct Outlet<'a> {
     spare: &'a Spare,
     as_rows: bool,
-    take: &'a mut dyn FnMut(Output) -> Result<(), Error>,
+    take: &'a mut dyn FnMut(Decoded<'static>) -> Result<(), Error>,
 }
 
 impl Outlet<'_> {
@@ -160,49 +127,49 @@ impl Outlet<'_> {
         self.spare.take()
     }
 
-    /// Hands on tags, with or without micro times.
-    pub(crate) fn tags(&mut self, tags: impl Into<Buffer>) -> Result<(), Error> {
-        let buffer = tags.into();
-        match self.rows(&buffer) {
+    /// Hands on tags with their micro times, as in a [`Piece`].
+    pub(crate) fn tags(&mut self, tags: Vec<Tag>, micro: Vec<u32>) -> Result<(), Error> {
+        match self.rows(&Piece::of(&tags, &micro)) {
             Some(rows) => {
-                self.spare.put(buffer.tags);
-                (self.take)(Output::Rows(rows))
+                self.spare.put(tags);
+                (self.take)(Decoded::Rows(rows))
             }
-            None => (self.take)(Output::Tags(buffer)),
+            None => (self.take)(Decoded::Tags(Piece { tags: tags.into(), micro: micro.into() })),
         }
     }
 
     /// Hands on tags as [`Outlet::tags`] does, from memory that the caller keeps.
     pub(crate) fn copy(&mut self, tags: &[Tag]) -> Result<(), Error> {
-        if let Some(rows) = self.as_rows.then(|| Piece::from(tags).rows()).flatten() {
-            return (self.take)(Output::Rows(rows));
+        if let Some(rows) = self.rows(&Piece::of(tags, &[])) {
+            return (self.take)(Decoded::Rows(rows));
         }
         let mut buffer = self.buffer();
         buffer.extend_from_slice(tags);
-        (self.take)(Output::Tags(buffer.into()))
+        let micro = Cow::default();
+        (self.take)(Decoded::Tags(Piece { tags: buffer.into(), micro }))
     }
 
     /// Hands on what a decoder of another unit made.
     fn decoded(&mut self, decoded: Decoded<'_>) -> Result<(), Error> {
-        (self.take)(decoded.into())
+        (self.take)(decoded.into_owned())
     }
 
-    fn rows(&self, Buffer { tags, micro }: &Buffer) -> Option<Rows> {
-        self.as_rows.then(|| Piece { tags, micro }.rows()).flatten()
+    fn rows(&self, piece: &Piece<'_>) -> Option<Rows> {
+        self.as_rows.then(|| piece.rows()).flatten()
     }
 
     pub(crate) fn complete(&mut self, at: Complete) -> Result<(), Error> {
-        (self.take)(Output::Complete(at))
+        (self.take)(Decoded::Complete(at))
     }
 
     /// Tells that so many records are no tags.
     pub(crate) fn left_out(&mut self, what: &'static str, records: u64) -> Result<(), Error> {
-        (self.take)(Output::LeftOut(what, records))
+        (self.take)(Decoded::LeftOut(what, records))
     }
 
     /// Tells an edge of a time during which nothing was recorded.
     pub(crate) fn dead(&mut self, edge: Dead) -> Result<(), Error> {
-        (self.take)(Output::Dead(edge))
+        (self.take)(Decoded::Dead(edge))
     }
 }
 
@@ -283,26 +250,12 @@ fn run_here<U: Units, R: Receive<U::End>>(
     Ok(())
 }
 
-/// Hands an output to `sink`.
-fn receive(output: Output, spare: &Spare, sink: &mut Sink<'_>) -> Result<(), Error> {
-    match output {
-        Output::Tags(Buffer { tags, micro }) => {
-            let mut rest = Piece { tags: &tags, micro: &micro };
-            let mut taken = Ok(());
-            while !rest.tags.is_empty() && taken.is_ok() {
-                let (now, later) = rest.split_at(CHUNK_TAGS.min(rest.tags.len()));
-                taken = sink(Decoded::Tags(now));
-                rest = later;
-            }
-            spare.put(tags);
-            taken
-        }
-        Output::Rows(rows) => sink(Decoded::Rows(rows)),
-        Output::Complete(at) => sink(Decoded::Complete(at)),
-        Output::Recording(recording, micro_tick) => sink(Decoded::Recording(recording, micro_tick)),
-        Output::LeftOut(what, records) => sink(Decoded::LeftOut(what, records)),
-        Output::Dead(edge) => sink(Decoded::Dead(edge)),
-    }
+/// Hands an output to `sink`, tags in chunks.
+fn receive(output: Decoded<'static>, spare: &Spare, sink: &mut Sink<'_>) -> Result<(), Error> {
+    let Decoded::Tags(piece) = output else { return sink(output) };
+    let taken = piece.chunks(CHUNK_TAGS).try_for_each(|chunk| sink(Decoded::Tags(chunk)));
+    spare.put(piece.tags.into_owned());
+    taken
 }
 
 /// Deals out units, and announces their channels in the same order.
@@ -377,7 +330,7 @@ impl<U: Units> Decoder<'_, U> {
             let Ok(before) = before.recv() else { break };
             // Nothing waits for it after the last unit.
             let _ = after.send(before + count);
-            let mut take = |output: Output| {
+            let mut take = |output: Decoded<'static>| {
                 waiting.add(output.bytes(), number);
                 let gone = |_| Error::Sink(io::Error::other("nobody receives any more"));
                 messages.send(Message::Output(output)).map_err(gone)
@@ -417,7 +370,7 @@ mod tests {
                     micro.push(u32::from(byte));
                 }
             }
-            let _ = out.tags(Buffer { tags, micro });
+            let _ = out.tags(tags, micro);
             unit.len()
         }
     }
@@ -438,7 +391,7 @@ mod tests {
                 Decoded::Tags(Piece { tags, micro }) => {
                     assert!(tags.len() <= CHUNK_TAGS && micro.len() == tags.len());
                     self.times.extend(tags.iter().map(|tag| tag.time));
-                    self.micro.extend(micro);
+                    self.micro.extend(&micro[..]);
                 }
                 Decoded::Rows(rows) => {
                     self.times.extend(rows.times());

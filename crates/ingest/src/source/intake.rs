@@ -110,9 +110,9 @@ impl<'a> Intake<'a> {
     }
 
     /// Takes tags. A channel may be too large for a label.
-    pub(super) fn take_tags(&mut self, piece: Piece<'_>) -> Result<(), Error> {
+    pub(super) fn take_tags(&mut self, piece: &Piece<'_>) -> Result<(), Error> {
         let Some(rows) = piece.rows() else {
-            let mut numbered = (self.order.number + 1..).zip(piece.tags);
+            let mut numbered = (self.order.number + 1..).zip(&piece.tags[..]);
             let wrong = numbered.find(|(_, tag)| tag.channel > CHANNEL_MAX);
             let (number, channel) = wrong.map_or((0, 0), |(number, tag)| (number, tag.channel));
             return Err(Error::Channel { path: self.source.path.clone(), number, channel });

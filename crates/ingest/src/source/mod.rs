@@ -120,7 +120,7 @@ fn ingest_from(
     let summary = read(&settings, &mut |decoded| {
         settings.check_wanted()?;
         match decoded {
-            Decoded::Tags(piece) => intake.take_tags(piece),
+            Decoded::Tags(piece) => intake.take_tags(&piece),
             Decoded::Rows(rows) => intake.take(rows),
             Decoded::Complete(complete) => intake.complete(complete, settings.commit_rows),
             Decoded::Recording(recording, micro_tick) => {

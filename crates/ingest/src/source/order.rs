@@ -320,7 +320,7 @@ mod tests {
     }
 
     fn rows_of(tags: &[Tag]) -> Rows {
-        Piece::from(tags).rows().unwrap()
+        Piece::of(tags, &[]).rows().unwrap()
     }
 
     fn tags(times: &[i64]) -> Vec<Tag> {
@@ -407,7 +407,7 @@ mod tests {
         let pieces = tags.chunks(piece).zip(micro.chunks(piece)).zip(has_micro.iter().cycle());
         for ((tags, micro), &has_micro) in pieces {
             let micro = if has_micro { micro } else { &[] };
-            order.push(Piece { tags, micro }.rows().unwrap(), &mut take).unwrap();
+            order.push(Piece::of(tags, micro).rows().unwrap(), &mut take).unwrap();
         }
         order.finish(None, &mut take).unwrap();
         out

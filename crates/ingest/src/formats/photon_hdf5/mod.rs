@@ -83,9 +83,8 @@ impl Format for PhotonHdf5 {
         while row < columns.time.rows {
             settings.check_wanted()?;
             rows.read(&columns, row).map_err(|fault| name(fault, payload))?;
-            for (at, tags) in rows.tags.chunks(CHUNK_TAGS).enumerate() {
-                let micro = rows.micro.chunks(CHUNK_TAGS).nth(at).unwrap_or_default();
-                sink(Decoded::Tags(Piece { tags, micro }))?;
+            for chunk in Piece::of(&rows.tags, &rows.micro).chunks(CHUNK_TAGS) {
+                sink(Decoded::Tags(chunk))?;
             }
             row += rows.tags.len() as u64;
             let part = u128::from(payload.size) * u128::from(row) / u128::from(columns.time.rows);

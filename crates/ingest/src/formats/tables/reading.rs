@@ -124,7 +124,7 @@ impl<'a, 's> Reading<'a, 's> {
                 .convert(&time, &mut columns[0])
                 .and_then(|()| self.make(rows, &columns, [&time, &channel], micro.as_ref()));
             made.map_err(|fault| fault.name(self.payload))?;
-            (self.sink)(Decoded::Tags(Piece { tags: &self.tags, micro: &self.micro }))?;
+            (self.sink)(Decoded::Tags(Piece::of(&self.tags, &self.micro)))?;
             left -= rows as u64;
             self.rows += rows as u64;
             self.count(self.rows);

@@ -12,7 +12,6 @@ use crate::{
         times::ToTicks,
     },
     payload::cut::LINE_BYTES_MAX,
-    pipeline::Buffer,
 };
 
 /// The columns of a text with a header.
@@ -71,7 +70,8 @@ impl NamedColumns {
         &self,
         lines: &[u8],
         to_ticks: Option<ToTicks>,
-        out: &mut Buffer,
+        tags: &mut Vec<Tag>,
+        micros: &mut Vec<u32>,
     ) -> Result<u64, WrongLine> {
         let mut count = 0;
         let mut fields = Vec::new();
@@ -80,8 +80,8 @@ impl NamedColumns {
             count += 1;
             let row = self.row(line, to_ticks, &mut fields);
             if let Some((tag, micro)) = row.map_err(|fault| WrongLine::new(count, fault, line))? {
-                out.tags.push(tag);
-                out.micro.extend(micro);
+                tags.push(tag);
+                micros.extend(micro);
             }
         }
         Ok(count)
@@ -219,11 +219,11 @@ mod tests {
     }
 
     fn rows(header: &str, lines: &str) -> Result<Vec<(i64, u64)>, LineFault> {
-        let mut out = Buffer::from(Vec::new());
+        let (mut tags, mut micros) = (Vec::new(), Vec::new());
         let columns = of(header).unwrap().unwrap();
-        let parsed = columns.parse(lines.as_bytes(), None, &mut out);
+        let parsed = columns.parse(lines.as_bytes(), None, &mut tags, &mut micros);
         parsed.map_err(|wrong| wrong.fault)?;
-        Ok(out.tags.iter().map(|tag| (tag.time, tag.channel)).collect())
+        Ok(tags.iter().map(|tag| (tag.time, tag.channel)).collect())
     }
 
     #[test]
@@ -259,10 +259,10 @@ mod tests {
         assert!(of("1,2,3").is_none() && of("time").is_none() && of("# time ch x").is_none());
         assert!(of("time,ch,1.5").is_none() && of("time,,ch").is_none());
         assert!(of("dead,time").unwrap().is_err());
-        let mut out = Buffer::from(Vec::new());
+        let (mut tags, mut micros) = (Vec::new(), Vec::new());
         let columns = of("micro,time,channel").unwrap().unwrap();
-        columns.parse(b"5,1,2\n,3,4\n", None, &mut out).unwrap();
-        assert_eq!(out.micro, [5, MICRO_NONE]);
+        columns.parse(b"5,1,2\n,3,4\n", None, &mut tags, &mut micros).unwrap();
+        assert_eq!(micros, [5, MICRO_NONE]);
         assert_eq!(columns.parse_one(b"4294967295,1,2", None), Err(LineFault::Micro));
     }
 }

@@ -19,7 +19,7 @@ use crate::{
         cut::{Block, CutFault, Cutter, End, Parts},
         input::AnyInput,
     },
-    pipeline::{self, Ahead, Buffer, Outlet, Receive, Units},
+    pipeline::{self, Ahead, Outlet, Receive, Units},
     settings::Settings,
 };
 
@@ -149,7 +149,7 @@ impl TextRead {
                 ));
             }
         };
-        sink(Decoded::Tags(Piece { tags: &[tag], micro: micro.as_slice() }))?;
+        sink(Decoded::Tags(Piece::of(&[tag], micro.as_slice())))?;
         self.tags += 1;
         Ok(Some("has no line end and is taken as it stands".into()))
     }
@@ -190,17 +190,18 @@ impl Units for Parser {
     type End = Result<u64, TextStopped>;
 
     fn decode(&self, block: &Block, _: i128, out: &mut Outlet<'_>) -> Self::End {
-        let mut buffer = Buffer::from(out.buffer());
+        let (mut tags, mut micro) = (out.buffer(), Vec::new());
         let (start, len) = (block.start, block.len());
         let parsed = match &self.layout {
             Layout::Two(order) => {
-                parse(block.padded(), start, len, *order, self.to_ticks, &mut buffer.tags)
+                parse(block.padded(), start, len, *order, self.to_ticks, &mut tags)
             }
             Layout::Named(columns) => {
-                columns.parse(&block.parts()[start.min(len)..], self.to_ticks, &mut buffer)
+                let lines = &block.parts()[start.min(len)..];
+                columns.parse(lines, self.to_ticks, &mut tags, &mut micro)
             }
         };
-        out.tags(buffer)?;
+        out.tags(tags, micro)?;
         let lines = parsed.map_err(TextStopped::Line)?;
         let checkpoint = (!self.is_compressed).then(|| Checkpoint::at(block.end()));
         out.complete(Complete::new(checkpoint, block.crc()))?;
@@ -325,7 +326,7 @@ mod tests {
         let mut tags = Vec::new();
         let mut sink = |decoded: Decoded<'_>| {
             let Decoded::Tags(Piece { tags: part, .. }) = decoded else { return Ok(()) };
-            tags.extend_from_slice(part);
+            tags.extend_from_slice(&part);
             Ok(())
         };
         let form = Form { ahead: tags_on(threads), block_bytes, is_compressed: true };
@@ -483,7 +484,7 @@ mod tests {
                 let input = Box::new(Pieces::new(vec![text.as_bytes().to_vec()]));
                 let mut sink = |decoded: Decoded<'_>| {
                     let Decoded::Tags(Piece { tags: part, .. }) = decoded else { return Ok(()) };
-                    tags.extend_from_slice(part);
+                    tags.extend_from_slice(&part);
                     Ok(())
                 };
                 let form = Form { ahead: tags_on(0), block_bytes, is_compressed: true };
