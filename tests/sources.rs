@@ -3,14 +3,16 @@
 use std::{
     fs::{self, File},
     io::{Seek as _, Write as _},
+    mem::MaybeUninit,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::Command,
 };
 
+use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init};
 use tagq::{files::encode::Encoder, store::Tag};
 
-use crate::support::{Output, coincidences, command, counts, output, tagq};
+use crate::support::{Output, coincidences, command, counts, output, root, tagq};
 
 /// Returns frames of 500 tags each, 1,000 ticks apart, alternating between channels 1 and 2, from tick
 /// `start` on.
@@ -473,4 +475,30 @@ fn files_of_other_compressors_grow_and_are_salvaged() {
         assert_eq!(refused.code, 3, "{}", refused.stderr);
         assert!(refused.stderr.contains("text that begins \"end \""), "{}", refused.stderr);
     }
+}
+
+/// Returns how often a file is opened while `run` runs.
+fn opens_during(path: &Path, run: impl FnOnce()) -> usize {
+    let events = init(CreateFlags::NONBLOCK).unwrap();
+    // Each reading stands between two openings, because equal events that follow each other come as one.
+    add_watch(&events, path, WatchFlags::OPEN | WatchFlags::ACCESS).unwrap();
+    run();
+    let mut buffer = [MaybeUninit::uninit(); 4096];
+    let mut reader = Reader::new(events, &mut buffer);
+    let events = std::iter::from_fn(|| Some(reader.next().ok()?.events()));
+    events.filter(|events| events.contains(ReadFlags::OPEN)).count()
+}
+
+/// Once to compare it with the store, and once to ingest it.
+#[test]
+fn a_file_is_opened_twice_to_ingest_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t2.ptu");
+    fs::copy(root().join("data/fixtures/picoquant/t2.ptu"), &path).unwrap();
+    let ingest = || assert_eq!(ingest(&["-q"], &path).code, 0);
+    assert_eq!(opens_during(&path, ingest), 2);
+    assert_eq!(opens_during(&path, ingest), 0);
+    // The counter overflows once more.
+    append(&path, &0xfe00_0001_u32.to_le_bytes());
+    assert_eq!(opens_during(&path, ingest), 2);
 }

@@ -29,6 +29,7 @@ mod settings;
 
 mod read;
 mod run_file;
+mod source_file;
 
 mod foreign;
 mod formats;
@@ -58,12 +59,13 @@ pub use formats::{
     text,
 };
 pub use pipeline::files::ReadAhead;
-pub use read::{Recorded, about_tags, first_time, read_header, read_recorded, read_tags};
+pub use read::{Recorded, read_recorded, read_tags};
 pub use run_file::RunFile;
 pub use settings::Settings;
 pub use source::{
-    change::{Change, compare, is_intact, is_unchanged},
+    change::{Change, is_intact, is_unchanged},
     held::Held,
     ingest, ingest_ahead, ingest_holding,
     intake::Part,
 };
+pub use source_file::{ClosedFile, SourceFile};

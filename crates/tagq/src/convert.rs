@@ -8,7 +8,7 @@ use std::{
 };
 
 use tagq_ingest::{
-    Error as FilesError, FormatName, RunFile, Settings, read_header, read_recorded,
+    Error as FilesError, FormatName, RunFile, Settings, SourceFile, read_recorded,
     write::{Content, Form, TagWriter, Times},
 };
 use tagq_store::{Recording, Store, Tag, Tick, format::MICRO_NONE};
@@ -200,7 +200,7 @@ impl Described {
             Tags::Input(stream) => stream.path(),
         };
         // A tick that is only usual for the format yields to the one of the user.
-        let header = read_header(path, format)?.unwrap_or_default();
+        let header = SourceFile::open(path)?.header(format)?.unwrap_or_default();
         let tick = if header.tick_assumed { given.or(header.tick) } else { header.tick.or(given) };
         let is_micro = header.tick == header.micro_tick;
         Ok(Self {

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use tagq_ingest::{
-    Change, Error, FormatName, Part, Settings, Summary, compare, first_time, ingest, is_intact,
+    Change, Error, FormatName, Part, Settings, SourceFile, Summary, ingest, is_intact,
     is_unchanged, read_tags,
 };
 use tagq_store::{
@@ -151,7 +151,8 @@ fn check_first(path: &Path, tags: &[Tag], result: &Result<Summary, Error>, setti
     let magics = [&b"\x1f\x8b\x08"[..], b"\xfd7zXZ\0", b"BZh"];
     // The first tag of these may stand in a torn member, which only decompression of the whole file shows.
     let is_packed = magics.iter().any(|magic| bytes.starts_with(magic));
-    match (tags.first(), first_time(path, settings), result) {
+    match (tags.first(), SourceFile::open(path).and_then(|file| file.first_time(settings)), result)
+    {
         (Some(tag), found, _) => assert_eq!(found.unwrap(), Some(tag.time)),
         (None, Err(found), Err(expected)) => assert_eq!(found.to_string(), expected.to_string()),
         (None, Ok(Some(_)), _) if is_packed => {}
@@ -215,7 +216,7 @@ fn check_taken(
     assert!(is_unchanged(facts, &fs::metadata(path).unwrap()));
     let is_open = facts.torn.is_some() && !facts.salvaged;
     let expected = if is_open { Change::Grown } else { Change::None };
-    assert_eq!(compare(facts, path).unwrap(), expected);
+    assert_eq!(SourceFile::open(path).unwrap().compare(facts).unwrap(), expected);
     assert_eq!(is_intact(facts, path, settings).unwrap(), Some(true));
 }
 
@@ -282,7 +283,7 @@ fn check_growing(bytes: &[u8], cut: usize, tags: &[Tag], settings: &Settings) {
     }
     let source = check_store(&store, &first);
     fs::write(&path, bytes).unwrap();
-    let change = compare(&source.facts, &path).unwrap();
+    let change = SourceFile::open(&path).unwrap().compare(&source.facts).unwrap();
     assert_eq!(change, Change::Grown);
     settings.messages_max = None;
     let taken = take(&path, Part::Rest, &settings, &store);

@@ -1,6 +1,6 @@
 //! The interface of an input format, and what its decoder hands on.
 
-use std::{borrow::Cow, path::Path};
+use std::{borrow::Cow, path::Path, sync::Arc};
 
 use tagq_store::{CHANNEL_MAX, Recording, Rows, Tag, Tick};
 
@@ -24,14 +24,19 @@ pub(crate) trait Format: Sync {
         false
     }
 
-    /// Reads the facts about the recording that stand before the first tag; `None` if the file ends inside its
-    /// header.
-    fn header(&self, payload: &Payload<'_>) -> Result<Option<Header>, Error>;
+    /// Parses the header of a file; `None` if the file ends inside it.
+    fn reader(&self, payload: &Payload<'_>) -> Result<Option<Arc<dyn Reader>>, Error>;
+}
+
+/// Reads files whose header was parsed.
+pub(crate) trait Reader: Send + Sync {
+    /// Returns the facts about the recording that stand before the first tag.
+    fn header(&self, payload: &Payload<'_>) -> Result<Header, Error>;
 
     /// Returns the header with zeros in place of what the recorder changes when a measurement ends. A source is
     /// known again by these bytes instead of the header's. Empty for files to which is only appended.
-    fn lasting_head(&self, _: &Payload<'_>) -> Result<Vec<u8>, Error> {
-        Ok(Vec::new())
+    fn lasting_head(&self) -> &[u8] {
+        &[]
     }
 
     /// Hands the tags of `payload` to `sink`, in the order of the file, and each checkpoint on the way. Reading

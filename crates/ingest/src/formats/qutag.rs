@@ -3,13 +3,15 @@
 //!
 //! Source: qutools, manual and library of the quTAG (`FILEFORMAT_BINARY` and `FILEFORMAT_RAW`).
 
-use tagq_store::{Recording, Tick};
+use std::sync::Arc;
+
+use tagq_store::Recording;
 
 use super::{
-    format::{Format, FormatFacts, Header, Sink, Summary},
-    records::{self, Found, Head, Records},
+    format::{Format, FormatFacts, Reader},
+    records::{Found, Head, RecordFile, Records},
 };
-use crate::{error::Error, payload::Payload, settings::Settings};
+use crate::{error::Error, payload::Payload};
 
 const NAME: &str = "qutag";
 const MAGIC: [u8; 4] = [0x87, 0xb3, 0x91, 0xfa];
@@ -40,35 +42,15 @@ impl Format for QuTag {
         begins(start)
     }
 
-    fn header(&self, payload: &Payload<'_>) -> Result<Option<Header>, Error> {
+    fn reader(&self, payload: &Payload<'_>) -> Result<Option<Arc<dyn Reader>>, Error> {
         let head = head(payload)?;
-        Ok(head.map(|head| Header::of(tick(), None, head.recording)))
-    }
-
-    fn lasting_head(&self, payload: &Payload<'_>) -> Result<Vec<u8>, Error> {
-        Ok(head(payload)?.map_or(Vec::new(), |head| head.lasting))
-    }
-
-    fn read(
-        &self,
-        payload: &Payload<'_>,
-        settings: &Settings,
-        sink: &mut Sink<'_>,
-    ) -> Result<Summary, Error> {
-        match head(payload)? {
-            Some(head) => records::read(&TimeAndChannel, &head, payload, settings, sink),
-            None => Ok(Summary::inside_header(payload, settings)),
-        }
+        Ok(head.map(|head| Arc::new(RecordFile { head, records: TimeAndChannel }) as _))
     }
 }
 
 /// Whether a header begins like this; a growing file may have only the first of its bytes.
 fn begins(start: &[u8]) -> bool {
     !start.is_empty() && MAGIC.starts_with(&start[..start.len().min(MAGIC.len())])
-}
-
-fn tick() -> Option<Tick> {
-    TICK.parse().ok()
 }
 
 /// Reads the header; `None` if the file ends inside it.
@@ -100,7 +82,7 @@ fn head(payload: &Payload<'_>) -> Result<Option<Head>, Error> {
             .collect(),
         ..Recording::default()
     };
-    Ok(Some(Head { lasting, recording, micro_tick: None }))
+    Ok(Some(Head { lasting, recording, tick: TICK.parse().ok(), micro_tick: None }))
 }
 
 enum Kind {

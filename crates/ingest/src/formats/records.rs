@@ -4,7 +4,7 @@ use std::io::Read as _;
 
 use tagq_store::{Recording, Tag, Tick, format::MICRO_NONE};
 
-use super::format::{Checkpoint, Complete, Dead, Decoded, Sink, Summary, Until};
+use super::format::{Checkpoint, Complete, Dead, Decoded, Header, Reader, Sink, Summary, Until};
 use crate::{
     error::Error,
     payload::{
@@ -20,7 +20,7 @@ use crate::{
 const BLOCK_BYTES: usize = 256 * 1024;
 
 /// The records of a file.
-pub(crate) trait Records: Sync {
+pub(crate) trait Records: Send + Sync {
     /// Bytes of a record.
     fn record_bytes(&self) -> usize;
 
@@ -33,12 +33,20 @@ pub(crate) trait Records: Sync {
     fn decode(&self, records: &[u8], overflow: i128, found: &mut Found);
 }
 
+/// A file of records, whose header was parsed.
+pub(crate) struct RecordFile<R> {
+    pub head: Head,
+    pub records: R,
+}
+
 /// The header of a file of records.
 pub(crate) struct Head {
     /// All bytes of the header, with zeros in place of the values that the instrument changes when a measurement
     /// ends.
     pub lasting: Vec<u8>,
     pub recording: Recording,
+    /// The unit of times; in mode T3 of PicoQuant's instruments, of the times after a pulse.
+    pub tick: Option<Tick>,
     /// The unit of micro times; `None` if no record has one.
     pub micro_tick: Option<Tick>,
 }
@@ -113,10 +121,28 @@ impl Found {
     }
 }
 
-/// Hands the tags of `payload` to `sink`.
-pub(crate) fn read(
-    records: &impl Records,
-    head: &Head,
+impl<R: Records> Reader for RecordFile<R> {
+    fn header(&self, _: &Payload<'_>) -> Result<Header, Error> {
+        let Head { recording, tick, micro_tick, .. } = &self.head;
+        Ok(Header::of(*tick, *micro_tick, recording.clone()))
+    }
+
+    fn lasting_head(&self) -> &[u8] {
+        &self.head.lasting
+    }
+
+    fn read(
+        &self,
+        payload: &Payload<'_>,
+        settings: &Settings,
+        sink: &mut Sink<'_>,
+    ) -> Result<Summary, Error> {
+        read(self, payload, settings, sink)
+    }
+}
+
+fn read(
+    RecordFile { head, records }: &RecordFile<impl Records>,
     payload: &Payload<'_>,
     settings: &Settings,
     sink: &mut Sink<'_>,

@@ -3,15 +3,15 @@
 //!
 //! Source: Swabian Instruments, documentation of the Time Tagger, "Time tag format".
 
-use std::io;
+use std::{io, sync::Arc};
 
 use tagq_store::{Recording, Tag, Tick};
 
 use super::{
-    format::{Format, FormatFacts, Header, Sink, Summary},
-    records::{self, Found, Head, Records},
+    format::{Format, FormatFacts, Reader},
+    records::{Found, Head, RecordFile, Records},
 };
-use crate::{error::Error, payload::Payload, settings::Settings};
+use crate::{error::Error, payload::Payload};
 
 pub(crate) const NAME: &str = "swabian";
 const TICK: &str = "1ps";
@@ -39,24 +39,17 @@ impl Format for Swabian {
         false
     }
 
-    fn header(&self, _: &Payload<'_>) -> Result<Option<Header>, Error> {
-        Ok(Some(Header::of(TICK.parse().ok(), None, recording())))
+    fn reader(&self, _: &Payload<'_>) -> Result<Option<Arc<dyn Reader>>, Error> {
+        let names = (1..=INPUTS).map(|input| (1_000 + input, format!("falling{input}")));
+        let recording = Recording {
+            format: NAME.into(),
+            channel_names: names.collect(),
+            ..Recording::default()
+        };
+        let tick = TICK.parse().ok();
+        let head = Head { lasting: Vec::new(), recording, tick, micro_tick: None };
+        Ok(Some(Arc::new(RecordFile { head, records: TimeTags })))
     }
-
-    fn read(
-        &self,
-        payload: &Payload<'_>,
-        settings: &Settings,
-        sink: &mut Sink<'_>,
-    ) -> Result<Summary, Error> {
-        let head = Head { lasting: Vec::new(), recording: recording(), micro_tick: None };
-        records::read(&TimeTags, &head, payload, settings, sink)
-    }
-}
-
-fn recording() -> Recording {
-    let names = (1..=INPUTS).map(|input| (1_000 + input, format!("falling{input}")));
-    Recording { format: NAME.into(), channel_names: names.collect(), ..Recording::default() }
 }
 
 /// The end of the names of files that are written.

@@ -21,17 +21,14 @@ use compression::interface::Compression;
 use frames::{Frames, Tail, Walk};
 use input::{AnyInput, INPUT_BYTES, Member, Stopped};
 use members::MemberInput;
-use opened::Opened;
+use opened::{Opened, START_BYTES, first_bytes};
 use plain::PlainInput;
-use tagq_store::os::read_at;
 
 use crate::{
     Settings,
     error::{Error, io_error},
 };
 
-/// Enough of the first bytes of a file to tell its format.
-pub(crate) const START_BYTES: usize = 128;
 /// Memory for what the frames refer back to that are decompressed side by side.
 const WINDOWS_BYTES: u64 = 128 << 20;
 /// Files below this are decoded on the calling thread.
@@ -43,6 +40,8 @@ pub(crate) struct Payload<'a> {
     pub file: &'a File,
     /// Length of the file when it was opened.
     pub size: u64,
+    /// Its first bytes.
+    start: &'a [u8],
     /// The bytes to read. Of a compressed file, these are its complete members, and a torn one that is salvaged.
     pub bytes: Range<u64>,
     compression: Option<&'static dyn Compression>,
@@ -72,7 +71,7 @@ impl<'a> Payload<'a> {
         settings: &Settings,
         decoding: Decoding,
     ) -> Result<Self, Error> {
-        let mut payload = Self { decoding, ..Self::of(source)? };
+        let mut payload = Self { decoding, ..Self::of(source) };
         let start = settings.start_byte;
         payload.bytes = start..payload.size.max(start);
         if payload.has_frames() {
@@ -97,7 +96,7 @@ impl<'a> Payload<'a> {
     /// Finds the payload of `source` from its first byte on, to look at its beginning: later frames are not
     /// counted.
     pub(crate) fn begin(source: &'a Opened) -> Result<Self, Error> {
-        let mut payload = Self::of(source)?;
+        let mut payload = Self::of(source);
         if let Some(mut walk) = payload.walk()
             && walk.step().map_err(payload.unreadable())?.is_err()
         {
@@ -107,14 +106,15 @@ impl<'a> Payload<'a> {
     }
 
     /// The whole file, frames not counted.
-    fn of(source: &'a Opened) -> Result<Self, Error> {
-        let (path, file, size) = (&*source.path, &source.file, source.size());
-        let start = first_bytes(file, START_BYTES).map_err(io_error(path, "read"))?;
-        let compression = compression::of_start(&start);
-        let checksummed = compression.is_some_and(|compression| compression.is_checksummed(&start));
-        let window_max = compression.map_or(0, |compression| compression.window(&start));
+    fn of(source: &'a Opened) -> Self {
+        let (path, file, size, start) =
+            (&*source.path, &source.file, source.size(), &source.start[..]);
+        let compression = compression::of_start(start);
+        let checksummed = compression.is_some_and(|compression| compression.is_checksummed(start));
+        let window_max = compression.map_or(0, |compression| compression.window(start));
         let frames = Frames { count: 0, end: size, checksummed, window_max, tail: Tail::None };
-        Ok(Self { path, file, size, bytes: 0..size, compression, frames, decoding: Decoding::Here })
+        let (bytes, decoding) = (0..size, Decoding::Here);
+        Self { path, file, size, start, bytes, compression, frames, decoding }
     }
 
     /// Whether the file is compressed: reading can begin again only where a member begins.
@@ -166,7 +166,7 @@ impl<'a> Payload<'a> {
 
     /// The bytes that tell the format.
     pub(crate) fn start(&self) -> Result<Vec<u8>, Error> {
-        self.first(START_BYTES)
+        if self.is_compressed() { self.first(START_BYTES) } else { Ok(self.start.to_vec()) }
     }
 
     /// The first bytes of the payload, from the beginning of the file; fewer if no more can be decompressed.
@@ -283,19 +283,6 @@ impl Stopped {
             }
         }
     }
-}
-
-/// The first bytes of a file, whatever its length is said to be.
-fn first_bytes(file: &File, bytes: usize) -> io::Result<Vec<u8>> {
-    let (mut start, mut len) = (vec![0; bytes], 0);
-    while len < bytes {
-        match read_at(file, &mut start[len..], len as u64)? {
-            0 => break,
-            n => len += n,
-        }
-    }
-    start.truncate(len);
-    Ok(start)
 }
 
 /// Describes four bytes for a reader.

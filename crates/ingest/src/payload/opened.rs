@@ -3,6 +3,7 @@
 
 use std::{
     fs::{self, File, Metadata},
+    io,
     path::{Path, PathBuf},
 };
 
@@ -11,6 +12,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, io_error};
 
+/// Enough of the first bytes of a file to tell its format.
+pub(crate) const START_BYTES: usize = 128;
 /// Length of the two ends by which a source is known again.
 const END_BYTES: u64 = 64 * 1024;
 
@@ -20,6 +23,16 @@ pub(crate) struct Opened {
     pub path: PathBuf,
     pub file: File,
     metadata: Metadata,
+    /// Its first bytes.
+    pub start: Vec<u8>,
+}
+
+/// How a file looked: another file, or a changed one, looks different.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    size: u64,
+    mtime_ns: i64,
+    inode: u64,
 }
 
 impl Opened {
@@ -30,7 +43,8 @@ impl Opened {
         let file = os::open_at_once(path).map_err(io_error(path, "open"))?;
         let metadata = file.metadata().map_err(io_error(path, "read the length of"))?;
         check_file(path, &metadata)?;
-        Ok(Self { path: path.into(), file, metadata })
+        let start = first_bytes(&file, START_BYTES).map_err(io_error(path, "read"))?;
+        Ok(Self { path: path.into(), file, metadata, start })
     }
 
     /// Its length when it was opened.
@@ -40,13 +54,17 @@ impl Opened {
 
     /// Notes how it looked when it was opened.
     pub(crate) fn describe(&self, facts: &mut SourceFacts) {
-        facts.size = self.size();
-        facts.mtime_ns = os::mtime_ns(&self.metadata);
-        facts.inode = os::inode(&self.metadata);
+        let Stamp { size, mtime_ns, inode } = self.stamp();
+        (facts.size, facts.mtime_ns, facts.inode) = (size, mtime_ns, inode);
+    }
+
+    pub(crate) fn stamp(&self) -> Stamp {
+        let (mtime_ns, inode) = (os::mtime_ns(&self.metadata), os::inode(&self.metadata));
+        Stamp { size: self.size(), mtime_ns, inode }
     }
 
     /// Hashes of the first and of the last 64 KiB before `end`, in a file that begins with `lasting` (see
-    /// [`crate::formats::format::Format::lasting_head`]).
+    /// [`crate::formats::format::Reader::lasting_head`]).
     pub(crate) fn ends(&self, end: u64, lasting: &[u8]) -> Result<(String, String), Error> {
         let hash = |start: u64, end: u64| -> Result<String, Error> {
             #[expect(clippy::cast_possible_truncation, reason = "at most 64 KiB")]
@@ -65,6 +83,19 @@ pub(crate) fn put_over(bytes: &mut [u8], at: u64, lasting: &[u8]) {
     let rest = usize::try_from(at).ok().and_then(|at| lasting.get(at..)).unwrap_or_default();
     let len = rest.len().min(bytes.len());
     bytes[..len].copy_from_slice(&rest[..len]);
+}
+
+/// The first bytes of a file, whatever its length is said to be.
+pub(super) fn first_bytes(file: &File, bytes: usize) -> io::Result<Vec<u8>> {
+    let (mut start, mut len) = (vec![0; bytes], 0);
+    while len < bytes {
+        match os::read_at(file, &mut start[len..], len as u64)? {
+            0 => break,
+            n => len += n,
+        }
+    }
+    start.truncate(len);
+    Ok(start)
 }
 
 fn check_file(path: &Path, metadata: &Metadata) -> Result<(), Error> {

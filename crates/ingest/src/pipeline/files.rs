@@ -5,7 +5,7 @@
 
 use std::{
     io,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{
         Arc, Mutex,
         mpsc::{Receiver, channel},
@@ -17,9 +17,10 @@ use super::{Cut, Dealer, Decoder, Message, Outlet, Spare, Units, receive, waitin
 use crate::{
     error::Error,
     formats::format::{Sink, Summary},
-    payload::{Decoding, Payload, opened::Opened},
+    payload::{Decoding, Payload},
     read::{name_torn, read_decoded},
     settings::Settings,
+    source_file::{ClosedFile, SourceFile},
 };
 
 /// A file with so many parts for each thread is decoded when it is its turn.
@@ -30,7 +31,7 @@ const PARTS: u64 = 2;
 pub struct ReadAhead {
     shared: Arc<Shared>,
     /// Each file that was begun, and its channel.
-    opened: Receiver<Result<Arc<Opened>, Error>>,
+    opened: Receiver<Result<Arc<SourceFile>, Error>>,
     announced: Option<Receiver<Receiver<Message<End>>>>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -45,7 +46,7 @@ struct Shared {
 
 /// A file whose turn it is.
 pub(crate) struct Turn<'a> {
-    pub source: Arc<Opened>,
+    pub source: Arc<SourceFile>,
     ahead: &'a ReadAhead,
     messages: Receiver<Message<End>>,
 }
@@ -56,7 +57,7 @@ struct Files {
 
 /// A file to decode; `None` if it could not be opened.
 #[derive(Default)]
-struct File(Option<(Arc<Opened>, Settings)>);
+struct File(Option<(Arc<SourceFile>, Settings)>);
 
 /// How the decoding of a file ended.
 enum End {
@@ -68,13 +69,13 @@ enum End {
 impl ReadAhead {
     /// Begins to decode these files, on as many threads as the settings of the first one say.
     #[must_use]
-    pub fn new(files: Vec<(PathBuf, Settings)>) -> Self {
+    pub fn new(files: Vec<(ClosedFile, Settings)>) -> Self {
         let threads = files.first().map_or(1, |(_, settings)| settings.decoders());
         let (open, opened) = channel();
         let mut files = files.into_iter();
         let cut = move |file: &mut File| {
-            let Some((path, settings)) = files.next() else { return false };
-            let source = Opened::new(&path).map(Arc::new);
+            let Some((closed, settings)) = files.next() else { return false };
+            let source = closed.open().map(Arc::new);
             file.0 = source.as_ref().ok().map(|source| (Arc::clone(source), settings));
             // Nobody waits for it after an error.
             open.send(source).is_ok()
@@ -101,7 +102,10 @@ impl ReadAhead {
     pub(crate) fn next(&mut self, path: &Path) -> Result<Turn<'_>, Error> {
         let gone = || stopped(path);
         let source = self.opened.recv().map_err(|_| gone())??;
-        debug_assert_eq!(source.path, path, "files come in the order in which they were given");
+        debug_assert_eq!(
+            source.opened.path, path,
+            "files come in the order in which they were given"
+        );
         let messages = self.announced.as_ref().and_then(|announced| announced.recv().ok());
         Ok(Turn { source, ahead: self, messages: messages.ok_or_else(gone)? })
     }
@@ -123,7 +127,7 @@ impl Turn<'_> {
     pub(crate) fn read(self, settings: &Settings, sink: &mut Sink<'_>) -> Result<Summary, Error> {
         let Self { source, ahead, messages } = self;
         let Shared { spare, waiting, .. } = &*ahead.shared;
-        let mut result = Err(stopped(&source.path));
+        let mut result = Err(stopped(&source.opened.path));
         for message in messages {
             match message {
                 Message::Output(output) => {
@@ -154,7 +158,7 @@ impl Units for Files {
             payload.parts() < PARTS * self.threads as u64
                 && payload.threads(self.threads) == self.threads
         };
-        match Payload::find(source, settings, Decoding::RowsHere).map(is_small) {
+        match Payload::find(&source.opened, settings, Decoding::RowsHere).map(is_small) {
             Ok(true) => {
                 End::Read(read_decoded(source, settings, Decoding::RowsHere, &mut |decoded| {
                     settings.check_wanted()?;
@@ -173,7 +177,7 @@ fn stopped(path: &Path) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::{fs, path::PathBuf};
 
     use tagq_store::{Access, Creation, RunId, SourceFacts, Store, Tag, Tick, Writer};
 
@@ -214,8 +218,13 @@ mod tests {
         files
     }
 
+    fn close_all(files: &[(PathBuf, Settings)]) -> Vec<(ClosedFile, Settings)> {
+        let close = |path| SourceFile::open(path).unwrap().close();
+        files.iter().map(|(path, settings)| (close(path), settings.clone())).collect()
+    }
+
     fn take_all(files: &[(PathBuf, Settings)], store: &Path) -> Result<(), Error> {
-        let (mut writer, mut ahead) = (writer(store), ReadAhead::new(files.to_vec()));
+        let (mut writer, mut ahead) = (writer(store), ReadAhead::new(close_all(files)));
         for (path, settings) in files {
             ingest_ahead(&mut ahead, path, "x", None, settings, &mut writer, &mut None)?;
         }
@@ -257,8 +266,9 @@ mod tests {
         let middle = damaged.len() / 2;
         damaged[middle] ^= 1;
         fs::write(&files[5].0, damaged).unwrap();
+        let closed = close_all(&files);
         fs::remove_file(&files[7].0).unwrap();
-        let mut ahead = ReadAhead::new(files.clone());
+        let mut ahead = ReadAhead::new(closed);
         let mut writer = writer(&store);
         let found: Vec<Option<Error>> = files[..8]
             .iter()

@@ -17,10 +17,10 @@ use crate::{
     error::io_error,
     payload::{
         input::{INPUT_BYTES, Input as _, is_shrunk},
-        opened::{Opened, put_over},
+        opened::put_over,
         plain::PlainInput,
     },
-    read::lasting_head,
+    source_file::SourceFile,
 };
 
 /// Difference between a file and its ingested part.
@@ -34,29 +34,30 @@ pub enum Change {
     Other,
 }
 
-/// Compares the file at `path` with its ingested part. Reads at most 128 KiB.
-///
-/// # Errors
-/// [`Error::Io`].
-pub fn compare(facts: &SourceFacts, path: &Path) -> Result<Change, Error> {
-    let source = Opened::new(path)?;
-    if source.size() < facts.read_byte {
-        return Ok(Change::Other);
+impl SourceFile {
+    /// Compares the file with its ingested part. Reads at most 128 KiB.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn compare(&self, facts: &SourceFacts) -> Result<Change, Error> {
+        if self.opened.size() < facts.read_byte {
+            return Ok(Change::Other);
+        }
+        let (head, tail) = self.opened.ends(facts.read_byte, &self.lasting_head()?)?;
+        if (&head, &tail) != (&facts.head_xxh3, &facts.tail_xxh3) {
+            return Ok(Change::Other);
+        }
+        let is_taken = facts.finished && (facts.torn.is_none() || facts.salvaged);
+        let is_same = self.opened.size() == facts.size && is_taken;
+        Ok(if is_same {
+            Change::None
+        } else if facts.salvaged {
+            // A salvaged part may end inside a tag, a message or a frame.
+            Change::Other
+        } else {
+            Change::Grown
+        })
     }
-    let (head, tail) = source.ends(facts.read_byte, &lasting_head(&source)?)?;
-    if (&head, &tail) != (&facts.head_xxh3, &facts.tail_xxh3) {
-        return Ok(Change::Other);
-    }
-    let is_taken = facts.finished && (facts.torn.is_none() || facts.salvaged);
-    let is_same = source.size() == facts.size && is_taken;
-    Ok(if is_same {
-        Change::None
-    } else if facts.salvaged {
-        // A salvaged part may end inside a tag, a message or a frame.
-        Change::Other
-    } else {
-        Change::Grown
-    })
 }
 
 /// Whether the ingested bytes of the file at `path` are unchanged; `None` if an older store has no
@@ -72,14 +73,14 @@ pub fn is_intact(
     if facts.read_crc32c.is_none() && facts.whole_xxh3.is_none() {
         return Ok(None);
     }
-    let source = Opened::new(path)?;
-    if source.size() < facts.read_byte {
+    let source = SourceFile::open(path)?;
+    if source.opened.size() < facts.read_byte {
         return Ok(Some(false));
     }
     let settings = Settings { known_bytes: 0, ..settings.clone() };
-    let mut input = PlainInput::new(&source.file, 0..facts.read_byte, &settings);
+    let mut input = PlainInput::new(&source.opened.file, 0..facts.read_byte, &settings);
     let mut whole = Xxh3Default::new();
-    let lasting = lasting_head(&source)?;
+    let lasting = source.lasting_head()?;
     let (mut buffer, mut at) = (vec![0; INPUT_BYTES], 0);
     loop {
         settings.check_wanted()?;

@@ -12,9 +12,10 @@ use super::{
 use crate::{
     Error,
     formats::format::{Checkpoint, Complete, Dead, Piece},
-    payload::{crc::Crc, opened::Opened},
-    read::{add_left_out, lasting_head},
+    payload::crc::Crc,
+    read::add_left_out,
     run_file::RunFile,
+    source_file::SourceFile,
 };
 
 /// The part of a source to ingest.
@@ -31,11 +32,11 @@ pub enum Part {
 
 /// The ingest of one source.
 pub(super) struct Intake<'a> {
-    source: &'a Opened,
+    source: &'a SourceFile,
     /// Where reading begins.
     pub start: Checkpoint,
     pub facts: SourceFacts,
-    /// The header, as [`Opened::ends`] wants it.
+    /// The header, as [`crate::payload::opened::Opened::ends`] wants it.
     lasting: Vec<u8>,
     /// The checksum of the bytes read before; `None` if an older store has none.
     crc: Option<Crc>,
@@ -59,7 +60,7 @@ pub(super) struct Sorted<'a> {
 impl<'a> Intake<'a> {
     pub(super) fn begin(
         horizon: usize,
-        source: &'a Opened,
+        source: &'a SourceFile,
         name: &str,
         part: Part,
         writer: &'a mut Writer,
@@ -90,8 +91,8 @@ impl<'a> Intake<'a> {
         let Held { order, points, start, .. } =
             kept.unwrap_or_else(|| Held::read_again(horizon, &facts, last));
         let rows = Sorted { writer, rebased, again, last };
-        source.describe(&mut facts);
-        let lasting = lasting_head(source)?;
+        source.opened.describe(&mut facts);
+        let lasting = source.lasting_head()?;
         let mut intake =
             Self { source, lasting, start, facts, crc, order, points, rows, beside: None };
         if start.byte == 0 {
@@ -102,7 +103,7 @@ impl<'a> Intake<'a> {
 
     /// Begins with what the run file beside the source says.
     fn begin_beside(&mut self) -> Result<(), Error> {
-        self.beside = RunFile::beside(&self.source.path, self.source.size());
+        self.beside = RunFile::beside(&self.source.opened.path, self.source.opened.size());
         let Some(beside) = &self.beside else { return Ok(()) };
         self.facts.recording = Some(beside.recording.clone());
         let micro_tick = beside.micro_tick;
@@ -115,7 +116,7 @@ impl<'a> Intake<'a> {
             let mut numbered = (self.order.number + 1..).zip(&piece.tags[..]);
             let wrong = numbered.find(|(_, tag)| tag.channel > CHANNEL_MAX);
             let (number, channel) = wrong.map_or((0, 0), |(number, tag)| (number, tag.channel));
-            return Err(Error::Channel { path: self.source.path.clone(), number, channel });
+            return Err(Error::Channel { path: self.source.opened.path.clone(), number, channel });
         };
         self.take(rows)
     }
@@ -124,7 +125,7 @@ impl<'a> Intake<'a> {
         let Self { order, rows: sorted, source, .. } = self;
         order
             .push(rows, |rows| sorted.append(rows))
-            .map_err(|failure: Failure| failure.name(&source.path))?;
+            .map_err(|failure: Failure| failure.name(&source.opened.path))?;
         if let Some(time) = order.take_late() {
             self.points.late(time);
         }
@@ -183,7 +184,7 @@ impl<'a> Intake<'a> {
         let Self { order, rows, source, .. } = self;
         order
             .finish(hold_back, |sorted| rows.append(sorted))
-            .map_err(|failure: Failure| failure.name(&source.path))?;
+            .map_err(|failure: Failure| failure.name(&source.opened.path))?;
         self.note_progress();
         Ok(())
     }
@@ -192,7 +193,8 @@ impl<'a> Intake<'a> {
     pub(super) fn note_read(&mut self, crc: Crc) -> Result<(), Error> {
         self.facts.read_byte = crc.end;
         self.facts.read_crc32c = self.crc.map(|before| before.join(crc).hex());
-        (self.facts.head_xxh3, self.facts.tail_xxh3) = self.source.ends(crc.end, &self.lasting)?;
+        (self.facts.head_xxh3, self.facts.tail_xxh3) =
+            self.source.opened.ends(crc.end, &self.lasting)?;
         Ok(())
     }
 

@@ -18,9 +18,10 @@ use order::HORIZON;
 use crate::{
     Error, Settings, Summary,
     formats::format::{Decoded, Sink},
-    payload::{Decoding, opened::Opened},
+    payload::Decoding,
     pipeline::files::ReadAhead,
     read::{note_records, read_decoded},
+    source_file::SourceFile,
 };
 
 /// Appends the tags of the file at `path` to `writer`, in order of time, and lists the source as `name`.
@@ -38,24 +39,24 @@ pub fn ingest(
     settings: &Settings,
     writer: &mut Writer,
 ) -> Result<Summary, Error> {
-    ingest_holding(path, name, part, settings, writer, &mut None)
+    ingest_holding(&SourceFile::open(path)?, name, part, settings, writer, &mut None)
 }
 
-/// Same as [`ingest`], but does not read the tags again that `held` has from the call before. The tags
+/// Same as [`ingest`] of an open file, but does not read the tags again that `held` has from the call before. The tags
 /// that this call holds back are stored in `held`; the next call continues after the rows that the
 /// writer commits now.
 ///
 /// # Errors
 /// Same as [`ingest`].
 pub fn ingest_holding(
-    path: &Path,
+    source: &SourceFile,
     name: &str,
     part: Part,
     settings: &Settings,
     writer: &mut Writer,
     held: &mut Option<Held>,
 ) -> Result<Summary, Error> {
-    ingest_opened(HORIZON, &Opened::new(path)?, name, part, settings, writer, held)
+    ingest_within(HORIZON, source, name, part, settings, writer, held)
 }
 
 /// Same as [`ingest_holding`] of a whole file, which is the next one of `ahead`. `settings` read it as those
@@ -79,10 +80,10 @@ pub fn ingest_ahead(
     ingest_from(intake, settings, held, |settings, sink| turn.read(settings, sink))
 }
 
-/// Same as [`ingest_holding`], for an open file.
-fn ingest_opened(
+/// Same as [`ingest_holding`], with this horizon.
+fn ingest_within(
     horizon: usize,
-    source: &Opened,
+    source: &SourceFile,
     name: &str,
     part: Part,
     settings: &Settings,
@@ -156,7 +157,7 @@ fn ingest_from(
 #[cfg(test)]
 mod tests {
     use super::{
-        change::{Change, compare, is_intact, is_unchanged},
+        change::{Change, is_intact, is_unchanged},
         *,
     };
     use crate::formats::{format::Piece, tags::encode::Encoder};
@@ -220,7 +221,7 @@ mod tests {
             Some(_) => Part::Rest,
             None => Part::Whole { rebase: None },
         };
-        ingest_opened(NEAR, &Opened::new(file)?, "x", part, settings, &mut writer, &mut None)?;
+        ingest_within(NEAR, &SourceFile::open(file)?, "x", part, settings, &mut writer, &mut None)?;
         Ok(writer.commit()?)
     }
 
@@ -233,8 +234,8 @@ mod tests {
         let read = Arc::new(AtomicU64::new(0));
         let before = held.as_ref().map_or(0, |held| held.start.byte);
         let settings = Settings { bytes_read: Some(Arc::clone(&read)), ..settings.clone() };
-        let source = Opened::new(file).unwrap();
-        ingest_opened(NEAR, &source, "x", part, &settings, writer, held).unwrap();
+        let source = SourceFile::open(file).unwrap();
+        ingest_within(NEAR, &source, "x", part, &settings, writer, held).unwrap();
         writer.commit().unwrap();
         let bytes = fs::metadata(file).unwrap().len();
         assert_eq!(read.load(Ordering::Relaxed), bytes - before);
@@ -354,7 +355,7 @@ mod tests {
         let others: Vec<Tag> = (1..41).map(|time| Tag { time, channel: 1 }).collect();
         fs::write(&path, crate::formats::tags::encode::message(&tags).unwrap()).unwrap();
         let metadata = fs::metadata(&path).unwrap();
-        let source = Opened::new(&path).unwrap();
+        let source = SourceFile::open(&path).unwrap();
         fs::write(
             folder.path().join("other"),
             crate::formats::tags::encode::message(&others).unwrap(),
@@ -363,12 +364,15 @@ mod tests {
         fs::rename(folder.path().join("other"), &path).unwrap();
         let mut writer = writer(&store);
         let (part, settings) = (Part::Whole { rebase: None }, Settings::default());
-        ingest_opened(NEAR, &source, "x", part, &settings, &mut writer, &mut None).unwrap();
+        ingest_within(NEAR, &source, "x", part, &settings, &mut writer, &mut None).unwrap();
         writer.commit().unwrap();
         assert_eq!(rows(&store), in_order(&tags));
         assert!(is_unchanged(&facts(&store), &metadata));
         assert!(!is_unchanged(&facts(&store), &fs::metadata(&path).unwrap()));
-        assert_eq!(compare(&facts(&store), &path).unwrap(), Change::Other);
+        assert_eq!(
+            SourceFile::open(&path).unwrap().compare(&facts(&store)).unwrap(),
+            Change::Other
+        );
         assert_eq!(is_intact(&facts(&store), &path, &settings).unwrap(), Some(false));
     }
 
@@ -381,7 +385,7 @@ mod tests {
         let tags: Vec<Tag> = (0..20_000).map(|time| Tag { time, channel: 1 }).collect();
         let bytes = crate::formats::tags::encode::message(&tags).unwrap();
         fs::write(&path, &bytes).unwrap();
-        let source = Opened::new(&path).unwrap();
+        let source = SourceFile::open(&path).unwrap();
         let mut last = 0;
         let settings = Settings::default();
         let summary = read_decoded(&source, &settings, Decoding::Tags, &mut |decoded| {

@@ -3,7 +3,7 @@
 use std::{fs, os::unix::ffi::OsStrExt, path::Path};
 
 use proptest::prelude::*;
-use tagq_ingest::{Error, Settings, first_time, read_tags};
+use tagq_ingest::{Error, Settings, SourceFile, read_tags};
 use tagq_store::Tag;
 
 use crate::{
@@ -106,7 +106,7 @@ fn messages_without_tags_are_legal() {
         assert_eq!(read(&many).unwrap().1.messages, 1000);
     }
     let (_folder, path) = file(b"");
-    assert_eq!(first_time(&path, &Settings::default()).unwrap(), None);
+    assert_eq!(SourceFile::open(&path).unwrap().first_time(&Settings::default()).unwrap(), None);
     assert_eq!(read(b"").unwrap().1.messages, 0);
 }
 
@@ -227,9 +227,15 @@ fn the_first_time_is_that_of_the_first_tag() {
     let messages = [built(&[], 8, false), built(&[vec![], vec![tag(-7, 1), tag(3, 2)]], 8, false)];
     for bytes in [messages.concat(), frame(&messages.concat(), false)] {
         let (_folder, path) = file(&bytes);
-        assert_eq!(first_time(&path, &Settings::default()).unwrap(), Some(-7));
+        assert_eq!(
+            SourceFile::open(&path).unwrap().first_time(&Settings::default()).unwrap(),
+            Some(-7)
+        );
         fs::write(&path, &bytes[..5]).unwrap();
-        assert_eq!(first_time(&path, &Settings::default()).unwrap(), None);
+        assert_eq!(
+            SourceFile::open(&path).unwrap().first_time(&Settings::default()).unwrap(),
+            None
+        );
     }
 }
 

@@ -6,7 +6,7 @@
 use std::{fs, path::PathBuf};
 
 use hdf5_pure::FileBuilder;
-use tagq_ingest::{Error, FormatName, Settings, read_header};
+use tagq_ingest::{Error, FormatName, Settings, SourceFile};
 use tagq_store::Tag;
 
 use crate::{
@@ -31,7 +31,7 @@ fn files_of_h5py_are_read() {
         let bytes = fixture(name);
         let (_folder, path) = file(&bytes);
         assert_eq!(read_all(&path, &Settings::default()).unwrap(), expected(), "{name}");
-        let header = read_header(&path, None).unwrap().unwrap();
+        let header = SourceFile::open(&path).unwrap().header(None).unwrap().unwrap();
         assert_eq!(header.tick, "12.5ns".parse().ok());
         assert_eq!(header.micro_tick, "16ps".parse().ok());
         let (facts, micro) = ingested(&path);

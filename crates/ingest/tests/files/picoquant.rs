@@ -3,9 +3,7 @@
 use std::{fs, path::Path};
 
 use proptest::prelude::*;
-use tagq_ingest::{
-    Change, Error, Part, Settings, compare, ingest, is_intact, read_header, read_tags,
-};
+use tagq_ingest::{Change, Error, Part, Settings, SourceFile, ingest, is_intact, read_tags};
 use tagq_store::{Access, Creation, RunId, Store, Tag, Tick, Writer};
 
 use tagq_ingest::write::{Form, TagWriter};
@@ -151,7 +149,7 @@ proptest! {
         let other = [magic, &noise].concat();
         for bytes in [bytes, other] {
             let (_folder, path) = file(&bytes);
-            let _ = read_header(&path, None);
+            let _ = SourceFile::open(&path).unwrap().header(None);
             let _ = read_all(&path, 0);
         }
     }
@@ -188,7 +186,7 @@ fn any_number_of_threads_gives_the_same_tags() {
 fn a_header_states_the_tick_and_the_names() {
     for (record_type, tick) in [(0x0101_0204, "1ps"), (0x0101_0304, "25ps")] {
         let (_folder, path) = file(&bytes_of(record_type, &[1]));
-        let header = read_header(&path, None).unwrap().unwrap();
+        let header = SourceFile::open(&path).unwrap().header(None).unwrap().unwrap();
         assert_eq!((header.tick, header.tick_assumed), (Some(tick.parse().unwrap()), false));
         assert!(header.channel_names.contains(&(101, "marker1".into())));
     }
@@ -255,14 +253,14 @@ fn continued_at_every_record(hold_back: Option<i64>) {
     let patched = [&header(0x0101_0204, Some(60))[..], &whole[begun.len()..]].concat();
     assert_ne!(patched, whole);
     fs::write(&path, &patched).unwrap();
-    assert_eq!(compare(facts, &path).unwrap(), Change::None);
+    assert_eq!(SourceFile::open(&path).unwrap().compare(facts).unwrap(), Change::None);
     assert_eq!(is_intact(facts, &path, &Settings::default()).unwrap(), Some(true));
     // Another record, or another measurement, is another file.
     for at in [begun.len(), whole.len() - 1, 16 + 48] {
         let mut other = patched.clone();
         other[at] ^= 1;
         fs::write(&path, &other).unwrap();
-        assert_eq!(compare(facts, &path).unwrap(), Change::Other, "{at}");
+        assert_eq!(SourceFile::open(&path).unwrap().compare(facts).unwrap(), Change::Other, "{at}");
         assert_eq!(is_intact(facts, &path, &Settings::default()).unwrap(), Some(false), "{at}");
     }
 }
@@ -280,7 +278,7 @@ fn a_header_that_lies_about_its_length_is_damage() {
     let many = tag(b"A", 0x1000_0008, 1).repeat(100_000);
     for tags in [long, negative, many] {
         let (_folder, path) = file(&[b"PQTTTR\0\x001.0.00\0\0", &tags[..]].concat());
-        assert!(matches!(read_header(&path, None), Err(Error::Header { .. })));
+        assert!(matches!(SourceFile::open(&path).unwrap().header(None), Err(Error::Header { .. })));
         assert!(read_all(&path, 0).unwrap_err().is_damage());
     }
 }
@@ -321,7 +319,10 @@ fn written_files_are_read_back() {
     for name in ["a.ptu", "a.ptu.zst"] {
         let (_folder, path) = file(&written(&tags, name).unwrap());
         assert!(read_all(&path, 2).unwrap() == tags, "{name}");
-        assert_eq!(read_header(&path, None).unwrap().unwrap().tick, Some("4ps".parse().unwrap()));
+        assert_eq!(
+            SourceFile::open(&path).unwrap().header(None).unwrap().unwrap().tick,
+            Some("4ps".parse().unwrap())
+        );
     }
     for (tags, words) in [
         ([tag(-1, 1), tag(5, 1)], "no time that is negative"),

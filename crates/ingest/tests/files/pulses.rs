@@ -4,7 +4,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use tagq_ingest::{
-    Header, Settings, read_header, read_recorded,
+    Header, Settings, SourceFile, read_recorded,
     write::{Form, TagWriter, Times},
 };
 use tagq_store::{Recording, Tag, format::MICRO_NONE};
@@ -54,7 +54,7 @@ fn rows(path: &Path) -> (Header, Vec<(Tag, u32)>) {
     })
     .unwrap();
     rows.sort_by_key(|(tag, _)| tag.time);
-    (read_header(path, None).unwrap().unwrap(), rows)
+    (SourceFile::open(path).unwrap().header(None).unwrap().unwrap(), rows)
 }
 
 fn written(rows: &[(Tag, u32)], times: Times, name: &str) -> std::io::Result<Vec<u8>> {
@@ -169,5 +169,5 @@ fn tags_that_have_no_record_are_refused() {
     let near = Times { sync_period: "20ps".parse().ok(), ..times };
     let bytes = written(&[(tag(400, 1), MICRO_NONE)], near, "a.ptu").unwrap();
     let (_folder, path) = file(&bytes);
-    assert_eq!(read_header(&path, None).unwrap().unwrap().micro_tick, None);
+    assert_eq!(SourceFile::open(&path).unwrap().header(None).unwrap().unwrap().micro_tick, None);
 }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use proptest::prelude::*;
-use tagq_ingest::{Change, Error, FormatName, Settings, compare, is_intact, read_header};
+use tagq_ingest::{Change, Error, FormatName, Settings, SourceFile, is_intact};
 use tagq_store::Tag;
 
 use crate::{
@@ -63,7 +63,7 @@ proptest! {
         noise in prop::collection::vec(any::<u8>(), 0..1_000),
     ) {
         let (_folder, path) = file(&[&MAGIC[..], &noise].concat());
-        let _ = read_header(&path, None);
+        let _ = SourceFile::open(&path).unwrap().header(None);
         let _ = read_all(&path, &Settings::default());
     }
 }
@@ -87,7 +87,7 @@ fn any_number_of_threads_gives_the_same_tags() {
 #[test]
 fn a_header_states_the_tick_and_the_markers() {
     let (_folder, path) = file(&[header(0), records(&[(1, 1)])].concat());
-    let header = read_header(&path, None).unwrap().unwrap();
+    let header = SourceFile::open(&path).unwrap().header(None).unwrap().unwrap();
     assert_eq!((header.tick, header.tick_assumed), (Some("1ps".parse().unwrap()), false));
     assert_eq!(header.channel_names[0], (100, "marker0".into()));
 }
@@ -97,9 +97,10 @@ fn records_of_five_bytes_are_refused_by_name() {
     // 37 bits of a time and 3 bits of a channel.
     let five = (0..100_u64).flat_map(|i| (i << 25 | i << 37).to_le_bytes()[..5].to_vec());
     let (_folder, path) = file(&[header(0), five.collect()].concat());
-    for error in
-        [read_header(&path, None).unwrap_err(), read_all(&path, &Settings::default()).unwrap_err()]
-    {
+    for error in [
+        SourceFile::open(&path).unwrap().header(None).unwrap_err(),
+        read_all(&path, &Settings::default()).unwrap_err(),
+    ] {
         assert!(matches!(error, Error::Foreign { .. }), "{error}");
         assert!(error.to_string().contains("records of another length (5 bytes"), "{error}");
     }
@@ -110,7 +111,7 @@ fn a_file_that_ends_inside_its_header_is_empty() {
     for len in 1..header(0).len() {
         let (_folder, path) = file(&header(0)[..len]);
         assert_eq!(read_all(&path, &Settings::default()).unwrap(), [], "{len}");
-        assert!(read_header(&path, None).unwrap().is_none(), "{len}");
+        assert!(SourceFile::open(&path).unwrap().header(None).unwrap().is_none(), "{len}");
     }
 }
 
@@ -152,12 +153,12 @@ fn a_growing_file_is_continued_at_every_record_and_its_header_may_change() {
     // The measurement ends.
     let ended = [header(9), records(&all)].concat();
     fs::write(&path, &ended).unwrap();
-    assert_eq!(compare(&facts, &path).unwrap(), Change::None);
+    assert_eq!(SourceFile::open(&path).unwrap().compare(&facts).unwrap(), Change::None);
     assert_eq!(is_intact(&facts, &path, &Settings::default()).unwrap(), Some(true));
     let mut other = ended;
     other[45] ^= 1;
     fs::write(&path, &other).unwrap();
-    assert_eq!(compare(&facts, &path).unwrap(), Change::Other);
+    assert_eq!(SourceFile::open(&path).unwrap().compare(&facts).unwrap(), Change::Other);
 }
 
 #[test]
@@ -190,7 +191,7 @@ fn a_file_without_a_header_is_read_by_the_name_of_its_format() {
     let named = Settings { format: Some("qutag".parse().unwrap()), ..Settings::default() };
     assert_eq!(read_all(&path, &named).unwrap(), plain(&all).0);
     assert_eq!(
-        read_header(&path, named.format).unwrap().unwrap().tick,
+        SourceFile::open(&path).unwrap().header(named.format).unwrap().unwrap().tick,
         Some("1ps".parse().unwrap())
     );
     let stored = grown_record_by_record(&bytes, 0, "a", &named);

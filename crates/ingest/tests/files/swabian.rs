@@ -4,7 +4,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use tagq_ingest::{
-    Settings, read_header,
+    Settings, SourceFile,
     write::{Form, TagWriter},
 };
 use tagq_store::{Recording, Tag, Tick};
@@ -110,7 +110,7 @@ proptest! {
     #[test]
     fn no_bytes_cause_a_panic(noise in prop::collection::vec(any::<u8>(), 0..1_000)) {
         let (_folder, path) = file(&noise);
-        let _ = read_header(&path, named().format);
+        let _ = SourceFile::open(&path).unwrap().header(named().format);
         let _ = read_all(&path, &named());
         let _ = stored(&noise, "a", &named());
     }

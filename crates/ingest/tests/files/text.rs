@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, fs, io::Write as _, path::Path};
 
 use tagq_ingest::{
-    Change, Error, Part, Settings, Summary, compare, first_time, ingest, is_intact, read_tags,
+    Change, Error, Part, Settings, SourceFile, Summary, ingest, is_intact, read_tags,
     text::LineFault,
 };
 use tagq_store::{Creation, Manifest, SourceFacts, Store, Tag, Tick, Writer};
@@ -61,7 +61,7 @@ fn any_number_of_threads_and_any_frames_give_the_lines_in_their_order() {
             assert_eq!((summary.torn, summary.checksummed), (None, count > 0), "{name}");
             assert_eq!(summary.columns, Some("channel,time".parse().unwrap()), "{name}");
         }
-        let first = first_time(&path, &Settings::default()).unwrap();
+        let first = SourceFile::open(&path).unwrap().first_time(&Settings::default()).unwrap();
         assert_eq!(first, Some(tags[0].time), "{name}");
     }
 }
@@ -180,10 +180,13 @@ fn grown(parts: &[&[u8]], settings: &Settings) -> (Vec<i64>, SourceFacts) {
     }
     writer.commit().unwrap();
     drop(writer);
-    assert_eq!(compare(&facts(&store), &path).unwrap() == Change::None, {
-        let facts = facts(&store);
-        facts.torn.is_none() || facts.salvaged
-    });
+    assert_eq!(
+        SourceFile::open(&path).unwrap().compare(&facts(&store)).unwrap() == Change::None,
+        {
+            let facts = facts(&store);
+            facts.torn.is_none() || facts.salvaged
+        }
+    );
     (times(&store), facts(&store))
 }
 
@@ -249,7 +252,7 @@ fn what_is_known_of_a_text_is_recorded() {
     assert_eq!(is_intact(&facts, &path, &Settings::default()).unwrap(), Some(true));
     fs::write(&path, "1\t2\n3\t5\n").unwrap();
     assert_eq!(is_intact(&facts, &path, &Settings::default()).unwrap(), Some(false));
-    assert_eq!(compare(&facts, &path).unwrap(), Change::Other);
+    assert_eq!(SourceFile::open(&path).unwrap().compare(&facts).unwrap(), Change::Other);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use tagq_ingest::{Settings, about_tags, read_header};
+use tagq_ingest::{ClosedFile, Settings};
 use tagq_store::Folder;
 
 use crate::{error::Error, progress::Progress};
@@ -21,26 +21,27 @@ const GROWTH_MAX: u64 = 64;
 /// reports when it is full.
 pub(crate) fn check<'a>(
     store: &Path,
-    new: impl Iterator<Item = (&'a Path, Settings)>,
+    new: impl Iterator<Item = (&'a ClosedFile, Settings)>,
     progress: &dyn Progress,
 ) -> Result<(), Error> {
     let Some(free) = Folder::open(store).ok().and_then(|folder| folder.free_bytes()) else {
         return Ok(());
     };
-    let new: Vec<(&Path, Settings)> = new.collect();
-    let len_of = |(path, settings): &(&Path, Settings)| {
-        fs::metadata(path).map_or(0, |file| file.len().saturating_sub(settings.start_byte))
+    let new: Vec<(&ClosedFile, Settings)> = new.collect();
+    let len_of = |(file, settings): &(&ClosedFile, Settings)| {
+        fs::metadata(file.path()).map_or(0, |file| file.len().saturating_sub(settings.start_byte))
     };
     let len: u64 = new.iter().map(len_of).sum();
     if len.saturating_mul(GROWTH_MAX) <= free {
         return Ok(());
     }
     // Files that cannot be read are reported later by ingest.
-    let bytes = new.iter().map(|(path, settings)| {
-        let header = read_header(path, settings.format).ok().flatten();
+    let bytes = new.iter().map(|(file, settings)| {
+        let Ok(file) = file.open() else { return 0 };
+        let header = file.header(settings.format).ok().flatten();
         let has_micro = header.is_some_and(|header| header.micro_tick.is_some());
         let row = ROW_BYTES + if has_micro { MICRO_BYTES } else { 0 };
-        about_tags(path, settings).unwrap_or(0).saturating_mul(row)
+        file.about_tags(settings).unwrap_or(0).saturating_mul(row)
     });
     let needed = bytes.fold(0, u64::saturating_add);
     if is_too_much(needed, free) {

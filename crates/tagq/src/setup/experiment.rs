@@ -9,7 +9,7 @@ use std::{
 };
 
 use serde::Deserialize;
-use tagq_ingest::read_header;
+use tagq_ingest::SourceFile;
 use tagq_store::{Duration, Manifest, Tick, read_side_file};
 
 use crate::{error::Error, run::location::RunLocation, setup::arguments::Channel};
@@ -60,6 +60,14 @@ impl Setup {
     /// # Errors
     /// [`Error::Setup`], [`Error::Io`].
     pub fn of(run: &Path, asked: Option<&Path>) -> Result<Self, Error> {
+        Ok(Self::written(run, asked)?.with_names_of(run))
+    }
+
+    /// Reads the same setup, without the names that the sources give to channels.
+    ///
+    /// # Errors
+    /// Same as [`Setup::of`].
+    pub fn written(run: &Path, asked: Option<&Path>) -> Result<Self, Error> {
         if let Some(path) = asked {
             // A file named by the user may be a pipe.
             let read = File::open(path).and_then(|file| {
@@ -71,29 +79,26 @@ impl Setup {
                 }
                 Ok(text)
             });
-            return Self::parse(path, &read.map_err(cannot_read(path))?)
-                .map(|setup| setup.with_names_of(run));
+            return Self::parse(path, &read.map_err(cannot_read(path))?);
         }
         let path = Self::place(run);
         match path.try_exists() {
-            Ok(true) => {
-                Self::parse(&path, &Self::text_at(&path)?).map(|setup| setup.with_names_of(run))
-            }
-            _ => Ok(Self::of_sources(run)),
+            Ok(true) => Self::parse(&path, &Self::text_at(&path)?),
+            _ => Ok(Self::default()),
         }
-    }
-
-    fn with_names_of(mut self, run: &Path) -> Self {
-        self.add_names(recorded_names(run));
-        self
     }
 
     /// Returns the names that the sources of the run at `run` give to its channels, and nothing else. Before there
     /// is a store, these are the names of the first source.
     pub fn of_sources(run: &Path) -> Self {
-        let mut setup = Self::default();
-        setup.add_names(recorded_names(run));
-        setup
+        Self::default().with_names_of(run)
+    }
+
+    /// Adds the names that the sources of the run at `run` give to its channels.
+    #[must_use]
+    pub fn with_names_of(mut self, run: &Path) -> Self {
+        self.add_names(recorded_names(run));
+        self
     }
 
     /// Adds names of channels, unless the setup has the channel or the name.
@@ -266,7 +271,7 @@ fn recorded_names(run: &Path) -> Vec<(u16, String)> {
         return recordings.flat_map(|recording| recording.channel_names).collect();
     }
     let first = location.sources.iter().flatten().next();
-    let header = first.and_then(|path| read_header(path, None).ok().flatten());
+    let header = first.and_then(|path| SourceFile::open(path).ok()?.header(None).ok().flatten());
     header.map_or(Vec::new(), |header| header.channel_names)
 }
 

@@ -5,18 +5,20 @@
 mod records;
 mod settings;
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use tagq_store::{Recording, SourceFacts, Tick};
 
 use super::{
-    format::{Format, FormatFacts, Header, Sink, Summary},
-    records::{self as fixed, Head},
+    format::{Format, FormatFacts, Reader},
+    records::{Head, RecordFile},
 };
 use crate::{
     error::Error,
     payload::{Payload, compression::uncompressed_name},
-    settings::Settings,
 };
 use records::{FifoRecords, Layout};
 use settings::{Module, ModuleSettings};
@@ -76,25 +78,11 @@ impl Format for BeckerHickl {
         })
     }
 
-    fn header(&self, payload: &Payload<'_>) -> Result<Option<Header>, Error> {
-        let head = self.head(payload)?;
-        Ok(head.map(|(head, tick)| Header::of(Some(tick), head.micro_tick, head.recording)))
-    }
-
-    fn read(
-        &self,
-        payload: &Payload<'_>,
-        settings: &Settings,
-        sink: &mut Sink<'_>,
-    ) -> Result<Summary, Error> {
-        match self.head(payload)? {
-            Some((head, _)) => {
-                let layout = self.layout(&head.lasting);
-                let records = FifoRecords { layout, has_micro: head.micro_tick.is_some() };
-                fixed::read(&records, &head, payload, settings, sink)
-            }
-            None => Ok(Summary::inside_header(payload, settings)),
-        }
+    fn reader(&self, payload: &Payload<'_>) -> Result<Option<Arc<dyn Reader>>, Error> {
+        let Some(head) = self.head(payload)? else { return Ok(None) };
+        let layout = self.layout(&head.lasting);
+        let records = FifoRecords { layout, has_micro: head.micro_tick.is_some() };
+        Ok(Some(Arc::new(RecordFile { head, records })))
     }
 }
 
@@ -109,7 +97,7 @@ impl BeckerHickl {
     }
 
     /// Reads the header and the settings; `None` if the file ends inside its header.
-    fn head(&self, payload: &Payload<'_>) -> Result<Option<(Head, Tick)>, Error> {
+    fn head(&self, payload: &Payload<'_>) -> Result<Option<Head>, Error> {
         let settings = settings_path(payload.path).and_then(|path| ModuleSettings::read(&path));
         let is_other = |module| match module {
             Module::Read(layout) => layout.is_qc() != self.0.is_qc(),
@@ -161,7 +149,7 @@ impl BeckerHickl {
             facts,
             ..Recording::default()
         };
-        Ok(Some((Head { lasting: header, recording, micro_tick }, tick)))
+        Ok(Some(Head { lasting: header, recording, tick: Some(tick), micro_tick }))
     }
 }
 

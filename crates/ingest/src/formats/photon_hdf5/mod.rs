@@ -5,12 +5,12 @@
 
 mod hdf5;
 
-use std::io::Read as _;
+use std::{io::Read as _, sync::Arc};
 
 use tagq_store::{Recording, Stated, Tag, Tick, format::MICRO_NONE};
 
 use super::{
-    format::{Decoded, Format, FormatFacts, Header, Piece, Sink, Summary},
+    format::{Decoded, Format, FormatFacts, Header, Piece, Reader, Sink, Summary},
     tables::check_plain,
 };
 use crate::{
@@ -64,9 +64,15 @@ impl Format for PhotonHdf5 {
         start.starts_with(hdf5::MAGIC)
     }
 
-    fn header(&self, payload: &Payload<'_>) -> Result<Option<Header>, Error> {
+    fn reader(&self, _: &Payload<'_>) -> Result<Option<Arc<dyn Reader>>, Error> {
+        Ok(Some(Arc::new(Self)))
+    }
+}
+
+impl Reader for PhotonHdf5 {
+    fn header(&self, payload: &Payload<'_>) -> Result<Header, Error> {
         let Measurement { tick, micro_tick, recording, .. } = measurement(payload)?;
-        Ok(Some(Header::of(Some(tick), micro_tick, recording)))
+        Ok(Header::of(Some(tick), micro_tick, recording))
     }
 
     fn read(

@@ -6,12 +6,12 @@
 use tagq_store::{Recording, Stated, Tick};
 
 use super::{
+    facts::{Facts, milliseconds, no_tick},
     labels,
-    measurement::{Facts, Measurement, milliseconds, no_tick},
     records::{Layout, Mode, PicoQuant, Pulses},
     tags::{Fault, text},
 };
-use crate::formats::records::Head;
+use crate::formats::records::{Head, RecordFile};
 
 /// How a file of a PicoHarp begins, and one of a HydraHarp.
 pub(super) const PICOHARP: &[u8] = b"PicoHarp 300";
@@ -64,7 +64,7 @@ impl Fields<'_> {
 }
 
 /// Reads the header that `bytes` begin with.
-pub(super) fn read(bytes: &[u8]) -> Result<Measurement, Fault> {
+pub(super) fn read(bytes: &[u8]) -> Result<RecordFile<PicoQuant>, Fault> {
     let fields = Fields(bytes);
     let is_picoharp = bytes.starts_with(PICOHARP);
     let version = fields.text(VERSION)?;
@@ -151,9 +151,9 @@ pub(super) fn read(bytes: &[u8]) -> Result<Measurement, Fault> {
         stated: Some(stated),
         ..Recording::default()
     };
-    let micro_tick = is_t3.then_some(tick);
-    let head = Head { lasting, recording, micro_tick };
-    Ok(Measurement { head, tick, records: PicoQuant { layout, mode } })
+    let (tick, micro_tick) = (Some(tick), is_t3.then_some(tick));
+    let head = Head { lasting, recording, tick, micro_tick };
+    Ok(RecordFile { head, records: PicoQuant { layout, mode } })
 }
 
 fn places(is_picoharp: bool, inputs: i32) -> Result<Places, Fault> {

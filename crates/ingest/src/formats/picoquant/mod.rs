@@ -1,24 +1,24 @@
 //! Files of PicoQuant's instruments in modes T2 and T3: PTU, and the older formats of PicoHarp and HydraHarp.
 
 pub(crate) mod by_pulse;
+mod facts;
 mod labels;
 mod legacy;
-mod measurement;
 mod ptu;
 mod records;
 mod tags;
 pub(crate) mod writer;
 
+use std::sync::Arc;
+
 use crate::{
     error::Error,
     formats::{
-        format::{Format, FormatFacts, Header, Sink, Summary},
-        records as fixed,
+        format::{Format, FormatFacts, Reader},
+        records::RecordFile,
     },
     payload::Payload,
-    settings::Settings,
 };
-use measurement::Measurement;
 use tags::{Fault, HEADER_BYTES_MAX};
 
 /// The name of the format of files that are written, too.
@@ -46,32 +46,22 @@ impl Format for PicoQuant {
             .any(|magic| start.starts_with(magic))
     }
 
-    fn header(&self, payload: &Payload<'_>) -> Result<Option<Header>, Error> {
-        let measurement = measurement(payload)?;
-        Ok(measurement.map(|of| Header::of(Some(of.tick), of.head.micro_tick, of.head.recording)))
-    }
-
-    fn lasting_head(&self, payload: &Payload<'_>) -> Result<Vec<u8>, Error> {
-        Ok(measurement(payload)?.map_or(Vec::new(), |of| of.head.lasting))
-    }
-
-    fn read(
-        &self,
-        payload: &Payload<'_>,
-        settings: &Settings,
-        sink: &mut Sink<'_>,
-    ) -> Result<Summary, Error> {
-        match measurement(payload)? {
-            Some(Measurement { head, records, .. }) => {
-                fixed::read(&records, &head, payload, settings, sink)
-            }
-            None => Ok(Summary::inside_header(payload, settings)),
-        }
+    fn reader(&self, payload: &Payload<'_>) -> Result<Option<Arc<dyn Reader>>, Error> {
+        let file = parse(payload)?;
+        Ok(file.map(|file| Arc::new(file) as _))
     }
 }
 
+#[cfg(test)]
+std::thread_local! {
+    /// How many headers this thread parsed.
+    pub(crate) static PARSED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// Reads the header; `None` if the file ends inside it.
-fn measurement(payload: &Payload<'_>) -> Result<Option<Measurement>, Error> {
+fn parse(payload: &Payload<'_>) -> Result<Option<RecordFile<records::PicoQuant>>, Error> {
+    #[cfg(test)]
+    PARSED.set(PARSED.get() + 1);
     let mut read = Err(Fault::Torn);
     for len in HEADER_BYTES {
         let bytes = payload.first(len)?;
@@ -86,7 +76,7 @@ fn measurement(payload: &Payload<'_>) -> Result<Option<Measurement>, Error> {
         }
     }
     match read {
-        Ok(measurement) => Ok(Some(measurement)),
+        Ok(file) => Ok(Some(file)),
         Err(Fault::Torn) => Ok(None),
         Err(Fault::Damaged(what)) => Err(Error::Header { path: payload.path.into(), what }),
     }

@@ -4,12 +4,12 @@ use chrono::{DateTime, TimeDelta, Utc};
 use tagq_store::{Recording, Stated, Tick};
 
 use super::{
+    facts::{Facts, milliseconds, no_tick},
     labels,
-    measurement::{Facts, Measurement, milliseconds, no_tick},
     records::{Layout, Mode, PicoQuant, Pulses},
     tags::{Fault, Tags, Value},
 };
-use crate::formats::records::Head;
+use crate::formats::records::{Head, RecordFile};
 
 const RECORD_BITS: i64 = 32;
 /// The name by which tagq calls itself in the files that it writes.
@@ -64,7 +64,7 @@ const WARNINGS: [(u32, &str); 10] = [
 ];
 
 /// Reads the header that `bytes` begin with.
-pub(super) fn read(bytes: &[u8]) -> Result<Measurement, Fault> {
+pub(super) fn read(bytes: &[u8]) -> Result<RecordFile<PicoQuant>, Fault> {
     let tags = Tags::read(bytes)?;
     let missing = |name: &str| Fault::Damaged(format!("no `{name}`"));
     let int = |name: &str| tags.int(name).ok_or_else(|| missing(name));
@@ -104,8 +104,9 @@ pub(super) fn read(bytes: &[u8]) -> Result<Measurement, Fault> {
         stated: Some(stated(&tags)),
         ..Recording::default()
     };
-    let head = Head { lasting: tags.lasting, recording, micro_tick: is_t3.then_some(tick) };
-    Ok(Measurement { head, tick, records: PicoQuant { layout, mode } })
+    let (tick, micro_tick) = (Some(tick), is_t3.then_some(tick));
+    let head = Head { lasting: tags.lasting, recording, tick, micro_tick };
+    Ok(RecordFile { head, records: PicoQuant { layout, mode } })
 }
 
 /// Returns the extent of the measurement. Files that tagq writes have no number of records.

@@ -7,11 +7,13 @@ mod message;
 mod pointer;
 mod read;
 
+use std::sync::Arc;
+
 use tagq_store::Tick;
 
 use crate::{
     error::Error,
-    formats::format::{Format, FormatFacts, Header, Sink, Summary},
+    formats::format::{Format, FormatFacts, Header, Reader, Sink, Summary},
     payload::Payload,
     settings::Settings,
 };
@@ -40,8 +42,14 @@ impl Format for Tags {
         u32::from_le_bytes(segments) < message::SEGMENTS_MAX
     }
 
-    fn header(&self, _: &Payload<'_>) -> Result<Option<Header>, Error> {
-        Ok(Some(Header { tick: Some(Tick::DEFAULT), tick_assumed: true, ..Header::default() }))
+    fn reader(&self, _: &Payload<'_>) -> Result<Option<Arc<dyn Reader>>, Error> {
+        Ok(Some(Arc::new(Self)))
+    }
+}
+
+impl Reader for Tags {
+    fn header(&self, _: &Payload<'_>) -> Result<Header, Error> {
+        Ok(Header { tick: Some(Tick::DEFAULT), tick_assumed: true, ..Header::default() })
     }
 
     fn read(

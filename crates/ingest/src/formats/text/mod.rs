@@ -9,9 +9,11 @@ mod start;
 mod stopped;
 pub(crate) mod writer;
 
+use std::sync::Arc;
+
 use crate::{
     error::Error,
-    formats::format::{Format, FormatFacts, Header, Sink, Summary},
+    formats::format::{Format, FormatFacts, Header, Reader, Sink, Summary},
     payload::Payload,
     settings::Settings,
 };
@@ -44,9 +46,15 @@ impl Format for Text {
         start::is_text(start)
     }
 
+    fn reader(&self, _: &Payload<'_>) -> Result<Option<Arc<dyn Reader>>, Error> {
+        Ok(Some(Arc::new(Self)))
+    }
+}
+
+impl Reader for Text {
     /// A header of text names its columns, and no tick.
-    fn header(&self, _: &Payload<'_>) -> Result<Option<Header>, Error> {
-        Ok(Some(Header::default()))
+    fn header(&self, _: &Payload<'_>) -> Result<Header, Error> {
+        Ok(Header::default())
     }
 
     fn read(

@@ -23,8 +23,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tagq_ingest::{ReadAhead, Settings};
-use tagq_store::{Manifest, Writer};
+use tagq_ingest::{ClosedFile, ReadAhead, Settings};
+use tagq_store::{Manifest, Source, Writer};
 
 use super::{
     location::RunLocation,
@@ -50,6 +50,8 @@ pub(super) struct Update<'a> {
     memory: &'a mut IngestState,
     /// Whether the pass began with tags that an earlier update held in memory.
     uses_held: bool,
+    /// A plan that was found before, and the sources of the store with which it compared.
+    planned: Option<(Plan, Vec<Source>)>,
 }
 
 enum State {
@@ -92,7 +94,7 @@ pub(super) fn bring_up_to_date(context: Context<'_>, sources: &[PathBuf]) -> Res
     // Sources are checked before the store is created, so that invalid files leave no store.
     let compared = if options.treatment.rebuild { &[] } else { known };
     let plan = Plan::find(context, sources, compared, &mut memory)?;
-    plan.tick(context, manifest.as_ref(), &memory)?;
+    plan.tick(context, manifest.as_ref())?;
     if let Some(manifest) = &manifest
         && options.tick.is_none_or(|tick| manifest.tick == tick && !manifest.tick_assumed)
         && plan.is_nothing()
@@ -104,7 +106,8 @@ pub(super) fn bring_up_to_date(context: Context<'_>, sources: &[PathBuf]) -> Res
         }
         return plan.commit_touched(context);
     }
-    Update::new(context, sources, &mut memory).run()
+    let planned = Some((plan, compared.to_vec()));
+    Update { planned, ..Update::new(context, sources, &mut memory) }.run()
 }
 
 /// Replaces the assumed tick of a store by the given one.
@@ -141,7 +144,7 @@ pub(super) fn left_out(location: &RunLocation) -> Result<Vec<String>, Error> {
 }
 
 /// Whether times of a source were converted to ticks at ingest.
-pub(super) fn is_converted(source: &tagq_store::Source) -> bool {
+pub(super) fn is_converted(source: &Source) -> bool {
     ingest_state::columns_of(source).is_some_and(|columns| columns.time_unit.is_some())
 }
 
@@ -153,7 +156,7 @@ impl<'a> Update<'a> {
         sources: &'a [PathBuf],
         memory: &'a mut IngestState,
     ) -> Self {
-        Self { context, sources, memory, uses_held: false }
+        Self { context, sources, memory, uses_held: false, planned: None }
     }
 
     pub(super) fn run(mut self) -> Result<(), Error> {
@@ -217,8 +220,12 @@ impl<'a> Update<'a> {
         writer: &mut Writer,
     ) -> Result<(Vec<PlannedSource>, bool), Error> {
         let Context { location, options, progress } = self.context;
-        let plan = Plan::find(self.context, sources, &writer.manifest().sources, self.memory)?;
-        let stated = plan.tick(self.context, Some(writer.manifest()), self.memory)?;
+        let known = &writer.manifest().sources;
+        let plan = match self.planned.take() {
+            Some((plan, compared)) if compared == *known => plan,
+            _ => Plan::find(self.context, sources, known, self.memory)?,
+        };
+        let stated = plan.tick(self.context, Some(writer.manifest()))?;
         let is_first = writer.manifest().commit == 0;
         let is_rebuild = options.treatment.rebuild;
         let mut is_changed = is_first || is_rebuild;
@@ -236,7 +243,7 @@ impl<'a> Update<'a> {
                 start_byte: if source.is_rest() { rest() } else { 0 },
                 ..self.memory.reading_settings(options, &source.name)
             };
-            (source.path.as_path(), settings)
+            (&source.file, settings)
         });
         room::check(&location.store, new, progress)?;
         is_changed |= plan.apply_to(writer);
@@ -246,8 +253,8 @@ impl<'a> Update<'a> {
     /// Begins to decode the whole files among `sources`, if there are several.
     fn read_ahead(&mut self, sources: &[PlannedSource]) -> Option<ReadAhead> {
         let whole = sources.iter().filter(|source| !source.is_rest());
-        let files: Vec<(PathBuf, Settings)> = whole
-            .map(|source| (source.path.clone(), source.reading_settings(self.context, self.memory)))
+        let files: Vec<(ClosedFile, Settings)> = whole
+            .map(|source| (source.file.clone(), source.reading_settings(self.context, self.memory)))
             .collect();
         (files.len() > 1).then(|| ReadAhead::new(files))
     }
@@ -257,7 +264,7 @@ impl<'a> Update<'a> {
         let is_rebuild = self.context.options.treatment.rebuild;
         // A source that is followed by another one does not grow.
         let is_last = pass.done + 1 == pass.sources.len();
-        let hold_back = self.memory.hold_back_of(&source.path).filter(|_| is_last);
+        let hold_back = self.memory.hold_back_of(source.path()).filter(|_| is_last);
         let ahead = pass.ahead.as_mut().filter(|_| !source.is_rest());
         let (writer, memory) = (&mut pass.writer, &mut *self.memory);
         if let Err(error) = source.ingest(self.context, ahead, hold_back, writer, memory) {
@@ -268,7 +275,7 @@ impl<'a> Update<'a> {
             if !pass.is_changed || complete.is_empty() || is_rebuild {
                 return Err(error);
             }
-            let sources = complete.iter().map(|source| source.path.clone()).collect();
+            let sources = complete.iter().map(|source| source.path().into()).collect();
             return Ok(State::Compare { sources, failed: Some(error) });
         }
         // A frame that is still being written is not visible: the commit follows at its end.
@@ -346,8 +353,7 @@ fn check_all_there(location: &RunLocation, sources: &[PathBuf]) -> Result<(), Er
     let names = sources.iter().map(|path| location.name_of(path));
     let old_names = sources.iter().filter_map(|path| location.old_name_of(path));
     let names: HashSet<String> = names.chain(old_names).collect();
-    let is_gone =
-        |source: &&tagq_store::Source| source.rows > 0 && !names.contains(&source.facts.name);
+    let is_gone = |source: &&Source| source.rows > 0 && !names.contains(&source.facts.name);
     manifest.sources.iter().find(is_gone).map_or(Ok(()), |source| {
         Err(Error::SourceGone {
             store: location.store.clone(),

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tagq_ingest::{Change, FormatName, compare, first_time, is_unchanged, read_header};
+use tagq_ingest::{Change, FormatName, SourceFile, is_unchanged};
 use tagq_store::{Error as StoreError, Manifest, Source, Tick, Writer};
 
 use super::{
@@ -40,7 +40,7 @@ enum FileState {
     /// The file was touched, and all ingested bytes are unchanged.
     Touched(FileStamp),
     /// There is more data to ingest.
-    Grown,
+    Grown(Box<SourceFile>),
 }
 
 impl Plan {
@@ -64,16 +64,17 @@ impl Plan {
             let old_name = location.old_name_of(path).filter(|old| !names.contains(old));
             let of_name = by_name.get(name.as_str()).copied();
             let of_old_name = old_name.and_then(|old| by_name.get(old.as_str()).copied());
-            let source = match of_name {
-                Some(source) => Some(source),
-                None if of_old_name.is_some() => of_old_name,
-                None => find_renamed(&gone, path)?,
-            };
-            let Some(source) = source else {
-                let begins = first_time(path, &memory.reading_settings(options, name))?;
-                let extent = Extent::Whole { begins };
-                plan.sources.push(PlannedSource::new(path, name, extent));
-                continue;
+            let source = if let Some(source) = of_name.or(of_old_name) {
+                source
+            } else {
+                let file = SourceFile::open(path)?;
+                let Some(source) = find_renamed(&gone, &file)? else {
+                    let settings = memory.reading_settings(options, name);
+                    let extent = Extent::Whole { begins: file.first_time(&settings)? };
+                    plan.sources.push(PlannedSource::new(file, name, extent, &settings)?);
+                    continue;
+                };
+                source
             };
             if let (Some(given), Some(before)) = (&options.columns, columns_of(source))
                 && given.contradict(&before)
@@ -97,16 +98,17 @@ impl Plan {
             }
             match FileState::of(context, path, source, memory)? {
                 FileState::Touched(stamp) if !is_input => plan.touched.push((name.clone(), stamp)),
-                FileState::Grown if memory.source(path).lateness != Lateness::Stopped => {
+                FileState::Grown(file) if memory.source(path).lateness != Lateness::Stopped => {
                     if known.last() != Some(source) {
                         let what = "it grew, and another source follows it";
                         return Err(changed(location, path, what));
                     }
                     let is_complete = source.facts.finished;
                     let extent = if is_complete { Extent::Growth } else { Extent::Remainder };
-                    grown = Some(PlannedSource::new(path, name, extent));
+                    let settings = memory.reading_settings(options, name);
+                    grown = Some(PlannedSource::new(*file, name, extent, &settings)?);
                 }
-                FileState::Unchanged | FileState::Touched(_) | FileState::Grown => {}
+                FileState::Unchanged | FileState::Touched(_) | FileState::Grown(_) => {}
             }
         }
         // Stable, so that sources with the same first time stay in natural order; sources without tags
@@ -130,7 +132,6 @@ impl Plan {
         &self,
         context: Context<'_>,
         manifest: Option<&Manifest>,
-        memory: &IngestState,
     ) -> Result<Option<Tick>, Error> {
         let Context { location, options, .. } = context;
         let is_recorded =
@@ -142,31 +143,27 @@ impl Plan {
             is_begun || !manifest.tick_assumed || manifest.sources.iter().any(is_recorded)
         });
         let known = options.tick.or(known.map(|manifest| manifest.tick));
-        let mut headers = Vec::new();
-        for source in &self.sources {
-            let format = memory.reading_settings(options, &source.name).format;
-            let header = read_header(&source.path, format)?;
-            headers.extend(header.map(|header| (&source.path, header)));
-        }
-        let stated = headers.iter().find(|(_, header)| !header.tick_assumed);
+        let headers =
+            || self.sources.iter().filter_map(|of| Some((of.path(), of.header.as_ref()?)));
+        let stated = headers().find(|(_, header)| !header.tick_assumed);
         let stated = stated.and_then(|(_, header)| header.tick);
         let mut without_tick = None;
-        for (path, header) in &headers {
+        for (path, header) in headers() {
             match (header.tick, known.or(stated)) {
                 // A tick that is only usual yields to the one of the user.
                 (Some(_), Some(_)) if header.tick_assumed && known.is_some() => {}
                 (Some(of_source), Some(tick)) if of_source != tick => {
-                    let path = (*path).clone();
+                    let path = path.into();
                     return Err(Error::OtherTick { path, stated: of_source, tick });
                 }
                 (None, _) => without_tick = without_tick.or(Some(path)),
                 (Some(_), _) => {}
             }
         }
-        let has_tick = known.is_some() || headers.iter().any(|(_, header)| header.tick.is_some());
+        let has_tick = known.is_some() || headers().any(|(_, header)| header.tick.is_some());
         match without_tick.filter(|_| !has_tick) {
             Some(path) => {
-                Err(Error::NoTick { path: (*path).clone(), command: location.ingest_command() })
+                Err(Error::NoTick { path: path.into(), command: location.ingest_command() })
             }
             None => Ok(stated.filter(|_| known.is_none())),
         }
@@ -224,10 +221,14 @@ impl FileState {
         })?;
         let can_salvage = options.treatment.salvage && facts.torn.is_some() && !facts.salvaged;
         if is_unchanged(facts, &metadata) {
-            return Ok(if can_salvage { Self::Grown } else { Self::Unchanged });
+            return Ok(if can_salvage {
+                Self::Grown(SourceFile::open(path)?.into())
+            } else {
+                Self::Unchanged
+            });
         }
-        let stamp = FileStamp::of(&metadata);
-        let is_grown = match compare(facts, path)? {
+        let (stamp, file) = (FileStamp::of(&metadata), Box::new(SourceFile::open(path)?));
+        let is_grown = match file.compare(facts)? {
             Change::None => can_salvage,
             // An unchanged torn end has nothing to ingest, but tags that were held back have.
             Change::Grown => stamp.size != facts.size || can_salvage || !facts.finished,
@@ -241,7 +242,7 @@ impl FileState {
             if is_touched { memory.is_intact(context, path, source, stamp)? } else { None };
         match is_intact {
             Some(false) => Err(changed(location, path, "the same length, other bytes")),
-            _ if is_grown => Ok(Self::Grown),
+            _ if is_grown => Ok(Self::Grown(file)),
             Some(true) if facts.finished => Ok(Self::Touched(stamp)),
             Some(true) | None => Ok(Self::Unchanged),
         }
@@ -249,9 +250,9 @@ impl FileState {
 }
 
 /// Returns the source among `gone` that is the file at `path`.
-fn find_renamed<'m>(gone: &[&'m Source], path: &Path) -> Result<Option<&'m Source>, Error> {
+fn find_renamed<'m>(gone: &[&'m Source], file: &SourceFile) -> Result<Option<&'m Source>, Error> {
     for source in gone {
-        if compare(&source.facts, path)? != Change::Other {
+        if file.compare(&source.facts)? != Change::Other {
             return Ok(Some(source));
         }
     }

@@ -2,11 +2,13 @@
 
 use std::{
     fs,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{Arc, atomic::AtomicU64},
 };
 
-use tagq_ingest::{Part, ReadAhead, Settings, ingest_ahead, ingest_holding};
+use tagq_ingest::{
+    ClosedFile, Header, Part, ReadAhead, Settings, SourceFile, ingest_ahead, ingest_holding,
+};
 use tagq_store::{Error as StoreError, Writer};
 
 use super::{
@@ -23,7 +25,9 @@ const EAGER_BYTES: u64 = 64 << 20;
 
 /// A file to ingest, completely or in part.
 pub(super) struct PlannedSource {
-    pub path: PathBuf,
+    pub file: ClosedFile,
+    /// What its header says; `None` if it holds nothing yet, or ends inside its header.
+    pub header: Option<Header>,
     pub name: String,
     pub extent: Extent,
     /// The bytes that were read of it, to show progress.
@@ -42,8 +46,19 @@ pub(super) enum Extent {
 }
 
 impl PlannedSource {
-    pub(super) fn new(path: &Path, name: &str, extent: Extent) -> Self {
-        Self { path: path.into(), name: name.into(), extent, read: Arc::default() }
+    /// Reads the header of a file, which is read as `settings` say.
+    pub(super) fn new(
+        file: SourceFile,
+        name: &str,
+        extent: Extent,
+        settings: &Settings,
+    ) -> Result<Self, Error> {
+        let header = file.header(settings.format)?;
+        Ok(Self { file: file.close(), header, name: name.into(), extent, read: Arc::default() })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.file.path()
     }
 
     pub(super) fn begins(&self) -> Option<i64> {
@@ -64,7 +79,7 @@ impl PlannedSource {
         memory: &mut IngestState,
     ) -> Settings {
         let Context { options, .. } = context;
-        let &mut SourceState { messages_max, torn_byte, .. } = memory.source(&self.path);
+        let &mut SourceState { messages_max, torn_byte, .. } = memory.source(self.path());
         Settings {
             messages_max,
             torn_byte,
@@ -96,24 +111,27 @@ impl PlannedSource {
                 Part::Whole { rebase: None }
             }
         };
-        let bytes = fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
+        let bytes = fs::metadata(self.path()).map_or(0, |metadata| metadata.len());
         progress.source(&self.name, bytes, &self.read);
         // The user waits for the end of a recording, and most of it can be written before.
         let new = bytes.saturating_sub(writer.last_source().map_or(0, |last| last.facts.read_byte));
         let is_live = self.is_rest() && hold_back.is_some() && new <= EAGER_BYTES;
-        let eager = is_live && memory.source(&self.path).lateness == Lateness::WithinHoldBack;
+        let eager = is_live && memory.source(self.path()).lateness == Lateness::WithinHoldBack;
         let settings = Settings {
             commit_rows: (!options.treatment.rebuild && !eager).then_some(COMMIT_ROWS),
             hold_back,
             eager,
             ..self.reading_settings(context, memory)
         };
-        let (path, name, held) = (&self.path, &self.name, &mut memory.held);
+        let (name, held) = (&self.name, &mut memory.held);
         let result = match (ahead, part) {
             (Some(ahead), Part::Whole { rebase }) => {
-                ingest_ahead(ahead, path, name, rebase, &settings, writer, held)
+                ingest_ahead(ahead, self.path(), name, rebase, &settings, writer, held)
             }
-            _ => ingest_holding(path, name, part, &settings, writer, held),
+            _ => self
+                .file
+                .open()
+                .and_then(|file| ingest_holding(&file, name, part, &settings, writer, held)),
         };
         progress.done();
         let is_waiting = memory.hold_back.is_some();
@@ -127,7 +145,7 @@ impl PlannedSource {
             (Err(error @ tagq_ingest::Error::Late { .. }), extent)
                 if extent == Extent::Growth || extent == Extent::Remainder && is_waiting =>
             {
-                return Err(Error::LateRest { path: self.path.clone(), source: Box::new(error) });
+                return Err(Error::LateRest { path: self.path().into(), source: Box::new(error) });
             }
             (Err(error), _) => return Err(error.into()),
         }
@@ -140,7 +158,7 @@ impl PlannedSource {
 
     /// Notes the differences between the source and the notes of its recorder. They do not stop ingest.
     fn compare_with_notes(&self, writer: &Writer, progress: &dyn Progress) {
-        let differences = match (Notes::beside(&self.path), writer.last_source()) {
+        let differences = match (Notes::beside(self.path()), writer.last_source()) {
             (Ok(Some(notes)), Some(source)) => notes.differences(source, writer.manifest().tick),
             (Err(error), _) => vec![error],
             _ => Vec::new(),
@@ -159,11 +177,11 @@ impl PlannedSource {
     ) -> Result<(), Error> {
         match writer.span() {
             Some((_, ends)) if begins < ends => {
-                let folder = self.path.parent().unwrap_or(Path::new("."));
+                let folder = self.path().parent().unwrap_or(Path::new("."));
                 let before =
                     writer.last_source().map_or("the source before it", |last| &last.facts.name);
                 Err(Error::Overlap {
-                    path: self.path.clone(),
+                    path: self.path().into(),
                     folder: folder.into(),
                     run: location.path.clone(),
                     begins,

@@ -11,6 +11,8 @@
 mod batch;
 mod schema;
 
+use std::sync::Arc;
+
 use arrow_ipc::{
     Message as MessageOf, MessageHeader, RecordBatch, root_as_footer, root_as_message,
 };
@@ -28,7 +30,7 @@ use crate::{
     error::Error,
     formats::{
         columns::{ChosenColumns, ColumnNames, Places},
-        format::{Format, FormatFacts, Header, Sink, Summary},
+        format::{Format, FormatFacts, Header, Reader, Sink, Summary},
     },
     payload::Payload,
     settings::Settings,
@@ -65,11 +67,17 @@ impl Format for Arrow {
         start.starts_with(MAGIC) || (1..=MESSAGE_BYTES_MAX).contains(&len)
     }
 
-    fn header(&self, payload: &Payload<'_>) -> Result<Option<Header>, Error> {
+    fn reader(&self, _: &Payload<'_>) -> Result<Option<Arc<dyn Reader>>, Error> {
+        Ok(Some(Arc::new(Self)))
+    }
+}
+
+impl Reader for Arrow {
+    fn header(&self, payload: &Payload<'_>) -> Result<Header, Error> {
         check_plain(payload, KIND)?;
         let (schema, _) = Messages::open(payload).map_err(|fault| fault.name(payload))?;
         let notes = schema.notes.iter().map(|(key, value)| (&**key, &**value));
-        Ok(Some(notes::read(notes).0))
+        Ok(notes::read(notes).0)
     }
 
     fn read(

@@ -4,6 +4,8 @@
 mod archive;
 mod array;
 
+use std::sync::Arc;
+
 use array::{Array, MAGIC};
 
 pub(crate) use archive::is_start as is_arrays;
@@ -22,7 +24,7 @@ use crate::{
     error::Error,
     formats::{
         columns::{ChosenColumns, ColumnNames},
-        format::{Format, FormatFacts, Header, Sink, Summary},
+        format::{Format, FormatFacts, Header, Reader, Sink, Summary},
     },
     payload::Payload,
     settings::Settings,
@@ -50,9 +52,15 @@ impl Format for Npy {
         start.starts_with(MAGIC)
     }
 
-    fn header(&self, payload: &Payload<'_>) -> Result<Option<Header>, Error> {
+    fn reader(&self, _: &Payload<'_>) -> Result<Option<Arc<dyn Reader>>, Error> {
+        Ok(Some(Arc::new(Self)))
+    }
+}
+
+impl Reader for Npy {
+    fn header(&self, payload: &Payload<'_>) -> Result<Header, Error> {
         check_plain(payload, "a NumPy array")?;
-        Ok(Some(Header::default()))
+        Ok(Header::default())
     }
 
     fn read(
@@ -99,9 +107,15 @@ impl Format for Npz {
         archive::is_start(start)
     }
 
-    fn header(&self, payload: &Payload<'_>) -> Result<Option<Header>, Error> {
+    fn reader(&self, _: &Payload<'_>) -> Result<Option<Arc<dyn Reader>>, Error> {
+        Ok(Some(Arc::new(Self)))
+    }
+}
+
+impl Reader for Npz {
+    fn header(&self, payload: &Payload<'_>) -> Result<Header, Error> {
         check_plain(payload, "an archive of NumPy arrays")?;
-        ticks(Bytes::of(payload)).map(Some).map_err(|fault| fault.name(payload))
+        ticks(Bytes::of(payload)).map_err(|fault| fault.name(payload))
     }
 
     fn read(

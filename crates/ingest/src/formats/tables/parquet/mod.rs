@@ -8,7 +8,7 @@ mod column;
 mod guard;
 mod thrift;
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use ::parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 use base64::Engine as _;
@@ -26,7 +26,7 @@ use crate::{
     error::Error,
     formats::{
         columns::{ChosenColumns, ColumnNames},
-        format::{Format, FormatFacts, Header, Sink, Summary},
+        format::{Format, FormatFacts, Header, Reader, Sink, Summary},
     },
     payload::Payload,
     settings::Settings,
@@ -58,10 +58,16 @@ impl Format for Parquet {
         start.starts_with(MAGIC)
     }
 
-    fn header(&self, payload: &Payload<'_>) -> Result<Option<Header>, Error> {
+    fn reader(&self, _: &Payload<'_>) -> Result<Option<Arc<dyn Reader>>, Error> {
+        Ok(Some(Arc::new(Self)))
+    }
+}
+
+impl Reader for Parquet {
+    fn header(&self, payload: &Payload<'_>) -> Result<Header, Error> {
         check_plain(payload, KIND)?;
         let footer = footer(payload).map_err(|fault| fault.name(payload))?;
-        Ok(Some(noted(&footer).0))
+        Ok(noted(&footer).0)
     }
 
     fn read(

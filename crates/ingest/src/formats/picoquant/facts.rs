@@ -1,17 +1,6 @@
-//! The description of a measurement, from the header of any of the formats.
+//! Facts about a measurement, from the header of any of the formats.
 
-use tagq_store::Tick;
-
-use super::{records::PicoQuant, tags::Fault};
-use crate::formats::records::Head;
-
-/// The header of a file, and how its records are decoded.
-pub(super) struct Measurement {
-    pub head: Head,
-    /// The unit of times in T2 mode, and of the times after a pulse in T3 mode.
-    pub tick: Tick,
-    pub records: PicoQuant,
-}
+use super::tags::Fault;
 
 /// Facts about a measurement for readers.
 #[derive(Default)]
