@@ -30,7 +30,8 @@ const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | 
           a copy of it: latency [STORE]; TAGQ_LIVE_SECONDS=100 makes it 10^9 tags
   rivals  the same questions to NumPy, Numba, Polars, DuckDB and the tools of the field, in a Python
           environment below target/: rivals [--rounds N] [--rows N] [--write] [--record]
-  formats sizes, speeds, memory and look-ups of file formats for time tags, with tagq's store and its .tags.zst:
+  formats sizes, speeds, memory and look-ups of file formats for time tags, with tagq's store and its .tags.zst;
+          first the tests of that comparison, which no other command builds:
           formats [--tags FILE | --simulate N] [--runs N] [--quick] [--part PART] [--out DIR] [--write] [FILTER…]
   faults  what the released program leaves when it is killed, refused or cut off, by strace, mounts and
           signals, about five minutes; some trials need root: faults [--program PATH] [TRIAL…]
@@ -51,6 +52,9 @@ const USAGE: &str = "usage: cargo xtask test | python | bench | large | scale | 
           targets of the compiler, archives and packages for those, too: dist [TARGET…]
   book    runs the commands of docs/book, puts their outputs and figures into its pages, and makes HTML of
           them below target/book, where mdbook is";
+
+/// The comparison of file formats, a workspace of its own.
+const FORMATS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../benches/formats/Cargo.toml");
 
 fn main() -> ExitCode {
     match env::args().nth(1).as_deref() {
@@ -88,8 +92,10 @@ fn main() -> ExitCode {
         Some("rivals") => rivals::run(&env::args().skip(2).collect::<Vec<_>>()),
         Some("formats") => {
             let args = env::args().skip(2).collect::<Vec<_>>();
-            let run = ["run", "--release", "--package", "tagq-formats", "--"];
-            cargo(&[&run.into_iter().chain(args.iter().map(String::as_str)).collect::<Vec<_>>()])
+            // No other command builds it: its tests run first.
+            let run = ["run", "--release", "--manifest-path", FORMATS, "--"];
+            let run = run.into_iter().chain(args.iter().map(String::as_str));
+            cargo(&[&["test", "--release", "--manifest-path", FORMATS], &run.collect::<Vec<_>>()])
         }
         Some("faults") => faults::run(&env::args().skip(2).collect::<Vec<_>>()),
         Some("fuzz") => fuzz::run(&env::args().skip(2).collect::<Vec<_>>()),
