@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says so by failing")]
 
+#[path = "../../query/tests/support/cases.rs"]
+mod random;
+
 use std::{
     fs::{self, File},
     os::unix::fs::{FileExt as _, symlink},
@@ -131,7 +134,7 @@ fn delays() -> impl Strategy<Value = Vec<(u16, i64)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 6, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..random::cases(6) })]
 
     #[test]
     fn answers_are_those_of_counting_everything(
