@@ -68,7 +68,7 @@ fn method(of: &RequestType, gives: Gives) -> String {
         matches!(option.value, ValueType::Channel(_)) || of.is_positional(option.name)
     };
     let (first, rest): (Vec<&RequestOption>, Vec<&RequestOption>) =
-        options.iter().partition(|option| is_first(&option));
+        options.iter().partition(|option| is_first(option));
     let mut text = format!("\n    def {name}(\n        self,\n");
     for option in first {
         let _ = writeln!(text, "        {},", parameter(option));

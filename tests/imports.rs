@@ -65,6 +65,7 @@ const FLOORS: [Floors; 9] = [
             &["pipeline"],
             &["formats"],
             &["foreign", "run_file"],
+            &["source_file"],
             &["read"],
             &["pipeline/files"],
             &["source", "write"],
@@ -125,6 +126,7 @@ const FLOORS: [Floors; 9] = [
             &["schema", "plan", "text"],
             &["answers", "batches", "form"],
             &["catalogue", "write"],
+            &["report"],
         ],
     },
     Floors {

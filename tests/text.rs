@@ -8,7 +8,7 @@ use std::{
 };
 
 use tagq::{
-    files::{Part, Settings, ingest},
+    files::{Settings, SourcePart, ingest},
     store::{Creation, Tick, Writer},
 };
 
@@ -327,7 +327,7 @@ fn a_store_of_text_with_an_assumed_tick_keeps_it() {
     fs::write(&path, "1\t10\n2\t12\n").unwrap();
     let creation = Creation { tick: Tick::DEFAULT, tick_assumed: true, run_id: None };
     let mut writer = Writer::open(&store, &creation).unwrap();
-    let (part, settings) = (Part::Whole { rebase: None }, Settings::default());
+    let (part, settings) = (SourcePart::Whole { rebase: None }, Settings::default());
     ingest(&path, "a.tsv", part, &settings, &mut writer).unwrap();
     writer.commit().unwrap();
     drop(writer);

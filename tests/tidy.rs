@@ -78,6 +78,48 @@ fn each_library_stands_in_its_own_crate() {
     assert!(crates >= 9);
 }
 
+/// Nouns that once named several types.
+const NOUNS: [&str; 8] = ["Plan", "Part", "Kind", "Column", "Rows", "Tally", "Morsel", "Window"];
+
+#[test]
+fn a_noun_names_one_type() {
+    let mut files = Vec::new();
+    sources_below(&root().join("crates"), &mut files);
+    let mut named = std::collections::BTreeMap::<String, Vec<String>>::new();
+    for path in files.iter().filter(|path| path.components().any(|part| part.as_os_str() == "src"))
+    {
+        for line in fs::read_to_string(path).unwrap().lines() {
+            let words: Vec<&str> = line.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+            let is_type = |word: &&str| matches!(*word, "struct" | "enum" | "trait" | "type");
+            let Some(at) = words.iter().position(is_type) else { continue };
+            if let Some(name) = words.get(at + 1).filter(|name| NOUNS.contains(name))
+                && !line.trim_start().starts_with("//")
+            {
+                named.entry((*name).to_owned()).or_default().push(path.display().to_string());
+            }
+        }
+    }
+    assert!(named.len() > 5, "{named:?}");
+    named.retain(|_, files| files.len() > 1);
+    assert!(named.is_empty(), "{named:#?}");
+}
+
+#[test]
+fn the_tests_that_the_quick_run_leaves_out_exist() {
+    let text = fs::read_to_string(root().join("xtask/src/main.rs")).unwrap();
+    let list = text.split("const SLOWEST").nth(1).and_then(|rest| rest.split("];").next()).unwrap();
+    let names: Vec<&str> = list.split('"').skip(1).step_by(2).collect();
+    assert!(names.len() > 3, "{names:?}");
+    let mut files = Vec::new();
+    sources_below(&root().join("crates"), &mut files);
+    sources_below(&root().join("tests"), &mut files);
+    let sources: Vec<String> = files.iter().map(|path| fs::read_to_string(path).unwrap()).collect();
+    for name in names {
+        let function = format!("fn {name}(");
+        assert!(sources.iter().any(|source| source.contains(&function)), "{name}");
+    }
+}
+
 #[test]
 fn unsafe_code_stands_in_few_files() {
     let mut files = Vec::new();

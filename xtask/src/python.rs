@@ -8,7 +8,7 @@ use std::{
 };
 
 /// Libraries for the tests and for comparison.
-const LIBRARIES: [&str; 17] = [
+const LIBRARIES: [&str; 18] = [
     "maturin>=1.16,<2",
     "dask-jobqueue>=0.9",
     "distributed>=2024.5",

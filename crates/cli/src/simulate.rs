@@ -231,11 +231,11 @@ fn simulation(args: &SimulateArgs) -> Result<Simulation, tagq::Error> {
         let delay = args.delays.iter().rev().find(|delay| u64::from(delay.channel) == channel);
         Ok(Detector {
             channel,
-            efficiency: *of(&args.efficiency, channel),
-            dark_rate: of(&args.dark, channel).per_tick(tick),
-            jitter: of(&args.jitter, channel).ticks(tick)?,
+            efficiency: *value_for(&args.efficiency, channel),
+            dark_rate: value_for(&args.dark, channel).per_tick(tick),
+            jitter: value_for(&args.jitter, channel).ticks(tick)?,
             delay: delay.map_or(Ok(0.0), |delay| delay.delay.ticks(tick))?,
-            dead_time: of(&args.dead_time, channel).nearest(tick)?,
+            dead_time: value_for(&args.dead_time, channel).nearest(tick)?,
         })
     };
     Ok(Simulation {
@@ -249,7 +249,7 @@ fn simulation(args: &SimulateArgs) -> Result<Simulation, tagq::Error> {
 }
 
 /// Returns the value for a channel: the last one given for it, else the last one given for all.
-fn of<T>(values: &[ForChannel<T>], channel: u64) -> &T {
+fn value_for<T>(values: &[ForChannel<T>], channel: u64) -> &T {
     let own = values.iter().rev().find(|value| value.channel == Some(channel));
     let shared = || values.iter().rev().find(|value| value.channel.is_none());
     &own.or_else(shared).unwrap_or(&values[0]).value

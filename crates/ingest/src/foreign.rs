@@ -5,14 +5,14 @@ use std::path::Path;
 use crate::{error::Error, formats::is_arrays};
 
 /// How a file begins, what it is, and how its tags can be read all the same.
-type Kind = (&'static [u8], &'static str, &'static str);
+type ForeignFormat = (&'static [u8], &'static str, &'static str);
 
 const PICOQUANT: &str = "write its tags as text first, as docs/book/src/migrating/picoquant.md does by the \
     Python package ptufile, and name their unit with --tick";
 
 const NO_TAGS: &str =
     "it holds counts and no tags; open the file of tags (T2 or T3 mode) of the same measurement";
-const KINDS: [Kind; 7] = [
+const KINDS: [ForeignFormat; 7] = [
     (b"PQHISTO", "a histogram of PicoQuant (PHU)", NO_TAGS),
     (b"PQUNI", "a PicoQuant file (PQUNI)", PICOQUANT),
     (b"TimeHarp 200", "a file of a TimeHarp 200 (T3R)", PICOQUANT),

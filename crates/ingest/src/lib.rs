@@ -66,6 +66,6 @@ pub use source::{
     change::{Change, is_intact, is_unchanged},
     held::Held,
     ingest, ingest_ahead, ingest_holding,
-    intake::Part,
+    intake::SourcePart,
 };
 pub use source_file::{ClosedFile, SourceFile};

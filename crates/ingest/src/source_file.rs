@@ -169,7 +169,7 @@ mod tests {
     use tagq_store::{Creation, Tick, Writer};
 
     use super::*;
-    use crate::{Change, Part, Settings, formats::picoquant::PARSED, ingest_holding};
+    use crate::{Change, Settings, SourcePart, formats::picoquant::PARSED, ingest_holding};
 
     const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/fixtures/picoquant");
     /// A record of mode T2 that is no tag: the counter of a HydraHarp overflows.
@@ -181,10 +181,10 @@ mod tests {
         let file = SourceFile::open(path).unwrap();
         let part = if let Some(source) = writer.last_source() {
             assert_eq!(file.compare(&source.facts).unwrap(), Change::Grown);
-            Part::Rest
+            SourcePart::Rest
         } else {
             assert!(file.first_time(&settings).unwrap().is_some());
-            Part::Whole { rebase: None }
+            SourcePart::Whole { rebase: None }
         };
         assert!(file.header(None).unwrap().is_some());
         let file = file.close().open().unwrap();

@@ -10,7 +10,7 @@
 //! use tagq_plot::{Figure, Picture, Room};
 //!
 //! let figure = Figure::of(answer);
-//! std::fs::write("g2.svg", Picture::Svg.of(&figure, answer)?)?;
+//! std::fs::write("g2.svg", Picture::Svg.draw(&figure, answer)?)?;
 //! print!("{}", tagq_plot::text(&figure, Room { columns: 80, lines: 24, is_coloured: false }));
 //! # Ok(())
 //! # }

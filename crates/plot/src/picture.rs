@@ -32,7 +32,7 @@ impl Picture {
     ///
     /// # Errors
     /// [`Error::Size`], [`Error::Png`].
-    pub fn of(self, figure: &Figure, answer: &Answer) -> Result<Vec<u8>, Error> {
+    pub fn draw(self, figure: &Figure, answer: &Answer) -> Result<Vec<u8>, Error> {
         let drawing = layout::drawn(figure);
         match self {
             Self::Svg => Ok(svg::document(&drawing).into_bytes()),

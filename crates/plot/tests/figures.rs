@@ -254,7 +254,7 @@ fn of_too_many_the_highest_are_drawn_and_it_is_said() {
 fn files_are_what_they_are_called_and_always_the_same() {
     for (what, answer) in all() {
         let figure = Figure::of(&answer);
-        let bytes = |picture: Picture| picture.of(&figure, &answer).unwrap();
+        let bytes = |picture: Picture| picture.draw(&figure, &answer).unwrap();
         let svg = String::from_utf8(bytes(Picture::Svg)).unwrap();
         let document =
             roxmltree::Document::parse(&svg).unwrap_or_else(|e| panic!("{what}: {e}\n{svg}"));
@@ -294,7 +294,7 @@ fn files_are_what_they_are_called_and_always_the_same() {
 #[test]
 fn nothing_in_a_picture_leaves_its_page() {
     for (what, answer) in all() {
-        let svg = Picture::Svg.of(&Figure::of(&answer), &answer).unwrap();
+        let svg = Picture::Svg.draw(&Figure::of(&answer), &answer).unwrap();
         let svg = String::from_utf8(svg).unwrap();
         let document = roxmltree::Document::parse(&svg).unwrap();
         let number = |node: &roxmltree::Node<'_, '_>, name: &str| -> f64 {
@@ -440,7 +440,7 @@ fn bins_that_are_cut_do_not_stretch_the_axis_of_a_trace() {
         let note = "2 values of partial bins off the axis not drawn";
         assert!(figure.note.as_ref().is_some_and(|said| said.contains(note)), "{:?}", figure.note);
         for picture in [Picture::Svg, Picture::Html] {
-            let bytes = picture.of(&figure, &answer).unwrap();
+            let bytes = picture.draw(&figure, &answer).unwrap();
             assert!(String::from_utf8(bytes).unwrap().contains(note), "{picture:?}");
         }
         let text = text(&figure, PLAIN);
@@ -468,7 +468,7 @@ fn names_are_no_orders() {
     let drawn = text(&figure, PLAIN) + &figure.title + &figure.header;
     assert!(!drawn.contains(['\u{1b}', '\u{202e}']), "{drawn:?}");
     for picture in [Picture::Svg, Picture::Html] {
-        let text = String::from_utf8(picture.of(&figure, &answer).unwrap()).unwrap();
+        let text = String::from_utf8(picture.draw(&figure, &answer).unwrap()).unwrap();
         assert!(!text.contains(['\u{1b}', '\u{202e}']) && !text.contains("<script"), "{picture:?}");
         assert!(text.contains("\\u{202e}"), "{picture:?}");
     }

@@ -31,9 +31,9 @@ mod _tagq {
         following::Follower,
         making::NewStore,
         options::request_types,
-        parts::Plan,
+        parts::PyPlan,
         run::{Run, ask_sum, ingest, open},
-        tags::{Batch, Column, Scan, Tags},
+        tags::{Batch, PyColumn, Scan, Tags},
         tuples::Tuples,
     };
 

@@ -20,13 +20,13 @@ use crate::{
 };
 
 /// A query over runs, divided into parts.
-#[pyclass(frozen, module = "tagq._tagq")]
-pub(crate) struct Plan {
+#[pyclass(frozen, module = "tagq._tagq", name = "Plan")]
+pub(crate) struct PyPlan {
     plan: tagq::Plan,
 }
 
 #[pymethods]
-impl Plan {
+impl PyPlan {
     /// Reads a plan from its text.
     #[new]
     fn new(text: &str) -> PyResult<Self> {
@@ -133,7 +133,7 @@ impl Plan {
     }
 }
 
-impl Plan {
+impl PyPlan {
     fn sum(&self, parts: &[PyBackedBytes]) -> Result<Parts, tagq::Error> {
         let mut sum = Parts::none(&self.plan);
         for bytes in parts {

@@ -25,7 +25,7 @@ use crate::{
     options,
     origin::Origin,
     process::Own,
-    tags::{Column, ColumnKind, Scan, Tags},
+    tags::{ColumnKind, PyColumn, Scan, Tags},
     tuples::Tuples,
     waiting::wait,
 };
@@ -129,19 +129,19 @@ impl Run {
     }
 
     /// Returns the times, for `numpy.asarray`.
-    fn time(&self) -> PyResult<Column> {
-        Ok(Column::new(self.open()?.run.shared_store(), ColumnKind::Time))
+    fn time(&self) -> PyResult<PyColumn> {
+        Ok(PyColumn::new(self.open()?.run.shared_store(), ColumnKind::Time))
     }
 
     /// Returns the channels, for `numpy.asarray`.
-    fn channel(&self) -> PyResult<Column> {
-        Ok(Column::new(self.open()?.run.shared_store(), ColumnKind::Channel))
+    fn channel(&self) -> PyResult<PyColumn> {
+        Ok(PyColumn::new(self.open()?.run.shared_store(), ColumnKind::Channel))
     }
 
     /// Returns the micro times as they are stored, for `numpy.asarray`.
-    fn micro(&self) -> PyResult<Option<Column>> {
+    fn micro(&self) -> PyResult<Option<PyColumn>> {
         let store = self.open()?.run.shared_store();
-        Ok(store.micro().is_some().then(|| Column::new(store, ColumnKind::Micro)))
+        Ok(store.micro().is_some().then(|| PyColumn::new(store, ColumnKind::Micro)))
     }
 
     /// Returns the unit of micro times in the format of `tagq.open`.

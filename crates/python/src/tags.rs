@@ -19,8 +19,8 @@ use crate::{
 
 /// One column of the memory-mapped store, for `numpy.asarray`. The store stays open as long as the
 /// column exists.
-#[pyclass(frozen, module = "tagq._tagq")]
-pub(crate) struct Column {
+#[pyclass(frozen, module = "tagq._tagq", name = "Column")]
+pub(crate) struct PyColumn {
     store: Arc<Store>,
     kind: ColumnKind,
 }
@@ -34,14 +34,14 @@ pub(crate) enum ColumnKind {
     Micro,
 }
 
-impl Column {
+impl PyColumn {
     pub fn new(store: Arc<Store>, kind: ColumnKind) -> Self {
         Self { store, kind }
     }
 }
 
 #[pymethods]
-impl Column {
+impl PyColumn {
     /// Returns the location of the data by NumPy's array interface: read-only.
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

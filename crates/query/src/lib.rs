@@ -62,4 +62,4 @@ pub use run::{
     Counts, Delay, Facts, LiveTime, Pass, Pieces, ProgressSnapshot, Recording, ScanProgress, Scope,
     Source, SourceFacts, TimeRange,
 };
-pub use scan::{Execution, Lookup, Plan};
+pub use scan::{Execution, Lookup, ReadPlan};

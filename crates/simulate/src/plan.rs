@@ -17,7 +17,7 @@ const JITTER_MAX: f64 = 1_048_576.0;
 
 /// The lanes of a checked simulation that ends at `end`.
 pub(crate) fn lanes(simulation: &Simulation, end: i64) -> Result<Vec<Lane>, Error> {
-    let mut plan = Plan {
+    let mut plan = LanePlan {
         simulation,
         end,
         seeds: Seeds::of_detectors(simulation.seed, simulation.detectors.len()),
@@ -41,7 +41,7 @@ pub(crate) fn lanes(simulation: &Simulation, end: i64) -> Result<Vec<Lane>, Erro
     Ok(plan.lanes)
 }
 
-struct Plan<'a> {
+struct LanePlan<'a> {
     simulation: &'a Simulation,
     end: i64,
     seeds: Vec<Seeds>,
@@ -50,7 +50,7 @@ struct Plan<'a> {
     lanes: Vec<Lane>,
 }
 
-impl Plan<'_> {
+impl LanePlan<'_> {
     fn light(&mut self) {
         let detectors = &self.simulation.detectors;
         let efficiency = |index: usize| detectors[index].efficiency;

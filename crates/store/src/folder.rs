@@ -14,7 +14,7 @@ use std::{
 use crate::{
     Error,
     error::io_error,
-    os::{self, Dir, DirEntry, Kind, Open},
+    os::{self, Dir, DirEntry, EntryKind, Open},
 };
 
 /// A folder whose files are opened by their names, without following links.
@@ -43,12 +43,12 @@ const DRAWS_MAX: usize = 16;
 impl Entry {
     /// Whether it is a plain file, and no link to one.
     pub fn is_file(&self) -> bool {
-        self.kind == Kind::FILE.0
+        self.kind == EntryKind::FILE.0
     }
 
     /// Whether it is a folder, and no link to one.
     pub fn is_folder(&self) -> bool {
-        self.kind == Kind::FOLDER.0
+        self.kind == EntryKind::FOLDER.0
     }
 }
 
@@ -78,7 +78,7 @@ impl Folder {
         let path = self.path.join(name);
         match self.dir.open_folder(name) {
             Ok(dir) => Ok(Self { path, dir }),
-            Err(error) => Err(self.not_opened(name, Kind::FOLDER, "open", error)),
+            Err(error) => Err(self.not_opened(name, EntryKind::FOLDER, "open", error)),
         }
     }
 
@@ -189,7 +189,7 @@ impl Folder {
     pub fn entries(&self, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Entry>, Error> {
         let entries = self.dir.entries(&is_wanted);
         let entries = entries.map_err(io_error(&self.path, "list the folder"))?;
-        let of = |DirEntry { name, kind: Kind(kind), len, modified }| Entry {
+        let of = |DirEntry { name, kind: EntryKind(kind), len, modified }| Entry {
             name,
             kind,
             len,
@@ -207,9 +207,9 @@ impl Folder {
     /// replaced before.
     fn open_as(&self, name: &str, how: Open, action: &'static str) -> Result<File, Error> {
         let file = self.dir.open_entry(name, how);
-        let file = file.map_err(|error| self.not_opened(name, Kind::FILE, action, error))?;
+        let file = file.map_err(|error| self.not_opened(name, EntryKind::FILE, action, error))?;
         match os::kind_of(&file) {
-            Ok(kind) if kind != Kind::FILE => Err(self.not_plain(name, kind, Kind::FILE)),
+            Ok(kind) if kind != EntryKind::FILE => Err(self.not_plain(name, kind, EntryKind::FILE)),
             _ => Ok(file),
         }
     }
@@ -218,7 +218,7 @@ impl Folder {
     fn not_opened(
         &self,
         name: &str,
-        expected: Kind,
+        expected: EntryKind,
         action: &'static str,
         error: io::Error,
     ) -> Error {
@@ -230,7 +230,12 @@ impl Folder {
         }
     }
 
-    fn not_plain(&self, name: &str, Kind(found): Kind, Kind(expected): Kind) -> Error {
+    fn not_plain(
+        &self,
+        name: &str,
+        EntryKind(found): EntryKind,
+        EntryKind(expected): EntryKind,
+    ) -> Error {
         Error::NotPlain { path: self.path.join(name), found, expected }
     }
 }
@@ -247,7 +252,7 @@ pub fn read_side_file(path: &Path, len_max: u64) -> io::Result<Vec<u8>> {
 fn read_whole(file: &File, len_max: u64) -> io::Result<Vec<u8>> {
     let refused = |what: String| Err(io::Error::new(io::ErrorKind::InvalidInput, what));
     let kind = os::kind_of(file)?;
-    if kind != Kind::FILE {
+    if kind != EntryKind::FILE {
         return refused(format!("{}, where a file should be", kind.0));
     }
     let mut bytes = Vec::new();

@@ -5,10 +5,10 @@ use std::{fmt, sync::Arc};
 /// One value per row. Storing all values of a column with millions of rows is rarely worth the memory:
 /// rates and errors follow from counts, and times of bins from their numbers.
 #[derive(Clone)]
-pub struct Cells<T>(Kind<T>);
+pub struct Cells<T>(CellSource<T>);
 
 #[derive(Clone)]
-enum Kind<T> {
+enum CellSource<T> {
     Held(Arc<Vec<T>>),
     Made(usize, Arc<dyn Fn(usize) -> T + Send + Sync>),
 }
@@ -16,14 +16,14 @@ enum Kind<T> {
 impl<T: Clone> Cells<T> {
     /// Creates `len` cells that are computed when they are read.
     pub fn made(len: usize, make: impl Fn(usize) -> T + Send + Sync + 'static) -> Self {
-        Self(Kind::Made(len, Arc::new(make)))
+        Self(CellSource::Made(len, Arc::new(make)))
     }
 
     /// Returns the number of cells.
     pub fn len(&self) -> usize {
         match &self.0 {
-            Kind::Held(values) => values.len(),
-            Kind::Made(len, _) => *len,
+            CellSource::Held(values) => values.len(),
+            CellSource::Made(len, _) => *len,
         }
     }
 
@@ -38,8 +38,8 @@ impl<T: Clone> Cells<T> {
     /// Panics if there is no such row.
     pub fn at(&self, row: usize) -> T {
         match &self.0 {
-            Kind::Held(values) => values[row].clone(),
-            Kind::Made(len, make) => {
+            CellSource::Held(values) => values[row].clone(),
+            CellSource::Made(len, make) => {
                 assert!(row < *len, "row {row} of {len}");
                 make(row)
             }
@@ -61,13 +61,13 @@ impl<T: Clone + Send + Sync + 'static> Cells<T> {
 
 impl<T> From<Vec<T>> for Cells<T> {
     fn from(values: Vec<T>) -> Self {
-        Self(Kind::Held(Arc::new(values)))
+        Self(CellSource::Held(Arc::new(values)))
     }
 }
 
 impl<T> FromIterator<T> for Cells<T> {
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
-        Self(Kind::Held(Arc::new(values.into_iter().collect())))
+        Self(CellSource::Held(Arc::new(values.into_iter().collect())))
     }
 }
 

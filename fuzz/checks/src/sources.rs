@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use tagq_ingest::{
-    Change, Error, FormatName, Part, Settings, SourceFile, Summary, ingest, is_intact,
+    Change, Error, FormatName, Settings, SourceFile, SourcePart, Summary, ingest, is_intact,
     is_unchanged, read_tags,
 };
 use tagq_store::{
@@ -92,7 +92,7 @@ pub(crate) fn check_whole(
     let (tags, result) = handed(&path, settings);
     check_first(&path, &tags, &result, settings);
     let store = folder.path().join("store");
-    let taken = take(&path, Part::Whole { rebase: None }, settings, &store);
+    let taken = take(&path, SourcePart::Whole { rebase: None }, settings, &store);
     match &result {
         Ok(_) => check_taken(&path, &store, &tags, &taken, settings),
         Err(expected) => {
@@ -162,7 +162,12 @@ fn check_first(path: &Path, tags: &[Tag], result: &Result<Summary, Error>, setti
 }
 
 /// Takes a file into a store, and commits when all went well. A torn member is left out.
-fn take(path: &Path, part: Part, settings: &Settings, store: &Path) -> Result<Summary, Error> {
+fn take(
+    path: &Path,
+    part: SourcePart,
+    settings: &Settings,
+    store: &Path,
+) -> Result<Summary, Error> {
     match take_as_is(path, part, settings, store) {
         Err(Error::TornMember { start, .. }) => {
             let settings = Settings { torn_byte: Some(start), ..settings.clone() };
@@ -174,7 +179,7 @@ fn take(path: &Path, part: Part, settings: &Settings, store: &Path) -> Result<Su
 
 fn take_as_is(
     path: &Path,
-    part: Part,
+    part: SourcePart,
     settings: &Settings,
     store: &Path,
 ) -> Result<Summary, Error> {
@@ -277,7 +282,7 @@ fn check_growing(bytes: &[u8], cut: usize, tags: &[Tag], settings: &Settings) {
     }
     result.expect("the beginning of a good file");
     let rest = tags.strip_prefix(&first[..]).expect("the beginning of its tags");
-    if take(&path, Part::Whole { rebase: None }, &settings, &store).is_err() {
+    if take(&path, SourcePart::Whole { rebase: None }, &settings, &store).is_err() {
         // Channels and spans are the matter of the whole file.
         return;
     }
@@ -286,7 +291,7 @@ fn check_growing(bytes: &[u8], cut: usize, tags: &[Tag], settings: &Settings) {
     let change = SourceFile::open(&path).unwrap().compare(&source.facts).unwrap();
     assert_eq!(change, Change::Grown);
     settings.messages_max = None;
-    let taken = take(&path, Part::Rest, &settings, &store);
+    let taken = take(&path, SourcePart::Rest, &settings, &store);
     let last = first.iter().map(|tag| tag.time).max();
     let is_late = rest.iter().any(|tag| last.is_some_and(|last| tag.time < last));
     match taken {

@@ -30,11 +30,11 @@ const DURABLE: [&str; 7] =
 struct Fault {
     step: Step,
     call: Call,
-    kind: Kind,
+    kind: FaultKind,
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum FaultKind {
     /// Fails with this error, once or from then on.
     Refused { error: (&'static str, i32), forever: bool },
     /// A write that writes nothing. (strace cannot inject a partial write, because it would leave the bytes
@@ -72,14 +72,14 @@ fn faults(ground: &Ground) -> Checked<Vec<Fault>> {
             let errors = if is_read { &READ_REFUSALS[..] } else { &REFUSALS };
             let mut kinds = Vec::new();
             for &error in errors {
-                kinds.push(Kind::Refused { error, forever: false });
+                kinds.push(FaultKind::Refused { error, forever: false });
                 // With EINTR for ever, `tagq` may retry for ever.
                 if error.0 != "EINTR" {
-                    kinds.push(Kind::Refused { error, forever: true });
+                    kinds.push(FaultKind::Refused { error, forever: true });
                 }
             }
             if call.name == "pwrite64" {
-                kinds.push(Kind::Nothing);
+                kinds.push(FaultKind::Nothing);
             }
             faults.extend(kinds.into_iter().map(|kind| Fault { step, call: call.clone(), kind }));
         }
@@ -91,19 +91,19 @@ impl Fault {
     fn inject(&self) -> String {
         let Call { name, number } = &self.call;
         match self.kind {
-            Kind::Refused { error: (error, _), forever } => {
+            FaultKind::Refused { error: (error, _), forever } => {
                 let on = if forever { "+" } else { "" };
                 format!("{name}:error={error}:when={number}{on}")
             }
-            Kind::Nothing => format!("{name}:retval=0:when={number}"),
+            FaultKind::Nothing => format!("{name}:retval=0:when={number}"),
         }
     }
 
     /// Checks that rows that may not be durable are not reported as done.
     fn check_reported(&self, ended: &Ended) -> Checked<()> {
         let is_refused = match self.kind {
-            Kind::Refused { error: (error, _), .. } => error != "EINTR",
-            Kind::Nothing => true,
+            FaultKind::Refused { error: (error, _), .. } => error != "EINTR",
+            FaultKind::Nothing => true,
         };
         if is_refused && ended.code == Some(0) && DURABLE.contains(&&*self.call.name) {
             return Err("success reported after it".into());
@@ -119,10 +119,10 @@ impl Fault {
         ended.check_refusal(&[1])?;
         let names_file = ended.stderr.contains(&*stage.run.to_string_lossy());
         let names_cause = match self.kind {
-            Kind::Refused { error: (_, number), .. } => {
+            FaultKind::Refused { error: (_, number), .. } => {
                 ended.stderr.contains(&format!("(os error {number})"))
             }
-            Kind::Nothing => ended.stderr.contains("write"),
+            FaultKind::Nothing => ended.stderr.contains("write"),
         };
         if names_file && names_cause {
             return Ok(());

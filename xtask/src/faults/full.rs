@@ -63,7 +63,9 @@ fn try_rooms(ground: &Ground) -> Checked<usize> {
             completed.store(true, Ordering::Relaxed);
         } else {
             ended.check_refusal(&[1])?;
-            if ended.stderr.contains("no room for its new sources") {
+            // A note says that there may be no room.
+            let mut errors = ended.stderr.lines().filter(|line| line.starts_with("error"));
+            if errors.any(|line| line.contains("no room for its new sources")) {
                 foreseen.store(true, Ordering::Relaxed);
                 room.check_nothing_begun(&stage)?;
             } else if ended.stderr.contains("No space left") {

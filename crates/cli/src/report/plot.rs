@@ -87,7 +87,7 @@ fn write(
 ) -> anyhow::Result<()> {
     let out = to.path;
     for answer in answers {
-        let bytes = picture.of(&Figure::of(answer), answer)?;
+        let bytes = picture.draw(&Figure::of(answer), answer)?;
         let fresh = NewFile::create(to, reporter)?;
         let mut file = fresh.file()?;
         file.write_all(&bytes).with_context(|| format!("{}: cannot be written", out.display()))?;

@@ -28,7 +28,7 @@ use crate::{
     report,
     signals::{Stop, remove_at_end},
 };
-use parts::{Part, Parts};
+use parts::{Parts, WatchedQuery};
 use screen::Screen;
 use status::Status;
 
@@ -160,7 +160,7 @@ fn age_of(runs: &FollowLoop) -> Duration {
 
 /// Answers one query; returns `None` while one of its runs has no commit.
 fn ask(
-    part: &Part,
+    part: &WatchedQuery,
     parts: &Parts,
     runs: &FollowLoop,
     host: &Host<'_>,

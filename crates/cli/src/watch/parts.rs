@@ -17,7 +17,7 @@ use crate::{
 
 /// What is watched.
 pub(super) struct Parts {
-    pub questions: Vec<Part>,
+    pub questions: Vec<WatchedQuery>,
     /// Each run that is asked, once.
     pub runs: Vec<Watched>,
     pub pool: rayon::ThreadPool,
@@ -29,7 +29,7 @@ pub(super) struct Parts {
 }
 
 /// One question.
-pub(super) struct Part {
+pub(super) struct WatchedQuery {
     pub question: Request,
     /// Places in [`Parts::runs`].
     pub runs: Vec<usize>,
@@ -72,7 +72,7 @@ impl Parts {
             }
             let (is_sum, is_plot) = (answer.sum, is_plot(answer)?);
             let question = asked.request.clone();
-            parts.questions.push(Part { question, runs, is_sum, is_plot });
+            parts.questions.push(WatchedQuery { question, runs, is_sum, is_plot });
         }
         if let Some(parts) = &mut parts
             && parts.questions.iter().any(|part| part.is_plot)

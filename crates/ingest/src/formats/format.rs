@@ -82,7 +82,7 @@ pub struct Header {
 
 impl Header {
     /// The header of the file of a recording, with times in `tick`.
-    pub(crate) fn of(tick: Option<Tick>, micro_tick: Option<Tick>, recording: Recording) -> Self {
+    pub(crate) fn new(tick: Option<Tick>, micro_tick: Option<Tick>, recording: Recording) -> Self {
         Self {
             tick,
             tick_assumed: false,
@@ -157,7 +157,7 @@ pub(crate) struct Piece<'a> {
 
 impl<'a> Piece<'a> {
     /// Tags in memory that the caller keeps.
-    pub(crate) fn of(tags: &'a [Tag], micro: &'a [u32]) -> Self {
+    pub(crate) fn new(tags: &'a [Tag], micro: &'a [u32]) -> Self {
         Self { tags: tags.into(), micro: micro.into() }
     }
 
@@ -170,7 +170,7 @@ impl<'a> Piece<'a> {
     /// Its parts of this many tags; the last one may have fewer.
     pub(crate) fn chunks(&self, tags: usize) -> impl Iterator<Item = Piece<'_>> {
         let mut micro = self.micro.chunks(tags);
-        self.tags.chunks(tags).map(move |tags| Piece::of(tags, micro.next().unwrap_or_default()))
+        self.tags.chunks(tags).map(move |tags| Piece::new(tags, micro.next().unwrap_or_default()))
     }
 
     /// Returns the tags as rows of a store; `None` if a channel does not fit.

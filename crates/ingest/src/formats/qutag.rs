@@ -59,7 +59,8 @@ fn head(payload: &Payload<'_>) -> Result<Option<Head>, Error> {
     let bytes = if begins(&first) { HEADER_BYTES } else { 0 };
     let Some(first) = first.get(bytes..) else { return Ok(None) };
     let (first, _) = first.as_chunks::<RECORD_BYTES>();
-    let impossible = first.iter().filter(|record| matches!(kind(channel(record)), Kind::Unknown));
+    let impossible =
+        first.iter().filter(|record| matches!(kind(channel(record)), ExportKind::Unknown));
     if impossible.count() > JUDGED / 2 {
         return Err(Error::Foreign {
             path: payload.path.into(),
@@ -85,17 +86,17 @@ fn head(payload: &Payload<'_>) -> Result<Option<Head>, Error> {
     Ok(Some(Head { lasting, recording, tick: TICK.parse().ok(), micro_tick: None }))
 }
 
-enum Kind {
+enum ExportKind {
     Tag(u16),
     Millisecond,
     Unknown,
 }
 
-fn kind(channel: i16) -> Kind {
+fn kind(channel: i16) -> ExportKind {
     match channel {
-        MILLISECOND => Kind::Millisecond,
-        0..MILLISECOND => Kind::Tag(channel.unsigned_abs()),
-        _ => Kind::Unknown,
+        MILLISECOND => ExportKind::Millisecond,
+        0..MILLISECOND => ExportKind::Tag(channel.unsigned_abs()),
+        _ => ExportKind::Unknown,
     }
 }
 
@@ -115,9 +116,9 @@ impl Records for TimeAndChannel {
         for record in records {
             let time = i64::from_le_bytes(std::array::from_fn(|at| record[at]));
             match kind(channel(record)) {
-                Kind::Tag(label) => found.tag(time, label.into()),
-                Kind::Millisecond => found.left_out("millisecond tick"),
-                Kind::Unknown => found.left_out("impossible channel"),
+                ExportKind::Tag(label) => found.tag(time, label.into()),
+                ExportKind::Millisecond => found.left_out("millisecond tick"),
+                ExportKind::Unknown => found.left_out("impossible channel"),
             }
         }
     }

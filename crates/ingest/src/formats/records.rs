@@ -124,7 +124,7 @@ impl Found {
 impl<R: Records> Reader for RecordFile<R> {
     fn header(&self, _: &Payload<'_>) -> Result<Header, Error> {
         let Head { recording, tick, micro_tick, .. } = &self.head;
-        Ok(Header::of(*tick, *micro_tick, recording.clone()))
+        Ok(Header::new(*tick, *micro_tick, recording.clone()))
     }
 
     fn lasting_head(&self) -> &[u8] {

@@ -11,6 +11,13 @@ use tagq_store::{Tick, TimeUnit};
 /// After this many divisions by ten or more, a numerator is zero.
 const ZEROS_MAX: u64 = 40;
 
+/// A number that was rounded down.
+struct Floor {
+    floor: u128,
+    /// Whether the number is more than its floor.
+    is_more: bool,
+}
+
 /// The half ticks of a unit of time, as a fraction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ToTicks {
@@ -67,7 +74,8 @@ impl ToTicks {
                 len += 1;
             }
         }
-        let (floor, is_more) = self.fraction::<16>(zeros, digits[..len].iter().rev().copied());
+        let Floor { floor, is_more } =
+            self.fraction::<16>(zeros, digits[..len].iter().rev().copied());
         self.nearest(scaled + floor, is_more, value < 0.0)
     }
 
@@ -107,7 +115,7 @@ impl ToTicks {
         }
         let scaled = self.scaled(whole)?;
         let rest = digits().rev().take(usize::try_from(rest).unwrap_or(usize::MAX));
-        let (floor, is_more) = self.fraction::<10>(zeros_before, rest);
+        let Floor { floor, is_more } = self.fraction::<10>(zeros_before, rest);
         self.nearest(scaled + floor, is_more, is_negative)
     }
 
@@ -117,20 +125,16 @@ impl ToTicks {
         scaled.ok_or(TimeFault::Range)
     }
 
-    /// A fraction times the numerator: its floor, and whether there is more. The fraction in base `BASE`, at most 16,
+    /// A fraction times the numerator. The fraction in base `BASE`, at most 16,
     /// has `zeros` zeros after its point and then these digits, given from the last to the first.
-    fn fraction<const BASE: u128>(
-        self,
-        zeros: u64,
-        digits: impl Iterator<Item = u8>,
-    ) -> (u128, bool) {
+    fn fraction<const BASE: u128>(self, zeros: u64, digits: impl Iterator<Item = u8>) -> Floor {
         let (mut floor, mut is_more) = (0_u128, false);
         for digit in digits.chain((0..zeros.min(ZEROS_MAX)).map(|_| 0)) {
             let next = self.numerator * u128::from(digit) + floor;
             is_more |= !next.is_multiple_of(BASE);
             floor = next / BASE;
         }
-        (floor, is_more)
+        Floor { floor, is_more }
     }
 
     /// The nearest tick. The time is `scaled` half ticks times the denominator, and a fraction more if `is_more`.

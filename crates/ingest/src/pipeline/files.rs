@@ -182,7 +182,7 @@ mod tests {
     use tagq_store::{Access, Creation, RunId, SourceFacts, Store, Tag, Tick, Writer};
 
     use super::*;
-    use crate::{Part, formats::tags::encode::Encoder, ingest, ingest_ahead};
+    use crate::{SourcePart, formats::tags::encode::Encoder, ingest, ingest_ahead};
 
     fn writer(store: &Path) -> Writer {
         let run_id = Some(RunId([7; 16]));
@@ -248,7 +248,7 @@ mod tests {
             take_all(&files, &ahead).unwrap();
             let mut writer = writer(&alone);
             for (path, settings) in &files {
-                let part = Part::Whole { rebase: None };
+                let part = SourcePart::Whole { rebase: None };
                 ingest(path, "x", part, settings, &mut writer).unwrap();
             }
             writer.commit().unwrap();

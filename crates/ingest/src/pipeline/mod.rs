@@ -129,7 +129,7 @@ impl Outlet<'_> {
 
     /// Hands on tags with their micro times, as in a [`Piece`].
     pub(crate) fn tags(&mut self, tags: Vec<Tag>, micro: Vec<u32>) -> Result<(), Error> {
-        match self.rows(&Piece::of(&tags, &micro)) {
+        match self.rows(&Piece::new(&tags, &micro)) {
             Some(rows) => {
                 self.spare.put(tags);
                 (self.take)(Decoded::Rows(rows))
@@ -140,7 +140,7 @@ impl Outlet<'_> {
 
     /// Hands on tags as [`Outlet::tags`] does, from memory that the caller keeps.
     pub(crate) fn copy(&mut self, tags: &[Tag]) -> Result<(), Error> {
-        if let Some(rows) = self.rows(&Piece::of(tags, &[])) {
+        if let Some(rows) = self.rows(&Piece::new(tags, &[])) {
             return (self.take)(Decoded::Rows(rows));
         }
         let mut buffer = self.buffer();

@@ -20,7 +20,7 @@ use crate::{
 
 /// The part of a source to ingest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum SourcePart {
     /// The whole file.
     Whole {
         /// Ticks added to every time, for a counter that started again from zero.
@@ -62,7 +62,7 @@ impl<'a> Intake<'a> {
         horizon: usize,
         source: &'a SourceFile,
         name: &str,
-        part: Part,
+        part: SourcePart,
         writer: &'a mut Writer,
         held: Option<Held>,
     ) -> Result<Self, Error> {
@@ -70,11 +70,11 @@ impl<'a> Intake<'a> {
         let (mut rows, mut last, mut kept) = (0, None, None);
         let mut crc = Some(Crc::from(0));
         match part {
-            Part::Whole { rebase } => {
+            SourcePart::Whole { rebase } => {
                 writer.begin_source();
                 facts.rebased = rebase;
             }
-            Part::Rest => {
+            SourcePart::Rest => {
                 if let Some(before) = writer.continue_source() {
                     (rows, last) = (before.rows, before.time_last);
                     kept = held.and_then(|held| held.of(&before));

@@ -12,7 +12,7 @@ use std::{path::Path, sync::Arc};
 use tagq_store::Writer;
 
 use held::Held;
-use intake::{Intake, Part};
+use intake::{Intake, SourcePart};
 use order::HORIZON;
 
 use crate::{
@@ -26,7 +26,7 @@ use crate::{
 
 /// Appends the tags of the file at `path` to `writer`, in order of time, and lists the source as `name`.
 /// Nothing is visible or durable before the writer commits, except the commits that
-/// [`Settings::commit_rows`] requests: these end after complete messages, and [`Part::Rest`] continues
+/// [`Settings::commit_rows`] requests: these end after complete messages, and [`SourcePart::Rest`] continues
 /// after them as if ingest had never been interrupted.
 ///
 /// # Errors
@@ -35,7 +35,7 @@ use crate::{
 pub fn ingest(
     path: &Path,
     name: &str,
-    part: Part,
+    part: SourcePart,
     settings: &Settings,
     writer: &mut Writer,
 ) -> Result<Summary, Error> {
@@ -51,7 +51,7 @@ pub fn ingest(
 pub fn ingest_holding(
     source: &SourceFile,
     name: &str,
-    part: Part,
+    part: SourcePart,
     settings: &Settings,
     writer: &mut Writer,
     held: &mut Option<Held>,
@@ -75,7 +75,7 @@ pub fn ingest_ahead(
 ) -> Result<Summary, Error> {
     let turn = ahead.next(path)?;
     let source = Arc::clone(&turn.source);
-    let part = Part::Whole { rebase };
+    let part = SourcePart::Whole { rebase };
     let intake = Intake::begin(HORIZON, &source, name, part, writer, held.take())?;
     ingest_from(intake, settings, held, |settings, sink| turn.read(settings, sink))
 }
@@ -85,7 +85,7 @@ fn ingest_within(
     horizon: usize,
     source: &SourceFile,
     name: &str,
-    part: Part,
+    part: SourcePart,
     settings: &Settings,
     writer: &mut Writer,
     held: &mut Option<Held>,
@@ -218,8 +218,8 @@ mod tests {
     fn take(file: &Path, store: &Path, settings: &Settings) -> Result<(), Error> {
         let mut writer = writer(store);
         let part = match writer.last_source() {
-            Some(_) => Part::Rest,
-            None => Part::Whole { rebase: None },
+            Some(_) => SourcePart::Rest,
+            None => SourcePart::Whole { rebase: None },
         };
         ingest_within(NEAR, &SourceFile::open(file)?, "x", part, settings, &mut writer, &mut None)?;
         Ok(writer.commit()?)
@@ -228,8 +228,8 @@ mod tests {
     /// Takes what is there of the file, as a process that follows it does: what it held it did not read again.
     fn go_on(file: &Path, (writer, held): &mut (Writer, Option<Held>), settings: &Settings) {
         let part = match writer.last_source() {
-            Some(_) => Part::Rest,
-            None => Part::Whole { rebase: None },
+            Some(_) => SourcePart::Rest,
+            None => SourcePart::Whole { rebase: None },
         };
         let read = Arc::new(AtomicU64::new(0));
         let before = held.as_ref().map_or(0, |held| held.start.byte);
@@ -363,7 +363,7 @@ mod tests {
         .unwrap();
         fs::rename(folder.path().join("other"), &path).unwrap();
         let mut writer = writer(&store);
-        let (part, settings) = (Part::Whole { rebase: None }, Settings::default());
+        let (part, settings) = (SourcePart::Whole { rebase: None }, Settings::default());
         ingest_within(NEAR, &source, "x", part, &settings, &mut writer, &mut None).unwrap();
         writer.commit().unwrap();
         assert_eq!(rows(&store), in_order(&tags));

@@ -32,8 +32,8 @@ pub(crate) struct Order {
     /// Tags older than the newest by more than so many ticks are released long before the horizon.
     eager: Option<i64>,
     /// Full, in order, and released when the newer one is full too.
-    older: Part,
-    newer: Part,
+    older: HeldRows,
+    newer: HeldRows,
     /// The rows of the newer one that come before an earlier row of the two.
     late_rows: Vec<usize>,
     time_max: i64,
@@ -50,12 +50,12 @@ pub(crate) struct Order {
 
 /// Rows that follow each other.
 #[derive(Default)]
-struct Part {
+struct HeldRows {
     rows: Vec<Rows>,
     len: usize,
 }
 
-impl Part {
+impl HeldRows {
     fn of(columns: Columns) -> Self {
         let rows = columns.into_rows();
         Self { len: rows.iter().map(Rows::len).sum(), rows }
@@ -96,8 +96,8 @@ impl Order {
         Self {
             horizon,
             eager: None,
-            older: Part::default(),
-            newer: Part::default(),
+            older: HeldRows::default(),
+            newer: HeldRows::default(),
             late_rows: Vec::new(),
             time_max: i64::MIN,
             released: None,
@@ -189,7 +189,7 @@ impl Order {
         let limit = hold_back.map(|ticks| self.time_max.saturating_sub(ticks));
         for part in [&mut self.older, &mut self.newer] {
             let held = limit.map(|limit| part.split_off_from(limit)).unwrap_or_default();
-            let Part { rows, .. } = mem::replace(part, held);
+            let HeldRows { rows, .. } = mem::replace(part, held);
             if let Some(last) = rows.last().and_then(|rows| rows.times().last().copied()) {
                 release(rows)?;
                 self.released = Some(last);
@@ -267,9 +267,9 @@ impl Order {
         if first.zip(self.older.last_time()).is_some_and(|(first, last)| first < last) {
             let mut older = Columns::join(&mem::take(&mut self.older).rows);
             merge(&mut older, &mut newer);
-            self.older = Part::of(older);
+            self.older = HeldRows::of(older);
         }
-        self.newer = Part::of(newer);
+        self.newer = HeldRows::of(newer);
     }
 }
 
@@ -320,7 +320,7 @@ mod tests {
     }
 
     fn rows_of(tags: &[Tag]) -> Rows {
-        Piece::of(tags, &[]).rows().unwrap()
+        Piece::new(tags, &[]).rows().unwrap()
     }
 
     fn tags(times: &[i64]) -> Vec<Tag> {
@@ -407,7 +407,7 @@ mod tests {
         let pieces = tags.chunks(piece).zip(micro.chunks(piece)).zip(has_micro.iter().cycle());
         for ((tags, micro), &has_micro) in pieces {
             let micro = if has_micro { micro } else { &[] };
-            order.push(Piece::of(tags, micro).rows().unwrap(), &mut take).unwrap();
+            order.push(Piece::new(tags, micro).rows().unwrap(), &mut take).unwrap();
         }
         order.finish(None, &mut take).unwrap();
         out

@@ -11,7 +11,7 @@ use std::{
 };
 
 use tagq_ingest::{
-    Change, Error, Part, Settings, SourceFile, Summary, ingest, is_intact, read_tags,
+    Change, Error, Settings, SourceFile, SourcePart, Summary, ingest, is_intact, read_tags,
 };
 use tagq_store::{Access, Creation, SourceFacts, Store, Tag, Tick, Writer};
 
@@ -65,8 +65,8 @@ fn take(path: &Path, store: &Path, settings: &Settings) -> Result<(Summary, u64)
     loop {
         let mut writer = writer(store);
         let part = match writer.last_source() {
-            Some(_) => Part::Rest,
-            None => Part::Whole { rebase: None },
+            Some(_) => SourcePart::Rest,
+            None => SourcePart::Whole { rebase: None },
         };
         match ingest(path, "x", part, &settings, &mut writer) {
             Err(Error::TornMember { start, .. }) if settings.torn_byte.is_none() => {
@@ -223,7 +223,7 @@ fn no_row_of_a_torn_member_is_committed() {
         let store = path.with_extension("store");
         let settings = Settings { commit_rows: Some(1), ..Settings::default() };
         let mut writer = writer(&store);
-        let part = Part::Whole { rebase: None };
+        let part = SourcePart::Whole { rebase: None };
         match ingest(&path, "x", part, &settings, &mut writer).unwrap_err() {
             Error::TornMember { start, .. } => assert_eq!(start, members[0].len() as u64),
             error => panic!("{error}"),

@@ -2,7 +2,7 @@
 
 use std::{fs, io::Write, path::Path};
 
-use tagq_ingest::{Error, Part, Settings, encode::Encoder, ingest, is_intact, is_unchanged};
+use tagq_ingest::{Error, Settings, SourcePart, encode::Encoder, ingest, is_intact, is_unchanged};
 use tagq_store::{Access, Channels, Creation, Source, SourceFacts, Store, Tag, Tick, Writer};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -17,7 +17,7 @@ fn stored(files: &[(&Path, Settings)]) -> Result<(Rows, Vec<Source>), Error> {
     let creation = Creation { tick: Tick::DEFAULT, tick_assumed: true, run_id: None };
     let mut writer = Writer::open(&store, &creation)?;
     for (path, settings) in files {
-        let part = Part::Whole { rebase: None };
+        let part = SourcePart::Whole { rebase: None };
         ingest(path, &path.to_string_lossy(), part, settings, &mut writer)?;
     }
     writer.commit()?;
@@ -230,12 +230,12 @@ fn a_source_of_an_older_store_is_compared_by_what_it_has() {
     let store = folder.path().join("old.tagq");
     let creation = Creation { tick: Tick::DEFAULT, tick_assumed: true, run_id: None };
     let mut writer = Writer::open(&store, &creation).unwrap();
-    let whole = Part::Whole { rebase: None };
+    let whole = SourcePart::Whole { rebase: None };
     ingest(&path, &facts.name, whole, &Settings::default(), &mut writer).unwrap();
     writer.continue_source().unwrap();
     writer.finish_source(old.clone());
     fs::write(&path, two.concat()).unwrap();
-    ingest(&path, &facts.name, Part::Rest, &Settings::default(), &mut writer).unwrap();
+    ingest(&path, &facts.name, SourcePart::Rest, &Settings::default(), &mut writer).unwrap();
     let grown = &writer.last_source().unwrap().facts;
     assert_eq!((&grown.read_crc32c, &grown.whole_xxh3), (&None, &None));
     assert_eq!(

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tagq_ingest::{Error, Part, Settings, ingest, read_tags};
+use tagq_ingest::{Error, Settings, SourcePart, ingest, read_tags};
 use tagq_store::{Access, Creation, RunId, SourceFacts, Store, Tag, Writer};
 use tempfile::TempDir;
 
@@ -43,8 +43,8 @@ pub fn grown_record_by_record(
             fs::write(&path, &whole[..end]).unwrap();
             let mut writer = writer(&store);
             let part = match writer.last_source() {
-                Some(_) => Part::Rest,
-                None => Part::Whole { rebase: None },
+                Some(_) => SourcePart::Rest,
+                None => SourcePart::Whole { rebase: None },
             };
             let hold_back = hold_back.filter(|_| end < whole.len());
             let settings = Settings { hold_back, ..settings.clone() };
@@ -78,7 +78,7 @@ pub fn real_file(name: &str) -> Option<PathBuf> {
 pub fn ingested_again(stored: &Stored, settings: &Settings) -> Vec<(i64, u64)> {
     let store = stored.path.with_file_name("a.tagq");
     let mut writer = writer(&store);
-    ingest(&stored.path, &stored.facts.name, Part::Rest, settings, &mut writer).unwrap();
+    ingest(&stored.path, &stored.facts.name, SourcePart::Rest, settings, &mut writer).unwrap();
     writer.commit().unwrap();
     rows(&Store::open(&store, Access::Mapped).unwrap())
 }
@@ -122,7 +122,7 @@ pub fn stored_beside(path: &Path) -> Result<Store, Error> {
 fn store_of(path: &Path, folder: &Path, settings: &Settings) -> Result<Store, Error> {
     let store = folder.join("a.tagq");
     let mut writer = writer(&store);
-    ingest(path, "a", Part::Whole { rebase: None }, settings, &mut writer)?;
+    ingest(path, "a", SourcePart::Whole { rebase: None }, settings, &mut writer)?;
     writer.commit().unwrap();
     Ok(Store::open(&store, Access::Mapped).unwrap())
 }

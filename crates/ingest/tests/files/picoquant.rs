@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use proptest::prelude::*;
-use tagq_ingest::{Change, Error, Part, Settings, SourceFile, ingest, is_intact, read_tags};
+use tagq_ingest::{Change, Error, Settings, SourceFile, SourcePart, ingest, is_intact, read_tags};
 use tagq_store::{Access, Creation, RunId, Store, Tag, Tick, Writer};
 
 use tagq_ingest::write::{Form, TagWriter};
@@ -229,8 +229,11 @@ fn continued_at_every_record(hold_back: Option<i64>) {
     for end in (begun.len() - 10..=whole.len()).step_by(7).chain([whole.len()]) {
         fs::write(&path, &whole[..end]).unwrap();
         let mut writer = writer(&store);
-        let part =
-            if writer.last_source().is_some() { Part::Rest } else { Part::Whole { rebase: None } };
+        let part = if writer.last_source().is_some() {
+            SourcePart::Rest
+        } else {
+            SourcePart::Whole { rebase: None }
+        };
         let hold_back = hold_back.filter(|_| end < whole.len());
         let settings = Settings { hold_back, ..Settings::default() };
         ingest(&path, "a.ptu", part, &settings, &mut writer).unwrap();

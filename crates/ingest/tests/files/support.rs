@@ -242,7 +242,7 @@ pub struct Shape {
 }
 
 /// A part of a message: words that stay together.
-struct Part {
+struct SourcePart {
     segment: usize,
     words: u64,
     /// Position in its segment.
@@ -266,7 +266,7 @@ const FIRST_LIST: usize = 3;
 /// segment and order, with gaps of garbage between them, and any valid kind of pointer.
 pub fn laid_out(lists: &[Vec<Tag>], shape: Shape, choices: &mut Choices) -> Vec<Vec<u64>> {
     let stride = shape.element.0 + shape.element.1;
-    let part = |segment: usize, words: u64| Part { segment, words, at: 0 };
+    let part = |segment: usize, words: u64| SourcePart { segment, words, at: 0 };
     let mut parts = vec![
         part(0, 1),
         part(choices.below(shape.segments), shape.root.0 + shape.root.1),
@@ -325,7 +325,7 @@ pub fn laid_out(lists: &[Vec<Tag>], shape: Shape, choices: &mut Choices) -> Vec<
             let offset = target.1.wrapping_sub(at + 1);
             description | u64::from((offset << 2) as u32)
         };
-        let far = |kind: u64, to: &Part| kind | to.at << 3 | (to.segment as u64) << 32;
+        let far = |kind: u64, to: &SourcePart| kind | to.at << 3 | (to.segment as u64) << 32;
         let mut set = |(segment, at): (usize, u64), word| {
             segments[segment][usize::try_from(at).unwrap()] = word;
         };
@@ -368,7 +368,7 @@ fn holder(to: usize) -> usize {
 }
 
 /// Returns the position in its segment of the pointer to part `to`.
-fn place(parts: &[Part], to: usize, shape: Shape) -> u64 {
+fn place(parts: &[SourcePart], to: usize, shape: Shape) -> u64 {
     match to {
         ROOT => 0,
         OUTER => parts[ROOT].at + shape.root.0,

@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, fs, io::Write as _, path::Path};
 
 use tagq_ingest::{
-    Change, Error, Part, Settings, SourceFile, Summary, ingest, is_intact, read_tags,
+    Change, Error, Settings, SourceFile, SourcePart, Summary, ingest, is_intact, read_tags,
     text::LineFault,
 };
 use tagq_store::{Creation, Manifest, SourceFacts, Store, Tag, Tick, Writer};
@@ -175,7 +175,7 @@ fn grown(parts: &[&[u8]], settings: &Settings) -> (Vec<i64>, SourceFacts) {
         let mut out = fs::OpenOptions::new().append(true).create(true).open(&path).unwrap();
         out.write_all(part).unwrap();
         let settings = if i == 0 { settings.clone() } else { Settings::default() };
-        let what = if i == 0 { Part::Whole { rebase: None } } else { Part::Rest };
+        let what = if i == 0 { SourcePart::Whole { rebase: None } } else { SourcePart::Rest };
         ingest(&path, "a.tsv", what, &settings, &mut writer).unwrap();
     }
     writer.commit().unwrap();
@@ -245,7 +245,8 @@ fn what_is_known_of_a_text_is_recorded() {
     let (path, store) = (folder.path().join("a"), folder.path().join("run.tagq"));
     fs::write(&path, "1\t2\n3\t4\n").unwrap();
     let mut writer = new_writer(&store);
-    ingest(&path, "a", Part::Whole { rebase: None }, &Settings::default(), &mut writer).unwrap();
+    ingest(&path, "a", SourcePart::Whole { rebase: None }, &Settings::default(), &mut writer)
+        .unwrap();
     writer.commit().unwrap();
     let facts = facts(&store);
     assert_eq!((facts.columns.as_deref(), facts.resume.byte), (Some("channel,time"), 8));

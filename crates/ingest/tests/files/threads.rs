@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, io, path::Path};
 
-use tagq_ingest::{Error, Part, Settings, Summary, encode::Encoder, ingest, read_tags};
+use tagq_ingest::{Error, Settings, SourcePart, Summary, encode::Encoder, ingest, read_tags};
 use tagq_store::{Access, Creation, RunId, Store, Tag, Tick, Writer};
 
 use crate::support::{file, frame, some_tags};
@@ -185,7 +185,7 @@ fn store_files(path: &Path, steps: &[Settings]) -> BTreeMap<String, Vec<u8>> {
     let mut writer = Writer::open(folder.path(), &creation).unwrap();
     writer.make_gaps().unwrap();
     for (step, settings) in steps.iter().enumerate() {
-        let part = if step == 0 { Part::Whole { rebase: None } } else { Part::Rest };
+        let part = if step == 0 { SourcePart::Whole { rebase: None } } else { SourcePart::Rest };
         ingest(path, "a", part, settings, &mut writer).unwrap();
         writer.commit().unwrap();
     }

@@ -20,7 +20,7 @@ pub struct Heralded {
 
 /// How heralds are counted.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Window {
+pub(super) struct HeraldWindow {
     /// Whether each herald counts once.
     pub is_once: bool,
     /// The ticks of the window around a herald, in the live time of the sources.
@@ -42,7 +42,7 @@ impl Heralded {
     /// Returns N_123·N_1/(N_12·N_13), each count divided by the time in which it can occur. `sources` has the singles
     /// of the herald and of both arms. Returns `None` without coincidences of both
     /// arms with the herald.
-    pub(super) fn g2(&self, sources: &[SourceSingles], window: Window) -> Option<Measured> {
+    pub(super) fn g2(&self, sources: &[SourceSingles], window: HeraldWindow) -> Option<Measured> {
         let unit = self.unit()?;
         let counted = self.triples.max(1) as f64;
         let relative = self.shares(sources, window).variance(self, unit);
@@ -64,7 +64,7 @@ impl Heralded {
         is_defined.then(|| self.heralds as f64 / (a * b) * (of_a * of_b / (of_triples * of_herald)))
     }
 
-    fn shares(&self, sources: &[SourceSingles], window: Window) -> Shares {
+    fn shares(&self, sources: &[SourceSingles], window: HeraldWindow) -> Shares {
         let sum = |of: &dyn Fn(&SourceSingles) -> f64| sources.iter().map(of).sum::<f64>();
         let singles = |channel: usize| sum(&|source| source.singles[channel] as f64);
         // Σ N_1·(tags of the other channel in a window), of the heralds that are left.
@@ -135,7 +135,7 @@ mod tests {
     fn shares_by_hand() {
         // 1,000 heralds are left of 2,000; 400 and 1,000 tags of the arms; 10,000 ticks; windows of 5 ticks.
         let source = [SourceSingles::new(10_000, vec![2_000, 400, 1_000])];
-        let window = Window { is_once: false, width: 5.0 };
+        let window = HeraldWindow { is_once: false, width: 5.0 };
         let counts = Heralded { arms: [250, 600], ..COUNTS };
         let shares = counts.shares(&source, window);
         // 0.2 and 0.5 tags of the arms in a window of each herald: 200 and 500 accidental pairs.
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn nothing_counted_is_known_to_one_count() {
         let source = [SourceSingles::new(10_000, vec![1_000, 100, 500])];
-        let window = Window { is_once: true, width: 1.0 };
+        let window = HeraldWindow { is_once: true, width: 1.0 };
         for arms in [[1, 1], [2, 1], [1, 7], [100, 500]] {
             let none = Heralded { triples: 0, arms, ..COUNTS };
             let g2 = none.g2(&source, window).unwrap();

@@ -189,7 +189,7 @@ impl Estimate {
         let live_s = live * terms.tick_s;
         estimate.rate_hz = (live > 0.0)
             .then(|| Measured { value: count as f64 / live_s, err: estimate.count_err / live_s });
-        let window = heralded::Window {
+        let window = heralded::HeraldWindow {
             is_once: rule.heralds() == Heralds::Once,
             width: terms.full_width() / scale,
         };

@@ -1,6 +1,6 @@
 //! Differences or numbers of bins, written one after the other.
 
-use crate::kernels::{neighbours::REACH, rows::MASK_ROWS};
+use crate::kernels::rows::{MASK_ROWS, REACH};
 
 /// Differences that are collected before they are passed on: few, which leaves room for bins in a core's nearest cache.
 const LEN: usize = 1024;

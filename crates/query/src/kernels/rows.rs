@@ -2,6 +2,8 @@
 
 /// Rows of a mask: its bits.
 pub(crate) const MASK_ROWS: usize = 64;
+/// The number of rows within the window of one from which on a kernel that compares neighbours gives up.
+pub(crate) const REACH: usize = 64;
 /// Rows that one step of a kernel handles.
 #[cfg(target_arch = "x86_64")]
 pub(super) const ROWS: usize = MASK_ROWS;

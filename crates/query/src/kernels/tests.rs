@@ -17,8 +17,8 @@ use super::{
     matrix::Matrix,
     merges::{EDGES, Merges},
     neighbours::{
-        Differences, PairDistances, REACH, TakeDifferences, Window, chains, differences, matrix,
-        near, pairs,
+        DelayedWindow, Differences, PairDistances, REACH, TakeDifferences, chains, differences,
+        matrix, near, pairs,
     },
     rows::MASK_ROWS,
     two_lists::{far_pairs, merge, window_starts},
@@ -101,10 +101,10 @@ proptest! {
             let rows = ready.rows();
             let is_seen = !time[head.saturating_sub(REACH)..].is_sorted();
             let mut masks = vec![0; rows.range.len().div_ceil(MASK_ROWS)].into_boxed_slice();
-            let distances = PairDistances::of(-window, window).unwrap();
+            let distances = PairDistances::between(-window, window).unwrap();
             let found = [
                 pairs(simd, &rows, [0, 1], &distances).map(drop),
-                matrix(simd, &rows, &Window::new(window, &[0]).unwrap(), &mut Matrix::new(5)),
+                matrix(simd, &rows, &DelayedWindow::new(window, &[0]).unwrap(), &mut Matrix::new(5)),
                 chains(simd, &rows, window, &mut Matrix::new(5), |_| ()),
                 near(simd, &rows, k, window, &mut masks),
             ];
@@ -172,7 +172,7 @@ proptest! {
         let id = labels(&time, seed);
         let head = head.index(time.len() + 1);
         let [low, high] = [ends[0].min(ends[1]), ends[0].max(ends[1])];
-        let Some(distances) = PairDistances::of(low, high) else { return Ok(()) };
+        let Some(distances) = PairDistances::between(low, high) else { return Ok(()) };
         for simd in Simd::available() {
             let rows = Ready { time: &time, id: &id, head, number_of: &[0; 256] }.rows();
             let is_seen = !time[head.saturating_sub(REACH)..].is_sorted();
@@ -219,10 +219,10 @@ fn a_deep_decrease_is_noticed_at_every_row() {
         let mut masks = vec![0; time.len().div_ceil(MASK_ROWS)].into_boxed_slice();
         for simd in Simd::available() {
             let rows = Ready { time: &time, id: &id, head: 0, number_of: &[0; 256] }.rows();
-            let distances = PairDistances::of(-5, 5).unwrap();
+            let distances = PairDistances::between(-5, 5).unwrap();
             let found = [
                 pairs(simd, &rows, [0, 1], &distances).map(drop),
-                matrix(simd, &rows, &Window::new(5, &[0]).unwrap(), &mut Matrix::new(2)),
+                matrix(simd, &rows, &DelayedWindow::new(5, &[0]).unwrap(), &mut Matrix::new(2)),
                 chains(simd, &rows, 5, &mut Matrix::new(2), |_| ()),
                 near(simd, &rows, 2, 5, &mut masks),
             ];

@@ -5,7 +5,7 @@ use crate::{
     error::Error,
     partial::Partial,
     run::{counts::Counts, facts::Facts, recording::Recording, time_range::TimeRange},
-    scan::{morsels::Execution, plan::Plan},
+    scan::{morsels::Execution, plan::ReadPlan},
 };
 
 /// A query whose counts add up over intervals of delayed time: [`crate::Coincidences`], [`crate::Histogram`]
@@ -52,7 +52,7 @@ pub trait Kind: Countable + Sized {
         &self,
         recording: &Recording<'_>,
         execution: &Execution,
-        plan: &mut Plan,
+        plan: &mut ReadPlan,
     ) -> Result<(), Error>;
 
     /// Answers from a ledger.
@@ -79,10 +79,10 @@ pub trait Kind: Countable + Sized {
     ///
     /// # Errors
     /// See [`Kind::run`]. Counts that do not fit in 64 bits are not detected.
-    fn plan(&self, recording: &Recording<'_>, execution: &Execution) -> Result<Plan, Error> {
+    fn plan(&self, recording: &Recording<'_>, execution: &Execution) -> Result<ReadPlan, Error> {
         recording.check_ends()?;
         self.check(&recording.facts())?;
-        let mut plan = Plan::new(recording, execution);
+        let mut plan = ReadPlan::new(recording, execution);
         self.add_to_plan(recording, execution, &mut plan)?;
         Ok(plan)
     }

@@ -22,7 +22,7 @@ use crate::{
     },
     scan::{
         morsels::Execution,
-        plan::Plan,
+        plan::ReadPlan,
         route::{COLUMN_ROWS, Route},
         singles::rows_in,
     },
@@ -198,7 +198,7 @@ impl Kind for MicroTimes {
         &self,
         recording: &Recording<'_>,
         _: &Execution,
-        plan: &mut Plan,
+        plan: &mut ReadPlan,
     ) -> Result<(), Error> {
         for (delay, _) in self.scope.by_delay(&self.channels) {
             plan.read(recording, |source| {

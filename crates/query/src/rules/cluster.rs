@@ -13,7 +13,7 @@ use crate::{
         definition::{Definition, Engine},
         groups::channels_of,
         sequential::{Machine, run},
-        ways::part::Part,
+        ways::part::GroupScan,
     },
     run::{
         facts::Facts,
@@ -181,7 +181,7 @@ pub(crate) struct Clustered {
 
 /// Counts by rule `cluster` over all sources, from the end of `before`; the channels of `part` are ascending.
 pub(crate) fn clusters(
-    part: &Part,
+    part: &GroupScan,
     recording: &Recording<'_>,
     before: Option<&[Open]>,
     execution: &Execution,

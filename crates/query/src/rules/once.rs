@@ -8,7 +8,7 @@ use crate::{
         definition::{Definition, Engine},
         sequential::{Machine, run},
         veto::Guard,
-        ways::part::Part,
+        ways::part::GroupScan,
     },
     run::{
         recording::{Recording, Source},
@@ -142,7 +142,7 @@ impl Machine for Matches<'_> {
 /// Counts by rule `once`, group by group, over all sources, from the end of `before`. Also returns the tags
 /// left unused at the end of the range.
 pub(crate) fn once(
-    part: &Part,
+    part: &GroupScan,
     groups: &[Vec<u16>],
     recording: &Recording<'_>,
     before: Option<&[Unused]>,
@@ -176,7 +176,7 @@ pub(crate) fn once(
 
 /// Creates a machine for each group.
 fn machines<'a>(
-    part: &'a Part,
+    part: &'a GroupScan,
     places: &'a [[u8; 256]],
     source: &'a Source<'a>,
 ) -> Vec<Matches<'a>> {

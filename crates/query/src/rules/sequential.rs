@@ -12,11 +12,11 @@ use rayon::prelude::*;
 use crate::{
     kernels::{
         matrix::Matrix,
-        neighbours::{self, Column, REACH, Rows},
+        neighbours::{self, ComparedRows, DistanceColumn, REACH},
         rows::{MASK_ROWS, bits},
         simd::Simd,
     },
-    rules::ways::{input::Neighbours, part::Part},
+    rules::ways::{input::Neighbours, part::GroupScan},
     run::{
         progress::{Pass, Pieces},
         recording::Source,
@@ -70,7 +70,7 @@ pub(crate) struct Outcome<M: Machine> {
 /// unless they are resumed: then they begin there, in the state that the tags before it produced.
 pub(crate) fn run<M: Machine>(
     machines: &[M],
-    part: &Part,
+    part: &GroupScan,
     is_resumed: bool,
     pass: Pass<'_>,
     source: &Source<'_>,
@@ -116,7 +116,7 @@ pub(crate) fn run<M: Machine>(
 /// Runs machines over whole chains of all rows of a source. Returns the counts of each task, machine by machine.
 fn run_chains<M: Machine>(
     machines: &[M],
-    part: &Part,
+    part: &GroupScan,
     pass: Pass<'_>,
     (source, Neighbours { column, labels, window }, ranges): (
         &Source<'_>,
@@ -137,11 +137,11 @@ fn run_chains<M: Machine>(
         .into_par_iter()
         .fold(thread, |(mut counts, mut pairs, mut members), rows| {
             let is_sound = || match column {
-                Column::Gaps(_) => source.has_right_gaps(rows.clone(), 0),
-                Column::Times(_) => true,
+                DistanceColumn::Gaps(_) => source.has_right_gaps(rows.clone(), 0),
+                DistanceColumn::Times(_) => true,
             };
             if pieces.begin().is_ok() && is_sound() {
-                let rows = Rows { column, labels, range: rows, number_of: &number_of };
+                let rows = ComparedRows { column, labels, range: rows, number_of: &number_of };
                 let mut machines = machines.to_vec();
                 let walked =
                     chains::walk(simd, window.reach, &rows, &mut pairs, |Member { row, time }| {
@@ -214,7 +214,12 @@ enum State {
 }
 
 impl<'a> Morsels<'a> {
-    fn new(source: &'a Source<'a>, part: &'a Part, cut: TimeRange, execution: &Execution) -> Self {
+    fn new(
+        source: &'a Source<'a>,
+        part: &'a GroupScan,
+        cut: TimeRange,
+        execution: &Execution,
+    ) -> Self {
         let rows = execution.morsel_rows.unwrap_or(ROWS).max(1);
         let (selection, window) = (&part.selection, part.window);
         let intervals = intervals(source.tags.time, rows, &selection.delays(), cut);

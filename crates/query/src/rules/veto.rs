@@ -8,7 +8,7 @@ use crate::{
     error::Error,
     kernels::{
         matching,
-        neighbours::{Column, Rows},
+        neighbours::{ComparedRows, DistanceColumn},
         rows::{MASK_ROWS, bits},
         simd::Simd,
     },
@@ -201,22 +201,26 @@ impl AllowedRows {
         simd: Simd,
         veto: &Forbidding,
         source: &Source<'_>,
-        (gaps, stored): (&[u16], &Rows<'b>),
+        (gaps, stored): (&[u16], &ComparedRows<'b>),
         reach: i64,
-    ) -> Option<Rows<'b>> {
+    ) -> Option<ComparedRows<'b>> {
         let Self { gaps: own_gaps, labels: own_labels, masks } = self;
         let Range { start, end } = stored.range;
         if start == end {
-            return Some(Rows { range: 0..0, ..stored.clone() });
+            return Some(ComparedRows { range: 0..0, ..stored.clone() });
         }
-        let head = start - Column::Gaps(gaps).rows_before(start, reach);
+        let head = start - DistanceColumn::Gaps(gaps).rows_before(start, reach);
         own_gaps.clear();
         own_gaps.extend_from_slice(&gaps[head..end]);
         own_labels.clear();
         own_labels.extend_from_slice(&stored.labels[head..end]);
         // Gaps decide about all distances below the largest gap.
         let is_exact = veto.guard < GAP_MAX.into();
-        let column = if is_exact { Column::Gaps(gaps) } else { Column::Times(source.tags.time) };
+        let column = if is_exact {
+            DistanceColumn::Gaps(gaps)
+        } else {
+            DistanceColumn::Times(source.tags.time)
+        };
         let first = head - column.rows_before(head, veto.guard);
         let last = end + column.rows_after(end - 1, veto.guard);
         if !is_exact && !source.is_in_order(simd, first..last) {
@@ -238,8 +242,8 @@ impl AllowedRows {
                 }
             }
         }
-        Some(Rows {
-            column: Column::Gaps(own_gaps),
+        Some(ComparedRows {
+            column: DistanceColumn::Gaps(own_gaps),
             labels: own_labels,
             range: start - head..end - head,
             number_of: stored.number_of,
@@ -249,7 +253,7 @@ impl AllowedRows {
 
 /// Finds the rows near one veto after the other.
 struct Near<'a> {
-    column: Column<'a>,
+    column: DistanceColumn<'a>,
     guard: i64,
     /// The row after the last one.
     end: usize,

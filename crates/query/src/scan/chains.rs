@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::kernels::{
     matrix::Matrix,
-    neighbours::{self, Column, Rows},
+    neighbours::{self, ComparedRows, DistanceColumn},
     simd::Simd,
 };
 
@@ -26,7 +26,7 @@ pub(crate) struct Member {
 pub(crate) fn walk(
     simd: Simd,
     window: i64,
-    rows: &Rows<'_>,
+    rows: &ComparedRows<'_>,
     pairs: &mut Matrix,
     mut take: impl FnMut(Member),
 ) -> Option<()> {
@@ -40,7 +40,11 @@ pub(crate) fn walk(
 }
 
 /// Returns the part of a range of rows that holds whole chains.
-pub(crate) fn whole_chains(column: Column<'_>, rows: Range<usize>, window: i64) -> Range<usize> {
+pub(crate) fn whole_chains(
+    column: DistanceColumn<'_>,
+    rows: Range<usize>,
+    window: i64,
+) -> Range<usize> {
     let is_linked = |&row: &usize| column.gap(row) <= window;
     let first = match rows.start {
         0 => 0,
@@ -59,7 +63,7 @@ pub(crate) fn whole_chains(column: Column<'_>, rows: Range<usize>, window: i64) 
 /// Cuts a range of rows before which a chain begins, and after which one ends, into ranges of about this many rows and
 /// whole chains.
 pub(crate) fn chain_ranges(
-    column: Column<'_>,
+    column: DistanceColumn<'_>,
     all: Range<usize>,
     window: i64,
     rows: usize,

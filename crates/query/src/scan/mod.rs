@@ -12,4 +12,4 @@ pub(crate) mod threads;
 
 pub use lookup::Lookup;
 pub use morsels::Execution;
-pub use plan::Plan;
+pub use plan::ReadPlan;

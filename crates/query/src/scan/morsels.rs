@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use crate::{
-    kernels::{neighbours::Column, simd::Simd},
+    kernels::{neighbours::DistanceColumn, simd::Simd},
     run::time_range::TimeRange,
 };
 
@@ -146,7 +146,11 @@ pub(crate) fn intervals(
 }
 
 /// Cuts a range of rows into ranges of about this many. Equal times are never separated.
-pub(crate) fn row_ranges(column: Column<'_>, all: Range<usize>, rows: usize) -> Vec<Range<usize>> {
+pub(crate) fn row_ranges(
+    column: DistanceColumn<'_>,
+    all: Range<usize>,
+    rows: usize,
+) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     let mut start = all.start;
     while start < all.end {

@@ -22,7 +22,7 @@ use crate::{
 
 /// The rows that a query would read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
+pub struct ReadPlan {
     /// The level of vector instructions.
     pub level: Simd,
     /// The threads that share the morsels.
@@ -35,7 +35,7 @@ pub struct Plan {
     taken: Vec<(Route, Range<u64>)>,
 }
 
-impl Plan {
+impl ReadPlan {
     /// Returns a plan that reads nothing.
     pub fn new(recording: &Recording<'_>, execution: &Execution) -> Self {
         let is_wide = |source: &Source<'_>| matches!(source.tags.channels, Channels::U16(_));

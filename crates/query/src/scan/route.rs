@@ -12,7 +12,7 @@ use tagq_store::format::GAP_MAX;
 
 use crate::{
     kernels::{
-        neighbours::Column,
+        neighbours::DistanceColumn,
         simd::{Level, Simd},
     },
     run::recording::Source,
@@ -82,9 +82,9 @@ pub(crate) enum Reads {
     Times,
 }
 
-/// Rows whose neighbours can be compared.
+/// Where neighbours can be compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rows {
+pub(crate) enum CompareIn {
     /// Gaps of all channels, 16 or 32 at once.
     Gaps,
     /// Times of all channels, four or eight at once.
@@ -94,7 +94,7 @@ pub(crate) enum Rows {
 }
 
 impl Route {
-    /// Returns the name that `--explain` shows.
+    /// Returns the name that a plan shows.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Labels => "labels of cut blocks",
@@ -144,46 +144,46 @@ impl Work {
     }
 
     /// Returns the mean number of rows within reach from which on neighbours are not compared.
-    pub(crate) fn crowded(self, rows: Rows, simd: Simd, has_delays: bool) -> usize {
+    pub(crate) fn crowded(self, rows: CompareIn, simd: Simd, has_delays: bool) -> usize {
         match (self, rows) {
             // Ranks count a pair in a few steps, however many others lie between its tags.
-            (Self::Pair, Rows::Gaps) => match simd.level() {
+            (Self::Pair, CompareIn::Gaps) => match simd.level() {
                 Level::Scalar => 1,
                 #[cfg(target_arch = "x86_64")]
                 Level::Avx2 if has_delays => 5,
                 #[cfg(target_arch = "x86_64")]
                 Level::Avx2 | Level::Avx512 | Level::Vbmi2 => 20,
             },
-            (Self::Pairs, Rows::Gaps) => 2,
+            (Self::Pairs, CompareIn::Gaps) => 2,
             // Only rows with as many others before them as the smallest group needs are visited.
-            (Self::Groups { fewest }, Rows::Gaps | Rows::List) => fewest,
-            (Self::Differences, Rows::Gaps) => 4,
+            (Self::Groups { fewest }, CompareIn::Gaps | CompareIn::List) => fewest,
+            (Self::Differences, CompareIn::Gaps) => 4,
             // Of these rows, starts and stops alone count.
-            (Self::Differences, Rows::Times | Rows::List) => 9,
-            (Self::Pair | Self::Pairs, Rows::Times | Rows::List)
-            | (Self::Groups { .. }, Rows::Times)
+            (Self::Differences, CompareIn::Times | CompareIn::List) => 9,
+            (Self::Pair | Self::Pairs, CompareIn::Times | CompareIn::List)
+            | (Self::Groups { .. }, CompareIn::Times)
             // Most rows would be in long chains.
             | (Self::Heralds { .. } | Self::Matches, _) => 1,
         }
     }
 }
 
-impl Column<'_> {
+impl DistanceColumn<'_> {
     /// Returns which rows are compared in this column.
-    pub(crate) fn rows(self) -> Rows {
+    pub(crate) fn rows(self) -> CompareIn {
         match self {
-            Column::Gaps(_) => Rows::Gaps,
-            Column::Times(_) => Rows::Times,
+            DistanceColumn::Gaps(_) => CompareIn::Gaps,
+            DistanceColumn::Times(_) => CompareIn::Times,
         }
     }
 }
 
 /// Returns the column of a source that is read to compare rows up to `reach` apart: gaps if they are exact so far, because
 /// they have a quarter of the bytes.
-pub(crate) fn column<'a>(source: &Source<'a>, reach: i64) -> Column<'a> {
+pub(crate) fn column<'a>(source: &Source<'a>, reach: i64) -> DistanceColumn<'a> {
     match source.gaps {
-        Some(gaps) if reach < GAP_MAX.into() => Column::Gaps(gaps),
-        _ => Column::Times(source.tags.time),
+        Some(gaps) if reach < GAP_MAX.into() => DistanceColumn::Gaps(gaps),
+        _ => DistanceColumn::Times(source.tags.time),
     }
 }
 

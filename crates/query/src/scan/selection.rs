@@ -11,7 +11,7 @@ use tagq_store::Channels;
 use crate::{
     kernels,
     kernels::{
-        neighbours::{Column, Rows},
+        neighbours::{ComparedRows, DistanceColumn},
         rows::MASK_ROWS,
         simd::Simd,
     },
@@ -88,9 +88,14 @@ impl<'b> Selected<'b> {
 
 impl<'a> Ready<'a> {
     /// Returns the same rows, to be compared with those before them.
-    pub(crate) fn rows(&self) -> Rows<'a> {
+    pub(crate) fn rows(&self) -> ComparedRows<'a> {
         let Self { time, id, head, number_of } = *self;
-        Rows { column: Column::Times(time), labels: id, range: head..time.len(), number_of }
+        ComparedRows {
+            column: DistanceColumn::Times(time),
+            labels: id,
+            range: head..time.len(),
+            number_of,
+        }
     }
 }
 

@@ -4,9 +4,9 @@ use std::time::SystemTime;
 
 /// What an entry of a folder is, as messages name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Kind(pub &'static str);
+pub(crate) struct EntryKind(pub &'static str);
 
-impl Kind {
+impl EntryKind {
     pub(crate) const FILE: Self = Self("a file");
     pub(crate) const FOLDER: Self = Self("a folder");
     pub(crate) const LINK: Self = Self("a symbolic link");
@@ -19,7 +19,7 @@ impl Kind {
 /// An entry of a folder.
 pub(crate) struct DirEntry {
     pub name: String,
-    pub kind: Kind,
+    pub kind: EntryKind,
     pub len: u64,
     pub modified: SystemTime,
 }

@@ -17,7 +17,7 @@ use portable as system;
 #[cfg(unix)]
 use unix as system;
 
-pub(crate) use entry::{DirEntry, Kind, Open};
+pub(crate) use entry::{DirEntry, EntryKind, Open};
 pub(crate) use map::Map;
 pub(crate) use system::{Dir, Guard, write_at};
 pub use system::{
@@ -28,7 +28,7 @@ pub use system::{
 use std::{fs::File, io, path::Path};
 
 /// Returns what a file that was opened is.
-pub(crate) fn kind_of(file: &File) -> io::Result<Kind> {
+pub(crate) fn kind_of(file: &File) -> io::Result<EntryKind> {
     file.metadata().map(|metadata| system::kind_of(&metadata))
 }
 

@@ -9,7 +9,7 @@ use std::{
     time::SystemTime,
 };
 
-use super::{DirEntry, Kind, Open};
+use super::{DirEntry, EntryKind, Open};
 
 /// Held while the position of a file is used, because all threads share that position.
 static POSITION: Mutex<()> = Mutex::new(());
@@ -44,13 +44,13 @@ pub fn open_at_once(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-pub(crate) fn kind_of(metadata: &Metadata) -> Kind {
+pub(crate) fn kind_of(metadata: &Metadata) -> EntryKind {
     let of = metadata.file_type();
     match () {
-        () if of.is_file() => Kind::FILE,
-        () if of.is_dir() => Kind::FOLDER,
-        () if of.is_symlink() => Kind::LINK,
-        () => Kind::OTHER,
+        () if of.is_file() => EntryKind::FILE,
+        () if of.is_dir() => EntryKind::FOLDER,
+        () if of.is_symlink() => EntryKind::LINK,
+        () => EntryKind::OTHER,
     }
 }
 
@@ -137,7 +137,7 @@ impl Dir {
 
     /// Opens a folder inside it, which is no link.
     pub(crate) fn open_folder(&self, name: &str) -> io::Result<Self> {
-        if self.kind_of(name)? != Kind::FOLDER {
+        if self.kind_of(name)? != EntryKind::FOLDER {
             return Err(io::ErrorKind::NotADirectory.into());
         }
         Ok(Self(self.0.join(name)))
@@ -146,7 +146,7 @@ impl Dir {
     /// Opens an entry that is no link.
     pub(crate) fn open_entry(&self, name: &str, how: Open) -> io::Result<File> {
         match self.kind_of(name) {
-            Ok(Kind::FILE) => {}
+            Ok(EntryKind::FILE) => {}
             Ok(_) => return Err(io::ErrorKind::InvalidInput.into()),
             Err(error) if how == Open::Read || how == Open::Write => return Err(error),
             Err(_) => {}
@@ -163,7 +163,7 @@ impl Dir {
     }
 
     /// Returns what an entry is, without following a link.
-    pub(crate) fn kind_of(&self, name: &str) -> io::Result<Kind> {
+    pub(crate) fn kind_of(&self, name: &str) -> io::Result<EntryKind> {
         fs::symlink_metadata(self.0.join(name)).map(|metadata| kind_of(&metadata))
     }
 

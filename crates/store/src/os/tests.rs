@@ -10,7 +10,7 @@ macro_rules! of_system {
                 thread,
             };
 
-            use crate::os::{DirEntry, Kind, Open, $system as system};
+            use crate::os::{DirEntry, EntryKind, Open, $system as system};
 
             #[test]
             fn threads_read_and_write_at_places_of_their_own() {
@@ -61,7 +61,7 @@ macro_rules! of_system {
                 #[cfg(unix)]
                 {
                     std::os::unix::fs::symlink("../outside", folder.join("link")).unwrap();
-                    assert_eq!(dir.kind_of("link").unwrap(), Kind::LINK);
+                    assert_eq!(dir.kind_of("link").unwrap(), EntryKind::LINK);
                     for how in [Open::Read, Open::Write, Open::OrCreate, Open::New] {
                         assert!(dir.open_entry("link", how).is_err(), "{how:?}");
                     }
@@ -72,8 +72,11 @@ macro_rules! of_system {
                 let mut entries = dir.entries(&|name| name != "unwanted").unwrap();
                 entries.sort_by(|a, b| a.name.cmp(&b.name));
                 let seen = |of: &DirEntry| (of.name.clone(), of.kind);
-                let seen: Vec<(String, Kind)> = entries.iter().map(seen).collect();
-                assert_eq!(seen, [("inner".into(), Kind::FOLDER), ("made".into(), Kind::FILE)]);
+                let seen: Vec<(String, EntryKind)> = entries.iter().map(seen).collect();
+                assert_eq!(
+                    seen,
+                    [("inner".into(), EntryKind::FOLDER), ("made".into(), EntryKind::FILE)]
+                );
                 assert_eq!(entries[1].len, 3);
                 dir.remove("made").unwrap();
                 dir.sync().unwrap();
@@ -90,7 +93,7 @@ macro_rules! of_system {
                 assert!(system::are_same(&a, &folder.path().join(".").join("a")));
                 assert!(!system::are_same(&a, &b) && !system::are_same(&a, Path::new("/none")));
                 let metadata = fs::metadata(&a).unwrap();
-                assert_eq!(system::kind_of(&metadata), Kind::FILE);
+                assert_eq!(system::kind_of(&metadata), EntryKind::FILE);
                 let file = File::open(&a).unwrap();
                 let times = fs::FileTimes::new();
                 let set =

@@ -21,7 +21,7 @@ pub enum Access {
 }
 
 #[derive(Debug)]
-pub(super) enum Column<T> {
+pub(super) enum ColumnView<T> {
     Mapped {
         map: Map,
         /// The same bytes at another address, which no guard ever touches.
@@ -34,10 +34,10 @@ pub(super) enum Column<T> {
 /// A column with values of the type that its file has.
 #[derive(Debug)]
 pub(super) enum TypedColumn {
-    I64(Column<i64>),
-    U8(Column<u8>),
-    U16(Column<u16>),
-    U32(Column<u32>),
+    I64(ColumnView<i64>),
+    U8(ColumnView<u8>),
+    U16(ColumnView<u16>),
+    U32(ColumnView<u32>),
 }
 
 /// Which mapping of a column is read.
@@ -55,14 +55,14 @@ impl CheckedFile {
         self,
         access: Access,
         rows: Range<usize>,
-    ) -> Result<Column<T>, Error> {
+    ) -> Result<ColumnView<T>, Error> {
         Ok(match access {
-            Access::Mapped => Column::Mapped {
+            Access::Mapped => ColumnView::Mapped {
                 map: Map::new(&self.file, &self.path, self.bytes())?,
                 unguarded: Map::new(&self.file, &self.path, self.bytes())?,
                 rows,
             },
-            Access::Copied => Column::Copied(self.rows(rows)?),
+            Access::Copied => ColumnView::Copied(self.rows(rows)?),
         })
     }
 
@@ -83,7 +83,7 @@ impl CheckedFile {
     }
 }
 
-impl<T: bytemuck::Pod> Column<T> {
+impl<T: bytemuck::Pod> ColumnView<T> {
     pub(super) fn values(&self, view: View) -> &[T] {
         match (self, view) {
             (Self::Mapped { map, rows, .. }, View::Guarded) => values_of(map, rows),

@@ -23,11 +23,18 @@ fn unit_for(time: Attoseconds) -> (&'static str, i128) {
     *fitting.unwrap_or(&READERS[0])
 }
 
-/// A time with nine significant digits, and whether these are all of it.
-pub(super) fn format_time(time: Attoseconds, space: &str) -> (String, bool) {
+/// A time as text.
+pub(super) struct ShownTime {
+    pub text: String,
+    /// Whether these are all digits.
+    pub is_exact: bool,
+}
+
+/// Returns a time with nine significant digits.
+pub(super) fn format_time(time: Attoseconds, space: &str) -> ShownTime {
     const SIGNIFICANT: usize = 9;
     if time.is_zero() {
-        return (format!("0{space}s"), true);
+        return ShownTime { text: format!("0{space}s"), is_exact: true };
     }
     let (name, length) = unit_for(time);
     let name = if space.is_empty() && name == "µs" { "us" } else { name };
@@ -38,7 +45,8 @@ pub(super) fn format_time(time: Attoseconds, space: &str) -> (String, bool) {
     let places = SIGNIFICANT.saturating_sub(digits_before);
     let scale = (0..places).fold(1_i128, |scale, _| scale * 10);
     let Some(scaled) = value.checked_mul(&Ratio::from_integer(scale)) else {
-        return (format!("{sign}{}{space}{name}", value.to_integer()), value.is_integer());
+        let text = format!("{sign}{}{space}{name}", value.to_integer());
+        return ShownTime { text, is_exact: value.is_integer() };
     };
     let rounded = scaled.round().to_integer();
     let mut text = format!("{}.{:0places$}", rounded / scale, rounded % scale);
@@ -47,7 +55,7 @@ pub(super) fn format_time(time: Attoseconds, space: &str) -> (String, bool) {
     } else {
         text.truncate(text.trim_end_matches('0').trim_end_matches('.').len());
     }
-    (format!("{sign}{text}{space}{name}"), scaled.is_integer())
+    ShownTime { text: format!("{sign}{text}{space}{name}"), is_exact: scaled.is_integer() }
 }
 
 /// Four decimals of a number that is not whole, all where these would be zeros.

@@ -11,7 +11,7 @@ use super::{
         ATTOSECONDS_PER_SECOND, Attoseconds, DIGITS_MAX, FREQUENCIES, number_and_unit, unit_length,
     },
     error::UnitError,
-    shown::{READERS, format_time},
+    shown::{READERS, ShownTime, format_time},
 };
 
 const TICK_EXAMPLE: &str = "156.25ps, 1/3ps or 1/12.288GHz";
@@ -108,7 +108,7 @@ impl Tick {
     pub fn format(self, ticks: i128) -> String {
         match self.0.checked_mul(&Ratio::from_integer(ticks)) {
             // The smallest number has no magnitude in 128 bits.
-            Some(time) if *time.numer() > i128::MIN => format_time(time, " ").0,
+            Some(time) if *time.numer() > i128::MIN => format_time(time, " ").text,
             _ => format!("{ticks} ticks"),
         }
     }
@@ -118,7 +118,9 @@ impl Tick {
         match self.0.checked_mul(&Ratio::from_integer(ticks.into())) {
             Some(time) => match format_time(time, "") {
                 // A run of thousands of millions of years has more digits than are read.
-                (text, true) if text.bytes().filter(u8::is_ascii_digit).count() <= DIGITS_MAX => {
+                ShownTime { text, is_exact: true }
+                    if text.bytes().filter(u8::is_ascii_digit).count() <= DIGITS_MAX =>
+                {
                     text
                 }
                 _ => format!("{ticks}t"),
@@ -131,7 +133,7 @@ impl Tick {
 /// The tick for a reader (`156.25 ps`, `1/3 ps`).
 impl fmt::Display for Tick {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let (text, true) = format_time(self.0, " ") {
+        if let ShownTime { text, is_exact: true } = format_time(self.0, " ") {
             return f.write_str(&text);
         }
         let fractions = READERS.map(|(name, length)| (self.0 / length, name));

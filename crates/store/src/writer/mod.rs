@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use lock::Lock;
 use planned::Planned;
-use tally::{OpenBlock, Tally, by_label};
+use tally::{BlockTally, OpenBlock, by_label};
 use workers::Workers;
 
 use crate::{
@@ -50,8 +50,8 @@ pub struct Writer {
     /// Rows appended. The three tallies below lack those that are not written yet.
     planned: Planned,
     open_block: OpenBlock,
-    open_source: Tally,
-    run: Tally,
+    open_source: BlockTally,
+    run: BlockTally,
     chain: u32,
     count_entries: u64,
     sources: Vec<Source>,
@@ -88,7 +88,7 @@ impl Writer {
     /// Begins a source: the rows appended from here to [`Writer::finish_source`] are its own.
     pub fn begin_source(&mut self) {
         self.settle();
-        self.open_source = Tally::default();
+        self.open_source = BlockTally::default();
         self.planned.source_last = None;
     }
 
@@ -99,7 +99,7 @@ impl Writer {
         self.settle();
         let source = self.sources.pop()?;
         self.planned.source_last = source.time_last;
-        self.open_source = Tally {
+        self.open_source = BlockTally {
             rows: source.rows,
             span: source.time_first.zip(source.time_last),
             by_channel: by_label(&source.channels),

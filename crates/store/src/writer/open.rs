@@ -6,7 +6,7 @@ use super::{
     Creation, Writer,
     lock::Lock,
     planned::Planned,
-    tally::{OpenBlock, Tally, by_label},
+    tally::{BlockTally, OpenBlock, by_label},
 };
 use crate::{
     Error, Folder, Manifest, RunId,
@@ -123,8 +123,8 @@ impl Writer {
             folder,
             planned: Planned::default(),
             open_block: OpenBlock::default(),
-            open_source: Tally::default(),
-            run: Tally::default(),
+            open_source: BlockTally::default(),
+            run: BlockTally::default(),
             chain: 0,
             count_entries: 0,
             sources: Vec::new(),
@@ -165,8 +165,8 @@ impl Writer {
             micro_tick: manifest.micro_tick,
             planned: Planned::new(manifest.rows, manifest.time_first.zip(manifest.time_last)),
             open_block: manifest.last_block.as_ref().map(OpenBlock::resume).unwrap_or_default(),
-            open_source: Tally::default(),
-            run: Tally {
+            open_source: BlockTally::default(),
+            run: BlockTally {
                 rows: manifest.rows,
                 span: manifest.time_first.zip(manifest.time_last),
                 by_channel: by_label(&manifest.channels),

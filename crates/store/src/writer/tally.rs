@@ -9,7 +9,7 @@ use crate::{
 
 /// Rows counted by channel, and the first and last of their times.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Tally {
+pub(super) struct BlockTally {
     pub rows: u64,
     pub span: Option<(i64, i64)>,
     /// Indexed by label, as long as the largest label seen needs.
@@ -19,12 +19,12 @@ pub(super) struct Tally {
 /// The unfinished last block.
 #[derive(Debug, Default)]
 pub(super) struct OpenBlock {
-    pub tally: Tally,
+    pub tally: BlockTally,
     /// The crc32c of its bytes in each column; of no meaning for other files.
     pub checksums: PerFile<u32>,
 }
 
-impl Tally {
+impl BlockTally {
     /// Adds rows that come after these.
     pub(super) fn add(&mut self, part: &BlockPart) {
         let labels = part.channels.last().map_or(0, |last| usize::from(last.channel) + 1);
@@ -68,7 +68,7 @@ impl OpenBlock {
 
     pub(super) fn resume(block: &LastBlock) -> Self {
         Self {
-            tally: Tally {
+            tally: BlockTally {
                 rows: block.rows.into(),
                 span: Some((block.time_min, block.time_max)),
                 by_channel: by_label(&block.counts),

@@ -36,7 +36,7 @@ pub(super) enum Background<'a> {
 }
 
 impl Background<'_> {
-    pub(super) fn of(&self, bin: usize) -> f64 {
+    pub(super) fn at(&self, bin: usize) -> f64 {
         match *self {
             // For few pairs.
             Self::Flat(mean) => mean.max(f64::MIN_POSITIVE),
@@ -51,7 +51,7 @@ pub(super) fn gaussian(
     background: Background<'_>,
     start: Terms,
 ) -> Option<Fitted> {
-    let form: Vec<f64> = (0..counted.counts.len()).map(|bin| background.of(bin)).collect();
+    let form: Vec<f64> = (0..counted.counts.len()).map(|bin| background.at(bin)).collect();
     // Neighbouring pulses have the same shape as the peak, so their counts alone determine the
     // background factor.
     let is_known = matches!(background, Background::Beside(..));

@@ -143,7 +143,7 @@ impl Counted {
         let middle = self.middle(peak.at, peak.bins);
         // For a Gaussian, the window with the highest significance is 2.8 standard deviations wide.
         let fit = gaussian(self, background, [peak.net, middle, extent / 2.8, 1.0]);
-        let beyond = |bin: usize| self.counts[bin] as f64 - background.of(bin);
+        let beyond = |bin: usize| self.counts[bin] as f64 - background.at(bin);
         // For many small counts, the top is found from the sum over a part of the peak, symmetric
         // around each bin.
         let smooth = (peak.bins / 4).max(1) | 1;

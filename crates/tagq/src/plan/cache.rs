@@ -27,7 +27,8 @@ impl<'a> Kept<'a> {
     pub(super) fn of(
         folder: &'a Path,
         part: Part,
-        (asked, is_joined): (&Dry, bool),
+        asked: &Dry,
+        is_joined: bool,
         store: &Store,
     ) -> Result<Self, Error> {
         let interval = TimeRange { from: part.from, to: part.to };

@@ -66,7 +66,7 @@ impl Plan {
             let asked = Dry::new(facts[run].facts(is_joined));
             let runs = contexts(&facts, &setups, pool, &Silent);
             request.count_part(&pairs(&runs), bins.as_ref(), (run, &asked))?;
-            Kept::of(folder, place, (&asked, is_joined), &store)
+            Kept::of(folder, place, &asked, is_joined, &store)
         });
         let kept = kept.transpose()?;
         if let Some(counts) = kept.as_ref().and_then(Kept::read) {

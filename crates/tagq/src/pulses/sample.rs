@@ -133,7 +133,7 @@ impl Sample {
         let mut step = ((partners / PARTNERS).ceil() as usize).clamp(1, ((to - from) / 64).max(1));
         let begun = self.differences.len();
         loop {
-            let mut taken: Vec<(i64, bool)> = Vec::with_capacity(most);
+            let mut taken: Vec<SampledTag> = Vec::with_capacity(most);
             for turn in 0..ROWS * most {
                 let row = from + turn * step;
                 let row = row + scattered(row, step);
@@ -142,7 +142,7 @@ impl Sample {
                 }
                 let label = label(row);
                 if label == a || label == b {
-                    taken.push((tags.time[row], label == a));
+                    taken.push(SampledTag { time: tags.time[row], is_start: label == a });
                 }
             }
             if self.take_pairs(&taken, a == b, begun + PAIRS * most) {
@@ -154,16 +154,16 @@ impl Sample {
     }
 
     /// Adds all pairs of the tags; returns `false` if there are more than `most`.
-    fn take_pairs(&mut self, taken: &[(i64, bool)], is_one: bool, most: usize) -> bool {
-        for (at, &(time, is_start)) in taken.iter().enumerate() {
-            for &(later, is_later_start) in &taken[at + 1..] {
-                let difference = later.saturating_sub(time);
+    fn take_pairs(&mut self, taken: &[SampledTag], is_one: bool, most: usize) -> bool {
+        for (at, &SampledTag { time, is_start }) in taken.iter().enumerate() {
+            for later in &taken[at + 1..] {
+                let difference = later.time.saturating_sub(time);
                 if difference >= self.reach {
                     break;
                 }
-                if is_one || is_start && !is_later_start {
+                if is_one || is_start && !later.is_start {
                     self.differences.push(difference);
-                } else if !is_start && is_later_start {
+                } else if !is_start && later.is_start {
                     self.differences.push(-difference);
                 }
             }
@@ -173,6 +173,13 @@ impl Sample {
         }
         true
     }
+}
+
+/// A tag of a sample.
+struct SampledTag {
+    time: i64,
+    /// Whether it is a start; else it is a stop.
+    is_start: bool,
 }
 
 /// Returns a pseudo-random number below `step`: the row mixed with `SplitMix64`.

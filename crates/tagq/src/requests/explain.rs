@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 use serde_json::Value;
-use tagq_query::Plan;
+use tagq_query::ReadPlan;
 use tagq_store::Block;
 
 use crate::{answer::RunFacts, run::Run};
@@ -48,7 +48,7 @@ pub struct PlanFacts {
 }
 
 impl PlanFacts {
-    pub(super) fn of(plan: &Plan, run: &Run) -> Self {
+    pub(super) fn of(plan: &ReadPlan, run: &Run) -> Self {
         // Queries do not use a damaged index either: they then read the rows.
         let blocks = run.store().blocks().unwrap_or_default();
         let mut blocks: Vec<Range<u64>> =

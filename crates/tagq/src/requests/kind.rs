@@ -1,8 +1,8 @@
 //! The interface of all kinds of requests, and their common driver.
 
 use tagq_query::{
-    Bins, Countable, Counter, Dry, Error as QueryError, Execution, Ledger, Plan, Recording, Scan,
-    Sum,
+    Bins, Countable, Counter, Dry, Error as QueryError, Execution, Ledger, ReadPlan, Recording,
+    Scan, Sum,
 };
 use tagq_store::Tick;
 
@@ -27,7 +27,7 @@ use crate::{
 
 /// A kind of request: converts the request to a query in ticks and channel numbers, and its counts to
 /// an answer.
-pub(super) trait Kind: Sync {
+pub(super) trait RequestKind: Sync {
     /// The query, in ticks and channel numbers.
     type Query: Countable;
     /// The counts, as numbers that add up over runs.
@@ -121,7 +121,7 @@ pub(super) trait Kind: Sync {
         bin: Option<i64>,
         tick: Tick,
         recording: &Recording<'_>,
-    ) -> Result<Plan, QueryError>;
+    ) -> Result<ReadPlan, QueryError>;
 
     /// Returns the header and the query for an explanation without counting.
     fn described(
@@ -182,7 +182,7 @@ impl<Q> Resolved<'_, Q> {
 pub(super) type OfRun<'a> = (&'a Run, &'a QueryContext<'a>);
 
 /// Resolves a request for a run, with `bins` in place of those that would be chosen, and adds notes for the user.
-pub(super) fn resolve<'a, K: Kind>(
+pub(super) fn resolve<'a, K: RequestKind>(
     kind: &K,
     (run, context): OfRun<'a>,
     bins: Option<&Bins>,
@@ -197,7 +197,7 @@ pub(super) fn resolve<'a, K: Kind>(
 }
 
 /// Resolves a request for several runs whose counts are to be added up. Bins that are chosen are those of the first one.
-fn resolve_all<'a, K: Kind>(
+fn resolve_all<'a, K: RequestKind>(
     kind: &K,
     runs: &[OfRun<'a>],
     bins: Option<&Bins>,
@@ -225,7 +225,7 @@ fn resolve_all<'a, K: Kind>(
 }
 
 /// Counts a request in each run and adds up the counts. Returns also the bins that were chosen.
-pub(super) fn sum<K: Kind>(
+pub(super) fn sum<K: RequestKind>(
     kind: &K,
     runs: &[OfRun<'_>],
     bins: Option<&Bins>,
@@ -239,7 +239,7 @@ pub(super) fn sum<K: Kind>(
 }
 
 /// Answers from the parts of each run: for all runs together, or for each of them with the groups that their sum has.
-pub(super) fn of_parts<K: Kind>(
+pub(super) fn of_parts<K: RequestKind>(
     kind: &K,
     runs: &[OfRun<'_>],
     sums: &[Sum],
@@ -257,7 +257,7 @@ pub(super) fn of_parts<K: Kind>(
 }
 
 /// Counts a request in the rows of one run; continues from cached results.
-fn count<K: Kind>(kind: &K, resolved: &Resolved<'_, K::Query>) -> Result<K::Counts, Error> {
+fn count<K: RequestKind>(kind: &K, resolved: &Resolved<'_, K::Query>) -> Result<K::Counts, Error> {
     let &Resolved { run, context, bin, ref query, .. } = resolved;
     let is_joined = kind.selection().join;
     let is_new = kind.recount_reason().is_some() || !kind.is_kept(query);
@@ -274,7 +274,7 @@ fn count<K: Kind>(kind: &K, resolved: &Resolved<'_, K::Query>) -> Result<K::Coun
 }
 
 /// Counts a request of one run from `counter`.
-fn count_from<K: Kind>(
+fn count_from<K: RequestKind>(
     kind: &K,
     resolved: &Resolved<'_, K::Query>,
     counter: &dyn Counter,
@@ -290,7 +290,7 @@ fn count_from<K: Kind>(
 }
 
 /// Computes the answer from the counts of each run.
-fn finish<K: Kind>(
+fn finish<K: RequestKind>(
     kind: &K,
     all: &[Resolved<'_, K::Query>],
     counts: Vec<K::Counts>,
@@ -303,7 +303,7 @@ fn finish<K: Kind>(
 
 /// Rejects a request that cannot be counted in parts, and prepares what its parts have in common: returns the bins that
 /// were chosen. `silent` are the same runs, for what is not to be noted twice.
-pub(super) fn check_parts<'a, K: Kind>(
+pub(super) fn check_parts<'a, K: RequestKind>(
     kind: &K,
     runs: &[OfRun<'a>],
     silent: &[OfRun<'a>],
@@ -322,7 +322,7 @@ pub(super) fn check_parts<'a, K: Kind>(
 }
 
 /// Rejects requests that do not fit in memory. Returns what parts of each run need of their neighbours.
-pub(super) fn check_work<K: Kind>(
+pub(super) fn check_work<K: RequestKind>(
     kind: &K,
     runs: &[OfRun<'_>],
     bins: Option<&Bins>,
@@ -350,7 +350,7 @@ fn seams<Q: Countable>(resolved: &Resolved<'_, Q>, moved: i64) -> Seams {
 }
 
 /// Asks `counter` what a request asks of run number `number`.
-pub(super) fn count_part<K: Kind>(
+pub(super) fn count_part<K: RequestKind>(
     kind: &K,
     runs: &[OfRun<'_>],
     bins: Option<&Bins>,
@@ -361,7 +361,7 @@ pub(super) fn count_part<K: Kind>(
 }
 
 /// Explains what a request would read in a run, without counting.
-pub(super) fn explain<K: Kind>(kind: &K, of: OfRun<'_>) -> Result<Explained, Error> {
+pub(super) fn explain<K: RequestKind>(kind: &K, of: OfRun<'_>) -> Result<Explained, Error> {
     let resolved = resolve(kind, of, None)?;
     let (run, context) = of;
     let (query, bin, tick) = (&resolved.query, resolved.bin, resolved.tick());

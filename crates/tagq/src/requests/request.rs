@@ -10,7 +10,7 @@ use super::{
     explain::Explained,
     histogram::{G2, HISTOGRAM, Histogram},
     histogram2d::{HISTOGRAM2D, Histogram2d},
-    kind::{self, Kind as _, OfRun, Seams},
+    kind::{self, OfRun, RequestKind as _, Seams},
     micro::{MICRO, MicroTimes},
     options::{OptionValues, RequestType, deserialize},
     rates::{RATES, Rates},

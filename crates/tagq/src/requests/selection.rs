@@ -36,33 +36,37 @@ pub struct Selection {
 
 /// The options of a selection that every kind of request supports.
 pub(super) const COMMON: [RequestOption; 6] = [
-    of("channels", ValueType::Channels("A,B…"), "Only these channels, by number or name"),
-    of(
+    option("channels", ValueType::Channels("A,B…"), "Only these channels, by number or name"),
+    option(
         "delays",
         ValueType::Delays("CH=D"),
         "Add D to the times of channel CH, rounded to whole ticks; may be repeated",
     )
     .signed(),
-    of(
+    option(
         "from",
         ValueType::Text("T"),
         "Start: a time after the run's first tag; if negative, before its last; @T: recorded ticks",
     )
     .signed(),
-    of("to", ValueType::Text("T"), "End, excluded; stated as the start").signed(),
-    of("last", ValueType::Text("D"), "Only the last D of the run; of a trace in whole bins")
+    option("to", ValueType::Text("T"), "End, excluded; stated as the start").signed(),
+    option("last", ValueType::Text("D"), "Only the last D of the run; of a trace in whole bins")
         .excludes(&["from", "to"]),
-    of("join", ValueType::Flag, "Files follow each other without a gap: coincidences may span two"),
+    option(
+        "join",
+        ValueType::Flag,
+        "Files follow each other without a gap: coincidences may span two",
+    ),
 ];
 
 /// The option that replaces the recorded live time.
-pub(super) const LIVE_TIME: RequestOption = of(
+pub(super) const LIVE_TIME: RequestOption = option(
     "live_time",
     ValueType::Text("T"),
     "Live time, in place of last minus first tag of each file",
 );
 
-const fn of(name: &'static str, value: ValueType, help: &'static str) -> RequestOption {
+const fn option(name: &'static str, value: ValueType, help: &'static str) -> RequestOption {
     RequestOption::new(name, value, help).section(Section::Selection)
 }
 

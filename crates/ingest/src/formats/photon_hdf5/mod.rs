@@ -72,7 +72,7 @@ impl Format for PhotonHdf5 {
 impl Reader for PhotonHdf5 {
     fn header(&self, payload: &Payload<'_>) -> Result<Header, Error> {
         let Measurement { tick, micro_tick, recording, .. } = measurement(payload)?;
-        Ok(Header::of(Some(tick), micro_tick, recording))
+        Ok(Header::new(Some(tick), micro_tick, recording))
     }
 
     fn read(
@@ -85,11 +85,11 @@ impl Reader for PhotonHdf5 {
         sink(Decoded::Recording(recording.into(), micro_tick))?;
         let mut passed =
             Passed { input: payload.input(payload.bytes.clone(), 0, settings)?, at: 0 };
-        let (mut rows, mut row) = (Rows::default(), 0);
+        let (mut rows, mut row) = (Hdf5Rows::default(), 0);
         while row < columns.time.rows {
             settings.check_wanted()?;
             rows.read(&columns, row).map_err(|fault| name(fault, payload))?;
-            for chunk in Piece::of(&rows.tags, &rows.micro).chunks(CHUNK_TAGS) {
+            for chunk in Piece::new(&rows.tags, &rows.micro).chunks(CHUNK_TAGS) {
                 sink(Decoded::Tags(chunk))?;
             }
             row += rows.tags.len() as u64;
@@ -225,13 +225,13 @@ fn channel_names(file: &Hdf5) -> Result<Vec<(u16, String)>, Fault> {
 
 /// Rows that follow each other.
 #[derive(Default)]
-struct Rows {
+struct Hdf5Rows {
     values: [Vec<i64>; 3],
     tags: Vec<Tag>,
     micro: Vec<u32>,
 }
 
-impl Rows {
+impl Hdf5Rows {
     /// Reads the rows from `start` on.
     fn read(&mut self, columns: &Columns, start: u64) -> Result<(), Fault> {
         let rows = usize::try_from(columns.time.rows - start).map_or(ROWS, |left| left.min(ROWS));

@@ -15,20 +15,38 @@ const RECORD_BITS: i64 = 32;
 /// The name by which tagq calls itself in the files that it writes.
 const OWN_PROGRAM: &str = "tagq";
 
-/// The instrument of a record type, the division of its records, and whether they are of mode T3.
-const RECORD_TYPES: [(i64, &str, Layout, bool); 12] = [
-    (0x0001_0203, "PicoHarp 300", Layout::PicoHarp, false),
-    (0x0001_0303, "PicoHarp 300", Layout::PicoHarp, true),
-    (0x0001_0204, "HydraHarp 400 V1", Layout::HydraHarpV1, false),
-    (0x0001_0304, "HydraHarp 400 V1", Layout::HydraHarpV1, true),
-    (0x0101_0204, "HydraHarp 400 V2", Layout::HydraHarpV2, false),
-    (0x0101_0304, "HydraHarp 400 V2", Layout::HydraHarpV2, true),
-    (0x0001_0205, "TimeHarp 260 N", Layout::HydraHarpV2, false),
-    (0x0001_0305, "TimeHarp 260 N", Layout::HydraHarpV2, true),
-    (0x0001_0206, "TimeHarp 260 P", Layout::HydraHarpV2, false),
-    (0x0001_0306, "TimeHarp 260 P", Layout::HydraHarpV2, true),
-    (0x0001_0207, "MultiHarp or later", Layout::HydraHarpV2, false),
-    (0x0001_0307, "MultiHarp or later", Layout::HydraHarpV2, true),
+/// A type of records, as a header names it.
+struct RecordType {
+    code: i64,
+    instrument: &'static str,
+    /// How the bits of a record are divided.
+    layout: Layout,
+    is_t3: bool,
+}
+
+impl RecordType {
+    const fn t2(code: i64, instrument: &'static str, layout: Layout) -> Self {
+        Self { code, instrument, layout, is_t3: false }
+    }
+
+    const fn t3(code: i64, instrument: &'static str, layout: Layout) -> Self {
+        Self { code, instrument, layout, is_t3: true }
+    }
+}
+
+const RECORD_TYPES: [RecordType; 12] = [
+    RecordType::t2(0x0001_0203, "PicoHarp 300", Layout::PicoHarp),
+    RecordType::t3(0x0001_0303, "PicoHarp 300", Layout::PicoHarp),
+    RecordType::t2(0x0001_0204, "HydraHarp 400 V1", Layout::HydraHarpV1),
+    RecordType::t3(0x0001_0304, "HydraHarp 400 V1", Layout::HydraHarpV1),
+    RecordType::t2(0x0101_0204, "HydraHarp 400 V2", Layout::HydraHarpV2),
+    RecordType::t3(0x0101_0304, "HydraHarp 400 V2", Layout::HydraHarpV2),
+    RecordType::t2(0x0001_0205, "TimeHarp 260 N", Layout::HydraHarpV2),
+    RecordType::t3(0x0001_0305, "TimeHarp 260 N", Layout::HydraHarpV2),
+    RecordType::t2(0x0001_0206, "TimeHarp 260 P", Layout::HydraHarpV2),
+    RecordType::t3(0x0001_0306, "TimeHarp 260 P", Layout::HydraHarpV2),
+    RecordType::t2(0x0001_0207, "MultiHarp or later", Layout::HydraHarpV2),
+    RecordType::t3(0x0001_0307, "MultiHarp or later", Layout::HydraHarpV2),
 ];
 
 /// Reasons for the end of a measurement.
@@ -70,8 +88,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<RecordFile<PicoQuant>, Fault> {
     let int = |name: &str| tags.int(name).ok_or_else(|| missing(name));
     let float = |name: &str| tags.float(name).ok_or_else(|| missing(name));
     let record_type = int("TTResultFormat_TTTRRecType")?;
-    let known = RECORD_TYPES.iter().find(|(code, ..)| *code == record_type);
-    let Some(&(_, instrument, layout, is_t3)) = known else {
+    let known = RECORD_TYPES.iter().find(|known| known.code == record_type);
+    let Some(&RecordType { instrument, layout, is_t3, .. }) = known else {
         return Err(Fault::Damaged(format!(
             "record type {record_type:#010x} is not one of T2 or T3 that is known"
         )));

@@ -10,7 +10,7 @@ use tagq_store::{Recording, Tag, Tick, format::MICRO_NONE};
 
 use super::{
     fault::{Fault, damaged, no_numbers},
-    values::{Column, Kind, Values},
+    values::{TableColumn, ValueKind, Values},
 };
 use crate::{
     error::{Error, io_error},
@@ -29,11 +29,11 @@ use crate::{
 };
 
 /// The columns of tags of rows that follow each other.
-pub(crate) struct Part<'a> {
+pub(crate) struct TableRows<'a> {
     pub rows: u64,
-    pub time: Column<'a>,
-    pub channel: Column<'a>,
-    pub micro: Option<Column<'a>>,
+    pub time: TableColumn<'a>,
+    pub channel: TableColumn<'a>,
+    pub micro: Option<TableColumn<'a>>,
 }
 
 /// Facts about a table, before its rows.
@@ -94,9 +94,9 @@ impl<'a, 's> Reading<'a, 's> {
     }
 
     /// Hands on the tags of the next rows.
-    pub(crate) fn part(&mut self, part: Part<'_>) -> Result<(), Error> {
-        let Part { rows, mut time, mut channel, mut micro } = part;
-        if time.kind == Kind::Float && self.to_ticks.is_none() {
+    pub(crate) fn part(&mut self, part: TableRows<'_>) -> Result<(), Error> {
+        let TableRows { rows, mut time, mut channel, mut micro } = part;
+        if time.kind == ValueKind::Float && self.to_ticks.is_none() {
             let name = time.name.escape_debug();
             let what = format!(
                 "the column `{name}` holds floats; say the unit of its times, as in --columns time={name}:ns"
@@ -104,7 +104,7 @@ impl<'a, 's> Reading<'a, 's> {
             return Err(Fault::Refused(what).name(self.payload));
         }
         for column in [&channel].into_iter().chain(&micro) {
-            if column.kind == Kind::Float {
+            if column.kind == ValueKind::Float {
                 return Err(no_numbers(&column.name, "floats").name(self.payload));
             }
         }
@@ -124,7 +124,7 @@ impl<'a, 's> Reading<'a, 's> {
                 .convert(&time, &mut columns[0])
                 .and_then(|()| self.make(rows, &columns, [&time, &channel], micro.as_ref()));
             made.map_err(|fault| fault.name(self.payload))?;
-            (self.sink)(Decoded::Tags(Piece::of(&self.tags, &self.micro)))?;
+            (self.sink)(Decoded::Tags(Piece::new(&self.tags, &self.micro)))?;
             left -= rows as u64;
             self.rows += rows as u64;
             self.count(self.rows);
@@ -133,13 +133,13 @@ impl<'a, 's> Reading<'a, 's> {
     }
 
     /// Makes ticks of times in a unit.
-    fn convert(&self, column: &Column<'_>, times: &mut Values) -> Result<(), Fault> {
+    fn convert(&self, column: &TableColumn<'_>, times: &mut Values) -> Result<(), Fault> {
         let Some(to_ticks) = self.to_ticks else { return Ok(()) };
         for (row, value) in times.bits.iter_mut().enumerate() {
             let ticks = match column.kind {
-                Kind::Signed => to_ticks.of_integer((*value).into()),
-                Kind::Unsigned => to_ticks.of_integer(value.cast_unsigned().into()),
-                Kind::Float => to_ticks.of_float(f64::from_bits(value.cast_unsigned())),
+                ValueKind::Signed => to_ticks.of_integer((*value).into()),
+                ValueKind::Unsigned => to_ticks.of_integer(value.cast_unsigned().into()),
+                ValueKind::Float => to_ticks.of_float(f64::from_bits(value.cast_unsigned())),
             };
             *value = match ticks {
                 Ok(ticks) => ticks,
@@ -153,7 +153,7 @@ impl<'a, 's> Reading<'a, 's> {
     }
 
     /// Refuses a row of those that are being read.
-    fn fault<T>(&self, row: usize, column: &Column<'_>, what: &str) -> Result<T, Fault> {
+    fn fault<T>(&self, row: usize, column: &TableColumn<'_>, what: &str) -> Result<T, Fault> {
         let (number, name) = (self.rows + row as u64 + 1, column.name.escape_debug());
         Err(Fault::Refused(format!("row {number}: `{name}` {what}")))
     }
@@ -163,8 +163,8 @@ impl<'a, 's> Reading<'a, 's> {
         &mut self,
         rows: usize,
         [times, channels, micros]: &[Values; 3],
-        [time, channel]: [&Column<'_>; 2],
-        micro: Option<&Column<'_>>,
+        [time, channel]: [&TableColumn<'_>; 2],
+        micro: Option<&TableColumn<'_>>,
     ) -> Result<(), Fault> {
         let is_whole = |values: &Values| values.bits.len() == rows;
         if !is_whole(times) || !is_whole(channels) || (micro.is_some() && !is_whole(micros)) {
@@ -180,11 +180,11 @@ impl<'a, 's> Reading<'a, 's> {
             }
         }
         let is_negative = |values: &Values| values.bits.iter().position(|&value| value < 0);
-        let is_above = time.kind == Kind::Unsigned && self.to_ticks.is_none();
+        let is_above = time.kind == ValueKind::Unsigned && self.to_ticks.is_none();
         if let Some(row) = is_negative(times).filter(|_| is_above) {
             return self.fault(row, time, "is above 9223372036854775807, the largest time");
         }
-        if let Some(row) = is_negative(channels).filter(|_| channel.kind == Kind::Signed) {
+        if let Some(row) = is_negative(channels).filter(|_| channel.kind == ValueKind::Signed) {
             return self.fault(row, channel, "is negative; channels are 0 to 65535");
         }
         self.tags.clear();

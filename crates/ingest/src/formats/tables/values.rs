@@ -7,7 +7,7 @@ use crate::payload::input::is_shrunk;
 
 /// What the bits of a value mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ValueKind {
     Signed,
     Unsigned,
     Float,
@@ -18,7 +18,7 @@ pub(crate) enum Kind {
 pub(crate) struct Number {
     /// 1, 2, 4 or 8; of floats 4 or 8.
     pub bytes: usize,
-    pub kind: Kind,
+    pub kind: ValueKind,
 }
 
 /// Values that follow each other in a column.
@@ -31,9 +31,9 @@ pub(crate) struct Values {
 }
 
 /// A column of numbers.
-pub(crate) struct Column<'a> {
+pub(crate) struct TableColumn<'a> {
     pub name: String,
-    pub kind: Kind,
+    pub kind: ValueKind,
     pub reader: Box<dyn ReadColumn + 'a>,
 }
 
@@ -65,13 +65,13 @@ impl Number {
             word.get_mut(..width)?.copy_from_slice(item.get(..width)?);
             let word = u64::from_le_bytes(word);
             Some(match kind {
-                Kind::Signed => (word << shift).cast_signed() >> shift,
-                Kind::Float if width == 4 => {
+                ValueKind::Signed => (word << shift).cast_signed() >> shift,
+                ValueKind::Float if width == 4 => {
                     let bytes = word.to_le_bytes();
                     let float = f32::from_le_bytes(std::array::from_fn(|byte| bytes[byte]));
                     f64::from(float).to_bits().cast_signed()
                 }
-                Kind::Unsigned | Kind::Float => word.cast_signed(),
+                ValueKind::Unsigned | ValueKind::Float => word.cast_signed(),
             })
         }));
     }
@@ -100,12 +100,12 @@ mod tests {
             Number { bytes, kind }.decode(from, stride, &mut out);
             out
         };
-        assert_eq!(decoded(1, Kind::Signed, 1, &[0xff, 7]), [-1, 7]);
-        assert_eq!(decoded(1, Kind::Unsigned, 3, &[0xff, 0, 0, 7, 0]), [255, 7]);
-        assert_eq!(decoded(2, Kind::Signed, 2, &[0xfe, 0xff]), [-2]);
-        assert_eq!(decoded(8, Kind::Signed, 8, &(-5_i64).to_le_bytes()), [-5]);
+        assert_eq!(decoded(1, ValueKind::Signed, 1, &[0xff, 7]), [-1, 7]);
+        assert_eq!(decoded(1, ValueKind::Unsigned, 3, &[0xff, 0, 0, 7, 0]), [255, 7]);
+        assert_eq!(decoded(2, ValueKind::Signed, 2, &[0xfe, 0xff]), [-2]);
+        assert_eq!(decoded(8, ValueKind::Signed, 8, &(-5_i64).to_le_bytes()), [-5]);
         let bits = |float: f64| float.to_bits().cast_signed();
-        assert_eq!(decoded(4, Kind::Float, 4, &1.5_f32.to_le_bytes()), [bits(1.5)]);
-        assert_eq!(decoded(8, Kind::Float, 8, &0.1_f64.to_le_bytes()), [bits(0.1)]);
+        assert_eq!(decoded(4, ValueKind::Float, 4, &1.5_f32.to_le_bytes()), [bits(1.5)]);
+        assert_eq!(decoded(8, ValueKind::Float, 8, &0.1_f64.to_le_bytes()), [bits(0.1)]);
     }
 }

@@ -149,7 +149,7 @@ impl TextRead {
                 ));
             }
         };
-        sink(Decoded::Tags(Piece::of(&[tag], micro.as_slice())))?;
+        sink(Decoded::Tags(Piece::new(&[tag], micro.as_slice())))?;
         self.tags += 1;
         Ok(Some("has no line end and is taken as it stands".into()))
     }

@@ -14,6 +14,8 @@ mod gaps;
 mod scalar;
 mod times;
 
+pub(crate) use super::rows::REACH;
+
 use std::ops::Range;
 
 use tagq_store::format::GAP_MAX;
@@ -26,19 +28,17 @@ const ROWS: usize = MASK_ROWS;
 /// Bits of the number of a row.
 #[cfg(target_arch = "x86_64")]
 const ROW_BITS: u32 = 56;
-/// The number of rows within the window of one from which on a kernel gives up.
-pub(crate) const REACH: usize = 64;
 
 /// The column from which the distances of rows follow.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Column<'a> {
+pub(crate) enum DistanceColumn<'a> {
     /// Gaps, for distances below [`GAP_MAX`].
     Gaps(&'a [u16]),
     /// Times, whose differences must fit in `i64`.
     Times(&'a [i64]),
 }
 
-impl Column<'_> {
+impl DistanceColumn<'_> {
     /// Returns the distance of a row from the row before it; all distances from [`GAP_MAX`] on may be the same.
     #[inline]
     pub(crate) fn gap(self, row: usize) -> i64 {
@@ -82,15 +82,15 @@ impl Column<'_> {
 
 /// Rows of all channels. Rows before those in `range` are only looked back at.
 #[derive(Clone)]
-pub(crate) struct Rows<'a> {
-    pub column: Column<'a>,
+pub(crate) struct ComparedRows<'a> {
+    pub column: DistanceColumn<'a>,
     pub labels: &'a [u8],
     pub range: Range<usize>,
     /// The number of each label; labels not in use have the number after the last.
     pub number_of: &'a [u8; 256],
 }
 
-impl Rows<'_> {
+impl ComparedRows<'_> {
     /// Returns the number of the label of a row.
     #[inline]
     pub(crate) fn number(&self, row: usize) -> u8 {
@@ -122,7 +122,7 @@ pub(crate) type Span<T = i64> = (T, T);
 impl PairDistances {
     /// Returns the distances of pairs in which the time of the second tag less that of the first is `low` to `high`.
     /// Returns `None` if they do not fit in 64 bits.
-    pub(crate) fn of(low: i64, high: i64) -> Option<Self> {
+    pub(crate) fn between(low: i64, high: i64) -> Option<Self> {
         let span = |low: i64, high: i64| (high >= 0).then_some((low.max(0), high));
         Some(Self { forward: span(low, high), back: span(high.checked_neg()?, low.checked_neg()?) })
     }
@@ -165,7 +165,7 @@ impl<T: Copy + Ord + Default> PairDistances<T> {
 
 /// The largest distance of delayed times, and the delays.
 #[derive(Debug, Clone)]
-pub(crate) struct Window {
+pub(crate) struct DelayedWindow {
     pub ticks: i64,
     /// The largest distance of recorded times that delayed times within the window can have.
     pub reach: i64,
@@ -173,7 +173,7 @@ pub(crate) struct Window {
     pub delays: Option<Box<[i64; 256]>>,
 }
 
-impl Window {
+impl DelayedWindow {
     /// Creates a window for numbers with these delays. Returns `None` if its reach does not fit in 64 bits.
     pub(crate) fn new(ticks: i64, of_numbers: &[i64]) -> Option<Self> {
         let (first, last) = (of_numbers.iter().min()?, of_numbers.iter().max()?);
@@ -205,8 +205,8 @@ macro_rules! of_column {
     ($simd:expr, $rows:expr, $kernel:ident($($argument:expr),* $(,)?)) => {{
         let (labels, range) = ($rows.labels, $rows.range.clone());
         match $rows.column {
-            Column::Gaps(gaps) => at_level!($simd, gaps, $kernel(gaps, labels, range, $($argument),*)),
-            Column::Times(times) => {
+            DistanceColumn::Gaps(gaps) => at_level!($simd, gaps, $kernel(gaps, labels, range, $($argument),*)),
+            DistanceColumn::Times(times) => {
                 at_level!($simd, times, $kernel(times, labels, range, $($argument),*))
             }
         }
@@ -217,7 +217,7 @@ macro_rules! of_column {
 /// later tag is in the range of rows.
 pub(crate) fn pairs(
     simd: Simd,
-    rows: &Rows<'_>,
+    rows: &ComparedRows<'_>,
     pair: [u8; 2],
     distances: &PairDistances,
 ) -> Option<u64> {
@@ -226,14 +226,14 @@ pub(crate) fn pairs(
 }
 
 /// Passes to `take`, some at a time, the differences of the pairs that [`pairs`] counts, in any order, for distances made by
-/// [`PairDistances::of`]: the time of the
+/// [`PairDistances::between`]: the time of the
 /// tag with the second label less that of the other and less the smallest wanted difference, modulo 2^16 over gaps. With
 /// equal labels each pair is taken both ways. No difference is larger than the largest wanted one, whatever the times
 /// are. Returns as an error the first row whose differences were not passed, because a row has too many others within
 /// reach, or the first row of all if times decrease: then some were passed.
 pub(crate) fn differences(
     simd: Simd,
-    rows: &Rows<'_>,
+    rows: &ComparedRows<'_>,
     pair: [u8; 2],
     distances: &PairDistances,
     Differences { narrow, wide }: &mut Differences,
@@ -242,7 +242,7 @@ pub(crate) fn differences(
     check(rows.column, rows.labels, &rows.range, distances.reach());
     let (labels, range) = (rows.labels, rows.range.clone());
     match rows.column {
-        Column::Gaps(column) => {
+        DistanceColumn::Gaps(column) => {
             let take = &mut |differences: &mut [u16]| take.narrow(differences);
             let end = at_level!(
                 simd,
@@ -252,7 +252,7 @@ pub(crate) fn differences(
             narrow.empty(take);
             end
         }
-        Column::Times(column) => {
+        DistanceColumn::Times(column) => {
             let take = &mut |differences: &mut [u64]| take.wide(differences);
             let end = at_level!(
                 simd,
@@ -290,8 +290,8 @@ pub(crate) trait TakeDifferences {
 /// rows.
 pub(crate) fn matrix(
     simd: Simd,
-    rows: &Rows<'_>,
-    window: &Window,
+    rows: &ComparedRows<'_>,
+    window: &DelayedWindow,
     matrix: &mut Matrix,
 ) -> Option<()> {
     check(rows.column, rows.labels, &rows.range, window.reach);
@@ -303,7 +303,7 @@ pub(crate) fn matrix(
 /// chain may begin before the range of rows or end after it. Gives up only if times decrease.
 pub(crate) fn chains(
     simd: Simd,
-    rows: &Rows<'_>,
+    rows: &ComparedRows<'_>,
     window: i64,
     matrix: &mut Matrix,
     mut take: impl FnMut(usize),
@@ -316,7 +316,7 @@ pub(crate) fn chains(
 /// and there must be a mask for every row. Gives up only if times decrease.
 pub(crate) fn near(
     simd: Simd,
-    rows: &Rows<'_>,
+    rows: &ComparedRows<'_>,
     k: usize,
     window: i64,
     masks: &mut [u64],
@@ -326,10 +326,10 @@ pub(crate) fn near(
     of_column!(simd, rows, near(k, window, masks))
 }
 
-fn check(column: Column<'_>, labels: &[u8], rows: &Range<usize>, window: i64) {
+fn check(column: DistanceColumn<'_>, labels: &[u8], rows: &Range<usize>, window: i64) {
     assert_eq!(column.len(), labels.len());
     assert!(rows.start <= rows.end && rows.end <= labels.len());
-    let is_gaps = matches!(column, Column::Gaps(_));
+    let is_gaps = matches!(column, DistanceColumn::Gaps(_));
     assert!(!is_gaps || window < GAP_MAX.into(), "every distance would be within it");
 }
 
@@ -370,7 +370,7 @@ mod tests {
     }
 
     fn within(window: u16) -> PairDistances {
-        PairDistances::of(-i64::from(window), window.into()).unwrap()
+        PairDistances::between(-i64::from(window), window.into()).unwrap()
     }
 
     /// Times with these gaps, where the largest gap is a longer one.
@@ -384,12 +384,12 @@ mod tests {
     }
 
     /// Both columns.
-    fn columns<'a>(gaps: &'a [u16], times: &'a [i64]) -> [Column<'a>; 2] {
-        [Column::Gaps(gaps), Column::Times(times)]
+    fn columns<'a>(gaps: &'a [u16], times: &'a [i64]) -> [DistanceColumn<'a>; 2] {
+        [DistanceColumn::Gaps(gaps), DistanceColumn::Times(times)]
     }
 
     /// Each column at each level.
-    fn each(columns: [Column<'_>; 2]) -> impl Iterator<Item = (Column<'_>, Simd)> {
+    fn each(columns: [DistanceColumn<'_>; 2]) -> impl Iterator<Item = (DistanceColumn<'_>, Simd)> {
         columns
             .into_iter()
             .flat_map(|column| Simd::available().into_iter().map(move |simd| (column, simd)))
@@ -424,12 +424,12 @@ mod tests {
             let times = times(&gaps);
             for (column, simd) in each(columns(&gaps, &times)) {
                 let range = rows.clone();
-                let stored = Rows { column, labels: &labels, range, number_of: &NUMBER_OF };
+                let stored = ComparedRows { column, labels: &labels, range, number_of: &NUMBER_OF };
                 let found = pairs(simd, &stored, [1, 3], &within(window));
                 prop_assert_eq!(found, of_pair, "{:?}", simd);
 
                 let mut counted = Matrix::new(5);
-                let of_matrix = Window::new(window.into(), &[0]).unwrap();
+                let of_matrix = DelayedWindow::new(window.into(), &[0]).unwrap();
                 let found = matrix(simd, &stored, &of_matrix, &mut counted);
                 prop_assert_eq!(found.is_some(), expected.is_some(), "{:?}", simd);
                 for (x, y) in (0..5).flat_map(|x| (0..5).map(move |y| (x, y))) {
@@ -466,7 +466,7 @@ mod tests {
             let wanted = PairDistances { forward, back };
             let window = wanted.reach().unsigned_abs();
             let DifferenceRange { low, above } = wanted.range();
-            let whole = PairDistances::of(low, low.wrapping_add_unsigned(above)).unwrap();
+            let whole = PairDistances::between(low, low.wrapping_add_unsigned(above)).unwrap();
             let mut expected = Some(0);
             let mut written = Vec::new();
             for row in rows.clone() {
@@ -499,7 +499,7 @@ mod tests {
             let times = times(&gaps);
             for (column, simd) in each(columns(&gaps, &times)) {
                 let range = rows.clone();
-                let stored = Rows { column, labels: &labels, range, number_of: &NUMBER_OF };
+                let stored = ComparedRows { column, labels: &labels, range, number_of: &NUMBER_OF };
                 let found = pairs(simd, &stored, [1, 3], &wanted);
                 prop_assert_eq!(found, expected, "{:?}", simd);
                 let (mut taken, mut buffers) = (Taken(Vec::new()), Differences::new());
@@ -507,8 +507,8 @@ mod tests {
                 prop_assert_eq!(end.is_ok(), expected.is_some(), "{:?}", simd);
                 if end.is_ok() {
                     let modulo = match column {
-                        Column::Gaps(_) => u16::MAX.into(),
-                        Column::Times(_) => u64::MAX,
+                        DistanceColumn::Gaps(_) => u16::MAX.into(),
+                        DistanceColumn::Times(_) => u64::MAX,
                     };
                     let mut written: Vec<u64> = written.iter().map(|d| d & modulo).collect();
                     written.sort_unstable();
@@ -557,7 +557,7 @@ mod tests {
             for (column, simd) in each(columns(&gaps, &times)) {
                 let (mut found, mut taken) = (Matrix::new(5), Vec::new());
                 let range = rows.clone();
-                let stored = Rows { column, labels: &labels, range, number_of: &NUMBER_OF };
+                let stored = ComparedRows { column, labels: &labels, range, number_of: &NUMBER_OF };
                 let take = |row| taken.push(row);
                 super::chains(simd, &stored, window.into(), &mut found, take).unwrap();
                 prop_assert_eq!(&taken, &members, "{:?}", simd);
@@ -580,7 +580,8 @@ mod tests {
                 let times = times(&gaps);
                 for (column, simd) in each(columns(&gaps, &times)) {
                     let range = 0..gaps.len();
-                    let stored = Rows { column, labels: &labels, range, number_of: &NUMBER_OF };
+                    let stored =
+                        ComparedRows { column, labels: &labels, range, number_of: &NUMBER_OF };
                     let found = pairs(simd, &stored, [0, 1], &within(0));
                     assert_eq!(found, is_counted.then_some(near as u64), "{first} {simd:?}");
                 }

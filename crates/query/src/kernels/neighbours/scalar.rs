@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{DifferenceRange, PairDistances, REACH, Span, Window};
+use super::{DelayedWindow, DifferenceRange, PairDistances, REACH, Span};
 use crate::kernels::{gathered::Gathered, matrix::Matrix, rows::MASK_ROWS};
 
 /// A value of a column from which distances follow.
@@ -160,7 +160,7 @@ pub(super) fn matrix<V: Value>(
     column: &[V],
     labels: &[u8],
     rows: Range<usize>,
-    window: &Window,
+    window: &DelayedWindow,
     number_of: &[u8; 256],
     matrix: &mut Matrix,
 ) -> Option<()> {
@@ -173,7 +173,7 @@ pub(super) fn matrix_of<V: Value>(
     column: &[V],
     labels: &[u8],
     rows: Range<usize>,
-    window: &Window,
+    window: &DelayedWindow,
     number_of: &[u8; 256],
     matrix: &mut Matrix,
 ) -> Option<()> {

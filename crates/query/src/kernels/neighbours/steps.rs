@@ -110,7 +110,7 @@ macro_rules! neighbour_kernels {
             values: &[Value],
             labels: &[u8],
             rows: Range<usize>,
-            window: &Window,
+            window: &DelayedWindow,
             number_of: &[u8; 256],
             matrix: &mut Matrix,
         ) -> Option<()> {
@@ -127,7 +127,7 @@ macro_rules! neighbour_kernels {
             values: &[Value],
             labels: &[u8],
             rows: Range<usize>,
-            window: &Window,
+            window: &DelayedWindow,
             number_of: &[u8; 256],
             matrix: &mut Matrix,
         ) -> Option<()> {

@@ -20,12 +20,12 @@ use crate::{
         once,
         rule::Rule,
         veto::Veto,
-        ways::part::{Condition, Part},
+        ways::part::{Condition, GroupScan},
     },
     run::{
         counts::Counts, facts::Facts, recording::Recording, scope::Scope, time_range::TimeRange,
     },
-    scan::{morsels::Execution, plan::Plan},
+    scan::{morsels::Execution, plan::ReadPlan},
 };
 pub use singles::SinglesInScope;
 
@@ -218,7 +218,7 @@ impl Countable for Coincidences {
         let engine = self.rule.definition().engine();
         let mut counts = BTreeMap::new();
         let (mut left, mut still_open) = (Vec::new(), Vec::new());
-        for part in Part::all(&groups, query.condition()) {
+        for part in GroupScan::all(&groups, query.condition()) {
             let found = match engine {
                 Engine::Ways => part.count(recording, execution),
                 Engine::Matches => {
@@ -289,7 +289,7 @@ impl Countable for HeraldsLeft<'_> {
                 _ => query.clone(),
             };
             let condition = Condition { vetoed: Some(self.herald), ..query.condition() };
-            for part in Part::all(std::slice::from_ref(group), condition) {
+            for part in GroupScan::all(std::slice::from_ref(group), condition) {
                 counts.insert(group.clone(), part.count(recording, execution)[0]);
             }
         }
@@ -343,10 +343,10 @@ impl Kind for Coincidences {
         &self,
         recording: &Recording<'_>,
         execution: &Execution,
-        plan: &mut Plan,
+        plan: &mut ReadPlan,
     ) -> Result<(), Error> {
         let (groups, scope) = (self.groups_in(&recording.facts())?, &self.scope);
-        for part in Part::all(&groups, self.condition()) {
+        for part in GroupScan::all(&groups, self.condition()) {
             part.plan(recording, execution, plan);
         }
         // If delays differ, rows at the ends of sources are read, too.

@@ -1,6 +1,7 @@
 //! The query "histogram": differences of the times of two channels, in bins.
 
 mod bins;
+mod compared;
 mod fold;
 mod near;
 mod nearest;
@@ -25,7 +26,7 @@ use crate::{
     run::{
         counts::Counts, facts::Facts, recording::Recording, scope::Scope, time_range::TimeRange,
     },
-    scan::{morsels::Execution, plan::Plan},
+    scan::{morsels::Execution, plan::ReadPlan},
 };
 
 /// The starts in the range that have no stop in their source.
@@ -199,7 +200,7 @@ impl Kind for Histogram {
         &self,
         recording: &Recording<'_>,
         execution: &Execution,
-        plan: &mut Plan,
+        plan: &mut ReadPlan,
     ) -> Result<(), Error> {
         let [of_tags, of_pulses] = pulses::divide(self, recording);
         match self.mode {

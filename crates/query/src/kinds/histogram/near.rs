@@ -6,43 +6,22 @@ use tagq_store::Channels;
 
 use super::{
     bins::Binning,
-    pairs::{Lists, Plan, Scale, Thread},
-    tally::{Bucket, Tally},
+    compared::{Compared, Near},
+    pairs::{PairScan, Scale, Thread},
+    tally::{BinTally, Bucket},
 };
 use crate::{
-    kernels::neighbours::{Column, PairDistances, REACH, Rows, TakeDifferences, differences},
+    kernels::neighbours::{
+        ComparedRows, DistanceColumn, PairDistances, REACH, TakeDifferences, differences,
+    },
     run::{recording::Source, time_range::TimeRange},
     scan::{
-        morsels::{Interval, rows_within_window, seek},
-        route::{self, Route, Work},
+        morsels::{Interval, rows_within_window},
+        route::{self, Work},
     },
 };
 
-/// Rows that are compared with the rows before them.
-#[derive(Clone)]
-pub(super) struct Compared<'a> {
-    pub column: Column<'a>,
-    pub time: &'a [i64],
-    pub labels: &'a [u8],
-    /// The rows that are counted as the later ones of their pairs.
-    pub rows: Range<usize>,
-    /// The labels of starts and stops.
-    pub ends: [u8; 2],
-    /// The delays of starts and stops, which are not in the times.
-    pub delays: [i64; 2],
-    /// The distances of the times that count.
-    pub distances: PairDistances,
-}
-
-/// Where neighbours are compared.
-pub(super) enum Near<'a> {
-    /// In the columns as stored: all rows that are counted.
-    Columns(Compared<'a>),
-    /// In a list of both channels, with their delays.
-    OneList(PairDistances),
-}
-
-impl Plan {
+impl PairScan {
     /// Returns where to compare neighbours; `None` if too many lie within reach.
     pub(super) fn near<'r>(&self, source: &Source<'r>, range: TimeRange) -> Option<Near<'r>> {
         let Scale::Ticks = self.scale else { return None };
@@ -53,11 +32,11 @@ impl Plan {
         let have_one_delay = start.delay == stop.delay;
         let stored = self.stored(source, range);
         if let Some(stored) = &stored
-            && let Column::Gaps(_) = stored.column
+            && let DistanceColumn::Gaps(_) = stored.column
             && (have_one_delay || range == TimeRange::default())
             && stored.distances.are_16_bits()
             && rows_within_window(stored.time, stored.distances.reach())
-                < crowded(route::Rows::Gaps)
+                < crowded(route::CompareIn::Gaps)
         {
             return Some(Near::Columns(stored.clone()));
         }
@@ -67,13 +46,13 @@ impl Plan {
         let reach = self.sides(source).iter().map(|side| side.last).max()?;
         let (first, last) = source.span()?;
         let within = i128::from(both) * i128::from(reach) / i128::from(last - first).max(1);
-        if usize::try_from(within).ok()? >= crowded(route::Rows::List) {
+        if usize::try_from(within).ok()? >= crowded(route::CompareIn::List) {
             return None;
         }
         let is_most = 2 * both >= source.tags.len() as u64;
         match stored {
             Some(stored) if is_most && have_one_delay => {
-                let column = Column::Times(stored.time);
+                let column = DistanceColumn::Times(stored.time);
                 Some(Near::Columns(Compared { column, ..stored }))
             }
             _ => self.distances([0; 2]).map(Near::OneList),
@@ -103,7 +82,7 @@ impl Plan {
         let apart = i128::from(start) - i128::from(stop);
         let (low, high) = (self.bins.edge(0), self.bins.edge(self.bins.count()));
         let recorded = |difference: i128| i64::try_from(difference + apart).ok();
-        PairDistances::of(recorded(low.into())?, recorded(i128::from(high) - 1)?)
+        PairDistances::between(recorded(low.into())?, recorded(i128::from(high) - 1)?)
     }
 
     /// Counts the pairs of these rows in the columns as stored; from a crowded row on, by lists.
@@ -118,19 +97,19 @@ impl Plan {
         let first = rows.start.saturating_sub(REACH);
         match compared.column {
             // The counts are rejected.
-            Column::Gaps(_) if !source.has_right_gaps(rows.clone(), REACH) => return,
+            DistanceColumn::Gaps(_) if !source.has_right_gaps(rows.clone(), REACH) => return,
             // Differences could overflow 64 bits: record where rows are out of order.
-            Column::Times(_) if !source.spans(&time[first..rows.end]) => {
+            DistanceColumn::Times(_) if !source.spans(&time[first..rows.end]) => {
                 source.is_in_order(self.simd, first..rows.end);
                 return;
             }
-            Column::Gaps(_) | Column::Times(_) => {}
+            DistanceColumn::Gaps(_) | DistanceColumn::Times(_) => {}
         }
         let Err(crowded) = self.count_near(compared, thread, counts) else { return };
         let head = compared.head(crowded);
         let first = match compared.column {
-            Column::Gaps(_) => head,
-            Column::Times(_) => head.min(first),
+            DistanceColumn::Gaps(_) => head,
+            DistanceColumn::Times(_) => head.min(first),
         };
         if source.is_in_order(self.simd, first..rows.end) {
             self.count_rest(source, compared, crowded, thread, counts);
@@ -146,7 +125,7 @@ impl Plan {
     ) -> Result<(), usize> {
         let &Compared { column, labels, ends, ref distances, .. } = compared;
         let range = compared.rows.clone();
-        let rows = Rows { column, labels, range, number_of: &[0; 256] };
+        let rows = ComparedRows { column, labels, range, number_of: &[0; 256] };
         let Bucket { differences: buffers, tally, .. } = &mut thread.bucket;
         let take = Take { tally, binning: &self.binning, counts };
         differences(self.simd, &rows, ends, distances, buffers, take)
@@ -163,7 +142,10 @@ impl Plan {
         counts: &mut [u64],
     ) {
         let mut take = |rows: Range<usize>, counts: &mut [u64]| {
-            compared.fill(rows, lists);
+            lists.starts.clear();
+            lists.starts.extend(compared.delayed(0, &rows));
+            lists.stops.clear();
+            lists.stops.extend(compared.delayed(1, &rows));
             self.count_sides(source, lists, i64::MIN, bucket, counts);
             bucket.tally.drain(counts);
         };
@@ -177,44 +159,9 @@ impl Plan {
     }
 }
 
-impl Compared<'_> {
-    /// Returns the rows that are read, and how.
-    pub(super) fn row_ranges(&self) -> (Route, Range<usize>) {
-        let rows = &self.rows;
-        match self.column {
-            Column::Gaps(_) => (Route::Gaps, rows.clone()),
-            Column::Times(_) if rows.is_empty() => {
-                (Route::Columns(Work::Differences), rows.clone())
-            }
-            Column::Times(_) => {
-                (Route::Columns(Work::Differences), self.head(rows.start)..rows.end)
-            }
-        }
-    }
-
-    /// Returns the first row within reach of this one.
-    fn head(&self, row: usize) -> usize {
-        let earliest = self.time[row].saturating_sub(self.distances.reach());
-        seek(self.time, row, |time| time < earliest)
-    }
-
-    /// Fills lists with the delayed starts and stops of these rows.
-    fn fill(&self, rows: Range<usize>, lists: &mut Lists) {
-        let of = |end: usize| {
-            let tags = self.time[rows.clone()].iter().zip(&self.labels[rows.clone()]);
-            let tags = tags.filter(move |&(_, &label)| label == self.ends[end]);
-            tags.map(move |(&time, _)| time + self.delays[end])
-        };
-        lists.starts.clear();
-        lists.starts.extend(of(0));
-        lists.stops.clear();
-        lists.stops.extend(of(1));
-    }
-}
-
 /// Counts differences in their bins.
 struct Take<'t> {
-    tally: &'t mut Tally,
+    tally: &'t mut BinTally,
     binning: &'t Binning,
     counts: &'t mut [u64],
 }

@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// One task: the pairs of the starts, or of the stops, of an interval of delayed time.
-struct Morsel<'a> {
+struct NearestMorsel<'a> {
     source: &'a Source<'a>,
     from: i64,
     to: Option<i64>,
@@ -44,10 +44,10 @@ pub(super) fn count(
     recording: &Recording<'_>,
     execution: &Execution,
 ) -> (Vec<u64>, u64) {
-    let plan = Plan::new(query, period, execution.simd);
-    let morsels: Vec<Morsel<'_>> =
+    let plan = NearestScan::new(query, period, execution.simd);
+    let morsels: Vec<NearestMorsel<'_>> =
         recording.sources.iter().flat_map(|source| plan.morsels(source, execution)).collect();
-    let count = |morsel: &Morsel<'_>, buffers: &mut [Buffers; 2], counts: &mut [u64]| {
+    let count = |morsel: &NearestMorsel<'_>, buffers: &mut [Buffers; 2], counts: &mut [u64]| {
         plan.count(morsel, buffers, counts)
     };
     let pass = recording.pass(query.scope.range);
@@ -60,9 +60,9 @@ pub(super) fn plan(
     period: Option<Period>,
     recording: &Recording<'_>,
     execution: &Execution,
-    into: &mut plan::Plan,
+    into: &mut plan::ReadPlan,
 ) {
-    let plan = Plan::new(query, period, execution.simd);
+    let plan = NearestScan::new(query, period, execution.simd);
     into.read(recording, |source| {
         let ranges = plan.morsels(source, execution).into_iter().flat_map(|morsel| {
             let of =
@@ -75,7 +75,7 @@ pub(super) fn plan(
     into.is_at_least = true;
 }
 
-impl Morsel<'_> {
+impl NearestMorsel<'_> {
     fn interval(&self) -> Interval {
         Interval { start: self.from, end: self.to }
     }
@@ -105,7 +105,7 @@ pub(super) fn without_stop(
     recording.sources.iter().map(of).sum()
 }
 
-struct Plan<'a> {
+struct NearestScan<'a> {
     query: &'a Histogram,
     period: Option<Period>,
     starts: Selection,
@@ -115,7 +115,7 @@ struct Plan<'a> {
     simd: Simd,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> NearestScan<'a> {
     fn new(query: &'a Histogram, period: Option<Period>, simd: Simd) -> Self {
         let ends = query.ends();
         let [starts, stops] = ends.map(|end| Selection::new(&[end.label], &[end.delay]));
@@ -123,7 +123,7 @@ impl<'a> Plan<'a> {
         Self { query, period, starts, stops, partner, simd }
     }
 
-    fn morsels<'r>(&self, source: &'r Source<'r>, execution: &Execution) -> Vec<Morsel<'r>> {
+    fn morsels<'r>(&self, source: &'r Source<'r>, execution: &Execution) -> Vec<NearestMorsel<'r>> {
         let time = source.tags.time;
         let rows = execution.rows_per_morsel(time, 0, BUFFER_ROWS);
         let range = self.query.scope.range;
@@ -150,7 +150,7 @@ impl<'a> Plan<'a> {
         }
         let mut morsels = Vec::new();
         for interval in intervals {
-            morsels.push(Morsel { source, from: interval.start, to: interval.end, beyond });
+            morsels.push(NearestMorsel { source, from: interval.start, to: interval.end, beyond });
             beyond = self.partner_in(source, interval.rows(time, delay)).or(beyond);
         }
         morsels
@@ -171,7 +171,12 @@ impl<'a> Plan<'a> {
     }
 
     /// Adds the pairs of a morsel to their bins, and returns how many tags are in none.
-    fn count(&self, morsel: &Morsel<'_>, buffers: &mut [Buffers; 2], counts: &mut [u64]) -> u64 {
+    fn count(
+        &self,
+        morsel: &NearestMorsel<'_>,
+        buffers: &mut [Buffers; 2],
+        counts: &mut [u64],
+    ) -> u64 {
         let source = morsel.source;
         let interval = morsel.interval();
         let [of_starts, of_stops] = buffers;
@@ -179,7 +184,7 @@ impl<'a> Plan<'a> {
         let stops = self.stops.select(self.simd, source, interval, of_stops).time;
         let range = self.query.scope.range;
         let mut tally =
-            Tally { bins: &self.query.bins, period: self.period, range, counts, dropped: 0 };
+            NearestTally { bins: &self.query.bins, period: self.period, range, counts, dropped: 0 };
         let is_same = self.query.start == self.query.stop;
         match (self.query.mode, is_same) {
             (Mode::Next, true) => {
@@ -222,7 +227,7 @@ impl<'a> Plan<'a> {
 }
 
 /// Counts of one morsel.
-struct Tally<'a> {
+struct NearestTally<'a> {
     bins: &'a Bins,
     period: Option<Period>,
     range: TimeRange,
@@ -230,7 +235,7 @@ struct Tally<'a> {
     dropped: u64,
 }
 
-impl Tally<'_> {
+impl NearestTally<'_> {
     /// Counts a stop with its start, or without one.
     #[inline]
     fn add(&mut self, start: Option<i64>, stop: i64) {

@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use super::{
     bins::{Binning, Bins},
-    near::{Compared, Near},
+    compared::{Compared, Near},
     query::{Channel, Histogram, Mode, longest},
     sides::{Owner, Side},
     tally::Bucket,
 };
 use crate::{
     kernels::{
-        neighbours::{Column, PairDistances},
+        neighbours::{DistanceColumn, PairDistances},
         simd::Simd,
     },
     run::{
@@ -33,7 +33,7 @@ pub(super) fn count(
     recording: &Recording<'_>,
     execution: &Execution,
 ) -> Vec<u64> {
-    let plan = Plan::new(query, execution.simd);
+    let plan = PairScan::new(query, execution.simd);
     let (range, before) = plan.ranges(query.scope.range);
     let mut counts = plan.count(recording, execution, range);
     if let Some(before) = before {
@@ -50,9 +50,9 @@ pub(super) fn plan(
     query: &Histogram,
     recording: &Recording<'_>,
     execution: &Execution,
-    into: &mut plan::Plan,
+    into: &mut plan::ReadPlan,
 ) {
-    let plan = Plan::new(query, execution.simd);
+    let plan = PairScan::new(query, execution.simd);
     let (range, before) = plan.ranges(query.scope.range);
     for range in [Some(range), before].into_iter().flatten() {
         into.read(recording, |source| {
@@ -74,7 +74,7 @@ pub(super) enum Scale {
 }
 
 impl Scale {
-    fn of(self, time: i64) -> i64 {
+    fn value(self, time: i64) -> i64 {
         match self {
             Self::Ticks => time,
             Self::Cells(width) => time / width,
@@ -92,7 +92,7 @@ impl Scale {
 }
 
 /// A query prepared for counting.
-pub(super) struct Plan {
+pub(super) struct PairScan {
     starts: Selection,
     stops: Selection,
     /// Both channels in one list: starts have number 0; stops have number 1 if they are of another channel.
@@ -109,18 +109,18 @@ enum Task<'a> {
     /// Pairs whose later row is one of these, in the columns as stored.
     Columns(&'a Source<'a>, Compared<'a>),
     /// Pairs whose later tag has its delayed time in a range, in one list of both channels.
-    OneList(Morsel<'a>, PairDistances),
+    OneList(PairMorsel<'a>, PairDistances),
     /// The same, in a list of each channel.
-    Lists(Morsel<'a>),
+    Lists(PairMorsel<'a>),
 }
 
 /// The owners of a source from `from` up to, not including, `to`.
-struct Morsel<'a> {
+struct PairMorsel<'a> {
     source: &'a Source<'a>,
     owned: TimeRange,
 }
 
-impl Morsel<'_> {
+impl PairMorsel<'_> {
     /// Returns the interval of its owners and of their partners, which are up to `reach` before them.
     fn reaching(&self, reach: i64) -> Interval {
         let TimeRange { from, to } = self.owned;
@@ -142,7 +142,7 @@ pub(super) struct Lists {
     pub(super) stops: Vec<i64>,
 }
 
-impl Plan {
+impl PairScan {
     fn new(query: &Histogram, simd: Simd) -> Self {
         let (scale, bins) = match (query.mode, query.counted_bins()) {
             (Mode::Grid, Bins::Linear { low, width, count }) => {
@@ -175,7 +175,7 @@ impl Plan {
         // the cell that `from` cuts and of later cells are counted, and those of tags before `from` are
         // subtracted.
         let from_cell =
-            TimeRange { from: self.scale.first_time(self.scale.of(from)), to: range.to };
+            TimeRange { from: self.scale.first_time(self.scale.value(from)), to: range.to };
         let to = if range.to.is_some_and(|to| to < from) { range.to } else { Some(from) };
         (from_cell, Some(TimeRange { to, ..from_cell }))
     }
@@ -233,7 +233,7 @@ impl Plan {
         let delay = self.ends[1].delay;
         let cut = |limit: i64| {
             let is_end = Some(limit) == range.from || Some(limit) == range.to;
-            let whole = || self.scale.first_time(self.scale.of(limit)).unwrap_or(i64::MIN);
+            let whole = || self.scale.first_time(self.scale.value(limit)).unwrap_or(i64::MIN);
             if is_end { limit } else { whole() }
         };
         let intervals = intervals(time, rows, &[delay], range).into_iter();
@@ -243,7 +243,7 @@ impl Plan {
                 TimeRange { from, to: interval.end.map(cut) }.and(&range)
             })
             .filter(|owned| owned.from.zip(owned.to).is_none_or(|(from, to)| from < to))
-            .map(|owned| Morsel { source, owned })
+            .map(|owned| PairMorsel { source, owned })
             .map(|morsel| match near {
                 Some(Near::OneList(distances)) => Task::OneList(morsel, distances),
                 Some(Near::Columns(_)) | None => Task::Lists(morsel),
@@ -268,7 +268,7 @@ impl Plan {
     }
 
     /// Returns the rows that the morsel reads by lists.
-    fn list_ranges(&self, morsel: &Morsel<'_>) -> Vec<Range<usize>> {
+    fn list_ranges(&self, morsel: &PairMorsel<'_>) -> Vec<Range<usize>> {
         let sides = self.sides(morsel.source);
         let of = |(of, selection): (Owner, &Selection)| {
             let needed = self.needed(morsel, &sides, of);
@@ -282,7 +282,7 @@ impl Plan {
     /// Counts the pairs of the morsel's owners in a list of starts and stops.
     fn count_one_list(
         &self,
-        morsel: &Morsel<'_>,
+        morsel: &PairMorsel<'_>,
         distances: &PairDistances,
         thread: &mut Thread,
         counts: &mut [u64],
@@ -295,7 +295,7 @@ impl Plan {
         let head = from.map_or(0, |from| time.partition_point(|&time| time < from));
         // The delays are in the times.
         let compared = Compared {
-            column: Column::Times(time),
+            column: DistanceColumn::Times(time),
             time,
             labels: number,
             rows: head..time.len(),
@@ -319,10 +319,10 @@ impl Plan {
     }
 
     /// Counts the pairs of the morsel's owners from a list of starts and one of stops.
-    fn count_lists(&self, morsel: &Morsel<'_>, thread: &mut Thread, counts: &mut [u64]) {
+    fn count_lists(&self, morsel: &PairMorsel<'_>, thread: &mut Thread, counts: &mut [u64]) {
         let Thread { lists, bucket, .. } = thread;
         self.take(morsel, lists);
-        let from = morsel.owned.from.map_or(i64::MIN, |from| self.scale.of(from));
+        let from = morsel.owned.from.map_or(i64::MIN, |from| self.scale.value(from));
         self.count_sides(morsel.source, lists, from, bucket, counts);
     }
 
@@ -354,7 +354,7 @@ impl Plan {
     }
 
     /// Extracts the starts and stops that the morsel needs: its owners, and the tags near them.
-    fn take(&self, morsel: &Morsel<'_>, lists: &mut Lists) {
+    fn take(&self, morsel: &PairMorsel<'_>, lists: &mut Lists) {
         let sides = self.sides(morsel.source);
         let all = [(Owner::Start, &self.starts), (Owner::Stop, &self.stops)];
         for (of, selection) in all {
@@ -365,12 +365,12 @@ impl Plan {
             into.clear();
             let Some(interval) = self.needed(morsel, &sides, of) else { continue };
             let selected = selection.select(self.simd, morsel.source, interval, &mut lists.buffers);
-            into.extend(selected.time.iter().map(|&time| self.scale.of(time)));
+            into.extend(selected.time.iter().map(|&time| self.scale.value(time)));
         }
     }
 
     /// Returns the interval of the starts or stops that the morsel needs.
-    fn needed(&self, morsel: &Morsel<'_>, sides: &[Side<'_>], of: Owner) -> Option<Interval> {
+    fn needed(&self, morsel: &PairMorsel<'_>, sides: &[Side<'_>], of: Owner) -> Option<Interval> {
         let TimeRange { from, to } = morsel.owned;
         let mut needed: Option<Interval> = None;
         for side in sides {

@@ -11,7 +11,7 @@ use crate::{
     },
     scan::{
         morsels::Execution,
-        plan::Plan,
+        plan::ReadPlan,
         route::{BUFFER_ROWS, Route},
         singles::rows_in,
     },
@@ -56,7 +56,7 @@ pub(super) fn count(
 }
 
 /// Adds the rows that [`count`] reads.
-pub(super) fn plan(histogram: &Histogram, recording: &Recording<'_>, plan: &mut Plan) {
+pub(super) fn plan(histogram: &Histogram, recording: &Recording<'_>, plan: &mut ReadPlan) {
     plan.read(recording, |source| {
         source.pulses_of(histogram.start).map(|pulses| {
             let stops = Stops { histogram, source, pulses, ends: histogram.ends() };

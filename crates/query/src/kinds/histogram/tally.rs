@@ -19,7 +19,7 @@ const RUN: usize = 1024;
 
 /// Small counts of one thread, which fit in the nearest caches. They are added up before one can overflow.
 /// They are 32 bits wide: 16-bit counts took twice as long to increment (Zen 3).
-pub(super) struct Tally {
+pub(super) struct BinTally {
     bins: usize,
     /// [`NUMBERS`] of them, with the copies [`COPIED_BINS`] apart, or none.
     small: Vec<u32>,
@@ -33,7 +33,7 @@ pub(super) struct Tally {
 pub(super) struct Bucket {
     pub(super) differences: Differences,
     pub(super) narrow: Narrow,
-    pub(super) tally: Tally,
+    pub(super) tally: BinTally,
     pub(super) merges: Merges,
 }
 
@@ -42,13 +42,13 @@ impl Bucket {
         Self {
             differences: Differences::new(),
             narrow: Narrow::new(),
-            tally: Tally::new(bins),
+            tally: BinTally::new(bins),
             merges: Merges::default(),
         }
     }
 }
 
-impl Tally {
+impl BinTally {
     fn new(bins: usize) -> Self {
         let small = if bins <= NUMBERS { NUMBERS } else { 0 };
         Self { bins, small: vec![0; small], len: 0, numbers: vec![0; RUN] }
@@ -74,7 +74,7 @@ impl Tally {
         self.numbers = numbers;
     }
 
-    /// Works like [`Tally::add`], with differences that may be modified.
+    /// Works like [`BinTally::add`], with differences that may be modified.
     pub(super) fn add_narrow(
         &mut self,
         binning: &Binning,
@@ -186,7 +186,7 @@ mod tests {
         for count in [3, 5_000, 65_536, 70_000] {
             let bins = Bins::Linear { low: 0, width: 1, count };
             let binning = Binning::of(&bins);
-            let mut tally = Tally::new(bins.count());
+            let mut tally = BinTally::new(bins.count());
             let mut counts = vec![0; bins.count()];
             for _ in 0..300 {
                 tally.add(&binning, &[1_u64; 1_001], &mut counts);
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn no_count_runs_over() {
         let binning = Binning::of(&Bins::Linear { low: 0, width: 1, count: 5_000 });
-        let mut tally = Tally::new(5_000);
+        let mut tally = BinTally::new(5_000);
         let mut counts = vec![0; 5_000];
         // As if nearly as many differences had arrived as a small count holds, all in one bin.
         let before = u32::MAX - 5;

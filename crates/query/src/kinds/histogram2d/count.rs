@@ -7,7 +7,7 @@ use crate::{
     run::recording::{Recording, Source},
     scan::{
         morsels::{Execution, Interval, intervals},
-        plan::Plan,
+        plan::ReadPlan,
         route::{BUFFER_ROWS, Route},
         selection::{Buffers, Selection},
         threads::add_up,
@@ -22,12 +22,12 @@ pub(super) fn count(
 ) -> Vec<u64> {
     let scan = Scan::new(query);
     let of_source = |source| {
-        scan.morsels(source, execution).into_iter().map(move |owned| Morsel { source, owned })
+        scan.morsels(source, execution).into_iter().map(move |owned| TripleMorsel { source, owned })
     };
-    let morsels: Vec<Morsel<'_>> = recording.sources.iter().flat_map(of_source).collect();
+    let morsels: Vec<TripleMorsel<'_>> = recording.sources.iter().flat_map(of_source).collect();
     let cells = query.bins.count().pow(2);
     let pass = recording.pass(query.scope.range);
-    let count = |morsel: &Morsel<'_>, thread: &mut Thread, counts: &mut [u64]| {
+    let count = |morsel: &TripleMorsel<'_>, thread: &mut Thread, counts: &mut [u64]| {
         let interval = morsel.owned.looking_back(scan.reach);
         let lists =
             scan.selection.lists(execution.simd, morsel.source, interval, &mut thread.buffers);
@@ -43,7 +43,7 @@ pub(super) fn plan(
     query: &Histogram2d,
     recording: &Recording<'_>,
     execution: &Execution,
-    plan: &mut Plan,
+    plan: &mut ReadPlan,
 ) {
     let scan = Scan::new(query);
     plan.read(recording, |source| {
@@ -66,7 +66,7 @@ struct Scan<'q> {
 }
 
 /// One task: the triples whose latest tag lies in `owned`.
-struct Morsel<'a> {
+struct TripleMorsel<'a> {
     source: &'a Source<'a>,
     owned: Interval,
 }

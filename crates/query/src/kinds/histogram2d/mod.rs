@@ -19,7 +19,7 @@ use crate::{
         scope::Scope,
         time_range::TimeRange,
     },
-    scan::{morsels::Execution, plan::Plan},
+    scan::{morsels::Execution, plan::ReadPlan},
 };
 
 /// Counts triples of a herald and one tag of each of two other channels, by both differences of time
@@ -158,7 +158,7 @@ impl Kind for Histogram2d {
         &self,
         recording: &Recording<'_>,
         execution: &Execution,
-        plan: &mut Plan,
+        plan: &mut ReadPlan,
     ) -> Result<(), Error> {
         count::plan(self, recording, execution, plan);
         plan.read_singles(recording, &self.channels(), &self.scope);

@@ -22,7 +22,7 @@ use crate::{
         scope::Scope,
         time_range::TimeRange,
     },
-    scan::{morsels::Execution, plan::Plan, route::Route, singles::rows_read},
+    scan::{morsels::Execution, plan::ReadPlan, route::Route, singles::rows_read},
 };
 
 /// The number of bins that a thread counts in turn; the blocks they need are prefetched from the disk
@@ -226,7 +226,7 @@ impl Kind for Rates {
         &self,
         recording: &Recording<'_>,
         _: &Execution,
-        plan: &mut Plan,
+        plan: &mut ReadPlan,
     ) -> Result<(), Error> {
         let facts = &recording.facts();
         let counting = Counting::new(&self.scope, &self.scope.in_use(facts));
@@ -259,7 +259,7 @@ impl Counting {
     }
 
     /// Adds the rows that counting in `range` reads.
-    fn plan(&self, recording: &Recording<'_>, range: TimeRange, plan: &mut Plan) {
+    fn plan(&self, recording: &Recording<'_>, range: TimeRange, plan: &mut ReadPlan) {
         plan.read(recording, |source| {
             let of = |(delay, _): &(i64, _)| rows_read(source, *delay, range);
             self.delays.iter().flat_map(of).map(|rows| (Route::Labels, rows))

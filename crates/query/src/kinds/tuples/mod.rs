@@ -66,7 +66,7 @@ impl Coincidences {
                 walk_all(recording, &wanted, walk, &mut batches)
             }
             Engine::Matches => {
-                let plan = once::Plan::new(&groups, &wanted, self.window, range);
+                let plan = once::OnceScan::new(&groups, &wanted, self.window, range);
                 let walk = |source| {
                     let from = range.from.and_then(|from| {
                         feed::fresh_start(source, &wanted, self.window, from, execution)

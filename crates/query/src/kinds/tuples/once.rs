@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The groups and channels that every source is searched for.
-pub(super) struct Plan {
+pub(super) struct OnceScan {
     window: i64,
     range: TimeRange,
     /// The number of channels of each group.
@@ -25,7 +25,7 @@ pub(super) struct Plan {
     places_of: Vec<Vec<(usize, usize)>>,
 }
 
-impl Plan {
+impl OnceScan {
     pub(super) fn new(groups: &[Vec<u16>], wanted: &Wanted, window: i64, range: TimeRange) -> Self {
         let mut places_of = vec![Vec::new(); wanted.channels()];
         for (at, group) in groups.iter().enumerate() {
@@ -39,7 +39,7 @@ impl Plan {
 
 /// The walk through one source.
 pub(super) struct Once<'a> {
-    plan: &'a Plan,
+    plan: &'a OnceScan,
     source: FeedSource<'a>,
     /// The matching of each group.
     groups: Vec<Matching<Taken>>,
@@ -50,7 +50,7 @@ pub(super) struct Once<'a> {
 
 impl<'a> Once<'a> {
     pub(super) fn new(
-        plan: &'a Plan,
+        plan: &'a OnceScan,
         source: FeedSource<'a>,
         veto: Option<&Veto>,
         scope: &Scope,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::{
     kernels::{
         self,
-        neighbours::{self, Column, REACH, Rows},
+        neighbours::{self, ComparedRows, DistanceColumn, REACH},
         simd::Simd,
     },
     rules::{
@@ -16,8 +16,8 @@ use crate::{
             folds::Inside,
             heralds::HeraldChains,
             input::{Morsel, MorselInput, Neighbours},
-            part::Part,
-            tally::Tally,
+            part::GroupScan,
+            tally::PairTally,
         },
     },
     run::recording::{Recording, Source},
@@ -28,7 +28,7 @@ use crate::{
 };
 use rayon::prelude::*;
 
-impl Part {
+impl GroupScan {
     /// Counts the coincidences of each group, for all rules but `once`.
     pub(crate) fn count(&self, recording: &Recording<'_>, execution: &Execution) -> Vec<u128> {
         let sources = recording.sources.iter();
@@ -71,20 +71,20 @@ impl Part {
 
 /// Counts morsels; holds the buffers of one thread.
 struct Counter<'p> {
-    part: &'p Part,
+    part: &'p GroupScan,
     simd: Simd,
     buffers: Buffers,
     vetoes: Buffers,
     allowed: AllowedRows,
     /// The number of each label of a narrow column.
     number_of_label: [u8; 256],
-    tally: Tally,
+    tally: PairTally,
     inside: Inside,
     heralds: HeraldChains,
 }
 
 impl<'p> Counter<'p> {
-    fn new(part: &'p Part, simd: Simd) -> Self {
+    fn new(part: &'p GroupScan, simd: Simd) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "a part has at most 255 channels")]
         let others = part.channels.len() as u8;
         let side = usize::from(others) + 1;
@@ -98,7 +98,7 @@ impl<'p> Counter<'p> {
             vetoes: Buffers::default(),
             allowed: AllowedRows::default(),
             number_of_label: part.selection.narrow_numbers(others),
-            tally: Tally::new(if has_matrix { side } else { 0 }),
+            tally: PairTally::new(if has_matrix { side } else { 0 }),
             inside: Inside::default(),
             heralds: HeraldChains::new(if has_heralds { side } else { 0 }),
         }
@@ -108,7 +108,7 @@ impl<'p> Counter<'p> {
     fn count(&mut self, morsel: &Morsel<'_>, counts: &mut [u128]) {
         let source = morsel.source;
         let interval = match &morsel.input {
-            MorselInput::Rows(neighbours, rows) => {
+            MorselInput::ComparedRows(neighbours, rows) => {
                 match self.count_rows(source, neighbours, rows, counts) {
                     Ok(()) => return,
                     Err(interval) => interval,
@@ -135,7 +135,7 @@ impl<'p> Counter<'p> {
             return Ok(());
         }
         let (part, time) = (self.part, source.tags.time);
-        if let Column::Times(_) = neighbours.column {
+        if let DistanceColumn::Times(_) = neighbours.column {
             // Times may decrease where the interval does not show it.
             let first = rows.start.saturating_sub(REACH);
             if !source.is_in_order(self.simd, first..rows.end) {
@@ -223,14 +223,16 @@ impl<'p> Counter<'p> {
     ) -> Option<()> {
         let (part, simd) = (self.part, self.simd);
         match column {
-            Column::Times(time) if !source.spans(&time[rows.clone()]) => return None,
+            DistanceColumn::Times(time) if !source.spans(&time[rows.clone()]) => return None,
             // The counts are rejected.
-            Column::Gaps(_) if !source.has_right_gaps(rows.clone(), REACH) => return Some(()),
-            Column::Times(_) | Column::Gaps(_) => {}
+            DistanceColumn::Gaps(_) if !source.has_right_gaps(rows.clone(), REACH) => {
+                return Some(());
+            }
+            DistanceColumn::Times(_) | DistanceColumn::Gaps(_) => {}
         }
         let number_of = &self.number_of_label;
-        let mut rows = Rows { column, labels, range: rows.clone(), number_of };
-        if let (Some(veto), Column::Gaps(gaps)) = (&part.veto, column) {
+        let mut rows = ComparedRows { column, labels, range: rows.clone(), number_of };
+        if let (Some(veto), DistanceColumn::Gaps(gaps)) = (&part.veto, column) {
             let Some(allowed) = self.allowed.fill(simd, veto, source, (gaps, &rows), window.reach)
             else {
                 // The counts are rejected.

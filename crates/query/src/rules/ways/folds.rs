@@ -6,14 +6,14 @@
 
 use crate::{
     kernels::{
-        neighbours::{REACH, Rows, near},
+        neighbours::{ComparedRows, REACH, near},
         rows::{MASK_ROWS, bits},
         simd::Simd,
     },
     rules::ways::sliding::Sliding,
     scan::{
         morsels::rows_within_window,
-        route::{Rows as Compared, Work, group_steps},
+        route::{CompareIn, Work, group_steps},
         selection::Ready,
     },
 };
@@ -79,7 +79,7 @@ impl Folds {
         &self,
         simd: Simd,
         window: i64,
-        rows: &Rows<'_>,
+        rows: &ComparedRows<'_>,
         inside: &mut Inside,
         counts: &mut [u128],
     ) -> Option<()> {
@@ -128,7 +128,7 @@ impl Folds {
         inside: &mut Inside,
         counts: &mut [u128],
     ) {
-        let crowded = Work::Groups { fewest: self.fewest }.crowded(Compared::List, simd, false);
+        let crowded = Work::Groups { fewest: self.fewest }.crowded(CompareIn::List, simd, false);
         let is_sparse = rows_within_window(ready.time, window) < crowded;
         if is_sparse && self.count_near(simd, window, &ready.rows(), inside, counts).is_some() {
             return;

@@ -1,8 +1,8 @@
 //! Groups with a herald, chain by chain.
 
 use crate::{
-    kernels::{matrix::Matrix, neighbours::Rows, simd::Simd},
-    rules::{herald, ways::part::Part},
+    kernels::{matrix::Matrix, neighbours::ComparedRows, simd::Simd},
+    rules::{herald, ways::part::GroupScan},
     scan::chains::{Member, walk},
 };
 
@@ -22,9 +22,9 @@ impl HeraldChains {
     /// Adds the coincidences of whole chains. Returns `None`, and adds nothing, if times decrease.
     pub(super) fn count(
         &mut self,
-        part: &Part,
+        part: &GroupScan,
         simd: Simd,
-        rows: &Rows<'_>,
+        rows: &ComparedRows<'_>,
         once: bool,
         counts: &mut [u128],
     ) -> Option<()> {

@@ -6,10 +6,10 @@ use tagq_store::Channels;
 
 use crate::{
     kernels::{
-        neighbours::{Column, PairDistances, Window},
+        neighbours::{DelayedWindow, DistanceColumn, PairDistances},
         simd::Simd,
     },
-    rules::{definition::Method, ways::part::Part},
+    rules::{definition::Method, ways::part::GroupScan},
     run::{
         recording::{Recording, Source},
         time_range::TimeRange,
@@ -17,7 +17,7 @@ use crate::{
     scan::{
         chains::{chain_ranges, whole_chains},
         morsels::{Execution, Interval, intervals, row_ranges, rows_within_window},
-        plan::Plan,
+        plan::ReadPlan,
         route::{self, BUFFER_ROWS, Route, column_rows},
     },
 };
@@ -31,7 +31,7 @@ pub(super) struct Morsel<'a> {
 /// The tags that a morsel owns, and the columns that the kernels read for them.
 pub(super) enum MorselInput<'a> {
     /// Rows of all channels as stored. No time before the rows equals one of theirs.
-    Rows(Neighbours<'a>, Range<usize>),
+    ComparedRows(Neighbours<'a>, Range<usize>),
     /// The channels in use, extracted.
     Selected(Interval),
 }
@@ -39,25 +39,35 @@ pub(super) enum MorselInput<'a> {
 /// The columns of a source whose rows are compared with their neighbours, and the window.
 #[derive(Clone, Copy)]
 pub(crate) struct Neighbours<'a> {
-    pub column: Column<'a>,
+    pub column: DistanceColumn<'a>,
     pub labels: &'a [u8],
-    pub window: &'a Window,
+    pub window: &'a DelayedWindow,
 }
 
-impl Part {
+impl GroupScan {
     /// Adds the rows that counting reads to the plan.
-    pub(crate) fn plan(&self, recording: &Recording<'_>, execution: &Execution, plan: &mut Plan) {
+    pub(crate) fn plan(
+        &self,
+        recording: &Recording<'_>,
+        execution: &Execution,
+        plan: &mut ReadPlan,
+    ) {
         let work = self.method.work();
         plan.read(recording, |source| {
             let time = source.tags.time;
             self.morsels(source, execution).into_iter().flat_map(move |morsel| match morsel.input {
-                MorselInput::Rows(Neighbours { column, window, .. }, rows) => match column {
-                    Column::Gaps(_) => vec![(Route::Gaps, rows)],
-                    Column::Times(_) => {
-                        let own = Interval::of_rows(time, &rows, 0);
-                        vec![(Route::Columns(work), own.looking_back(window.reach).rows(time, 0))]
+                MorselInput::ComparedRows(Neighbours { column, window, .. }, rows) => {
+                    match column {
+                        DistanceColumn::Gaps(_) => vec![(Route::Gaps, rows)],
+                        DistanceColumn::Times(_) => {
+                            let own = Interval::of_rows(time, &rows, 0);
+                            vec![(
+                                Route::Columns(work),
+                                own.looking_back(window.reach).rows(time, 0),
+                            )]
+                        }
                     }
-                },
+                }
                 MorselInput::Selected(interval) => {
                     let interval = interval.looking_back(self.look_back);
                     let vetoes = self.veto.iter().flat_map(|veto| veto.row_ranges(time, interval));
@@ -116,7 +126,7 @@ impl Part {
         let Neighbours { column, window, .. } = neighbours;
         let rows = column_rows(execution, self.veto.is_some());
         let morsel = |input| Morsel { source, input };
-        let of_rows = |rows| morsel(MorselInput::Rows(neighbours, rows));
+        let of_rows = |rows| morsel(MorselInput::ComparedRows(neighbours, rows));
         if !self.is_in_chains() {
             return row_ranges(column, inside, rows).into_iter().map(of_rows).collect();
         }
@@ -184,7 +194,7 @@ impl Part {
         }
         let window = self.near.as_ref()?;
         let column = route::column(source, window.reach);
-        if let (Column::Times(_), Some(_)) = (column, &self.veto) {
+        if let (DistanceColumn::Times(_), Some(_)) = (column, &self.veto) {
             // Vetoes change gaps and labels.
             return None;
         }
@@ -197,6 +207,6 @@ impl Part {
     /// Returns the distances of the recorded times of the one pair that are within the window.
     pub(super) fn distances(&self) -> Option<PairDistances> {
         let apart = self.delays[0].checked_sub(self.delays[1])?;
-        PairDistances::of(apart.checked_sub(self.window)?, apart.checked_add(self.window)?)
+        PairDistances::between(apart.checked_sub(self.window)?, apart.checked_add(self.window)?)
     }
 }

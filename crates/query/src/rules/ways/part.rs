@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    kernels::neighbours::Window,
+    kernels::neighbours::DelayedWindow,
     rules::{
         definition::{Definition, Method},
         groups::channels_of,
@@ -30,7 +30,7 @@ pub(crate) struct Condition<'q> {
 
 /// The groups that one scan counts.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct GroupScan {
     /// The indices of the groups in the query.
     pub groups: Vec<usize>,
     /// The same groups as channel numbers.
@@ -45,14 +45,14 @@ pub(crate) struct Part {
     pub selection: Selection,
     pub window: i64,
     /// The same with the delays; `None` if its reach does not fit in 64 bits.
-    pub near: Option<Window>,
+    pub near: Option<DelayedWindow>,
     /// How far before the time of a coincidence its other tags can lie.
     pub look_back: i64,
     pub scope: Scope,
     pub veto: Option<Forbidding>,
 }
 
-impl Part {
+impl GroupScan {
     /// Returns all parts of a query: pairs and larger groups separately, none with more channels than one
     /// scan can distinguish.
     pub(crate) fn all(groups: &[Vec<u16>], condition: Condition<'_>) -> Vec<Self> {
@@ -88,7 +88,7 @@ impl Part {
         let vetoed = condition.vetoed.map(|channel| number_of[usize::from(channel)]);
         let veto =
             condition.veto.map(|veto| Forbidding::new(veto, condition.scope).of_tags(vetoed));
-        let (groups, near) = (pack, Window::new(window, &delays));
+        let (groups, near) = (pack, DelayedWindow::new(window, &delays));
         Self {
             groups,
             numbered,

@@ -3,27 +3,27 @@
 use crate::{
     kernels::{
         matrix::Matrix,
-        neighbours::{self, Rows, Window},
+        neighbours::{self, ComparedRows, DelayedWindow},
         simd::Simd,
     },
     rules::ways::{
-        part::Part,
+        part::GroupScan,
         sliding::{self, Sliding},
     },
     scan::{
         morsels::rows_within_window,
-        route::{Rows as Compared, Work},
+        route::{CompareIn, Work},
         selection::Ready,
     },
 };
 
 /// The matrix and the buffers of one thread.
-pub(super) struct Tally {
+pub(super) struct PairTally {
     matrix: Matrix,
     sliding: Sliding,
 }
 
-impl Tally {
+impl PairTally {
     pub(super) fn new(side: usize) -> Self {
         Self { matrix: Matrix::new(side), sliding: Sliding::default() }
     }
@@ -31,16 +31,16 @@ impl Tally {
     /// Adds the pairs of every group that the morsel owns.
     pub(super) fn add(
         &mut self,
-        part: &Part,
+        part: &GroupScan,
         simd: Simd,
         window: i64,
         ready: Ready<'_>,
         counts: &mut [u128],
     ) {
-        let crowded = Work::Pairs.crowded(Compared::List, simd, false);
+        let crowded = Work::Pairs.crowded(CompareIn::List, simd, false);
         let is_crowded = rows_within_window(ready.time, window) >= crowded;
         // The delays are in the times.
-        let all = Window { ticks: window, reach: window, delays: None };
+        let all = DelayedWindow { ticks: window, reach: window, delays: None };
         if is_crowded || self.add_near(part, simd, &all, &ready.rows(), counts).is_none() {
             self.matrix.clear();
             sliding::matrix(&mut self.sliding, ready, window, &mut self.matrix);
@@ -48,14 +48,14 @@ impl Tally {
         }
     }
 
-    /// Works like [`Tally::add`], by comparing neighbours. Returns `None`, and adds nothing, if there are too many of them
+    /// Works like [`PairTally::add`], by comparing neighbours. Returns `None`, and adds nothing, if there are too many of them
     /// or times decrease.
     pub(super) fn add_near(
         &mut self,
-        part: &Part,
+        part: &GroupScan,
         simd: Simd,
-        window: &Window,
-        rows: &Rows<'_>,
+        window: &DelayedWindow,
+        rows: &ComparedRows<'_>,
         counts: &mut [u128],
     ) -> Option<()> {
         self.matrix.clear();
@@ -64,7 +64,7 @@ impl Tally {
         Some(())
     }
 
-    fn add_to(&self, part: &Part, counts: &mut [u128]) {
+    fn add_to(&self, part: &GroupScan, counts: &mut [u128]) {
         for (count, group) in counts.iter_mut().zip(&part.numbered) {
             *count += u128::from(self.matrix.either(group[0], group[1]));
         }

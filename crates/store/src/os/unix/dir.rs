@@ -12,7 +12,7 @@ use rustix::{
     io::{Errno, retry_on_intr},
 };
 
-use crate::os::{DirEntry, Kind, Open, unix::files::kind_of_mode};
+use crate::os::{DirEntry, EntryKind, Open, unix::files::kind_of_mode};
 
 /// A folder that was opened.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl Dir {
     }
 
     /// Returns what an entry is, without following a link.
-    pub(crate) fn kind_of(&self, name: &str) -> io::Result<Kind> {
+    pub(crate) fn kind_of(&self, name: &str) -> io::Result<EntryKind> {
         let stat = rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
         Ok(kind_of_mode(FileType::from_raw_mode(stat.st_mode)))
     }

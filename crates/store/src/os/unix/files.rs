@@ -19,7 +19,7 @@ use std::{
 
 use rustix::fs::FileType;
 
-use crate::os::Kind;
+use crate::os::EntryKind;
 
 /// The unit in which the system counts the space of a file.
 const SPACE_BYTES: u64 = 512;
@@ -41,28 +41,28 @@ pub fn open_at_once(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)
 }
 
-pub(crate) fn kind_of(metadata: &Metadata) -> Kind {
+pub(crate) fn kind_of(metadata: &Metadata) -> EntryKind {
     let of = metadata.file_type();
     match () {
-        () if of.is_file() => Kind::FILE,
-        () if of.is_dir() => Kind::FOLDER,
-        () if of.is_symlink() => Kind::LINK,
-        () if of.is_fifo() => Kind::PIPE,
-        () if of.is_socket() => Kind::SOCKET,
-        () if of.is_char_device() || of.is_block_device() => Kind::DEVICE,
-        () => Kind::OTHER,
+        () if of.is_file() => EntryKind::FILE,
+        () if of.is_dir() => EntryKind::FOLDER,
+        () if of.is_symlink() => EntryKind::LINK,
+        () if of.is_fifo() => EntryKind::PIPE,
+        () if of.is_socket() => EntryKind::SOCKET,
+        () if of.is_char_device() || of.is_block_device() => EntryKind::DEVICE,
+        () => EntryKind::OTHER,
     }
 }
 
-pub(super) fn kind_of_mode(found: FileType) -> Kind {
+pub(super) fn kind_of_mode(found: FileType) -> EntryKind {
     match found {
-        FileType::RegularFile => Kind::FILE,
-        FileType::Directory => Kind::FOLDER,
-        FileType::Symlink => Kind::LINK,
-        FileType::Fifo => Kind::PIPE,
-        FileType::Socket => Kind::SOCKET,
-        FileType::CharacterDevice | FileType::BlockDevice => Kind::DEVICE,
-        FileType::Unknown => Kind::OTHER,
+        FileType::RegularFile => EntryKind::FILE,
+        FileType::Directory => EntryKind::FOLDER,
+        FileType::Symlink => EntryKind::LINK,
+        FileType::Fifo => EntryKind::PIPE,
+        FileType::Socket => EntryKind::SOCKET,
+        FileType::CharacterDevice | FileType::BlockDevice => EntryKind::DEVICE,
+        FileType::Unknown => EntryKind::OTHER,
     }
 }
 

@@ -17,10 +17,19 @@ use crate::requests::{
     used::live_of,
 };
 
+/// A bin of a trace.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CountedBin {
+    /// Its start since the first tag of the run.
+    pub start_ticks: i64,
+    /// Whether the range or the run ends in it.
+    pub is_partial: bool,
+}
+
 /// Counts of one group, in one bin of a trace or over the whole range.
 pub(crate) struct GroupCounts {
-    /// Start of the bin since the first tag of the run, and whether the bin is partial.
-    pub start: Option<(i64, bool)>,
+    /// The bin of a trace.
+    pub bin: Option<CountedBin>,
     pub channels: Vec<u16>,
     pub counts: Numbers,
     /// The share of each block of time in the counts; empty without block errors.
@@ -48,7 +57,7 @@ impl Numbers {
         query: &Query,
         rows: Vec<GroupCount>,
         shift: Option<Shift>,
-    ) -> Result<Rows, QueryError> {
+    ) -> Result<GroupRows, QueryError> {
         let of = |GroupCount { channels, count, sources }: GroupCount| {
             let moved = match shift {
                 Some(shift) => shift.counts_by(ledger.facts(), query, &channels, &|query| {
@@ -183,8 +192,8 @@ impl GroupCounts {
         for (block, more) in self.blocks.iter_mut().zip(other.blocks) {
             block.add(more).ok_or_else(range)?;
         }
-        if let (Some(start), Some(more)) = (&mut self.start, other.start) {
-            start.1 |= more.1;
+        if let (Some(bin), Some(more)) = (&mut self.bin, other.bin) {
+            bin.is_partial |= more.is_partial;
         }
         Ok(())
     }
@@ -198,7 +207,7 @@ pub(super) struct How {
 }
 
 /// The counts of some groups.
-type Rows = Vec<(Vec<u16>, Numbers)>;
+type GroupRows = Vec<(Vec<u16>, Numbers)>;
 
 /// The counts of each group in a block, and the singles of its sources for groups without counts.
 type Block = (HashMap<Vec<u16>, Numbers>, Vec<SourceSingles>);
@@ -223,7 +232,7 @@ fn blocks_of(
         let live = source.facts()[0].live().ticks_in(range);
         Ok((rows, SourceSingles::new(live, Vec::new())))
     })?;
-    let block = |sources: Vec<(Rows, SourceSingles)>| {
+    let block = |sources: Vec<(GroupRows, SourceSingles)>| {
         let mut all: HashMap<Vec<u16>, Numbers> = HashMap::new();
         let mut nothing = Vec::new();
         for (rows, empty) in sources {
@@ -271,13 +280,16 @@ impl Counts {
             return Ok(all);
         };
         let query_of = query_of(query, ledger.facts());
-        let start = |bin: &TimeBin| (bin.number.saturating_mul(width), bin.is_partial());
+        let counted_bin = |bin: &TimeBin| CountedBin {
+            start_ticks: bin.number.saturating_mul(width),
+            is_partial: bin.is_partial(),
+        };
         let of_bin = |ledger: &Ledger<'_>, bin: &TimeBin| {
-            GroupCounts::of(ledger, &query_of(bin), Some(start(bin)), how)
+            GroupCounts::of(ledger, &query_of(bin), Some(counted_bin(bin)), how)
         };
         let frontier = |last| frontier(query, how.shift, last);
         for (bin, counted) in each_bin(ledger, &query.scope, width, frontier, of_bin)? {
-            all.add_bin(query, Some(start(&bin).0), counted);
+            all.add_bin(query, Some(bin.number.saturating_mul(width)), counted);
         }
         Ok(all)
     }
@@ -311,7 +323,7 @@ impl Counts {
                 ranges.into_iter().map(of_block).collect()
             };
             self.groups.push(GroupCounts {
-                start: start.map(|start| (start, false)),
+                bin: start.map(|start_ticks| CountedBin { start_ticks, is_partial: false }),
                 channels: channels.clone(),
                 counts: zero(found.map_or_else(Vec::new, |found| found.of_group(channels))),
                 blocks: found.map_or_else(Vec::new, live_of),
@@ -340,11 +352,11 @@ pub(super) fn query_of<'q>(
 }
 
 impl GroupCounts {
-    /// Counts a query, the values that accompany its counts, and its blocks; `start` is that of a bin of a trace.
+    /// Counts a query, the values that accompany its counts, and its blocks.
     fn of(
         ledger: &Ledger<'_>,
         query: &Query,
-        start: Option<(i64, bool)>,
+        bin: Option<CountedBin>,
         how: How,
     ) -> Result<(Vec<Self>, SinglesInScope), QueryError> {
         let Counted { rows, singles } = query.ask(ledger)?;
@@ -358,14 +370,18 @@ impl GroupCounts {
                 let nothing = || Numbers { sources: sources.clone(), ..Numbers::default() };
                 block.remove(&channels).unwrap_or_else(nothing)
             };
-            Self { start, blocks: blocks.iter_mut().map(own).collect(), channels, counts }
+            Self { bin, blocks: blocks.iter_mut().map(own).collect(), channels, counts }
         };
         Ok((rows.into_iter().map(tallied).collect(), singles))
     }
 
+    fn start_ticks(&self) -> Option<i64> {
+        self.bin.map(|bin| bin.start_ticks)
+    }
+
     /// Returns the bin and the channels.
     fn key(&self) -> (Option<i64>, Vec<u16>) {
-        (self.start.map(|(start, _)| start), self.channels.clone())
+        (self.start_ticks(), self.channels.clone())
     }
 }
 
@@ -394,11 +410,9 @@ pub(super) fn add_up(mut of_runs: Vec<Counts>, blocks: Option<u32>) -> Result<Co
     }
     // Stable sort: groups stay in the requested order.
     if are_found {
-        groups.sort_by_key(|row| {
-            (row.start.map(|(start, _)| start), row.channels.len(), row.channels.clone())
-        });
+        groups.sort_by_key(|row| (row.start_ticks(), row.channels.len(), row.channels.clone()));
     } else {
-        groups.sort_by_key(|row| row.start.map(|(start, _)| start));
+        groups.sort_by_key(GroupCounts::start_ticks);
     }
     Ok(Counts { groups, found: BTreeMap::new(), live })
 }

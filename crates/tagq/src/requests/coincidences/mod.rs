@@ -19,8 +19,8 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 use tagq_query::{
-    Bins, Coincidences as Query, Error as QueryError, Execution, Groups, Kind as _, Ledger, Plan,
-    Recording, Rule, Scope, Terms, Veto,
+    Bins, Coincidences as Query, Error as QueryError, Execution, Groups, Kind as _, Ledger,
+    ReadPlan, Recording, Rule, Scope, Terms, Veto,
 };
 use tagq_store::Tick;
 
@@ -28,7 +28,7 @@ use self::{
     counts::{Counts, How, add_up},
     detectors::detectors,
     plan::planned,
-    rows::Rows,
+    rows::GroupRows,
     shifted::Shift,
 };
 use super::{
@@ -36,7 +36,7 @@ use super::{
     context::QueryContext,
     division::Division,
     header::{header_end, in_ticks, spaced},
-    kind::{Finished, Kind, Resolved, resolve},
+    kind::{Finished, RequestKind, Resolved, resolve},
     limits,
     selection::{Selected, Selection},
     unlikely,
@@ -246,7 +246,7 @@ impl Coincidences {
     }
 }
 
-impl Kind for Coincidences {
+impl RequestKind for Coincidences {
     type Query = Query;
     type Counts = Counts;
 
@@ -457,7 +457,7 @@ impl Kind for Coincidences {
             live_s: first.selected.live_s,
         };
         let mut notes = Vec::new();
-        let rows = Rows::of(tallied, &terms, shift.is_some(), &mut notes);
+        let rows = GroupRows::of(tallied, &terms, shift.is_some(), &mut notes);
         notes.dedup();
         notes.extend(self.notes(all, &rows, live)?);
         for note in &notes {
@@ -482,7 +482,7 @@ impl Kind for Coincidences {
         bin: Option<i64>,
         tick: Tick,
         recording: &Recording<'_>,
-    ) -> Result<Plan, QueryError> {
+    ) -> Result<ReadPlan, QueryError> {
         // An invalid shift is rejected when it is counted.
         let shift = self.shift_of(query, tick).ok().flatten();
         planned(recording, query, bin, shift)

@@ -2,7 +2,7 @@
 
 use tagq_query::{Coincidences as Query, Rule, TimeRange};
 
-use super::{Accidentals, Coincidences, elsewhere::Below, rows::Rows};
+use super::{Accidentals, Coincidences, elsewhere::Below, rows::GroupRows};
 use crate::{
     error::Error,
     pulses,
@@ -19,7 +19,7 @@ impl Coincidences {
     pub(super) fn notes(
         &self,
         all: &[Resolved<'_, Query>],
-        rows: &Rows,
+        rows: &GroupRows,
         live: i128,
     ) -> Result<Vec<String>, Error> {
         let first = &all[0];
@@ -40,7 +40,7 @@ impl Coincidences {
     }
 
     /// Returns a note if the light is not steady and accidentals are given by formula.
-    fn light(&self, all: &[Resolved<'_, Query>], rows: &Rows) -> Option<String> {
+    fn light(&self, all: &[Resolved<'_, Query>], rows: &GroupRows) -> Option<String> {
         let first = &all[0];
         if self.accidentals != Accidentals::Formula {
             return None;

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 use tagq_query::{
-    Coincidences as Query, Error as QueryError, Execution, Groups, Kind as _, Plan, Recording,
+    Coincidences as Query, Error as QueryError, Execution, Groups, Kind as _, ReadPlan, Recording,
     Rule, TimeBins,
 };
 
@@ -15,10 +15,10 @@ pub(super) fn planned(
     query: &Query,
     bin: Option<i64>,
     shift: Option<Shift>,
-) -> Result<Plan, QueryError> {
+) -> Result<ReadPlan, QueryError> {
     let execution = Execution::best();
     let Some(width) = bin else { return plan_one(recording, query, shift) };
-    let mut plan = Plan::new(recording, &execution);
+    let mut plan = ReadPlan::new(recording, &execution);
     let facts = recording.facts();
     let all = TimeBins::of(&facts, &query.scope, width, |_| None)?;
     let bins = all.map_or_else(Vec::new, |all| all.bins());
@@ -35,7 +35,7 @@ fn plan_one(
     recording: &Recording<'_>,
     query: &Query,
     shift: Option<Shift>,
-) -> Result<Plan, QueryError> {
+) -> Result<ReadPlan, QueryError> {
     let execution = Execution::best();
     let mut plan = query.plan(recording, &execution)?;
     if query.rule == Rule::Cluster {

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use tagq_query::{Estimate, Terms};
 use tagq_store::Tick;
 
-use super::counts::GroupCounts;
+use super::counts::{CountedBin, GroupCounts};
 use crate::{
     cells::Cells,
     escape::escaped,
@@ -15,7 +15,7 @@ use crate::{
 
 /// The rows, collected one by one.
 #[derive(Default)]
-pub(super) struct Rows {
+pub(super) struct GroupRows {
     start_ticks: Vec<i64>,
     partial: Vec<bool>,
     channels: Vec<Vec<u16>>,
@@ -24,7 +24,7 @@ pub(super) struct Rows {
     singles: Vec<Vec<u64>>,
 }
 
-impl Rows {
+impl GroupRows {
     /// Returns the rows for the counts.
     pub(super) fn of(
         tallied: Vec<GroupCounts>,
@@ -41,8 +41,8 @@ impl Rows {
             rows.channels.push(row.channels);
             rows.estimates.push(estimate);
             rows.singles.push(singles);
-            if let Some((start, is_partial)) = row.start {
-                rows.start_ticks.push(start);
+            if let Some(CountedBin { start_ticks, is_partial }) = row.bin {
+                rows.start_ticks.push(start_ticks);
                 rows.partial.push(is_partial);
             }
         }

@@ -10,7 +10,7 @@ pub use request::{G2, HISTOGRAM, Histogram, Reach};
 use serde::Serialize;
 use tagq_query::{
     Binned, Bins, Error as QueryError, Execution, Facts, Fold, Histogram as Query, Kind as _,
-    Ledger, Period, Plan, Recording, Scope, TimeRange,
+    Ledger, Period, ReadPlan, Recording, Scope, TimeRange,
 };
 use tagq_store::Tick;
 
@@ -24,7 +24,7 @@ use super::{
     context::QueryContext,
     division::{Division, block_ranges, each_block},
     header::{header_end, in_ticks},
-    kind::{Finished, Kind, Resolved},
+    kind::{Finished, RequestKind, Resolved},
     limits,
     selection::{Selected, Selection},
     used::{MOVES, SelectionUsed},
@@ -79,7 +79,7 @@ struct UsedToExplain {
     selection: SelectionUsed,
 }
 
-impl Kind for Histogram {
+impl RequestKind for Histogram {
     type Query = Query;
     type Counts = HistogramCounts;
 
@@ -259,7 +259,7 @@ impl Kind for Histogram {
         _: Option<i64>,
         _: Tick,
         recording: &Recording<'_>,
-    ) -> Result<Plan, QueryError> {
+    ) -> Result<ReadPlan, QueryError> {
         self.check_g2(query, &recording.facts())?;
         let mut plan = query.plan(recording, &Execution::best())?;
         plan.is_at_least |= self.g2;

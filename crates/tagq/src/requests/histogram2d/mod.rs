@@ -7,15 +7,15 @@ pub use request::{HISTOGRAM2D, Histogram2d};
 
 use serde::Serialize;
 use tagq_query::{
-    Binned2d, Bins, Error as QueryError, Execution, Histogram2d as Query, Kind as _, Ledger, Plan,
-    Recording,
+    Binned2d, Bins, Error as QueryError, Execution, Histogram2d as Query, Kind as _, Ledger,
+    ReadPlan, Recording,
 };
 use tagq_store::Tick;
 
 use super::{
     context::QueryContext,
     header::{header_end, in_ticks},
-    kind::{Finished, Kind, Resolved},
+    kind::{Finished, RequestKind, Resolved},
     limits,
     selection::{Selected, Selection},
     used::SelectionUsed,
@@ -49,7 +49,7 @@ struct Used {
     selection: SelectionUsed,
 }
 
-impl Kind for Histogram2d {
+impl RequestKind for Histogram2d {
     type Query = Query;
     /// With g3, also the expected count of each cell.
     type Counts = (Binned2d, Option<Vec<f64>>);
@@ -173,7 +173,7 @@ impl Kind for Histogram2d {
         _: Option<i64>,
         _: Tick,
         recording: &Recording<'_>,
-    ) -> Result<Plan, QueryError> {
+    ) -> Result<ReadPlan, QueryError> {
         query.plan(recording, &Execution::best())
     }
 

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use tagq_query::{
-    Bins, Error as QueryError, Execution, Kind as _, Ledger, MicroTimes as Query, Plan, Recording,
-    Scope, TimeBin,
+    Bins, Error as QueryError, Execution, Kind as _, Ledger, MicroTimes as Query, ReadPlan,
+    Recording, Scope, TimeBin,
 };
 use tagq_store::Tick;
 
@@ -20,7 +20,7 @@ use super::{
     division::{Division, each_bin},
     header::in_ticks,
     histogram::Reach,
-    kind::{Finished, Kind, Resolved},
+    kind::{Finished, RequestKind, Resolved},
     limits,
     selection::{Selected, Selection},
     used::SelectionUsed,
@@ -45,7 +45,7 @@ struct Used {
     selection: SelectionUsed,
 }
 
-impl Kind for MicroTimes {
+impl RequestKind for MicroTimes {
     type Query = Query;
     type Counts = MicroCounts;
 
@@ -176,7 +176,7 @@ impl Kind for MicroTimes {
         _: Option<i64>,
         _: Tick,
         recording: &Recording<'_>,
-    ) -> Result<Plan, QueryError> {
+    ) -> Result<ReadPlan, QueryError> {
         query.plan(recording, &Execution::best())
     }
 

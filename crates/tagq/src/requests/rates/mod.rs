@@ -7,7 +7,7 @@ pub use request::{RATES, Rates};
 
 use serde::Serialize;
 use tagq_query::{
-    Bins, Error as QueryError, Execution, Kind as _, Ledger, Plan, Rated, Rates as Query,
+    Bins, Error as QueryError, Execution, Kind as _, Ledger, Rated, Rates as Query, ReadPlan,
     Recording, Scope, TimeBin, TimeRange,
 };
 use tagq_store::Tick;
@@ -17,7 +17,7 @@ use super::{
     context::QueryContext,
     division::{Division, each_bin, each_block},
     header::{header_end, in_ticks},
-    kind::{Finished, Kind, Resolved},
+    kind::{Finished, RequestKind, Resolved},
     limits,
     selection::{Selected, Selection},
     unlikely,
@@ -43,7 +43,7 @@ struct Used {
     selection: SelectionUsed,
 }
 
-impl Kind for Rates {
+impl RequestKind for Rates {
     type Query = Query;
     type Counts = RateCounts;
 
@@ -162,7 +162,7 @@ impl Kind for Rates {
         _: Option<i64>,
         _: Tick,
         recording: &Recording<'_>,
-    ) -> Result<Plan, QueryError> {
+    ) -> Result<ReadPlan, QueryError> {
         query.plan(recording, &Execution::best())
     }
 

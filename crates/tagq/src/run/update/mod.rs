@@ -36,7 +36,7 @@ use crate::error::Error;
 pub(super) use context::Context;
 use ingest_state::Lateness;
 pub(super) use ingest_state::{Activity, FileStamp, IngestState};
-use plan::Plan;
+use plan::UpdatePlan;
 use planned_source::PlannedSource;
 
 /// Minimum time between commits, so that thousands of small files do not cause thousands of waits for
@@ -51,7 +51,15 @@ pub(super) struct Update<'a> {
     /// Whether the pass began with tags that an earlier update held in memory.
     uses_held: bool,
     /// A plan that was found before, and the sources of the store with which it compared.
-    planned: Option<(Plan, Vec<Source>)>,
+    planned: Option<(UpdatePlan, Vec<Source>)>,
+}
+
+/// What is left to do after the preparation.
+struct Prepared {
+    /// The sources to ingest.
+    sources: Vec<PlannedSource>,
+    /// Whether there is something to commit without them.
+    is_changed: bool,
 }
 
 enum State {
@@ -93,7 +101,7 @@ pub(super) fn bring_up_to_date(context: Context<'_>, sources: &[PathBuf]) -> Res
     }
     // Sources are checked before the store is created, so that invalid files leave no store.
     let compared = if options.treatment.rebuild { &[] } else { known };
-    let plan = Plan::find(context, sources, compared, &mut memory)?;
+    let plan = UpdatePlan::find(context, sources, compared, &mut memory)?;
     plan.tick(context, manifest.as_ref())?;
     if let Some(manifest) = &manifest
         && options.tick.is_none_or(|tick| manifest.tick == tick && !manifest.tick_assumed)
@@ -200,7 +208,7 @@ impl<'a> Update<'a> {
             None => open_writer(location, options)?,
         };
         match self.prepare(sources, &mut writer) {
-            Ok((sources, is_changed)) => {
+            Ok(Prepared { sources, is_changed }) => {
                 let (ahead, committed) = (self.read_ahead(&sources), Instant::now());
                 let pass = Pass { writer, sources, ahead, done: 0, is_changed, committed, failed };
                 Ok(State::Ingest(pass))
@@ -212,18 +220,13 @@ impl<'a> Update<'a> {
         }
     }
 
-    /// Applies to the writer what needs no reading of tags. Returns the sources to ingest, and whether
-    /// there is something to commit.
-    fn prepare(
-        &mut self,
-        sources: &[PathBuf],
-        writer: &mut Writer,
-    ) -> Result<(Vec<PlannedSource>, bool), Error> {
+    /// Applies to the writer what needs no reading of tags.
+    fn prepare(&mut self, sources: &[PathBuf], writer: &mut Writer) -> Result<Prepared, Error> {
         let Context { location, options, progress } = self.context;
         let known = &writer.manifest().sources;
         let plan = match self.planned.take() {
             Some((plan, compared)) if compared == *known => plan,
-            _ => Plan::find(self.context, sources, known, self.memory)?,
+            _ => UpdatePlan::find(self.context, sources, known, self.memory)?,
         };
         let stated = plan.tick(self.context, Some(writer.manifest()))?;
         let is_first = writer.manifest().commit == 0;
@@ -247,7 +250,7 @@ impl<'a> Update<'a> {
         });
         room::check(&location.store, new, progress)?;
         is_changed |= plan.apply_to(writer);
-        Ok((plan.sources, is_changed))
+        Ok(Prepared { sources: plan.sources, is_changed })
     }
 
     /// Begins to decode the whole files among `sources`, if there are several.

@@ -24,7 +24,7 @@ use crate::{
 
 /// The work to be done on a store.
 #[derive(Default)]
-pub(super) struct Plan {
+pub(super) struct UpdatePlan {
     /// Sources that are listed under another name: the listed name and the new one.
     renames: Vec<(String, String)>,
     /// Sources whose file has another modification time but the same bytes, by name.
@@ -43,7 +43,7 @@ enum FileState {
     Grown(Box<SourceFile>),
 }
 
-impl Plan {
+impl UpdatePlan {
     pub(super) fn find(
         context: Context<'_>,
         sources: &[PathBuf],

@@ -7,7 +7,7 @@ use std::{
 };
 
 use tagq_ingest::{
-    ClosedFile, Header, Part, ReadAhead, Settings, SourceFile, ingest_ahead, ingest_holding,
+    ClosedFile, Header, ReadAhead, Settings, SourceFile, SourcePart, ingest_ahead, ingest_holding,
 };
 use tagq_store::{Error as StoreError, Writer};
 
@@ -102,13 +102,13 @@ impl PlannedSource {
     ) -> Result<(), Error> {
         let Context { location, options, progress } = context;
         let part = match self.extent {
-            Extent::Growth | Extent::Remainder => Part::Rest,
+            Extent::Growth | Extent::Remainder => SourcePart::Rest,
             Extent::Whole { begins: Some(begins) } if options.treatment.rebase => {
-                Part::Whole { rebase: rebase(begins, writer)? }
+                SourcePart::Whole { rebase: rebase(begins, writer)? }
             }
             Extent::Whole { begins } => {
                 begins.map_or(Ok(()), |begins| self.check_after(location, begins, writer))?;
-                Part::Whole { rebase: None }
+                SourcePart::Whole { rebase: None }
             }
         };
         let bytes = fs::metadata(self.path()).map_or(0, |metadata| metadata.len());
@@ -125,7 +125,7 @@ impl PlannedSource {
         };
         let (name, held) = (&self.name, &mut memory.held);
         let result = match (ahead, part) {
-            (Some(ahead), Part::Whole { rebase }) => {
+            (Some(ahead), SourcePart::Whole { rebase }) => {
                 ingest_ahead(ahead, self.path(), name, rebase, &settings, writer, held)
             }
             _ => self

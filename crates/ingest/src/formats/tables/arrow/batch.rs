@@ -12,7 +12,7 @@ use crate::{
     formats::tables::{
         bytes::Bytes,
         fault::{Fault, damaged},
-        values::{Column, Number, ReadColumn, Values, read_exact},
+        values::{Number, ReadColumn, TableColumn, Values, read_exact},
     },
     payload::input::clamp,
 };
@@ -65,7 +65,7 @@ impl<'a> Batch<'a> {
     }
 
     /// The column at this place of the table.
-    pub fn column(&self, place: usize, schema: &Schema) -> Result<Column<'a>, Fault> {
+    pub fn column(&self, place: usize, schema: &Schema) -> Result<TableColumn<'a>, Fault> {
         let field = &schema.columns[place];
         let number = field.number()?;
         let (node, buffer) = self.places[place];
@@ -83,7 +83,7 @@ impl<'a> Batch<'a> {
         let bytes = self.rows.saturating_mul(number.bytes as u64);
         let values = self.buffer(buffer.saturating_add(1), bytes)?;
         let reader = Box::new(Numbers { values, number, is_there, bytes: Vec::new() });
-        Ok(Column { name: field.name.clone(), kind: number.kind, reader })
+        Ok(TableColumn { name: field.name.clone(), kind: number.kind, reader })
     }
 
     /// The first `len` bytes of a buffer, decompressed.

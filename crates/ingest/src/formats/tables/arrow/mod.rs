@@ -24,7 +24,7 @@ use super::{
     check_plain,
     fault::{Fault, damaged},
     notes,
-    reading::{Begin, Part, Reading},
+    reading::{Begin, Reading, TableRows},
 };
 use crate::{
     error::Error,
@@ -147,10 +147,10 @@ fn part<'a>(
     file: Bytes<'a>,
     schema: &Schema,
     places: Places,
-) -> Result<Option<Part<'a>>, Fault> {
+) -> Result<Option<TableRows<'a>>, Fault> {
     let Some(batch) = message.batch()? else { return Ok(None) };
     let batch = Batch::new(file, schema, batch, message.body..message.end)?;
-    Ok(Some(Part {
+    Ok(Some(TableRows {
         rows: batch.rows,
         time: batch.column(places.time, schema)?,
         channel: batch.column(places.channel, schema)?,

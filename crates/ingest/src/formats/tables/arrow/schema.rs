@@ -4,7 +4,7 @@ use arrow_ipc::{Endianness, Field as FieldOf, Precision, Schema as SchemaOf, Typ
 
 use crate::formats::tables::{
     fault::{Fault, damaged, no_numbers},
-    values::{Kind, Number},
+    values::{Number, ValueKind},
 };
 
 /// Columns within columns.
@@ -108,12 +108,12 @@ fn number(field: FieldOf<'_>) -> Result<Option<Number>, Fault> {
             64 => 8,
             bits => return damaged(format!("it has integers of {bits} bits")),
         };
-        let kind = if int.is_signed() { Kind::Signed } else { Kind::Unsigned };
+        let kind = if int.is_signed() { ValueKind::Signed } else { ValueKind::Unsigned };
         return Ok(Some(Number { bytes, kind }));
     }
     Ok(field.type_as_floating_point().and_then(|float| match float.precision() {
-        Precision::SINGLE => Some(Number { bytes: 4, kind: Kind::Float }),
-        Precision::DOUBLE => Some(Number { bytes: 8, kind: Kind::Float }),
+        Precision::SINGLE => Some(Number { bytes: 4, kind: ValueKind::Float }),
+        Precision::DOUBLE => Some(Number { bytes: 8, kind: ValueKind::Float }),
         _ => None,
     }))
 }

@@ -11,7 +11,7 @@ use crate::{
         columns::{ChosenColumns, ColumnNames, Columns, Places},
         tables::{
             fault::{Fault, damaged, guarded, no_numbers},
-            values::{Kind, Number, read_exact},
+            values::{Number, ValueKind, read_exact},
         },
         text::columns::TextColumns,
     },
@@ -207,9 +207,9 @@ pub(super) fn number(of: &DType, name: &str) -> Result<Number, Fault> {
         )));
     }
     let kind = match (of.type_char(), of.size_field()) {
-        (TypeChar::Int, 1 | 2 | 4 | 8) => Kind::Signed,
-        (TypeChar::Uint, 1 | 2 | 4 | 8) => Kind::Unsigned,
-        (TypeChar::Float, 4 | 8) => Kind::Float,
+        (TypeChar::Int, 1 | 2 | 4 | 8) => ValueKind::Signed,
+        (TypeChar::Uint, 1 | 2 | 4 | 8) => ValueKind::Unsigned,
+        (TypeChar::Float, 4 | 8) => ValueKind::Float,
         _ => return Err(no_numbers(name, &format!("items of the type {of}"))),
     };
     let bytes = of.num_bytes().unwrap_or(0);

@@ -17,8 +17,8 @@ use super::{
     check_plain,
     fault::Fault,
     fixed::Fixed,
-    reading::{Begin, Part, Reading},
-    values::Column,
+    reading::{Begin, Reading, TableRows},
+    values::TableColumn,
 };
 use crate::{
     error::Error,
@@ -71,15 +71,15 @@ impl Reader for Npy {
     ) -> Result<Summary, Error> {
         check_plain(payload, "a NumPy array")?;
         let file = Bytes::of(payload);
-        let open = || -> Result<(ChosenColumns, Part<'_>), Fault> {
+        let open = || -> Result<(ChosenColumns, TableRows<'_>), Fault> {
             let array = Array::read(&mut file.all(), file.size)?;
             let (columns, places) = array.columns(settings)?;
             let rows = array.rows();
-            let column = |place: array::Place| -> Result<Column<'_>, Fault> {
+            let column = |place: array::Place| -> Result<TableColumn<'_>, Fault> {
                 let array::Place { name, number, start, stride, offset } = place;
                 let section = file.section(start, rows.saturating_mul(stride as u64))?;
                 let reader = Box::new(Fixed::new(section, number, stride, offset));
-                Ok(Column { name, kind: number.kind, reader })
+                Ok(TableColumn { name, kind: number.kind, reader })
             };
             let columns_of = places.map(|place| place.map(column).transpose());
             Ok((columns, part(rows, columns_of)?))
@@ -126,18 +126,18 @@ impl Reader for Npz {
     ) -> Result<Summary, Error> {
         check_plain(payload, "an archive of NumPy arrays")?;
         let file = Bytes::of(payload);
-        let open = || -> Result<(ColumnNames, Part<'_>), Fault> {
+        let open = || -> Result<(ColumnNames, TableRows<'_>), Fault> {
             let members = archive::members(file)?;
             let names: Vec<String> = members.iter().map(|member| member.name.clone()).collect();
             let places = settings.column_names().find(&names)?;
             let rows = members[places.time].open(file)?.0.rows();
-            let column = |place: usize| -> Result<Column<'_>, Fault> {
+            let column = |place: usize| -> Result<TableColumn<'_>, Fault> {
                 let name = members[place].name.clone();
                 let (array, input) = members[place].open(file)?;
                 archive::check_rows(&array, &name, rows)?;
                 let number = array::number(&array.of, &name)?;
                 let reader = Box::new(Fixed::new(input, number, number.bytes, 0));
-                Ok(Column { name, kind: number.kind, reader })
+                Ok(TableColumn { name, kind: number.kind, reader })
             };
             let chosen = [Some(places.time), Some(places.channel), places.micro];
             let columns = chosen.map(|place| place.map(column).transpose());
@@ -157,12 +157,12 @@ impl Reader for Npz {
 /// All rows of a table with these columns of time, channel and micro time.
 fn part<'a>(
     rows: u64,
-    [time, channel, micro]: [Result<Option<Column<'a>>, Fault>; 3],
-) -> Result<Part<'a>, Fault> {
-    let there = |column: Option<Column<'a>>| {
+    [time, channel, micro]: [Result<Option<TableColumn<'a>>, Fault>; 3],
+) -> Result<TableRows<'a>, Fault> {
+    let there = |column: Option<TableColumn<'a>>| {
         column.ok_or_else(|| Fault::Damaged("it lacks a column".into()))
     };
-    Ok(Part { rows, time: there(time?)?, channel: there(channel?)?, micro: micro? })
+    Ok(TableRows { rows, time: there(time?)?, channel: there(channel?)?, micro: micro? })
 }
 
 /// The ticks that an archive states by arrays of these names.

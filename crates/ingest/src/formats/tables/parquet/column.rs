@@ -16,11 +16,11 @@ use ::parquet::{
 use super::guard::Guard;
 use crate::formats::tables::{
     fault::{Fault, damaged, guarded, no_numbers},
-    values::{Column, Kind, ReadColumn, Values},
+    values::{ReadColumn, TableColumn, ValueKind, Values},
 };
 
 /// What the numbers of a column mean; refused when it holds none.
-pub(super) fn kind(column: &ColumnDescriptor) -> Result<Kind, Fault> {
+pub(super) fn kind(column: &ColumnDescriptor) -> Result<ValueKind, Fault> {
     use ConvertedType as Old;
 
     let refused = |kind: &str| Err(no_numbers(column.name(), kind));
@@ -35,9 +35,9 @@ pub(super) fn kind(column: &ColumnDescriptor) -> Result<Kind, Fault> {
         _ => return refused("dates, decimals or the like"),
     };
     match column.physical_type() {
-        Type::INT32 | Type::INT64 if is_unsigned => Ok(Kind::Unsigned),
-        Type::INT32 | Type::INT64 => Ok(Kind::Signed),
-        Type::FLOAT | Type::DOUBLE => Ok(Kind::Float),
+        Type::INT32 | Type::INT64 if is_unsigned => Ok(ValueKind::Unsigned),
+        Type::INT32 | Type::INT64 => Ok(ValueKind::Signed),
+        Type::FLOAT | Type::DOUBLE => Ok(ValueKind::Float),
         Type::BOOLEAN => refused("truth values"),
         Type::INT96 => refused("dates, decimals or the like"),
         Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY => refused("texts or bytes"),
@@ -56,7 +56,7 @@ pub(super) fn open(
     guard: &Guard,
     group: &RowGroupMetaData,
     number: usize,
-) -> Result<Column<'static>, Fault> {
+) -> Result<TableColumn<'static>, Fault> {
     let Some(chunk) = group.columns().get(number) else {
         return damaged("a group of rows lacks a column");
     };
@@ -90,7 +90,7 @@ pub(super) fn open(
             .map_err(|error| guard.fault(&error))
     })?;
     let pages: Box<dyn PageReader> = Box::new(pages);
-    let is_unsigned = kind == Kind::Unsigned;
+    let is_unsigned = kind == ValueKind::Unsigned;
     let reader: Box<dyn ReadColumn> = match column.physical_type() {
         Type::INT32 if is_unsigned => numbers::<Int32Type>(guard, group, number, pages, |value| {
             i64::from(value.cast_unsigned())
@@ -104,7 +104,7 @@ pub(super) fn open(
         }),
         _ => numbers::<Int64Type>(guard, group, number, pages, |value| value),
     };
-    Ok(Column { name, kind, reader })
+    Ok(TableColumn { name, kind, reader })
 }
 
 fn numbers<T: DataType>(

@@ -20,7 +20,7 @@ use super::{
     check_plain,
     fault::{Fault, damaged, guarded},
     notes,
-    reading::{Begin, Part, Reading},
+    reading::{Begin, Reading, TableRows},
 };
 use crate::{
     error::Error,
@@ -88,12 +88,17 @@ impl Reader for Parquet {
         let guard = guard.map_err(|error| Fault::Io(error).name(payload))?;
         for group in footer.row_groups() {
             let open = |number| column::open(&guard, group, number);
-            let part = || -> Result<Part<'_>, Fault> {
+            let part = || -> Result<TableRows<'_>, Fault> {
                 let [time, channel, micro] = numbers.map(|number| number.map(open).transpose());
                 let (Some(time), Some(channel)) = (time?, channel?) else {
                     return damaged("a group of rows lacks a column");
                 };
-                Ok(Part { rows: group.num_rows().unsigned_abs(), time, channel, micro: micro? })
+                Ok(TableRows {
+                    rows: group.num_rows().unsigned_abs(),
+                    time,
+                    channel,
+                    micro: micro?,
+                })
             };
             reading.part(part().map_err(|fault| fault.name(payload))?)?;
         }

@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     super::{
-        DifferenceRange, PairDistances, REACH, ROW_BITS, ROWS, Span, Window,
+        DelayedWindow, DifferenceRange, PairDistances, REACH, ROW_BITS, ROWS, Span,
         differences::difference_kernel,
         scalar,
         steps::{Ends, neighbour_kernels},
