@@ -180,7 +180,7 @@ impl SourceFile {
         });
         match result {
             Err(_) if first.is_some() => Ok(first),
-            // The file ends inside its first message: what is complete has no tags.
+            // The file ends inside its first message, so it has no complete tags.
             Ok(_) | Err(Error::TornMessage { .. }) => Ok(None),
             Err(Error::TornMember { start, .. }) => {
                 self.first_time(&Settings { torn_byte: Some(start), ..settings.clone() })
@@ -209,7 +209,7 @@ impl SourceFile {
         match result {
             Err(_) if tags >= SAMPLE_TAGS => {}
             Err(error) if tags == 0 => return Err(error),
-            // All that there is, or all before what is damaged.
+            // All tags, or all tags before the damage.
             _ => return Ok(tags),
         }
         let rest = u128::from(self.opened.size().saturating_sub(settings.start_byte));

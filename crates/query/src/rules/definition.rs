@@ -144,7 +144,7 @@ impl Method {
         }
     }
 
-    /// Returns what is counted.
+    /// Returns the kind of count, by which the route is chosen.
     pub(crate) fn work(&self) -> Work {
         match self {
             Self::Pair => Work::Pair,

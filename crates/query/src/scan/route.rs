@@ -51,14 +51,14 @@ pub(crate) enum Route {
     SyncPulses,
 }
 
-/// What is counted.
+/// The kind of count that a route serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Work {
     /// The coincidences of one pair.
     Pair,
     /// The coincidences of the pairs of many channels.
     Pairs,
-    /// The coincidences of larger groups, of which the smallest has so many channels.
+    /// The coincidences of groups of three or more channels.
     Groups {
         /// The number of channels of the smallest group.
         fewest: usize,
@@ -169,7 +169,7 @@ impl Work {
 }
 
 impl DistanceColumn<'_> {
-    /// Returns which rows are compared in this column.
+    /// Returns where neighbours are compared if this column is read.
     pub(crate) fn rows(self) -> CompareIn {
         match self {
             DistanceColumn::Gaps(_) => CompareIn::Gaps,
@@ -178,8 +178,8 @@ impl DistanceColumn<'_> {
     }
 }
 
-/// Returns the column of a source that is read to compare rows up to `reach` apart: gaps if they are exact so far, because
-/// they have a quarter of the bytes.
+/// Returns the column that is read to compare rows up to `reach` ticks apart. Gaps have a quarter of the bytes of times, and
+/// are taken if they are exact up to this distance.
 pub(crate) fn column<'a>(source: &Source<'a>, reach: i64) -> DistanceColumn<'a> {
     match source.gaps {
         Some(gaps) if reach < GAP_MAX.into() => DistanceColumn::Gaps(gaps),
@@ -198,7 +198,7 @@ pub(crate) fn group_steps(rows: &Range<usize>) -> usize {
     GROUP_STEPS * rows.len()
 }
 
-/// Returns how many pairs cost as much as merging one bin edge with lists of so many tags.
+/// Returns how many pairs cost as much as one merge of a bin edge, for lists with this number of tags.
 pub(crate) fn pairs_per_edge(tags: usize) -> u64 {
     tags as u64 / PAIR_STEPS
 }

@@ -40,9 +40,6 @@ impl Compared<'_> {
         let rows = &self.rows;
         match self.column {
             DistanceColumn::Gaps(_) => (Route::Gaps, rows.clone()),
-            DistanceColumn::Times(_) if rows.is_empty() => {
-                (Route::Columns(Work::Differences), rows.clone())
-            }
             DistanceColumn::Times(_) => {
                 (Route::Columns(Work::Differences), self.head(rows.start)..rows.end)
             }

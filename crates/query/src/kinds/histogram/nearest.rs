@@ -44,17 +44,17 @@ pub(super) fn count(
     recording: &Recording<'_>,
     execution: &Execution,
 ) -> (Vec<u64>, u64) {
-    let plan = NearestScan::new(query, period, execution.simd);
+    let scan = NearestScan::new(query, period, execution.simd);
     let morsels: Vec<NearestMorsel<'_>> =
-        recording.sources.iter().flat_map(|source| plan.morsels(source, execution)).collect();
+        recording.sources.iter().flat_map(|source| scan.morsels(source, execution)).collect();
     let count = |morsel: &NearestMorsel<'_>, buffers: &mut [Buffers; 2], counts: &mut [u64]| {
-        plan.count(morsel, buffers, counts)
+        scan.count(morsel, buffers, counts)
     };
     let pass = recording.pass(query.scope.range);
     add_up(&pass, &morsels, query.bins.count(), Default::default, count, |_, _| ())
 }
 
-/// Adds the rows that [`count`] reads to the plan.
+/// Adds the rows that [`count`] reads to the scan.
 pub(super) fn plan(
     query: &Histogram,
     period: Option<Period>,
@@ -62,12 +62,12 @@ pub(super) fn plan(
     execution: &Execution,
     into: &mut plan::ReadPlan,
 ) {
-    let plan = NearestScan::new(query, period, execution.simd);
+    let scan = NearestScan::new(query, period, execution.simd);
     into.read(recording, |source| {
-        let ranges = plan.morsels(source, execution).into_iter().flat_map(|morsel| {
+        let ranges = scan.morsels(source, execution).into_iter().flat_map(|morsel| {
             let of =
                 |selection: &Selection| selection.row_ranges(source.tags.time, morsel.interval());
-            [of(&plan.starts), of(&plan.stops)].concat()
+            [of(&scan.starts), of(&scan.stops)].concat()
         });
         ranges.map(|rows| (Route::Nearest, rows)).collect::<Vec<_>>()
     });

@@ -33,11 +33,11 @@ pub(super) fn count(
     recording: &Recording<'_>,
     execution: &Execution,
 ) -> Vec<u64> {
-    let plan = PairScan::new(query, execution.simd);
-    let (range, before) = plan.ranges(query.scope.range);
-    let mut counts = plan.count(recording, execution, range);
+    let scan = PairScan::new(query, execution.simd);
+    let (range, before) = scan.ranges(query.scope.range);
+    let mut counts = scan.count(recording, execution, range);
     if let Some(before) = before {
-        let before = plan.count(recording, execution, before);
+        let before = scan.count(recording, execution, before);
         // If damaged rows were left out of one count but not of the other, the result is refused.
         let less = |(count, before): (&mut u64, u64)| *count = count.wrapping_sub(before);
         counts.iter_mut().zip(before).for_each(less);
@@ -52,16 +52,16 @@ pub(super) fn plan(
     execution: &Execution,
     into: &mut plan::ReadPlan,
 ) {
-    let plan = PairScan::new(query, execution.simd);
-    let (range, before) = plan.ranges(query.scope.range);
+    let scan = PairScan::new(query, execution.simd);
+    let (range, before) = scan.ranges(query.scope.range);
     for range in [Some(range), before].into_iter().flatten() {
         into.read(recording, |source| {
-            let of = |task: &Task<'_>| plan.row_ranges(task);
-            plan.tasks(source, execution, range).iter().flat_map(of).collect::<Vec<_>>()
+            let of = |task: &Task<'_>| scan.row_ranges(task);
+            scan.tasks(source, execution, range).iter().flat_map(of).collect::<Vec<_>>()
         });
     }
     // If too many tags turn out to lie within reach, lists are made for the rest.
-    let is_near = |source: &Source<'_>| plan.near(source, range).is_some();
+    let is_near = |source: &Source<'_>| scan.near(source, range).is_some();
     into.is_at_least |= recording.sources.iter().any(is_near);
 }
 

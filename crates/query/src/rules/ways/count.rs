@@ -108,7 +108,7 @@ impl<'p> Counter<'p> {
     fn count(&mut self, morsel: &Morsel<'_>, counts: &mut [u128]) {
         let source = morsel.source;
         let interval = match &morsel.input {
-            MorselInput::ComparedRows(neighbours, rows) => {
+            MorselInput::Rows(neighbours, rows) => {
                 match self.count_rows(source, neighbours, rows, counts) {
                     Ok(()) => return,
                     Err(interval) => interval,

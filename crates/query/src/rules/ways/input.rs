@@ -31,7 +31,7 @@ pub(super) struct Morsel<'a> {
 /// The tags that a morsel owns, and the columns that the kernels read for them.
 pub(super) enum MorselInput<'a> {
     /// Rows of all channels as stored. No time before the rows equals one of theirs.
-    ComparedRows(Neighbours<'a>, Range<usize>),
+    Rows(Neighbours<'a>, Range<usize>),
     /// The channels in use, extracted.
     Selected(Interval),
 }
@@ -56,18 +56,13 @@ impl GroupScan {
         plan.read(recording, |source| {
             let time = source.tags.time;
             self.morsels(source, execution).into_iter().flat_map(move |morsel| match morsel.input {
-                MorselInput::ComparedRows(Neighbours { column, window, .. }, rows) => {
-                    match column {
-                        DistanceColumn::Gaps(_) => vec![(Route::Gaps, rows)],
-                        DistanceColumn::Times(_) => {
-                            let own = Interval::of_rows(time, &rows, 0);
-                            vec![(
-                                Route::Columns(work),
-                                own.looking_back(window.reach).rows(time, 0),
-                            )]
-                        }
+                MorselInput::Rows(Neighbours { column, window, .. }, rows) => match column {
+                    DistanceColumn::Gaps(_) => vec![(Route::Gaps, rows)],
+                    DistanceColumn::Times(_) => {
+                        let own = Interval::of_rows(time, &rows, 0);
+                        vec![(Route::Columns(work), own.looking_back(window.reach).rows(time, 0))]
                     }
-                }
+                },
                 MorselInput::Selected(interval) => {
                     let interval = interval.looking_back(self.look_back);
                     let vetoes = self.veto.iter().flat_map(|veto| veto.row_ranges(time, interval));
@@ -126,7 +121,7 @@ impl GroupScan {
         let Neighbours { column, window, .. } = neighbours;
         let rows = column_rows(execution, self.veto.is_some());
         let morsel = |input| Morsel { source, input };
-        let of_rows = |rows| morsel(MorselInput::ComparedRows(neighbours, rows));
+        let of_rows = |rows| morsel(MorselInput::Rows(neighbours, rows));
         if !self.is_in_chains() {
             return row_ranges(column, inside, rows).into_iter().map(of_rows).collect();
         }

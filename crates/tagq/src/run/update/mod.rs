@@ -54,7 +54,7 @@ pub(super) struct Update<'a> {
     planned: Option<(UpdatePlan, Vec<Source>)>,
 }
 
-/// What is left to do after the preparation.
+/// The work that remains after the preparation of an update.
 struct Prepared {
     /// The sources to ingest.
     sources: Vec<PlannedSource>,
