@@ -1,6 +1,6 @@
 //! Cuts a source into morsels for the threads.
 //!
-//! A morsel is a half-open interval of delayed time, never a range of rows: a coincidence belongs to the time
+//! A morsel of times is a half-open interval of delayed time, and not of rows: a coincidence belongs to the time
 //! of its latest tag, and equal times are never split. Counting a morsel looks back one window before it.
 
 use std::ops::Range;
