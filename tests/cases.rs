@@ -43,6 +43,11 @@ fn make(folder: &Path) {
     }
 }
 
+/// Returns the groups in a value that is groups.
+fn groups_of(value: &Value) -> Option<&Vec<Value>> {
+    value.as_array().filter(|groups| groups.iter().all(Value::is_array))
+}
+
 /// Returns a request as words of the command line.
 fn words(name: &str, options: &OptionValues) -> Vec<String> {
     let of = REQUEST_TYPES.into_iter().find(|of| of.name == name).unwrap();
@@ -52,18 +57,29 @@ fn words(name: &str, options: &OptionValues) -> Vec<String> {
         Value::Array(values) => values.iter().map(text).collect::<Vec<_>>().join(","),
         value => text(value),
     };
-    for position in of.positions {
-        let values = position.options.iter().map(|option| listed(&options[*option]));
-        words.push(values.collect::<Vec<_>>().join(","));
+    // Of requests that take channels, every second case has them as an argument, the others as options.
+    let is_argument = options.len().is_multiple_of(2);
+    let as_argument = |option: &str| is_argument && of.is_channel(option);
+    if let Some(argument) = of.channels.filter(|_| is_argument) {
+        let given: Vec<&Value> =
+            argument.options.iter().filter_map(|option| options.get(*option)).collect();
+        match given[..] {
+            [value] => match groups_of(value) {
+                Some(groups) => words.extend(groups.iter().map(listed)),
+                None => words.push(listed(value)),
+            },
+            _ if given.is_empty() => {}
+            _ => words.push(given.into_iter().map(listed).collect::<Vec<_>>().join(",")),
+        }
     }
-    for (option, value) in options.iter().filter(|(option, _)| !of.is_positional(option)) {
+    for (option, value) in options.iter().filter(|(option, _)| !as_argument(option)) {
         let flag = match &**option {
             "groups" => "--group".to_owned(),
             option => format!("--{}", option.replace('_', "-")),
         };
         match value {
             Value::Bool(_) => words.push(flag),
-            Value::Array(groups) if groups.iter().all(Value::is_array) => {
+            value if let Some(groups) = groups_of(value) => {
                 words.extend(groups.iter().flat_map(|group| [flag.clone(), listed(group)]));
             }
             value => words.push(format!("{flag}={}", listed(value))),

@@ -85,16 +85,29 @@ fn bins_show_the_peak_of_pairs() {
 }
 
 #[test]
-fn a_bin_may_be_the_nearest_number_of_ticks() {
+fn a_bin_is_the_nearest_number_of_ticks_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let run = two_channels(folder.path(), false);
     // 1 ns is 6.4 ticks.
-    let near = ask("g2 1,2 --bin ~1ns --range 100ns", &run).json();
-    assert_eq!(near["query"]["bin_ticks"], 6);
-    assert_eq!(ask("rates --bin ~1ms", &run).json()["query"]["bin_ticks"], 6_400_000);
-    let refused = ask("g2 1,2 --bin 1ns --range 100ns", &run);
-    assert_eq!(refused.code, 2);
-    assert!(refused.stderr.contains("or ~1ns for the nearest"), "{}", refused.stderr);
+    let rounded = "bins of 6 ticks = 937.5 ps (asked 1 ns)";
+    for words in [
+        "g2 1,2 --bin 1ns --range 100ns",
+        "rates --bin 1ns --last 10ns",
+        "coincidences --window 2ns --bin 1ns --last 10ns",
+    ] {
+        let near = ask(words, &run);
+        assert_eq!(near.json()["query"]["bin_ticks"], 6, "{words}");
+        let table = ask(&format!("{words} --format table"), &run);
+        assert!(table.text().contains(rounded), "{words}: {}", table.text());
+        let refused = ask(&format!("{words} --exact-bins"), &run);
+        assert_eq!(refused.code, 2, "{words}");
+        let nearest = "`1ns` is 6.4 ticks of 156.25 ps; use 937.5ps (6t) or 1.09375ns (7t)";
+        assert!(refused.stderr.contains(nearest), "{}", refused.stderr);
+    }
+    let whole = ask("rates --bin 1ms --exact-bins", &run).json();
+    assert_eq!(whole["query"]["bin_ticks"], 6_400_000);
+    let short = ask("rates --bin 78ps", &run);
+    assert!(short.code == 2 && short.stderr.contains("use 156.25ps (1t)"), "{}", short.stderr);
 }
 
 #[test]

@@ -13,7 +13,7 @@ const WRITING: [&str; 20] = [
     "coincidences --window 2ns run --format json -o OUT",
     "coincidences --window 2ns run --list --format csv -o OUT",
     "histogram --start 1 --stop 2 --range 5ns run --explain --format json -o OUT",
-    "histogram2d 1 2 3 --bin 100ns --range 1us run --format csv -o OUT",
+    "histogram2d 1,2,3 --bin 100ns --range 1us run --format csv -o OUT",
     "micro 1 flim.ptu --format json -o OUT",
     "g2 1,2 --range 100ns run --format parquet -o OUT",
     "rates run --format arrow -o OUT",

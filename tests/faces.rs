@@ -64,9 +64,7 @@ fn method(of: &RequestType, gives: Gives) -> String {
         .filter(|option| !unlisted.contains(&option.name))
         .filter(|option| !of.preset.contains(&option.name))
         .collect();
-    let is_first = |option: &&&RequestOption| {
-        matches!(option.value, ValueType::Channel(_)) || of.is_positional(option.name)
-    };
+    let is_first = |option: &&&RequestOption| of.is_channel(option.name);
     let (first, rest): (Vec<&RequestOption>, Vec<&RequestOption>) =
         options.iter().partition(|option| is_first(option));
     let mut text = format!("\n    def {name}(\n        self,\n");
@@ -107,7 +105,6 @@ fn parameter(option: &RequestOption) -> String {
     let of: String = of;
     let name = keyword(option);
     match (option.value, option.default) {
-        (ValueType::Channel(_), _) => format!("{name}: {of}"),
         (ValueType::Flag, _) => format!("{name}: {of} = False"),
         (_, Some(value)) => format!("{name}: {of} = \"{value}\""),
         (_, None) => format!("{name}: {of} | None = None"),

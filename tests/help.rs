@@ -15,6 +15,42 @@ fn help(words: &[&str]) -> String {
     shown.text().to_owned()
 }
 
+#[test]
+fn other_words_for_commands_and_their_beginnings_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture_copy(folder.path());
+    let run = run.to_str().unwrap();
+    let said = |words: &[&str]| {
+        let asked = tagq(words.iter().copied().chain([run]));
+        assert_eq!(asked.code, 0, "{words:?}: {}", asked.stderr);
+        asked.text().to_owned()
+    };
+    for (words, same) in [
+        (&["coinc", "--window", "2ns"][..], &["coincidences", "--window", "2ns"][..]),
+        (&["count", "--window", "2e-9s"], &["coincidences", "--window", "2ns"]),
+        (
+            &["hist", "1,2", "--range", "10ns"],
+            &["histogram", "--start", "1", "--stop", "2", "--range", "10ns"],
+        ),
+        (
+            &["hist2d", "1,2,3", "--range", "10ns"],
+            &["histogram2d", "--herald", "1", "--a", "2", "--b", "3", "--range", "10ns"],
+        ),
+        (&["correlate", "1,2", "--range", "0..1e1ns"], &["g2", "1,2", "--range", "0t..10ns"]),
+        (&["singles", "1"], &["rates", "--channels", "1"]),
+        (&["del", "1,2"], &["delays", "--channels", "1,2"]),
+        (&["dump"], &["cat"]),
+    ] {
+        let (one, other) = (said(words), said(same));
+        // The options are shown as they were written.
+        let counted = |text: &str| {
+            let asked = |line: &&str| line.contains("asked");
+            text.lines().filter(|line| !asked(line)).collect::<Vec<_>>().join("\n")
+        };
+        assert_eq!(counted(&one), counted(&other), "{words:?}");
+    }
+}
+
 /// Returns the commands that the program lists, without `help`.
 fn commands() -> Vec<String> {
     let text = help(&["--help"]);
@@ -311,7 +347,7 @@ fn what_is_misspelt_is_said_and_what_was_meant() {
     let run = run.to_str().unwrap();
     for (args, meant) in [
         (&["help", "rulez"][..], "'rules'"),
-        (&["help", "coincidence"], "'coincidences'"),
+        (&["help", "concidence"], "'coincidences'"),
         (&["ratse", run], "'rates'"),
         (&["rates", "--formt", "json", run], "'--format'"),
         (&["coincidences", "--window", "2ns", "--rule", "hearld", run], "'herald'"),
@@ -319,6 +355,17 @@ fn what_is_misspelt_is_said_and_what_was_meant() {
         (&["coincidences", "--window", "2 nsec", run], "did you mean 2ns?"),
         (&["rates", "--tick", "4psec", run], "did you mean 4ps?"),
         (&["simulate", "--rate", "5 kcps", "x.tags.zst"], "did you mean 5kHz?"),
+        (&["rates", "--tick", "4", run], "write 4ps"),
+        (&["coincidences", "--window", "2e-9", run], "write 2e-9s"),
+        (&["coincidences", "--window", "0..1ms", run], "as 1ms"),
+        (&["coincidences", "2ns", run], "as --window 2ns"),
+        (&["g2", "0ns..1ms", run], "as --range 0ns..1ms"),
+        (&["g2", "1", "2", run], "as 1,2"),
+        (&["g2", run], "channels 1,2,3,4: name 2 of them, as 1,2"),
+        (&["histogram2d", "1,2", run], "write them as H,A,B"),
+        (&["g2", "1,2"], "the run is missing after 1,2"),
+        (&["delays", "1,2", run, run], "those of one run, and 2 are named"),
+        (&["m", run], "'m'"),
     ] {
         let refused = tagq(args);
         assert_eq!(refused.code, 2, "{args:?}: {}", refused.stderr);

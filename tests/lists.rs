@@ -162,7 +162,7 @@ fn an_ingest_takes_the_tick_of_the_setup() {
     fs::write(run.join("tagq.toml"), "tick = '4ps'\n").unwrap();
     for (args, home) in [(vec![], &run), (vec!["--store", "elsewhere"], &run.join("1.tags.zst"))] {
         let taken = output(command().current_dir(&folder).arg("ingest").args(&args).arg(home));
-        assert!(taken.code == 0 && taken.stderr.contains("setup: "), "{}", taken.stderr);
+        assert_eq!(taken.code, 0, "{}", taken.stderr);
     }
     for store in [run, folder.path().join("elsewhere")] {
         let info = output(command().args(["info", "--no-setup", "--no-ingest"]).arg(&store)).json();

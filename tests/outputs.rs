@@ -78,10 +78,10 @@ const QUERIES: [(&str, &str); 49] = [
         "histogram-sync",
         "histogram --start 1 --stop 2 --mode last --sync-divider 8 --bin 1us --range 0ns..12us run",
     ),
-    ("histogram2d", "histogram2d 1 2 3 --range 1us --bin 500ns run"),
+    ("histogram2d", "histogram2d 1,2,3 --range 1us --bin 500ns run"),
     (
         "histogram2d-g3",
-        "histogram2d 1 2 3 --range 1us --bin 500ns --g3 --delay 2=5ns --last 100ms run",
+        "histogram2d 1,2,3 --range 1us --bin 500ns --g3 --delay 2=5ns --last 100ms run",
     ),
     ("histogram-grid", "histogram --start 1 --stop 2 --mode grid --bin 625ps --range 5ns run"),
     ("histogram-sum", "histogram --start 1 --stop 2 --bin 625ps --range 5ns --sum run later"),

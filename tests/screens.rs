@@ -1,9 +1,6 @@
 //! Output that appears on a terminal but not in a file.
 
-use std::{
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::path::Path;
 
 use crate::{
     support::{command, fixture_copy, skipped, tagq},
@@ -45,7 +42,7 @@ fn delays_have_room() {
     let file = folder.path().join("run.tags.zst");
     let simulate = ["simulate", "--channels", "1,2,3,4", "--delay", "4=-1.5us"];
     assert_eq!(tagq(simulate.map(Into::into).into_iter().chain([file.into_os_string()])).code, 0);
-    let words = "delays --channels 1,2,3,4 run.tags.zst";
+    let words = "delays 1,2,3,4 run.tags.zst";
     let Some(ran) = on_terminal(folder.path(), words, SMALL) else { return };
     let text = ran.lines.join("\n");
     assert!(ran.lines.iter().all(|line| line.chars().count() <= 80), "{text}");
@@ -58,6 +55,7 @@ fn a_long_scan_draws_how_far_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let channels = "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16";
     let notes = Screen { shows: Shows::Stderr, ..SMALL };
+    let mut drawn = String::new();
     // Try longer runs until one is long enough for this machine.
     for duration in ["200ms", "2s", "10s", "60s"] {
         let simulate = ["simulate", "--channels", channels, "--duration", duration];
@@ -67,17 +65,14 @@ fn a_long_scan_draws_how_far_it_is() {
         assert_eq!(tagq(files).code, 0);
         assert_eq!(tagq(["ingest".into(), file]).code, 0);
         let words = format!("coincidences --choose 3 --window 1ms --no-cache {name}");
-        let begun = Instant::now();
         let Some(ran) = on_terminal(folder.path(), &words, notes) else { return };
-        if begun.elapsed() > Duration::from_millis(1_200) {
-            let text = ran.lines.join("\n");
-            for part in ["counting in ", " tags █", " %, ", "tags/s, ", " left"] {
-                assert!(text.contains(part), "{part}:\n{text}");
-            }
+        drawn = ran.lines.join("\n");
+        let parts = ["counting in ", " tags █", " %, ", "tags/s, ", " left"];
+        if parts.iter().all(|part| drawn.contains(part)) {
             return;
         }
     }
-    panic!("no query took long enough");
+    panic!("{drawn}");
 }
 
 #[test]

@@ -15,15 +15,12 @@ use crate::{
 
 pub(crate) fn run(args: &DelaysArgs) -> anyhow::Result<()> {
     let reporter = Reporter::new(args.store.quiet);
-    let reads: Vec<_> = [&args.run].into_iter().chain(&args.store.store).cloned().collect();
+    let (channels, run_path) = args.channels_and_run();
+    let reads: Vec<_> = [&run_path].into_iter().chain(&args.store.store).cloned().collect();
     let output = Output { args: &args.output, reads: &reads };
     report::check(output)?;
-    let question = Delays {
-        channels: args.channels.clone(),
-        range: args.range.clone(),
-        selection: args.span.0.clone(),
-    };
-    let setup = input::setup(&args.run, &args.setup, &reporter)?;
+    let question = Delays { channels, range: args.range.clone(), selection: args.span.0.clone() };
+    let setup = input::setup(&run_path, &args.setup)?;
     for channel in &question.channels {
         setup.channel(channel)?;
     }
@@ -32,7 +29,7 @@ pub(crate) fn run(args: &DelaysArgs) -> anyhow::Result<()> {
     let threads = queries::number_of(args.threads);
     let (tick, ingest) = (setup.tick, !args.no_ingest);
     let options = OpenOptions { tick, ingest, threads, ..args.store.options() };
-    let run = input::open(&args.run, &options, &reporter)?;
+    let run = input::open(&run_path, &options, &reporter)?;
     let pool = queries::pool(args.threads)?;
     let context = QueryContext { setup: &setup, pool: &pool, progress: &reporter };
     let waiting = reporter.waiting("searching in", run.store().manifest().rows);
@@ -47,10 +44,10 @@ pub(crate) fn run(args: &DelaysArgs) -> anyhow::Result<()> {
     }
     file.save(&reporter)?;
     reporter.note(&format!("{}: delays written", path.display()));
-    if setup.path.as_ref() != Some(path) && Setup::place(&args.run) != *path {
+    if setup.path.as_ref() != Some(path) && Setup::place(&run_path) != *path {
         reporter.note(&format!(
             "queries of {} use it with --setup {}",
-            args.run.display(),
+            run_path.display(),
             path.display()
         ));
     }

@@ -29,7 +29,7 @@ pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<()> {
         // Check first: reading may take long.
         to.check()?;
     }
-    let setup = input::setup(&args.run, &args.setup, &reporter)?;
+    let setup = input::setup(&args.run, &args.setup)?;
     let tags = &args.tags.0;
     for channel in &tags.channels {
         setup.channel(channel)?;

@@ -20,7 +20,7 @@ pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<()> {
     let pool = queries::pool(args.query.threads)?;
     let mut looked = Vec::new();
     for path in &args.query.runs {
-        let setup = input::setup(path, &args.setup, &reporter)?;
+        let setup = input::setup(path, &args.setup)?;
         let options = OpenOptions { tick: setup.tick, ..options(&args.query) };
         let run = input::open(path, &options, &reporter)?;
         let facts = RunFacts::named(&run, &setup);

@@ -29,7 +29,7 @@ pub(crate) fn run(args: &IngestArgs) -> anyhow::Result<()> {
                 Usage("standard input is followed without --follow, to its end".into()).into()
             );
         }
-        let setup = input::written_setup(source, &args.setup, &reporter)?;
+        let setup = input::written_setup(source, &args.setup)?;
         let options = OpenOptions { tick: options.tick.or(setup.tick), ..options };
         return follow::run(source, &options, args, &reporter);
     }
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &IngestArgs) -> anyhow::Result<()> {
             _ => Some(input::set_aside(&Input::folder_for(store))?),
         };
         // The first source that has a setup states the setup of the run.
-        let setups = files.iter().map(|file| input::written_setup(file, &args.setup, &reporter));
+        let setups = files.iter().map(|file| input::written_setup(file, &args.setup));
         let tick = options.tick.or(first_tick(setups)?);
         let options = OpenOptions { tick, ..options };
         let run = tagq::ingest_sources(&files, stdin.as_ref(), store, &options, &reporter)?;
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &IngestArgs) -> anyhow::Result<()> {
         .into());
     }
     for source in &args.sources {
-        let setup = input::written_setup(source, &args.setup, &reporter)?;
+        let setup = input::written_setup(source, &args.setup)?;
         let options = OpenOptions { tick: options.tick.or(setup.tick), ..options.clone() };
         tell(&tagq::ingest(source, &options, &reporter)?, &reporter);
     }

@@ -25,30 +25,18 @@ pub(crate) fn check_once(paths: &[PathBuf]) -> Result<(), Usage> {
 
 /// Returns the setup that the user named, else the one in the folder of the run, if any, with the names that the
 /// sources give to channels. Notes which one is used.
-pub(crate) fn setup(
-    path: &Path,
-    args: &SetupArgs,
-    reporter: &Reporter,
-) -> Result<Setup, tagq::Error> {
-    let setup = written_setup(path, args, reporter)?;
+pub(crate) fn setup(path: &Path, args: &SetupArgs) -> Result<Setup, tagq::Error> {
+    let setup = written_setup(path, args)?;
     Ok(if is_stdin(path) { setup } else { setup.with_names_of(path) })
 }
 
 /// Returns the same setup without the names that the sources give to channels.
-pub(crate) fn written_setup(
-    path: &Path,
-    args: &SetupArgs,
-    reporter: &Reporter,
-) -> Result<Setup, tagq::Error> {
+pub(crate) fn written_setup(path: &Path, args: &SetupArgs) -> Result<Setup, tagq::Error> {
     let asked = args.setup.as_deref();
     if args.no_setup || is_stdin(path) && asked.is_none() {
         return Ok(Setup::default());
     }
-    let setup = Setup::written(path, asked)?;
-    if let Some(path) = &setup.path {
-        reporter.note_once(&format!("setup: {}", path.display()));
-    }
-    Ok(setup)
+    Setup::written(path, asked)
 }
 
 /// Opens a run, or standard input as a run.

@@ -2,7 +2,6 @@
 
 use std::{
     cell::RefCell,
-    collections::HashSet,
     fmt::Write,
     io::{IsTerminal as _, Write as _, stderr},
     path::Path,
@@ -28,7 +27,6 @@ use crate::{args::with_flags, signals, time_left::TimeLeft};
 /// Prints notes as lines. On a terminal it also shows a bar for each source, or a line for a long task.
 pub(crate) struct Reporter {
     quiet: bool,
-    said: RefCell<HashSet<String>>,
     progress: Arc<ScanProgress>,
     running: RefCell<Option<Running>>,
 }
@@ -52,12 +50,7 @@ const REDRAWN: Duration = Duration::from_millis(100);
 
 impl Reporter {
     pub(crate) fn new(quiet: bool) -> Self {
-        Self {
-            quiet,
-            said: RefCell::default(),
-            progress: Arc::default(),
-            running: RefCell::new(None),
-        }
+        Self { quiet, progress: Arc::default(), running: RefCell::new(None) }
     }
 
     /// Shows a bar for a job over `bytes` bytes, until [`Progress::done`].
@@ -126,13 +119,6 @@ impl Reporter {
         match &*self.running.borrow() {
             Some(running) => running.bar.suspend(say),
             None => say(),
-        }
-    }
-
-    /// Prints a note that several runs share, once.
-    pub(crate) fn note_once(&self, note: &str) {
-        if self.said.borrow_mut().insert(note.into()) {
-            self.note(note);
         }
     }
 

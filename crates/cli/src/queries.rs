@@ -140,7 +140,7 @@ pub(crate) fn open_all(
 ) -> anyhow::Result<Vec<(Setup, Run)>> {
     input::check_once(&query.runs)?;
     let open = |path: &PathBuf| {
-        let setup = setup(path, of, named, reporter)?;
+        let setup = setup(path, of, named)?;
         let options = OpenOptions { tick: setup.tick, ..options(query) };
         let run = input::open(path, &options, reporter)?;
         Ok((setup, run))
@@ -165,9 +165,8 @@ pub(crate) fn setup(
     path: &Path,
     args: &SetupArgs,
     named: &[&Channel],
-    reporter: &Reporter,
 ) -> Result<Setup, tagq::Error> {
-    let setup = input::setup(path, args, reporter)?;
+    let setup = input::setup(path, args)?;
     for channel in named {
         setup.channel(channel)?;
     }

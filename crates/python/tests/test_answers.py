@@ -185,7 +185,10 @@ def test_bins_are_chosen_and_said(run: tagq.Run) -> None:
         chosen = run.g2(1, 2)
     assert chosen.query["chosen"] == ["bin", "range"]
     # 1 ns is 6.4 ticks.
-    assert run.g2(1, 2, bin="~1ns", range="100ns").query["bin_ticks"] == 6
+    rounded = run.g2(1, 2, bin="1ns", range="100ns")
+    assert rounded.query["bin_ticks"] == 6 and "(asked 1 ns)" in rounded.header
+    with pytest.raises(tagq.QuestionError, match="937.5ps"):
+        run.g2(1, 2, bin="1ns", range="100ns", exact_bins=True)
 
 
 def test_rows_come_in_batches(run: tagq.Run) -> None:

@@ -16,8 +16,9 @@ pub enum Error {
     },
     /// The folder contains no sources.
     #[error(
-        "{path}: no tags in this folder; a run is a folder with *.tags, *.tsv or *.csv files (also *.tags.zst \
-         and the like, with .zst, .gz, .xz or .bz2), one file of tags, or a store made by `tagq ingest`",
+        "{path}: no tags in this folder; a run is a folder of recordings, one recording, or a store made by `tagq \
+         ingest`; `tagq formats` lists the files that are read, of PicoQuant, quTAG, Becker & Hickl, Swabian, text and \
+         others",
         path = path.display()
     )]
     NoSources {

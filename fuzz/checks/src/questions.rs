@@ -134,7 +134,7 @@ fn ask(folder: &Path, questions: &[Request], access: Access) {
             );
         }
         if let Request::Histogram(of) = question {
-            let channels = vec![of.start.clone(), of.stop.clone()];
+            let channels = of.start.iter().chain(&of.stop).cloned().collect();
             let delays = Delays { channels, range: None, selection: of.selection.clone() };
             check(&run, &delays.ask(&run, &context));
         }
@@ -221,6 +221,36 @@ fn errors(recipe: &mut Recipe<'_>) -> Errors {
     if recipe.byte() % 8 == 7 { Errors::Blocks(3) } else { Errors::Formula }
 }
 
+/// A histogram of any channels, with a range that is not long.
+fn histogram(recipe: &mut Recipe<'_>, selection: Selection) -> Histogram {
+    let modes = [Mode::All, Mode::All, Mode::Next, Mode::Last, Mode::Grid];
+    let mode = modes[recipe.below(modes.len())];
+    let log = (recipe.byte() % 4 == 3).then(|| 1 + recipe.below(20) as u32);
+    // Bins of one width are many.
+    let most = if log.is_some() { 1 << 45 } else { 1 << 17 };
+    let (low, high) = (recipe.word() % most, recipe.word() % most);
+    let range = match recipe.below(3) {
+        0 => None,
+        1 => format!("{high}t").parse().ok(),
+        _ => format!("{low}t..{high}t").parse().ok(),
+    };
+    Histogram {
+        start: Some(channel(recipe)),
+        stop: Some(channel(recipe)),
+        bin: width(ticks(recipe, 1 << 30)),
+        exact_bins: false,
+        range,
+        log,
+        mode,
+        period: None,
+        sync_divider: (recipe.byte() % 16 == 15).then_some(3),
+        g2: recipe.byte() % 4 == 3,
+        errors: errors(recipe),
+        covariance: false,
+        selection,
+    }
+}
+
 fn question(recipe: &mut Recipe<'_>) -> Request {
     let selection = selection(recipe);
     match recipe.below(9) {
@@ -234,42 +264,22 @@ fn question(recipe: &mut Recipe<'_>) -> Request {
         }
         0 => {
             let bin = if recipe.is() { bin(recipe) } else { None };
-            Request::Rates(Rates { selection, bin: width(bin), errors: errors(recipe) })
-        }
-        1..4 => {
-            let modes = [Mode::All, Mode::All, Mode::Next, Mode::Last, Mode::Grid];
-            let mode = modes[recipe.below(modes.len())];
-            let log = (recipe.byte() % 4 == 3).then(|| 1 + recipe.below(20) as u32);
-            // Bins of one width are many.
-            let most = if log.is_some() { 1 << 45 } else { 1 << 17 };
-            let (low, high) = (recipe.word() % most, recipe.word() % most);
-            let range = match recipe.below(3) {
-                0 => None,
-                1 => format!("{high}t").parse().ok(),
-                _ => format!("{low}t..{high}t").parse().ok(),
-            };
-            Request::Histogram(Histogram {
-                start: channel(recipe),
-                stop: channel(recipe),
-                bin: width(ticks(recipe, 1 << 30)),
-                range,
-                log,
-                mode,
-                period: None,
-                sync_divider: (recipe.byte() % 16 == 15).then_some(3),
-                g2: recipe.byte() % 4 == 3,
-                errors: errors(recipe),
-                covariance: false,
+            Request::Rates(Rates {
                 selection,
+                bin: width(bin),
+                exact_bins: false,
+                errors: errors(recipe),
             })
         }
+        1..4 => Request::Histogram(histogram(recipe, selection)),
         7 => {
             let (low, width) = (recipe.word() % (1 << 17), 1 + recipe.below(1 << 12));
             Request::Histogram2d(Histogram2d {
-                herald: channel(recipe),
-                a: channel(recipe),
-                b: channel(recipe),
+                herald: Some(channel(recipe)),
+                a: Some(channel(recipe)),
+                b: Some(channel(recipe)),
                 bin: format!("{width}t").parse().ok(),
+                exact_bins: false,
                 range: format!("{low}t..{}t", low + 40 * width as u64).parse().ok(),
                 g3: recipe.is(),
                 selection,
@@ -313,6 +323,7 @@ fn question(recipe: &mut Recipe<'_>) -> Request {
                 shift: shift.filter(|_| accidentals != Accidentals::Formula),
                 errors: errors(recipe),
                 bin: if recipe.byte() % 8 == 7 { width(bin(recipe)) } else { None },
+                exact_bins: false,
                 selection,
             })
         }

@@ -10,7 +10,7 @@ use tagq::{escaped, is_shown};
 
 use super::{
     files::{CatArgs, ConvertArgs, ExportArgs},
-    help::HelpArgs,
+    help::{HelpArgs, in_families, with_synonyms},
     pages::{CompletionsArgs, ManArgs},
     parts::{MergeArgs, PartialArgs, PlanCommand, RunsArgs},
     requests::RequestCommand,
@@ -79,5 +79,5 @@ fn end(error: &clap::Error) -> ! {
 
 /// Returns the program as a clap command.
 pub(crate) fn program() -> clap::Command {
-    super::help::in_families(Args::command())
+    with_synonyms(in_families(Args::command()))
 }

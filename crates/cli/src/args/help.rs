@@ -56,6 +56,31 @@ impl HelpArgs {
     }
 }
 
+/// Other words for commands. The beginning of a word answers, too, if it is that of no other command.
+const SYNONYMS: [(&str, &[&str]); 14] = [
+    ("coincidences", &["count", "pairs"]),
+    ("histogram", &["hist", "startstop", "start-stop"]),
+    ("g2", &["correlate", "correlation", "hbt"]),
+    ("histogram2d", &["hist2d", "g3", "map"]),
+    ("micro", &["lifetime", "tcspc", "flim"]),
+    ("rates", &["singles", "counts", "countrate", "trace"]),
+    ("delays", &["align"]),
+    ("runs", &["ls", "list", "find"]),
+    ("ingest", &["import", "load"]),
+    ("info", &["show", "stat"]),
+    ("verify", &["check", "fsck"]),
+    ("cat", &["print", "dump", "head"]),
+    ("watch", &["live", "follow", "monitor"]),
+    ("simulate", &["generate"]),
+];
+
+/// Returns the program with other words for its commands.
+pub(super) fn with_synonyms(program: Command) -> Command {
+    SYNONYMS.into_iter().fold(program.infer_subcommands(true), |program, (name, others)| {
+        program.mut_subcommand(name, |command| command.aliases(others))
+    })
+}
+
 /// `command` with its commands in families.
 pub(super) fn in_families(command: Command) -> Command {
     let styles = command.get_styles();

@@ -1,6 +1,7 @@
 //! The command line: the only folder that uses clap.
 
 mod answer;
+mod channels;
 mod command;
 mod files;
 mod help;

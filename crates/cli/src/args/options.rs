@@ -77,8 +77,8 @@ pub(crate) struct SetupArgs {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Files and threads")]
 pub(crate) struct QueryArgs {
-    /// A folder of .tags, .tsv or .csv files (also .zst, .gz, .xz, .bz2), one such file, a store, or - for
-    /// standard input
+    /// A folder of recordings (PicoQuant, quTAG, Becker & Hickl, Swabian, Photon-HDF5, tables, text, .tags; `tagq
+    /// formats` lists all), one such file, a store, or - for standard input
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<PathBuf>,
     #[command(flatten)]

@@ -79,6 +79,10 @@ const PLAN: &str = "Plan";
 impl RequestArgs for PlanArgs {
     const COMMAND: &'static str = "tagq plan";
     const EXAMPLE: &'static str = " --parts 8 -o plan.json";
+
+    fn query(&mut self) -> &mut QueryArgs {
+        &mut self.query
+    }
 }
 
 /// Count one part of a plan

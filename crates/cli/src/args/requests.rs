@@ -1,12 +1,14 @@
 //! The commands that ask a run, one for each type of request. Their options come from the table of
 //! [`tagq::requests`].
 
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Subcommand, error::ErrorKind};
-use tagq::requests::{OptionValues, REQUEST_TYPES, Request, RequestType};
+use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand, error::ErrorKind};
+use tagq::requests::{ChannelArgument, OptionValues, REQUEST_TYPES, Request, RequestType};
 
 use super::{
     answer::AnswerArgs,
-    table::{arg, flag, invalid, usage, values},
+    channels::{take_channels, usage_template},
+    options::QueryArgs,
+    table::{arg, flag, invalid, usage, values, with_flags},
 };
 
 /// A request, and what is to be done with it.
@@ -25,11 +27,18 @@ pub(crate) trait RequestArgs: Args + FromArgMatches {
     const COMMAND: &'static str;
     /// The words after the run in an example.
     const EXAMPLE: &'static str;
+
+    /// The arguments of every query; the first of their runs may be channels.
+    fn query(&mut self) -> &mut QueryArgs;
 }
 
 impl RequestArgs for AnswerArgs {
     const COMMAND: &'static str = "tagq";
     const EXAMPLE: &'static str = "";
+
+    fn query(&mut self) -> &mut QueryArgs {
+        &mut self.query
+    }
 }
 
 /// Additions to the help of requests that need more than a table.
@@ -63,28 +72,14 @@ impl<A: RequestArgs> FromArgMatches for RequestCommand<A> {
         });
         let (of, matches) = found.ok_or_else(|| clap::Error::new(ErrorKind::MissingSubcommand))?;
         let mut options = values(of.options(), matches);
-        for position in of.positions {
-            let text = matches.get_one::<String>(position.value_name).map_or("", String::as_str);
-            let values: Vec<&str> = text.split(',').collect();
-            if let [option] = position.options
-                && of.is_list(option)
-            {
-                options.insert((*option).to_owned(), values.into());
-                continue;
-            }
-            if values.len() != position.options.len() {
-                let (asked, name) = (position.options.len(), position.value_name);
-                return Err(usage(&format!(
-                    "`{text}` is not {asked} channels; write them as {name}"
-                )));
-            }
-            for (option, value) in position.options.iter().zip(values) {
-                options.insert((*option).to_owned(), value.into());
-            }
+        let mut answer = A::from_arg_matches(matches)?;
+        for channels in take_channels(&mut answer.query().runs, of.channels)? {
+            let added = of.add_channels(&channels, &mut options);
+            added.map_err(|error| usage(&with_flags(&error.to_string())))?;
         }
         let request = Request::of_options(of.name, options.clone())
             .map_err(|error| invalid(&error, of.options(), &options))?;
-        Ok(Self { request, name: of.name, options, answer: A::from_arg_matches(matches)? })
+        Ok(Self { request, name: of.name, options, answer })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -95,16 +90,19 @@ impl<A: RequestArgs> FromArgMatches for RequestCommand<A> {
 
 /// Returns the command of a type of request.
 fn command<A: RequestArgs>(of: &'static RequestType) -> Command {
-    let mut command = Command::new(of.name);
-    for position in of.positions {
-        let arg = Arg::new(position.value_name).value_name(position.value_name);
-        command = command.arg(arg.help(position.help).required(true));
-    }
-    command = command.args(of.options().filter(|option| !of.is_positional(option.name)).map(arg));
+    let command = Command::new(of.name).args(of.options().map(arg));
     // The arguments bring a description of their own, which is replaced.
-    command = A::augment_args(command).about(of.summary).long_about(None);
-    if !of.details.is_empty() {
-        command = command.long_about(format!("{}\n\n{}", of.summary, of.details));
+    let mut command = A::augment_args(command).about(of.summary).long_about(None);
+    let mut paragraphs = vec![of.summary.to_owned()];
+    paragraphs.extend(Some(of.details.to_owned()).filter(|details| !details.is_empty()));
+    if let Some(ChannelArgument { value_name, help, .. }) = of.channels {
+        paragraphs.push(format!("Channels may stand in front of the run, as {value_name}. {help}"));
+        let name = A::COMMAND;
+        let usage = format!("{name} {} [OPTIONS] [{value_name}] <RUN>...", of.name);
+        command = command.help_template(usage_template(&usage));
+    }
+    if paragraphs.len() > 1 {
+        command = command.long_about(paragraphs.join("\n\n"));
     }
     if of.unlisted.is_none() && command.get_arguments().any(|arg| arg.get_id() == "list") {
         command = command.mut_arg("list", |arg| arg.hide(true));
@@ -121,13 +119,12 @@ fn command<A: RequestArgs>(of: &'static RequestType) -> Command {
 fn examples<A: RequestArgs>(of: &RequestType) -> String {
     let line = |given: &&[(&str, &str)]| {
         let mut line = format!("\n  {} {}", A::COMMAND, of.name);
-        for position in of.positions {
-            let value =
-                |name: &&str| given.iter().find(|(of, _)| of == name).map_or("", |(_, v)| *v);
-            let values: Vec<&str> = position.options.iter().map(value).collect();
-            line = format!("{line} {}", values.join(","));
+        let channels = given.iter().filter(|(name, _)| of.is_channel(name));
+        let channels: Vec<&str> = channels.map(|(_, channel)| *channel).collect();
+        if !channels.is_empty() {
+            line = format!("{line} {}", channels.join(","));
         }
-        for (name, value) in given.iter().filter(|(name, _)| !of.is_positional(name)) {
+        for (name, value) in given.iter().filter(|(name, _)| !of.is_channel(name)) {
             let option = of.options().find(|option| option.name == *name);
             let flag = option.map_or_else(String::new, flag);
             line = format!("{line} --{flag} {value}");

@@ -2,10 +2,15 @@
 
 use std::path::PathBuf;
 
-use tagq::{requests::Channel, store::Duration};
+use tagq::{
+    requests::{Channel, ChannelArgument},
+    store::Duration,
+};
 
 use super::{
+    channels::{take_channels, usage_template},
     options::{JoinedSpanArgs, OutputArgs, SetupArgs, StoreArgs},
+    table::usage,
     values::ChannelName,
 };
 
@@ -15,13 +20,15 @@ use super::{
 /// peaks at zero are printed below the table. A peak is reported if chance would give no peak as high in the
 /// whole range (7 sigmas).
 #[derive(Debug, clap::Args)]
+#[command(help_template = usage_template("tagq delays [OPTIONS] [A,B…] <RUN>"))]
 #[command(after_help = "Examples:
-  tagq delays --channels 3,15 run/
-  tagq delays --channels 1,2,3,4 --range 10us --write run/tagq.toml run/")]
+  tagq delays run/
+  tagq delays 3,15 run/
+  tagq delays 1,2,3,4 --range 10us --write run/tagq.toml run/")]
 pub(crate) struct DelaysArgs {
-    /// Two or more channels, by number or name
-    #[arg(long, value_name = "A,B…", value_delimiter = ',', required = true)]
-    pub channels: Vec<Channel>,
+    /// Two or more channels, by number or name, which can also stand in front of the run [default: all detectors]
+    #[arg(long, value_name = "A,B…", value_delimiter = ',')]
+    channels: Vec<Channel>,
     /// Search this far on both sides of zero [default: 1ms]
     #[arg(long, value_name = "R")]
     pub range: Option<Duration>,
@@ -31,8 +38,8 @@ pub(crate) struct DelaysArgs {
     #[command(flatten)]
     pub span: JoinedSpanArgs,
     /// The run, as for any query
-    #[arg(value_name = "RUN")]
-    pub run: PathBuf,
+    #[arg(value_name = "RUN", required = true, num_args = 1..)]
+    words: Vec<PathBuf>,
     #[command(flatten)]
     pub store: StoreArgs,
     #[command(flatten)]
@@ -46,6 +53,27 @@ pub(crate) struct DelaysArgs {
     #[command(flatten)]
     pub output: OutputArgs,
 }
+
+impl DelaysArgs {
+    /// Returns the channels and the run. Exits with a usage error if there is not one run.
+    pub(crate) fn channels_and_run(&self) -> (Vec<Channel>, PathBuf) {
+        let mut runs = self.words.clone();
+        let taken = take_channels(&mut runs, Some(CHANNELS)).unwrap_or_else(|error| error.exit());
+        let parse = |text: &str| text.parse::<Channel>().ok();
+        let taken = taken.iter().flat_map(|list| list.split(',').filter_map(parse));
+        let channels = self.channels.iter().cloned().chain(taken).collect();
+        match <[PathBuf; 1]>::try_from(runs) {
+            Ok([run]) => (channels, run),
+            Err(runs) => {
+                usage(&format!("delays are those of one run, and {} are named", runs.len())).exit()
+            }
+        }
+    }
+}
+
+/// The channels in front of the run.
+const CHANNELS: ChannelArgument =
+    ChannelArgument { value_name: "A,B…", options: &["channels"], help: "" };
 
 /// Name the channels of a run, in the tagq.toml of its folder
 ///

@@ -48,14 +48,13 @@ pub(super) fn arg(option: &'static RequestOption) -> Arg {
     }
     match option.value {
         ValueType::Flag => arg.action(ArgAction::SetTrue),
-        ValueType::Text(name) => arg.value_name(name),
+        ValueType::Text(name) | ValueType::Channel(name) => arg.value_name(name),
         ValueType::Number(name) => arg.value_name(name).value_parser(clap::value_parser!(u32)),
         ValueType::Choice(names) => {
             let value = |[name, help]: [&'static str; 2]| PossibleValue::new(name).help(help);
             let values = names().into_iter().map(value).collect::<Vec<_>>();
             arg.value_name(option.name.to_uppercase()).value_parser(values)
         }
-        ValueType::Channel(name) => arg.value_name(name).required(true),
         ValueType::Channels(name) => {
             arg.value_name(name).value_delimiter(',').action(ArgAction::Append)
         }

@@ -10,9 +10,7 @@ use tagq::{
 use crate::{
     Usage,
     args::{AnswerArgs, Command, Format, PlotTo, RequestCommand, WatchArgs},
-    input,
-    progress::Reporter,
-    queries,
+    input, queries,
 };
 
 /// What is watched.
@@ -53,7 +51,6 @@ impl Parts {
         for command in &commands {
             let asked = request_of(command)?;
             let answer = &asked.answer;
-            let reporter = Reporter::new(answer.query.store.quiet);
             let parts = match &mut parts {
                 Some(parts) => parts,
                 none => none.insert(Self {
@@ -68,7 +65,7 @@ impl Parts {
             parts.format = parts.format.or(format_of(answer)?);
             let mut runs = Vec::new();
             for path in &answer.query.runs {
-                runs.push(parts.place(path.clone(), asked, &reporter)?);
+                runs.push(parts.place(path.clone(), asked)?);
             }
             let (is_sum, is_plot) = (answer.sum, is_plot(answer)?);
             let question = asked.request.clone();
@@ -86,12 +83,7 @@ impl Parts {
     }
 
     /// The place of a run among those that are watched.
-    fn place(
-        &mut self,
-        path: PathBuf,
-        asked: &RequestCommand,
-        reporter: &Reporter,
-    ) -> anyhow::Result<usize> {
+    fn place(&mut self, path: PathBuf, asked: &RequestCommand) -> anyhow::Result<usize> {
         if input::is_stdin(&path) {
             return Err(
                 Usage("standard input cannot be watched; name a file or folder".into()).into()
@@ -106,7 +98,7 @@ impl Parts {
             }
             return Ok(at);
         }
-        let setup = queries::setup(&path, &asked.answer.setup, &named, reporter)?;
+        let setup = queries::setup(&path, &asked.answer.setup, &named)?;
         let options = OpenOptions { tick: setup.tick, ..options };
         self.runs.push(Watched { path, options, setup, quiet: asked.answer.query.store.quiet });
         Ok(self.runs.len() - 1)

@@ -27,15 +27,16 @@ class Requests:
 
     def coincidences(
         self,
+        groups: Iterable[Iterable[Channel]] | None = None,
         *,
         window: str | None = None,
         full_width: str | None = None,
-        groups: Iterable[Iterable[Channel]] | None = None,
         choose: int | None = None,
         rule: Literal["all", "herald", "per-herald", "once", "cluster", "grid"] = "all",
         veto: Iterable[Channel] | None = None,
         guard: str | None = None,
         bin: str | None = None,
+        exact_bins: bool = False,
         errors: str = "formula",
         accidentals: str = "formula",
         shift: str | None = None,
@@ -75,7 +76,9 @@ class Requests:
         guard
             Reach of a veto before the earliest and after the latest tag [default: the window].
         bin
-            Trace: a row for each bin of this width and group; ~B takes the nearest number of ticks.
+            Trace: a row for each bin of this width and group.
+        exact_bins
+            Refuse bins that are no whole number of ticks, in place of rounding them.
         errors
             Method for standard errors: formula, for steady light, or blocks[:N], from N blocks of time.
         accidentals
@@ -101,8 +104,8 @@ class Requests:
 
     def histogram(
         self,
-        start: Channel,
-        stop: Channel,
+        start: Channel | None = None,
+        stop: Channel | None = None,
         *,
         mode: Literal["all", "next", "last", "grid"] = "all",
         g2: bool = False,
@@ -112,6 +115,7 @@ class Requests:
         range: str | None = None,
         log: int | None = None,
         covariance: bool = False,
+        exact_bins: bool = False,
         errors: str = "formula",
         channels: Iterable[Channel] | None = None,
         delays: Mapping[Channel, str] | None = None,
@@ -142,8 +146,8 @@ class Requests:
         sync_divider
             Fold by the period of the recorded sync, which is each N-th pulse.
         bin
-            Width of a bin, a whole number of ticks; ~W takes the nearest [default: chosen from the tags of
-            the channels, or about 100 bins of the range].
+            Width of a bin, rounded to ticks [default: chosen from the tags of the channels, or about 100 bins
+            of the range].
         range
             Differences to count: D for both sides of zero, or LO..HI [default: chosen from the data; with a
             bin, 64 bins on either side of zero].
@@ -151,6 +155,8 @@ class Requests:
             N bins a decade from LO to HI of the range, both above zero.
         covariance
             With g2 and errors from blocks: the covariance of each bin with every bin.
+        exact_bins
+            Refuse bins that are no whole number of ticks, in place of rounding them.
         errors
             Method for standard errors: formula, for steady light, or blocks[:N], from N blocks of time.
         channels
@@ -170,13 +176,14 @@ class Requests:
 
     def g2(
         self,
-        start: Channel,
-        stop: Channel,
+        start: Channel | None = None,
+        stop: Channel | None = None,
         *,
         bin: str | None = None,
         range: str | None = None,
         log: int | None = None,
         covariance: bool = False,
+        exact_bins: bool = False,
         errors: str = "formula",
         channels: Iterable[Channel] | None = None,
         delays: Mapping[Channel, str] | None = None,
@@ -192,8 +199,8 @@ class Requests:
         stop
             Differences to the tags of this channel, which may be the same.
         bin
-            Width of a bin, a whole number of ticks; ~W takes the nearest [default: chosen from the tags of
-            the channels, or about 100 bins of the range].
+            Width of a bin, rounded to ticks [default: chosen from the tags of the channels, or about 100 bins
+            of the range].
         range
             Differences to count: D for both sides of zero, or LO..HI [default: chosen from the data; with a
             bin, 64 bins on either side of zero].
@@ -201,6 +208,8 @@ class Requests:
             N bins a decade from LO to HI of the range, both above zero.
         covariance
             With g2 and errors from blocks: the covariance of each bin with every bin.
+        exact_bins
+            Refuse bins that are no whole number of ticks, in place of rounding them.
         errors
             Method for standard errors: formula, for steady light, or blocks[:N], from N blocks of time.
         channels
@@ -220,13 +229,14 @@ class Requests:
 
     def histogram2d(
         self,
-        herald: Channel,
-        a: Channel,
-        b: Channel,
+        herald: Channel | None = None,
+        a: Channel | None = None,
+        b: Channel | None = None,
         *,
         bin: str | None = None,
         range: str | None = None,
         g3: bool = False,
+        exact_bins: bool = False,
         channels: Iterable[Channel] | None = None,
         delays: Mapping[Channel, str] | None = None,
         from_: str | None = None,
@@ -246,13 +256,14 @@ class Requests:
         b
             A third channel.
         bin
-            Width of a bin, a whole number of ticks; ~W takes the nearest [default: about 64 bins of the
-            range].
+            Width of a bin, rounded to ticks [default: about 64 bins of the range].
         range
             Differences to count: D for both sides of zero, or LO..HI [default: with a bin, 32 bins on either
             side of zero].
         g3
             Normalise by the expectation for uncorrelated light and short differences.
+        exact_bins
+            Refuse bins that are no whole number of ticks, in place of rounding them.
         channels
             Only these channels, by number or name.
         delays
@@ -275,6 +286,7 @@ class Requests:
         bin: str | None = None,
         range: str | None = None,
         trace: str | None = None,
+        exact_bins: bool = False,
         delays: Mapping[Channel, str] | None = None,
         from_: str | None = None,
         to: str | None = None,
@@ -287,12 +299,13 @@ class Requests:
         holds LO + k·W ≤ micro time < LO + (k+1)·W, in units of the recorded micro times.
 
         bin
-            Width of a bin, a whole number of units of the micro times; ~W takes the nearest [default: one
-            unit].
+            Width of a bin, rounded to units of the micro times [default: one unit].
         range
             Micro times to count, LO..HI [default: 0 to the largest].
         trace
-            Trace: these bins for each interval D of the run; ~D takes the nearest number of ticks.
+            Trace: these bins for each interval D of the run.
+        exact_bins
+            Refuse bins that are no whole number of ticks, in place of rounding them.
         channels
             Only these channels, by number or name.
         delays
@@ -310,10 +323,11 @@ class Requests:
 
     def rates(
         self,
+        channels: Iterable[Channel] | None = None,
         *,
         bin: str | None = None,
+        exact_bins: bool = False,
         errors: str = "formula",
-        channels: Iterable[Channel] | None = None,
         delays: Mapping[Channel, str] | None = None,
         from_: str | None = None,
         to: str | None = None,
@@ -324,7 +338,9 @@ class Requests:
         """Count the tags of each channel, and their rates.
 
         bin
-            Trace: a row for each bin of this width and channel; ~W takes the nearest number of ticks.
+            Trace: a row for each bin of this width and channel.
+        exact_bins
+            Refuse bins that are no whole number of ticks, in place of rounding them.
         errors
             Method for standard errors: formula, for steady light, or blocks[:N], from N blocks of time.
         channels
@@ -346,10 +362,10 @@ class Requests:
 
     def tuples(
         self,
+        groups: Iterable[Iterable[Channel]] | None = None,
         *,
         window: str | None = None,
         full_width: str | None = None,
-        groups: Iterable[Iterable[Channel]] | None = None,
         choose: int | None = None,
         rule: Literal["all", "herald", "per-herald", "once", "cluster", "grid"] = "all",
         veto: Iterable[Channel] | None = None,

@@ -1,6 +1,7 @@
 //! Decimal numbers with a unit, as a person writes them.
 
 use num_rational::Ratio;
+use num_traits::{CheckedDiv as _, CheckedMul as _};
 
 use super::{error::UnitError, meant};
 
@@ -38,7 +39,7 @@ pub(super) const DIGITS_MAX: usize = 19;
 /// Decimal places, few enough that the denominator leaves room for the unit.
 const PLACES_MAX: usize = 18;
 
-/// Splits `text` into its decimal number and the letters after it.
+/// Splits `text` into its decimal number, which may have an exponent (`2.5e3`), and the letters after it.
 pub(super) fn number_and_unit<'a>(
     text: &'a str,
     whole: &str,
@@ -52,6 +53,7 @@ pub(super) fn number_and_unit<'a>(
     };
     let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
     let (number, unit) = rest.split_at(end);
+    let (exponent, unit) = exponent(unit);
     let (integer, fraction) = number.split_once('.').unwrap_or((number, ""));
     if integer.len() + fraction.len() == 0 || fraction.contains('.') {
         return Err(malformed());
@@ -63,7 +65,22 @@ pub(super) fn number_and_unit<'a>(
     let mantissa: i128 = digits.parse().map_err(|_| malformed())?;
     let scale = (0..fraction.len()).fold(1_i128, |scale, _| scale * 10);
     let value = Ratio::new(if negative { -mantissa } else { mantissa }, scale);
-    Ok((value, unit.trim()))
+    let out_of_range = || UnitError::OutOfRange { text: whole.into() };
+    let power = 10_i128.checked_pow(exponent.unsigned_abs()).ok_or_else(out_of_range)?;
+    let power = Ratio::from_integer(power);
+    let value = if exponent < 0 { value.checked_div(&power) } else { value.checked_mul(&power) };
+    Ok((value.ok_or_else(out_of_range)?, unit.trim()))
+}
+
+/// Splits off an exponent, `e-9`, in front of a unit; 0 if there is none.
+fn exponent(text: &str) -> (i32, &str) {
+    let Some(rest) = text.strip_prefix(['e', 'E']) else { return (0, text) };
+    let sign = usize::from(rest.starts_with(['-', '+']));
+    let digits = rest[sign..].bytes().take_while(u8::is_ascii_digit).count();
+    match rest[..sign + digits].parse() {
+        Ok(exponent) => (exponent, &rest[sign + digits..]),
+        Err(_) => (0, text),
+    }
 }
 
 /// The length of a unit in attoseconds; 0 stands for ticks.

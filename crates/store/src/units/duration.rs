@@ -76,7 +76,7 @@ impl Duration {
     /// [`UnitError::NoWait`] for one below zero, and one in ticks, the length of which no clock knows.
     pub fn on_the_clock(&self) -> Result<std::time::Duration, UnitError> {
         let no_wait = || UnitError::NoWait { text: self.text.clone() };
-        if let Length::Ticks(_) = self.length {
+        if matches!(self.length, Length::Ticks(ticks) if ticks != 0) {
             return Err(no_wait());
         }
         let nanoseconds = self.nearest("1ns".parse()?)?;
@@ -123,6 +123,15 @@ impl Duration {
             tick: tick.to_string(),
             near: if near.is_empty() { tick.format_paste(1) + " (1t)" } else { near.join(" or ") },
         })
+    }
+
+    /// The width of a bin in ticks: the nearest whole number, half away from zero, at least one.
+    ///
+    /// # Errors
+    /// A length below half a tick, with the shortest bin.
+    pub fn nearest_bin(&self, tick: Tick) -> Result<i64, UnitError> {
+        let ticks = self.nearest(tick)?;
+        if ticks < 1 { self.bin(tick) } else { Ok(ticks) }
     }
 
     /// The first whole tick that is not earlier.
@@ -177,9 +186,22 @@ impl FromStr for Duration {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
+        if let Some((_, high)) = text.split_once("..") {
+            let (text, high) = (text.into(), high.into());
+            return Err(UnitError::Range { text, high });
+        }
         let (value, unit) = number_and_unit(text.trim(), text, "duration", DURATION_EXAMPLE)?;
+        if unit.is_empty() && *value.numer() == 0 {
+            return Ok(Self { text: text.trim().into(), length: Length::Ticks(0) });
+        }
         if unit.is_empty() {
-            return Err(UnitError::NoUnit { text: text.trim().into() });
+            let text = text.trim().to_owned();
+            let suggestions = if text.contains(['e', 'E']) {
+                format!("{text}s")
+            } else {
+                format!("{text}ns, {text}ps, {text}us or {text}t (whole ticks)")
+            };
+            return Err(UnitError::NoUnit { text, suggestions });
         }
         let out_of_range = || UnitError::OutOfRange { text: text.into() };
         let length = match unit_length(unit, text)? {

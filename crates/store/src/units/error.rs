@@ -5,10 +5,20 @@
 #[non_exhaustive]
 pub enum UnitError {
     /// A number stands alone.
-    #[error("`{text}` has no unit; write {text}ns, {text}ps, {text}us or {text}t (whole ticks)")]
+    #[error("`{text}` has no unit; write {suggestions}")]
     NoUnit {
         /// The text as given.
         text: String,
+        /// The same with units.
+        suggestions: String,
+    },
+    /// Two durations, where one is expected.
+    #[error("`{text}` is a range, and one duration is expected here, as {high}")]
+    Range {
+        /// The text as given.
+        text: String,
+        /// Its end.
+        high: String,
     },
     /// The letters after the number are no unit.
     #[error(

@@ -57,6 +57,36 @@ fn windows_that_mean_nothing_are_refused() {
 }
 
 #[test]
+fn exponents_and_a_zero_without_a_unit_are_read() {
+    for (text, same) in [
+        ("2e-9s", "2ns"),
+        ("2.5e3ps", "2.5ns"),
+        ("-1E+3 ns", "-1us"),
+        ("1e0t", "1t"),
+        ("0", "0t"),
+        ("-0.0", "0t"),
+    ] {
+        let ticks = |text: &str| duration(text).fraction(Tick::DEFAULT);
+        assert_eq!(ticks(text), ticks(same), "{text}");
+    }
+    for (text, said) in [
+        ("2e-9", "write 2e-9s"),
+        ("5", "write 5ns, 5ps, 5us or 5t (whole ticks)"),
+        ("0..1ms", "one duration is expected here, as 1ms"),
+        ("1e39s", "outside what can be counted"),
+        ("1e-39s", "outside what can be counted"),
+        ("1e99999999999s", "no unit is called"),
+        ("1es", "no unit is called `es`"),
+    ] {
+        let refused = text.parse::<Duration>().unwrap_err().to_string();
+        assert!(refused.contains(said), "{text}: {refused}");
+    }
+    assert_eq!("2.5e2ps".parse::<Tick>(), "250ps".parse());
+    assert_eq!(Tick::of_decimal("9.6e-11"), "96ps".parse());
+    assert_eq!("4".parse::<Tick>().unwrap_err().to_string(), "`4` has no unit; write 4ps");
+}
+
+#[test]
 fn a_unit_that_is_none_is_read_as_it_was_meant() {
     for (text, meant) in [
         ("2nanosec", "2ns"),

@@ -73,16 +73,12 @@ impl Tick {
 
     /// Returns the tick of a decimal number of seconds with an exponent, such as `9.6e-11`.
     pub fn of_decimal(text: &str) -> Result<Self, UnitError> {
-        let (number, exponent) = text.split_once('e').ok_or_else(|| malformed_tick(text))?;
-        let exponent: i32 = exponent.parse().map_err(|_| malformed_tick(text))?;
-        let (value, _) = number_and_unit(number, text, "tick", TICK_EXAMPLE)?;
+        let (seconds, unit) = number_and_unit(text, text, "tick", TICK_EXAMPLE)?;
+        if !unit.is_empty() {
+            return Err(malformed_tick(text));
+        }
         let out_of_range = || UnitError::OutOfRange { text: text.into() };
-        let power = 10_i128.checked_pow(exponent.unsigned_abs()).ok_or_else(out_of_range)?;
-        let power =
-            Ratio::new(if exponent < 0 { 1 } else { power }, if exponent < 0 { power } else { 1 });
-        let seconds = value.checked_mul(&power);
-        let attoseconds =
-            seconds.and_then(|s| s.checked_mul(&Ratio::from_integer(ATTOSECONDS_PER_SECOND)));
+        let attoseconds = seconds.checked_mul(&Ratio::from_integer(ATTOSECONDS_PER_SECOND));
         Self::new(attoseconds.ok_or_else(out_of_range)?, text)
     }
 
@@ -160,6 +156,10 @@ impl FromStr for Tick {
             None => (None, text),
         };
         let (value, unit) = number_and_unit(rest.trim(), text, "tick", TICK_EXAMPLE)?;
+        if unit.is_empty() {
+            let (text, suggestions) = (text.into(), format!("{text}ps"));
+            return Err(UnitError::NoUnit { text, suggestions });
+        }
         if let Some((_, hertz)) = FREQUENCIES.iter().find(|(name, _)| *name == unit) {
             let numerator = numerator.ok_or_else(|| malformed_tick(text))?;
             let clock = value.checked_mul(&Ratio::from_integer(*hertz)).ok_or_else(out_of_range)?;

@@ -10,12 +10,13 @@ mod search;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use tagq_query::Scope;
 use tagq_store::{Duration, Tick};
 
 use crate::{
     answer::{Answer, RunFacts},
     error::Error,
-    requests::{context::QueryContext, selection::Selection},
+    requests::{context::QueryContext, detectors::detectors, selection::Selection},
     run::Run,
     setup::arguments::Channel,
     table::{Column, Table, Unit},
@@ -34,7 +35,7 @@ const LONGEST_PART: i128 = 8;
 /// delays of the setup are not applied.
 #[derive(Debug, Clone, Default)]
 pub struct Delays {
-    /// Two or more channels; each pair of them is searched.
+    /// Two or more channels, or all detectors if there is none; each pair of them is searched.
     pub channels: Vec<Channel>,
     /// Range on both sides of zero; default 1 ms.
     pub range: Option<Duration>,
@@ -84,6 +85,10 @@ impl Delays {
             if !channels.contains(&number) {
                 channels.push(number);
             }
+        }
+        if channels.is_empty() {
+            let all = || Scope::default().in_use(&run.facts(false));
+            channels = detectors(run, None, &[], context).unwrap_or_else(all);
         }
         if channels.len() < 2 {
             return Err(Error::Request(

@@ -12,6 +12,8 @@ use crate::setup::arguments::BinWidth;
 pub(super) struct Division<'a> {
     /// The bin width of a trace.
     pub bin: Option<&'a BinWidth>,
+    /// Whether it must be a whole number of ticks.
+    pub is_exact: bool,
     /// The method for errors, which may need blocks of each bin.
     pub errors: Errors,
 }

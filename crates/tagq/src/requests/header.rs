@@ -2,7 +2,7 @@
 
 use tagq_store::Tick;
 
-use crate::run::Run;
+use crate::{run::Run, setup::arguments::BinWidth};
 
 /// Returns the end of a header: live time and tick.
 pub(super) fn header_end(run: &Run, live: &str) -> String {
@@ -17,10 +17,28 @@ pub(super) fn in_ticks(ticks: i128, tick: Tick) -> String {
     format!("{ticks} tick{plural} = {}", tick.format(ticks))
 }
 
+/// Formats the width of a bin, with the width that was asked if it is another one:
+/// `10312 ticks = 999.9515152 ns (asked 1 µs)`.
+pub(super) fn bin_width(ticks: i64, asked: Option<&BinWidth>, tick: Tick) -> String {
+    let used = in_ticks(ticks.into(), tick);
+    match asked.filter(|asked| asked.ticks(tick, true).is_err()) {
+        Some(asked) => format!("{used} (asked {})", spaced(asked.asked())),
+        None => used,
+    }
+}
+
 /// Formats `2ns` as `2 ns`.
 pub(super) fn spaced(duration: &str) -> String {
     match duration.find(|c: char| c.is_alphabetic()) {
         Some(at) => format!("{} {}", duration[..at].trim_end(), &duration[at..]),
         None => duration.to_owned(),
     }
+}
+
+#[test]
+fn a_bin_that_is_rounded_says_what_was_asked() {
+    let words = |text: &str, ticks| bin_width(ticks, text.parse().ok().as_ref(), Tick::DEFAULT);
+    assert_eq!(words("1ns", 6), "6 ticks = 937.5 ps (asked 1 ns)");
+    assert_eq!(words("937.5ps", 6), "6 ticks = 937.5 ps");
+    assert_eq!(bin_width(6, None, Tick::DEFAULT), "6 ticks = 937.5 ps");
 }

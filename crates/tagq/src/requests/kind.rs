@@ -189,7 +189,8 @@ pub(super) fn resolve<'a, K: RequestKind>(
 ) -> Result<Resolved<'a, K::Query>, Error> {
     kind.check()?;
     let tick = run.store().manifest().tick;
-    let bin = kind.division().bin.map(|bin| bin.ticks(tick)).transpose()?;
+    let Division { bin, is_exact, .. } = kind.division();
+    let bin = bin.map(|bin| bin.ticks(tick, is_exact)).transpose()?;
     let selected = kind.selection().of_bins(run, context.setup, bin)?;
     selected.notes.iter().for_each(|note| context.progress.note(note));
     let query = kind.query(run, &selected, context, bins)?;

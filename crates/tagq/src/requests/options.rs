@@ -18,8 +18,8 @@ pub struct RequestType {
     pub summary: &'static str,
     /// Further description.
     pub details: &'static str,
-    /// Required options that can be given by position, each position with its value name.
-    pub positions: &'static [Position],
+    /// The options of channels, which can also be given as an argument in front of the run.
+    pub channels: Option<ChannelArgument>,
     /// The options, apart from the selection.
     pub options: &'static [&'static [RequestOption]],
     /// The options of the selection.
@@ -35,12 +35,12 @@ pub struct RequestType {
     pub cases: fn() -> Vec<Value>,
 }
 
-/// A list of channels that is given as one argument, or several options of one channel each, separated by commas.
-#[derive(Debug)]
-pub struct Position {
+/// Channels, separated by commas, in place of the options for them.
+#[derive(Debug, Clone, Copy)]
+pub struct ChannelArgument {
     /// Name of the value.
     pub value_name: &'static str,
-    /// One option for a list of channels, or several for one channel each.
+    /// One option for a list or groups of channels, or several for one channel each.
     pub options: &'static [&'static str],
     /// What it means.
     pub help: &'static str,
@@ -67,6 +67,13 @@ pub struct RequestOption {
     pub is_signed: bool,
 }
 
+/// The option that refuses to round the widths of bins.
+pub(super) const EXACT_BINS: RequestOption = RequestOption::new(
+    "exact_bins",
+    ValueType::Flag,
+    "Refuse bins that are no whole number of ticks, in place of rounding them",
+);
+
 /// Groups of options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {
@@ -89,7 +96,7 @@ pub enum ValueType {
     Number(&'static str),
     /// One of several names, each with its description.
     Choice(fn() -> Vec<[&'static str; 2]>),
-    /// A channel, which is required.
+    /// A channel.
     Channel(&'static str),
     /// Channels separated by commas.
     Channels(&'static str),
@@ -147,15 +154,46 @@ impl RequestType {
         own.chain(self.selection.iter().copied().flatten())
     }
 
-    /// Whether the option is given by position.
-    pub fn is_positional(&self, name: &str) -> bool {
-        self.positions.iter().any(|position| position.options.contains(&name))
+    /// Whether the option can be given by the argument of channels.
+    pub fn is_channel(&self, name: &str) -> bool {
+        self.channels.is_some_and(|channels| channels.options.contains(&name))
     }
 
-    /// Whether the option is a list of channels.
-    pub fn is_list(&self, name: &str) -> bool {
-        self.options()
-            .any(|option| option.name == name && matches!(option.value, ValueType::Channels(_)))
+    /// Adds the channels of such an argument, `3,15`, to the options.
+    ///
+    /// # Errors
+    /// [`Error::Request`] if it is not a list as the request needs it, or if its options are given, too.
+    pub fn add_channels(&self, text: &str, options: &mut OptionValues) -> Result<(), Error> {
+        let Some(ChannelArgument { value_name, options: names, .. }) = self.channels else {
+            return Err(Error::Request(format!("{} takes no channels: `{text}`", self.name)));
+        };
+        let channels: Vec<Value> = text.split(',').map(|channel| channel.trim().into()).collect();
+        let [name] = names else {
+            if channels.len() != names.len() {
+                let count = names.len();
+                return Err(Error::Request(format!(
+                    "`{text}` is not {count} channels; write them as {value_name}"
+                )));
+            }
+            for (name, channel) in names.iter().zip(channels) {
+                if options.insert((*name).to_owned(), channel).is_some() {
+                    return Err(Error::Request(format!(
+                        "`{text}` is the channels, and `{name}` is one of them; leave one out"
+                    )));
+                }
+            }
+            return Ok(());
+        };
+        let is_group = |option: &RequestOption| matches!(option.value, ValueType::Groups(_));
+        let is_group = self.options().any(|option| option.name == *name && is_group(option));
+        let list = options.entry(*name).or_insert_with(|| Value::Array(Vec::new()));
+        let Value::Array(list) = list else { return Ok(()) };
+        if is_group {
+            list.push(channels.into());
+        } else {
+            list.extend(channels);
+        }
+        Ok(())
     }
 
     /// Checks these options, and returns them as the fields of the request.
@@ -181,12 +219,6 @@ impl RequestType {
             if let Some(other) = option.requires.filter(|other| !options.contains_key(*other)) {
                 return Err(Error::Request(format!("`{name}` needs `{other}`")));
             }
-        }
-        let is_missing = |option: &&RequestOption| {
-            matches!(option.value, ValueType::Channel(_)) && !options.contains_key(option.name)
-        };
-        if let Some(option) = self.options().find(is_missing) {
-            return Err(Error::Request(format!("`{}` is missing", option.name)));
         }
         for name in self.preset {
             options.insert((*name).to_owned(), true.into());

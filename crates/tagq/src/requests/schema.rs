@@ -11,8 +11,6 @@ impl RequestType {
         let options = || self.options();
         let properties: Map<String, Value> =
             options().map(|option| (option.name.to_owned(), property(option))).collect();
-        let is_required = |option: &&RequestOption| matches!(option.value, ValueType::Channel(_));
-        let required: Vec<&str> = options().filter(is_required).map(|option| option.name).collect();
         let needs: Map<String, Value> = options()
             .filter_map(|option| Some((option.name.to_owned(), json!([option.requires?]))))
             .collect();
@@ -25,7 +23,6 @@ impl RequestType {
             "description": format!("{}. {}", self.summary, self.details),
             "type": "object",
             "properties": properties,
-            "required": required,
             "dependentRequired": needs,
             "additionalProperties": false,
         });

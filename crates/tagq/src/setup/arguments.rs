@@ -130,27 +130,22 @@ impl Moment {
     }
 }
 
-/// A bin width as the user gives it: a whole number of ticks, or after `~` a duration that is rounded
-/// to the nearest tick.
+/// A bin width as the user gives it. It is rounded to the nearest whole number of ticks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BinWidth {
-    width: Duration,
-    is_nearest: bool,
-}
+pub struct BinWidth(Duration);
 
 impl BinWidth {
-    /// Returns the width in ticks, at least one.
-    pub(crate) fn ticks(&self, tick: Tick) -> Result<i64, UnitError> {
-        if self.is_nearest && self.width.floor(tick)? >= 0 {
-            return Ok(self.width.nearest(tick)?.max(1));
-        }
-        self.width.bin(tick).map_err(|error| match error {
-            UnitError::NotWhole { text, found, tick, near } => {
-                let near = format!("{near}, or ~{text} for the nearest");
-                UnitError::NotWhole { text, found, tick, near }
-            }
-            error => error,
-        })
+    /// Returns the width in ticks, at least one: the nearest whole number, half away from zero.
+    ///
+    /// # Errors
+    /// A width below half a tick. If it `is_exact`, any width that is no whole number of ticks.
+    pub(crate) fn ticks(&self, tick: Tick, is_exact: bool) -> Result<i64, UnitError> {
+        if is_exact { self.0.bin(tick) } else { self.0.nearest_bin(tick) }
+    }
+
+    /// Returns the width as the user wrote it.
+    pub(crate) fn asked(&self) -> &str {
+        self.0.asked()
     }
 }
 
@@ -159,11 +154,8 @@ impl FromStr for BinWidth {
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let text = text.trim();
-        let (is_nearest, width) = match text.strip_prefix('~') {
-            Some(width) => (true, width),
-            None => (false, text),
-        };
-        Ok(Self { width: width.parse()?, is_nearest })
+        // Plans of earlier versions have `~` before a width that is rounded.
+        text.strip_prefix('~').unwrap_or(text).parse().map(Self)
     }
 }
 
@@ -223,13 +215,26 @@ mod tests {
     }
 
     #[test]
-    fn a_bin_is_whole_or_the_nearest() {
-        let ticks = |text: &str| text.parse::<BinWidth>().unwrap().ticks(Tick::DEFAULT);
-        // 1 ns is 6.4 ticks, 1.05 ns is 6.72.
-        assert!(ticks("1ns").is_err());
-        assert_eq!((ticks("~1ns"), ticks("~1.05ns"), ticks("~7t")), (Ok(6), Ok(7), Ok(7)));
-        assert_eq!(ticks("~1ps"), Ok(1));
-        assert!(ticks("~-1ns").is_err() && "~".parse::<BinWidth>().is_err());
+    fn a_bin_is_the_nearest_number_of_ticks_unless_it_must_be_exact() {
+        let odd: Tick = "96.96969697ps".parse().unwrap();
+        for (tick, text, nearest, exact) in [
+            // 1 ns is 6.4 ticks, 1.05 ns is 6.72.
+            (Tick::DEFAULT, "1ns", Some(6), None),
+            (Tick::DEFAULT, "1.05ns", Some(7), None),
+            (Tick::DEFAULT, "~1.05ns", Some(7), None),
+            (Tick::DEFAULT, "7t", Some(7), Some(7)),
+            (Tick::DEFAULT, "78.125ps", Some(1), None),
+            (Tick::DEFAULT, "78ps", None, None),
+            (Tick::DEFAULT, "0t", None, None),
+            (Tick::DEFAULT, "-1ns", None, None),
+            (odd, "1us", Some(10_312), None),
+            (odd, "~1us", Some(10_312), None),
+        ] {
+            let bin: BinWidth = text.parse().unwrap();
+            assert_eq!(bin.ticks(tick, false).ok(), nearest, "{text}");
+            assert_eq!(bin.ticks(tick, true).ok(), exact, "{text}");
+        }
+        assert!("~".parse::<BinWidth>().is_err());
     }
 
     #[test]

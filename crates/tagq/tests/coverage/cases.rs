@@ -144,6 +144,7 @@ fn coincidences(
         shift: None,
         errors: Errors::Formula,
         bin: None,
+        exact_bins: false,
         selection: Selection::default(),
     };
     more(&mut question);
@@ -445,9 +446,10 @@ fn heralded(name: &'static str, rate: f64, efficiency: f64, window: f64) -> Case
 
 fn histogram(ends: [u16; 2], bin: &str, range: &str, log: Option<u32>) -> Request {
     Request::Histogram(Histogram {
-        start: Channel::Number(ends[0]),
-        stop: Channel::Number(ends[1]),
+        start: Some(Channel::Number(ends[0])),
+        stop: Some(Channel::Number(ends[1])),
         bin: log.is_none().then(|| bin.parse().unwrap()),
+        exact_bins: false,
         range: Some(range.parse::<Reach>().unwrap()),
         log,
         mode: Mode::All,
@@ -566,10 +568,11 @@ fn dead(name: &'static str, percent: f64) -> Case {
     let long = histogram([1, 2], "1t", "10us..1ms", Some(2));
     asks.push(of("g2, bins from 10 to 32 us and from 0.32 to 1 ms", long, is_one("g2", &[0, 3])));
     let cells = Request::Histogram2d(Histogram2d {
-        herald: Channel::Number(1),
-        a: Channel::Number(2),
-        b: Channel::Number(3),
+        herald: Some(Channel::Number(1)),
+        a: Some(Channel::Number(2)),
+        b: Some(Channel::Number(3)),
         bin: Some("20t".parse().unwrap()),
+        exact_bins: false,
         range: Some("5000t..5040t".parse().unwrap()),
         g3: true,
         selection: Selection::default(),

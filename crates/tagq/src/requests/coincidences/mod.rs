@@ -2,7 +2,6 @@
 
 mod cases;
 mod counts;
-mod detectors;
 mod elsewhere;
 mod heralds;
 mod listing;
@@ -26,7 +25,6 @@ use tagq_store::Tick;
 
 use self::{
     counts::{Counts, How, add_up},
-    detectors::detectors,
     plan::planned,
     rows::GroupRows,
     shifted::Shift,
@@ -34,8 +32,9 @@ use self::{
 use super::{
     coarse,
     context::QueryContext,
+    detectors::detectors,
     division::Division,
-    header::{header_end, in_ticks, spaced},
+    header::{bin_width, header_end, in_ticks, spaced},
     kind::{Finished, RequestKind, Resolved, resolve},
     limits,
     selection::{Selected, Selection},
@@ -236,8 +235,11 @@ impl Coincidences {
         let shifted = used
             .shift_ticks
             .map_or(String::new(), |ticks| format!("; accidentals by shifts of {ticks} ticks"));
+        let binned = used.bin_ticks.map_or(String::new(), |bin| {
+            format!("; bins of {}", bin_width(bin, self.bin.as_ref(), tick))
+        });
         format!(
-            "rule {}: {compared}{vetoed}{shifted}{}{}; {}",
+            "rule {}: {compared}{vetoed}{binned}{shifted}{}{}; {}",
             used.rule,
             self.errors.words(),
             used.selection.words(context.setup, tick),
@@ -259,7 +261,7 @@ impl RequestKind for Coincidences {
     }
 
     fn division(&self) -> Division<'_> {
-        Division { bin: self.bin.as_ref(), errors: self.errors }
+        Division { bin: self.bin.as_ref(), is_exact: self.exact_bins, errors: self.errors }
     }
 
     fn moved_by(&self, resolved: &Resolved<'_, Query>) -> Result<i64, Error> {

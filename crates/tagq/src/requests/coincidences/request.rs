@@ -7,7 +7,7 @@ use tagq_store::Duration;
 use crate::{
     requests::{
         blocks::{self, Errors},
-        options::{self, RequestOption, RequestType, Section, ValueType},
+        options::{self, ChannelArgument, RequestOption, RequestType, Section, ValueType},
         selection::{self, Selection},
     },
     setup::arguments::{BinWidth, Channel, Window, deserialize_from_text},
@@ -51,6 +51,9 @@ pub struct Coincidences {
     /// Return a trace with bins of this width.
     #[serde(default)]
     pub bin: Option<BinWidth>,
+    /// Refuse bins that are no whole number of ticks.
+    #[serde(default)]
+    pub exact_bins: bool,
     /// The tags that are used.
     #[serde(default)]
     pub selection: Selection,
@@ -81,11 +84,15 @@ pub const COINCIDENCES: RequestType = RequestType {
     details: "Every pair of channels is counted, without markers and syncs, or the given groups. By rule \
               `all` a pair counts if its times differ by at most the window W: |Δt| ≤ W, half the full \
               width. Every answer states the rule, the window in ticks and the live time.",
-    positions: &[],
-    options: &[&COUNTS, &[blocks::OPTION], &ACCIDENTALS],
+    channels: Some(ChannelArgument {
+        value_name: "A,B[,C…]",
+        options: &["groups"],
+        help: "A group of 2 to 16 channels; several groups may follow each other [default: every pair]",
+    }),
+    options: &[&COUNTS, &[options::EXACT_BINS, blocks::OPTION], &ACCIDENTALS],
     selection: &[&selection::COMMON, &[selection::LIVE_TIME]],
     preset: &[],
-    unlisted: Some(&["bin", "accidentals", "shift", "errors", "live_time"]),
+    unlisted: Some(&["bin", "exact_bins", "accidentals", "shift", "errors", "live_time"]),
     examples: &[
         &[("window", "2ns")],
         &[("window", "2ns"), ("groups", "3,15"), ("delays", "15=-4.0625ns")],
@@ -132,7 +139,7 @@ const COUNTS: [RequestOption; 8] = [
     RequestOption::new(
         "bin",
         ValueType::Text("B"),
-        "Trace: a row for each bin of this width and group; ~B takes the nearest number of ticks",
+        "Trace: a row for each bin of this width and group",
     ),
 ];
 

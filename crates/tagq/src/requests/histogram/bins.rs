@@ -38,7 +38,8 @@ impl Histogram {
     /// Adds to the error a suggestion in place of too many bins.
     pub(super) fn too_many(&self, error: Error, tick: Tick) -> Error {
         let Error::Query(tagq_query::Error::Bins { bins, .. }) = error else { return error };
-        let Ok(width) = self.bin.as_ref().map_or(Ok(1), |bin| bin.ticks(tick)) else {
+        let Ok(width) = self.bin.as_ref().map_or(Ok(1), |bin| bin.ticks(tick, self.exact_bins))
+        else {
             return error;
         };
         limits::check(bins, "bins", self.bin_bytes(), |most| instead(bins, width, most, tick))
@@ -53,7 +54,7 @@ impl Histogram {
         context: &QueryContext<'_>,
     ) -> Result<Bins, Error> {
         let tick = run.store().manifest().tick;
-        let width = self.bin.as_ref().map_or(Ok(1), |bin| bin.ticks(tick))?;
+        let width = self.bin.as_ref().map_or(Ok(1), |bin| bin.ticks(tick, self.exact_bins))?;
         if let Some(per_decade) = self.log {
             let Some(Reach::Between(low, high)) = &self.range else {
                 return Err(Error::Request(

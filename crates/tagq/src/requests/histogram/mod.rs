@@ -22,8 +22,9 @@ use self::{
 use super::{
     blocks::Errors,
     context::QueryContext,
+    detectors::named_or_all,
     division::{Division, block_ranges, each_block},
-    header::{header_end, in_ticks},
+    header::{bin_width, header_end},
     kind::{Finished, RequestKind, Resolved},
     limits,
     selection::{Selected, Selection},
@@ -88,7 +89,7 @@ impl RequestKind for Histogram {
     }
 
     fn channels(&self) -> Vec<&Channel> {
-        vec![&self.start, &self.stop]
+        self.start.iter().chain(&self.stop).collect()
     }
 
     fn chosen_bins(&self, query: &Query) -> Option<Bins> {
@@ -123,8 +124,8 @@ impl RequestKind for Histogram {
         bins: Option<&Bins>,
     ) -> Result<Query, Error> {
         let tick = run.store().manifest().tick;
-        let [start, stop] = [&self.start, &self.stop].map(|channel| context.setup.channel(channel));
-        let (start, stop) = (start?, stop?);
+        let named = [self.start.as_ref(), self.stop.as_ref()];
+        let [start, stop] = named_or_all(named, ["start", "stop"], run, &selected.scope, context)?;
         // Sync pulses that are not tags are counted from, or refused.
         let of_tags = [start, stop].into_iter().filter(|&end| run.sync_period(end).is_none());
         context.note_dark(run, of_tags.collect());
@@ -387,7 +388,9 @@ impl Histogram {
         let [low, high] = used.range_ticks;
         let chosen = if used.chosen.contains(&"bin") { " (chosen)" } else { "" };
         let bins = match (used.bin_ticks, self.log) {
-            (Some(bin), _) => format!("bins of {}{chosen}", in_ticks(bin.into(), tick)),
+            (Some(bin), _) => {
+                format!("bins of {}{chosen}", bin_width(bin, self.bin.as_ref(), tick))
+            }
             (None, Some(log)) => format!("{log} bins a decade"),
             (None, None) => String::new(),
         };

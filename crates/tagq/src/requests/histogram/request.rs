@@ -7,7 +7,7 @@ use tagq_store::Duration;
 use crate::{
     requests::{
         blocks::{self, Errors},
-        options::{self, Position, RequestOption, RequestType, ValueType},
+        options::{self, ChannelArgument, RequestOption, RequestType, ValueType},
         selection::{self, Selection},
     },
     setup::arguments::{BinWidth, Channel, deserialize_from_text},
@@ -18,12 +18,17 @@ use crate::{
 #[serde(deny_unknown_fields)]
 pub struct Histogram {
     /// Differences from the tags of this channel …
-    pub start: Channel,
-    /// … to the tags of this channel.
-    pub stop: Channel,
+    #[serde(default)]
+    pub start: Option<Channel>,
+    /// … to the tags of this channel. Without both: the two detectors of a run that has two.
+    #[serde(default)]
+    pub stop: Option<Channel>,
     /// Bin width; by default chosen from the tags of the channels.
     #[serde(default)]
     pub bin: Option<BinWidth>,
+    /// Refuse bins that are no whole number of ticks.
+    #[serde(default)]
+    pub exact_bins: bool,
     /// Range of differences; by default chosen.
     #[serde(default)]
     pub range: Option<Reach>,
@@ -59,8 +64,8 @@ pub const HISTOGRAM: RequestType = RequestType {
     summary: "Count differences of the times of two channels, in bins",
     details: "Bin k holds LO + k·W ≤ Δ < LO + (k+1)·W with Δ the delayed time of the stop minus that \
               of the start. All pairs count, however many; a tag is never paired with itself.",
-    positions: &[],
-    options: &[&PAIRS, &BINS, &[blocks::OPTION]],
+    channels: Some(ENDS_ARGUMENT),
+    options: &[&PAIRS, &BINS, &[options::EXACT_BINS, blocks::OPTION]],
     selection: &[&selection::COMMON],
     preset: &[],
     unlisted: None,
@@ -71,17 +76,13 @@ pub const HISTOGRAM: RequestType = RequestType {
     cases: super::cases::of_histograms,
 };
 
-/// Histogram with g2, of two channels given by position.
+/// Histogram with g2.
 pub const G2: RequestType = RequestType {
     name: "g2",
     summary: "The correlation g2 of two channels: a histogram with g2",
     details: "",
-    positions: &[Position {
-        value_name: "A,B",
-        options: &["start", "stop"],
-        help: "The two channels, or one twice",
-    }],
-    options: &[&ENDS, &BINS, &[blocks::OPTION]],
+    channels: Some(ENDS_ARGUMENT),
+    options: &[&ENDS, &BINS, &[options::EXACT_BINS, blocks::OPTION]],
     selection: &[&selection::COMMON],
     preset: &["g2"],
     unlisted: None,
@@ -92,16 +93,25 @@ pub const G2: RequestType = RequestType {
     cases: super::cases::of_g2,
 };
 
+const ENDS_ARGUMENT: ChannelArgument = ChannelArgument {
+    value_name: "A,B",
+    options: &["start", "stop"],
+    help: "From the tags of channel A to those of channel B, which may be the same [default: both detectors, if the \
+           run has two]",
+};
+
 const START: RequestOption = RequestOption::new(
     "start",
     ValueType::Channel("A"),
     "Differences from the tags of this channel",
-);
+)
+.requires("stop");
 const STOP: RequestOption = RequestOption::new(
     "stop",
     ValueType::Channel("B"),
     "Differences to the tags of this channel, which may be the same",
-);
+)
+.requires("start");
 
 const ENDS: [RequestOption; 2] = [START, STOP];
 
@@ -131,8 +141,8 @@ const BINS: [RequestOption; 4] = [
     RequestOption::new(
         "bin",
         ValueType::Text("W"),
-        "Width of a bin, a whole number of ticks; ~W takes the nearest [default: chosen from the tags \
-         of the channels, or about 100 bins of the range]",
+        "Width of a bin, rounded to ticks [default: chosen from the tags of the channels, or about 100 \
+         bins of the range]",
     ),
     RequestOption::new(
         "range",

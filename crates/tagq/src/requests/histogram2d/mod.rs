@@ -14,13 +14,14 @@ use tagq_store::Tick;
 
 use super::{
     context::QueryContext,
-    header::{header_end, in_ticks},
+    detectors::named_or_all,
+    header::{bin_width, header_end},
     kind::{Finished, RequestKind, Resolved},
     limits,
     selection::{Selected, Selection},
     used::SelectionUsed,
 };
-use crate::setup::arguments::Channel;
+use crate::setup::arguments::{BinWidth, Channel};
 use crate::{error::Error, figure::FigureKind, run::Run};
 
 /// Number of bins of a range if no bin width is requested; up to twice as many are possible.
@@ -59,7 +60,7 @@ impl RequestKind for Histogram2d {
     }
 
     fn channels(&self) -> Vec<&Channel> {
-        vec![&self.herald, &self.a, &self.b]
+        self.herald.iter().chain(&self.a).chain(&self.b).collect()
     }
 
     fn query(
@@ -69,8 +70,9 @@ impl RequestKind for Histogram2d {
         context: &QueryContext<'_>,
         _: Option<&Bins>,
     ) -> Result<Query, Error> {
-        let number = |channel| context.setup.channel(channel);
-        let [herald, a, b] = [number(&self.herald)?, number(&self.a)?, number(&self.b)?];
+        let named = [self.herald.as_ref(), self.a.as_ref(), self.b.as_ref()];
+        let [herald, a, b] =
+            named_or_all(named, ["herald", "a", "b"], run, &selected.scope, context)?;
         context.note_dark(run, vec![herald, a, b]);
         let bins = self.bins(run.store().manifest().tick, context)?;
         Ok(Query { herald, others: [a, b], bins, scope: selected.scope.clone() })
@@ -154,7 +156,7 @@ impl RequestKind for Histogram2d {
         Ok(Finished {
             header: format!(
                 "{}; N = {}, {}, {}; {}",
-                words(first, &used),
+                words(first, &used, self.bin.as_ref()),
                 singles[0],
                 singles[1],
                 singles[2],
@@ -182,7 +184,8 @@ impl RequestKind for Histogram2d {
         resolved: &Resolved<'_, Query>,
     ) -> Result<(String, serde_json::Value), Error> {
         let used = self.used(resolved);
-        let header = format!("{}; tick {}", words(resolved, &used), resolved.tick());
+        let header =
+            format!("{}; tick {}", words(resolved, &used, self.bin.as_ref()), resolved.tick());
         Ok((header, serde_json::to_value(used)?))
     }
 }
@@ -190,7 +193,7 @@ impl RequestKind for Histogram2d {
 impl Histogram2d {
     /// Returns the bins of both differences.
     fn bins(&self, tick: Tick, context: &QueryContext<'_>) -> Result<Bins, Error> {
-        let width = self.bin.as_ref().map(|bin| bin.ticks(tick)).transpose()?;
+        let width = self.bin.as_ref().map(|bin| bin.ticks(tick, self.exact_bins)).transpose()?;
         let width_of = |ticks: i128| {
             width.unwrap_or_else(|| i64::try_from(ticks / BINS_OF_RANGE).unwrap_or(i64::MAX).max(1))
         };
@@ -223,13 +226,13 @@ impl Histogram2d {
 }
 
 /// Returns the request as text for the header.
-fn words(resolved: &Resolved<'_, Query>, used: &Used) -> String {
+fn words(resolved: &Resolved<'_, Query>, used: &Used, asked: Option<&BinWidth>) -> String {
     let (context, tick) = (resolved.context, resolved.tick());
     let [herald, a, b] = names(&resolved.query, context);
     let [low, high] = used.range_ticks.map(|ticks| tick.format(ticks.into()));
     format!(
         "histogram2d: {a} and {b} to {herald}, \u{394} from {low} to {high} in bins of {}{}",
-        in_ticks(used.bin_ticks.into(), tick),
+        bin_width(used.bin_ticks, asked, tick),
         used.selection.words(context.setup, tick)
     )
 }

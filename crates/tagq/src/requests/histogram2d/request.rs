@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::{
     requests::{
         histogram::Reach,
-        options::{Position, RequestOption, RequestType, ValueType},
+        options::{self, ChannelArgument, RequestOption, RequestType, ValueType},
         selection::{self, Selection},
     },
     setup::arguments::{BinWidth, Channel},
@@ -18,14 +18,20 @@ use crate::{
 #[serde(deny_unknown_fields)]
 pub struct Histogram2d {
     /// The channel of the heralds.
-    pub herald: Channel,
+    #[serde(default)]
+    pub herald: Option<Channel>,
     /// Channel A.
-    pub a: Channel,
+    #[serde(default)]
+    pub a: Option<Channel>,
     /// Channel B.
-    pub b: Channel,
+    #[serde(default)]
+    pub b: Option<Channel>,
     /// Bin width of both differences; by default a part of the range.
     #[serde(default)]
     pub bin: Option<BinWidth>,
+    /// Refuse bins that are no whole number of ticks.
+    #[serde(default)]
+    pub exact_bins: bool,
     /// Range of both differences; by default 32 bins on either side of zero, if a bin width is given.
     #[serde(default)]
     pub range: Option<Reach>,
@@ -43,18 +49,18 @@ pub const HISTOGRAM2D: RequestType = RequestType {
     summary: "Count differences of the times of two channels to a herald, in a grid of cells",
     details: "Every combination of a herald H, a tag of A and a tag of B counts once, in the cell of \
               both differences: the delayed times of A and of B minus that of H.",
-    positions: &[
-        Position { value_name: "H", options: &["herald"], help: "The channel of the heralds" },
-        Position { value_name: "A", options: &["a"], help: "A second channel" },
-        Position { value_name: "B", options: &["b"], help: "A third channel" },
-    ],
-    options: &[&OPTIONS],
+    channels: Some(ChannelArgument {
+        value_name: "H,A,B",
+        options: &["herald", "a", "b"],
+        help: "The channel of the heralds, and two others [default: the three detectors, if the run has three]",
+    }),
+    options: &[&OPTIONS, &[options::EXACT_BINS]],
     selection: &[&selection::COMMON],
     preset: &[],
     unlisted: None,
     examples: &[
         &[("herald", "1"), ("a", "2"), ("b", "3"), ("range", "20ns")],
-        &[("herald", "1"), ("a", "2"), ("b", "3"), ("range", "-50ns..50ns"), ("bin", "~1ns")],
+        &[("herald", "1"), ("a", "2"), ("b", "3"), ("range", "-50ns..50ns"), ("bin", "1ns")],
     ],
     cases,
 };
@@ -68,14 +74,14 @@ fn cases() -> Vec<Value> {
 }
 
 const OPTIONS: [RequestOption; 6] = [
-    RequestOption::new("herald", ValueType::Channel("H"), "The channel of the heralds"),
-    RequestOption::new("a", ValueType::Channel("A"), "A second channel"),
-    RequestOption::new("b", ValueType::Channel("B"), "A third channel"),
+    RequestOption::new("herald", ValueType::Channel("H"), "The channel of the heralds")
+        .requires("a"),
+    RequestOption::new("a", ValueType::Channel("A"), "A second channel").requires("b"),
+    RequestOption::new("b", ValueType::Channel("B"), "A third channel").requires("herald"),
     RequestOption::new(
         "bin",
         ValueType::Text("W"),
-        "Width of a bin, a whole number of ticks; ~W takes the nearest [default: about 64 bins of the \
-         range]",
+        "Width of a bin, rounded to ticks [default: about 64 bins of the range]",
     ),
     RequestOption::new(
         "range",

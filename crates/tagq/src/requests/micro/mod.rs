@@ -18,7 +18,7 @@ use self::counts::{MicroBins, MicroCounts, Units};
 use super::{
     context::QueryContext,
     division::{Division, each_bin},
-    header::in_ticks,
+    header::bin_width,
     histogram::Reach,
     kind::{Finished, RequestKind, Resolved},
     limits,
@@ -58,7 +58,7 @@ impl RequestKind for MicroTimes {
     }
 
     fn division(&self) -> Division<'_> {
-        Division { bin: self.trace.as_ref(), ..Division::default() }
+        Division { bin: self.trace.as_ref(), is_exact: self.exact_bins, ..Division::default() }
     }
 
     fn chosen_bins(&self, query: &Query) -> Option<Bins> {
@@ -152,7 +152,7 @@ impl RequestKind for MicroTimes {
         let tags = counts.tags();
         let header = format!(
             "{}; {tags} tags in the bins; tick {}",
-            words(first, &used, micro),
+            self.words(first, &used, micro),
             first.tick()
         );
         let Query { channels, bins, .. } = &first.query;
@@ -186,7 +186,7 @@ impl RequestKind for MicroTimes {
     ) -> Result<(String, serde_json::Value), Error> {
         let micro = micro_tick(resolved.run)?;
         let used = self.used(resolved, micro);
-        let header = format!("{}; tick {}", words(resolved, &used, micro), resolved.tick());
+        let header = format!("{}; tick {}", self.words(resolved, &used, micro), resolved.tick());
         Ok((header, serde_json::to_value(used)?))
     }
 }
@@ -200,7 +200,7 @@ impl MicroTimes {
         context: &QueryContext<'_>,
     ) -> Result<Bins, Error> {
         let micro = micro_tick(run)?;
-        let width = self.bin.as_ref().map_or(Ok(1), |bin| bin.ticks(micro))?;
+        let width = self.bin.as_ref().map_or(Ok(1), |bin| bin.ticks(micro, self.exact_bins))?;
         match &self.range {
             Some(range @ Reach::Between(..)) => range.bins(|_| width, micro, context),
             Some(Reach::Around(_)) => Err(Error::Request(
@@ -231,6 +231,20 @@ impl MicroTimes {
             selection: SelectionUsed::of(&resolved.selected, self.selection.join, resolved.tick()),
         }
     }
+
+    /// Returns the request as text for the header.
+    fn words(&self, resolved: &Resolved<'_, Query>, used: &Used, micro: Tick) -> String {
+        let tick = resolved.tick();
+        let [low, high] = used.range_ticks.map(|ticks| micro.format(ticks.into()));
+        let trace = used.trace_ticks.map_or(String::new(), |width| {
+            format!("; trace in bins of {}", bin_width(width, self.trace.as_ref(), tick))
+        });
+        format!(
+            "micro times from {low} to {high} in bins of {}{trace}{}",
+            bin_width(used.bin_ticks, self.bin.as_ref(), micro),
+            used.selection.words(resolved.context.setup, tick)
+        )
+    }
 }
 
 /// Returns the unit of the micro times of a run.
@@ -241,18 +255,4 @@ fn micro_tick(run: &Run) -> Result<Tick, Error> {
             run.path().display()
         ))
     })
-}
-
-/// Returns the request as text for the header.
-fn words(resolved: &Resolved<'_, Query>, used: &Used, micro: Tick) -> String {
-    let tick = resolved.tick();
-    let [low, high] = used.range_ticks.map(|ticks| micro.format(ticks.into()));
-    let trace = used.trace_ticks.map_or(String::new(), |width| {
-        format!("; trace in bins of {}", in_ticks(width.into(), tick))
-    });
-    format!(
-        "micro times from {low} to {high} in bins of {}{trace}{}",
-        in_ticks(used.bin_ticks.into(), micro),
-        used.selection.words(resolved.context.setup, tick)
-    )
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::{
     requests::{
         histogram::Reach,
-        options::{Position, RequestOption, RequestType, ValueType},
+        options::{self, ChannelArgument, RequestOption, RequestType, ValueType},
         selection::{self, Selection},
     },
     setup::arguments::BinWidth,
@@ -18,6 +18,8 @@ use crate::{
 pub struct MicroTimes {
     /// Bin width; by default one unit of the micro times.
     pub bin: Option<BinWidth>,
+    /// Refuse bins that are no whole number of ticks.
+    pub exact_bins: bool,
     /// Range of micro times; by default from 0 to the largest one.
     pub range: Option<Reach>,
     /// Return a trace: the bins of each interval of this width.
@@ -32,18 +34,18 @@ pub const MICRO: RequestType = RequestType {
     summary: "Count the micro times of channels, in bins",
     details: "A micro time is the time of a photon after the sync pulse before it, as recorded in mode T3. \
               Bin k holds LO + k·W ≤ micro time < LO + (k+1)·W, in units of the recorded micro times.",
-    positions: &[Position {
-        value_name: "CH…",
+    channels: Some(ChannelArgument {
+        value_name: "A,B…",
         options: &["channels"],
-        help: "The channels, each counted by itself",
-    }],
-    options: &[&OPTIONS],
+        help: "The channels, each counted by itself [default: all]",
+    }),
+    options: &[&OPTIONS, &[options::EXACT_BINS]],
     selection: &[&selection::COMMON],
     preset: &[],
     unlisted: None,
     examples: &[
         &[("channels", "1")],
-        &[("channels", "1,2"), ("bin", "~100ps"), ("range", "0ns..12ns"), ("trace", "10ms")],
+        &[("channels", "1,2"), ("bin", "100ps"), ("range", "0ns..12ns"), ("trace", "10ms")],
     ],
     cases,
 };
@@ -61,8 +63,7 @@ const OPTIONS: [RequestOption; 3] = [
     RequestOption::new(
         "bin",
         ValueType::Text("W"),
-        "Width of a bin, a whole number of units of the micro times; ~W takes the nearest [default: one \
-         unit]",
+        "Width of a bin, rounded to units of the micro times [default: one unit]",
     ),
     RequestOption::new(
         "range",
@@ -73,6 +74,6 @@ const OPTIONS: [RequestOption; 3] = [
     RequestOption::new(
         "trace",
         ValueType::Text("D"),
-        "Trace: these bins for each interval D of the run; ~D takes the nearest number of ticks",
+        "Trace: these bins for each interval D of the run",
     ),
 ];

@@ -16,7 +16,7 @@ use self::counts::{Block, RateCounts, add_to};
 use super::{
     context::QueryContext,
     division::{Division, each_bin, each_block},
-    header::{header_end, in_ticks},
+    header::{bin_width, header_end},
     kind::{Finished, RequestKind, Resolved},
     limits,
     selection::{Selected, Selection},
@@ -56,7 +56,7 @@ impl RequestKind for Rates {
     }
 
     fn division(&self) -> Division<'_> {
-        Division { bin: self.bin.as_ref(), errors: self.errors }
+        Division { bin: self.bin.as_ref(), is_exact: self.exact_bins, errors: self.errors }
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -74,7 +74,7 @@ impl RequestKind for Rates {
         _: Option<&Bins>,
     ) -> Result<Query, Error> {
         let tick = run.store().manifest().tick;
-        let bin = self.bin.as_ref().map(|bin| bin.ticks(tick)).transpose()?;
+        let bin = self.bin.as_ref().map(|bin| bin.ticks(tick, self.exact_bins)).transpose()?;
         let scope = selected.scope.clone();
         context.note_dark(run, scope.channels.clone().unwrap_or_default());
         Ok(Query { scope, bin })
@@ -130,8 +130,9 @@ impl RequestKind for Rates {
         }
         let mut used = self.used(first);
         used.selection.sums_up(all.len());
-        let binned =
-            bin.map_or(String::new(), |bin| format!("; bins of {}", in_ticks(bin.into(), tick)));
+        let binned = bin.map_or(String::new(), |bin| {
+            format!("; bins of {}", bin_width(bin, self.bin.as_ref(), tick))
+        });
         let live = match live_s {
             Some(seconds) => format!("{seconds} s (given)"),
             None => tick.format(counts.live()),

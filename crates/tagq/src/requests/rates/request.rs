@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::{
     requests::{
         blocks::{self, Errors},
-        options::{RequestOption, RequestType, ValueType},
+        options::{self, ChannelArgument, RequestOption, RequestType, ValueType},
         selection::{self, Selection},
     },
     setup::arguments::BinWidth,
@@ -20,6 +20,8 @@ pub struct Rates {
     pub selection: Selection,
     /// Return a trace with bins of this width.
     pub bin: Option<BinWidth>,
+    /// Refuse bins that are no whole number of ticks.
+    pub exact_bins: bool,
     /// Method for errors.
     pub errors: Errors,
 }
@@ -29,8 +31,12 @@ pub const RATES: RequestType = RequestType {
     name: "rates",
     summary: "Count the tags of each channel, and their rates",
     details: "",
-    positions: &[],
-    options: &[&[BIN, blocks::OPTION]],
+    channels: Some(ChannelArgument {
+        value_name: "A,B…",
+        options: &["channels"],
+        help: "Only these channels",
+    }),
+    options: &[&[BIN, options::EXACT_BINS, blocks::OPTION]],
     selection: &[&selection::COMMON, &[selection::LIVE_TIME]],
     preset: &[],
     unlisted: None,
@@ -52,5 +58,5 @@ fn cases() -> Vec<Value> {
 const BIN: RequestOption = RequestOption::new(
     "bin",
     ValueType::Text("W"),
-    "Trace: a row for each bin of this width and channel; ~W takes the nearest number of ticks",
+    "Trace: a row for each bin of this width and channel",
 );

@@ -1,0 +1,128 @@
+//! Channels in front of the runs: `tagq g2 3,15 run/`.
+
+use std::path::PathBuf;
+
+use clap::error::ErrorKind;
+use tagq::{
+    requests::{Channel, ChannelArgument},
+    store::Duration,
+};
+
+use super::table::usage;
+
+/// Takes the channels that stand in front of the runs, as they were written.
+///
+/// An argument is a run if it is one, except for a list of numbers; so `./3,15` names a file that is called like channels.
+/// A single channel that is not a number, and the only argument if it has no comma, is taken for a run, too.
+///
+/// # Errors
+/// No run behind the channels, and a duration in place of a run.
+pub(super) fn take_channels(
+    runs: &mut Vec<PathBuf>,
+    argument: Option<ChannelArgument>,
+) -> Result<Vec<String>, clap::Error> {
+    let mut taken = Vec::new();
+    if let Some(argument) = argument {
+        while let Some(text) = channels(runs, argument) {
+            taken.push(text);
+            runs.remove(0);
+        }
+    }
+    let Some(first) = runs.first() else {
+        return Err(clap::Error::raw(
+            ErrorKind::MissingRequiredArgument,
+            format!("the run is missing after {}; write it last, as run/\n", taken.join(" ")),
+        ));
+    };
+    if let Some(text) = first.to_str()
+        && !first.exists()
+    {
+        let count = argument.map_or(0, |argument| argument.options.len());
+        let numbers: Vec<&str> = runs.iter().filter_map(|run| run.to_str()).take(count).collect();
+        if count > 1 && numbers.iter().all(|text| text.parse::<u16>().is_ok()) {
+            let numbers = numbers.join(",");
+            return Err(usage(&format!(
+                "`{text}` is no run; write the channels with commas, as {numbers}"
+            )));
+        }
+        let is_range =
+            text.split_once("..").is_some_and(|(low, high)| is_duration(low) && is_duration(high));
+        if is_range || is_duration(text) {
+            let option = if is_range { "--range" } else { "--window" };
+            return Err(usage(&format!(
+                "`{text}` is no run; write a duration with its option, as {option} {text}"
+            )));
+        }
+    }
+    Ok(taken)
+}
+
+/// Returns the form of a help with this usage. The arguments of an error have the usual one, which names those of the error.
+pub(super) fn usage_template(usage: &str) -> String {
+    format!(
+        "{{before-help}}{{about-with-newline}}\n{{usage-heading}} {usage}\n\n{{all-args}}{{after-help}}"
+    )
+}
+
+fn is_duration(text: &str) -> bool {
+    text.parse::<Duration>().is_ok()
+}
+
+/// Returns the first argument if it is channels and not a run.
+fn channels(runs: &[PathBuf], argument: ChannelArgument) -> Option<String> {
+    let first = runs.first()?;
+    let text = first.to_str()?;
+    let parts: Vec<Channel> =
+        text.split(',').map(|part| part.parse().ok()).collect::<Option<_>>()?;
+    let are_numbers = parts.iter().all(|channel| matches!(channel, Channel::Number(_)));
+    if text.contains(['/', '.']) || (!are_numbers && first.exists()) {
+        return None;
+    }
+    // A single channel can be all that a request needs, or a run whose name is a number.
+    let takes_one = argument.options == ["channels"] && (runs.len() > 1 || are_numbers);
+    (parts.len() > 1 || (takes_one && !(are_numbers && runs.len() == 1 && first.exists())))
+        .then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GROUPS: ChannelArgument =
+        ChannelArgument { value_name: "A,B", options: &["groups"], help: "" };
+    const LIST: ChannelArgument = ChannelArgument { options: &["channels"], ..GROUPS };
+
+    #[test]
+    fn channels_stand_in_front_of_runs() {
+        // `.` and `..` are runs that exist wherever the test runs.
+        for (argument, given, taken) in [
+            (GROUPS, "3,15 ..", "3,15"),
+            (GROUPS, "3,15 3,16 ..", "3,15 3,16"),
+            (GROUPS, "Alice,Bob .. ../..", "Alice,Bob"),
+            (GROUPS, "./3,15", ""),
+            (GROUPS, "3 ..", ""),
+            (GROUPS, "Alice ..", ""),
+            (GROUPS, "monday tuesday", ""),
+            (LIST, "3 ..", "3"),
+            (LIST, "Alice ..", "Alice"),
+            (LIST, "Alice", ""),
+            (LIST, "3,Alice ..", "3,Alice"),
+            (LIST, "-", ""),
+        ] {
+            let mut runs: Vec<PathBuf> = given.split(' ').map(PathBuf::from).collect();
+            let found = take_channels(&mut runs, Some(argument)).unwrap();
+            assert_eq!(found.join(" "), taken, "{given}");
+            assert_eq!(found.len() + runs.len(), given.split(' ').count(), "{given}");
+        }
+        let refused = |argument, given: &str| {
+            let mut runs: Vec<PathBuf> = given.split(' ').map(PathBuf::from).collect();
+            take_channels(&mut runs, Some(argument)).unwrap_err().to_string()
+        };
+        assert!(refused(GROUPS, "3,15").contains("the run is missing after 3,15"));
+        assert!(refused(LIST, "3").contains("the run is missing after 3"));
+        let ends = ChannelArgument { options: &["start", "stop"], ..GROUPS };
+        assert!(refused(ends, "7 8 ..").contains("as 7,8"));
+        assert!(refused(GROUPS, "2ns ..").contains("--window 2ns"));
+        assert!(refused(GROUPS, "3,15 0ns..1ms ..").contains("--range 0ns..1ms"));
+    }
+}
